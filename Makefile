@@ -1,0 +1,50 @@
+# Each target sets itself up: a virtual environment in .venv with exactly the versions of constraints.txt.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench docs figures clean
+
+help:            ## Show this list.
+	@grep -E '^[a-z]+: .*##|^[a-z]+:  +##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s ':'
+
+demo: $(VENV)/.installed   ## Train an O(5) network in seconds, discover so(5), draw the figure.
+	$(BIN)/liegg demo --out demo
+
+test: lint       ## Lint, types, tests and doctests.
+	$(BIN)/python -m pytest --quiet
+
+lint: $(VENV)/.installed-dev   ## Formatting, lint rules, types.
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+bench: $(VENV)/.installed-dev  ## Measure speed and memory as ratios in one run; writes results/bench-*.json.
+	$(BIN)/python benchmarks/run.py
+
+docs: $(VENV)/.installed-docs  ## Build the documentation into site/, warnings are errors.
+	$(BIN)/mkdocs build --strict --quiet
+
+clean:           ## Remove everything the other targets made.
+	rm -rf $(VENV) demo site .pytest_cache .ruff_cache .hypothesis
+
+# torch first and by its exact version, so that no later package can pull another build of it.
+$(VENV)/.torch: constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "liegg needs Python 3.11 or later: make PYTHON=python3.11 ...")'
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) $$(grep '^torch==' constraints.txt)
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.torch pyproject.toml
+	$(PIP) --editable '.[all]'
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.torch pyproject.toml
+	$(PIP) --editable '.[dev]'
+	@touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-docs: $(VENV)/.installed-dev
+	$(PIP) --editable '.[dev,docs]'
+	@touch $@

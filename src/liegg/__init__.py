@@ -1,0 +1,78 @@
+"""Which continuous symmetries has a trained model learned, how well, and can you trust the answer?
+
+Public names load on first use, so that `import liegg` and `liegg --help` stay fast.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from liegg._version import __version__
+
+if TYPE_CHECKING:
+    from liegg import algebra, testing
+    from liegg._errors import LieggError
+    from liegg.actions import Action, Affine, Linear
+    from liegg.algebra.catalog import aff, diagonal, gl, o, scaling, se, shear, sl, so, sp, su, translation, u
+    from liegg.discovery import discover
+    from liegg.report import plots as plot
+    from liegg.storage import load
+    from liegg.symmetries import Symmetries
+    from liegg.verdict import Decision
+
+_HOME = {
+    "Action": "liegg.actions",
+    "Affine": "liegg.actions",
+    "Decision": "liegg.verdict",
+    "LieggError": "liegg._errors",
+    "Linear": "liegg.actions",
+    "Symmetries": "liegg.symmetries",
+    "discover": "liegg.discovery",
+    "load": "liegg.storage",
+} | dict.fromkeys(
+    ("aff", "diagonal", "gl", "o", "scaling", "se", "shear", "sl", "so", "sp", "su", "translation", "u"),
+    "liegg.algebra.catalog",
+)
+_MODULES = {"algebra": "liegg.algebra", "plot": "liegg.report.plots", "testing": "liegg.testing"}
+
+__all__ = [
+    "Action",
+    "Affine",
+    "Decision",
+    "LieggError",
+    "Linear",
+    "Symmetries",
+    "__version__",
+    "aff",
+    "algebra",
+    "diagonal",
+    "discover",
+    "gl",
+    "load",
+    "o",
+    "plot",
+    "scaling",
+    "se",
+    "shear",
+    "sl",
+    "so",
+    "sp",
+    "su",
+    "testing",
+    "translation",
+    "u",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(import_module(_HOME[name]), name)
+    elif name in _MODULES:
+        value = import_module(_MODULES[name])
+    else:
+        raise AttributeError(f"module 'liegg' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,57 @@
+"""Errors a user can meet: each says what was given, what was expected and what to type instead."""
+
+
+class LieggError(Exception):
+    """Base of every error that `liegg` raises on purpose."""
+
+
+class ArgumentError(LieggError, ValueError):
+    """An argument has a value that makes no sense here."""
+
+
+class DataError(LieggError, ValueError):
+    """The data cannot be analysed as given."""
+
+
+class EmptyDataError(DataError):
+    """The data holds no sample."""
+
+
+class OneShotDataError(DataError):
+    """The data can be read only once."""
+
+
+class NonFiniteError(DataError):
+    """A value is NaN or infinite."""
+
+
+class DtypeError(DataError):
+    """The data or the output is not real floating point."""
+
+
+class ShapeError(DataError):
+    """An array does not have the shape that the action or the model needs."""
+
+
+class ModelError(LieggError, ValueError):
+    """The model is not a deterministic, differentiable function of one sample."""
+
+
+class RandomModelError(ModelError):
+    """Two calls on the same input differ."""
+
+
+class BatchMixingError(ModelError):
+    """The output of a sample depends on the other samples of its batch."""
+
+
+class NotDifferentiableError(ModelError):
+    """The output changes with the input, but carries no derivative."""
+
+
+class RecordError(LieggError, ValueError):
+    """A stored result cannot be read."""
+
+
+class MissingExtraError(LieggError, ImportError):
+    """An optional part of `liegg` is not installed."""

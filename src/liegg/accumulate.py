@@ -1,0 +1,98 @@
+"""Stage 4, accumulate: all that is kept of the rows is their R factor."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg._errors import NonFiniteError
+
+BLOCK_COLUMNS = 2
+"""Rows to a block, in multiples of the number of columns: a QR of `[R; block]` then wastes a third of its work at most."""
+
+BLOCK_ROWS = 1024
+"""Fewest rows to a block: below it a QR is all overhead."""
+
+
+class RFactor(NamedTuple):
+    """Upper triangular factor of the rows seen so far.
+
+    Attributes:
+        r: `[g, g]` with `rᵀ r = Eᵀ E`, float64, non-negative diagonal.
+        rows: number of rows folded in.
+    """
+
+    r: Float[Tensor, "g g"]
+    rows: int
+
+
+def init(columns: int, device: torch.device | None = None) -> RFactor:
+    """Factor of no rows at all."""
+    return RFactor(torch.zeros(columns, columns, dtype=torch.float64, device=device), 0)
+
+
+def update(state: RFactor, rows: Float[Tensor, "m g"]) -> RFactor:
+    r"""Fold new polarization rows into the running factor.
+
+    Keeps $R$ with $R^\top R = E^\top E$ by a QR of the stacked $[R;\ \text{rows}]$, so the result does not depend on how the
+    rows were batched or in which order they came.
+
+    Args:
+        state: factor of the rows seen so far.
+        rows: new rows, any number, any float dtype; folded in as float64.
+
+    Returns:
+        The factor of all rows, with the row count advanced.
+
+    Raises:
+        NonFiniteError: a row holds NaN or infinity; the message names the first such row.
+
+    >>> state = update(init(2), torch.tensor([[3.0, 0.0], [4.0, 0.0], [0.0, 2.0]]))
+    >>> state.r, state.rows
+    (tensor([[5., 0.],
+            [0., 2.]], dtype=torch.float64), 3)
+    """
+    finite = torch.isfinite(rows).all(1)
+    if not bool(finite.all()):
+        first = state.rows + int(finite.to(torch.int8).argmin())
+        raise NonFiniteError(f"polarization row {first} holds NaN or infinity: the model's derivative is not finite there.")
+    rows = rows.to(torch.float64)
+    stacked = rows if state.rows == 0 else torch.cat([state.r, rows])
+    return RFactor(_triangle(stacked), state.rows + rows.shape[0])
+
+
+def merge(one: RFactor, other: RFactor) -> RFactor:
+    """Factor of the rows of both; commutative and associative up to rounding."""
+    return RFactor(_triangle(torch.cat([one.r, other.r])), one.rows + other.rows)
+
+
+def blocks(pieces: Iterable[Float[Tensor, "m g"]]) -> Iterator[Float[Tensor, "m g"]]:
+    """Regroup rows into blocks of one size, large enough for an efficient QR, whatever the batching was.
+
+    Every block but the last has `max(2 g, 1024)` rows, so the same rows in the same order give the same bits.
+    """
+    buffer: Tensor | None = None
+    filled = 0
+    for piece in pieces:
+        if buffer is None:
+            size = max(BLOCK_COLUMNS * piece.shape[1], BLOCK_ROWS)
+            buffer = torch.empty(size, piece.shape[1], dtype=torch.float64, device=piece.device)
+        while piece.shape[0]:
+            part = piece[: buffer.shape[0] - filled]
+            buffer[filled : filled + part.shape[0]] = part
+            filled += part.shape[0]
+            piece = piece[part.shape[0] :]
+            if filled == buffer.shape[0]:
+                yield buffer
+                filled = 0
+    if buffer is not None and filled:
+        yield buffer[:filled]
+
+
+def _triangle(stacked: Float[Tensor, "m g"]) -> Float[Tensor, "g g"]:
+    """Square upper triangular factor with a non-negative diagonal, padded with zero rows when there are few rows."""
+    r = torch.linalg.qr(stacked, mode="r").R
+    r = r * torch.where(r.diagonal() < 0, -1.0, 1.0)[:, None]
+    return torch.cat([r, r.new_zeros(r.shape[1] - r.shape[0], r.shape[1])])

@@ -1,0 +1,96 @@
+"""The linear action: all of gl(n) on one or several vectors."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg._errors import ArgumentError
+from liegg.actions._base import Action, Displacement, as_vectors, check_sizes, check_vectors, from_vectors
+
+Layout = Literal["copies_first", "vector_first"]
+
+
+@dataclass(frozen=True)
+class Linear(Action):
+    r"""Every linear map of $\mathbb{R}^n$, the same one on each of `copies` vectors: $x_k \mapsto e^{h} x_k$.
+
+    The generators are the unit matrices $E_{ij}$, row by row, with fields $\xi_{ij}(x) = e_i x_j$.
+
+    Attributes:
+        n: dimension of a vector.
+        copies: vectors to a sample.
+        layout: `"copies_first"` for samples `[copies, n]` or flat, copy after copy; `"vector_first"` for `[n, copies]` or
+            flat, component after component.
+
+    >>> turn = torch.tensor([[0.0, -1.0], [1.0, 0.0]])
+    >>> Linear(2).act(torch.pi / 2 * turn, torch.tensor([[1.0, 0.0]])).round(decimals=6)
+    tensor([[-0.,  1.]])
+    """
+
+    n: int
+    copies: int = 1
+    layout: Layout = "copies_first"
+
+    def __post_init__(self) -> None:
+        check_sizes(self.n, self.copies, self.layout, "Linear")
+
+    @property
+    def size(self) -> int:
+        """n²."""
+        return self.n**2
+
+    @property
+    def ambient(self) -> int:
+        """n."""
+        return self.n
+
+    def check(self, shape: tuple[int, ...]) -> None:
+        """Samples are `[copies, n]` (or the other layout) or flat."""
+        check_vectors(shape, self.n, self.copies, self.layout, "Linear")
+
+    def act(self, h: Float[Tensor, "..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
+        """Apply the matrix exponential of the generator to every vector."""
+        return self._apply(torch.linalg.matrix_exp(self._matrix(h, x)), x)
+
+    def field(self, h: Float[Tensor, " g"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
+        """Apply the generator itself to every vector."""
+        return self._apply(self._matrix(h, x), x)
+
+    def contract(self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b k g"]:
+        r"""Outer products $\sum_{\text{copies}} \partial f \otimes x$; no field is formed."""
+        b, k = gradients.shape[:2]
+        vectors = as_vectors(x, self.n, self.copies, self.layout)
+        slopes = as_vectors(gradients.flatten(0, 1), self.n, self.copies, self.layout).unflatten(0, (b, k))
+        return torch.einsum("bkci,bcj->bkij", slopes, vectors).flatten(2)
+
+    def moment(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "n n"]:
+        """Second moment of the vectors."""
+        vectors = as_vectors(x, self.n, self.copies, self.layout).flatten(0, 1)
+        return vectors.mT @ vectors
+
+    def displacement(self, moment: Float[Tensor, "n n"], samples: int) -> Displacement:
+        """Identity ⊗ mean second moment, because fields with different `i` are orthogonal."""
+        return Displacement(moment / samples, repeat=self.n)
+
+    def matrices(self, coefficients: Float[Tensor, "d g"]) -> Float[Tensor, "d n n"]:
+        """Fold rows of coefficients into matrices."""
+        return coefficients.unflatten(1, (self.n, self.n))
+
+    def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
+        """Flatten matrices row by row."""
+        if matrices.ndim != 3 or matrices.shape[1:] != (self.n, self.n):
+            raise ArgumentError(f"generators have shape {tuple(matrices.shape)}; expected [d, {self.n}, {self.n}].")
+        return matrices.flatten(1)
+
+    def settings(self) -> dict[str, Any]:
+        """Kind, n, copies, layout."""
+        return {"kind": "linear", "n": self.n, "copies": self.copies, "layout": self.layout}
+
+    def _matrix(self, h: Float[Tensor, "..."], x: Tensor) -> Float[Tensor, "n n"]:
+        return self._vector(h).to(device=x.device, dtype=x.dtype).unflatten(0, (self.n, self.n))
+
+    def _apply(self, matrix: Float[Tensor, "n n"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
+        return from_vectors(as_vectors(x, self.n, self.copies, self.layout) @ matrix.mT, x, self.layout)

@@ -1,0 +1,135 @@
+r"""Known Lie algebras as generators `[d, n, n]`, float64, each closed under the bracket.
+
+Matrices have small integer entries and are independent, not normalised. Complex algebras act on $\mathbb{C}^n$ written as
+$\mathbb{R}^{2n}$ with all real parts first: $A + iB \mapsto \begin{pmatrix} A & -B \\ B & A \end{pmatrix}$. Affine ones are
+homogeneous, `[n+1, n+1]` with a zero last row.
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg._errors import ArgumentError
+
+Generators = Float[Tensor, "d n n"]
+
+
+def so(p: int, q: int = 0) -> Generators:
+    """Rotations of R^p; with `q`, rotations and boosts that preserve the metric diag(+1 × p, −1 × q).
+
+    >>> so(2)
+    tensor([[[ 0., -1.],
+             [ 1.,  0.]]], dtype=torch.float64)
+    >>> so(1, 3).shape
+    torch.Size([6, 4, 4])
+    """
+    n = _positive(p + q, "so", "p + q")
+    if min(p, q) < 0:
+        raise ArgumentError(f"so({p}, {q}): p and q must not be negative, for example so(1, 3).")
+    sign = torch.tensor([1.0] * p + [-1.0] * q, dtype=torch.float64)
+    pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
+    return _stack([sign[i] * sign[j] * _unit(n, j, i) - _unit(n, i, j) for i, j in pairs], n)
+
+
+def o(n: int) -> Generators:
+    """Algebra of O(n): the same as `so(n)`, because reflections are not connected to the identity."""
+    return so(n)
+
+
+def gl(n: int) -> Generators:
+    """All linear maps of R^n."""
+    _positive(n, "gl", "n")
+    return _stack([_unit(n, i, j) for i in range(n) for j in range(n)], n)
+
+
+def sl(n: int) -> Generators:
+    """Linear maps of R^n that preserve volume: traceless matrices."""
+    _positive(n, "sl", "n")
+    off = [_unit(n, i, j) for i in range(n) for j in range(n) if i != j]
+    return _stack(off + [_unit(n, i, i) - _unit(n, i + 1, i + 1) for i in range(n - 1)], n)
+
+
+def sp(n: int) -> Generators:
+    """Linear maps of R^n, n = 2m, that preserve the area form of (q₁…q_m, p₁…p_m): sp(2m, R)."""
+    if n < 2 or n % 2:
+        raise ArgumentError(f"sp({n}): the dimension must be even and positive; sp(4) is sp(4, R) on (q1, q2, p1, p2).")
+    m = n // 2
+    blocks = [_unit(n, i, j) - _unit(n, m + j, m + i) for i in range(m) for j in range(m)]
+    for low, high in ((0, m), (m, 0)):
+        blocks += [_unit(n, low + i, high + j) + (i != j) * _unit(n, low + j, high + i) for i in range(m) for j in range(i, m)]
+    return _stack(blocks, n)
+
+
+def u(n: int) -> Generators:
+    """Unitary maps of C^n, as real matrices [2n, 2n]."""
+    _positive(n, "u", "n")
+    return torch.cat([su(n), _realify(torch.zeros(n, n), torch.eye(n))[None]])
+
+
+def su(n: int) -> Generators:
+    """Unitary maps of C^n with determinant one, as real matrices [2n, 2n]."""
+    _positive(n, "su", "n")
+    zero = torch.zeros(n, n, dtype=torch.float64)
+    pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
+    real = [_realify(_unit(n, j, i) - _unit(n, i, j), zero) for i, j in pairs]
+    imaginary = [_realify(zero, _unit(n, i, j) + _unit(n, j, i)) for i, j in pairs]
+    diagonal = [_realify(zero, _unit(n, i, i) - _unit(n, i + 1, i + 1)) for i in range(n - 1)]
+    return _stack(real + imaginary + diagonal, 2 * n)
+
+
+def se(n: int) -> Generators:
+    """Rotations and translations of R^n, homogeneous [n+1, n+1]."""
+    return torch.cat([_homogeneous(so(n)), translation(n)])
+
+
+def aff(n: int) -> Generators:
+    """All affine maps of R^n, homogeneous [n+1, n+1]."""
+    return torch.cat([_homogeneous(gl(n)), translation(n)])
+
+
+def translation(n: int) -> Generators:
+    """Translations of R^n, homogeneous [n+1, n+1]."""
+    _positive(n, "translation", "n")
+    return _stack([_unit(n + 1, i, n) for i in range(n)], n + 1)
+
+
+def scaling(n: int) -> Generators:
+    """Uniform scaling of R^n: the identity matrix."""
+    return torch.eye(_positive(n, "scaling", "n"), dtype=torch.float64)[None]
+
+
+def diagonal(n: int) -> Generators:
+    """Independent scaling of each coordinate."""
+    _positive(n, "diagonal", "n")
+    return _stack([_unit(n, i, i) for i in range(n)], n)
+
+
+def shear(n: int) -> Generators:
+    """Shears: the strictly upper triangular matrices."""
+    _positive(n, "shear", "n")
+    return _stack([_unit(n, i, j) for i in range(n) for j in range(i + 1, n)], n)
+
+
+def _positive(n: int, name: str, what: str) -> int:
+    if n < 1:
+        raise ArgumentError(f"{name}(): {what} is {n}; expected a positive dimension, for example {name}(3).")
+    return n
+
+
+def _unit(n: int, i: int, j: int) -> Float[Tensor, "n n"]:
+    matrix = torch.zeros(n, n, dtype=torch.float64)
+    matrix[i, j] = 1
+    return matrix
+
+
+def _stack(matrices: list[Tensor], n: int) -> Generators:
+    return torch.stack(matrices) if matrices else torch.zeros(0, n, n, dtype=torch.float64)
+
+
+def _realify(real: Float[Tensor, "n n"], imaginary: Float[Tensor, "n n"]) -> Float[Tensor, "m m"]:
+    real, imaginary = real.double(), imaginary.double()
+    return torch.cat([torch.cat([real, -imaginary], 1), torch.cat([imaginary, real], 1)])
+
+
+def _homogeneous(generators: Generators) -> Generators:
+    return torch.nn.functional.pad(generators, (0, 1, 0, 1))

@@ -1,0 +1,101 @@
+"""Stage 5', defect: the scale-free degree of asymmetry, and the directions that do not move the data."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg._linalg import fix_signs, right_singular
+from liegg.actions import Displacement
+
+TRIVIAL_TOLERANCE = 1e-12
+"""Share of the largest displacement below which a direction does not move the data (1e-6 in length)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Defects:
+    r"""Solution of the pair $(A, M)$: sensitivity against displacement.
+
+    Attributes:
+        values: `δ²` ascending, one per direction that moves the data; 0 is an exact symmetry, 1 an average direction.
+        directions: unit coefficients, one row per value.
+        trivial: orthonormal coefficients of the directions that do not move the data.
+        sensitivity: `κ`, the mean over directions of output motion per input motion; 0 for a constant model.
+    """
+
+    values: Float[Tensor, " r"]
+    directions: Float[Tensor, "r g"]
+    trivial: Float[Tensor, "t g"]
+    sensitivity: float
+
+
+def defects(
+    r: Float[Tensor, "m g"],
+    displacement: Displacement,
+    samples: int,
+    *,
+    sensitivity: float | None = None,
+    trivial_tolerance: float = TRIVIAL_TOLERANCE,
+) -> Defects:
+    r"""Solve $A h = \lambda M h$ with $A = R^\top R/|D|$ and scale by the mean sensitivity $\kappa$.
+
+    The pair is whitened by $M^{-1/2}$ on the range of $M$ and solved on $R$ itself, never on $R^\top R$ alone, so a zero stays
+    a zero; $\kappa = \mathrm{tr}(M^{+}A)/\mathrm{rank}\,M$.
+
+    Args:
+        r: R factor of the rows.
+        displacement: M of the data.
+        samples: number of samples.
+        sensitivity: use this `κ` in place of the one computed here (equivariance keeps that of the input alone).
+        trivial_tolerance: share of the largest displacement below which a direction is trivial.
+
+    Returns:
+        Defects ascending, their directions, and the trivial directions.
+    """
+    squares, axes = torch.linalg.eigh(displacement.block)
+    moving = squares > trivial_tolerance * squares[-1] if squares[-1] > 0 else torch.zeros_like(squares, dtype=torch.bool)
+    whiten = axes[:, moving] / squares[moving].sqrt()
+    copies, side = displacement.repeat, displacement.block.shape[0]
+    trivial = torch.block_diag(*[axes[:, ~moving].mT] * copies).reshape(-1, copies * side)
+    if not bool(moving.any()):
+        return Defects(r.new_zeros(0), r.new_zeros(0, copies * side), fix_signs(trivial), 0.0)
+    whitened = (r.reshape(-1, copies, side) @ whiten).flatten(1)
+    values, vectors = right_singular(whitened)
+    lengths = values.square() / samples
+    if sensitivity is None:
+        sensitivity = mean_sensitivity(r, displacement, samples, trivial_tolerance=trivial_tolerance)
+    directions = (vectors.reshape(-1, copies, whiten.shape[1]) @ whiten.mT).flatten(1)
+    directions = fix_signs(directions / directions.norm(dim=1, keepdim=True))
+    return Defects(lengths / sensitivity if sensitivity > 0 else lengths, directions, fix_signs(trivial), sensitivity)
+
+
+def mean_sensitivity(
+    r: Float[Tensor, "m g"], displacement: Displacement, samples: int, *, trivial_tolerance: float = TRIVIAL_TOLERANCE
+) -> float:
+    r"""Mean sensitivity $\kappa = \mathrm{tr}(M^{+}A)/\mathrm{rank}\,M$ over the directions that move the data."""
+    squares, axes = torch.linalg.eigh(displacement.block)
+    moving = squares > trivial_tolerance * squares[-1]
+    if squares[-1] <= 0:
+        return 0.0
+    whiten = axes[:, moving] / squares[moving].sqrt()
+    total = (r.reshape(-1, displacement.repeat, displacement.block.shape[0]) @ whiten).square().sum()
+    return float(total) / samples / (displacement.repeat * int(moving.sum()))
+
+
+def defect_of(
+    h: Float[Tensor, "d g"], changes: Float[Tensor, "d p"], displacement: Displacement, samples: int, sensitivity: float
+) -> Float[Tensor, " d"]:
+    r"""Defect $\delta^2(h) = h^\top A h / (\kappa\, h^\top M h)$ of given directions; NaN for one that does not move the data.
+
+    Args:
+        h: coefficients of the directions.
+        changes: the factor applied to each direction, so that $h^\top A h$ is the mean square of its row.
+        displacement: M of the data.
+        samples: number of samples.
+        sensitivity: the mean sensitivity κ.
+    """
+    parts = h.reshape(-1, displacement.repeat, displacement.block.shape[0])
+    moved = torch.einsum("drs,st,drt->d", parts, displacement.block, parts)
+    changed = changes.square().sum(1) / samples
+    return changed / (sensitivity * moved) if sensitivity > 0 else torch.where(moved > 0, 0.0, torch.nan).to(h)

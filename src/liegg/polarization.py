@@ -1,0 +1,217 @@
+"""Stage 3, polarization: one row per sample and output, by forward derivatives, reverse derivatives or plain autograd."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg._errors import ArgumentError, ModelError, ShapeError
+from liegg.actions import Action
+from liegg.model import PROBE_SAMPLES, Model
+
+Outputs = Literal["each", "sum"] | int
+Route = Literal["jvp", "vjp", "autograd"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the rows of every batch will be taken; fixed once, before the first batch.
+
+    Attributes:
+        outputs: `"each"`: one row per output; `"sum"`: the paper's row of the summed outputs; `k`: k random ±1 combinations.
+        route: `"jvp"`, `"vjp"` or `"autograd"`.
+        seed: seed of the random combinations.
+        notes: why a route other than the cheapest was taken.
+    """
+
+    outputs: Outputs
+    route: Route
+    seed: int = 0
+    notes: tuple[str, ...] = ()
+
+
+def plan(
+    model: Model,
+    action: Action,
+    x: Float[Tensor, "b ..."],
+    *,
+    outputs: Outputs = "each",
+    route: Route | Literal["auto"] = "auto",
+    output_action: Action | None = None,
+    seed: int = 0,
+) -> Plan:
+    """Choose the cheapest route that works for this model and agrees with plain reverse mode on a few samples.
+
+    With `c` outputs (or combinations) and `g` generators the rows cost `c` reverse passes or `g` forward ones.
+
+    Args:
+        model: the probed model.
+        action: the candidate generators.
+        x: the first batch.
+        outputs: which outputs get rows of their own; see `Plan`.
+        route: force a route, or `"auto"`.
+        output_action: action on the outputs, for equivariance.
+        seed: seed of the random combinations.
+
+    Returns:
+        The plan, with a note where `torch.func` cannot transform the model and plain autograd takes over.
+
+    Raises:
+        ArgumentError: `outputs` or `route` make no sense.
+        ModelError: a route that was asked for does not work for this model.
+    """
+    count = math.prod(model.output_shape)
+    if output_action is not None and outputs == "sum":
+        raise ArgumentError("outputs='sum' has no meaning with output_action: equivariance compares the outputs one by one.")
+    if route not in ("auto", *get_args(Route)):
+        raise ArgumentError(f"route={route!r}: expected 'auto', 'jvp', 'vjp' or 'autograd'.")
+    passes = _passes(outputs, count)
+    if passes == count and outputs != "sum":
+        outputs = "each"  # as many combinations as outputs: the outputs themselves are exact and no dearer
+    x = x[:PROBE_SAMPLES]
+    reference = _test_rows(model, action, x, "autograd")
+    notes: list[str] = []
+    cheapest: tuple[Route, ...] = ("jvp", "vjp") if action.size < passes else ("vjp",)
+    for candidate in cheapest if route == "auto" else (route,):
+        if not (reason := _why_not(model, action, x, candidate, reference)):
+            return Plan(outputs, candidate, seed, tuple(notes))
+        if route != "auto":
+            raise ModelError(f"route={route!r} does not work for {model.name}: {reason}. Use route='auto'.")
+        notes.append(f"torch.func.{candidate} cannot transform this model ({reason})")
+    return Plan(outputs, "autograd", seed, (*notes, "plain autograd was used instead"))
+
+
+def polarize(
+    model: Model,
+    action: Action,
+    x: Float[Tensor, "b ..."],
+    plan: Plan,
+    *,
+    output_action: Action | None = None,
+    signs: torch.Generator | None = None,
+) -> Float[Tensor, "b k g"]:
+    r"""Rows $\langle \partial f_c(x), \xi_a(x) \rangle$ of one batch, in float64.
+
+    With an output action the columns are $[-\eta \mid \xi]$, so that a vector $(k, h)$ with `rows @ (k, h) = 0` pairs an output
+    generator with an input generator.
+
+    Args:
+        model: the probed model.
+        action: candidate generators on the input.
+        x: a batch in the model's dtype.
+        plan: what `plan` decided.
+        output_action: action on the outputs, for equivariance.
+        signs: generator of the ±1 combinations; samples draw from it in turn, so batching does not change the rows.
+
+    Returns:
+        `[b, k, g]`, or `[b, k, m + g]` with an output action of size `m`.
+    """
+    if plan.route == "jvp":
+        y, columns = _forward(model, action, x)
+        weights = _weights(plan, y, signs)
+        rows = columns if weights is None else torch.einsum("bkc,bcg->bkg", weights, columns)
+    else:
+        y, weights, rows = _reverse(model, action, x, plan, signs)
+    if output_action is None:
+        return rows
+    eta = output_action.fields(y.double().reshape(len(x), *model.output_shape)).flatten(2).mT
+    return torch.cat([-eta if weights is None else -(weights @ eta), rows], dim=2)
+
+
+def _passes(outputs: Outputs, count: int) -> int:
+    """Reverse passes that the rows of a batch cost."""
+    if outputs == "each":
+        return count
+    if outputs == "sum":
+        return 1
+    if isinstance(outputs, bool) or not isinstance(outputs, int) or outputs < 1:
+        raise ArgumentError(f"outputs={outputs!r}: expected 'each', 'sum' or a positive number of random combinations.")
+    return min(outputs, count)
+
+
+def _why_not(model: Model, action: Action, x: Tensor, route: Route, reference: Tensor) -> str:
+    """Why a route cannot be taken for this model; empty if it can."""
+    try:
+        trial = _test_rows(model, action, x, route)
+    except Exception as error:  # whatever a transform cannot do, plain autograd is the remedy
+        return f"{type(error).__name__}: {(str(error).strip() or 'no message').splitlines()[0]}"
+    gap = float((trial - reference).abs().max() / reference.abs().max().clamp_min(torch.finfo(torch.float64).tiny))
+    return "" if gap <= 10 * torch.finfo(x.dtype).eps ** 0.5 else f"it disagrees with plain reverse mode by {gap:.1e}"
+
+
+def check_output_action(action: Action, model: Model) -> None:
+    """Raise `ShapeError` unless the output action fits the model's output."""
+    try:
+        action.check(model.output_shape)
+    except ShapeError as error:
+        raise ShapeError(f"output_action does not fit the model's output: {error}") from error
+
+
+def _weights(plan: Plan, y: Float[Tensor, "b c"], signs: torch.Generator | None) -> Float[Tensor, "b k c"] | None:
+    """Combinations of the outputs, scaled so that the rows' Gram matrix is right on average; None for each output alone."""
+    if plan.outputs == "each":
+        return None
+    b, c = y.shape
+    if plan.outputs == "sum":
+        return torch.ones(b, 1, c, dtype=torch.float64, device=y.device)
+    k = int(plan.outputs)
+    draws = torch.randint(0, 2, (b, k, c), generator=signs)
+    return ((2 * draws - 1) / k**0.5).to(device=y.device, dtype=torch.float64)
+
+
+def _forward(model: Model, action: Action, x: Tensor) -> tuple[Float[Tensor, "b c"], Float[Tensor, "b c g"]]:
+    """One forward derivative per generator."""
+    unit = torch.eye(action.size, dtype=x.dtype, device=x.device)
+    pairs = [_jvp(model, x, action.field(h, x)) for h in unit]
+    return pairs[0][0], torch.stack([slope for _, slope in pairs], dim=2)
+
+
+def _reverse(
+    model: Model, action: Action, x: Tensor, plan: Plan, signs: torch.Generator | None
+) -> tuple[Float[Tensor, "b c"], Float[Tensor, "b k c"] | None, Float[Tensor, "b k g"]]:
+    """One reverse derivative per output or combination, each contracted with the action at once."""
+    if plan.route == "vjp":
+        y, pull = torch.func.vjp(model, x)[:2]
+    else:
+        leaf = x.detach().clone().requires_grad_()
+        with torch.enable_grad():
+            y = model(leaf)
+
+        def pull(cotangent: Tensor) -> tuple[Tensor, ...]:
+            if not y.requires_grad:  # a constant function
+                return (torch.zeros_like(leaf),)
+            return torch.autograd.grad(y, leaf, cotangent, retain_graph=True, materialize_grads=True)
+
+    wide = x.double()
+    weights = _weights(plan, y.detach(), signs)
+    rows = [action.contract(pull(cotangent)[0].detach().double().unsqueeze(1), wide) for cotangent in _cotangents(y, weights)]
+    return y.detach(), weights, torch.cat(rows, dim=1)
+
+
+def _cotangents(y: Float[Tensor, "b c"], weights: Float[Tensor, "b k c"] | None) -> Iterator[Float[Tensor, "b c"]]:
+    for k in range(y.shape[1] if weights is None else weights.shape[1]):
+        if weights is None:
+            one = torch.zeros_like(y)
+            one[:, k] = 1
+            yield one
+        else:
+            yield weights[:, k].to(y.dtype)
+
+
+def _test_rows(model: Model, action: Action, x: Tensor, route: Route) -> Float[Tensor, " b"]:
+    """Row entries of the summed outputs in one random direction: cheap, and the same whatever the route."""
+    h = torch.randn(action.size, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    if route == "jvp":
+        return _jvp(model, x, action.field(h.to(x), x))[1].sum(1)
+    rows = _reverse(model, action, x, Plan("sum", route), None)[2]
+    return (rows @ h.to(rows))[:, 0]
+
+
+def _jvp(model: Model, x: Tensor, tangent: Tensor) -> tuple[Float[Tensor, "b c"], Float[Tensor, "b c"]]:
+    """Output, and its float64 derivative along the tangent."""
+    y, slope = torch.func.jvp(model, (x,), (tangent,))[:2]
+    return y.detach(), slope.detach().double()

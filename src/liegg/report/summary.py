@@ -1,0 +1,54 @@
+"""The record as a plain dict of JSON values: the one source of text, JSON and pages."""
+
+import dataclasses
+import math
+from typing import Any
+
+from liegg.symmetries import Symmetries
+
+
+def summary(sym: Symmetries) -> dict[str, Any]:
+    """Everything of the record as JSON values: finite numbers, strings, lists; infinities and NaN become null.
+
+    Args:
+        sym: the result of `discover`.
+
+    Returns:
+        Keys `model`, `question`, `samples`, `rows`, `action`, `output_action`, `nullity`, `variance`, `spectrum`, `defects`,
+        `sensitivity`, `generators`, `output_generators`, `generator_variance`, `generator_defect`, `trivial`, `decision`,
+        `settings`, `notes`.
+    """
+    return _plain(
+        {
+            "model": sym.model,
+            "question": "invariance" if sym.output_action is None else "equivariance",
+            "samples": sym.samples,
+            "rows": sym.rows,
+            "action": sym.action.settings(),
+            "output_action": None if sym.output_action is None else sym.output_action.settings(),
+            "nullity": sym.nullity,
+            "variance": sym.variance,
+            "spectrum": sym.spectrum.values.tolist(),
+            "defects": sym.defects.tolist(),
+            "sensitivity": sym.scale_free.sensitivity,
+            "generators": sym.generators.tolist(),
+            "output_generators": None if sym.output_action is None else sym.output_generators.tolist(),
+            "generator_variance": sym.direction_variance(sym.coefficients).tolist(),
+            "generator_defect": sym.defect(sym.generators).tolist() if sym.nullity else [],
+            "trivial": sym.trivial.tolist(),
+            "decision": dataclasses.asdict(sym.decision),
+            "settings": sym.settings,
+            "notes": list(sym.notes),
+        }
+    )
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no infinity and no NaN; say so with null."""
+    if isinstance(value, dict):
+        return {key: _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

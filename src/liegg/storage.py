@@ -1,0 +1,113 @@
+"""Results on disk: JSON for what is read, safetensors for arrays; nothing is ever unpickled."""
+
+import dataclasses
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from liegg._errors import RecordError
+from liegg.actions import Displacement, action_from_settings
+from liegg.defect import Defects
+from liegg.spectrum import Spectrum
+from liegg.symmetries import Symmetries
+from liegg.verdict import Decision
+
+FORMAT = 1
+"""Version of the layout of a stored record."""
+
+
+def save(sym: Symmetries, folder: str | Path) -> Path:
+    """Write a result into a folder as `arrays.safetensors` and `record.json`.
+
+    The arrays come first and each file is renamed into place, so that a `record.json` on disk is always whole.
+
+    Args:
+        sym: the result of `discover`.
+        folder: made if needed; files of an earlier result in it are replaced.
+
+    Returns:
+        The folder.
+
+    Raises:
+        RecordError: the path exists and is no folder.
+    """
+    folder = Path(folder)
+    if folder.exists() and not folder.is_dir():
+        raise RecordError(f"{folder} is a file; expected a folder to save into, for example {folder.with_suffix('')}-run/.")
+    folder.mkdir(parents=True, exist_ok=True)
+    arrays = {
+        "spectrum.values": sym.spectrum.values,
+        "spectrum.basis": sym.spectrum.basis,
+        "defects.values": sym.scale_free.values,
+        "defects.directions": sym.scale_free.directions,
+        "defects.trivial": sym.scale_free.trivial,
+        "coefficients": sym.coefficients,
+        "factor": sym.factor,
+        "displacement.block": sym.displacement.block,
+    }
+    if sym.output_coefficients is not None:
+        arrays["output_coefficients"] = sym.output_coefficients
+    temporary = folder / ".arrays.safetensors.part"
+    save_file({name: array.contiguous() for name, array in arrays.items()}, temporary)
+    temporary.replace(folder / "arrays.safetensors")
+    record = {"format": FORMAT, "displacement_repeat": sym.displacement.repeat, **sym.to_dict()}
+    temporary = folder / ".record.json.part"
+    temporary.write_text(json.dumps(record, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    temporary.replace(folder / "record.json")
+    return folder
+
+
+def load(folder: str | Path) -> Symmetries:
+    """Read back a result that `Symmetries.save` wrote; arrays come back bit for bit.
+
+    Args:
+        folder: the folder that was saved into.
+
+    Raises:
+        RecordError: a file is missing, damaged, or of another format.
+    """
+    folder = Path(folder)
+    try:
+        record = json.loads((folder / "record.json").read_text(encoding="utf-8"))
+        arrays = load_file(folder / "arrays.safetensors")
+        if record["format"] != FORMAT:
+            raise RecordError(f"{folder} holds a record of format {record['format']}; this version reads format {FORMAT}.")
+        return _assemble(record, arrays)
+    except FileNotFoundError as error:
+        raise RecordError(
+            f"{folder} is no stored result: {Path(error.filename).name} is missing. Make one with sym.save(...)."
+        ) from error
+    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+        if isinstance(error, RecordError):
+            raise
+        raise RecordError(f"{folder} is damaged ({type(error).__name__}: {error}). Run the analysis again.") from error
+
+
+def _assemble(record: dict[str, Any], arrays: dict[str, Tensor]) -> Symmetries:
+    decision = record["decision"] | {key: tuple(record["decision"][key]) for key in ("reasons", "warnings")}
+    if decision["gap"] is None:
+        decision["gap"] = math.inf if decision["nullity"] else math.nan
+    output = record["output_action"]
+    return Symmetries(
+        action=action_from_settings(record["action"]),
+        output_action=None if output is None else action_from_settings(output),
+        spectrum=Spectrum(arrays["spectrum.values"], arrays["spectrum.basis"]),
+        scale_free=Defects(
+            arrays["defects.values"], arrays["defects.directions"], arrays["defects.trivial"], record["sensitivity"]
+        ),
+        decision=Decision(**{field.name: decision[field.name] for field in dataclasses.fields(Decision)}),
+        coefficients=arrays["coefficients"],
+        output_coefficients=arrays.get("output_coefficients"),
+        factor=arrays["factor"],
+        displacement=Displacement(arrays["displacement.block"], record["displacement_repeat"]),
+        samples=record["samples"],
+        rows=record["rows"],
+        model=record["model"],
+        settings=record["settings"],
+        notes=tuple(record["notes"]),
+    )

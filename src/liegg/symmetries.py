@@ -1,0 +1,155 @@
+"""The result: one frozen record of what was found, with everything needed to question it."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg._errors import ArgumentError
+from liegg.actions import Action, Displacement
+from liegg.algebra.subspace import distance_to_span
+from liegg.defect import Defects, defect_of
+from liegg.equivariance import eliminate
+from liegg.metrics import angles_to, symmetry_bias, symmetry_variance
+from liegg.spectrum import Spectrum
+from liegg.verdict import Decision
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Symmetries:
+    """Symmetries of a model on some data.
+
+    Attributes:
+        action: the candidate generators.
+        output_action: the action on the outputs, for equivariance; None for invariance.
+        spectrum: the paper's spectrum, every direction's symmetry variance.
+        scale_free: defects of every direction that moves the data, with the trivial directions apart.
+        decision: how many directions are symmetries, and why.
+        coefficients: `[d, g]`, orthonormal coefficients of the symmetries found, smallest defect first.
+        output_coefficients: `[d, m]`, the output generators that go with them; None for invariance.
+        factor: `[p, p]`, R factor of all columns `[−η | ξ]`; without an output action `p` is `g`.
+        displacement: how far each direction moves the data.
+        samples: number of samples seen.
+        rows: number of polarization rows seen.
+        model: name of the model.
+        settings: every number and choice that decided something, and the versions that ran.
+        notes: how the model was read, where that was out of the ordinary.
+    """
+
+    action: Action
+    output_action: Action | None
+    spectrum: Spectrum
+    scale_free: Defects
+    decision: Decision
+    coefficients: Float[Tensor, "d g"]
+    output_coefficients: Float[Tensor, "d m"] | None
+    factor: Float[Tensor, "p p"]
+    displacement: Displacement
+    samples: int
+    rows: int
+    model: str
+    settings: dict[str, Any]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def nullity(self) -> int:
+        """Number of directions judged to be symmetries."""
+        return self.decision.nullity
+
+    @property
+    def variance(self) -> float:
+        """The paper's symmetry variance: the smallest of the spectrum."""
+        return symmetry_variance(self.spectrum)
+
+    @property
+    def defects(self) -> Float[Tensor, " r"]:
+        """Scale-free defect δ² of every direction that moves the data, ascending."""
+        return self.scale_free.values
+
+    @cached_property
+    def generators(self) -> Float[Tensor, "d n n"]:
+        """Generators of the symmetries found, as matrices, orthonormal in the Frobenius inner product."""
+        return self.action.matrices(self.coefficients)
+
+    @cached_property
+    def output_generators(self) -> Float[Tensor, "d m m"]:
+        """Output generators that go with `generators`, one by one.
+
+        Raises:
+            ArgumentError: the analysis was of invariance, which has none.
+        """
+        if self.output_action is None or self.output_coefficients is None:
+            raise ArgumentError("this is an analysis of invariance: pass output_action= to discover() to get output generators.")
+        return self.output_action.matrices(self.output_coefficients)
+
+    @property
+    def trivial(self) -> Float[Tensor, "t g"]:
+        """Coefficients of the directions that do not move the data: nothing can be said of them."""
+        return self.scale_free.trivial
+
+    def bias(self, reference: Float[Tensor, "e n n"]) -> Float[Tensor, " g"]:
+        """The paper's symmetry bias of every direction of the spectrum against a reference algebra.
+
+        Args:
+            reference: generators such as `liegg.so(5)`, in any basis of the algebra.
+        """
+        return symmetry_bias(self.spectrum, self.action, reference)
+
+    def generator_bias(self, reference: Float[Tensor, "e n n"]) -> Float[Tensor, " d"]:
+        """Distance of each found generator to a reference algebra."""
+        return distance_to_span(self.coefficients, self.action.coefficients(reference).to(self.coefficients))
+
+    def angles(self, reference: Float[Tensor, "e n n"]) -> Float[Tensor, " k"]:
+        """Principal angles in radians, ascending, between the found symmetries and a reference algebra."""
+        return angles_to(self.coefficients, self.action, reference)
+
+    def defect(
+        self, generators: Float[Tensor, "d n n"], output_generators: Float[Tensor, "d m m"] | None = None
+    ) -> Float[Tensor, " d"]:
+        """Defect δ² of any generators of the action, found or not; NaN for one that does not move the data.
+
+        Args:
+            generators: input generators.
+            output_generators: what each is to do to the output; by default what suits it best (nothing, for invariance).
+        """
+        h = self.action.coefficients(generators).to(self.factor)
+        k = self._partners(h)
+        if output_generators is not None:
+            if self.output_action is None:
+                raise ArgumentError("output_generators given, but this is an analysis of invariance: it has no output action.")
+            k = self.output_action.coefficients(output_generators).to(h)
+        columns = torch.cat([k, h], dim=1)
+        return defect_of(h, columns @ self.factor.mT, self.displacement, self.samples, self.scale_free.sensitivity)
+
+    def direction_variance(self, coefficients: Float[Tensor, "d g"]) -> Float[Tensor, " d"]:
+        """Symmetry variance of any directions, given by coefficients: mean squared change of the output per unit of the motion."""
+        h = coefficients.to(self.factor)
+        return (torch.cat([self._partners(h), h], dim=1) @ self.factor.mT).square().sum(1) / self.samples
+
+    def _partners(self, h: Float[Tensor, "d g"]) -> Float[Tensor, "d m"]:
+        """Output coefficients that suit given input coefficients best."""
+        return h @ eliminate(self.factor, self.factor.shape[1] - self.action.size).partner.mT
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything a reader or a page needs, as JSON values."""
+        from liegg.report.summary import summary
+
+        return summary(self)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write `record.json` and `arrays.safetensors` into a folder, made if needed; `liegg.load` reads them back."""
+        from liegg.storage import save
+
+        return save(self, folder)
+
+    def __str__(self) -> str:
+        from liegg.report.text import table
+
+        return table(self)
+
+    def __repr__(self) -> str:
+        return f"Symmetries(nullity={self.nullity}, action={self.action!r}, samples={self.samples}, model={self.model!r})"
