@@ -48,3 +48,12 @@ $(VENV)/.installed-dev: $(VENV)/.torch pyproject.toml
 $(VENV)/.installed-docs: $(VENV)/.installed-dev
 	$(PIP) --editable '.[dev,docs]'
 	@touch $@
+
+# A network of another package, in an environment of its own; not part of the tests.
+.PHONY: peer-emlp
+peer-emlp:       ## Analyse a real O(5)-invariant EMLP; writes results/o5-emlp.json.
+	$(PYTHON) -m venv .venv-emlp
+	.venv-emlp/bin/python -m pip install --quiet --constraint peers/emlp-requirements.txt torch
+	.venv-emlp/bin/python -m pip install --quiet --requirement peers/emlp-requirements.txt
+	.venv-emlp/bin/python -m pip install --quiet --no-deps --editable .
+	.venv-emlp/bin/python peers/emlp_o5.py

@@ -43,9 +43,10 @@ def right_singular(
 ) -> tuple[Float[Tensor, " g"], Float[Tensor, "g g"]]:
     r"""All right singular pairs of a matrix, ascending, with a complete basis whatever its rank.
 
-    Up to `full_limit` columns by SVD. Above, the subspaces come from an eigendecomposition of $R^\top R$ and the small end is
-    solved again on $R$ itself: with $V_0$ the eigenvectors below `SMALL_END`, the SVD of $R V_0$ gives values that the
-    squaring would have drowned in rounding.
+    Up to `full_limit` columns by SVD. Above, from eigendecompositions of $R^\top R$, taken again on what the squaring drowned: with
+    $V_0$ the eigenvectors below `SMALL_END`, the same is done for $R V_0$, whose own largest value sets a new scale, until few
+    enough columns are left for an SVD or nothing but rounding. Before, the lean of $V_0$ towards the other eigenvectors $V_1$ is
+    taken out, $V_0 \leftarrow V_0 - V_1 \Lambda_1^{-1} V_1^\top R^\top R V_0$: only 1e-10, but it would leave a zero at 1e-13.
 
     Args:
         matrix: float64, any number of rows.
@@ -54,20 +55,28 @@ def right_singular(
     Returns:
         Singular values, ascending, and the singular vectors as rows in the same order, with deterministic signs.
     """
+    values, vectors = _ascending(matrix, full_limit, floor=0.0)
+    return values, fix_signs(vectors.mT.contiguous())
+
+
+def _ascending(matrix: Float[Tensor, "m g"], full_limit: int, floor: float) -> tuple[Float[Tensor, " g"], Float[Tensor, "g g"]]:
+    """Singular values ascending and right vectors as columns; below `floor` nothing but rounding is left to resolve."""
     columns = matrix.shape[1]
     if columns <= full_limit:
         _, values, right = torch.linalg.svd(matrix, full_matrices=True)
         values = torch.cat([values, values.new_zeros(columns - values.shape[0])])
-        return values.flip(0), fix_signs(right.flip(0))
+        return values.flip(0), right.flip(0).mT
     squares, vectors = torch.linalg.eigh(matrix.mT @ matrix)
     values = squares.clamp_min(0).sqrt()
+    floor = max(floor, columns * torch.finfo(matrix.dtype).eps * float(values[-1]))
     small = int((squares <= SMALL_END * squares[-1]).sum())
-    if small:
-        _, low, turn = torch.linalg.svd(matrix @ vectors[:, :small], full_matrices=True)
-        low = torch.cat([low, low.new_zeros(small - low.shape[0])])
-        values[:small] = low.flip(0)
-        vectors[:, :small] = vectors[:, :small] @ turn.flip(0).mT
-    return values, fix_signs(vectors.mT.contiguous())
+    if small and float(values[-1]) > floor:
+        low, high = vectors[:, :small], vectors[:, small:]
+        lean = high.mT @ (matrix.mT @ (matrix @ low)) / squares[small:, None]
+        low, high = low - high @ lean, high + low @ lean.mT
+        values[:small], turn = _ascending(matrix @ low, full_limit, floor)
+        vectors = torch.cat([low @ turn, high], dim=1)
+    return values, vectors
 
 
 def canonical_basis(rows: Float[Tensor, "d g"]) -> Float[Tensor, "d g"]:

@@ -25,7 +25,9 @@ def seeded(seed: int) -> Iterator[None]:
     with torch.random.fork_rng(devices=range(torch.cuda.device_count()) if cuda else []):
         random.seed(seed)
         np.random.seed(seed % 2**32)  # noqa: NPY002
-        torch.random.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)  # torch.manual_seed would also queue a seed for a CUDA not yet started
+        if cuda:
+            torch.cuda.manual_seed_all(seed)
         try:
             yield
         finally:

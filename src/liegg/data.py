@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader, Dataset, default_collate
 
 from liegg._errors import (
     ArgumentError,
@@ -51,13 +51,10 @@ class Batches:
                 batch = _as_tensor(_inputs(raw), first)
                 if batch.shape[0] == 0:
                     continue
-                shape = shape or batch.shape[1:]
+                shape = batch.shape[1:] if shape is None else shape
                 if batch.shape[1:] != shape:
-                    raise ShapeError(
-                        f"sample {first} has shape {tuple(batch.shape[1:])}, the samples before it {tuple(shape)}. "
-                        "All samples must have one shape: pad or resample them first."
-                    )
-                yield _finite(batch, first).to(device=self.device, dtype=self.dtype)
+                    raise _ragged(first, tuple(batch.shape[1:]), tuple(shape))
+                yield _finite(batch.to(device=self.device, dtype=self.dtype), first)
                 first += batch.shape[0]
         if first == 0:
             raise EmptyDataError(f"the data holds no sample ({_describe(self.source)}). Pass at least one.")
@@ -74,8 +71,9 @@ def as_batches(data: Data, *, batch_size: int = 512) -> Batches:
     Returns:
         Batches in the data's own dtype and on its own device.
 
-    >>> [tuple(batch.shape) for batch in as_batches(torch.zeros(5, 3), batch_size=2)]
-    [(2, 3), (2, 3), (1, 3)]
+    Examples:
+        >>> [tuple(batch.shape) for batch in as_batches(torch.zeros(5, 3), batch_size=2)]
+        [(2, 3), (2, 3), (1, 3)]
     """
     if batch_size < 1:
         raise ArgumentError(f"batch_size={batch_size}: expected a positive number of samples, for example batch_size=512.")
@@ -87,6 +85,11 @@ def as_batches(data: Data, *, batch_size: int = 512) -> Batches:
         raise OneShotDataError(
             f"data is a one-shot {type(data).__name__}: it can be read only once, and reading it here would use it up. "
             "Pass list(data), a tensor, a Dataset, a DataLoader, or an object whose __iter__ starts afresh."
+        )
+    if isinstance(data, tuple):
+        raise DataError(
+            f"data is a tuple of {len(data)}, which can mean inputs with labels or batches. Pass data[0] for the inputs alone, "
+            "list(data) for batches."
         )
     if isinstance(data, dict | str | bytes) or not isinstance(data, Dataset | Iterable):
         raise DataError(
@@ -101,8 +104,29 @@ def _pieces(source: Any, size: int) -> Iterable[Any]:
     if isinstance(source, Tensor | np.ndarray):
         return (source[start : start + size] for start in range(0, len(source), size))
     if isinstance(source, Dataset):
-        return DataLoader(source, batch_size=size)
+        return _stacked(source, size)
     return source
+
+
+def _stacked(dataset: Dataset[Any], size: int) -> Iterator[Any]:
+    """Batches of a Dataset's inputs; labels are dropped unseen, whatever they are."""
+    first = 0
+    for samples in DataLoader(dataset, batch_size=size, collate_fn=list):
+        inputs = [_inputs(sample) for sample in samples]
+        shapes = [tuple(getattr(sample, "shape", ())) for sample in inputs]
+        for index, shape in enumerate(shapes):
+            if shape != shapes[0]:
+                raise _ragged(first + index, shape, shapes[0])
+        try:
+            # numpy stacks read-only and foreign-endian arrays without complaint; torch would not
+            stacked = np.stack(inputs) if isinstance(inputs[0], np.ndarray | np.generic) else default_collate(inputs)
+        except TypeError as error:
+            raise DataError(
+                f"sample {first} of the Dataset is a {type(inputs[0]).__name__}; expected a tensor or array, or a tuple whose "
+                "first entry is one. Give the Dataset a transform that makes tensors."
+            ) from error
+        yield stacked
+        first += len(samples)
 
 
 def _inputs(raw: Any) -> Any:
@@ -117,8 +141,8 @@ def _inputs(raw: Any) -> Any:
 def _as_tensor(batch: Any, first: int) -> Float[Tensor, "b ..."]:
     """Check type and dtype of one batch; an array is copied, which keeps memory maps and read-only arrays safe."""
     if isinstance(batch, np.ndarray):
-        if not np.issubdtype(batch.dtype, np.floating):
-            raise _wrong_dtype(batch.dtype, np.issubdtype(batch.dtype, np.complexfloating))
+        if batch.dtype.kind != "f" or batch.dtype.itemsize > 8:  # torch has no long double
+            raise _wrong_dtype(batch.dtype)
         batch = torch.tensor(batch if batch.dtype.isnative else batch.astype(batch.dtype.newbyteorder("=")))
     if not isinstance(batch, Tensor):
         raise DataError(
@@ -128,24 +152,36 @@ def _as_tensor(batch: Any, first: int) -> Float[Tensor, "b ..."]:
     if batch.ndim == 0:
         raise ShapeError(f"the batch that starts at sample {first} is a single number; expected samples along the first axis.")
     if not batch.dtype.is_floating_point:
-        raise _wrong_dtype(batch.dtype, batch.dtype.is_complex)
+        raise _wrong_dtype(batch.dtype)
     # A tensor made in inference mode cannot enter a derivative; its copy can.
     return batch.clone() if batch.is_inference() else batch.detach()
 
 
-def _wrong_dtype(dtype: Any, is_complex: bool) -> DtypeError:
-    remedy = "torch.view_as_real(data)" if is_complex else "data.float(), for bytes data.float() / 255"
+def _wrong_dtype(dtype: np.dtype | torch.dtype) -> DtypeError:
+    if isinstance(dtype, torch.dtype):
+        remedy = "torch.view_as_real(data)" if dtype.is_complex else "data.float(), for bytes data.float() / 255"
+    else:
+        remedy = "np.stack([data.real, data.imag], -1)" if dtype.kind == "c" else "data.astype('float32'), for bytes divided by 255"
     return DtypeError(f"data has dtype {dtype}; derivatives need real floating point numbers. Pass {remedy}.")
+
+
+def _ragged(index: int, shape: tuple[int, ...], before: tuple[int, ...]) -> ShapeError:
+    return ShapeError(
+        f"sample {index} has shape {shape}, the samples before it {before}. "
+        "All samples must have one shape: pad or resample them first."
+    )
 
 
 def _finite(batch: Float[Tensor, "b ..."], first: int) -> Float[Tensor, "b ..."]:
     """Raise `NonFiniteError` naming the first sample with NaN or infinity."""
     if not bool(torch.isfinite(batch.sum())):  # one reduction for the usual case; the exact search only on suspicion
-        bad = (~torch.isfinite(batch)).flatten(1).any(1)
+        bad = (~torch.isfinite(batch)).reshape(len(batch), -1).any(1)
         if bool(bad.any()):
             index = int(bad.to(torch.int8).argmax())
-            kind = "NaN" if bool(batch[index].isnan().any()) else "an infinite value"
-            raise NonFiniteError(f"sample {first + index} holds {kind}. Remove it, for example data[data.isfinite().all(-1)].")
+            kind = "NaN" if bool(batch[index].isnan().any()) else f"a value that is infinite in {batch.dtype}"
+            raise NonFiniteError(
+                f"sample {first + index} holds {kind}. Remove it, for example data[data.isfinite().flatten(1).all(1)]."
+            )
     return batch
 
 
@@ -156,8 +192,15 @@ def _describe(source: Any) -> str:
 
 @contextmanager
 def _loader_generators_kept(source: Any) -> Iterator[None]:
-    """Put back the state of the generators a DataLoader and its sampler own."""
-    owners = (source, getattr(source, "sampler", None)) if isinstance(source, DataLoader) else ()
+    """Put back the state of the generators that a source, a loader's dataset and its samplers own."""
+    batches = getattr(source, "batch_sampler", None)
+    owners = (
+        source,
+        getattr(source, "dataset", None),
+        getattr(source, "sampler", None),
+        batches,
+        getattr(batches, "sampler", None),
+    )
     generators = [g for owner in owners if isinstance(g := getattr(owner, "generator", None), torch.Generator)]
     states = [(generator, generator.get_state()) for generator in generators]
     try:

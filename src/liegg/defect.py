@@ -84,7 +84,13 @@ def mean_sensitivity(
 
 
 def defect_of(
-    h: Float[Tensor, "d g"], changes: Float[Tensor, "d p"], displacement: Displacement, samples: int, sensitivity: float
+    h: Float[Tensor, "d g"],
+    changes: Float[Tensor, "d p"],
+    displacement: Displacement,
+    samples: int,
+    sensitivity: float,
+    *,
+    trivial_tolerance: float = TRIVIAL_TOLERANCE,
 ) -> Float[Tensor, " d"]:
     r"""Defect $\delta^2(h) = h^\top A h / (\kappa\, h^\top M h)$ of given directions; NaN for one that does not move the data.
 
@@ -94,8 +100,10 @@ def defect_of(
         displacement: M of the data.
         samples: number of samples.
         sensitivity: the mean sensitivity κ.
+        trivial_tolerance: share of the largest displacement below which a direction does not move the data.
     """
     parts = h.reshape(-1, displacement.repeat, displacement.block.shape[0])
     moved = torch.einsum("drs,st,drt->d", parts, displacement.block, parts)
+    moving = moved > trivial_tolerance * torch.linalg.eigvalsh(displacement.block)[-1] * h.square().sum(1)
     changed = changes.square().sum(1) / samples
-    return changed / (sensitivity * moved) if sensitivity > 0 else torch.where(moved > 0, 0.0, torch.nan).to(h)
+    return torch.where(moving, changed / (sensitivity * moved) if sensitivity > 0 else 0.0, torch.nan)

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from types import CellType, CodeType, FunctionType
 from typing import Any
 
 import torch
@@ -25,6 +26,9 @@ from liegg._errors import (
 
 PROBE_SAMPLES = 3
 """Samples on which a model is probed: enough for one to have neighbours on both sides."""
+
+SEARCH_DEPTH = 5
+"""Links followed from a callable to the modules it uses: a lambda, on a function, on an object, on its list of modules."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class Model:
 
     def __call__(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b c"]:
         """Outputs of a batch, one row to a sample."""
-        y = self.function(x)
+        y = self.function(x.clone())  # a model may work in place, and the samples are the caller's
         return y.reshape(x.shape[0], -1)
 
 
@@ -57,9 +61,9 @@ class Model:
 def opened(model: Any) -> Iterator[Model]:
     """Open the user's model for analysis in eval mode; afterwards it is exactly as it was.
 
-    A module is viewed through a copy that shares its weights (modules with a `train` method of their own, which may rewrite
-    weights, get real copies) and owns its buffers. Where a module cannot be copied, or a plain callable closes over modules,
-    those modules are switched to eval mode in place and put back.
+    A module is viewed through a copy that shares its weights (what lies under a `train` or `eval` method of the user's own,
+    which may rewrite weights, gets real copies) and owns its buffers. Where a module cannot be copied, or a plain callable
+    holds modules, those modules are switched to eval mode in place and put back.
 
     Args:
         model: `nn.Module`, `torch.export.ExportedProgram`, or a callable from batches to batches.
@@ -69,6 +73,7 @@ def opened(model: Any) -> Iterator[Model]:
 
     Raises:
         ArgumentError: the model cannot be called.
+        ModelError: its parameters do not exist yet.
     """
     exported = isinstance(model, torch.export.ExportedProgram)
     model = model.module() if exported else model
@@ -77,9 +82,10 @@ def opened(model: Any) -> Iterator[Model]:
     model = getattr(model, "_orig_mod", model)  # what torch.compile wraps; derivatives are taken of the original
     name = getattr(model, "__name__", type(model).__name__)
     function, kept, notes = model, _modules_inside(model), ()
-    if exported:
-        kept = []  # unlifted from the program just now, so nobody else holds it
-    elif isinstance(model, nn.Module):
+    lazy = (nn.UninitializedParameter, nn.UninitializedBuffer)
+    if any(isinstance(t, lazy) for m in kept for t in (*m.parameters(), *m.buffers())):
+        raise ModelError(f"{name} has lazy parameters that do not exist yet. Call the model once on a batch before.")
+    if isinstance(model, nn.Module) and not exported:  # a program's module is new, but its buffers are the program's own
         try:
             function, kept = _eval_view(model), []
         except Exception as error:
@@ -109,7 +115,7 @@ def probe(model: Model, x: Float[Tensor, "b ..."]) -> Model:
         BatchMixingError: a sample's output depends on its neighbours.
         NotDifferentiableError: the output changes with the input but carries no derivative.
     """
-    x = x[:PROBE_SAMPLES]
+    batch, x = x, x[:PROBE_SAMPLES]
     with torch.enable_grad():
         raw = _call(model.function, x.clone().requires_grad_())
     y = _checked_output(raw, x, model.name)
@@ -130,7 +136,7 @@ def probe(model: Model, x: Float[Tensor, "b ..."]) -> Model:
             "are left out: it mixes samples (batch statistics, or an operation along axis 0). Make each output depend on its "
             "own sample; in a function, call .eval() on the modules it uses."
         )
-    if not raw.requires_grad and len(x) > 1 and bool((y != y[:1]).any()):
+    if not raw.requires_grad and _varies(model, batch):
         raise NotDifferentiableError(
             f"the output of {model.name} changes with the input but carries no derivative: something inside detaches it "
             "(torch.no_grad, .detach(), .numpy(), argmax, rounding). Return the differentiable quantity, such as logits."
@@ -138,9 +144,16 @@ def probe(model: Model, x: Float[Tensor, "b ..."]) -> Model:
     return replace(model, output_shape=tuple(raw.shape[1:]))
 
 
+def _varies(model: Model, batch: Float[Tensor, "b ..."]) -> bool:
+    """Whether two samples of a whole batch have different outputs; three samples of one class would not tell."""
+    with torch.no_grad():
+        y = model(batch)
+    return bool((y != y[:1]).any())
+
+
 def _call(function: Callable[[Tensor], Any], x: Tensor) -> Any:
     try:
-        return function(x)
+        return function(x.clone())
     except Exception as error:
         raise ModelError(
             f"the model failed on a batch of shape {tuple(x.shape)}, dtype {x.dtype}: {type(error).__name__}: {error}. "
@@ -172,12 +185,13 @@ def _checked_output(y: Any, x: Tensor, name: str) -> Float[Tensor, "b c"]:
 
 def _eval_view(module: nn.Module) -> nn.Module:
     """Copy of a module in eval mode that shares the weights' storage and owns everything else."""
-    memo: dict[int, Any] = {}
-    for part in module.modules():
-        if type(part).train is nn.Module.train:
-            for weight in part._parameters.values():
-                if weight is not None:
-                    memo[id(weight)] = nn.Parameter(weight.detach(), requires_grad=False)
+    plain = (nn.Module.train, nn.Module.eval)
+    rewritten = {id(w) for part in module.modules() if (type(part).train, type(part).eval) != plain for w in part.parameters()}
+    memo: dict[int, Any] = {
+        id(weight): nn.Parameter(weight.clone() if weight.is_inference() else weight.detach(), requires_grad=False)
+        for weight in module.parameters()
+        if id(weight) not in rewritten
+    }
     view = copy.deepcopy(module, memo).eval()
     return view.requires_grad_(False) if not isinstance(view, torch.jit.ScriptModule) else view
 
@@ -187,7 +201,7 @@ def _eval_in_place(modules: list[nn.Module]) -> Iterator[None]:
     """Hold modules in eval mode, then put back every mode flag and buffer."""
     parts = list({id(p): p for m in modules for p in m.modules()}.values())
     flags = [(part, part.training) for part in parts]
-    buffers = [(b, b.detach().clone()) for part in parts for b in part._buffers.values() if b is not None]
+    buffers = [(part, name, b, b.detach().clone()) for part in parts for name, b in part._buffers.items() if b is not None]
     try:
         for part in parts:
             part.training = False
@@ -196,18 +210,48 @@ def _eval_in_place(modules: list[nn.Module]) -> Iterator[None]:
         for part, flag in flags:
             part.training = flag
         with torch.no_grad():
-            for buffer, value in buffers:
+            for part, name, buffer, value in buffers:
+                part._buffers[name] = buffer  # the model may have put another tensor there
                 if not torch.equal(buffer, value):
                     buffer.copy_(value)
 
 
 def _modules_inside(function: Any) -> list[nn.Module]:
-    """Modules a callable reaches directly: itself, its `self`, its closure and globals, the parts of a partial."""
-    reached: list[Any] = [function, getattr(function, "__self__", None)]
-    if isinstance(function, functools.partial):
-        reached += [function.func, *function.args, *function.keywords.values()]
-    for part in list(reached):
-        if inspect.isfunction(part) or inspect.ismethod(part):
-            names = inspect.getclosurevars(part)
-            reached += [*names.nonlocals.values(), *names.globals.values()]
-    return [part for part in reached if isinstance(part, nn.Module)]
+    """Modules a callable can reach through closures, globals, defaults, attributes, containers and partials, nearest first."""
+    found: list[nn.Module] = []
+    seen: set[int] = set()
+    level: list[Any] = [function]
+    for _ in range(SEARCH_DEPTH):
+        level = list({id(part): part for part in level if id(part) not in seen}.values())
+        seen.update(map(id, level))
+        found += [part for part in level if isinstance(part, nn.Module)]
+        level = [inner for part in level if not isinstance(part, nn.Module) for inner in _held(part)]
+    return found
+
+
+def _held(part: Any) -> list[Any]:
+    """What an object holds directly and might call."""
+    if isinstance(part, functools.partial):
+        return [part.func, *part.args, *part.keywords.values()]
+    if inspect.ismethod(part):
+        return [part.__self__, part.__func__]
+    if inspect.isfunction(part):
+        cells = [cell.cell_contents for cell in part.__closure__ or () if cell != CellType()]  # an empty one has no contents
+        named = [part.__globals__.get(name) for name in _names(part.__code__)] if not _is_library(part) else []
+        return [*cells, *(part.__defaults__ or ()), *(part.__kwdefaults__ or {}).values(), *named]
+    if isinstance(part, dict):
+        return list(part.values())
+    if isinstance(part, list | tuple | set):
+        return list(part)
+    if inspect.isclass(part) or inspect.ismodule(part) or isinstance(part, Tensor):
+        return []
+    return list(getattr(part, "__dict__", {}).values())
+
+
+def _names(code: CodeType) -> list[str]:
+    """Names that a function's code, and the code of its inner functions and comprehensions, looks up."""
+    return [*code.co_names, *(name for inner in code.co_consts if inspect.iscode(inner) for name in _names(inner))]
+
+
+def _is_library(function: FunctionType) -> bool:
+    return (function.__module__ or "").partition(".")[0] in ("torch", "numpy")

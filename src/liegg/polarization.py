@@ -10,11 +10,18 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._errors import ArgumentError, ModelError, ShapeError
+from liegg._forward import jvp
 from liegg.actions import Action
 from liegg.model import PROBE_SAMPLES, Model
 
 Outputs = Literal["each", "sum"] | int
 Route = Literal["jvp", "vjp", "autograd"]
+
+TOGETHER_ELEMENTS = 2**22
+"""Numbers in the tangents (or gradients) of all directions carried in one pass, at most: 16 MB in float32."""
+
+ROW_ELEMENTS = 2**24
+"""Numbers in the rows of one batch, at most: 128 MB in float64. A batch with more outputs times generators is split."""
 
 
 @dataclass(frozen=True)
@@ -25,12 +32,14 @@ class Plan:
         outputs: `"each"`: one row per output; `"sum"`: the paper's row of the summed outputs; `k`: k random ±1 combinations.
         route: `"jvp"`, `"vjp"` or `"autograd"`.
         seed: seed of the random combinations.
+        together: directions carried through the model in one pass.
         notes: why a route other than the cheapest was taken.
     """
 
     outputs: Outputs
     route: Route
     seed: int = 0
+    together: int = 1
     notes: tuple[str, ...] = ()
 
 
@@ -62,27 +71,30 @@ def plan(
 
     Raises:
         ArgumentError: `outputs` or `route` make no sense.
-        ModelError: a route that was asked for does not work for this model.
+        ModelError: a route that was asked for does not work for this model, or no derivative can be taken at all.
     """
-    count = math.prod(model.output_shape)
     if output_action is not None and outputs == "sum":
         raise ArgumentError("outputs='sum' has no meaning with output_action: equivariance compares the outputs one by one.")
     if route not in ("auto", *get_args(Route)):
         raise ArgumentError(f"route={route!r}: expected 'auto', 'jvp', 'vjp' or 'autograd'.")
-    passes = _passes(outputs, count)
-    if passes == count and outputs != "sum":
+    passes = rows_per_sample(outputs, model)
+    if passes == math.prod(model.output_shape) and outputs != "sum":
         outputs = "each"  # as many combinations as outputs: the outputs themselves are exact and no dearer
+    room = max(1, TOGETHER_ELEMENTS // x.numel())
     x = x[:PROBE_SAMPLES]
-    reference = _test_rows(model, action, x, "autograd")
+    reference = _reference(model, action, x)
     notes: list[str] = []
     cheapest: tuple[Route, ...] = ("jvp", "vjp") if action.size < passes else ("vjp",)
     for candidate in cheapest if route == "auto" else (route,):
-        if not (reason := _why_not(model, action, x, candidate, reference)):
-            return Plan(outputs, candidate, seed, tuple(notes))
+        many = {"jvp": min(room, action.size), "vjp": min(room, passes)}.get(candidate, 1)
+        reason = ""
+        for together in sorted({many, 1}, reverse=True):  # a model that vmap cannot batch is taken one direction at a time
+            if not (reason := _why_not(model, action, x, candidate, together, reference)):
+                return Plan(outputs, candidate, seed, together, tuple(notes))
         if route != "auto":
             raise ModelError(f"route={route!r} does not work for {model.name}: {reason}. Use route='auto'.")
         notes.append(f"torch.func.{candidate} cannot transform this model ({reason})")
-    return Plan(outputs, "autograd", seed, (*notes, "plain autograd was used instead"))
+    return Plan(outputs, "autograd", seed, notes=(*notes, "plain autograd was used instead"))
 
 
 def polarize(
@@ -111,7 +123,7 @@ def polarize(
         `[b, k, g]`, or `[b, k, m + g]` with an output action of size `m`.
     """
     if plan.route == "jvp":
-        y, columns = _forward(model, action, x)
+        y, columns = _forward(model, action, x, plan.together)
         weights = _weights(plan, y, signs)
         rows = columns if weights is None else torch.einsum("bkc,bcg->bkg", weights, columns)
     else:
@@ -122,8 +134,17 @@ def polarize(
     return torch.cat([-eta if weights is None else -(weights @ eta), rows], dim=2)
 
 
-def _passes(outputs: Outputs, count: int) -> int:
-    """Reverse passes that the rows of a batch cost."""
+def rows_per_sample(outputs: Outputs, model: Model) -> int:
+    """Rows that each sample gives, which is also the number of reverse passes they cost.
+
+    Args:
+        outputs: `"each"`, `"sum"` or a number of random combinations.
+        model: the probed model.
+
+    Raises:
+        ArgumentError: `outputs` is none of these.
+    """
+    count = math.prod(model.output_shape)
     if outputs == "each":
         return count
     if outputs == "sum":
@@ -133,12 +154,23 @@ def _passes(outputs: Outputs, count: int) -> int:
     return min(outputs, count)
 
 
-def _why_not(model: Model, action: Action, x: Tensor, route: Route, reference: Tensor) -> str:
+def _reference(model: Model, action: Action, x: Tensor) -> Float[Tensor, " b"]:
+    """Test rows by plain reverse mode, to which the other routes are held."""
+    try:
+        return _test_rows(model, action, x, "autograd", 1)
+    except Exception as error:
+        raise ModelError(
+            f"the derivative of {model.name} failed on a batch of shape {tuple(x.shape)}: {type(error).__name__}: {error}. "
+            "The output must have a derivative with respect to the input; check that output.sum().backward() works."
+        ) from error
+
+
+def _why_not(model: Model, action: Action, x: Tensor, route: Route, together: int, reference: Tensor) -> str:
     """Why a route cannot be taken for this model; empty if it can."""
     try:
-        trial = _test_rows(model, action, x, route)
+        trial = _test_rows(model, action, x, route, together)
     except Exception as error:  # whatever a transform cannot do, plain autograd is the remedy
-        return f"{type(error).__name__}: {(str(error).strip() or 'no message').splitlines()[0]}"
+        return f"{type(error).__name__}: {(str(error).strip() or 'no message').splitlines()[0].split('. ')[0]}"
     gap = float((trial - reference).abs().max() / reference.abs().max().clamp_min(torch.finfo(torch.float64).tiny))
     return "" if gap <= 10 * torch.finfo(x.dtype).eps ** 0.5 else f"it disagrees with plain reverse mode by {gap:.1e}"
 
@@ -163,17 +195,31 @@ def _weights(plan: Plan, y: Float[Tensor, "b c"], signs: torch.Generator | None)
     return ((2 * draws - 1) / k**0.5).to(device=y.device, dtype=torch.float64)
 
 
-def _forward(model: Model, action: Action, x: Tensor) -> tuple[Float[Tensor, "b c"], Float[Tensor, "b c g"]]:
-    """One forward derivative per generator."""
-    unit = torch.eye(action.size, dtype=x.dtype, device=x.device)
-    pairs = [_jvp(model, x, action.field(h, x)) for h in unit]
-    return pairs[0][0], torch.stack([slope for _, slope in pairs], dim=2)
+def _forward(model: Model, action: Action, x: Tensor, together: int) -> tuple[Float[Tensor, "b c"], Float[Tensor, "b c g"]]:
+    """One forward derivative per generator, `together` of them in one pass."""
+    y, columns = None, []
+    for some in torch.eye(action.size, dtype=x.dtype, device=x.device).split(together):
+        tangents = torch.stack([action.field(h, x) for h in some])
+        y, slopes = _push(model, x, tangents, together)
+        columns.append(slopes.detach().double())
+    if y is None:
+        raise ArgumentError("the action has no generator: give it at least one.")
+    return y.detach(), torch.cat(columns).permute(1, 2, 0)
+
+
+def _push(model: Model, x: Tensor, tangents: Tensor, together: int) -> tuple[Float[Tensor, "b c"], Float[Tensor, "t b c"]]:
+    """Output, and its derivative along each tangent: the output is computed once for all of them."""
+    if together == 1:
+        y, slope = jvp(model, x, tangents[0])
+        return y, slope[None]
+    y, slopes = torch.func.vmap(lambda tangent: jvp(model, x, tangent))(tangents)
+    return y[0], slopes
 
 
 def _reverse(
     model: Model, action: Action, x: Tensor, plan: Plan, signs: torch.Generator | None
 ) -> tuple[Float[Tensor, "b c"], Float[Tensor, "b k c"] | None, Float[Tensor, "b k g"]]:
-    """One reverse derivative per output or combination, each contracted with the action at once."""
+    """One reverse derivative per output or combination, contracted with the action at once."""
     if plan.route == "vjp":
         y, pull = torch.func.vjp(model, x)[:2]
     else:
@@ -186,32 +232,29 @@ def _reverse(
                 return (torch.zeros_like(leaf),)
             return torch.autograd.grad(y, leaf, cotangent, retain_graph=True, materialize_grads=True)
 
-    wide = x.double()
+    wide, rows = x.double(), []
     weights = _weights(plan, y.detach(), signs)
-    rows = [action.contract(pull(cotangent)[0].detach().double().unsqueeze(1), wide) for cotangent in _cotangents(y, weights)]
+    for cotangents in _cotangents(y.detach(), weights, plan.together):
+        slopes = torch.func.vmap(pull)(cotangents)[0] if plan.together > 1 else pull(cotangents[0])[0][None]
+        rows.append(action.contract(slopes.detach().double().transpose(0, 1), wide))
     return y.detach(), weights, torch.cat(rows, dim=1)
 
 
-def _cotangents(y: Float[Tensor, "b c"], weights: Float[Tensor, "b k c"] | None) -> Iterator[Float[Tensor, "b c"]]:
-    for k in range(y.shape[1] if weights is None else weights.shape[1]):
-        if weights is None:
-            one = torch.zeros_like(y)
-            one[:, k] = 1
-            yield one
-        else:
-            yield weights[:, k].to(y.dtype)
+def _cotangents(y: Float[Tensor, "b c"], weights: Float[Tensor, "b k c"] | None, together: int) -> Iterator[Float[Tensor, "t b c"]]:
+    """Directions of the output whose derivatives make the rows, some at a time."""
+    if weights is not None:
+        yield from weights.to(y.dtype).transpose(0, 1).split(together)
+        return
+    for some in torch.arange(y.shape[1], device=y.device).split(together):
+        yield torch.nn.functional.one_hot(some, y.shape[1]).to(y.dtype)[:, None].expand(-1, *y.shape)
 
 
-def _test_rows(model: Model, action: Action, x: Tensor, route: Route) -> Float[Tensor, " b"]:
+def _test_rows(model: Model, action: Action, x: Tensor, route: Route, together: int) -> Float[Tensor, " b"]:
     """Row entries of the summed outputs in one random direction: cheap, and the same whatever the route."""
     h = torch.randn(action.size, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    copies = min(together, 2)
     if route == "jvp":
-        return _jvp(model, x, action.field(h.to(x), x))[1].sum(1)
-    rows = _reverse(model, action, x, Plan("sum", route), None)[2]
+        tangents = action.field(h.to(x), x).expand(copies, *x.shape)
+        return _push(model, x, tangents, copies)[1].detach().double().sum(2)[-1]
+    rows = _reverse(model, action, x, Plan("sum", route, together=copies), None)[2]
     return (rows @ h.to(rows))[:, 0]
-
-
-def _jvp(model: Model, x: Tensor, tangent: Tensor) -> tuple[Float[Tensor, "b c"], Float[Tensor, "b c"]]:
-    """Output, and its float64 derivative along the tangent."""
-    y, slope = torch.func.jvp(model, (x,), (tangent,))[:2]
-    return y.detach(), slope.detach().double()

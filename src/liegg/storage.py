@@ -20,11 +20,14 @@ from liegg.verdict import Decision
 FORMAT = 1
 """Version of the layout of a stored record."""
 
+FILES = ("record.json", "arrays.safetensors")
+"""What a stored record consists of."""
+
 
 def save(sym: Symmetries, folder: str | Path) -> Path:
     """Write a result into a folder as `arrays.safetensors` and `record.json`.
 
-    The arrays come first and each file is renamed into place, so that a `record.json` on disk is always whole.
+    Each file is renamed into place, and `record.json` last: where there is one, it is whole and goes with the arrays beside it.
 
     Args:
         sym: the result of `discover`.
@@ -52,13 +55,13 @@ def save(sym: Symmetries, folder: str | Path) -> Path:
     }
     if sym.output_coefficients is not None:
         arrays["output_coefficients"] = sym.output_coefficients
-    temporary = folder / ".arrays.safetensors.part"
-    save_file({name: array.contiguous() for name, array in arrays.items()}, temporary)
-    temporary.replace(folder / "arrays.safetensors")
     record = {"format": FORMAT, "displacement_repeat": sym.displacement.repeat, **sym.to_dict()}
-    temporary = folder / ".record.json.part"
-    temporary.write_text(json.dumps(record, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    temporary.replace(folder / "record.json")
+    record_part, arrays_part = (folder / f".{name}.part" for name in FILES)
+    save_file({name: array.contiguous() for name, array in arrays.items()}, arrays_part)
+    record_part.write_text(json.dumps(record, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    (folder / "record.json").unlink(missing_ok=True)  # an old record must never stand beside new arrays
+    arrays_part.replace(folder / "arrays.safetensors")
+    record_part.replace(folder / "record.json")
     return folder
 
 
@@ -74,14 +77,12 @@ def load(folder: str | Path) -> Symmetries:
     folder = Path(folder)
     try:
         record = json.loads((folder / "record.json").read_text(encoding="utf-8"))
-        arrays = load_file(folder / "arrays.safetensors")
         if record["format"] != FORMAT:
             raise RecordError(f"{folder} holds a record of format {record['format']}; this version reads format {FORMAT}.")
-        return _assemble(record, arrays)
+        return _assemble(record, load_file(folder / "arrays.safetensors"))
     except FileNotFoundError as error:
-        raise RecordError(
-            f"{folder} is no stored result: {Path(error.filename).name} is missing. Make one with sym.save(...)."
-        ) from error
+        missing = next((name for name in FILES if not (folder / name).exists()), "a file")
+        raise RecordError(f"{folder} is no stored result: {missing} is missing. Make one with sym.save(...).") from error
     except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
         if isinstance(error, RecordError):
             raise
@@ -91,7 +92,7 @@ def load(folder: str | Path) -> Symmetries:
 def _assemble(record: dict[str, Any], arrays: dict[str, Tensor]) -> Symmetries:
     decision = record["decision"] | {key: tuple(record["decision"][key]) for key in ("reasons", "warnings")}
     if decision["gap"] is None:
-        decision["gap"] = math.inf if decision["nullity"] else math.nan
+        decision["gap"] = math.inf
     output = record["output_action"]
     return Symmetries(
         action=action_from_settings(record["action"]),

@@ -123,7 +123,10 @@ class Symmetries:
                 raise ArgumentError("output_generators given, but this is an analysis of invariance: it has no output action.")
             k = self.output_action.coefficients(output_generators).to(h)
         columns = torch.cat([k, h], dim=1)
-        return defect_of(h, columns @ self.factor.mT, self.displacement, self.samples, self.scale_free.sensitivity)
+        return defect_of(
+            h, columns @ self.factor.mT, self.displacement, self.samples, self.scale_free.sensitivity,
+            trivial_tolerance=self.settings["trivial_tolerance"],
+        )  # fmt: skip
 
     def direction_variance(self, coefficients: Float[Tensor, "d g"]) -> Float[Tensor, " d"]:
         """Symmetry variance of any directions, given by coefficients: mean squared change of the output per unit of the motion."""

@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._forward import jvp
 from liegg.actions import Action, Linear
 from liegg.algebra.subspace import orthonormal, principal_angles
 from liegg.data import Data
@@ -115,7 +116,7 @@ def assert_is_action(action: Action, x: Float[Tensor, "b ..."], *, tolerance: fl
     generator = torch.Generator().manual_seed(seed)
     h = torch.randn(action.size, generator=generator, dtype=torch.float64).to(x) / action.size**0.5
     slopes = torch.randn((x.shape[0], 2, *x.shape[1:]), generator=generator, dtype=torch.float64).to(x)
-    by_jvp = torch.func.jvp(lambda c: action.act(c, x), (torch.zeros_like(h),), (h,))[1]
+    by_jvp = jvp(lambda c: action.act(c, x), torch.zeros_like(h), h)[1]
     fields = action.fields(x)
     flat = fields.flatten(2)
     moment = action.displacement(action.moment(x), x.shape[0]).dense()

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._errors import ArgumentError
 from liegg._linalg import canonical_basis, fix_signs, orthonormal_rows
 from liegg.defect import Defects
 
@@ -17,6 +18,9 @@ THRESHOLD = 0.03
 
 GAP = 10.0
 """Smallest ratio between the first defect that is not counted and the last one that is."""
+
+RESOLUTION = 1e-4
+"""Defects below this are alike when gaps are compared: an output that moves by 1 % of the average is as good as still."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,7 @@ class Decision:
         gap: first defect not counted over the last one counted (or the floor); infinite if none is left.
         threshold: largest defect a symmetry may have.
         minimum_gap: smallest gap accepted.
+        resolution: defects below this were alike when gaps were compared.
         floor: defect below which a direction is exact.
         reasons: the decision in sentences.
         warnings: what may make it wrong.
@@ -43,6 +48,7 @@ class Decision:
     gap: float
     threshold: float
     minimum_gap: float
+    resolution: float
     floor: float
     reasons: tuple[str, ...]
     warnings: tuple[str, ...]
@@ -50,15 +56,30 @@ class Decision:
 
 def numerical_floor(dtype: torch.dtype, *, factor: float = FLOOR_FACTOR) -> float:
     """Defect that rounding alone can produce in a model of this dtype: `(factor · eps)²`."""
+    if not factor > 0:
+        raise ArgumentError(f"floor_factor={factor}: expected a positive number of rounding units, for example {FLOOR_FACTOR:g}.")
     return (factor * torch.finfo(dtype).eps) ** 2
 
 
-def decide(defects: Defects, *, samples: int, floor: float, threshold: float = THRESHOLD, minimum_gap: float = GAP) -> Decision:
+def decide(
+    defects: Defects,
+    *,
+    samples: int,
+    floor: float,
+    threshold: float = THRESHOLD,
+    minimum_gap: float = GAP,
+    resolution: float = RESOLUTION,
+    eliminated: int = 0,
+) -> Decision:
     """Count the symmetries: defects below the threshold, set apart from the rest by a gap.
 
-    The count is the largest `k` whose `k`-th defect is at most `threshold` and at least `minimum_gap` times smaller than the next
-    one. Directions at the floor are symmetries only if there were more samples than independent constraints; otherwise data
-    that was never asked for could still move them, and they are undecided.
+    A count `k` is possible if the `k`-th defect is at most `threshold` and at least `minimum_gap` times smaller than the next
+    one. Of the possible counts the one with the widest gap is taken, where defects below `resolution` are alike: learned
+    symmetries beside exact ones are then counted with them, and a direction that is merely less sensitive than most is not.
+
+    Directions at the floor are symmetries only if there were more samples than independent constraints: as long as constraints
+    are missing, each new sample brings one, so fewer constraints than samples means that none is missing. Otherwise data that
+    was never asked for could still move them, and they are undecided.
 
     Args:
         defects: the solved pair.
@@ -66,35 +87,50 @@ def decide(defects: Defects, *, samples: int, floor: float, threshold: float = T
         floor: from `numerical_floor`.
         threshold: largest defect of a symmetry.
         minimum_gap: smallest ratio to the next defect.
+        resolution: defects below this are alike when gaps are compared.
+        eliminated: constraints already used up on output generators (`Elimination.rank`); 0 for invariance.
 
     Returns:
         The decision with its reasons.
     """
+    _check(threshold, minimum_gap, resolution)
     values = defects.values
     total, trivial = len(values), len(defects.trivial)
-    exact = int((values <= floor).sum())
-    nullity, gap = _last_gap(values, floor, threshold, minimum_gap)
+    at_floor = int((values <= min(floor, threshold)).sum())
+    constraints = total - at_floor + eliminated
+    nullity = _widest_gap(values, max(floor, resolution), threshold, minimum_gap)
+    gap = _gap_after(values, nullity, floor)
     reasons, warnings = [], []
     undecided = 0
     if total and defects.sensitivity == 0:
-        warnings.append("the output is constant on this data: every direction is a symmetry of a constant")
-    elif exact and total - exact >= samples:
-        undecided, nullity, exact = exact, 0, 0
+        warnings.append(
+            "the output has no slope anywhere on this data: it is constant, or constant in pieces, and every direction passes"
+        )
+    elif at_floor and constraints >= samples:
+        undecided, nullity, gap = at_floor, 0, 1.0
         warnings.append(
             f"{samples} samples cannot decide {total} directions: {undecided} are not constrained by any sample. "
-            f"Use more than {total} samples."
+            f"Use more than {total + eliminated} samples."
         )
     elif samples < 2 * total:
         warnings.append(f"only {samples} samples for {total} directions: small defects may be chance. Use {2 * total} or more.")
+    if floor > threshold:
+        warnings.append(
+            f"rounding alone can cause a defect of {floor:.2g} in this dtype, more than the threshold {threshold:g}: a symmetry may "
+            "be missed. Run the model in float32 or float64."
+        )
     if trivial:
         warnings.append(f"{trivial} directions do not move the data (it lies on a subspace, or a feature is constant at zero); nothing can be said of them")  # noqa: E501  # fmt: skip
+    exact = min(at_floor, nullity)
     if nullity:
         where = f"all at the numerical floor {floor:.0e}" if exact == nullity else f"defects up to {float(values[nullity - 1]):.2g}"
         after = f"the next is {gap:.3g} times larger" if nullity < total else "no direction is left"
         reasons.append(f"{nullity} of {total} directions are symmetries: {where}, {after}")
     elif total and not undecided:
         reasons.append(_why_none(values, threshold, minimum_gap))
-    return Decision(nullity, exact, undecided, trivial, gap, threshold, minimum_gap, floor, tuple(reasons), tuple(warnings))
+    return Decision(
+        nullity, exact, undecided, trivial, gap, threshold, minimum_gap, resolution, floor, tuple(reasons), tuple(warnings)
+    )
 
 
 def found_directions(defects: Defects, decision: Decision) -> Float[Tensor, "d g"]:
@@ -111,15 +147,28 @@ def found_directions(defects: Defects, decision: Decision) -> Float[Tensor, "d g
     return fix_signs((q * torch.where(r.diagonal() < 0, -1.0, 1.0)).mT.contiguous())
 
 
-def _last_gap(values: Float[Tensor, " r"], floor: float, threshold: float, minimum_gap: float) -> tuple[int, float]:
-    """Largest count that the threshold and the gap both allow, and the gap after it."""
-    lifted = values.clamp_min(floor)
-    following = torch.cat([lifted[1:], lifted.new_full((1,), torch.inf)]) if len(lifted) else lifted
-    allowed = ((values <= threshold) & (following >= minimum_gap * lifted)).nonzero()
-    if len(allowed):
-        last = int(allowed[-1])
-        return last + 1, float(following[last] / lifted[last])
-    return 0, float("nan") if not len(lifted) else float(lifted[0] / floor)
+def _check(threshold: float, minimum_gap: float, resolution: float) -> None:
+    if not threshold > 0:
+        raise ArgumentError(f"threshold={threshold}: expected a positive defect, for example threshold={THRESHOLD}.")
+    if not minimum_gap >= 1:
+        raise ArgumentError(f"minimum_gap={minimum_gap}: expected a ratio of 1 or more, for example minimum_gap={GAP:g}.")
+    if not resolution >= 0:
+        raise ArgumentError(f"resolution={resolution}: expected 0 or a small defect, for example resolution={RESOLUTION}.")
+
+
+def _widest_gap(values: Float[Tensor, " r"], resolution: float, threshold: float, minimum_gap: float) -> int:
+    """The count with the widest gap after it among those that threshold and gap allow; of equals the larger."""
+    lifted = values.clamp_min(max(resolution, torch.finfo(values.dtype).tiny))
+    gaps = torch.cat([lifted[1:], lifted.new_full((1,), torch.inf)])[: len(lifted)] / lifted
+    allowed = (values <= threshold) & (gaps >= minimum_gap)
+    return int((allowed & (gaps == gaps[allowed].max())).nonzero()[-1]) + 1 if bool(allowed.any()) else 0
+
+
+def _gap_after(values: Float[Tensor, " r"], count: int, floor: float) -> float:
+    """First defect not counted over the last one counted, or over the floor."""
+    if count == len(values):
+        return float("inf")
+    return max(float(values[count]), floor) / max(float(values[count - 1]) if count else 0.0, floor)
 
 
 def _why_none(values: Float[Tensor, " r"], threshold: float, minimum_gap: float) -> str:

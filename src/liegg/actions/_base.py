@@ -2,13 +2,14 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from liegg._errors import ArgumentError, ShapeError
+from liegg._forward import jvp
 from liegg._linalg import orthonormal_rows
 
 
@@ -77,7 +78,7 @@ class Action(ABC):
     def field(self, h: Float[Tensor, " g"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
         """Velocity of each sample under the motion with coefficients `h`."""
         zero = torch.zeros_like(h)
-        return torch.func.jvp(lambda c: self.act(c, x), (zero,), (h,))[1]
+        return jvp(lambda c: self.act(c, x), zero, h)[1]
 
     def fields(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b g ..."]:
         """Velocities of each sample under every candidate generator."""
@@ -99,8 +100,8 @@ class Action(ABC):
         """Displacement M of the data whose moments were summed."""
         return Displacement(moment / samples)
 
-    def restrict(self, basis: Float[Tensor, "r n n"]) -> "Restricted":
-        """Ask only about the span of the given generators, for example `Linear(3).restrict(liegg.so(3))`."""
+    def restrict(self, basis: Float[Tensor, "r ..."]) -> "Restricted":
+        """Ask only about the span of given generators (or of coefficients), for example `Linear(3).restrict(liegg.so(3))`."""
         return Restricted.of(self, basis)
 
     def _vector(self, h: Float[Tensor, "..."]) -> Float[Tensor, " g"]:
@@ -108,7 +109,7 @@ class Action(ABC):
         return self.coefficients(h[None])[0] if h.ndim == 2 else h
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Restricted(Action):
     """An action whose candidate generators are kept to a subspace of its parent's.
 
@@ -124,7 +125,7 @@ class Restricted(Action):
     """Parent generators up to which rows are taken for all of them and projected; above, one field at a time is cheaper."""
 
     @classmethod
-    def of(cls, parent: Action, basis: Float[Tensor, "r n n"]) -> Self:
+    def of(cls, parent: Action, basis: Float[Tensor, "r ..."]) -> "Restricted":
         """Restrict `parent` to the span of matrices (or of coefficients `[r, g]`); dependent ones are reduced."""
         given = parent.coefficients(basis) if basis.ndim == 3 else basis
         if given.ndim != 2 or given.shape[1] != parent.size:
@@ -196,6 +197,9 @@ class Restricted(Action):
         side = outer.block.shape[0]
         rows = self.basis.to(moment).reshape(self.size, outer.repeat, side)
         return Displacement(torch.einsum("prs,st,qrt->pq", rows, outer.block, rows))
+
+    def __repr__(self) -> str:
+        return f"Restricted({self.parent!r}, size={self.size})"
 
     def _lift(self, h: Float[Tensor, "... r"]) -> Float[Tensor, "... g"]:
         return h @ self.basis.to(h)

@@ -25,8 +25,9 @@ class Affine(Action):
         copies: vectors to a sample.
         layout: as for `Linear`.
 
-    >>> Affine(2).size
-    6
+    Examples:
+        >>> Affine(2).size
+        6
     """
 
     n: int
@@ -63,12 +64,15 @@ class Affine(Action):
         r"""Outer products $\sum_{\text{copies}} \partial f \otimes (x, 1)$; no field is formed."""
         b, k = gradients.shape[:2]
         slopes = as_vectors(gradients.flatten(0, 1), self.n, self.copies, self.layout).unflatten(0, (b, k))
-        return torch.einsum("bkci,bcj->bkij", slopes, self._homogeneous(x)).flatten(2)
+        linear = torch.einsum("bkci,bcj->bkij", slopes, as_vectors(x, self.n, self.copies, self.layout))
+        return torch.cat([linear, slopes.sum(2)[..., None]], dim=3).flatten(2)
 
     def moment(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "m m"]:
         """Second moment of the homogeneous vectors."""
-        vectors = self._homogeneous(x).flatten(0, 1)
-        return vectors.mT @ vectors
+        vectors = as_vectors(x, self.n, self.copies, self.layout).flatten(0, 1)
+        moment = pad(vectors.mT @ vectors, (0, 1, 0, 1), value=float(len(vectors)))
+        moment[: self.n, self.n] = moment[self.n, : self.n] = vectors.sum(0)
+        return moment
 
     def displacement(self, moment: Float[Tensor, "m m"], samples: int) -> Displacement:
         """Identity ⊗ mean second moment of the homogeneous vectors."""
@@ -88,7 +92,7 @@ class Affine(Action):
                 f"generators have shape {tuple(matrices.shape)}; expected homogeneous [d, {side}, {side}] with a zero last row, "
                 f"or linear parts [d, {self.n}, {self.n}]."
             )
-        if bool((matrices[:, self.n].abs() > 1e-12 * matrices.abs().amax()).any()):
+        if bool((matrices[:, self.n].abs() > 1e-12 * matrices.abs().amax(dim=(1, 2))[:, None]).any()):
             raise ArgumentError("a homogeneous generator has a last row other than zero; no affine motion has such a generator.")
         return matrices[:, : self.n].flatten(1)
 
@@ -99,8 +103,6 @@ class Affine(Action):
     def _rows(self, h: Float[Tensor, "..."], x: Tensor) -> Float[Tensor, "n m"]:
         return self._vector(h).to(device=x.device, dtype=x.dtype).unflatten(0, (self.n, self.n + 1))
 
-    def _homogeneous(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b copies m"]:
-        return pad(as_vectors(x, self.n, self.copies, self.layout), (0, 1), value=1.0)
-
     def _apply(self, rows: Float[Tensor, "n m"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
-        return from_vectors(self._homogeneous(x) @ rows.mT, x, self.layout)
+        vectors = as_vectors(x, self.n, self.copies, self.layout)
+        return from_vectors(vectors @ rows[:, : self.n].mT + rows[:, self.n], x, self.layout)

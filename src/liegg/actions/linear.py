@@ -25,9 +25,11 @@ class Linear(Action):
         layout: `"copies_first"` for samples `[copies, n]` or flat, copy after copy; `"vector_first"` for `[n, copies]` or
             flat, component after component.
 
-    >>> turn = torch.tensor([[0.0, -1.0], [1.0, 0.0]])
-    >>> Linear(2).act(torch.pi / 2 * turn, torch.tensor([[1.0, 0.0]])).round(decimals=6)
-    tensor([[-0.,  1.]])
+    Examples:
+        >>> turn = torch.tensor([[0.0, -1.0], [1.0, 0.0]])
+        >>> moved = Linear(2).act(torch.pi / 2 * turn, torch.tensor([[1.0, 0.0]]))
+        >>> torch.allclose(moved, torch.tensor([[0.0, 1.0]]), atol=1e-6)
+        True
     """
 
     n: int

@@ -6,16 +6,16 @@ from torch import Tensor
 from liegg.algebra.subspace import distance_to_span, orthonormal
 
 
-def bracket(a: Float[Tensor, "*d n n"], b: Float[Tensor, "*d n n"]) -> Float[Tensor, "*d n n"]:
-    """Commutator `ab - ba`."""
+def bracket(a: Float[Tensor, "... n n"], b: Float[Tensor, "... n n"]) -> Float[Tensor, "... n n"]:
+    """Commutator `ab - ba`; leading axes broadcast."""
     return a @ b - b @ a
 
 
 def closure_residual(generators: Float[Tensor, "d n n"]) -> float:
     """Largest distance of a bracket of orthonormal generators to their span; 0 for a Lie algebra.
 
-    >>> e12, e21 = torch.zeros(2, 2, 2).index_put_((torch.arange(2), torch.arange(2), 1 - torch.arange(2)), torch.ones(2))
-    >>> closure_residual(torch.stack([e12, e21]))  # their bracket is diagonal: sl(2) is missing a generator
+    >>> from liegg.algebra import sl
+    >>> closure_residual(sl(2)[:2])  # E12 and E21 without their bracket, which is diagonal
     1.414...
     """
     basis = orthonormal(generators)

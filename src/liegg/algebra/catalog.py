@@ -1,7 +1,7 @@
 r"""Known Lie algebras as generators `[d, n, n]`, float64, each closed under the bracket.
 
 Matrices have small integer entries and are independent, not normalised. Complex algebras act on $\mathbb{C}^n$ written as
-$\mathbb{R}^{2n}$ with all real parts first: $A + iB \mapsto \begin{pmatrix} A & -B \\ B & A \end{pmatrix}$. Affine ones are
+$\mathbb{R}^{2n}$ with all real parts first: $A + iB$ becomes the block matrix `[[A, -B], [B, A]]`. Affine ones are
 homogeneous, `[n+1, n+1]` with a zero last row.
 """
 
@@ -131,5 +131,5 @@ def _realify(real: Float[Tensor, "n n"], imaginary: Float[Tensor, "n n"]) -> Flo
     return torch.cat([torch.cat([real, -imaginary], 1), torch.cat([imaginary, real], 1)])
 
 
-def _homogeneous(generators: Generators) -> Generators:
+def _homogeneous(generators: Generators) -> Float[Tensor, "d m m"]:
     return torch.nn.functional.pad(generators, (0, 1, 0, 1))

@@ -8,8 +8,8 @@ from liegg._errors import ArgumentError
 from liegg._linalg import orthonormal_rows
 
 
-def orthonormal(generators: Float[Tensor, "d n n"]) -> Float[Tensor, "r n n"]:
-    """Generators with the same span, orthonormal in the Frobenius inner product; dependent ones are reduced."""
+def orthonormal(generators: Float[Tensor, "d ..."]) -> Float[Tensor, "r n n"]:
+    """Generators `[d, n, n]` with the same span, orthonormal in the Frobenius inner product; dependent ones are reduced."""
     side = _square(generators)
     return orthonormal_rows(generators.to(torch.float64).flatten(1)).unflatten(1, (side, side))
 
@@ -28,8 +28,8 @@ def distance_to_span(vectors: Float[Tensor, "k g"], span: Float[Tensor, "d g"]) 
 def principal_angles(one: Float[Tensor, "d g"], other: Float[Tensor, "e g"]) -> Float[Tensor, " k"]:
     r"""Principal angles between two row spans in radians, ascending, `min(d, e)` of them.
 
-    Cosines lose angles below 1e-8 and sines those near 90°, so each angle comes from $\operatorname{atan2}$ of both: with $V$, $W$
-    orthonormal, from the singular pairs of $VW^\top$ and the part of $V$ outside $W$.
+    Cosines lose angles below 1e-8 and sines those near 90°, so each angle comes from `atan2` of both: with $V$, $W$
+    orthonormal, the cosines are the singular values of $VW^\top$ and the sines those of the part of $V$ outside $W$.
 
     Args:
         one: rows that span the first space.
@@ -38,16 +38,15 @@ def principal_angles(one: Float[Tensor, "d g"], other: Float[Tensor, "e g"]) -> 
     Returns:
         Angles, right to about 1e-15.
 
-    >>> principal_angles(torch.eye(3)[:2], torch.eye(3)[1:]).rad2deg()
-    tensor([ 0., 90.], dtype=torch.float64)
+    Examples:
+        >>> principal_angles(torch.eye(3)[:2], torch.eye(3)[1:]).rad2deg()
+        tensor([ 0., 90.], dtype=torch.float64)
     """
     v, w = orthonormal_rows(one.to(torch.float64)), orthonormal_rows(other.to(torch.float64))
     if v.shape[0] > w.shape[0]:
         v, w = w, v
-    turn, cosines, _ = torch.linalg.svd(v @ w.mT, full_matrices=True)
-    aligned = turn.mT @ v
-    sines = (aligned - aligned @ w.mT @ w).norm(dim=1)
-    return torch.atan2(sines, cosines).sort().values
+    inside = v @ w.mT
+    return torch.atan2(torch.linalg.svdvals(v - inside @ w).flip(0), torch.linalg.svdvals(inside))
 
 
 def _square(generators: Tensor) -> int:

@@ -1,0 +1,108 @@
+"""All benchmarks: ratios measured in one run, stored as results/bench-core.json.
+
+Compared are the product and the paper's formula written plainly (`dense.py`), on the same model and data.
+"""
+
+import argparse
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import torch
+from torch import nn
+
+import liegg
+from dense import dense_rows, dense_spectrum
+from liegg.studies.provenance import provenance, write_json
+from measure import alternating, in_process
+
+HERE = Path(__file__).parent
+
+
+def speed(n: int, samples: int) -> dict[str, float]:
+    """Whole extraction of gl(n) against the dense float32 SVD: as called by default (full), and thin."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(n, 64), nn.SiLU(), nn.Linear(64, 64), nn.SiLU(), nn.Linear(64, 1))
+    x = torch.randn(samples, n)
+    times = alternating(
+        {
+            "dense_full": lambda: dense_spectrum(dense_rows(model, x, n), full=True),
+            "dense_thin": lambda: dense_spectrum(dense_rows(model, x, n)),
+            "liegg": lambda: liegg.discover(model, x, liegg.Linear(n), outputs="sum"),
+        },
+        repeats=3,
+    )
+    ratios = {f"{name}_ratio": times[name] / times["liegg"] for name in ("dense_full", "dense_thin")}
+    return {"n": n, "samples": samples, **{f"{name}_seconds": value for name, value in times.items()}, **ratios}
+
+
+def memory(counts: tuple[int, ...]) -> dict[str, object]:
+    """Peak extra memory of both, each in a fresh process; n = 16."""
+    script = HERE / "memory.py"
+    streamed = {str(count): in_process(script, "streamed", str(count))["extra_bytes"] for count in counts}
+    dense = in_process(script, "dense", str(counts[-1]))["extra_bytes"]
+    return {
+        "n": 16,
+        "streamed_bytes": streamed,
+        "dense_bytes": dense,
+        "samples": counts[-1],
+        "ratio": dense / max(streamed[str(counts[-1])], 1),
+    }
+
+
+def overhead(samples: int) -> dict[str, float]:
+    """Whole extraction with six generators against one plain forward and backward pass of an MLP 784→5×128→10."""
+    torch.manual_seed(0)
+    widths = [784, *[128] * 5, 10]
+    layers = [part for i, o in pairwise(widths) for part in (nn.Linear(i, o), nn.SiLU())][:-1]
+    model = nn.Sequential(*layers)
+    x = torch.randn(samples, 784)
+    action = liegg.Affine(2, copies=392)
+
+    def plain() -> None:
+        for batch in x.split(512):
+            model.zero_grad()
+            model(batch).sum().backward()
+
+    times = alternating(
+        {
+            "forward_backward": plain,
+            "sum": lambda: liegg.discover(model, x, action, outputs="sum"),
+            "each": lambda: liegg.discover(model, x, action, outputs="each"),
+        }
+    )
+    return {
+        "samples": samples,
+        **{f"{name}_seconds": value for name, value in times.items()},
+        "sum_ratio": times["sum"] / times["forward_backward"],
+        "each_ratio": times["each"] / times["forward_backward"],
+    }
+
+
+def main() -> None:
+    """Run, print a table, store the numbers."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small sizes, for a look")
+    parser.add_argument("--out", type=Path, default=HERE.parent / "results" / "bench-core.json")
+    chosen = parser.parse_args()
+    begin = time.perf_counter()
+    sizes = [(8, 10_000), (16, 10_000)] if chosen.quick else [(16, 10_000), (32, 10_000), (48, 10_000)]
+    counts = (10_000, 20_000) if chosen.quick else (10_000, 50_000, 200_000)
+    speeds = [speed(*size) for size in sizes]
+    results: dict[str, object] = {"speed": speeds}
+    for row in speeds:
+        print(
+            f"gl({row['n']}): dense {row['dense_full_seconds']:.2f} s full, {row['dense_thin_seconds']:.2f} s thin, liegg "
+            f"{row['liegg_seconds']:.2f} s: {row['dense_full_ratio']:.1f} and {row['dense_thin_ratio']:.1f} times faster"
+        )
+    results["memory"] = kept = memory(counts)
+    print(f"extra bytes, {kept['samples']} samples: dense {kept['dense_bytes']}, streamed {kept['streamed_bytes']}")
+    results["overhead"] = cost = overhead(5_000 if chosen.quick else 50_000)
+    print(f"against one forward+backward: sum {cost['sum_ratio']:.2f}x, each output {cost['each_ratio']:.2f}x")
+    results["provenance"] = provenance("make bench", seconds=time.perf_counter() - begin)
+    write_json(results, chosen.out)
+    print(f"stored in {chosen.out}")
+
+
+if __name__ == "__main__":
+    main()

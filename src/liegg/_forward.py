@@ -1,0 +1,27 @@
+"""Forward derivatives, without the warning that torch raises against itself on their first use."""
+
+import functools
+import warnings
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+
+def jvp(function: Callable[[Tensor], Tensor], at: Tensor, along: Tensor) -> tuple[Tensor, Tensor]:
+    """Value of a function, and its derivative along a tangent.
+
+    >>> jvp(torch.square, torch.tensor(3.0), torch.tensor(1.0))
+    (tensor(9.), tensor(6.))
+    """
+    _warm_up()
+    value, slope = torch.func.jvp(function, (at,), (along,))[:2]
+    return value, slope
+
+
+@functools.cache
+def _warm_up() -> None:
+    """Let torch load its forward rules: torch 2.13 calls its own deprecated `torch.jit.script` there, fatal under `-W error`."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        torch.func.jvp(torch.sin, (torch.zeros(()),), (torch.ones(()),))

@@ -1,0 +1,195 @@
+"""The command line: parse, call, print. Imports torch only inside a command, so that help is instant."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from liegg._errors import LieggError
+from liegg._version import __version__
+
+app = typer.Typer(
+    help="Which continuous symmetries has a trained model learned, how well, and can you trust the answer?",
+    epilog="Exit codes: 0 done, 1 an unexpected failure, 2 a mistake in what was typed or given.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars and no text, only results.")]
+
+
+class Study(StrEnum):
+    """Studies that can be reproduced."""
+
+    o5 = "o5"
+
+
+@app.callback(invoke_without_command=True)
+def _main(version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False) -> None:
+    if version:
+        typer.echo(f"liegg {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the figure and the result.")] = Path("demo"),
+    seed: Annotated[int, typer.Option(help="Decides data, weights and order.")] = 1,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train a small network on an O(5)-invariant function and discover so(5) in it.
+
+    Takes some seconds. Writes the figure `o5-demo.png` (and .svg) and the result, which `liegg.load` reads, into --out.
+    """
+    with _mistakes():
+        from liegg.algebra.catalog import so
+        from liegg.report.plots import overview, save_figure
+        from liegg.studies import o5
+
+        with _bar("training 10 → 32 → 32 → 32 → 32 → 1 on 10,000 samples", o5.epochs(o5.MAIN), hidden=quiet or json) as step:
+            network, inputs, error = o5.train(o5.MAIN, [seed], progress=step)[0]
+        sym = o5.extract(network, inputs)
+        sym.save(out)
+        figures = save_figure(overview(sym, so(5), "so(5)"), out / "o5-demo")
+        if json:
+            _print_json(sym.to_dict() | {"figures": [str(path) for path in figures]})
+            return
+        if quiet:
+            typer.echo(f"{sym.nullity}")
+            return
+        typer.echo(f"trained: mean squared error {error:.3f}\n\n{sym}\n")
+        variances, biases = sym.direction_variance(sym.coefficients), sym.generator_bias(so(5))
+        typer.echo("  generator   variance   bias against so(5)")
+        for i in range(sym.nullity):
+            typer.echo(f"  {i + 1:>9}   {float(variances[i]):>8.4f}   {float(biases[i]):>18.4f}")
+        if sym.nullity == len(so(5)):
+            angle = float(sym.angles(so(5)).max().rad2deg())
+            typer.echo(f"\nThe network learned {sym.nullity} symmetries; they span so(5) to within {angle:.2f}°.")
+        else:
+            typer.echo(f"\nThe network learned {sym.nullity} symmetries; so(5) has {len(so(5))}.")
+        typer.echo(f"Figure: {figures[0]}\nResult: {out / 'record.json'}")
+
+
+@app.command()
+def discover(
+    model: Annotated[
+        str, typer.Option(help="package.module:factory (called without arguments), or an exported program model.pt2.")
+    ],
+    data: Annotated[str, typer.Option(help="x.npy with samples along the first axis, or x.npz:name.")],
+    action: Annotated[str, typer.Option(help="linear:5 (gl(5)), linear:5x2 (on two vectors), affine:3x20.")],
+    weights: Annotated[Path | None, typer.Option(help="safetensors file loaded into the factory's module.")] = None,
+    output_action: Annotated[str | None, typer.Option(help="Ask for equivariance: action on the outputs, as for --action.")] = None,
+    outputs: Annotated[str, typer.Option(help="each, sum (the paper's reading), or a number of random combinations.")] = "each",
+    batch_size: Annotated[int, typer.Option(help="Samples to a batch.")] = 512,
+    seed: Annotated[int, typer.Option(help="For random combinations.")] = 0,
+    threshold: Annotated[float, typer.Option(help="Largest defect δ² of a symmetry.")] = 0.03,
+    out: Annotated[Path | None, typer.Option(help="Folder to save the result into.")] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find the symmetries of your model on your data.
+
+    Example: liegg discover --model mypackage.nets:build --weights w.safetensors --data x.npy --action linear:5x2 --out run
+    """
+    with _mistakes():
+        from liegg import files
+        from liegg.discovery import discover as run
+
+        acting = files.parse_action(action)
+        reply = None if output_action is None else files.parse_action(output_action)
+        chosen: Any = int(outputs) if outputs.isdigit() else outputs
+        samples = files.load_samples(data)
+        network = files.load_model(model, weights)
+        with _bar("reading the data through the model", len(samples), hidden=quiet or json) as step:
+            sym = run(
+                network, samples, acting, output_action=reply, outputs=chosen, batch_size=batch_size, seed=seed,
+                threshold=threshold, progress=step,
+            )  # fmt: skip
+        if out is not None:
+            sym.save(out)
+        if json:
+            _print_json(sym.to_dict())
+        else:
+            typer.echo(str(sym.nullity) if quiet else str(sym))
+
+
+@app.command()
+def reproduce(
+    study: Annotated[Study, typer.Argument(help="Which study of the paper.")],
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer and smaller networks: a look in seconds.")] = False,
+    out: Annotated[Path, typer.Option(help="Folder for results and figures.")] = Path("results"),
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run an experiment of the paper and store its results and figures.
+
+    Example: liegg reproduce o5 --quick --out /tmp/o5
+    """
+    with _mistakes():
+        from statistics import mean
+
+        from liegg.studies import o5
+
+        hidden = quiet or json
+        with _named_bars(hidden) as progress:
+            results = o5.run(out, quick=quick, progress=progress)
+        if json:
+            _print_json(results)
+            return
+        if not quiet:
+            typer.echo("       N   nullity of each network   variance of ten   largest bias   largest angle to so(5)")
+            for size, networks in results["networks"].items():
+                nullities = " ".join(str(net["nullity"]) for net in networks)
+                angles = [net["angle_degrees"] for net in networks if net["angle_degrees"] is not None]
+                angle = f"{max(angles):.2f}°" if len(angles) == len(networks) else "-"
+                typer.echo(
+                    f"{int(size):>8,}   {nullities:<23}   {mean(net['mean_variance_of_ten'] for net in networks):>15.4f}"
+                    f"   {max(net['largest_bias_of_ten'] for net in networks):>12.4f}   {angle:>22}"
+                )
+        typer.echo(f"Results: {out / (study.value + '.json')}")
+
+
+def _print_json(value: dict[str, Any]) -> None:
+    from json import dumps
+
+    typer.echo(dumps(value, indent=1, allow_nan=False))
+
+
+@contextmanager
+def _mistakes() -> Iterator[None]:
+    """A user's mistake ends with its message and exit code 2, without a traceback."""
+    try:
+        yield
+    except LieggError as error:
+        _fail(str(error))
+
+
+def _fail(message: str) -> NoReturn:
+    typer.echo(f"liegg: {message}", err=True)
+    raise typer.Exit(2)
+
+
+@contextmanager
+def _bar(label: str, total: int, *, hidden: bool) -> Iterator[Callable[[int], object]]:
+    """Progress bar on a terminal's standard error; nothing when piped or asked to be quiet."""
+    with _named_bars(hidden) as progress:
+        yield lambda done: progress(label, done, total)
+
+
+@contextmanager
+def _named_bars(hidden: bool) -> Iterator[Callable[[str, int, int], object]]:
+    """Progress bar whose label may change on the way."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=Console(stderr=True), disable=hidden or not sys.stderr.isatty(), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda label, done, total: bar.update(task, description=label, advance=done, total=total)

@@ -1,0 +1,128 @@
+"""What the command line names by text: actions, arrays, models. Nothing is ever unpickled."""
+
+import importlib
+import re
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+
+from liegg._errors import ArgumentError, DataError
+from liegg.actions import Action, Affine, Linear
+
+
+def parse_action(text: str) -> Action:
+    """Action from text such as `linear:5x2`.
+
+    >>> parse_action("affine:3x20")
+    Affine(n=3, copies=20, layout='copies_first')
+    """
+    found = re.fullmatch(r"(linear|affine):(\d+)(?:x(\d+))?", text.strip())
+    if found is None:
+        raise ArgumentError(f"action {text!r}: expected linear:N, linear:NxCOPIES or affine:NxCOPIES, for example linear:5x2.")
+    kind, n, copies = found[1], int(found[2]), int(found[3] or 1)
+    return Linear(n, copies=copies) if kind == "linear" else Affine(n, copies=copies)
+
+
+def load_samples(text: str) -> np.ndarray:
+    """Array from `x.npy` (read as a memory map) or `x.npz:name`; pickled arrays are refused.
+
+    Raises:
+        DataError: the file is missing, is no such array, or holds pickles.
+    """
+    name, _, key = text.partition(":") if ".npz:" in text else (text, "", "")
+    path = Path(name)
+    if path.suffix not in (".npy", ".npz"):
+        raise DataError(f"data {text!r}: expected a .npy file, or an .npz file and a name as x.npz:name. Save one with numpy.save.")
+    if not path.is_file():
+        raise DataError(f"data {text!r}: there is no file {path}.")
+    try:
+        if path.suffix == ".npy":
+            return np.load(path, mmap_mode="r", allow_pickle=False)
+        with np.load(path, allow_pickle=False) as archive:
+            if key in archive.files:
+                return archive[key]
+            if not key and len(archive.files) == 1:
+                return archive[archive.files[0]]
+            raise DataError(f"data {text!r}: choose one of its arrays, for example {path}:{archive.files[0]}; it holds {', '.join(archive.files)}.")  # noqa: E501  # fmt: skip
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"data {text!r} cannot be read: {error}") from error
+
+
+def load_model(text: str, weights: Path | None = None) -> Any:
+    """Model from `package.module:factory`, or from an exported program `model.pt2`.
+
+    Args:
+        text: the factory is called without arguments; a module or function that is no class is taken as it is if it is a
+            `torch.nn.Module` already.
+        weights: safetensors file loaded into the module, names and shapes matching.
+
+    Raises:
+        ArgumentError: nothing of that name, a factory that fails, weights that do not fit.
+    """
+    if text.endswith(".pt2"):
+        if weights is not None:
+            raise ArgumentError("--weights goes with a factory; an exported program carries its own.")
+        return _load_program(Path(text))
+    made = _call_factory(text)
+    if weights is None:
+        return made
+    if not isinstance(made, torch.nn.Module):
+        raise ArgumentError(f"--weights needs a torch.nn.Module; {text} gave a {type(made).__name__}.")
+    try:
+        made.load_state_dict(load_file(weights))
+    except (OSError, SafetensorError) as error:
+        raise ArgumentError(
+            f"weights {str(weights)!r} cannot be read: {error}. Save them with safetensors.torch.save_file."
+        ) from error
+    except RuntimeError as error:
+        raise ArgumentError(f"weights {str(weights)!r} do not fit {text}: {error}") from error
+    return made
+
+
+def _load_program(path: Path) -> torch.export.ExportedProgram:
+    if not path.is_file():
+        raise ArgumentError(f"model {str(path)!r}: there is no such file.")
+    try:
+        return torch.export.load(path)
+    except Exception as error:  # torch raises many types for a file that is no program
+        raise ArgumentError(f"model {str(path)!r} is no exported program: {error}. Make one with torch.export.save.") from error
+
+
+def _call_factory(text: str) -> Any:
+    place, colon, name = text.partition(":")
+    if not colon or not place or not name:
+        raise ArgumentError(f"model {text!r}: expected package.module:factory or a file model.pt2.")
+    here = str(Path.cwd())
+    if here not in sys.path:  # as `python -m` does, so that a module in the current folder is found
+        sys.path.insert(0, here)
+    try:
+        factory = getattr(importlib.import_module(place), name)
+    except ModuleNotFoundError as error:
+        raise ArgumentError(
+            f"model {text!r}: there is no module {error.name!r}; looked in {here} and the installed packages."
+        ) from error
+    except AttributeError as error:
+        raise ArgumentError(f"model {text!r}: module {place!r} has no {name!r}.") from error
+    if isinstance(factory, torch.nn.Module):
+        return factory
+    if not callable(factory):
+        raise ArgumentError(
+            f"model {text!r} is a {type(factory).__name__}; expected a function without arguments that returns the model."
+        )
+    try:
+        made = factory()
+    except Exception as error:
+        raise ArgumentError(f"model {text!r}: the factory failed with {type(error).__name__}: {error}") from error
+    if not callable(made):
+        raise ArgumentError(
+            f"model {text!r}: the factory returned a {type(made).__name__}; expected a module or a function of a batch."
+        )
+    return made

@@ -1,0 +1,101 @@
+"""The linear action: laws, layouts, coefficients, errors."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+import torch
+
+from cases import normal
+from liegg._errors import ArgumentError, RecordError, ShapeError
+from liegg.actions import Linear, action_from_settings
+from liegg.testing import assert_is_action
+
+SHAPES = [
+    (Linear(1), (1,)),
+    (Linear(3), (3,)),
+    (Linear(3), (1, 3)),
+    (Linear(3, copies=4), (4, 3)),
+    (Linear(3, copies=4), (12,)),
+    (Linear(3, copies=4, layout="vector_first"), (3, 4)),
+    (Linear(3, copies=4, layout="vector_first"), (12,)),
+    (Linear(3, copies=3), (3, 3)),
+    (Linear(3, copies=3, layout="vector_first"), (3, 3)),
+]
+
+
+@pytest.mark.parametrize(("action", "shape"), SHAPES, ids=str)
+def test_laws(action, shape):
+    action.check(shape)
+    assert_is_action(action, normal(5, *shape), tolerance=1e-12)
+
+
+def test_act_is_the_matrix_exponential_on_every_copy():
+    h, x = normal(3, 3, seed=1), normal(6, 4, 3)
+    expected = np.einsum("ij,bcj->bci", scipy.linalg.expm(h.numpy()), x.numpy())
+    np.testing.assert_allclose(Linear(3, copies=4).act(h, x), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_coefficients_and_the_matrix_move_alike():
+    h, x = normal(3, 3, seed=1), normal(6, 3)
+    assert torch.equal(Linear(3).act(h, x), Linear(3).act(h.flatten(), x))
+
+
+def test_layouts_say_which_axis_is_the_vector():
+    h, x = normal(9, seed=1), normal(6, 4, 3)
+    first, last = Linear(3, copies=4), Linear(3, copies=4, layout="vector_first")
+    torch.testing.assert_close(last.act(h, x.mT), first.act(h, x).mT)
+    torch.testing.assert_close(last.act(h, x.mT.flatten(1)), first.act(h, x).mT.flatten(1))
+    torch.testing.assert_close(first.act(h, x.flatten(1)), first.act(h, x).flatten(1))
+
+
+def test_generators_are_unit_matrices_row_by_row():
+    matrices = Linear(2).matrices(torch.eye(4))
+    assert matrices[1].tolist() == [[0, 1], [0, 0]]
+    assert matrices[2].tolist() == [[0, 0], [1, 0]]
+    assert torch.equal(Linear(2).coefficients(matrices), torch.eye(4))
+
+
+def test_field_of_a_unit_matrix():
+    field = Linear(3).fields(torch.tensor([[2.0, 3.0, 5.0]]))
+    assert field[0, 1].tolist() == [3, 0, 0]  # E_12 sends (x1, x2, x3) to (x2, 0, 0)
+
+
+def test_displacement_is_the_second_moment_once_per_row():
+    x = normal(50, 2, 3)
+    displacement = Linear(3, copies=2).displacement(Linear(3, copies=2).moment(x), 50)
+    assert displacement.repeat == 3
+    flat = x.reshape(100, 3)
+    torch.testing.assert_close(displacement.block, flat.mT @ flat / 50)
+
+
+def test_moments_add_over_samples():
+    action, x = Linear(3, copies=2), normal(50, 2, 3)
+    torch.testing.assert_close(action.moment(x[:20]) + action.moment(x[20:]), action.moment(x))
+
+
+def test_acts_in_the_samples_dtype():
+    assert Linear(2).act(torch.zeros(4, dtype=torch.float64), torch.ones(1, 2)).dtype == torch.float32
+
+
+@pytest.mark.parametrize(("action", "shape"), SHAPES, ids=str)
+def test_settings_make_it_again(action, shape):
+    assert action_from_settings(action.settings()) == action
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "text"),
+    [
+        (lambda: Linear(0), ArgumentError, r"Linear\(0, copies=1\): both must be positive, for example Linear\(5, copies=2\)"),
+        (lambda: Linear(3, copies=0), ArgumentError, r"Linear\(3, copies=0\): both must be positive"),
+        (lambda: Linear(2).coefficients(torch.zeros(4, 3, 3)), ArgumentError, r"shape \(4, 3, 3\); expected \[d, 2, 2\]"),
+        (lambda: Linear(3).check((4,)), ShapeError, r"a sample has shape \(4,\).*expects \(3,\) or \(1, 3\).*pass Linear\(4\)"),
+        (lambda: Linear(3).check((6,)), ShapeError, r"For 2 vectors of dimension 3 pass Linear\(3, copies=2\)"),
+        (lambda: Linear(3, copies=2).check((3, 2)), ShapeError, r"other way round: pass .*layout='vector_first'"),
+        (lambda: Linear(3, copies=2).check((5, 4)), ShapeError, r"For 5 vectors of dimension 4 pass Linear\(4, copies=5\)"),
+        (lambda: Linear(3).check((2, 3, 4)), ShapeError, r"shape \(2, 3, 4\); Linear\(3, copies=1\) expects"),
+        (lambda: action_from_settings({"kind": "warp"}), RecordError, "this version knows linear, affine, restricted"),
+    ],
+)  # fmt: skip
+def test_errors(make, error, text):
+    with pytest.raises(error, match=text):
+        make()

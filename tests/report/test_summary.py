@@ -1,0 +1,63 @@
+"""The record as a dict: JSON values only, and nothing of the record missing."""
+
+import json
+
+import numpy as np
+import pytest
+
+import liegg
+from cases import CASES, conjugated_map, lorentz, network, zero
+
+KEYS = {
+    "model", "question", "samples", "rows", "action", "output_action", "nullity", "variance", "spectrum", "defects", "sensitivity",
+    "generators", "output_generators", "generator_variance", "generator_defect", "trivial", "decision", "settings", "notes",
+}  # fmt: skip
+
+
+def summed(case):
+    return liegg.discover(case.function, case.data, case.action).to_dict()
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_is_json(case):
+    record = summed(case)
+    assert json.loads(json.dumps(record, allow_nan=False)) == record
+    assert record.keys() == KEYS
+
+
+def test_tells_what_was_found():
+    case = lorentz()
+    sym = liegg.discover(case.function, case.data, case.action)
+    record = sym.to_dict()
+    assert (record["question"], record["nullity"], record["samples"], record["rows"]) == ("invariance", 6, 200, 200)
+    np.testing.assert_array_equal(record["generators"], sym.generators)
+    np.testing.assert_array_equal(record["spectrum"], sym.spectrum.values)
+    np.testing.assert_array_equal(record["defects"], sym.defects)
+    assert record["output_generators"] is None
+    assert record["decision"]["reasons"] == list(sym.decision.reasons)
+    assert record["settings"]["versions"]["liegg"] == liegg.__version__
+
+
+def test_each_generator_has_its_numbers():
+    record = summed(lorentz())
+    assert len(record["generator_variance"]) == len(record["generator_defect"]) == 6
+    assert max(record["generator_defect"]) < 1e-28
+
+
+def test_none_found():
+    record = summed(network())
+    assert (record["nullity"], record["generators"], record["generator_defect"]) == (0, [], [])
+
+
+def test_an_infinite_gap_is_null():
+    assert summed(zero())["decision"]["gap"] is None
+
+
+def test_equivariance_has_both_sides():
+    case = conjugated_map()
+    record = liegg.discover(case.function, case.data, case.action, output_action=case.output_action).to_dict()
+    assert record["question"] == "equivariance"
+    assert np.shape(record["generators"]) == (3, 6, 6)
+    assert np.shape(record["output_generators"]) == (3, 3, 3)
+    assert record["output_action"] == {"kind": "linear", "n": 3, "copies": 1, "layout": "copies_first"}
+    assert max(record["generator_defect"]) < 1e-28

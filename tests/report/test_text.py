@@ -1,0 +1,73 @@
+"""The printed table: short, and it says what was decided and why."""
+
+import pytest
+import torch
+
+import liegg
+from cases import CASES, conjugated_map, lorentz, norm_case, normal, plane
+
+
+def printed(case):
+    sym = liegg.discover(case.function, case.data, case.action)
+    return sym, str(sym)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_short_and_with_its_reasons(case):
+    sym, text = printed(case)
+    assert len(text.splitlines()) < 40
+    assert max(map(len, text.splitlines())) <= 160
+    assert f": {sym.nullity} symmetries" in text.splitlines()[0]
+    for line in (*sym.decision.reasons, *(f"warning: {w}" for w in sym.decision.warnings)):
+        assert line in text
+
+
+def test_every_found_direction_has_a_line_with_both_numbers():
+    sym, text = printed(lorentz())
+    rows = [line.split() for line in text.splitlines() if "exact" in line and "e-" in line]
+    assert [row[0] for row in rows] == list("123456")
+    assert rows[5][1] == f"{float(sym.defects[5]):.3e}"
+    assert rows[5][4] == f"{float(sym.spectrum.values[5]):.3e}"
+
+
+def test_directions_after_the_last_symmetry_show_the_gap():
+    sym, text = printed(lorentz())
+    assert f"{float(sym.defects[6]):.3e}" in text
+    assert "...   7 more, δ² up to" in text
+
+
+def test_long_lists_leave_out_the_middle_and_say_so():
+    sym, text = printed(norm_case(10))
+    assert sym.nullity == 45
+    assert "...   24 more" in text  # 45 symmetries and 3 after them, 24 shown
+    assert len(text.splitlines()) < 40
+
+
+def test_learned_symmetries_are_marked_so():
+    # The quartic leaves only the turn about the first axis exact, and bends the other two a little.
+    sym = liegg.discover(lambda x: x.square().sum(1) + 1e-2 * x[:, 0] ** 4, normal(100, 3), liegg.Linear(3))
+    assert (sym.nullity, sym.decision.exact) == (3, 1)
+    assert [line.split()[2] for line in str(sym).splitlines() if " symmetry " in line or " exact " in line] == [
+        "exact", "symmetry", "symmetry",
+    ]  # fmt: skip
+
+
+def test_equivariance_and_notes_are_named():
+    case = conjugated_map()
+    text = str(liegg.discover(case.function, case.data, case.action, output_action=case.output_action))
+    assert text.startswith("equivariance of function under Linear(n=6, copies=1, layout='copies_first'): 3 symmetries")
+
+
+def test_nothing_to_list():
+    text = str(liegg.discover(lambda x: x.sum(1), torch.zeros(20, 2), liegg.Linear(2)))
+    assert "warning: 4 directions do not move the data" in text
+
+
+def test_trivial_directions_are_warned_of():
+    assert "warning: 3 directions do not move the data" in printed(plane())[1]
+
+
+def test_repr_is_one_line():
+    sym, _ = printed(lorentz())
+    assert repr(sym).startswith("Symmetries(nullity=6, action=Linear(n=4")
+    assert "\n" not in repr(sym)

@@ -1,0 +1,216 @@
+"""The whole way, from a model and data to generators: known algebras, the oracle's numbers, what must not matter."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+import liegg
+import oracle
+from cases import (
+    CASES,
+    FromInnerProducts,
+    conjugated_rotation,
+    lorentz,
+    mlp,
+    norm_case,
+    normal,
+    opposite_outputs,
+    sphere,
+    sphere_case,
+    square,
+)
+from liegg._errors import ArgumentError, ShapeError
+
+
+@pytest.fixture(scope="module", params=CASES, ids=str)
+def analysed(request):
+    """A case with its result and the oracle's dense answer."""
+    case = request.param
+    generators = case.action.matrices(torch.eye(case.action.size, dtype=torch.float64)).numpy()
+    xi = oracle.fields(case.data.numpy(), generators, copies=case.copies, vector_first=case.vector_first)
+    e = oracle.polarization(oracle.jacobians(case.function, case.data), xi)
+    return case, liegg.discover(case.function, case.data, case.action), e, xi
+
+
+def test_nullity(analysed):
+    case, sym, _, _ = analysed
+    assert sym.nullity == sym.decision.exact == case.nullity
+    assert len(sym.trivial) == case.trivial
+    assert sym.decision.undecided == 0
+
+
+def test_generators_span_the_known_algebra(analysed):
+    case, sym, _, _ = analysed
+    assert np.linalg.matrix_rank(case.generators.flatten(1)) == case.nullity if case.nullity else len(case.generators) == 0
+    assert oracle.angle(sym.generators.numpy(), case.generators.numpy()) < 1e-12
+
+
+def test_generators_are_orthonormal(analysed):
+    _, sym, _, _ = analysed
+    gram = torch.einsum("aij,bij->ab", sym.generators, sym.generators)
+    torch.testing.assert_close(gram, torch.eye(sym.nullity, dtype=torch.float64), rtol=0, atol=1e-12)
+
+
+def test_spectrum_is_the_oracles(analysed):
+    _, sym, e, xi = analysed
+    values, _ = oracle.spectrum(e, len(xi))
+    np.testing.assert_allclose(sym.spectrum.values, values, rtol=1e-8, atol=1e-14 * values[-1])
+
+
+def test_defects_are_the_oracles(analysed):
+    _, sym, e, xi = analysed
+    expected = oracle.defects(e, xi)
+    np.testing.assert_allclose(sym.defects, expected.values, rtol=1e-8, atol=1e-12)
+    assert sym.scale_free.sensitivity == pytest.approx(expected.sensitivity, rel=1e-10)
+
+
+def test_any_generator_can_be_asked_about(analysed):
+    case, sym, e, xi = analysed
+    h = normal(3, case.action.size, seed=5)
+    if sym.scale_free.sensitivity > 0:
+        expected = [oracle.defect(e, xi, row.numpy(), sym.scale_free.sensitivity) for row in h]
+        np.testing.assert_allclose(sym.defect(case.action.matrices(h)), expected, rtol=1e-8)
+    variance = np.sum((e @ h.numpy().T) ** 2, axis=0) / len(xi)
+    np.testing.assert_allclose(sym.direction_variance(h), variance, rtol=1e-8)
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.nullity and not c.trivial], ids=str)
+def test_both_null_spaces_agree(case):
+    """The paper's spectrum and the scale-free one agree on an exact symmetry, up to the trivial directions."""
+    sym = liegg.discover(case.function, case.data, case.action)
+    assert sym.bias(case.generators)[: case.nullity].max() < 1e-12
+    assert sym.generator_bias(case.generators).max() < 1e-12
+    assert sym.angles(case.generators).max() < 1e-12
+
+
+@pytest.mark.parametrize("n", range(2, 9))
+def test_the_papers_sphere(n):
+    case = sphere_case(n)
+    sym = liegg.discover(case.function, sphere(max(200, 2 * n * n), n), case.action)
+    assert sym.nullity == n * (n - 1) // 2
+    assert sym.angles(liegg.so(n)).max() < 1e-12
+
+
+def test_invariant_by_construction():
+    sym = liegg.discover(FromInnerProducts(5), normal(500, 10), liegg.Linear(5, copies=2))
+    values = sym.spectrum.values
+    assert sym.nullity == sym.decision.exact == 10
+    assert bool((values[:10] <= 1e-25 * values[-1]).all())
+    assert sym.bias(liegg.so(5))[:10].max() <= 1e-9
+    assert sym.generator_bias(liegg.so(5)).max() <= 1e-9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_float32_models(seed):
+    """Rounding of the model is all that is left: ten variances six decades apart from the rest, angles of float32 size."""
+    model = FromInnerProducts(5, dtype=torch.float32, seed=seed)
+    sym = liegg.discover(model, normal(500, 10, seed=seed), liegg.Linear(5, copies=2))
+    assert sym.settings["dtype"] == "float32"
+    assert sym.nullity == 10
+    assert sym.generators.dtype == torch.float64
+    assert sym.angles(liegg.so(5)).max() < 1e-5
+    assert float(sym.spectrum.values[9] / sym.spectrum.values[10]) < 1e-9
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_float32_functions(n):
+    case = norm_case(n)
+    sym = liegg.discover(case.function, case.data.float(), case.action)
+    assert sym.nullity == sym.decision.exact == case.nullity
+    assert sym.angles(liegg.so(n)).max() < 1e-6
+
+
+@pytest.mark.parametrize("size", [1, 7, 64, 10_000])
+def test_the_batch_size_does_not_matter(size):
+    case = lorentz()
+    one, other = (liegg.discover(case.function, case.data, case.action, batch_size=b) for b in (50, size))
+    torch.testing.assert_close(one.spectrum.values, other.spectrum.values, rtol=1e-10, atol=1e-25)
+    torch.testing.assert_close(one.defects, other.defects, rtol=1e-10, atol=1e-25)
+    torch.testing.assert_close(one.generators, other.generators, rtol=0, atol=1e-12)
+
+
+def test_the_order_of_the_samples_does_not_matter():
+    case = lorentz()
+    one, other = (liegg.discover(case.function, x, case.action) for x in (case.data, case.data.flip(0)))
+    torch.testing.assert_close(one.defects, other.defects, rtol=1e-10, atol=1e-25)
+    torch.testing.assert_close(one.generators, other.generators, rtol=0, atol=1e-12)
+
+
+def test_a_second_call_gives_the_same_bits():
+    model = mlp(3, 16, 4)
+    one, two = (liegg.discover(model, normal(100, 3), liegg.Linear(3), outputs=2) for _ in range(2))
+    assert torch.equal(one.factor, two.factor)
+    assert json.dumps(one.to_dict()) == json.dumps(two.to_dict())
+
+
+def test_the_sum_of_outputs_is_blind_where_each_is_not():
+    case = opposite_outputs()
+    assert liegg.discover(case.function, case.data, case.action, outputs="sum").nullity == 9
+    assert liegg.discover(case.function, case.data, case.action).nullity == 6
+
+
+def test_few_samples_decide_nothing_and_say_so():
+    case = norm_case(5)  # 15 independent constraints
+    few = liegg.discover(case.function, case.data[:15], case.action)
+    assert (few.nullity, few.decision.undecided) == (0, 10)
+    assert "15 samples cannot decide 25 directions" in str(few)
+    enough = liegg.discover(case.function, case.data[:16], case.action)
+    assert (enough.nullity, enough.decision.undecided) == (10, 0)
+    assert "only 16 samples for 25 directions" in str(enough)
+
+
+def test_conditioned_forms_keep_their_exact_count():
+    """|Px|² with condition 5 is exactly symmetric in three directions; stretching the flat axis of P hardly changes it, but a
+    fourth direction of small defect (0.006) is no part of the algebra, and the widest gap comes before it."""
+    case = conjugated_rotation(condition=5.0)
+    sym = liegg.discover(case.function, case.data, case.action)
+    assert (sym.nullity, sym.decision.exact) == (3, 3)
+    assert oracle.angle(sym.generators.numpy(), case.generators.numpy()) < 1e-12
+
+
+def test_progress_is_told_the_samples():
+    seen = []
+    liegg.discover(square, normal(100, 3), liegg.Linear(3), batch_size=30, progress=seen.append)
+    assert seen == [30, 30, 30, 10]
+
+
+def test_every_knob_is_recorded():
+    knobs = {
+        "threshold": 0.5,
+        "minimum_gap": 2.0,
+        "resolution": 1e-3,
+        "floor_factor": 7.0,
+        "trivial_tolerance": 1e-9,
+        "seed": 3,
+        "batch_size": 11,
+    }
+    sym = liegg.discover(square, normal(100, 3), liegg.Linear(3), **knobs)
+    assert {name: sym.settings[name] for name in knobs} == knobs
+    assert (sym.decision.threshold, sym.decision.minimum_gap) == (0.5, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "text"),
+    [
+        ({"action": liegg.Linear(4)}, ShapeError, r"a sample has shape \(3,\); Linear\(4, copies=1\) expects \(4,\)"),
+        ({"output_action": liegg.Linear(5)}, ShapeError, r"output_action does not fit the model's output: .*Linear\(5"),
+        ({"output_action": liegg.Linear(2), "outputs": "sum"}, ArgumentError, "outputs='sum' has no meaning with output_action"),
+        ({"outputs": 0}, ArgumentError, "outputs=0: expected 'each', 'sum' or a positive number"),
+        ({"batch_size": 0}, ArgumentError, "batch_size=0: expected a positive number of samples"),
+    ],
+)
+def test_bad_arguments(arguments, error, text):
+    with pytest.raises(error, match=text):
+        liegg.discover(lambda x: x[:, :2], normal(20, 3), **{"action": liegg.Linear(3), **arguments})
+
+
+def test_questions_that_make_no_sense():
+    sym = liegg.discover(square, normal(50, 3), liegg.Linear(3))
+    with pytest.raises(ArgumentError, match="this is an analysis of invariance: pass output_action= to discover"):
+        _ = sym.output_generators
+    with pytest.raises(ArgumentError, match="output_generators given, but this is an analysis of invariance"):
+        sym.defect(liegg.so(3), liegg.so(3))
+    with pytest.raises(ArgumentError, match=r"generators have shape \(1, 2, 2\); expected \[d, 3, 3\]"):
+        sym.bias(liegg.so(2))

@@ -1,0 +1,102 @@
+"""Every measured number in README and docs stands in a stored result, and no other decimal number stands there."""
+
+import json
+import re
+from pathlib import Path
+from statistics import mean
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+RESULTS = {path.stem: json.loads(path.read_text()) for path in (ROOT / "results").glob("*.json")}
+
+GIVEN = {
+    "README.md": {"3.11", "0.03"},
+    "docs/o5.md": {
+        "0.0633",
+        "0.0093",
+        "0.0555",
+        "0.066",
+        "0.74",
+        "0.25",
+        "0.03",
+    },  # the paper and its published code; the threshold
+    "docs/benchmarks.md": set(),
+}
+"""Decimal numbers that are no measurement of ours: versions, thresholds, the paper's own figures."""
+
+
+def power(value: float) -> str:
+    """1.2e-31 as it is written in the pages: 1e-31."""
+    return f"{value:.0e}"
+
+
+def o5_quotes() -> dict[str, list[str]]:
+    results, emlp = RESULTS["o5"], RESULTS["o5-emlp"]["networks"]
+    main = results["networks"]["10000"]
+    quotes = [
+        f"variance {min(n['variance'] for n in main):.3f} to {max(n['variance'] for n in main):.3f}",
+        f"gap {min(n['gap'] for n in main):.0f} to {max(n['gap'] for n in main):.0f} times",
+        f"{min(n['angle_degrees'] for n in main):.2f}° to {max(n['angle_degrees'] for n in main):.2f}°",
+        f"bias at most {max(n['largest_bias_of_ten'] for n in main):.4f}",
+    ]
+    control = results["invariant_by_construction"]
+    floor = [
+        f"at most {power(max(control['spectrum'][:10]) / control['spectrum'][-1])} of the largest, bias "
+        f"{power(control['largest_bias_of_ten'])}",
+        f"at most {power(max(n['relative_variance_of_ten'] for n in emlp.values()))} of the largest, bias "
+        f"{power(max(n['largest_bias_of_ten'] for n in emlp.values()))}",
+    ]
+    sizes = [
+        f"| {int(size):,} | {sum(n['nullity'] == 10 for n in nets)} of 8 | {mean(n['mean_variance_of_ten'] for n in nets):.3f} | "
+        f"{mean(n['fresh_mean_variance_of_ten'] for n in nets):.3f} | {max(n['largest_bias_of_ten'] for n in nets):.3f} |"
+        for size, nets in results["networks"].items()
+    ]
+    runs = results["sample_complexity"]
+    shares = [
+        f"| {100 * row['fraction']:g} % | {row['samples']:,} | {mean(r[i]['mean_variance_of_ten'] for r in runs):.4f} | "
+        f"{mean(r[i]['mean_bias_of_ten'] for r in runs):.4f} | {sum(r[i]['nullity'] == 10 for r in runs)} of 8 |"
+        for i, row in enumerate(runs[0])
+    ]
+    defects = (
+        f"δ² from {min(n['defects'][0] for n in main):.4f} to {max(n['defects'][9] for n in main):.4f}, the next direction at "
+        f"{min(n['defects'][10] for n in main):.2f} or more"
+    )
+    tenth = [n["defects"][9] for n in results["networks"]["100"]]
+    small = f"{min(tenth):.3f} and {max(tenth):.3f}"
+    return {"README.md": quotes + floor[:1], "docs/o5.md": [*quotes, *floor, *sizes, *shares, defects, small]}
+
+
+def benchmark_quotes() -> dict[str, list[str]]:
+    bench = RESULTS["bench-core"]
+    rows = [
+        f"| gl({row['n']}), {row['n'] ** 2:,} columns | {row['dense_full_seconds']:.2f} s | {row['dense_thin_seconds']:.2f} s | "
+        f"{row['liegg_seconds']:.2f} s | {row['dense_full_ratio']:.1f} | {row['dense_thin_ratio']:.1f} |"
+        for row in bench["speed"]
+    ]
+    memory = [f"| {int(count):,} | {extra / 2**20:.1f} MB |" for count, extra in bench["memory"]["streamed_bytes"].items()]
+    dense = f"{bench['memory']['dense_bytes'] / 2**20:.0f} MB, {bench['memory']['ratio']:.0f} times as much"
+    cost = [
+        f"| the paper's sum | {bench['overhead']['sum_ratio']:.2f} |",
+        f"| each of the ten outputs | {bench['overhead']['each_ratio']:.2f} |",
+    ]
+    return {"docs/benchmarks.md": [*rows, *memory, dense, *cost]}
+
+
+QUOTES: dict[str, list[str]] = {}
+for part in (o5_quotes(), benchmark_quotes()):
+    for name, texts in part.items():
+        QUOTES.setdefault(name, []).extend(texts)
+
+
+@pytest.mark.parametrize(("name", "quote"), [(name, quote) for name, quotes in QUOTES.items() for quote in quotes])
+def test_the_page_says_what_was_stored(name: str, quote: str) -> None:
+    page = " ".join((ROOT / name).read_text(encoding="utf-8").split())
+    assert quote in page
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_no_other_decimal_number_is_quoted(name: str) -> None:
+    prose = re.sub(r"```.*?```", "", (ROOT / name).read_text(encoding="utf-8"), flags=re.DOTALL)
+    known = {number for quote in QUOTES.get(name, []) for number in re.findall(r"\d+\.\d+", quote)} | GIVEN[name]
+    assert set(re.findall(r"\d+\.\d+", prose)) <= known

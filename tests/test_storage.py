@@ -1,0 +1,215 @@
+"""Results on disk: bit for bit, plain JSON, no pickle, and an error for everything that can be wrong."""
+
+import dataclasses
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+import liegg
+from cases import conjugated_map, height, lorentz, network, normal, plane, zero
+from liegg._errors import RecordError
+from liegg.actions import Restricted
+
+
+def discovered(case):
+    return liegg.discover(case.function, case.data, case.action)
+
+
+RECORDS = {
+    "invariance": lambda: discovered(lorentz()),
+    "restricted action": lambda: discovered(height()),
+    "trivial directions": lambda: discovered(plane()),
+    "constant, infinite gap": lambda: discovered(zero()),
+    "none": lambda: discovered(network()),
+    "nothing moves": lambda: liegg.discover(lambda x: x.sum(1), torch.zeros(20, 3), liegg.Linear(3)),
+    "undecided": lambda: liegg.discover(lambda x: x.square().sum(1), normal(4, 3), liegg.Linear(3)),
+    "random combinations": lambda: liegg.discover(lambda x: x**2, normal(50, 3), liegg.Linear(3), outputs=2),
+    "equivariance": lambda: liegg.discover(
+        (c := conjugated_map()).function, c.data, c.action, output_action=c.output_action
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=RECORDS.values(), ids=list(RECORDS))
+def sym(request):
+    return request.param()
+
+
+def flat(record, prefix="") -> Iterator[tuple[str, Any]]:
+    """Every value of a record by its name, however deep."""
+    for field in dataclasses.fields(record):
+        value = getattr(record, field.name)
+        if dataclasses.is_dataclass(value):
+            yield f"{prefix}{field.name}.type", type(value)
+            yield from flat(value, f"{prefix}{field.name}.")
+        else:
+            yield prefix + field.name, value
+
+
+def assert_identical(one, other):
+    left, right = dict(flat(one)), dict(flat(other))
+    assert left.keys() == right.keys()
+    for name, value in left.items():
+        if isinstance(value, torch.Tensor):
+            assert torch.equal(value, right[name]), name
+            assert value.dtype == right[name].dtype, name
+        else:
+            assert value == right[name], name
+            assert type(value) is type(right[name]), name
+
+
+def test_comes_back_bit_for_bit(sym, tmp_path):
+    folder = sym.save(tmp_path / "a" / "run")
+    assert folder == tmp_path / "a" / "run"
+    assert_identical(liegg.load(folder), sym)
+
+
+def test_what_comes_back_can_be_saved_again(sym, tmp_path):
+    again = liegg.load(liegg.load(sym.save(tmp_path / "one")).save(tmp_path / "two"))
+    assert_identical(again, sym)
+    assert (tmp_path / "one/record.json").read_bytes() == (tmp_path / "two/record.json").read_bytes()
+
+
+def test_what_comes_back_answers_the_same_questions(sym, tmp_path):
+    again = liegg.load(sym.save(str(tmp_path)))
+    assert str(again) == str(sym)
+    assert again.to_dict() == sym.to_dict()
+    assert torch.equal(again.generators, sym.generators)
+    torch.testing.assert_close(again.defect(sym.generators), sym.defect(sym.generators), equal_nan=True, rtol=0, atol=0)
+
+
+def test_the_json_is_plain(sym, tmp_path):
+    def refuse(constant):
+        raise AssertionError(f"{constant} is not JSON")
+
+    text = (sym.save(tmp_path) / "record.json").read_text(encoding="utf-8")
+    record = json.loads(text, parse_constant=refuse)
+    assert (record["format"], record["nullity"]) == (1, sym.nullity)
+
+
+def test_no_other_file_and_no_pickle(sym, tmp_path):
+    sym.save(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"record.json", "arrays.safetensors"}
+    arrays = (tmp_path / "arrays.safetensors").read_bytes()
+    header = json.loads(arrays[8 : 8 + int.from_bytes(arrays[:8], "little")])
+    assert {entry["dtype"] for entry in header.values()} == {"F64"}
+
+
+def test_a_restricted_action_comes_back_as_one(tmp_path):
+    action = liegg.load(discovered(height()).save(tmp_path)).action
+    assert isinstance(action, Restricted)
+    assert action.parent == liegg.Linear(3)
+
+
+def test_infinite_gaps_come_back(tmp_path):
+    sym = discovered(zero())
+    assert math.isinf(sym.decision.gap)
+    assert liegg.load(sym.save(tmp_path)).decision == sym.decision
+
+
+def test_an_earlier_result_is_replaced(tmp_path):
+    discovered(lorentz()).save(tmp_path)
+    second = discovered(height())
+    second.save(tmp_path)
+    assert_identical(liegg.load(tmp_path), second)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return discovered(lorentz()).save(tmp_path / "run")
+
+
+def damage_json(folder):
+    (folder / "record.json").write_text("{", encoding="utf-8")
+
+
+def edit(folder, **changes):
+    path = folder / "record.json"
+    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | changes), encoding="utf-8")
+
+
+def drop_key(folder):
+    path = folder / "record.json"
+    record = json.loads(path.read_text(encoding="utf-8"))
+    del record["decision"]
+    path.write_text(json.dumps(record), encoding="utf-8")
+
+
+def cut_arrays(folder):
+    path = folder / "arrays.safetensors"
+    path.write_bytes(path.read_bytes()[:-9])
+
+
+def drop_array(folder):
+    arrays = load_file(folder / "arrays.safetensors")
+    save_file({k: v.clone() for k, v in arrays.items() if k != "factor"}, folder / "arrays.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("damage", "text"),
+    [
+        (lambda f: (f / "record.json").unlink(), r"run is no stored result: record.json is missing. Make one with sym.save"),
+        (lambda f: (f / "arrays.safetensors").unlink(), "run is no stored result: arrays.safetensors is missing"),
+        (damage_json, r"run is damaged \(JSONDecodeError: .*\). Run the analysis again"),
+        (lambda f: (f / "record.json").write_bytes(b"\xff\xfe\x00"), r"damaged \(UnicodeDecodeError"),
+        (lambda f: (f / "record.json").write_text("[]"), r"damaged \(TypeError"),
+        (lambda f: (f / "arrays.safetensors").write_bytes(b"not arrays"), r"damaged \(SafetensorError"),
+        (cut_arrays, r"damaged \(SafetensorError"),
+        (drop_key, r"damaged \(KeyError: 'decision'\)"),
+        (drop_array, r"damaged \(KeyError: 'factor'\)"),
+        (lambda f: edit(f, format=2), "holds a record of format 2; this version reads format 1"),
+        (lambda f: edit(f, action={"kind": "warp"}), "the stored action is of kind 'warp'"),
+        (lambda f: edit(f, action={"kind": "linear", "n": -1}), r"damaged \(ArgumentError: Linear\(-1"),
+        (lambda f: edit(f, action={"kind": "linear", "sides": 3}), r"damaged \(TypeError: "),
+    ],
+)  # fmt: skip
+def test_damage_is_named(folder, damage, text):
+    damage(folder)
+    with pytest.raises(RecordError, match=text):
+        liegg.load(folder)
+
+
+def test_a_missing_folder_is_named(tmp_path):
+    with pytest.raises(RecordError, match=r"nowhere is no stored result: record.json is missing"):
+        liegg.load(tmp_path / "nowhere")
+
+
+def test_a_path_that_is_a_file(tmp_path):
+    path = tmp_path / "run.json"
+    path.write_text("mine")
+    with pytest.raises(RecordError, match=r"run.json is a file; expected a folder to save into, for example .*run-run/"):
+        discovered(lorentz()).save(path)
+    with pytest.raises(RecordError, match=r"run.json"):
+        liegg.load(path)
+    assert path.read_text() == "mine"
+
+
+@pytest.mark.parametrize("step", [0, 1], ids=["before the arrays", "between arrays and record"])
+def test_an_interrupted_save_never_mixes_two_results(folder, monkeypatch, step):
+    """Killed between its renames, a save over an older result leaves a folder that says what is missing, never a mixture."""
+    steps = []
+    rename = Path.replace
+
+    def interrupted(self, target):
+        steps.append(target)
+        if len(steps) > step:
+            raise KeyboardInterrupt
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        discovered(height()).save(folder)
+    with pytest.raises(RecordError, match=r"record.json is missing"):
+        liegg.load(folder)
+
+
+def test_a_partial_file_beside_a_whole_result_is_ignored(folder):
+    (folder / ".record.json.part").write_text("{")
+    (folder / ".arrays.safetensors.part").write_bytes(b"")
+    assert liegg.load(folder).nullity == 6

@@ -1,0 +1,212 @@
+"""The public assertions: each passes where it should and fails, by its text, where it should."""
+
+import pytest
+import torch
+
+import liegg
+from cases import conjugated_map, lorentz, mlp, normal, plane, square
+from liegg.actions import Affine, Displacement, Linear
+from liegg.testing import assert_equivariant, assert_invariant, assert_is_action, assert_same_span
+
+X = normal(60, 3)
+
+
+def cross(x):
+    return torch.linalg.cross(x[:, 0], x[:, 1])
+
+
+class TestInvariant:
+    def test_passes_and_returns_the_analysis(self):
+        sym = assert_invariant(square, X, liegg.so(3), tolerance=1e-25)
+        assert sym.nullity == 3
+
+    def test_copies(self):
+        assert_invariant(lambda x: x.square().sum((1, 2)), normal(60, 4, 3), liegg.so(3), copies=4)
+
+    def test_any_action(self):
+        def spread(x):
+            return (x[:, 0] - x[:, 1]).norm(dim=1)
+
+        assert_invariant(spread, normal(60, 2, 3), liegg.se(3), action=Affine(3, copies=2))
+        case = lorentz()
+        assert_invariant(case.function, case.data, case.generators)
+
+    def test_float32_models_pass_at_the_default_tolerance(self):
+        assert_invariant(square, X.float(), liegg.so(3))
+
+    @pytest.mark.parametrize(
+        ("model", "generators", "text"),
+        [
+            (
+                mlp(3, 16, 1),
+                liegg.so(3),
+                r"Sequential is not invariant under generator 0: its defect is [0-9.]+ \(tolerance 1e-06\)",
+            ),
+            (square, liegg.scaling(3), "square is not invariant under generator 0: its defect is"),
+            (square, torch.cat([liegg.so(3)[:2], liegg.diagonal(3)]), "not invariant under generator 2"),
+            (square, liegg.so(3)[:0], "no generator was given: nothing was checked"),
+        ],
+    )
+    def test_fails(self, model, generators, text):
+        with pytest.raises(AssertionError, match=text):
+            assert_invariant(model, X, generators)
+
+    def test_tolerance_decides(self):
+        tilted = lambda x: x.square().sum(1) + 1e-3 * x[:, 0] ** 2  # noqa: E731
+        assert_invariant(tilted, X, liegg.so(3), tolerance=1e-4)
+        with pytest.raises(AssertionError, match="is not invariant"):
+            assert_invariant(tilted, X, liegg.so(3), tolerance=1e-8)
+
+    def test_fails_for_a_generator_that_does_not_move_the_data(self):
+        flat = X * torch.tensor([1.0, 1.0, 0.0], dtype=torch.float64)
+        still = torch.zeros(1, 3, 3, dtype=torch.float64)
+        still[0, 0, 2] = 1
+        with pytest.raises(AssertionError, match="under generator 0: it does not move the data, so nothing can be said"):
+            assert_invariant(square, flat, still)
+
+    def test_fails_for_a_generator_that_moves_the_data_by_rounding_only(self):
+        case = plane()
+        normal_axis = torch.linalg.svd(case.data)[2][2]
+        still = torch.outer(normal(3), normal_axis)[None]
+        with pytest.raises(AssertionError, match="it does not move the data"):
+            assert_invariant(case.function, case.data, still)
+
+
+class TestEquivariant:
+    PAIRS = normal(60, 2, 3)
+
+    def test_passes(self):
+        case = conjugated_map()
+        sym = assert_equivariant(case.function, case.data, case.generators, case.output_generators, tolerance=1e-25)
+        assert sym.nullity == 3
+
+    def test_copies_on_both_sides(self):
+        assert_equivariant(lambda x: 2 * x, self.PAIRS, liegg.so(3), liegg.so(3), copies=2, output_copies=2)
+
+    def test_any_actions(self):
+        assert_equivariant(
+            lambda x: x.mean(1), self.PAIRS, liegg.se(3), liegg.se(3), action=Affine(3, copies=2), output_action=Affine(3)
+        )
+
+    @pytest.mark.parametrize(
+        ("model", "partner", "text"),
+        [
+            (cross, -liegg.so(3), "cross is not equivariant under generator 0: its defect is"),  # the wrong sense of rotation
+            (cross, 0 * liegg.so(3), "not equivariant under generator 0"),
+            (cross, liegg.so(3)[[0, 2, 1]], "not equivariant under generator 1"),
+            (lambda x: cross(x) + x[:, 0, :1], liegg.so(3), "is not equivariant"),
+        ],
+    )
+    def test_fails(self, model, partner, text):
+        with pytest.raises(AssertionError, match=text):
+            assert_equivariant(model, self.PAIRS, liegg.so(3), partner, copies=2)
+
+
+class TestSameSpan:
+    def test_passes_for_any_basis(self):
+        mixed = torch.einsum("ab,bij->aij", normal(3, 3), liegg.so(3))
+        assert_same_span(mixed, liegg.so(3), tolerance=1e-12)
+        assert_same_span(torch.cat([mixed, mixed]), liegg.so(3))
+        assert_same_span(liegg.so(3)[:0], liegg.so(3)[:0])
+
+    def test_fails_for_other_dimensions(self):
+        with pytest.raises(AssertionError, match="the spans have dimensions 2 and 3"):
+            assert_same_span(liegg.so(3)[:2], liegg.so(3))
+
+    def test_fails_for_another_span(self):
+        with pytest.raises(AssertionError, match=r"the largest principal angle is 1.57 rad, above 1e-06"):
+            assert_same_span(liegg.so(3), liegg.diagonal(3))
+
+    @pytest.mark.parametrize(("tilt", "tolerance"), [(1e-5, 1e-6), (1e-10, 1e-11)])
+    def test_fails_for_a_small_tilt(self, tilt, tolerance):
+        tilted = liegg.so(2) + tilt * liegg.scaling(2)
+        assert_same_span(tilted, liegg.so(2), tolerance=2 * tilt)
+        with pytest.raises(AssertionError, match="the largest principal angle is"):
+            assert_same_span(tilted, liegg.so(2), tolerance=tolerance)
+
+
+class Shifted(Linear):
+    """Moves everything at t = 0."""
+
+    def act(self, h, x):
+        return super().act(h, x) + 1
+
+
+class FirstOrder(Linear):
+    """x + hx in place of exp(h)x: the right derivative, but no group."""
+
+    def act(self, h, x):
+        return x + self.field(h, x)
+
+
+class Reversed(Linear):
+    """A field of the wrong sign."""
+
+    def field(self, h, x):
+        return -super().field(h, x)
+
+
+class Permuted(Linear):
+    """Fields in the wrong order."""
+
+    def fields(self, x):
+        return super().fields(x).flip(1)
+
+
+class Doubled(Linear):
+    """A contraction twice too large."""
+
+    def contract(self, gradients, x):
+        return 2 * super().contract(gradients, x)
+
+
+class Unaveraged(Linear):
+    """A displacement that is a sum in place of a mean."""
+
+    def displacement(self, moment, samples):
+        return Displacement(moment, repeat=self.n)
+
+
+class Transposed(Linear):
+    """Matrices that do not come back as the coefficients they were made of."""
+
+    def matrices(self, coefficients):
+        return super().matrices(coefficients).mT
+
+
+class Undefined(Linear):
+    """NaN passes for nothing."""
+
+    def act(self, h, x):
+        return super().act(h, x) * torch.nan
+
+
+class TestIsAction:
+    def test_passes(self):
+        assert_is_action(Linear(3), X[:5], tolerance=1e-13)
+
+    @pytest.mark.parametrize(
+        ("broken", "law"),
+        [
+            (Shifted, "identity at t = 0"),
+            (Undefined, "identity at t = 0"),
+            (FirstOrder, "one-parameter group"),
+            (Reversed, "derivative equals field"),
+            (Permuted, "fields are linear in the coefficients"),
+            (Doubled, "contraction"),
+            (Unaveraged, "displacement"),
+            (Transposed, "coefficients and matrices"),
+        ],
+    )
+    def test_fails_by_the_law_that_is_broken(self, broken, law):
+        with pytest.raises(AssertionError, match=rf"^{law}: relative error [0-9.naife+-]+, above 1e-06"):
+            assert_is_action(broken(3), X[:5])
+
+    def test_tolerance_decides(self):
+        class Rounded(Linear):
+            def act(self, h, x):
+                return super().act(h, x) * (1 + 1e-8)
+
+        assert_is_action(Rounded(3), X[:5], tolerance=1e-7)
+        with pytest.raises(AssertionError, match="identity"):
+            assert_is_action(Rounded(3), X[:5], tolerance=1e-9)
