@@ -25,7 +25,7 @@ bench: $(VENV)/.installed-dev  ## Measure speed and memory as ratios in one run;
 	$(BIN)/python benchmarks/run.py
 
 docs: $(VENV)/.installed-docs  ## Build the documentation into site/, warnings are errors.
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean:           ## Remove everything the other targets made.
 	rm -rf $(VENV) demo site .pytest_cache .ruff_cache .hypothesis

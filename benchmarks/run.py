@@ -29,6 +29,7 @@ def speed(n: int, samples: int) -> dict[str, float]:
             "dense_full": lambda: dense_spectrum(dense_rows(model, x, n), full=True),
             "dense_thin": lambda: dense_spectrum(dense_rows(model, x, n)),
             "liegg": lambda: liegg.discover(model, x, liegg.Linear(n), outputs="sum"),
+            "liegg_with_spectrum": lambda: liegg.discover(model, x, liegg.Linear(n), outputs="sum").spectrum,
         },
         repeats=3,
     )
@@ -56,13 +57,13 @@ def overhead(samples: int) -> dict[str, float]:
     widths = [784, *[128] * 5, 10]
     layers = [part for i, o in pairwise(widths) for part in (nn.Linear(i, o), nn.SiLU())][:-1]
     model = nn.Sequential(*layers)
-    x = torch.randn(samples, 784)
+    x, labels = torch.randn(samples, 784), torch.randint(10, (samples,))
     action = liegg.Affine(2, copies=392)
 
     def plain() -> None:
-        for batch in x.split(512):
+        for batch, classes in zip(x.split(512), labels.split(512), strict=True):
             model.zero_grad()
-            model(batch).sum().backward()
+            nn.functional.cross_entropy(model(batch), classes).backward()
 
     times = alternating(
         {

@@ -26,6 +26,7 @@ ORDER = [
     ["actions"],
     ["polarization"],
     ["accumulate"],
+    ["gram"],
     ["spectrum"],
     ["equivariance", "defect"],
     ["metrics"],

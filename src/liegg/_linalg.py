@@ -7,7 +7,7 @@ from torch import Tensor
 FULL_SVD_LIMIT = 512
 """Largest number of columns for which a full SVD is taken; above it an SVD costs about nine eigendecompositions."""
 
-SMALL_END = 1e-6
+SMALL_END = 1e-9
 """Share of the largest eigenvalue of RᵀR below which a direction is solved again on R itself.
 
 An eigendecomposition of RᵀR in float64 is right to about 1e-16 of its largest value, so what lies above this share has at

@@ -55,12 +55,20 @@ def update(state: RFactor, rows: Float[Tensor, "m g"]) -> RFactor:
         (tensor([[5., 0.],
                 [0., 2.]], dtype=torch.float64), 3)
     """
-    if not bool(torch.isfinite(rows.sum())) and not bool((finite := torch.isfinite(rows).all(1)).all()):
-        first = state.rows + int(finite.to(torch.int8).argmin())
-        raise NonFiniteError(f"polarization row {first} holds NaN or infinity: the model's derivative is not finite there.")
+    check_finite(rows, state.rows)
     rows = rows.to(torch.float64)
     stacked = rows if state.rows == 0 else torch.cat([state.r, rows])
     return RFactor(_triangle(stacked), state.rows + rows.shape[0])
+
+
+def check_finite(rows: Float[Tensor, "m g"], before: int) -> None:
+    """Raise `NonFiniteError` naming the first row with NaN or infinity; `before` rows came earlier."""
+    if bool(torch.isfinite(rows.sum())):  # one reduction for the usual case; the exact search only on suspicion
+        return
+    finite = torch.isfinite(rows).all(1)
+    if not bool(finite.all()):
+        first = before + int(finite.to(torch.int8).argmin())
+        raise NonFiniteError(f"polarization row {first} holds NaN or infinity: the model's derivative is not finite there.")
 
 
 def merge(one: RFactor, other: RFactor) -> RFactor:

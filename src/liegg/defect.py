@@ -64,7 +64,7 @@ def defects(
     values, vectors = right_singular(whitened)
     lengths = values.square() / samples
     if sensitivity is None:
-        sensitivity = mean_sensitivity(r, displacement, samples, trivial_tolerance=trivial_tolerance)
+        sensitivity = float(lengths.mean())
     directions = (vectors.reshape(-1, copies, whiten.shape[1]) @ whiten.mT).flatten(1)
     directions = fix_signs(directions / directions.norm(dim=1, keepdim=True))
     return Defects(lengths / sensitivity if sensitivity > 0 else lengths, directions, fix_signs(trivial), sensitivity)

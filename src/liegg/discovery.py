@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg import accumulate
+from liegg import accumulate, gram
 from liegg._errors import ArgumentError, NonFiniteError
 from liegg._random import seeded
 from liegg._version import __version__
@@ -20,7 +20,6 @@ from liegg.defect import TRIVIAL_TOLERANCE, defects, mean_sensitivity
 from liegg.equivariance import eliminate
 from liegg.model import Model, opened, probe
 from liegg.polarization import ROW_ELEMENTS, Outputs, Plan, Route, check_output_action, plan, polarize, rows_per_sample
-from liegg.spectrum import spectrum
 from liegg.symmetries import Symmetries
 from liegg.verdict import FLOOR_FACTOR, GAP, RESOLUTION, THRESHOLD, decide, found_directions, numerical_floor
 
@@ -87,11 +86,13 @@ def discover(
             if output_action is not None:
                 check_output_action(output_action, function)
             how = plan(function, action, first, outputs=outputs, route=route, output_action=output_action, seed=seed)
-            factor, moment, samples = _stream(function, action, chain([first], stream), how, output_action, progress)
+            factor, moment, samples = _stream(function, action, first, stream, how, output_action, progress)
     problem = eliminate(factor.r, 0 if output_action is None else output_action.size)
     displacement = action.displacement(moment, samples)
-    sensitivity = mean_sensitivity(problem.full, displacement, samples, trivial_tolerance=trivial_tolerance)
-    solved = defects(problem.r, displacement, samples, sensitivity=sensitivity, trivial_tolerance=trivial_tolerance)
+    kappa = None  # of the problem itself, unless output generators were eliminated from it
+    if output_action is not None:
+        kappa = mean_sensitivity(problem.full, displacement, samples, trivial_tolerance=trivial_tolerance)
+    solved = defects(problem.r, displacement, samples, sensitivity=kappa, trivial_tolerance=trivial_tolerance)
     decision = decide(
         solved, samples=samples, floor=numerical_floor(first.dtype, factor=floor_factor), threshold=threshold,
         minimum_gap=minimum_gap, resolution=resolution, eliminated=problem.rank,
@@ -104,7 +105,7 @@ def discover(
         "versions": {"liegg": __version__, "torch": torch.__version__, "numpy": np.__version__},
     }  # fmt: skip
     return Symmetries(
-        action, output_action, spectrum(problem.r, samples), solved, decision, coefficients,
+        action, output_action, solved, decision, coefficients,
         None if output_action is None else coefficients @ problem.partner.mT, factor.r, displacement, samples, factor.rows,
         function.name, settings, (*function.notes, *how.notes),
     )  # fmt: skip
@@ -113,35 +114,45 @@ def discover(
 def _stream(
     model: Model,
     action: Action,
-    batches: Iterator[Float[Tensor, "b ..."]],
+    first: Float[Tensor, "b ..."],
+    rest: Iterator[Float[Tensor, "b ..."]],
     how: Plan,
     output_action: Action | None,
     progress: Callable[[int], object] | None,
 ) -> tuple[accumulate.RFactor, Float[Tensor, "s s"], int]:
     """One pass over the data: R factor of the rows, summed moments, number of samples; results on the CPU."""
+    dtype, device = first.dtype, first.device
     columns = action.size + (0 if output_action is None else output_action.size)
     most = max(1, ROW_ELEMENTS // (columns * rows_per_sample(how.outputs, model)))
     signs = torch.Generator().manual_seed(how.seed)
     moment: Tensor | None = None
+    wide = torch.empty(0)
     samples = 0
 
     def pieces() -> Iterator[Float[Tensor, "m g"]]:
-        nonlocal moment, samples
-        for x in (part for batch in batches for part in batch.split(most)):
+        nonlocal moment, samples, wide
+        for x in (part for batch in chain([first], rest) for part in batch.split(most)):
             rows = polarize(model, action, x, how, output_action=output_action, signs=signs)
             yield _finite(rows, samples, model.name).flatten(0, 1)
-            step = action.moment(x.double())
+            if len(wide) < len(x):
+                wide = torch.empty_like(x, dtype=torch.float64)
+            step = action.moment(wide[: len(x)].copy_(x))  # into memory that is there already: new pages cost more than the sum
             moment = step if moment is None else moment + step
             samples += x.shape[0]
             if progress is not None:
                 progress(x.shape[0])
 
-    factor = accumulate.init(columns)
-    for block in accumulate.blocks(pieces()):
-        factor = accumulate.RFactor(factor.r.to(block.device), factor.rows)
-        factor = accumulate.update(factor, block)
-    total = torch.zeros(0, 0, dtype=torch.float64) if moment is None else moment.cpu()
-    return accumulate.RFactor(factor.r.cpu(), factor.rows), total, samples
+    if gram.allowed(dtype):
+        total = gram.init(columns, device)
+        for block in accumulate.blocks(pieces()):
+            total = gram.update(total, block)
+        factor = gram.factor(total)
+    else:
+        factor = accumulate.init(columns, device)
+        for block in accumulate.blocks(pieces()):
+            factor = accumulate.update(factor, block)
+    moments = torch.zeros(0, 0, dtype=torch.float64) if moment is None else moment.cpu()
+    return accumulate.RFactor(factor.r.cpu(), factor.rows), moments, samples
 
 
 def _finite(rows: Float[Tensor, "b k g"], first: int, name: str) -> Float[Tensor, "b k g"]:

@@ -41,6 +41,7 @@ class Model:
         dtype: floating point type of the parameters; None for a callable without any.
         device: device of the parameters; None for a callable without any.
         output_shape: shape of one output before flattening; known after `probe`.
+        in_place: the model writes into its input, so each call gets a copy; found out by `probe`.
         notes: what the user should know about how the model was opened.
     """
 
@@ -49,11 +50,12 @@ class Model:
     dtype: torch.dtype | None = None
     device: torch.device | None = None
     output_shape: tuple[int, ...] = ()
+    in_place: bool = True
     notes: tuple[str, ...] = ()
 
     def __call__(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b c"]:
         """Outputs of a batch, one row to a sample."""
-        y = self.function(x.clone())  # a model may work in place, and the samples are the caller's
+        y = self.function(x.clone() if self.in_place else x)
         return y.reshape(x.shape[0], -1)
 
 
@@ -141,7 +143,16 @@ def probe(model: Model, x: Float[Tensor, "b ..."]) -> Model:
             f"the output of {model.name} changes with the input but carries no derivative: something inside detaches it "
             "(torch.no_grad, .detach(), .numpy(), argmax, rounding). Return the differentiable quantity, such as logits."
         )
-    return replace(model, output_shape=tuple(raw.shape[1:]))
+    return replace(model, output_shape=tuple(raw.shape[1:]), in_place=_writes(model, x))
+
+
+def _writes(model: Model, x: Float[Tensor, "b ..."]) -> bool:
+    """Whether the model writes into the batch it is given, by torch's own count of writes: the values may not show it."""
+    given = x.clone()
+    before = given._version
+    with torch.no_grad():
+        model.function(given)
+    return given._version != before or not torch.equal(given, x)
 
 
 def _varies(model: Model, batch: Float[Tensor, "b ..."]) -> bool:

@@ -197,6 +197,7 @@ def _weights(plan: Plan, y: Float[Tensor, "b c"], signs: torch.Generator | None)
 
 def _forward(model: Model, action: Action, x: Tensor, together: int) -> tuple[Float[Tensor, "b c"], Float[Tensor, "b c g"]]:
     """One forward derivative per generator, `together` of them in one pass."""
+    x = x.clone()  # the tangent of a view is made as large as the tensor it looks into, which may be all of the data
     y, columns = None, []
     for some in torch.eye(action.size, dtype=x.dtype, device=x.device).split(together):
         tangents = torch.stack([action.field(h, x) for h in some])
@@ -232,11 +233,13 @@ def _reverse(
                 return (torch.zeros_like(leaf),)
             return torch.autograd.grad(y, leaf, cotangent, retain_graph=True, materialize_grads=True)
 
-    wide, rows = x.double(), []
+    # Rows are summed in the model's precision (float32 at least), whose rounding the gradients carry anyway; then float64.
+    precise = torch.promote_types(x.dtype, torch.float32)
+    rows = []
     weights = _weights(plan, y.detach(), signs)
     for cotangents in _cotangents(y.detach(), weights, plan.together):
         slopes = torch.func.vmap(pull)(cotangents)[0] if plan.together > 1 else pull(cotangents[0])[0][None]
-        rows.append(action.contract(slopes.detach().double().transpose(0, 1), wide))
+        rows.append(action.contract(slopes.detach().to(precise).transpose(0, 1), x.to(precise)).double())
     return y.detach(), weights, torch.cat(rows, dim=1)
 
 

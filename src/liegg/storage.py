@@ -94,10 +94,9 @@ def _assemble(record: dict[str, Any], arrays: dict[str, Tensor]) -> Symmetries:
     if decision["gap"] is None:
         decision["gap"] = math.inf
     output = record["output_action"]
-    return Symmetries(
+    sym = Symmetries(
         action=action_from_settings(record["action"]),
         output_action=None if output is None else action_from_settings(output),
-        spectrum=Spectrum(arrays["spectrum.values"], arrays["spectrum.basis"]),
         scale_free=Defects(
             arrays["defects.values"], arrays["defects.directions"], arrays["defects.trivial"], record["sensitivity"]
         ),
@@ -112,3 +111,5 @@ def _assemble(record: dict[str, Any], arrays: dict[str, Tensor]) -> Symmetries:
         settings=record["settings"],
         notes=tuple(record["notes"]),
     )
+    vars(sym)["spectrum"] = Spectrum(arrays["spectrum.values"], arrays["spectrum.basis"])  # as it was, not solved again
+    return sym

@@ -15,7 +15,7 @@ from liegg.algebra.subspace import distance_to_span
 from liegg.defect import Defects, defect_of
 from liegg.equivariance import eliminate
 from liegg.metrics import angles_to, symmetry_bias, symmetry_variance
-from liegg.spectrum import Spectrum
+from liegg.spectrum import Spectrum, spectrum
 from liegg.verdict import Decision
 
 
@@ -26,7 +26,6 @@ class Symmetries:
     Attributes:
         action: the candidate generators.
         output_action: the action on the outputs, for equivariance; None for invariance.
-        spectrum: the paper's spectrum, every direction's symmetry variance.
         scale_free: defects of every direction that moves the data, with the trivial directions apart.
         decision: how many directions are symmetries, and why.
         coefficients: `[d, g]`, orthonormal coefficients of the symmetries found, smallest defect first.
@@ -42,7 +41,6 @@ class Symmetries:
 
     action: Action
     output_action: Action | None
-    spectrum: Spectrum
     scale_free: Defects
     decision: Decision
     coefficients: Float[Tensor, "d g"]
@@ -59,6 +57,11 @@ class Symmetries:
     def nullity(self) -> int:
         """Number of directions judged to be symmetries."""
         return self.decision.nullity
+
+    @cached_property
+    def spectrum(self) -> Spectrum:
+        """The paper's spectrum: every direction's symmetry variance, in the Frobenius metric. Solved when first asked for."""
+        return spectrum(eliminate(self.factor, self.factor.shape[1] - self.action.size).r, self.samples)
 
     @property
     def variance(self) -> float:

@@ -116,8 +116,8 @@ def decide(
         warnings.append(f"only {samples} samples for {total} directions: small defects may be chance. Use {2 * total} or more.")
     if floor > threshold:
         warnings.append(
-            f"rounding alone can cause a defect of {floor:.2g} in this dtype, more than the threshold {threshold:g}: a symmetry may "
-            "be missed. Run the model in float32 or float64."
+            f"rounding alone can cause a defect of {floor:.2g} in this dtype, more than the threshold {threshold:g}: a symmetry "
+            "may be missed. Run the model in float32 or float64."
         )
     if trivial:
         warnings.append(f"{trivial} directions do not move the data (it lies on a subspace, or a feature is constant at zero); nothing can be said of them")  # noqa: E501  # fmt: skip

@@ -1,5 +1,6 @@
 """The affine action: linear maps and translations of one or several vectors."""
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,13 +66,14 @@ class Affine(Action):
         b, k = gradients.shape[:2]
         slopes = as_vectors(gradients.flatten(0, 1), self.n, self.copies, self.layout).unflatten(0, (b, k))
         linear = torch.einsum("bkci,bcj->bkij", slopes, as_vectors(x, self.n, self.copies, self.layout))
-        return torch.cat([linear, slopes.sum(2)[..., None]], dim=3).flatten(2)
+        shift = gradients.reshape(b * k, -1) @ self._sum_over_copies(gradients)  # one product is faster than a strided sum
+        return torch.cat([linear, shift.reshape(b, k, self.n, 1)], dim=3).flatten(2)
 
     def moment(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "m m"]:
         """Second moment of the homogeneous vectors."""
-        vectors = as_vectors(x, self.n, self.copies, self.layout).flatten(0, 1)
-        moment = pad(vectors.mT @ vectors, (0, 1, 0, 1), value=float(len(vectors)))
-        moment[: self.n, self.n] = moment[self.n, : self.n] = vectors.sum(0)
+        vectors = as_vectors(x, self.n, self.copies, self.layout)
+        moment = pad((vectors.mT @ vectors).sum(0), (0, 1, 0, 1), value=float(len(x) * self.copies))
+        moment[: self.n, self.n] = moment[self.n, : self.n] = x.flatten(1).sum(0) @ self._sum_over_copies(x)
         return moment
 
     def displacement(self, moment: Float[Tensor, "m m"], samples: int) -> Displacement:
@@ -100,9 +102,19 @@ class Affine(Action):
         """Kind, n, copies, layout."""
         return {"kind": "affine", "n": self.n, "copies": self.copies, "layout": self.layout}
 
+    def _sum_over_copies(self, like: Tensor) -> Float[Tensor, "copies_n n"]:
+        """Matrix that sums flat samples over their copies."""
+        return _summing(self.n, self.copies, self.layout, like.dtype, like.device)
+
     def _rows(self, h: Float[Tensor, "..."], x: Tensor) -> Float[Tensor, "n m"]:
         return self._vector(h).to(device=x.device, dtype=x.dtype).unflatten(0, (self.n, self.n + 1))
 
     def _apply(self, rows: Float[Tensor, "n m"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
         vectors = as_vectors(x, self.n, self.copies, self.layout)
         return from_vectors(vectors @ rows[:, : self.n].mT + rows[:, self.n], x, self.layout)
+
+
+@functools.lru_cache(maxsize=8)
+def _summing(n: int, copies: int, layout: Layout, dtype: torch.dtype, device: torch.device) -> Float[Tensor, "copies_n n"]:
+    eye = torch.eye(n, dtype=dtype, device=device)
+    return eye.repeat(copies, 1) if layout == "copies_first" else eye.repeat_interleave(copies, 0)
