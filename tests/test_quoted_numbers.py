@@ -12,15 +12,8 @@ RESULTS = {path.stem: json.loads(path.read_text()) for path in (ROOT / "results"
 
 GIVEN = {
     "README.md": {"3.11", "0.03"},
-    "docs/o5.md": {
-        "0.0633",
-        "0.0093",
-        "0.0555",
-        "0.066",
-        "0.74",
-        "0.25",
-        "0.03",
-    },  # the paper and its published code; the threshold
+    # The paper's section, its published code's numbers, its share of samples; our threshold.
+    "docs/o5.md": {"5.1", "0.0633", "0.0093", "0.0555", "0.066", "0.74", "0.25", "0.03"},
     "docs/benchmarks.md": set(),
 }
 """Decimal numbers that are no measurement of ours: versions, thresholds, the paper's own figures."""
