@@ -5,10 +5,10 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench docs figures clean
+.PHONY: help demo test lint bench docs clean
 
 help:            ## Show this list.
-	@grep -E '^[a-z]+: .*##|^[a-z]+:  +##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s ':'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s ':'
 
 demo: $(VENV)/.installed   ## Train an O(5) network in seconds, discover so(5), draw the figure.
 	$(BIN)/liegg demo --out demo
@@ -28,7 +28,7 @@ docs: $(VENV)/.installed-docs  ## Build the documentation into site/, warnings a
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean:           ## Remove everything the other targets made.
-	rm -rf $(VENV) demo site .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-emlp demo site .pytest_cache .ruff_cache .hypothesis
 
 # torch first and by its exact version, so that no later package can pull another build of it.
 $(VENV)/.torch: constraints.txt

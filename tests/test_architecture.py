@@ -27,6 +27,7 @@ ORDER = [
     ["polarization"],
     ["accumulate"],
     ["gram"],
+    ["stream"],
     ["spectrum"],
     ["equivariance", "defect"],
     ["metrics"],

@@ -32,6 +32,12 @@ def broken():
 nothing = 3
 """
 
+BROKEN = {
+    "syntax_for_cli": "def f(:",
+    "raising_for_cli": "raise RuntimeError('at import')",
+    "attribute_for_cli": "import os\nos.nothing_here",
+}
+
 
 def run(*words: str) -> tuple[int, str, str]:
     done = CliRunner().invoke(app, list(words))
@@ -41,6 +47,10 @@ def run(*words: str) -> tuple[int, str, str]:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "nets_for_cli.py").write_text(MODULE)
+    for name, text in BROKEN.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    np.save(tmp_path / "number.npy", np.float64(3.0))
+    (tmp_path / "file").write_text("")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     np.save("x.npy", np.random.default_rng(0).standard_normal((300, 4)))
@@ -135,6 +145,12 @@ def test_equivariance(folder: Path) -> None:
         ({"--model": "nets_for_cli:absent"}, "module 'nets_for_cli' has no 'absent'."),
         ({"--model": "nets_for_cli:nothing"}, "is a int; expected a function without arguments"),
         ({"--model": "nets_for_cli:broken"}, "the factory failed with RuntimeError: no such file"),
+        ({"--model": "syntax_for_cli:f"}, "importing 'syntax_for_cli' failed with SyntaxError"),
+        ({"--model": "raising_for_cli:f"}, "importing 'raising_for_cli' failed with RuntimeError: at import"),
+        ({"--model": "attribute_for_cli:f"}, "importing 'attribute_for_cli' failed with AttributeError: module 'os'"),
+        ({"--data": "number.npy"}, "data 'number.npy' is a single number; expected samples along the first axis."),
+        ({"--out": "file/sub"}, "cannot be made"),
+        ({"--seed": "-1"}, "seed=-1: expected a whole number from 0 to 2^63 - 1."),
         ({"--model": "absent.pt2"}, "model 'absent.pt2': there is no such file."),
         ({"--model": "x.npy.pt2"}, "there is no such file"),
         ({"--data": "absent.npy"}, "there is no file absent.npy."),

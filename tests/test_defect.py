@@ -111,9 +111,24 @@ def test_trivial_directions_are_apart():
 
 @pytest.mark.parametrize(("size", "trivial"), [(1e-5, 0), (1e-7, 3)])
 def test_the_tolerance_is_on_the_square_of_the_motion(size, trivial):
-    thin = Displacement(torch.diag(torch.tensor([1.0, 1.0, size**2], dtype=torch.float64)), repeat=3)
+    """Two features that differ by a part `size` of their length: their difference hardly moves."""
+    block = torch.eye(3, dtype=torch.float64)
+    block[1, 2] = block[2, 1] = 1 - size**2
+    thin = Displacement(block, repeat=3)
     assert len(defects(factor(E), thin, 200).trivial) == trivial
-    assert len(defects(factor(E), thin, 200, trivial_tolerance=1e-20).trivial) == 0
+    assert len(defects(factor(E), thin, 200, trivial_tolerance=1e-15).trivial) == 0
+
+
+def test_units_do_not_decide_what_moves():
+    small = Displacement(torch.diag(torch.tensor([1.0, 1.0, 1e-14], dtype=torch.float64)), repeat=3)
+    assert len(defects(factor(E), small, 200).trivial) == 0
+    none = Displacement(torch.diag(torch.tensor([1.0, 1.0, 0.0], dtype=torch.float64)), repeat=3)
+    assert len(defects(factor(E), none, 200).trivial) == 3
+
+
+def test_nothing_but_rounding_is_no_defect():
+    solved = defects(factor(E), Displacement(torch.eye(9, dtype=torch.float64)), 200, sensitivity=0.0)
+    assert solved.values.tolist() == [0.0] * 9
 
 
 def test_orthonormal_columns_have_no_symmetry():

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import liegg
+import liegg.testing
 import oracle
 from cases import (
     CASES,
@@ -22,6 +23,7 @@ from cases import (
     square,
 )
 from liegg._errors import ArgumentError, ShapeError
+from liegg.actions import Restricted
 
 
 @pytest.fixture(scope="module", params=CASES, ids=str)
@@ -62,8 +64,82 @@ def test_spectrum_is_the_oracles(analysed):
 def test_defects_are_the_oracles(analysed):
     _, sym, e, xi = analysed
     expected = oracle.defects(e, xi)
+    if isinstance(sym.action, Restricted):  # judged against its parent's directions, see below
+        np.testing.assert_allclose(
+            sym.defects * sym.scale_free.sensitivity, expected.values * expected.sensitivity, rtol=1e-8, atol=1e-12
+        )
+        return
     np.testing.assert_allclose(sym.defects, expected.values, rtol=1e-8, atol=1e-12)
     assert sym.scale_free.sensitivity == pytest.approx(expected.sensitivity, rel=1e-10)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_an_invariant_model_restricted_to_its_algebra_keeps_all_of_it(dtype):
+    x = normal(400, 3).to(dtype)
+    sym = liegg.discover(lambda x: x.norm(dim=1).sin(), x, liegg.Linear(3).restrict(liegg.so(3)))
+    assert (sym.nullity, sym.decision.exact) == (3, 3)
+    liegg.testing.assert_invariant(lambda x: x.norm(dim=1), x, liegg.so(3), action=liegg.Linear(3).restrict(liegg.so(3)))
+
+
+def test_a_restricted_action_gives_the_defects_of_its_parent():
+    def nearly(x):
+        return x.square().sum(1) + 0.05 * x[:, 0]
+
+    x = normal(400, 3)
+    parent, inner = (liegg.discover(nearly, x, action) for action in (liegg.Linear(3), liegg.Linear(3).restrict(liegg.so(3))))
+    torch.testing.assert_close(inner.defect(liegg.so(3)), parent.defect(liegg.so(3)), rtol=1e-10, atol=1e-25)
+    assert inner.nullity == 3
+    assert inner.scale_free.sensitivity == pytest.approx(parent.scale_free.sensitivity, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("function", "outputs"),
+    [
+        (lambda x: (x / x.norm(dim=1, keepdim=True)).norm(dim=1), "each"),  # 1, up to rounding
+        (lambda x: torch.softmax(x @ torch.eye(3, dtype=x.dtype), 1), "sum"),  # the sum of a softmax
+        (lambda x: x.sum(1) * 0 + 3, "each"),
+    ],
+)
+def test_a_constant_up_to_rounding_has_every_symmetry_and_says_so(function, outputs):
+    sym = liegg.discover(function, normal(300, 3), liegg.Linear(3), outputs=outputs)
+    assert sym.nullity == 9
+    assert "nothing but rounding moves the output" in sym.decision.warnings[0]
+
+
+@pytest.mark.parametrize("offset", [1e3, 1e4])
+def test_few_samples_far_from_the_origin_decide_nothing(offset):
+    inner, outer = normal(4, 8, seed=1).float(), normal(8, 1, seed=2).float()
+    for seed in range(5):
+        x = (normal(12, 4, seed=seed) + offset).float()
+        sym = liegg.discover(lambda x: torch.tanh((x - offset) @ inner * 0.3) @ outer, x, liegg.Linear(4))
+        assert sym.nullity == 0
+        assert sym.settings["accumulator"] == "qr"
+
+
+def test_an_offset_makes_no_direction_trivial():
+    sym = liegg.discover(lambda x: (x - 1000).norm(dim=1).sin(), normal(1000, 3) + 1000, liegg.Affine(3))
+    assert (sym.nullity, len(sym.trivial)) == (3, 0)
+
+
+def test_mixed_units_are_warned_of():
+    scale = torch.tensor([1.0, 1.0, 1e-3], dtype=torch.float64)
+    sym = liegg.discover(lambda x: torch.tanh(x / scale) @ normal(3, 2), normal(300, 3) * scale, liegg.Linear(3))
+    assert any("the features' sizes differ by a factor of" in warning for warning in sym.decision.warnings)
+
+
+def test_float32_equivariance_with_dependent_outputs():
+    def copied(x):
+        a, b = x[:, :3], x[:, 3:]
+        y = torch.linalg.cross(a, b) + a * b.square().sum(1, keepdim=True).sin()
+        return torch.cat([y, y[:, :1]], 1)
+
+    x = normal(500, 6)
+    double, single = (
+        liegg.discover(copied, x.to(t), liegg.Linear(3, copies=2), output_action=liegg.Linear(4))
+        for t in (torch.float64, torch.float32)
+    )
+    assert double.nullity == single.nullity == 3
+    assert oracle.angle(double.output_generators.numpy(), single.output_generators.numpy()) < 1e-5
 
 
 def test_any_generator_can_be_asked_about(analysed):

@@ -292,7 +292,7 @@ def test_a_model_that_works_in_place_on_its_input():
 def test_a_constant_function_without_a_derivative_has_every_symmetry():
     sym = liegg.discover(lambda x: torch.ones(len(x), 2, dtype=x.dtype), X, LINEAR)
     assert sym.nullity == 9
-    assert "the output has no slope anywhere on this data" in sym.decision.warnings[0]
+    assert "nothing but rounding moves the output" in sym.decision.warnings[0]
 
 
 def test_a_caller_in_inference_mode():
@@ -363,6 +363,7 @@ ERRORS: dict[str, tuple[Any, type[Exception], str]] = {
     "no output": (lambda x: x[:, :0], ShapeError, "no output at all"),
     "NaN": (lambda x: torch.where(x == X[1], torch.nan, x), NonFiniteError, "<lambda> returned NaN or infinity for sample 1."),
     "infinity": (lambda x: torch.where(x == X[2], torch.inf, x), NonFiniteError, "returned NaN or infinity for sample 2."),
+    "rounding": (lambda x: x.norm(dim=1).round(), NotDifferentiableError, "changes with the input but carries no derivative"),
     "not callable": (3, ArgumentError, "model is a int; expected an nn.Module, an exported program or a function."),
     "raises": (failing, ModelError, "the model failed on a batch of shape (3, 3), dtype torch.float64: KeyError: 'no such layer'."),
     "wrong width": (nn.Linear(4, 1).double(), ModelError, "the model failed on a batch of shape (3, 3)"),

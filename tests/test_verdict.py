@@ -50,9 +50,13 @@ def test_count(values, nullity, exact):
 
 
 def test_exact_directions_without_a_gap_are_not_counted_as_found():
-    decision = decided([1e-28, 5e-27, 0.2, 0.9], threshold=1e-27)
+    decision = decided([1e-28, 5e-28, 2e-27, 0.9], threshold=1e-27)
     assert (decision.nullity, decision.exact) == (0, 0)
-    assert found_directions(solved([1e-28, 5e-27, 0.2, 0.9]), decision).shape == (0, 4)
+    assert found_directions(solved([1e-28, 5e-28, 2e-27, 0.9]), decision).shape == (0, 4)
+
+
+def test_a_coarse_floor_does_not_hide_a_clear_gap():
+    assert decided([1e-6, 1.5e-6, 1.2, 1.5], floor=0.6).nullity == 2
 
 
 @pytest.mark.parametrize(
@@ -156,7 +160,7 @@ def test_a_constant_model_is_invariant_and_warned_of():
     decision = decided([0.0, 0.0], sensitivity=0.0, samples=1)
     assert (decision.nullity, decision.exact, decision.undecided) == (2, 2, 0)
     assert decision.warnings == (
-        "the output has no slope anywhere on this data: it is constant, or constant in pieces, and every direction passes",
+        "nothing but rounding moves the output in any candidate direction: it is constant on this data, or invariant under all",
     )
 
 

@@ -6,11 +6,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._linalg import fix_signs, right_singular
+from liegg._linalg import fix_signs, orthonormal_rows, right_singular
 from liegg.actions import Displacement
 
 TRIVIAL_TOLERANCE = 1e-12
-"""Share of the largest displacement below which a direction does not move the data (1e-6 in length)."""
+"""Share below which a direction does not move the data: of what it would if the features, in their own units, were uncorrelated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,25 +40,24 @@ def defects(
 ) -> Defects:
     r"""Solve $A h = \lambda M h$ with $A = R^\top R/|D|$ and scale by the mean sensitivity $\kappa$.
 
-    The pair is whitened by $M^{-1/2}$ on the range of $M$ and solved on $R$ itself, never on $R^\top R$ alone, so a zero stays
-    a zero; $\kappa = \mathrm{tr}(M^{+}A)/\mathrm{rank}\,M$.
+    The pair is whitened by $M^{-1/2}$ on the range of $M$ and its small end is solved on $R$ itself, so a zero stays a zero;
+    $\kappa = \mathrm{tr}(M^{+}A)/\mathrm{rank}\,M$.
 
     Args:
         r: R factor of the rows.
         displacement: M of the data.
         samples: number of samples.
-        sensitivity: use this `κ` in place of the one computed here (equivariance keeps that of the input alone).
-        trivial_tolerance: share of the largest displacement below which a direction is trivial.
+        sensitivity: use this `κ` in place of the one computed here (of the input alone for equivariance, of the parent for a
+            restricted action); 0 says that nothing but rounding moves the output.
+        trivial_tolerance: share of the displacement of uncorrelated features below which a direction is trivial.
 
     Returns:
         Defects ascending, their directions, and the trivial directions.
     """
-    squares, axes = torch.linalg.eigh(displacement.block)
-    moving = squares > trivial_tolerance * squares[-1] if squares[-1] > 0 else torch.zeros_like(squares, dtype=torch.bool)
-    whiten = axes[:, moving] / squares[moving].sqrt()
+    whiten, kernel = _whitening(displacement.block, trivial_tolerance)
     copies, side = displacement.repeat, displacement.block.shape[0]
-    trivial = torch.block_diag(*[axes[:, ~moving].mT] * copies).reshape(-1, copies * side)
-    if not bool(moving.any()):
+    trivial = torch.block_diag(*[kernel.mT] * copies).reshape(-1, copies * side)
+    if not whiten.shape[1]:
         return Defects(r.new_zeros(0), r.new_zeros(0, copies * side), fix_signs(trivial), 0.0)
     whitened = (r.reshape(-1, copies, side) @ whiten).flatten(1)
     values, vectors = right_singular(whitened)
@@ -67,20 +66,33 @@ def defects(
         sensitivity = float(lengths.mean())
     directions = (vectors.reshape(-1, copies, whiten.shape[1]) @ whiten.mT).flatten(1)
     directions = fix_signs(directions / directions.norm(dim=1, keepdim=True))
-    return Defects(lengths / sensitivity if sensitivity > 0 else lengths, directions, fix_signs(trivial), sensitivity)
+    scaled = lengths / sensitivity if sensitivity > 0 else torch.zeros_like(lengths)
+    return Defects(scaled, directions, fix_signs(trivial), sensitivity)
 
 
 def mean_sensitivity(
     r: Float[Tensor, "m g"], displacement: Displacement, samples: int, *, trivial_tolerance: float = TRIVIAL_TOLERANCE
 ) -> float:
     r"""Mean sensitivity $\kappa = \mathrm{tr}(M^{+}A)/\mathrm{rank}\,M$ over the directions that move the data."""
-    squares, axes = torch.linalg.eigh(displacement.block)
-    moving = squares > trivial_tolerance * squares[-1]
-    if squares[-1] <= 0:
+    whiten, _ = _whitening(displacement.block, trivial_tolerance)
+    if not whiten.shape[1]:
         return 0.0
-    whiten = axes[:, moving] / squares[moving].sqrt()
     total = (r.reshape(-1, displacement.repeat, displacement.block.shape[0]) @ whiten).square().sum()
-    return float(total) / samples / (displacement.repeat * int(moving.sum()))
+    return float(total) / samples / (displacement.repeat * whiten.shape[1])
+
+
+def _whitening(block: Float[Tensor, "s s"], trivial_tolerance: float) -> tuple[Float[Tensor, "s k"], Float[Tensor, "s t"]]:
+    """Columns `W` with `Wᵀ M W = 1` on the range of M, and an orthonormal basis of its kernel as columns.
+
+    M is scaled to a unit diagonal before it is cut, so that the units of the features do not decide what moves.
+    """
+    lengths = block.diagonal().clamp_min(0).sqrt()
+    scale = torch.where(lengths > 0, lengths, 1.0)
+    squares, axes = torch.linalg.eigh(block / scale[:, None] / scale)
+    moving = squares > trivial_tolerance * max(float(squares[-1]), torch.finfo(block.dtype).tiny)
+    kernel = orthonormal_rows((axes[:, ~moving] / scale[:, None]).mT).mT
+    whiten = axes[:, moving] / squares[moving].sqrt() / scale[:, None]
+    return whiten - kernel @ (kernel.mT @ whiten), kernel  # of directions that differ by a trivial one, the orthogonal one
 
 
 def defect_of(
@@ -100,10 +112,11 @@ def defect_of(
         displacement: M of the data.
         samples: number of samples.
         sensitivity: the mean sensitivity κ.
-        trivial_tolerance: share of the largest displacement below which a direction does not move the data.
+        trivial_tolerance: as for `defects`.
     """
     parts = h.reshape(-1, displacement.repeat, displacement.block.shape[0])
     moved = torch.einsum("drs,st,drt->d", parts, displacement.block, parts)
-    moving = moved > trivial_tolerance * torch.linalg.eigvalsh(displacement.block)[-1] * h.square().sum(1)
+    uncorrelated = torch.einsum("drs,s->d", parts.square(), displacement.block.diagonal())
+    moving = moved > trivial_tolerance * uncorrelated
     changed = changes.square().sum(1) / samples
     return torch.where(moving, changed / (sensitivity * moved) if sensitivity > 0 else 0.0, torch.nan)

@@ -1,8 +1,7 @@
 """The assembly: a model and data in, symmetries out."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
-from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -10,16 +9,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg import accumulate, gram
-from liegg._errors import ArgumentError, NonFiniteError
+from liegg._errors import ArgumentError
 from liegg._random import seeded
 from liegg._version import __version__
-from liegg.actions import Action
+from liegg.actions import Action, Restricted
 from liegg.data import Batches, Data, as_batches
 from liegg.defect import TRIVIAL_TOLERANCE, defects, mean_sensitivity
 from liegg.equivariance import eliminate
-from liegg.model import Model, opened, probe
-from liegg.polarization import ROW_ELEMENTS, Outputs, Plan, Route, check_output_action, plan, polarize, rows_per_sample
+from liegg.model import opened, probe
+from liegg.polarization import Outputs, Route, check_output_action, plan
+from liegg.stream import stream
 from liegg.symmetries import Symmetries
 from liegg.verdict import FLOOR_FACTOR, GAP, RESOLUTION, THRESHOLD, decide, found_directions, numerical_floor
 
@@ -74,95 +73,54 @@ def discover(
         >>> sym.nullity, bool(sym.angles(liegg.so(3)).max() < 1e-12)
         (3, True)
     """
+    if not isinstance(action, Action) or not isinstance(output_action, Action | None):
+        raise ArgumentError("action and output_action must be actions, for example liegg.Linear(3) or liegg.Affine(3, copies=20).")
+    if not isinstance(seed, int) or not 0 <= seed < 2**63:
+        raise ArgumentError(f"seed={seed}: expected a whole number from 0 to 2^63 - 1.")
     if not 0 < trivial_tolerance < 1:
         raise ArgumentError(f"trivial_tolerance={trivial_tolerance}: expected a share between 0 and 1, for example 1e-12.")
     batches = as_batches(data, batch_size=batch_size)
     with seeded(seed), torch.inference_mode(False), torch.no_grad(), opened(model) as function:
         batches = Batches(batches.source, batches.size, function.dtype, function.device)
-        with closing(iter(batches)) as stream:
-            first = next(stream)
+        with closing(iter(batches)) as batches_left:
+            first = next(batches_left)
             action.check(tuple(first.shape[1:]))
             function = probe(function, first)
             if output_action is not None:
                 check_output_action(output_action, function)
-            how = plan(function, action, first, outputs=outputs, route=route, output_action=output_action, seed=seed)
-            factor, moment, samples = _stream(function, action, first, stream, how, output_action, progress)
-    problem = eliminate(factor.r, 0 if output_action is None else output_action.size)
-    displacement = action.displacement(moment, samples)
-    kappa = None  # of the problem itself, unless output generators were eliminated from it
-    if output_action is not None:
-        kappa = mean_sensitivity(problem.full, displacement, samples, trivial_tolerance=trivial_tolerance)
-    solved = defects(problem.r, displacement, samples, sensitivity=kappa, trivial_tolerance=trivial_tolerance)
+            # Restricted candidates are judged against all of their parent's: the parent's rows are taken and projected.
+            wide = action.parent if isinstance(action, Restricted) and action.projects else action
+            how = plan(function, wide, first, outputs=outputs, route=route, output_action=output_action, seed=seed)
+            seen = stream(function, wide, first, batches_left, how, output_action=output_action, progress=progress)
+    replies = 0 if output_action is None else output_action.size
+    floor = numerical_floor(first.dtype, factor=floor_factor)
+    displacement = action.displacement(seen.moment, seen.samples)
+    kappa = mean_sensitivity(
+        seen.factor.r[:, replies:], wide.displacement(seen.moment, seen.samples), seen.samples, trivial_tolerance=trivial_tolerance
+    )
+    if kappa * displacement.typical <= floor * seen.output_square:
+        kappa = 0.0  # nothing but rounding moves the output
+    factor = project(seen.factor.r, replies, action) if isinstance(action, Restricted) and action.projects else seen.factor.r
+    problem = eliminate(factor, replies)
+    solved = defects(problem.r, displacement, seen.samples, sensitivity=kappa, trivial_tolerance=trivial_tolerance)
     decision = decide(
-        solved, samples=samples, floor=numerical_floor(first.dtype, factor=floor_factor), threshold=threshold,
-        minimum_gap=minimum_gap, resolution=resolution, eliminated=problem.rank,
+        solved, samples=seen.samples, floor=floor, threshold=threshold, minimum_gap=minimum_gap, resolution=resolution,
+        eliminated=problem.rank, feature_sizes=action.feature_sizes(seen.moment),
     )  # fmt: skip
     coefficients = found_directions(solved, decision)
     settings = {
-        "outputs": how.outputs, "route": how.route, "seed": seed, "batch_size": batch_size, "threshold": threshold,
-        "minimum_gap": minimum_gap, "resolution": resolution, "floor_factor": floor_factor, "trivial_tolerance": trivial_tolerance,
-        "dtype": str(first.dtype).removeprefix("torch."), "device": first.device.type,
+        "outputs": how.outputs, "route": how.route, "accumulator": seen.accumulator, "seed": seed, "batch_size": batch_size,
+        "threshold": threshold, "minimum_gap": minimum_gap, "resolution": resolution, "floor_factor": floor_factor,
+        "trivial_tolerance": trivial_tolerance, "dtype": str(first.dtype).removeprefix("torch."), "device": first.device.type,
         "versions": {"liegg": __version__, "torch": torch.__version__, "numpy": np.__version__},
     }  # fmt: skip
     return Symmetries(
         action, output_action, solved, decision, coefficients,
-        None if output_action is None else coefficients @ problem.partner.mT, factor.r, displacement, samples, factor.rows,
-        function.name, settings, (*function.notes, *how.notes),
+        None if output_action is None else coefficients @ problem.partner.mT, factor, displacement, seen.samples,
+        seen.factor.rows, function.name, settings, (*function.notes, *how.notes),
     )  # fmt: skip
 
 
-def _stream(
-    model: Model,
-    action: Action,
-    first: Float[Tensor, "b ..."],
-    rest: Iterator[Float[Tensor, "b ..."]],
-    how: Plan,
-    output_action: Action | None,
-    progress: Callable[[int], object] | None,
-) -> tuple[accumulate.RFactor, Float[Tensor, "s s"], int]:
-    """One pass over the data: R factor of the rows, summed moments, number of samples; results on the CPU."""
-    dtype, device = first.dtype, first.device
-    columns = action.size + (0 if output_action is None else output_action.size)
-    most = max(1, ROW_ELEMENTS // (columns * rows_per_sample(how.outputs, model)))
-    signs = torch.Generator().manual_seed(how.seed)
-    moment: Tensor | None = None
-    wide = torch.empty(0)
-    samples = 0
-
-    def pieces() -> Iterator[Float[Tensor, "m g"]]:
-        nonlocal moment, samples, wide
-        for x in (part for batch in chain([first], rest) for part in batch.split(most)):
-            rows = polarize(model, action, x, how, output_action=output_action, signs=signs)
-            yield _finite(rows, samples, model.name).flatten(0, 1)
-            if len(wide) < len(x):
-                wide = torch.empty_like(x, dtype=torch.float64)
-            step = action.moment(wide[: len(x)].copy_(x))  # into memory that is there already: new pages cost more than the sum
-            moment = step if moment is None else moment + step
-            samples += x.shape[0]
-            if progress is not None:
-                progress(x.shape[0])
-
-    if gram.allowed(dtype):
-        total = gram.init(columns, device)
-        for block in accumulate.blocks(pieces()):
-            total = gram.update(total, block)
-        factor = gram.factor(total)
-    else:
-        factor = accumulate.init(columns, device)
-        for block in accumulate.blocks(pieces()):
-            factor = accumulate.update(factor, block)
-    moments = torch.zeros(0, 0, dtype=torch.float64) if moment is None else moment.cpu()
-    return accumulate.RFactor(factor.r.cpu(), factor.rows), moments, samples
-
-
-def _finite(rows: Float[Tensor, "b k g"], first: int, name: str) -> Float[Tensor, "b k g"]:
-    """Raise `NonFiniteError` naming the first sample whose rows hold NaN or infinity."""
-    if bool(torch.isfinite(rows.sum())):  # one reduction for the usual case; the exact search only on suspicion
-        return rows
-    finite = torch.isfinite(rows).flatten(1).all(1)
-    if not bool(finite.all()):
-        raise NonFiniteError(
-            f"the derivative of {name} at sample {first + int(finite.to(torch.int8).argmin())} is NaN or infinite. "
-            "Remove the sample, or make the model smooth there: a square root or a norm has no derivative at 0."
-        )
-    return rows
+def project(r: Float[Tensor, "p q"], replies: int, action: Restricted) -> Float[Tensor, "p s"]:
+    """Factor of a restricted action's columns from the factor of its parent's; the first `replies` columns stay."""
+    return torch.cat([r[:, :replies], r[:, replies:] @ action.basis.mT], dim=1)

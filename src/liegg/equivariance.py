@@ -29,7 +29,7 @@ class Elimination:
     rank: int
 
 
-def eliminate(r: Float[Tensor, "p p"], outputs: int) -> Elimination:
+def eliminate(r: Float[Tensor, "p q"], outputs: int) -> Elimination:
     r"""Eliminate the first `outputs` columns of the factor of $[-\eta \mid \xi]$ by least squares.
 
     With $R = [R_\eta \mid R_\xi]$ and $U$ an orthonormal basis of the columns of $R_\eta$, what no output generator can explain is

@@ -1,6 +1,7 @@
 """What the command line names by text: actions, arrays, models. Nothing is ever unpickled."""
 
 import importlib
+import logging
 import re
 import sys
 import zipfile
@@ -42,18 +43,24 @@ def load_samples(text: str) -> np.ndarray:
     if not path.is_file():
         raise DataError(f"data {text!r}: there is no file {path}.")
     try:
-        if path.suffix == ".npy":
-            return np.load(path, mmap_mode="r", allow_pickle=False)
-        with np.load(path, allow_pickle=False) as archive:
-            if key in archive.files:
-                return archive[key]
-            if not key and len(archive.files) == 1:
-                return archive[archive.files[0]]
-            raise DataError(f"data {text!r}: choose one of its arrays, for example {path}:{archive.files[0]}; it holds {', '.join(archive.files)}.")  # noqa: E501  # fmt: skip
+        array = np.load(path, mmap_mode="r", allow_pickle=False) if path.suffix == ".npy" else _from_archive(path, key)
     except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
         if isinstance(error, DataError):
             raise
         raise DataError(f"data {text!r} cannot be read: {error}") from error
+    if array.ndim == 0:
+        raise DataError(f"data {text!r} is a single number; expected samples along the first axis.")
+    return array
+
+
+def _from_archive(path: Path, key: str) -> np.ndarray:
+    with np.load(path, allow_pickle=False) as archive:
+        names = archive.files
+        if not key and len(names) == 1:
+            key = names[0]
+        if key not in names:
+            raise DataError(f"data '{path}': choose one of its arrays, for example {path}:{names[0]}; it holds {', '.join(names)}.")
+        return archive[key]
 
 
 def load_model(text: str, weights: Path | None = None) -> Any:
@@ -90,10 +97,15 @@ def load_model(text: str, weights: Path | None = None) -> Any:
 def _load_program(path: Path) -> torch.export.ExportedProgram:
     if not path.is_file():
         raise ArgumentError(f"model {str(path)!r}: there is no such file.")
+    logger = logging.getLogger("torch.export")
+    level = logger.level
     try:
+        logger.setLevel(logging.CRITICAL)  # it prints a traceback of its own beside the error
         return torch.export.load(path)
     except Exception as error:  # torch raises many types for a file that is no program
         raise ArgumentError(f"model {str(path)!r} is no exported program: {error}. Make one with torch.export.save.") from error
+    finally:
+        logger.setLevel(level)
 
 
 def _call_factory(text: str) -> Any:
@@ -104,13 +116,16 @@ def _call_factory(text: str) -> Any:
     if here not in sys.path:  # as `python -m` does, so that a module in the current folder is found
         sys.path.insert(0, here)
     try:
-        factory = getattr(importlib.import_module(place), name)
+        module = importlib.import_module(place)
     except ModuleNotFoundError as error:
         raise ArgumentError(
             f"model {text!r}: there is no module {error.name!r}; looked in {here} and the installed packages."
         ) from error
-    except AttributeError as error:
-        raise ArgumentError(f"model {text!r}: module {place!r} has no {name!r}.") from error
+    except Exception as error:  # whatever the user's module raises while it is imported
+        raise ArgumentError(f"model {text!r}: importing {place!r} failed with {type(error).__name__}: {error}") from error
+    if not hasattr(module, name):
+        raise ArgumentError(f"model {text!r}: module {place!r} has no {name!r}.")
+    factory = getattr(module, name)
     if isinstance(factory, torch.nn.Module):
         return factory
     if not callable(factory):
@@ -120,7 +135,10 @@ def _call_factory(text: str) -> Any:
     try:
         made = factory()
     except Exception as error:
-        raise ArgumentError(f"model {text!r}: the factory failed with {type(error).__name__}: {error}") from error
+        raise ArgumentError(
+            f"model {text!r}: the factory failed with {type(error).__name__}: {error}. It is called without arguments and returns "
+            "the model; wrap a plain function, def build(): return function"
+        ) from error
     if not callable(made):
         raise ArgumentError(
             f"model {text!r}: the factory returned a {type(made).__name__}; expected a module or a function of a batch."

@@ -6,20 +6,17 @@ unit $\varepsilon$ carry squared errors of $\varepsilon^2$ of the same already, 
 safe exactly where the model is that coarse, and `allowed` says where; models in float64 go through `liegg.accumulate`.
 """
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._linalg import add_upper_square
 from liegg.accumulate import RFactor, check_finite
 
 RIDGES = (1e-15, 1e-14, 1e-13)
 """Shares of each diagonal entry added until a Cholesky factor exists; the last is still far below float32's exact floor, 1e-10."""
-
-PANELS = 4
-"""Column panels of the product: only those on and above the diagonal are computed, 10 of 16."""
 
 
 class Gram(NamedTuple):
@@ -56,9 +53,7 @@ def update(state: Gram, rows: Float[Tensor, "m g"]) -> Gram:
     """
     check_finite(rows, state.rows)
     rows = rows.to(torch.float64)
-    edges = [state.matrix.shape[0] * i // PANELS for i in range(PANELS + 1)]
-    for start, stop in pairwise(edges):
-        state.matrix[start:stop, start:].addmm_(rows[:, start:stop].mT, rows[:, start:])
+    add_upper_square(state.matrix, rows)
     return Gram(state.matrix, state.rows + rows.shape[0])
 
 
@@ -72,16 +67,15 @@ def factor(state: Gram) -> RFactor:
     tensor([[5., 0.],
             [0., 2.]], dtype=torch.float64)
     """
-    upper = state.matrix.triu()
-    lengths = upper.diagonal().sqrt()
+    lengths = state.matrix.diagonal().sqrt()
     scale = torch.where(lengths > 0, lengths, 1.0)
-    unit = upper / scale[:, None] / scale
-    unit.diagonal().copy_(lengths > 0)
-    unit = unit + unit.triu(1).mT
+    unit = state.matrix / scale[:, None]
+    unit /= scale
     for ridge in RIDGES:
-        r, trouble = torch.linalg.cholesky_ex(unit + ridge * torch.eye(len(unit), dtype=unit.dtype, device=unit.device), upper=True)
+        unit.diagonal().copy_((lengths > 0).to(unit.dtype) + ridge)
+        r, trouble = torch.linalg.cholesky_ex(unit, upper=True)  # reads the upper triangle alone
         if not int(trouble):
-            return RFactor(r * torch.where(lengths > 0, lengths, 0.0), state.rows)
-    squares, vectors = torch.linalg.eigh(unit)  # rounding beyond the ridges: take the square root that always exists
+            return RFactor(r * lengths, state.rows)
+    squares, vectors = torch.linalg.eigh(unit, UPLO="U")  # rounding beyond the ridges: the square root that always exists
     r = torch.linalg.qr(squares.clamp_min(0).sqrt()[:, None] * vectors.mT, mode="r").R
-    return RFactor(r * torch.where(lengths > 0, lengths, 0.0), state.rows)
+    return RFactor(r * lengths, state.rows)

@@ -117,10 +117,11 @@ def probe(model: Model, x: Float[Tensor, "b ..."]) -> Model:
         BatchMixingError: a sample's output depends on its neighbours.
         NotDifferentiableError: the output changes with the input but carries no derivative.
     """
-    batch, x = x, x[:PROBE_SAMPLES]
+    spread = torch.linspace(0, len(x) - 1, min(PROBE_SAMPLES, len(x))).long()  # neighbours may be equal in sorted data
+    batch, x = x, x[spread.to(x.device)]
     with torch.enable_grad():
         raw = _call(model.function, x.clone().requires_grad_())
-    y = _checked_output(raw, x, model.name)
+    y = _checked_output(raw, x, model.name, spread)
     with torch.no_grad():
         again = _call(model.function, x).reshape(len(x), -1)
         alone = torch.cat([_call(model.function, x[i : i + 1]).reshape(1, -1) for i in range(len(x))])
@@ -138,7 +139,7 @@ def probe(model: Model, x: Float[Tensor, "b ..."]) -> Model:
             "are left out: it mixes samples (batch statistics, or an operation along axis 0). Make each output depend on its "
             "own sample; in a function, call .eval() on the modules it uses."
         )
-    if not raw.requires_grad and _varies(model, batch):
+    if (not raw.requires_grad or not _has_slope(model, batch)) and _varies(model, batch):
         raise NotDifferentiableError(
             f"the output of {model.name} changes with the input but carries no derivative: something inside detaches it "
             "(torch.no_grad, .detach(), .numpy(), argmax, rounding). Return the differentiable quantity, such as logits."
@@ -153,6 +154,19 @@ def _writes(model: Model, x: Float[Tensor, "b ..."]) -> bool:
     with torch.no_grad():
         model.function(given)
     return given._version != before or not torch.equal(given, x)
+
+
+def _has_slope(model: Model, batch: Float[Tensor, "b ..."]) -> bool:
+    """Whether any output has a derivative other than zero at any sample of the batch."""
+    leaf = batch.clone().requires_grad_()
+    with torch.enable_grad():
+        y = model(leaf)
+        signs = torch.randint(0, 2, y.shape, generator=torch.Generator().manual_seed(0)).to(y) * 2 - 1
+        try:
+            slope = torch.autograd.grad(y, leaf, signs, materialize_grads=True)[0]
+        except RuntimeError:
+            return True  # no derivative can be taken at all, which the choice of a route reports
+    return bool((slope != 0).any())
 
 
 def _varies(model: Model, batch: Float[Tensor, "b ..."]) -> bool:
@@ -173,7 +187,7 @@ def _call(function: Callable[[Tensor], Any], x: Tensor) -> Any:
         ) from error
 
 
-def _checked_output(y: Any, x: Tensor, name: str) -> Float[Tensor, "b c"]:
+def _checked_output(y: Any, x: Tensor, name: str, places: Tensor) -> Float[Tensor, "b c"]:
     if not isinstance(y, Tensor):
         raise DtypeError(
             f"{name} returned a {type(y).__name__}; expected one tensor. Wrap it: lambda x: model(x)[0], or ['logits']."
@@ -190,7 +204,9 @@ def _checked_output(y: Any, x: Tensor, name: str) -> Float[Tensor, "b c"]:
         raise ShapeError(f"{name} returned shape {(x.shape[0], 0)}: no output at all. Return at least one number per sample.")
     finite = torch.isfinite(y).all(1)
     if not bool(finite.all()):
-        raise NonFiniteError(f"{name} returned NaN or infinity for sample {int(finite.to(torch.int8).argmin())}. Check it there.")
+        raise NonFiniteError(
+            f"{name} returned NaN or infinity for sample {int(places[int(finite.to(torch.int8).argmin())])}. Check it there."
+        )
     return y
 
 

@@ -122,6 +122,19 @@ def polarize(
     Returns:
         `[b, k, g]`, or `[b, k, m + g]` with an output action of size `m`.
     """
+    return polarize_with_outputs(model, action, x, plan, output_action=output_action, signs=signs)[0]
+
+
+def polarize_with_outputs(
+    model: Model,
+    action: Action,
+    x: Float[Tensor, "b ..."],
+    plan: Plan,
+    *,
+    output_action: Action | None = None,
+    signs: torch.Generator | None = None,
+) -> tuple[Float[Tensor, "b k g"], Float[Tensor, "b c"]]:
+    """The rows of `polarize`, and the outputs that fall out on the way."""
     if plan.route == "jvp":
         y, columns = _forward(model, action, x, plan.together)
         weights = _weights(plan, y, signs)
@@ -129,9 +142,9 @@ def polarize(
     else:
         y, weights, rows = _reverse(model, action, x, plan, signs)
     if output_action is None:
-        return rows
+        return rows, y
     eta = output_action.fields(y.double().reshape(len(x), *model.output_shape)).flatten(2).mT
-    return torch.cat([-eta if weights is None else -(weights @ eta), rows], dim=2)
+    return torch.cat([-eta if weights is None else -(weights @ eta), rows], dim=2), y
 
 
 def rows_per_sample(outputs: Outputs, model: Model) -> int:
@@ -253,11 +266,15 @@ def _cotangents(y: Float[Tensor, "b c"], weights: Float[Tensor, "b k c"] | None,
 
 
 def _test_rows(model: Model, action: Action, x: Tensor, route: Route, together: int) -> Float[Tensor, " b"]:
-    """Row entries of the summed outputs in one random direction: cheap, and the same whatever the route."""
-    h = torch.randn(action.size, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    copies = min(together, 2)
+    """Entries in one random direction of the rows of random combinations of the outputs: the same whatever the route."""
+    generator = torch.Generator().manual_seed(0)
+    h = torch.randn(action.size, generator=generator, dtype=torch.float64)
+    trial = Plan(2, route, together=min(together, 2))
     if route == "jvp":
-        tangents = action.field(h.to(x), x).expand(copies, *x.shape)
-        return _push(model, x, tangents, copies)[1].detach().double().sum(2)[-1]
-    rows = _reverse(model, action, x, Plan("sum", route, together=copies), None)[2]
-    return (rows @ h.to(rows))[:, 0]
+        tangents = action.field(h.to(x), x).expand(trial.together, *x.shape)
+        y, slopes = _push(model, x, tangents, trial.together)
+        weights = _weights(trial, y.detach(), generator)
+        rows = torch.einsum("bkc,bc->bk", weights, slopes[-1].detach().double())
+    else:
+        rows = _reverse(model, action, x, trial, generator)[2] @ h.to(device=x.device)
+    return rows.flatten()

@@ -42,7 +42,10 @@ def save(sym: Symmetries, folder: str | Path) -> Path:
     folder = Path(folder)
     if folder.exists() and not folder.is_dir():
         raise RecordError(f"{folder} is a file; expected a folder to save into, for example {folder.with_suffix('')}-run/.")
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RecordError(f"{folder} cannot be made: {error.strerror}. Choose another folder.") from error
     arrays = {
         "spectrum.values": sym.spectrum.values,
         "spectrum.basis": sym.spectrum.basis,

@@ -30,7 +30,7 @@ class Symmetries:
         decision: how many directions are symmetries, and why.
         coefficients: `[d, g]`, orthonormal coefficients of the symmetries found, smallest defect first.
         output_coefficients: `[d, m]`, the output generators that go with them; None for invariance.
-        factor: `[p, p]`, R factor of all columns `[−η | ξ]`; without an output action `p` is `g`.
+        factor: `[p, q]`, with `factorᵀ factor = EᵀE` for all columns `[−η | ξ]`; without an output action `q` is `g`.
         displacement: how far each direction moves the data.
         samples: number of samples seen.
         rows: number of polarization rows seen.
@@ -45,7 +45,7 @@ class Symmetries:
     decision: Decision
     coefficients: Float[Tensor, "d g"]
     output_coefficients: Float[Tensor, "d m"] | None
-    factor: Float[Tensor, "p p"]
+    factor: Float[Tensor, "p q"]
     displacement: Displacement
     samples: int
     rows: int

@@ -1,5 +1,6 @@
 """Stage 7, verdict: how many directions are symmetries, and why."""
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -21,6 +22,9 @@ GAP = 10.0
 
 RESOLUTION = 1e-4
 """Defects below this are alike when gaps are compared: an output that moves by 1 % of the average is as good as still."""
+
+MIXED_UNITS = 30.0
+"""Ratio of the features' sizes above which their motions are no longer comparable; a defect then differs by its square."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,7 @@ def decide(
     minimum_gap: float = GAP,
     resolution: float = RESOLUTION,
     eliminated: int = 0,
+    feature_sizes: Float[Tensor, " n"] | None = None,
 ) -> Decision:
     """Count the symmetries: defects below the threshold, set apart from the rest by a gap.
 
@@ -88,6 +93,7 @@ def decide(
         threshold: largest defect of a symmetry.
         minimum_gap: smallest ratio to the next defect.
         resolution: defects below this are alike when gaps are compared.
+        feature_sizes: summed squares of the features, to warn of mixed units.
         eliminated: constraints already used up on output generators (`Elimination.rank`); 0 for invariance.
 
     Returns:
@@ -98,13 +104,13 @@ def decide(
     total, trivial = len(values), len(defects.trivial)
     at_floor = int((values <= min(floor, threshold)).sum())
     constraints = total - at_floor + eliminated
-    nullity = _widest_gap(values, max(floor, resolution), threshold, minimum_gap)
+    nullity = _widest_gap(values, min(max(floor, resolution), threshold / minimum_gap), threshold, minimum_gap)
     gap = _gap_after(values, nullity, floor)
     reasons, warnings = [], []
     undecided = 0
     if total and defects.sensitivity == 0:
         warnings.append(
-            "the output has no slope anywhere on this data: it is constant, or constant in pieces, and every direction passes"
+            "nothing but rounding moves the output in any candidate direction: it is constant on this data, or invariant under all"
         )
     elif at_floor and constraints >= samples:
         undecided, nullity, gap = at_floor, 0, 1.0
@@ -114,6 +120,11 @@ def decide(
         )
     elif samples < 2 * total:
         warnings.append(f"only {samples} samples for {total} directions: small defects may be chance. Use {2 * total} or more.")
+    if (ratio := _size_ratio(feature_sizes)) > MIXED_UNITS:
+        warnings.append(
+            f"the features' sizes differ by a factor of {ratio:.0f}: motions of different features are then not comparable, and "
+            "directions along the larger ones look like symmetries. Standardise the data, and undo it in front of the model"
+        )
     if floor > threshold:
         warnings.append(
             f"rounding alone can cause a defect of {floor:.2g} in this dtype, more than the threshold {threshold:g}: a symmetry "
@@ -148,12 +159,18 @@ def found_directions(defects: Defects, decision: Decision) -> Float[Tensor, "d g
 
 
 def _check(threshold: float, minimum_gap: float, resolution: float) -> None:
-    if not threshold > 0:
+    if not 0 < threshold < math.inf:
         raise ArgumentError(f"threshold={threshold}: expected a positive defect, for example threshold={THRESHOLD}.")
-    if not minimum_gap >= 1:
+    if not 1 <= minimum_gap < math.inf:
         raise ArgumentError(f"minimum_gap={minimum_gap}: expected a ratio of 1 or more, for example minimum_gap={GAP:g}.")
-    if not resolution >= 0:
+    if not 0 <= resolution < math.inf:
         raise ArgumentError(f"resolution={resolution}: expected 0 or a small defect, for example resolution={RESOLUTION}.")
+
+
+def _size_ratio(squares: Float[Tensor, " n"] | None) -> float:
+    """Largest over smallest size of the features that are not zero throughout."""
+    sizes = squares[squares > 0].sqrt() if squares is not None else torch.zeros(0)
+    return float(sizes.max() / sizes.min()) if len(sizes) else 1.0
 
 
 def _widest_gap(values: Float[Tensor, " r"], resolution: float, threshold: float, minimum_gap: float) -> int:

@@ -17,7 +17,7 @@ def test_short_and_with_its_reasons(case):
     sym, text = printed(case)
     assert len(text.splitlines()) < 40
     assert max(map(len, text.splitlines())) <= 160
-    assert f": {sym.nullity} symmetries" in text.splitlines()[0]
+    assert f": {sym.nullity} {'symmetry' if sym.nullity == 1 else 'symmetries'}" in text.splitlines()[0]
     for line in (*sym.decision.reasons, *(f"warning: {w}" for w in sym.decision.warnings)):
         assert line in text
 

@@ -28,6 +28,11 @@ class Displacement:
     block: Float[Tensor, "s s"]
     repeat: int = 1
 
+    @property
+    def typical(self) -> float:
+        """Mean squared motion per candidate generator."""
+        return float(self.block.diagonal().mean())
+
     def dense(self) -> Float[Tensor, "g g"]:
         """The whole matrix `[g, g]`."""
         return torch.block_diag(*[self.block] * self.repeat)
@@ -100,6 +105,10 @@ class Action(ABC):
         """Displacement M of the data whose moments were summed."""
         return Displacement(moment / samples)
 
+    def feature_sizes(self, moment: Float[Tensor, "s s"]) -> Float[Tensor, " n"]:
+        """Summed squares of each feature, where the action treats features of possibly different units alike; else empty."""
+        return moment.new_zeros(0)
+
     def restrict(self, basis: Float[Tensor, "r ..."]) -> "Restricted":
         """Ask only about the span of given generators (or of coefficients), for example `Linear(3).restrict(liegg.so(3))`."""
         return Restricted.of(self, basis)
@@ -139,6 +148,11 @@ class Restricted(Action):
         if isinstance(parent, Restricted):
             return cls(parent.parent, span @ parent.basis)
         return cls(parent, span)
+
+    @property
+    def projects(self) -> bool:
+        """Whether the parent has so few generators that its rows are taken and projected."""
+        return self.parent.size <= self.CONTRACT_LIMIT
 
     @property
     def size(self) -> int:
@@ -183,7 +197,7 @@ class Restricted(Action):
 
     def contract(self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b k r"]:
         """Project the parent's rows, or take one field at a time where the parent has very many generators."""
-        if self.parent.size > self.CONTRACT_LIMIT:
+        if not self.projects:
             return super().contract(gradients, x)
         return self.parent.contract(gradients, x) @ self.basis.to(x).mT
 
@@ -200,6 +214,10 @@ class Restricted(Action):
 
     def __repr__(self) -> str:
         return f"Restricted({self.parent!r}, size={self.size})"
+
+    def feature_sizes(self, moment: Float[Tensor, "s s"]) -> Float[Tensor, " n"]:
+        """The parent's."""
+        return self.parent.feature_sizes(moment)
 
     def _lift(self, h: Float[Tensor, "... r"]) -> Float[Tensor, "... g"]:
         return h @ self.basis.to(h)

@@ -1,6 +1,5 @@
 """The affine action: linear maps and translations of one or several vectors."""
 
-import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,6 +75,10 @@ class Affine(Action):
         moment[: self.n, self.n] = moment[self.n, : self.n] = x.flatten(1).sum(0) @ self._sum_over_copies(x)
         return moment
 
+    def feature_sizes(self, moment: Float[Tensor, "m m"]) -> Float[Tensor, " n"]:
+        """Summed squares of the components."""
+        return moment.diagonal()[: self.n]
+
     def displacement(self, moment: Float[Tensor, "m m"], samples: int) -> Displacement:
         """Identity ⊗ mean second moment of the homogeneous vectors."""
         return Displacement(moment / samples, repeat=self.n)
@@ -104,7 +107,8 @@ class Affine(Action):
 
     def _sum_over_copies(self, like: Tensor) -> Float[Tensor, "copies_n n"]:
         """Matrix that sums flat samples over their copies."""
-        return _summing(self.n, self.copies, self.layout, like.dtype, like.device)
+        eye = torch.eye(self.n, dtype=like.dtype, device=like.device)
+        return eye.repeat(self.copies, 1) if self.layout == "copies_first" else eye.repeat_interleave(self.copies, 0)
 
     def _rows(self, h: Float[Tensor, "..."], x: Tensor) -> Float[Tensor, "n m"]:
         return self._vector(h).to(device=x.device, dtype=x.dtype).unflatten(0, (self.n, self.n + 1))
@@ -112,9 +116,3 @@ class Affine(Action):
     def _apply(self, rows: Float[Tensor, "n m"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
         vectors = as_vectors(x, self.n, self.copies, self.layout)
         return from_vectors(vectors @ rows[:, : self.n].mT + rows[:, self.n], x, self.layout)
-
-
-@functools.lru_cache(maxsize=8)
-def _summing(n: int, copies: int, layout: Layout, dtype: torch.dtype, device: torch.device) -> Float[Tensor, "copies_n n"]:
-    eye = torch.eye(n, dtype=dtype, device=device)
-    return eye.repeat(copies, 1) if layout == "copies_first" else eye.repeat_interleave(copies, 0)

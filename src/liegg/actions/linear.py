@@ -73,6 +73,10 @@ class Linear(Action):
         vectors = as_vectors(x, self.n, self.copies, self.layout).flatten(0, 1)
         return vectors.mT @ vectors
 
+    def feature_sizes(self, moment: Float[Tensor, "n n"]) -> Float[Tensor, " n"]:
+        """Summed squares of the components."""
+        return moment.diagonal()
+
     def displacement(self, moment: Float[Tensor, "n n"], samples: int) -> Displacement:
         """Identity ⊗ mean second moment, because fields with different `i` are orthogonal."""
         return Displacement(moment / samples, repeat=self.n)

@@ -18,7 +18,7 @@ def table(sym: Symmetries) -> str:
     question = "invariance" if sym.output_action is None else "equivariance"
     total = len(sym.defects)
     lines = [
-        f"{question} of {sym.model} under {sym.action}: {sym.nullity} symmetries",
+        f"{question} of {sym.model} under {sym.action}: {sym.nullity} {'symmetry' if sym.nullity == 1 else 'symmetries'}",
         f"{sym.samples} samples, {sym.rows} rows, outputs={sym.settings['outputs']!r}, by {sym.settings['route']}, "
         f"{sym.settings['dtype']}",
         "",
@@ -38,6 +38,7 @@ def table(sym: Symmetries) -> str:
             lines.append(f"  ...   {skipped} more")
             continue
         mark = "exact" if i < sym.decision.exact else "symmetry" if i < sym.nullity else ""
+        mark = "undecided" if i < sym.decision.undecided else mark
         lines.append(f"  {i + 1:>4}  {float(sym.defects[i]):>11.3e}  {mark:<9}   {i + 1:>4}  {float(spectrum[i]):>15.3e}")
     if (rest := total - sym.nullity - SHOWN_AFTER) > 0:
         lines.append(f"  ...   {rest} more, δ² up to {float(sym.defects[-1]):.3g}; variance up to {float(spectrum[-1]):.3g}")

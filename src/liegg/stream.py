@@ -1,0 +1,117 @@
+"""One pass over the data: all that the later stages need to know of it."""
+
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg import accumulate, gram
+from liegg._errors import NonFiniteError
+from liegg.actions import Action
+from liegg.model import Model
+from liegg.polarization import ROW_ELEMENTS, Plan, polarize_with_outputs, rows_per_sample
+
+
+class Streamed(NamedTuple):
+    """What is kept of the data, on the CPU.
+
+    Attributes:
+        factor: R factor of all rows.
+        moment: summed moments, from which the action makes the displacement.
+        samples: number of samples.
+        output_square: mean over the samples of the squared length of the output.
+        accumulator: `"qr"`, `"gram"`, or `"qr+gram"`.
+    """
+
+    factor: accumulate.RFactor
+    moment: Float[Tensor, "s s"]
+    samples: int
+    output_square: float
+    accumulator: str
+
+
+def stream(
+    model: Model,
+    action: Action,
+    first: Float[Tensor, "b ..."],
+    rest: Iterator[Float[Tensor, "b ..."]],
+    how: Plan,
+    *,
+    output_action: Action | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> Streamed:
+    """Take the rows of every batch and fold them; sum the moments of the samples and the squares of the outputs.
+
+    A block of rows goes into a Gram matrix only if the model is coarse enough for it (`gram.allowed`), the question is
+    invariance, and more samples than twice the columns were seen: with fewer, null directions exist that every row satisfies
+    exactly, whatever the model's rounding, and only a QR keeps those exact.
+
+    Args:
+        model: the probed model.
+        action: candidate generators.
+        first: the first batch.
+        rest: the batches after it.
+        how: how rows are taken.
+        output_action: action on the outputs, for equivariance.
+        progress: called with the number of samples after each batch.
+
+    Raises:
+        NonFiniteError: a derivative is not finite; the message names the sample.
+    """
+    columns = action.size + (0 if output_action is None else output_action.size)
+    most = max(1, ROW_ELEMENTS // (columns * rows_per_sample(how.outputs, model)))
+    signs = torch.Generator().manual_seed(how.seed)
+    moment: Tensor | None = None
+    wide = torch.empty(0)
+    squares = torch.zeros((), dtype=torch.float64, device=first.device)
+    samples = 0
+
+    def pieces() -> Iterator[Float[Tensor, "_ g"]]:
+        nonlocal moment, samples, wide, squares
+        for x in (part for batch in chain([first], rest) for part in batch.split(most)):
+            rows, y = polarize_with_outputs(model, action, x, how, output_action=output_action, signs=signs)
+            if len(wide) < len(x):
+                wide = torch.empty_like(x, dtype=torch.float64)
+            step = action.moment(wide[: len(x)].copy_(x))  # into memory that is there already: new pages cost more than the sum
+            moment = step if moment is None else moment + step
+            squares = squares + y.double().square().sum()
+            samples += x.shape[0]
+            _check_finite(rows, y, samples - x.shape[0], model.name)
+            yield rows.flatten(0, 1)
+            if progress is not None:
+                progress(x.shape[0])
+
+    squared = gram.allowed(first.dtype) and output_action is None
+    folded, summed = accumulate.init(columns, first.device), gram.init(columns, first.device)
+    for block in accumulate.blocks(pieces()):
+        if squared and samples > 2 * columns:
+            summed = gram.update(summed, block)
+        else:
+            folded = accumulate.update(folded, block)
+    factor, name = folded, "qr"
+    if summed.rows:
+        factor, name = gram.factor(summed), "gram"
+        if folded.rows:
+            factor, name = accumulate.merge(folded, factor), "qr+gram"
+    kept = torch.zeros(0, 0, dtype=torch.float64) if moment is None else moment.cpu()
+    return Streamed(accumulate.RFactor(factor.r.cpu(), factor.rows), kept, samples, float(squares) / samples, name)
+
+
+def _check_finite(rows: Float[Tensor, "b k g"], y: Float[Tensor, "b c"], first: int, name: str) -> None:
+    """Raise `NonFiniteError` naming the first sample whose output or rows hold NaN or infinity."""
+    if bool(torch.isfinite(rows.sum() + y.sum())):  # one reduction for the usual case; the exact search only on suspicion
+        return
+    for values, sentence in (
+        (y, "{} returned NaN or infinity for sample {}. Check it there, or remove the sample."),
+        (
+            rows,
+            "the derivative of {} at sample {} is NaN or infinite. Remove the sample, or make the model smooth there: a square "
+            "root or a norm has no derivative at 0.",
+        ),
+    ):
+        finite = torch.isfinite(values).flatten(1).all(1)
+        if not bool(finite.all()):
+            raise NonFiniteError(sentence.format(name, first + int(finite.to(torch.int8).argmin())))
