@@ -98,7 +98,7 @@ def main() -> None:
         )
     results["memory"] = kept = memory(counts)
     print(f"extra bytes, {kept['samples']} samples: dense {kept['dense_bytes']}, streamed {kept['streamed_bytes']}")
-    results["overhead"] = cost = overhead(5_000 if chosen.quick else 50_000)
+    results["overhead"] = cost = overhead(5_000 if chosen.quick else 100_000)
     print(f"against one forward+backward: sum {cost['sum_ratio']:.2f}x, each output {cost['each_ratio']:.2f}x")
     results["provenance"] = provenance("make bench", seconds=time.perf_counter() - begin)
     write_json(results, chosen.out)

@@ -14,7 +14,7 @@ GIVEN = {
     "README.md": {"3.11", "0.03"},
     # The paper's section, its published code's numbers, its share of samples; our threshold.
     "docs/o5.md": {"5.1", "0.0633", "0.0093", "0.0555", "0.066", "0.74", "0.25", "0.03"},
-    "docs/benchmarks.md": set(),
+    "docs/benchmarks.md": {"1.3"},  # the aim
 }
 """Decimal numbers that are no measurement of ours: versions, thresholds, the paper's own figures."""
 

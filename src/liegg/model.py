@@ -27,6 +27,9 @@ from liegg._errors import (
 PROBE_SAMPLES = 3
 """Samples on which a model is probed: enough for one to have neighbours on both sides."""
 
+SLOPE_SAMPLES = 64
+"""Samples on which a model must show a slope somewhere; a rectified network may be flat at a few."""
+
 SEARCH_DEPTH = 5
 """Links followed from a callable to the modules it uses: a lambda, on a function, on an object, on its list of modules."""
 
@@ -157,8 +160,8 @@ def _writes(model: Model, x: Float[Tensor, "b ..."]) -> bool:
 
 
 def _has_slope(model: Model, batch: Float[Tensor, "b ..."]) -> bool:
-    """Whether any output has a derivative other than zero at any sample of the batch."""
-    leaf = batch.clone().requires_grad_()
+    """Whether any output has a derivative other than zero at any of the first samples of the batch."""
+    leaf = batch[:SLOPE_SAMPLES].clone().requires_grad_()
     with torch.enable_grad():
         y = model(leaf)
         signs = torch.randint(0, 2, y.shape, generator=torch.Generator().manual_seed(0)).to(y) * 2 - 1

@@ -77,7 +77,7 @@ def stream(
                 wide = torch.empty_like(x, dtype=torch.float64)
             step = action.moment(wide[: len(x)].copy_(x))  # into memory that is there already: new pages cost more than the sum
             moment = step if moment is None else moment + step
-            squares = squares + y.double().square().sum()
+            squares = squares + torch.linalg.vector_norm(y, dtype=torch.float64).square()
             samples += x.shape[0]
             _check_finite(rows, y, samples - x.shape[0], model.name)
             yield rows.flatten(0, 1)

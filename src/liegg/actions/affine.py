@@ -108,7 +108,8 @@ class Affine(Action):
     def _sum_over_copies(self, like: Tensor) -> Float[Tensor, "copies_n n"]:
         """Matrix that sums flat samples over their copies."""
         eye = torch.eye(self.n, dtype=like.dtype, device=like.device)
-        return eye.repeat(self.copies, 1) if self.layout == "copies_first" else eye.repeat_interleave(self.copies, 0)
+        many = eye.expand(self.copies, self.n, self.n)
+        return (many if self.layout == "copies_first" else many.transpose(0, 1)).reshape(-1, self.n)
 
     def _rows(self, h: Float[Tensor, "..."], x: Tensor) -> Float[Tensor, "n m"]:
         return self._vector(h).to(device=x.device, dtype=x.dtype).unflatten(0, (self.n, self.n + 1))
