@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -95,14 +96,15 @@ def discover(
     replies = 0 if output_action is None else output_action.size
     floor = numerical_floor(first.dtype, factor=floor_factor)
     displacement = action.displacement(seen.moment, seen.samples)
-    kappa = mean_sensitivity(
-        seen.factor.r[:, replies:], wide.displacement(seen.moment, seen.samples), seen.samples, trivial_tolerance=trivial_tolerance
-    )
-    if kappa * displacement.typical <= floor * seen.output_square:
-        kappa = 0.0  # nothing but rounding moves the output
+    kappa = None  # that of the problem itself, unless it is only a part of the question
+    if output_action is not None or wide is not action:
+        whole = wide.displacement(seen.moment, seen.samples)
+        kappa = mean_sensitivity(seen.factor.r[:, replies:], whole, seen.samples, trivial_tolerance=trivial_tolerance)
     factor = project(seen.factor.r, replies, action) if isinstance(action, Restricted) and action.projects else seen.factor.r
     problem = eliminate(factor, replies)
     solved = defects(problem.r, displacement, seen.samples, sensitivity=kappa, trivial_tolerance=trivial_tolerance)
+    if solved.sensitivity * displacement.typical <= floor * seen.output_square:  # nothing but rounding moves the output
+        solved = replace(solved, values=torch.zeros_like(solved.values), sensitivity=0.0)
     decision = decide(
         solved, samples=seen.samples, floor=floor, threshold=threshold, minimum_gap=minimum_gap, resolution=resolution,
         eliminated=problem.rank, feature_sizes=action.feature_sizes(seen.moment),
