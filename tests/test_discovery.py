@@ -290,3 +290,9 @@ def test_questions_that_make_no_sense():
         sym.defect(liegg.so(3), liegg.so(3))
     with pytest.raises(ArgumentError, match=r"generators have shape \(1, 2, 2\); expected \[d, 3, 3\]"):
         sym.bias(liegg.so(2))
+
+
+def test_scalar_samples_and_scalar_outputs():
+    sym = liegg.discover(lambda x: x**3, normal(100, 1)[:, 0], liegg.Linear(1), output_action=liegg.Linear(1))
+    assert sym.nullity == 1  # scaling the input by s scales the output by s³
+    torch.testing.assert_close(sym.output_generators / sym.generators, torch.full((1, 1, 1), 3.0, dtype=torch.float64))

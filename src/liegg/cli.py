@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn, cast
 
 import typer
 
@@ -89,7 +89,10 @@ def discover(
     outputs: Annotated[str, typer.Option(help="each, sum (the paper's reading), or a number of random combinations.")] = "each",
     batch_size: Annotated[int, typer.Option(help="Samples to a batch.")] = 512,
     seed: Annotated[int, typer.Option(help="For random combinations.")] = 0,
+    route: Annotated[str, typer.Option(help="auto, jvp, vjp or autograd: how derivatives are taken.")] = "auto",
     threshold: Annotated[float, typer.Option(help="Largest defect δ² of a symmetry.")] = 0.03,
+    minimum_gap: Annotated[float, typer.Option(help="Smallest ratio from the last symmetry's defect to the next.")] = 10.0,
+    resolution: Annotated[float, typer.Option(help="Defects below this are alike when gaps are compared.")] = 1e-4,
     out: Annotated[Path | None, typer.Option(help="Folder to save the result into.")] = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -110,7 +113,8 @@ def discover(
         with _bar("reading the data through the model", len(samples), hidden=quiet or json) as step:
             sym = run(
                 network, samples, acting, output_action=reply, outputs=chosen, batch_size=batch_size, seed=seed,
-                threshold=threshold, progress=step,
+                route=cast(Any, route), threshold=threshold, minimum_gap=minimum_gap,
+                resolution=resolution, progress=step,
             )  # fmt: skip
         if out is not None:
             sym.save(out)

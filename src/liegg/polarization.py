@@ -143,7 +143,7 @@ def polarize_with_outputs(
         y, weights, rows = _reverse(model, action, x, plan, signs)
     if output_action is None:
         return rows, y
-    eta = output_action.fields(y.double().reshape(len(x), *model.output_shape)).flatten(2).mT
+    eta = output_action.fields(y.double().reshape(len(x), *model.output_shape)).reshape(len(x), output_action.size, -1).mT
     return torch.cat([-eta if weights is None else -(weights @ eta), rows], dim=2), y
 
 

@@ -239,9 +239,9 @@ def check_vectors(shape: tuple[int, ...], n: int, copies: int, layout: str, name
     """Raise `ShapeError` unless a sample of this shape is `copies` vectors of dimension `n` in the stated layout."""
     stacked = (copies, n) if layout == "copies_first" else (n, copies)
     accepted = {stacked, (n * copies,)}
-    if tuple(shape) in accepted:
+    if tuple(shape) in accepted or (tuple(shape) == () and n * copies == 1):
         return
-    hint = ""
+    hint = " For a list of single samples pass torch.stack(samples)." if tuple(shape) == () else ""
     if tuple(shape) == stacked[::-1]:
         other = "vector_first" if layout == "copies_first" else "copies_first"
         hint = f" The axes are the other way round: pass {name}({n}, copies={copies}, layout='{other}')."
