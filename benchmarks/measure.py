@@ -9,17 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 
-def seconds(work: Callable[[], object], repeats: int = 5) -> list[float]:
-    """Wall-clock times after one warm-up."""
-    work()
-    times = []
-    for _ in range(repeats):
-        begin = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - begin)
-    return times
-
-
 def alternating(works: dict[str, Callable[[], object]], repeats: int = 7) -> dict[str, float]:
     """Median time of each piece of work, taken in turns so that a slow spell of the machine falls on all of them."""
     for work in works.values():

@@ -1,6 +1,7 @@
 """The command line as a user meets it: in processes of its own where imports or terminals matter, else in this one."""
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -119,17 +120,7 @@ def test_exported_program(folder: Path) -> None:
 
 
 def test_equivariance(folder: Path) -> None:
-    words = (
-        "discover",
-        "--model",
-        "nets_for_cli:build",
-        "--data",
-        "x.npy",
-        "--action",
-        "linear:2x2",
-        "--output-action",
-        "linear:2",
-    )
+    words = shlex.split("discover --model nets_for_cli:build --data x.npy --action linear:2x2 --output-action linear:2")
     code, out, _ = run(*words)
     assert code == 0
     assert out.startswith("equivariance of Sequential")
@@ -194,17 +185,7 @@ def test_pickled_arrays_and_other_files_are_refused(folder: Path) -> None:
 
 def test_weights_that_do_not_fit_are_named(folder: Path) -> None:
     save_file({"0.weight": torch.zeros(3, 3)}, "other.safetensors")
-    words = (
-        "discover",
-        "--model",
-        "nets_for_cli:build",
-        "--data",
-        "x.npy",
-        "--action",
-        "linear:4",
-        "--weights",
-        "other.safetensors",
-    )
+    words = shlex.split("discover --model nets_for_cli:build --data x.npy --action linear:4 --weights other.safetensors")
     code, _, err = run(*words)
     assert code == 2
     assert "do not fit nets_for_cli:build" in err
