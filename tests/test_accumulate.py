@@ -113,25 +113,25 @@ def test_blocks_are_the_same_bits_whatever_the_batching(cuts):
     rows = normal(3000, 4)
     bounds = [0, *sorted(cuts), 3000]
     pieces = (rows[i:j] for i, j in pairwise(bounds))
-    regrouped = [block.clone() for block in blocks(pieces)]  # they share one buffer
+    regrouped = [block.clone() for block in blocks(pieces, 3)]  # they share one buffer
     assert [len(block) for block in regrouped] == [1024, 1024, 952]
     assert torch.equal(torch.cat(regrouped), rows)
 
 
 def test_blocks_grow_with_the_columns():
     rows = normal(4900, 600)
-    assert [len(block) for block in blocks(iter([rows[:7], rows[7:]]))] == [2400, 2400, 100]
+    assert [len(block) for block in blocks(iter([rows[:7], rows[7:]]), rows.shape[1])] == [2400, 2400, 100]
 
 
 def test_blocks_of_nothing():
-    assert list(blocks([])) == []
+    assert list(blocks([], 3)) == []
 
 
 def test_streamed_blocks_give_the_same_bits():
     rows = normal(3000, 4)
 
     def stream(size):
-        return reduce(update, accumulate.blocks(iter(rows.split(size))), init(4)).r
+        return reduce(update, accumulate.blocks(iter(rows.split(size)), 4), init(4)).r
 
     assert torch.equal(stream(1), stream(3000))
     assert torch.equal(stream(7), stream(500))

@@ -7,6 +7,9 @@ import liegg
 from cases import normal
 from liegg import accumulate, gram
 from liegg._errors import NonFiniteError
+from liegg._linalg import FULL_SVD_LIMIT, orthonormal_rows
+from liegg.actions import Displacement
+from liegg.defect import defects
 
 
 def gram_factor(rows, *, sizes=(37, 200)):
@@ -60,6 +63,60 @@ def test_a_matrix_that_no_ridge_mends_still_has_a_factor():
     state = gram.Gram(torch.tensor([[1.0, 1.0 + 1e-9], [0.0, 1.0]], dtype=torch.float64), 2)  # not quite a sum of squares
     r = gram.factor(state).r
     torch.testing.assert_close(r.mT @ r, torch.ones(2, 2, dtype=torch.float64), rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize(("copies", "side", "kept"), [(1, 6, 4), (3, 5, 5), (4, 7, 3), (9, 2, 1)])
+def test_between_is_the_dense_product(copies, side, kept):
+    rows, columns = normal(120, copies * side), normal(side, kept, seed=1)
+    state = gram.update(gram.init(copies * side), rows)
+    whole = torch.block_diag(*[columns] * copies)
+    torch.testing.assert_close(state.between(columns).triu(), (whole.mT @ rows.mT @ rows @ whole).triu(), rtol=1e-12, atol=1e-11)
+    assert torch.equal(state.matrix, gram.update(gram.init(copies * side), rows).matrix)  # untouched
+
+
+@pytest.mark.parametrize(("p", "q", "m"), [(1, 1, 5), (3, 4, 10), (4, 3, 5000)])
+def test_products_are_summed_as_their_rows_are(p, q, m):
+    left, right = normal(m, p), normal(m, q, seed=1)
+    start = gram.update(gram.init(p * q), normal(7, p * q, seed=2))
+    rows = torch.einsum("mi,mj->mij", left, right).flatten(1)
+    known = gram.update(gram.Gram(start.matrix.clone(), start.rows), rows)
+    found = gram.update_products(start, left, right)
+    torch.testing.assert_close(found.matrix.triu(), known.matrix.triu(), rtol=1e-12, atol=1e-11)
+    assert found.rows == known.rows == m + 7
+
+
+@pytest.mark.parametrize("action", [liegg.Linear(6), liegg.Affine(6), liegg.Linear(6, layout="vector_first")])
+@pytest.mark.parametrize("outputs", ["each", "sum", 2])
+def test_rows_that_are_products_give_what_the_r_factor_gives(monkeypatch, action, outputs):
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(6, 16), torch.nn.Tanh(), torch.nn.Linear(16, 3))
+    x = normal(3000, 6).float()
+    summed = liegg.discover(model, x, action, outputs=outputs, route="vjp")
+    assert "gram" in summed.settings["accumulator"]
+    monkeypatch.setattr(gram, "allowed", lambda dtype: False)
+    folded = liegg.discover(model, x, action, outputs=outputs, route="vjp")
+    torch.testing.assert_close(summed.defects, folded.defects, rtol=1e-5, atol=0.0)  # float32 rows against float64 products
+
+
+@pytest.mark.parametrize("null", [0, 3])
+def test_a_large_sum_is_solved_as_its_factor_is(null):
+    """Above the limit of the full SVD the sum itself is solved, with the factor for the small end alone."""
+    columns = 3 * 200
+    assert columns > FULL_SVD_LIMIT
+    rows = normal(1500, columns)
+    if null:
+        rows = rows - rows @ (basis := torch.linalg.qr(normal(columns, null, seed=3))[0]) @ basis.mT
+    state = gram.update(gram.init(columns), rows)
+    block = normal(800, 200, seed=2)
+    displacement = Displacement(block.mT @ block, repeat=3)
+    summed = defects(state, displacement, 1500)
+    assert ("r" in vars(state)) is bool(null)
+    folded = defects(accumulate.update(accumulate.init(columns), rows).r, displacement, 1500)
+    torch.testing.assert_close(summed.values[null:], folded.values[null:], rtol=1e-8, atol=0.0)
+    assert float(summed.values[:null].sum()) < torch.finfo(torch.float32).eps ** 2
+    spans = [orthonormal_rows(found.directions[: null or 1]) for found in (summed, folded)]
+    torch.testing.assert_close(*[span.mT @ span for span in spans], rtol=0.0, atol=1e-6)
+    assert summed.sensitivity == pytest.approx(folded.sensitivity, rel=1e-10)
 
 
 def test_a_bad_row_is_named():

@@ -45,7 +45,9 @@ def flat(record, prefix="") -> Iterator[tuple[str, Any]]:
     """Every value of a record by its name, however deep."""
     for field in dataclasses.fields(record):
         value = getattr(record, field.name)
-        if dataclasses.is_dataclass(value):
+        if field.name == "kept":  # the R factor, which is what is stored, whether it was kept as such or as a Gram matrix
+            yield from ((f"{prefix}factor", value.r), (f"{prefix}rows", value.rows))
+        elif dataclasses.is_dataclass(value):
             yield f"{prefix}{field.name}.type", type(value)
             yield from flat(value, f"{prefix}{field.name}.")
         else:

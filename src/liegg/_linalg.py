@@ -1,5 +1,7 @@
 """Dense float64 linear algebra that the stages share: right singular pairs, signs, orthonormal bases."""
 
+import functools
+from collections.abc import Callable
 from itertools import pairwise
 
 import torch
@@ -15,7 +17,7 @@ SMALL_END = 1e-9
 An eigendecomposition of RᵀR in float64 is right to about 1e-16 of its largest value, so what lies above this share has at
 least seven correct digits already."""
 
-PANELS = 4
+PANELS = 8
 """Column panels of a symmetric product; more save little."""
 
 
@@ -32,7 +34,7 @@ def fix_signs(rows: Float[Tensor, "k g"]) -> Float[Tensor, "k g"]:
         return rows
     size = rows.abs()
     first = (size >= size.amax(1, keepdim=True) * (1 - 1e-8)).to(torch.int8).argmax(1, keepdim=True)
-    return torch.where(rows.gather(1, first) < 0, -rows, rows)
+    return rows * torch.where(rows.gather(1, first) < 0, -1.0, 1.0).to(rows)
 
 
 def orthonormal_rows(rows: Float[Tensor, "k g"], *, tolerance: float = 1e-10) -> Float[Tensor, "r g"]:
@@ -44,7 +46,7 @@ def orthonormal_rows(rows: Float[Tensor, "k g"], *, tolerance: float = 1e-10) ->
 
 
 def add_upper_square(total: Float[Tensor, "g g"], rows: Float[Tensor, "m g"]) -> Float[Tensor, "g g"]:
-    """Add `rowsᵀ rows` to a matrix in place, by panels of columns and only on and above their diagonal: 10 of 16 blocks."""
+    """Add `rowsᵀ rows` to a matrix in place, by panels of columns and only on and above their diagonal: 36 of 64 blocks."""
     edges = [total.shape[0] * i // PANELS for i in range(PANELS + 1)]
     for start, stop in pairwise(edges):
         total[start:stop, start:].addmm_(rows[:, start:stop].mT, rows[:, start:])
@@ -52,7 +54,10 @@ def add_upper_square(total: Float[Tensor, "g g"], rows: Float[Tensor, "m g"]) ->
 
 
 def right_singular(
-    matrix: Float[Tensor, "m g"], *, full_limit: int = FULL_SVD_LIMIT
+    matrix: Float[Tensor, "m g"] | Callable[[], Float[Tensor, "m g"]],
+    *,
+    square: Float[Tensor, "g g"] | None = None,
+    full_limit: int = FULL_SVD_LIMIT,
 ) -> tuple[Float[Tensor, " g"], Float[Tensor, "g g"]]:
     r"""All right singular pairs of a matrix, ascending, with a complete basis whatever its rank.
 
@@ -62,33 +67,42 @@ def right_singular(
     taken out, $V_0 \leftarrow V_0 - V_1 \Lambda_1^{-1} V_1^\top R^\top R V_0$: only about 1e-7, but it would leave a zero at 1e-13.
 
     Args:
-        matrix: float64, any number of rows.
+        matrix: float64, any number of rows; or, beside `square`, a function that makes it where it is needed.
+        square: $R^\top R$, where it is known already; its upper triangle is read.
         full_limit: number of columns up to which a full SVD is taken.
 
     Returns:
-        Singular values, ascending, and the singular vectors as rows in the same order, with deterministic signs.
+        Singular values, ascending, and the singular vectors as rows in the same order; their signs are free.
     """
-    values, vectors = _ascending(matrix, full_limit, floor=0.0)
-    return values, fix_signs(vectors.mT.contiguous())
+    values, vectors = _ascending(matrix, square, full_limit, floor=0.0)
+    return values, vectors.mT
 
 
-def _ascending(matrix: Float[Tensor, "m g"], full_limit: int, floor: float) -> tuple[Float[Tensor, " g"], Float[Tensor, "g g"]]:
+def _ascending(
+    given: Float[Tensor, "m g"] | Callable[[], Float[Tensor, "m g"]],
+    square: Float[Tensor, "g g"] | None,
+    full_limit: int,
+    floor: float,
+) -> tuple[Float[Tensor, " g"], Float[Tensor, "g g"]]:
     """Singular values ascending and right vectors as columns; below `floor` nothing but rounding is left to resolve."""
-    columns = matrix.shape[1]
+    made = functools.cache(given) if callable(given) else lambda: given
+    columns = made().shape[1] if square is None else square.shape[1]
     if columns <= full_limit:
+        matrix = made()
         _, values, right = torch.linalg.svd(matrix, full_matrices=True)
         values = torch.cat([values, values.new_zeros(columns - values.shape[0])])
         return values.flip(0), right.flip(0).mT
-    square = add_upper_square(matrix.new_zeros(columns, columns), matrix)
+    if square is None:
+        square = add_upper_square(made().new_zeros(columns, columns), made())
     squares, vectors = torch.linalg.eigh(square, UPLO="U")
     values = squares.clamp_min(0).sqrt()
-    floor = max(floor, columns * torch.finfo(matrix.dtype).eps * float(values[-1]))
+    floor = max(floor, columns * torch.finfo(square.dtype).eps * float(values[-1]))
     small = int((squares <= SMALL_END * squares[-1]).sum())
     if small and float(values[-1]) > floor:
-        low, high = vectors[:, :small], vectors[:, small:]
+        matrix, low, high = made(), vectors[:, :small], vectors[:, small:]
         lean = high.mT @ (matrix.mT @ (matrix @ low)) / squares[small:, None]
         low, high = low - high @ lean, high + low @ lean.mT
-        values[:small], turn = _ascending(matrix @ low, full_limit, floor)
+        values[:small], turn = _ascending(matrix @ low, None, full_limit, floor)
         vectors = torch.cat([low @ turn, high], dim=1)
     return values, vectors
 

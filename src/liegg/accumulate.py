@@ -76,17 +76,17 @@ def merge(one: RFactor, other: RFactor) -> RFactor:
     return RFactor(_triangle(torch.cat([one.r, other.r])), one.rows + other.rows)
 
 
-def blocks(pieces: Iterable[Float[Tensor, "_ g"]]) -> Iterator[Float[Tensor, "_ g"]]:
+def blocks(pieces: Iterable[Float[Tensor, "_ p"]], columns: int) -> Iterator[Float[Tensor, "_ p"]]:
     """Regroup rows into blocks of one size, large enough for an efficient QR, whatever the batching was.
 
-    Every block but the last has `max(4 g, 1024)` rows, so the same rows in the same order give the same bits. The blocks share
-    one buffer: each is overwritten when the next is asked for.
+    Every block but the last has `max(4 columns, 1024)` rows, so the same rows in the same order give the same bits. The blocks
+    share one buffer: each is overwritten when the next is asked for.
     """
     buffer: Tensor | None = None
     filled = 0
     for piece in pieces:
         if buffer is None:
-            size = max(BLOCK_COLUMNS * piece.shape[1], BLOCK_ROWS)
+            size = max(BLOCK_COLUMNS * columns, BLOCK_ROWS)
             buffer = torch.empty(size, piece.shape[1], dtype=torch.float64, device=piece.device)
         while piece.shape[0]:
             part = piece[: buffer.shape[0] - filled]

@@ -87,7 +87,7 @@ def discover(
     weights: Annotated[Path | None, typer.Option(help="safetensors file loaded into the factory's module.")] = None,
     output_action: Annotated[str | None, typer.Option(help="Ask for equivariance: action on the outputs, as for --action.")] = None,
     outputs: Annotated[str, typer.Option(help="each, sum (the paper's reading), or a number of random combinations.")] = "each",
-    batch_size: Annotated[int, typer.Option(help="Samples to a batch.")] = 512,
+    batch_size: Annotated[int, typer.Option(help="Samples to a batch.")] = 1024,
     seed: Annotated[int, typer.Option(help="For random combinations.")] = 0,
     route: Annotated[str, typer.Option(help="auto, jvp, vjp or autograd: how derivatives are taken.")] = "auto",
     threshold: Annotated[float, typer.Option(help="Largest defect δ² of a symmetry.")] = 0.03,

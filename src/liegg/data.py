@@ -24,6 +24,9 @@ from liegg._errors import (
 Data = Any
 """Tensor, numpy array, Dataset, DataLoader, or any object that gives the same batches each time it is iterated."""
 
+BATCH_SIZE = 1024
+"""Samples to a batch: enough that what each batch costs beside the model's own arithmetic no longer counts."""
+
 
 @dataclass(frozen=True)
 class Batches:
@@ -39,7 +42,7 @@ class Batches:
     """
 
     source: Any
-    size: int = 512
+    size: int = BATCH_SIZE
     dtype: torch.dtype | None = None
     device: torch.device | None = None
 
@@ -60,7 +63,7 @@ class Batches:
             raise EmptyDataError(f"the data holds no sample ({_describe(self.source)}). Pass at least one.")
 
 
-def as_batches(data: Data, *, batch_size: int = 512) -> Batches:
+def as_batches(data: Data, *, batch_size: int = BATCH_SIZE) -> Batches:
     """Wrap the user's data; refuse at once what cannot be read twice or is no data at all.
 
     Args:
@@ -76,7 +79,7 @@ def as_batches(data: Data, *, batch_size: int = 512) -> Batches:
         [(2, 3), (2, 3), (1, 3)]
     """
     if batch_size < 1:
-        raise ArgumentError(f"batch_size={batch_size}: expected a positive number of samples, for example batch_size=512.")
+        raise ArgumentError(f"batch_size={batch_size}: expected a positive number of samples, for example batch_size={BATCH_SIZE}.")
     if isinstance(data, Tensor | np.ndarray):
         if data.ndim == 0:
             raise ShapeError("data is a single number; expected samples along the first axis, for example shape (1000, 10).")

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from liegg._linalg import fix_signs, orthonormal_rows, right_singular
 from liegg.actions import Displacement
+from liegg.gram import Gram
 
 TRIVIAL_TOLERANCE = 1e-12
 """Share below which a direction does not move the data: of what it would if the features, in their own units, were uncorrelated."""
@@ -31,7 +32,7 @@ class Defects:
 
 
 def defects(
-    r: Float[Tensor, "m g"],
+    rows: Float[Tensor, "m g"] | Gram,
     displacement: Displacement,
     samples: int,
     *,
@@ -44,7 +45,7 @@ def defects(
     $\kappa = \mathrm{tr}(M^{+}A)/\mathrm{rank}\,M$.
 
     Args:
-        r: R factor of the rows.
+        rows: R factor of the rows, or their Gram matrix where that is what is kept.
         displacement: M of the data.
         samples: number of samples.
         sensitivity: use this `κ` in place of the one computed here (of the input alone for equivariance, of the parent for a
@@ -58,14 +59,20 @@ def defects(
     copies, side = displacement.repeat, displacement.block.shape[0]
     trivial = torch.block_diag(*[kernel.mT] * copies).reshape(-1, copies * side)
     if not whiten.shape[1]:
-        return Defects(r.new_zeros(0), r.new_zeros(0, copies * side), fix_signs(trivial), 0.0)
-    whitened = (r.reshape(-1, copies, side) @ whiten).flatten(1)
-    values, vectors = right_singular(whitened)
+        return Defects(kernel.new_zeros(0), kernel.new_zeros(0, copies * side), fix_signs(trivial), 0.0)
+
+    def whitened(matrix: Float[Tensor, "m g"]) -> Float[Tensor, "m k"]:
+        return (matrix.reshape(-1, copies, side) @ whiten).flatten(1)
+
+    if isinstance(rows, Gram):
+        values, vectors = right_singular(lambda: whitened(rows.r), square=rows.between(whiten))
+    else:
+        values, vectors = right_singular(whitened(rows))
     lengths = values.square() / samples
     if sensitivity is None:
         sensitivity = float(lengths.mean())
     directions = (vectors.reshape(-1, copies, whiten.shape[1]) @ whiten.mT).flatten(1)
-    directions = fix_signs(directions / directions.norm(dim=1, keepdim=True))
+    directions = fix_signs(directions.div_(directions.norm(dim=1, keepdim=True)))
     scaled = lengths / sensitivity if sensitivity > 0 else torch.zeros_like(lengths)
     return Defects(scaled, directions, fix_signs(trivial), sensitivity)
 

@@ -7,16 +7,16 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
 from liegg._errors import ArgumentError
 from liegg._random import seeded
 from liegg._version import __version__
+from liegg.accumulate import RFactor
 from liegg.actions import Action, Restricted
-from liegg.data import Batches, Data, as_batches
+from liegg.data import BATCH_SIZE, Batches, Data, as_batches
 from liegg.defect import TRIVIAL_TOLERANCE, defects, mean_sensitivity
 from liegg.equivariance import eliminate
+from liegg.gram import Gram
 from liegg.model import opened, probe
 from liegg.polarization import Outputs, Route, check_output_action, plan
 from liegg.stream import stream
@@ -32,7 +32,7 @@ def discover(
     output_action: Action | None = None,
     outputs: Outputs = "each",
     route: Route | Literal["auto"] = "auto",
-    batch_size: int = 512,
+    batch_size: int = BATCH_SIZE,
     seed: int = 0,
     threshold: float = THRESHOLD,
     minimum_gap: float = GAP,
@@ -99,15 +99,16 @@ def discover(
     kappa = None  # that of the problem itself, unless it is only a part of the question
     if output_action is not None or wide is not action:
         whole = wide.displacement(seen.moment, seen.samples)
-        kappa = mean_sensitivity(seen.factor.r[:, replies:], whole, seen.samples, trivial_tolerance=trivial_tolerance)
-    factor = project(seen.factor.r, replies, action) if isinstance(action, Restricted) and action.projects else seen.factor.r
-    problem = eliminate(factor, replies)
-    solved = defects(problem.r, displacement, seen.samples, sensitivity=kappa, trivial_tolerance=trivial_tolerance)
+        kappa = mean_sensitivity(seen.rows.r[:, replies:], whole, seen.samples, trivial_tolerance=trivial_tolerance)
+    kept = project(seen.rows, replies, action) if isinstance(action, Restricted) and action.projects else seen.rows
+    problem = None if output_action is None else eliminate(kept.r, replies)
+    unknown = kept if isinstance(kept, Gram) else (problem or kept).r
+    solved = defects(unknown, displacement, seen.samples, sensitivity=kappa, trivial_tolerance=trivial_tolerance)
     if solved.sensitivity * displacement.typical <= floor * seen.output_square:  # nothing but rounding moves the output
         solved = replace(solved, values=torch.zeros_like(solved.values), sensitivity=0.0)
     decision = decide(
         solved, samples=seen.samples, floor=floor, threshold=threshold, minimum_gap=minimum_gap, resolution=resolution,
-        eliminated=problem.rank, feature_sizes=action.feature_sizes(seen.moment),
+        eliminated=0 if problem is None else problem.rank, feature_sizes=action.feature_sizes(seen.moment),
     )  # fmt: skip
     coefficients = found_directions(solved, decision)
     settings = {
@@ -118,11 +119,11 @@ def discover(
     }  # fmt: skip
     return Symmetries(
         action, output_action, solved, decision, coefficients,
-        None if output_action is None else coefficients @ problem.partner.mT, factor, displacement, seen.samples,
-        seen.factor.rows, function.name, settings, (*function.notes, *how.notes),
+        None if problem is None else coefficients @ problem.partner.mT, kept, displacement, seen.samples,
+        function.name, settings, (*function.notes, *how.notes),
     )  # fmt: skip
 
 
-def project(r: Float[Tensor, "p q"], replies: int, action: Restricted) -> Float[Tensor, "p s"]:
-    """Factor of a restricted action's columns from the factor of its parent's; the first `replies` columns stay."""
-    return torch.cat([r[:, :replies], r[:, replies:] @ action.basis.mT], dim=1)
+def project(rows: RFactor | Gram, replies: int, action: Restricted) -> RFactor:
+    """Factor of a restricted action's columns from the rows of its parent; the first `replies` columns stay."""
+    return RFactor(torch.cat([rows.r[:, :replies], rows.r[:, replies:] @ action.basis.mT], dim=1), rows.rows)

@@ -6,7 +6,8 @@ unit $\varepsilon$ carry squared errors of $\varepsilon^2$ of the same already, 
 safe exactly where the model is that coarse, and `allowed` says where; models in float64 go through `liegg.accumulate`.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from jaxtyping import Float
@@ -18,8 +19,12 @@ from liegg.accumulate import RFactor, check_finite
 RIDGES = (1e-15, 1e-14, 1e-13)
 """Shares of each diagonal entry added until a Cholesky factor exists; the last is still far below float32's exact floor, 1e-10."""
 
+CHUNK = 2048
+"""Rows whose products are held at once by `update_products`."""
 
-class Gram(NamedTuple):
+
+@dataclass(frozen=True, eq=False)
+class Gram:
     """Sum of the rows' outer products so far.
 
     Attributes:
@@ -29,6 +34,22 @@ class Gram(NamedTuple):
 
     matrix: Float[Tensor, "g g"]
     rows: int
+
+    @cached_property
+    def r(self) -> Float[Tensor, "g g"]:
+        """R factor of the same rows, made when first asked for: most of what is solved needs the sum alone."""
+        return factor(self).r
+
+    def between(self, columns: Float[Tensor, "s k"]) -> Float[Tensor, "p p"]:
+        r"""Upper triangle of $(I \otimes W)^\top E^\top E\, (I \otimes W)$ for $W$ = `columns`, as many copies as fit."""
+        side, kept = columns.shape
+        copies = self.matrix.shape[0] // side
+        half = (self.matrix.reshape(-1, side) @ columns).reshape(copies, side, copies * kept)
+        product = torch.matmul(columns.mT, half).reshape(copies * kept, copies * kept)
+        squares = self.matrix.reshape(copies, side, copies, side).diagonal(dim1=0, dim2=2).permute(2, 0, 1)
+        squares = columns.mT @ (squares.triu() + squares.triu(1).mT) @ columns  # those on the diagonal need both their triangles
+        product.reshape(copies, kept, copies, kept).diagonal(dim1=0, dim2=2).copy_(squares.permute(1, 2, 0))
+        return product
 
 
 def allowed(dtype: torch.dtype) -> bool:
@@ -55,6 +76,34 @@ def update(state: Gram, rows: Float[Tensor, "m g"]) -> Gram:
     rows = rows.to(torch.float64)
     add_upper_square(state.matrix, rows)
     return Gram(state.matrix, state.rows + rows.shape[0])
+
+
+def update_products(state: Gram, left: Float[Tensor, "m p"], right: Float[Tensor, "m q"]) -> Gram:
+    r"""Add rows $l \otimes r$ that were never formed.
+
+    Their sum is $\sum (l l^\top) \otimes (r r^\top)$, and each factor is symmetric: a quarter of the products is enough.
+
+    Args:
+        state: sum over the rows seen so far; its matrix is added to in place.
+        left: first factor of every new row.
+        right: second factor of every new row; `p q = g`.
+    """
+    p, q = left.shape[1], right.shape[1]
+    (i, k), (j, m) = (torch.triu_indices(n, n, device=left.device) for n in (p, q))
+    pairs = torch.zeros(len(i), len(j), dtype=torch.float64, device=left.device)
+    for lefts, rights in zip(left.split(CHUNK), right.split(CHUNK), strict=True):
+        pairs.addmm_(_pair_products(lefts), _pair_products(rights).mT)
+    both = torch.empty(len(i), q, q, dtype=torch.float64, device=left.device)
+    both[:, j, m] = pairs
+    both[:, m, j] = pairs
+    state.matrix.view(p, q, p, q)[i, :, k] += both  # the block (i, k) for i <= k; only the upper triangle is kept true
+    return Gram(state.matrix, state.rows + left.shape[0])
+
+
+def _pair_products(vectors: Float[Tensor, "m n"]) -> Float[Tensor, "pairs m"]:
+    """Products of the components i <= k of every vector, in the order of `torch.triu_indices`."""
+    columns = vectors.double().mT.contiguous()
+    return torch.cat([columns[i:] * column for i, column in enumerate(columns)])
 
 
 def factor(state: Gram) -> RFactor:

@@ -17,8 +17,8 @@ from liegg.model import PROBE_SAMPLES, Model
 Outputs = Literal["each", "sum"] | int
 Route = Literal["jvp", "vjp", "autograd"]
 
-TOGETHER_ELEMENTS = 2**22
-"""Numbers in the tangents (or gradients) of all directions carried in one pass, at most: 16 MB in float32."""
+TOGETHER_ELEMENTS = 2**23
+"""Numbers in the tangents (or gradients) of all directions carried in one pass, at most: 32 MB in float32."""
 
 ROW_ELEMENTS = 2**24
 """Numbers in the rows of one batch, at most: 128 MB in float64. A batch with more outputs times generators is split."""
@@ -133,14 +133,15 @@ def polarize_with_outputs(
     *,
     output_action: Action | None = None,
     signs: torch.Generator | None = None,
+    halved: bool = False,
 ) -> tuple[Float[Tensor, "b k g"], Float[Tensor, "b c"]]:
-    """The rows of `polarize`, and the outputs that fall out on the way."""
+    """The rows of `polarize` (if `halved`, both factors of `Action.halves` side by side), and the outputs on the way."""
     if plan.route == "jvp":
         y, columns = _forward(model, action, x, plan.together)
         weights = _weights(plan, y, signs)
         rows = columns if weights is None else torch.einsum("bkc,bcg->bkg", weights, columns)
     else:
-        y, weights, rows = _reverse(model, action, x, plan, signs)
+        y, weights, rows = _reverse(model, action, x, plan, signs, halved)
     if output_action is None:
         return rows, y
     eta = output_action.fields(y.double().reshape(len(x), *model.output_shape)).reshape(len(x), output_action.size, -1).mT
@@ -231,7 +232,7 @@ def _push(model: Model, x: Tensor, tangents: Tensor, together: int) -> tuple[Flo
 
 
 def _reverse(
-    model: Model, action: Action, x: Tensor, plan: Plan, signs: torch.Generator | None
+    model: Model, action: Action, x: Tensor, plan: Plan, signs: torch.Generator | None, halved: bool = False
 ) -> tuple[Float[Tensor, "b c"], Float[Tensor, "b k c"] | None, Float[Tensor, "b k g"]]:
     """One reverse derivative per output or combination, contracted with the action at once."""
     if plan.route == "vjp":
@@ -252,8 +253,10 @@ def _reverse(
     weights = _weights(plan, y.detach(), signs)
     for cotangents in _cotangents(y.detach(), weights, plan.together):
         slopes = torch.func.vmap(pull)(cotangents)[0] if plan.together > 1 else pull(cotangents[0])[0][None]
-        rows.append(action.contract(slopes.detach().to(precise).transpose(0, 1), x.to(precise)).double())
-    return y.detach(), weights, torch.cat(rows, dim=1)
+        slopes = slopes.detach().to(precise).transpose(0, 1)
+        halves = action.halves(slopes, x.to(precise)) if halved else None
+        rows.append((action.contract(slopes, x.to(precise)) if halves is None else torch.cat(halves, dim=2)).double())
+    return y.detach(), weights, rows[0] if len(rows) == 1 else torch.cat(rows, dim=1)
 
 
 def _cotangents(y: Float[Tensor, "b c"], weights: Float[Tensor, "b k c"] | None, together: int) -> Iterator[Float[Tensor, "t b c"]]:

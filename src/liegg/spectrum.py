@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._linalg import right_singular
+from liegg._linalg import fix_signs, right_singular
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,4 +35,4 @@ def spectrum(r: Float[Tensor, "m g"], samples: int) -> Spectrum:
         Values ascending, with a complete orthonormal basis of deterministic signs.
     """
     values, basis = right_singular(r)
-    return Spectrum(values.square() / samples, basis)
+    return Spectrum(values.square() / samples, fix_signs(basis.contiguous()))

@@ -11,6 +11,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from liegg._errors import RecordError
+from liegg.accumulate import RFactor
 from liegg.actions import Displacement, action_from_settings
 from liegg.defect import Defects
 from liegg.spectrum import Spectrum
@@ -106,10 +107,9 @@ def _assemble(record: dict[str, Any], arrays: dict[str, Tensor]) -> Symmetries:
         decision=Decision(**{field.name: decision[field.name] for field in dataclasses.fields(Decision)}),
         coefficients=arrays["coefficients"],
         output_coefficients=arrays.get("output_coefficients"),
-        factor=arrays["factor"],
+        kept=RFactor(arrays["factor"], record["rows"]),
         displacement=Displacement(arrays["displacement.block"], record["displacement_repeat"]),
         samples=record["samples"],
-        rows=record["rows"],
         model=record["model"],
         settings=record["settings"],
         notes=tuple(record["notes"]),

@@ -19,14 +19,14 @@ class Streamed(NamedTuple):
     """What is kept of the data, on the CPU.
 
     Attributes:
-        factor: R factor of all rows.
+        rows: all rows, folded to their R factor or summed to their Gram matrix.
         moment: summed moments, from which the action makes the displacement.
         samples: number of samples.
         output_square: mean over the samples of the squared length of the output.
         accumulator: `"qr"`, `"gram"`, or `"qr+gram"`.
     """
 
-    factor: accumulate.RFactor
+    rows: accumulate.RFactor | gram.Gram
     moment: Float[Tensor, "s s"]
     samples: int
     output_square: float
@@ -62,6 +62,8 @@ def stream(
         NonFiniteError: a derivative is not finite; the message names the sample.
     """
     columns = action.size + (0 if output_action is None else output_action.size)
+    squared = gram.allowed(first.dtype) and output_action is None
+    parts = action.halves(torch.empty_like(first[:1])[:, None], first[:1]) if squared and how.route != "jvp" else None
     most = max(1, ROW_ELEMENTS // (columns * rows_per_sample(how.outputs, model)))
     signs = torch.Generator().manual_seed(how.seed)
     moment: Tensor | None = None
@@ -72,7 +74,9 @@ def stream(
     def pieces() -> Iterator[Float[Tensor, "_ g"]]:
         nonlocal moment, samples, wide, squares
         for x in (part for batch in chain([first], rest) for part in batch.split(most)):
-            rows, y = polarize_with_outputs(model, action, x, how, output_action=output_action, signs=signs)
+            rows, y = polarize_with_outputs(
+                model, action, x, how, output_action=output_action, signs=signs, halved=parts is not None
+            )
             if len(wide) < len(x):
                 wide = torch.empty_like(x, dtype=torch.float64)
             step = action.moment(wide[: len(x)].copy_(x))  # into memory that is there already: new pages cost more than the sum
@@ -84,20 +88,25 @@ def stream(
             if progress is not None:
                 progress(x.shape[0])
 
-    squared = gram.allowed(first.dtype) and output_action is None
     folded, summed = accumulate.init(columns, first.device), gram.init(columns, first.device)
-    for block in accumulate.blocks(pieces()):
+    for block in accumulate.blocks(pieces(), columns):
+        if parts is not None:
+            left, right = block.split([part.shape[2] for part in parts], dim=1)
+            if samples > 2 * columns:
+                summed = gram.update_products(summed, left, right)
+                continue
+            block = torch.einsum("mp,mq->mpq", left, right).flatten(1)
         if squared and samples > 2 * columns:
             summed = gram.update(summed, block)
         else:
             folded = accumulate.update(folded, block)
-    factor, name = folded, "qr"
-    if summed.rows:
-        factor, name = gram.factor(summed), "gram"
-        if folded.rows:
-            factor, name = accumulate.merge(folded, factor), "qr+gram"
+    if summed.rows and not folded.rows:
+        rows, name = gram.Gram(summed.matrix.cpu(), summed.rows), "gram"
+    else:
+        both = accumulate.merge(folded, gram.factor(summed)) if summed.rows else folded
+        rows, name = accumulate.RFactor(both.r.cpu(), both.rows), "qr+gram" if summed.rows else "qr"
     kept = torch.zeros(0, 0, dtype=torch.float64) if moment is None else moment.cpu()
-    return Streamed(accumulate.RFactor(factor.r.cpu(), factor.rows), kept, samples, float(squares) / samples, name)
+    return Streamed(rows, kept, samples, float(squares) / samples, name)
 
 
 def _check_finite(rows: Float[Tensor, "b k g"], y: Float[Tensor, "b c"], first: int, name: str) -> None:

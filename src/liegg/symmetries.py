@@ -10,10 +10,12 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._errors import ArgumentError
+from liegg.accumulate import RFactor
 from liegg.actions import Action, Displacement
 from liegg.algebra.subspace import distance_to_span
 from liegg.defect import Defects, defect_of
 from liegg.equivariance import eliminate
+from liegg.gram import Gram
 from liegg.metrics import angles_to, symmetry_bias, symmetry_variance
 from liegg.spectrum import Spectrum, spectrum
 from liegg.verdict import Decision
@@ -30,10 +32,9 @@ class Symmetries:
         decision: how many directions are symmetries, and why.
         coefficients: `[d, g]`, orthonormal coefficients of the symmetries found, smallest defect first.
         output_coefficients: `[d, m]`, the output generators that go with them; None for invariance.
-        factor: `[p, q]`, with `factorᵀ factor = EᵀE` for all columns `[−η | ξ]`; without an output action `q` is `g`.
+        kept: all that is kept of the polarization rows, with columns `[−η | ξ]`.
         displacement: how far each direction moves the data.
         samples: number of samples seen.
-        rows: number of polarization rows seen.
         model: name of the model.
         settings: every number and choice that decided something, and the versions that ran.
         notes: how the model was read, where that was out of the ordinary.
@@ -45,10 +46,9 @@ class Symmetries:
     decision: Decision
     coefficients: Float[Tensor, "d g"]
     output_coefficients: Float[Tensor, "d m"] | None
-    factor: Float[Tensor, "p q"]
+    kept: RFactor | Gram
     displacement: Displacement
     samples: int
-    rows: int
     model: str
     settings: dict[str, Any]
     notes: tuple[str, ...] = ()
@@ -57,6 +57,16 @@ class Symmetries:
     def nullity(self) -> int:
         """Number of directions judged to be symmetries."""
         return self.decision.nullity
+
+    @property
+    def rows(self) -> int:
+        """Number of polarization rows seen."""
+        return self.kept.rows
+
+    @property
+    def factor(self) -> Float[Tensor, "p q"]:
+        """Factor with `factorᵀ factor = EᵀE` for all columns `[−η | ξ]`; without an output action `q` is `g`."""
+        return self.kept.r
 
     @cached_property
     def spectrum(self) -> Spectrum:

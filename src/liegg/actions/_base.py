@@ -96,6 +96,12 @@ class Action(ABC):
         flat = gradients.flatten(2)
         return torch.stack([torch.einsum("bkx,bx->bk", flat, self.field(h, x).flatten(1)) for h in unit], dim=2)
 
+    def halves(
+        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]
+    ) -> tuple[Float[Tensor, "b k p"], Float[Tensor, "b k q"]] | None:
+        r"""Two vectors $l, r$ for every row with row = $l \otimes r$, where the action has that form; else None."""
+        return None
+
     def moment(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "s s"]:
         """Statistic, additive over samples, from which `displacement` makes M."""
         xi = self.fields(x).flatten(2)

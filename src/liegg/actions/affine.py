@@ -68,6 +68,15 @@ class Affine(Action):
         shift = gradients.reshape(b * k, -1) @ self._sum_over_copies(gradients)  # one product is faster than a strided sum
         return torch.cat([linear, shift.reshape(b, k, self.n, 1)], dim=3).flatten(2)
 
+    def halves(
+        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]
+    ) -> tuple[Float[Tensor, "b k n"], Float[Tensor, "b k m"]] | None:
+        r"""Of one vector the row is $\partial f \otimes (x, 1)$; of several it is a sum of such."""
+        if self.copies > 1:
+            return None
+        slopes = gradients.flatten(2)
+        return slopes, pad(x.reshape(len(x), 1, self.n).expand_as(slopes), (0, 1), value=1.0)
+
     def moment(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "m m"]:
         """Second moment of the homogeneous vectors."""
         vectors = as_vectors(x, self.n, self.copies, self.layout)

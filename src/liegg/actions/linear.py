@@ -68,6 +68,15 @@ class Linear(Action):
         slopes = as_vectors(gradients.flatten(0, 1), self.n, self.copies, self.layout).unflatten(0, (b, k))
         return torch.einsum("bkci,bcj->bkij", slopes, vectors).flatten(2)
 
+    def halves(
+        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]
+    ) -> tuple[Float[Tensor, "b k n"], Float[Tensor, "b k n"]] | None:
+        r"""Of one vector the row is $\partial f \otimes x$; of several it is a sum of such."""
+        if self.copies > 1:
+            return None
+        slopes = gradients.flatten(2)
+        return slopes, x.reshape(len(x), 1, self.n).expand_as(slopes)
+
     def moment(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "n n"]:
         """Second moment of the vectors."""
         vectors = as_vectors(x, self.n, self.copies, self.layout).flatten(0, 1)
