@@ -23,6 +23,8 @@ lint: $(VENV)/.installed-dev   ## Formatting, lint rules, types.
 
 bench: $(VENV)/.installed-dev  ## Measure speed and memory as ratios in one run; writes results/bench-*.json.
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/images.py
+	$(BIN)/python benchmarks/derivatives.py
 
 docs: $(VENV)/.installed-docs  ## Build the documentation into site/, warnings are errors.
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

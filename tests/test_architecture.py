@@ -44,12 +44,13 @@ ORDER = [
 ]
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
 
-OPTIONAL = {"matplotlib", "typer", "rich", "scipy"}
+OPTIONAL = {"matplotlib", "typer", "rich", "scipy", "pooch"}
 """Packages that come with extras, or are slow to load."""
 
 PUBLIC = [
-    "Action", "Affine", "Decision", "LieggError", "Linear", "Symmetries", "__version__", "aff", "algebra", "diagonal", "discover",
-    "gl", "load", "o", "plot", "scaling", "se", "shear", "sl", "so", "sp", "su", "testing", "translation", "u",
+    "Action", "Affine", "Color", "Decision", "Image", "LieggError", "Linear", "Product", "Sequence", "Symmetries", "Volume",
+    "__version__", "aff", "algebra", "diagonal", "discover", "gl", "load", "o", "plot", "scaling", "se", "shear", "sl",
+    "smooth", "so", "sp", "su", "testing", "translation", "u",
 ]  # fmt: skip
 
 

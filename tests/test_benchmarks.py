@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
+import derivatives
+import images
 import liegg
 from dense import dense_rows, dense_spectrum
 
@@ -24,6 +26,34 @@ def test_quick_run_stores_every_ratio(tmp_path: Path) -> None:
     assert all(row["dense_full_ratio"] > 0 and row["dense_thin_ratio"] > 0 for row in stored["speed"])
     assert stored["memory"]["dense_bytes"] > 0
     assert stored["overhead"]["sum_ratio"] > 0
+
+
+def test_quick_run_for_images_stores_cost_and_memory(tmp_path: Path) -> None:
+    out = tmp_path / "bench.json"
+    subprocess.run(
+        [sys.executable, str(ROOT / "benchmarks" / "images.py"), "--quick", "--out", str(out)], check=True, capture_output=True
+    )
+    stored = json.loads(out.read_text())
+    assert stored["memory"]["dense_bytes"] > max(stored["memory"]["streamed_bytes"].values())
+    assert set(stored["cost"]["ratios"]) == {"linear_sum", "linear_each", "affine_sum", "affine_each"}
+
+
+def test_the_dense_formula_for_images_has_our_paper_rows() -> None:
+    torch.manual_seed(0)
+    model, pictures = images.network(), torch.rand(50, 28, 28)
+    rows = images.dense(model, pictures)
+    action = liegg.Image("linear", derivative="paper", shape=(28, 28))
+    ours = liegg.discover(model, pictures.flatten(1).detach(), action, outputs="sum").spectrum.values
+    assert (torch.linalg.svdvals(rows).flip(0).square() / 50).tolist() == pytest.approx(ours.tolist(), rel=1e-3)
+
+
+def test_the_spectral_derivative_has_the_smallest_error_of_all() -> None:
+    rows = json.loads((ROOT / "results" / "derivatives.json").read_text())["errors"]
+    assert len(rows) == 9
+    for row in rows:
+        assert row["spectral"] == min(row[scheme] for scheme in ("paper", "central", "gaussian", "spectral"))
+    fresh = derivatives.error("central", "periodic", *derivatives.images("periodic", 0.25))
+    assert fresh == pytest.approx(next(r["central"] for r in rows if r["family"] == "periodic" and r["band"] == 0.25), rel=1e-9)
 
 
 def test_the_dense_yardstick_computes_the_same_spectrum() -> None:

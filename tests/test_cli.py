@@ -1,6 +1,7 @@
 """The command line as a user meets it: in processes of its own where imports or terminals matter, else in this one."""
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 
 import liegg
 from liegg.cli import app
+from liegg.files import parse_action
 
 MODULE = """
 import torch
@@ -129,7 +131,7 @@ def test_equivariance(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"--action": "linear"}, "action 'linear': expected linear:N, linear:NxCOPIES or affine:NxCOPIES, for example linear:5x2."),
+        ({"--action": "linear"}, "action 'linear': expected linear:N, linear:NxCOPIES or affine:NxCOPIES, for example linear:5x2;"),
         ({"--action": "linear:3"}, "a sample has shape (4,); Linear(3, copies=1) expects (3,) or (1, 3)."),
         ({"--model": "nets_for_cli"}, "expected package.module:factory or a file model.pt2."),
         ({"--model": "no_such_package:f"}, "there is no module 'no_such_package'"),
@@ -205,3 +207,64 @@ def test_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "span so(5) to within" in out
     assert (tmp_path / "demo" / "o5-demo.png").stat().st_size > 10_000
     assert liegg.load(tmp_path / "demo").nullity == 10
+
+
+@pytest.mark.parametrize(
+    ("text", "action"),
+    [
+        ("linear:5x2", liegg.Linear(5, copies=2)),
+        ("image", liegg.Image()),
+        ("image:affine", liegg.Image("affine")),
+        ("image:affine:28x28", liegg.Image("affine", shape=(28, 28))),
+        ("image:3x32x32:central:periodic", liegg.Image(shape=(3, 32, 32), derivative="central", border="periodic")),
+        ("volume", liegg.Volume()),
+        ("sequence:linear:64", liegg.Sequence("linear", shape=(64,))),
+        ("color", liegg.Color()),
+        ("color:linear:4", liegg.Color("linear", channels=4)),
+        ("color:3x32x32", liegg.Color(shape=(3, 32, 32))),
+        ("image + color", liegg.Product(liegg.Image(), liegg.Color())),
+    ],
+)
+def test_actions_by_text(text: str, action: liegg.Action) -> None:
+    assert parse_action(text).settings() == action.settings()
+
+
+@pytest.mark.parametrize("text", ["image:similarity", "color:tone:1", "image:euclidean+color:gains"])
+def test_smaller_groups_by_text(text: str) -> None:
+    assert parse_action(text).size == {"image:similarity": 4, "color:tone:1": 2, "image:euclidean+color:gains": 6}[text]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("picture", "expected linear:N, linear:NxCOPIES or affine:NxCOPIES"),
+        ("image:warped", "group='warped': Image knows 'linear', 'affine', 'similarity', 'euclidean'"),
+        ("color:hue", "group='hue': Color knows 'affine', 'linear', 'gains' and 'tone'"),
+        ("image+", "action 'image+'"),
+    ],
+)
+def test_actions_that_do_not_exist(text: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+    with pytest.raises(liegg.LieggError, match=re.escape(message)):
+        parse_action(text)
+
+
+def test_images_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("pictures.py").write_text("def build():\n    return lambda x: x.mean((1, 2)).square()\n")
+    np.save("x.npy", np.random.default_rng(0).random((200, 8, 9)))
+    code, out, err = run("discover", "--model", "pictures:build", "--data", "x.npy", "--action", "image:affine:periodic", "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    assert (
+        found["nullity"] == 4
+    )  # of a mean over a periodic picture: two translations and two shears, row by row and column by column
+    assert found["action"]["kind"] == "grid"
+
+
+def test_a_device_that_is_not_there_is_a_mistake(tmp_path: Path) -> None:
+    code, _, err = run("reproduce", "rotmnist", "--quick", "--device", "xpu:7", "--out", str(tmp_path))
+    assert code == 2
+    assert "device 'xpu:7' cannot be used here" in err
+    assert "--device cpu" in err
+    assert not list(tmp_path.iterdir())

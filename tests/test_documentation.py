@@ -1,12 +1,14 @@
 """What README and docs show runs as shown."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/index.md", "docs/sphere.md")
+PAGES = ("README.md", "docs/index.md", "docs/sphere.md", "docs/images.md")
 
 
 def python_blocks(page: str) -> list[str]:
@@ -14,13 +16,13 @@ def python_blocks(page: str) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_examples_run_and_print_what_their_comments_say(page: str, capsys: pytest.CaptureFixture[str]) -> None:
-    names: dict[str, object] = {}
+def test_examples_run_and_print_what_their_comments_say(page: str, tmp_path: Path) -> None:
     blocks = python_blocks(page)
     assert blocks
-    for block in blocks:
-        exec(compile(block, page, "exec"), names)
-    printed = capsys.readouterr().out
+    # in a process of its own, where nothing is imported that the page does not import
+    done = subprocess.run([sys.executable, "-W", "error", "-c", "\n".join(blocks)], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    printed = done.stdout
     for promised in re.findall(r"^print\(.*\)  # ([\d ]+)(?:$|:)", "\n".join(blocks), flags=re.MULTILINE):
         assert f"{promised}\n" in printed
 

@@ -11,7 +11,7 @@ from liegg._version import __version__
 if TYPE_CHECKING:
     from liegg import algebra, testing
     from liegg._errors import LieggError
-    from liegg.actions import Action, Affine, Linear
+    from liegg.actions import Action, Affine, Color, Image, Linear, Product, Sequence, Volume, smooth
     from liegg.algebra.catalog import aff, diagonal, gl, o, scaling, se, shear, sl, so, sp, su, translation, u
     from liegg.discovery import discover
     from liegg.report import plots as plot
@@ -19,28 +19,34 @@ if TYPE_CHECKING:
     from liegg.symmetries import Symmetries
     from liegg.verdict import Decision
 
-_HOME = {
-    "Action": "liegg.actions",
-    "Affine": "liegg.actions",
-    "Decision": "liegg.verdict",
-    "LieggError": "liegg._errors",
-    "Linear": "liegg.actions",
-    "Symmetries": "liegg.symmetries",
-    "discover": "liegg.discovery",
-    "load": "liegg.storage",
-} | dict.fromkeys(
-    ("aff", "diagonal", "gl", "o", "scaling", "se", "shear", "sl", "so", "sp", "su", "translation", "u"),
-    "liegg.algebra.catalog",
+_HOME = (
+    {
+        "Decision": "liegg.verdict",
+        "LieggError": "liegg._errors",
+        "Symmetries": "liegg.symmetries",
+        "discover": "liegg.discovery",
+        "load": "liegg.storage",
+    }
+    | dict.fromkeys(("Action", "Affine", "Color", "Image", "Linear", "Product", "Sequence", "Volume", "smooth"), "liegg.actions")
+    | dict.fromkeys(
+        ("aff", "diagonal", "gl", "o", "scaling", "se", "shear", "sl", "so", "sp", "su", "translation", "u"),
+        "liegg.algebra.catalog",
+    )
 )
 _MODULES = {"algebra": "liegg.algebra", "plot": "liegg.report.plots", "testing": "liegg.testing"}
 
 __all__ = [
     "Action",
     "Affine",
+    "Color",
     "Decision",
+    "Image",
     "LieggError",
     "Linear",
+    "Product",
+    "Sequence",
     "Symmetries",
+    "Volume",
     "__version__",
     "aff",
     "algebra",
@@ -54,6 +60,7 @@ __all__ = [
     "se",
     "shear",
     "sl",
+    "smooth",
     "so",
     "sp",
     "su",

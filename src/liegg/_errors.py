@@ -33,6 +33,10 @@ class ShapeError(DataError):
     """An array does not have the shape that the action or the model needs."""
 
 
+class DatasetError(DataError):
+    """A data set cannot be found, downloaded or read."""
+
+
 class ModelError(LieggError, ValueError):
     """The model is not a deterministic, differentiable function of one sample."""
 

@@ -28,6 +28,8 @@ class Study(StrEnum):
     """Studies that can be reproduced."""
 
     o5 = "o5"
+    rotmnist = "rotmnist"
+    cifar10 = "cifar10"
 
 
 @app.callback(invoke_without_command=True)
@@ -83,11 +85,13 @@ def discover(
         str, typer.Option(help="package.module:factory (called without arguments), or an exported program model.pt2.")
     ],
     data: Annotated[str, typer.Option(help="x.npy with samples along the first axis, or x.npz:name.")],
-    action: Annotated[str, typer.Option(help="linear:5 (gl(5)), linear:5x2 (on two vectors), affine:3x20.")],
+    action: Annotated[
+        str, typer.Option(help="linear:5x2 (gl(5) on two vectors), affine:3x20, image, image:affine:28x28, color, image+color.")
+    ],
     weights: Annotated[Path | None, typer.Option(help="safetensors file loaded into the factory's module.")] = None,
     output_action: Annotated[str | None, typer.Option(help="Ask for equivariance: action on the outputs, as for --action.")] = None,
     outputs: Annotated[str, typer.Option(help="each, sum (the paper's reading), or a number of random combinations.")] = "each",
-    batch_size: Annotated[int, typer.Option(help="Samples to a batch.")] = 1024,
+    batch_size: Annotated[int | None, typer.Option(help="Samples to a batch; by default what suits their size.")] = None,
     seed: Annotated[int, typer.Option(help="For random combinations.")] = 0,
     route: Annotated[str, typer.Option(help="auto, jvp, vjp or autograd: how derivatives are taken.")] = "auto",
     threshold: Annotated[float, typer.Option(help="Largest defect δ² of a symmetry.")] = 0.03,
@@ -128,6 +132,7 @@ def discover(
 def reproduce(
     study: Annotated[Study, typer.Argument(help="Which study of the paper.")],
     quick: Annotated[bool, typer.Option("--quick", help="Fewer and smaller networks: a look in seconds.")] = False,
+    device: Annotated[str, typer.Option(help="Where to train and extract: cpu, cuda, cuda:1, mps.")] = "cpu",
     out: Annotated[Path, typer.Option(help="Folder for results and figures.")] = Path("results"),
     json: Json = False,
     quiet: Quiet = False,
@@ -137,26 +142,19 @@ def reproduce(
     Example: liegg reproduce o5 --quick --out /tmp/o5
     """
     with _mistakes():
-        from statistics import mean
+        from importlib import import_module
 
-        from liegg.studies import o5
+        from liegg.files import check_device
 
-        hidden = quiet or json
-        with _named_bars(hidden) as progress:
-            results = o5.run(out, quick=quick, progress=progress)
+        check_device(device)
+        module = import_module(f"liegg.studies.{study.value}")
+        with _named_bars(hidden=quiet or json) as progress:
+            results = module.run(out, quick=quick, device=device, progress=progress)
         if json:
             _print_json(results)
             return
         if not quiet:
-            typer.echo("       N   nullity of each network   variance of ten   largest bias   largest angle to so(5)")
-            for size, networks in results["networks"].items():
-                nullities = " ".join(str(net["nullity"]) for net in networks)
-                angles = [net["angle_degrees"] for net in networks if net["angle_degrees"] is not None]
-                angle = f"{max(angles):.2f}°" if len(angles) == len(networks) else "-"
-                typer.echo(
-                    f"{int(size):>8,}   {nullities:<23}   {mean(net['mean_variance_of_ten'] for net in networks):>15.4f}"
-                    f"   {max(net['largest_bias_of_ten'] for net in networks):>12.4f}   {angle:>22}"
-                )
+            typer.echo(module.table(results))
         typer.echo(f"Results: {out / (study.value + '.json')}")
 
 

@@ -1,5 +1,6 @@
 """Stage 1, data: arrays, tensors, Datasets and DataLoaders become re-iterable batches of one dtype on one device."""
 
+import math
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,8 +25,14 @@ from liegg._errors import (
 Data = Any
 """Tensor, numpy array, Dataset, DataLoader, or any object that gives the same batches each time it is iterated."""
 
-BATCH_SIZE = 1024
-"""Samples to a batch: enough that what each batch costs beside the model's own arithmetic no longer counts."""
+BATCH_SIZE = 2048
+"""Samples to a batch, at most: enough that what each batch costs beside the model's own arithmetic no longer counts."""
+
+DATASET_BATCH = 256
+"""Samples to a batch of a Dataset."""
+
+BATCH_ELEMENTS = 2**21
+"""Numbers in a batch, at most, so that large samples come in small batches: 8 MB in float32."""
 
 
 @dataclass(frozen=True)
@@ -63,13 +70,14 @@ class Batches:
             raise EmptyDataError(f"the data holds no sample ({_describe(self.source)}). Pass at least one.")
 
 
-def as_batches(data: Data, *, batch_size: int = BATCH_SIZE) -> Batches:
+def as_batches(data: Data, *, batch_size: int | None = None) -> Batches:
     """Wrap the user's data; refuse at once what cannot be read twice or is no data at all.
 
     Args:
         data: tensor or array `[N, *x]`, a Dataset, a DataLoader, or any re-iterable of batches. Where a sample or a batch is a
             tuple or a list, its first entry is the input and the rest (labels) is ignored.
-        batch_size: samples to a batch, for tensors, arrays and Datasets.
+        batch_size: samples to a batch, for tensors, arrays and Datasets; by default as many as make 2²¹ numbers, at most 2048, and
+            256 for a Dataset, whose samples are not looked at beforehand.
 
     Returns:
         Batches in the data's own dtype and on its own device.
@@ -78,12 +86,13 @@ def as_batches(data: Data, *, batch_size: int = BATCH_SIZE) -> Batches:
         >>> [tuple(batch.shape) for batch in as_batches(torch.zeros(5, 3), batch_size=2)]
         [(2, 3), (2, 3), (1, 3)]
     """
-    if batch_size < 1:
+    if batch_size is not None and batch_size < 1:
         raise ArgumentError(f"batch_size={batch_size}: expected a positive number of samples, for example batch_size={BATCH_SIZE}.")
     if isinstance(data, Tensor | np.ndarray):
         if data.ndim == 0:
             raise ShapeError("data is a single number; expected samples along the first axis, for example shape (1000, 10).")
-        return Batches(data, batch_size)
+        fitting = min(BATCH_SIZE, max(1, BATCH_ELEMENTS // max(1, math.prod(data.shape[1:]))))
+        return Batches(data, batch_size or fitting)
     if isinstance(data, Iterator):
         raise OneShotDataError(
             f"data is a one-shot {type(data).__name__}: it can be read only once, and reading it here would use it up. "
@@ -99,7 +108,7 @@ def as_batches(data: Data, *, batch_size: int = BATCH_SIZE) -> Batches:
             f"data is a {type(data).__name__}; expected a tensor, a numpy array, a Dataset, a DataLoader or an iterable of "
             "batches. Pass the inputs alone, for example data['x']."
         )
-    return Batches(data, batch_size)
+    return Batches(data, batch_size or DATASET_BATCH)
 
 
 def _pieces(source: Any, size: int) -> Iterable[Any]:

@@ -55,7 +55,7 @@ def defects(
     Returns:
         Defects ascending, their directions, and the trivial directions.
     """
-    whiten, kernel = _whitening(displacement.block, trivial_tolerance)
+    whiten, kernel = _whitening(displacement, trivial_tolerance)
     copies, side = displacement.repeat, displacement.block.shape[0]
     trivial = torch.block_diag(*[kernel.mT] * copies).reshape(-1, copies * side)
     if not whiten.shape[1]:
@@ -81,18 +81,20 @@ def mean_sensitivity(
     r: Float[Tensor, "m g"], displacement: Displacement, samples: int, *, trivial_tolerance: float = TRIVIAL_TOLERANCE
 ) -> float:
     r"""Mean sensitivity $\kappa = \mathrm{tr}(M^{+}A)/\mathrm{rank}\,M$ over the directions that move the data."""
-    whiten, _ = _whitening(displacement.block, trivial_tolerance)
+    whiten, _ = _whitening(displacement, trivial_tolerance)
     if not whiten.shape[1]:
         return 0.0
     total = (r.reshape(-1, displacement.repeat, displacement.block.shape[0]) @ whiten).square().sum()
     return float(total) / samples / (displacement.repeat * whiten.shape[1])
 
 
-def _whitening(block: Float[Tensor, "s s"], trivial_tolerance: float) -> tuple[Float[Tensor, "s k"], Float[Tensor, "s t"]]:
+def _whitening(displacement: Displacement, trivial_tolerance: float) -> tuple[Float[Tensor, "s k"], Float[Tensor, "s t"]]:
     """Columns `W` with `Wᵀ M W = 1` on the range of M, and an orthonormal basis of its kernel as columns.
 
     M is scaled to a unit diagonal before it is cut, so that the units of the features do not decide what moves.
     """
+    still = displacement.block.diagonal() <= displacement.noise
+    block = displacement.block.masked_fill(still[:, None] | still, 0.0)
     lengths = block.diagonal().clamp_min(0).sqrt()
     scale = torch.where(lengths > 0, lengths, 1.0)
     squares, axes = torch.linalg.eigh(block / scale[:, None] / scale)
@@ -124,6 +126,6 @@ def defect_of(
     parts = h.reshape(-1, displacement.repeat, displacement.block.shape[0])
     moved = torch.einsum("drs,st,drt->d", parts, displacement.block, parts)
     uncorrelated = torch.einsum("drs,s->d", parts.square(), displacement.block.diagonal())
-    moving = moved > trivial_tolerance * uncorrelated
+    moving = moved > (trivial_tolerance * uncorrelated).clamp_min(displacement.noise)
     changed = changes.square().sum(1) / samples
     return torch.where(moving, changed / (sensitivity * moved) if sensitivity > 0 else 0.0, torch.nan)

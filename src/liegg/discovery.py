@@ -13,7 +13,7 @@ from liegg._random import seeded
 from liegg._version import __version__
 from liegg.accumulate import RFactor
 from liegg.actions import Action, Restricted
-from liegg.data import BATCH_SIZE, Batches, Data, as_batches
+from liegg.data import Batches, Data, as_batches
 from liegg.defect import TRIVIAL_TOLERANCE, defects, mean_sensitivity
 from liegg.equivariance import eliminate
 from liegg.gram import Gram
@@ -32,7 +32,7 @@ def discover(
     output_action: Action | None = None,
     outputs: Outputs = "each",
     route: Route | Literal["auto"] = "auto",
-    batch_size: int = BATCH_SIZE,
+    batch_size: int | None = None,
     seed: int = 0,
     threshold: float = THRESHOLD,
     minimum_gap: float = GAP,
@@ -52,7 +52,7 @@ def discover(
         output_action: action on the outputs; the question is then equivariance, $f(e^{h}x) = e^{k} f(x)$.
         outputs: `"each"` output constrains alone; `"sum"` is the paper's reading; a number `k` takes k random combinations.
         route: forward (`"jvp"`) or reverse (`"vjp"`) derivatives, plain `"autograd"`, or the cheapest that works (`"auto"`).
-        batch_size: samples to a batch, where the data does not come in batches.
+        batch_size: samples to a batch, where the data does not come in batches; by default what suits their size.
         seed: for random combinations and for whatever a loader draws.
         threshold: largest defect δ² of a symmetry.
         minimum_gap: smallest ratio from the last symmetry's defect to the next.
@@ -93,12 +93,13 @@ def discover(
             wide = action.parent if isinstance(action, Restricted) and action.projects else action
             how = plan(function, wide, first, outputs=outputs, route=route, output_action=output_action, seed=seed)
             seen = stream(function, wide, first, batches_left, how, output_action=output_action, progress=progress)
+    trivial_tolerance = max(trivial_tolerance, seen.trivial_floor)
     replies = 0 if output_action is None else output_action.size
     floor = numerical_floor(first.dtype, factor=floor_factor)
-    displacement = action.displacement(seen.moment, seen.samples)
+    displacement = replace(action.displacement(seen.moment, seen.samples), noise=seen.noise)
     kappa = None  # that of the problem itself, unless it is only a part of the question
     if output_action is not None or wide is not action:
-        whole = wide.displacement(seen.moment, seen.samples)
+        whole = replace(wide.displacement(seen.moment, seen.samples), noise=seen.noise)
         kappa = mean_sensitivity(seen.rows.r[:, replies:], whole, seen.samples, trivial_tolerance=trivial_tolerance)
     kept = project(seen.rows, replies, action) if isinstance(action, Restricted) and action.projects else seen.rows
     problem = None if output_action is None else eliminate(kept.r, replies)
@@ -112,7 +113,7 @@ def discover(
     )  # fmt: skip
     coefficients = found_directions(solved, decision)
     settings = {
-        "outputs": how.outputs, "route": how.route, "accumulator": seen.accumulator, "seed": seed, "batch_size": batch_size,
+        "outputs": how.outputs, "route": how.route, "accumulator": seen.accumulator, "seed": seed, "batch_size": batches.size,
         "threshold": threshold, "minimum_gap": minimum_gap, "resolution": resolution, "floor_factor": floor_factor,
         "trivial_tolerance": trivial_tolerance, "dtype": str(first.dtype).removeprefix("torch."), "device": first.device.type,
         "versions": {"liegg": __version__, "torch": torch.__version__, "numpy": np.__version__},

@@ -5,6 +5,7 @@ import logging
 import re
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +15,69 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from liegg._errors import ArgumentError, DataError
-from liegg.actions import Action, Affine, Linear
+from liegg.actions import Action, Affine, Color, Image, Linear, Product, Sequence, Volume
+from liegg.actions.stencils import BORDERS, SCHEMES
+
+ON_PICTURES: dict[str, Callable[..., Action]] = {"image": Image, "volume": Volume, "sequence": Sequence, "color": Color}
+"""Actions on pictures and the like, by the word on the command line."""
 
 
 def parse_action(text: str) -> Action:
-    """Action from text such as `linear:5x2`.
+    """Action from text such as `linear:5x2`, `image:affine:28x28` or, for several at once, `image+color`.
 
-    >>> parse_action("affine:3x20")
-    Affine(n=3, copies=20, layout='copies_first')
+    Args:
+        text: `linear:N[xCOPIES]` or `affine:N[xCOPIES]`; or `image`, `volume`, `sequence` or `color`, with any of group, shape of a
+            flat sample, derivative and border after it, each behind a colon; or several of these with `+` between.
+
+    Raises:
+        ArgumentError: no such action; the message shows what can be written.
+
+    Examples:
+        >>> parse_action("affine:3x20")
+        Affine(n=3, copies=20, layout='copies_first')
+        >>> parse_action("image:affine:28x28:central")
+        Image(group='affine', derivative='central', border='replicate', shape=(28, 28))
     """
-    found = re.fullmatch(r"(linear|affine):(\d+)(?:x(\d+))?", text.strip())
-    if found is None:
-        raise ArgumentError(f"action {text!r}: expected linear:N, linear:NxCOPIES or affine:NxCOPIES, for example linear:5x2.")
-    kind, n, copies = found[1], int(found[2]), int(found[3] or 1)
-    return Linear(n, copies=copies) if kind == "linear" else Affine(n, copies=copies)
+    parts = [_parse_one(part.strip(), text) for part in text.split("+")]
+    return parts[0] if len(parts) == 1 else Product(*parts)
+
+
+def _parse_one(text: str, whole: str) -> Action:
+    vectors = re.fullmatch(r"(linear|affine):(\d+)(?:x(\d+))?", text)
+    if vectors is not None:
+        kind, n, copies = vectors[1], int(vectors[2]), int(vectors[3] or 1)
+        return Linear(n, copies=copies) if kind == "linear" else Affine(n, copies=copies)
+    kind, *words = text.split(":")
+    given: dict[str, Any] = {}
+    for word in words:
+        if re.fullmatch(r"\d+(x\d+)+", word) or (word.isdigit() and kind == "sequence"):
+            given["shape"] = tuple(int(side) for side in word.split("x"))
+        elif word.isdigit() and kind == "color":
+            given["channels"] = int(word)
+        elif word in SCHEMES and kind != "color":
+            given["derivative"] = word
+        elif word in BORDERS and kind != "color":
+            given["border"] = word
+        else:
+            given["group"] = word
+    if kind == "color" and "shape" in given:
+        given.setdefault("channels", given["shape"][0])
+    if kind not in ON_PICTURES:
+        raise ArgumentError(
+            f"action {whole!r}: expected linear:N, linear:NxCOPIES or affine:NxCOPIES, for example linear:5x2; image, "
+            "image:affine, image:affine:28x28 (flat samples), volume, sequence, color, color:tone; or several with +, such as "
+            "image+color."
+        )
+    return ON_PICTURES[kind](**given)
+
+
+def check_device(name: str) -> None:
+    """Raise `ArgumentError` unless torch can compute on the device of this name here."""
+    try:
+        torch.zeros(1, device=name)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise ArgumentError(f"device {name!r} cannot be used here: {reason} Type --device cpu, or install torch for it.") from error
 
 
 def load_samples(text: str) -> np.ndarray:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import torch
 from jaxtyping import Float
@@ -17,8 +17,8 @@ from liegg.model import PROBE_SAMPLES, Model
 Outputs = Literal["each", "sum"] | int
 Route = Literal["jvp", "vjp", "autograd"]
 
-TOGETHER_ELEMENTS = 2**23
-"""Numbers in the tangents (or gradients) of all directions carried in one pass, at most: 32 MB in float32."""
+TOGETHER_ELEMENTS = 2**24
+"""Numbers in the tangents (or gradients) of all directions carried in one pass, at most: 64 MB in float32."""
 
 ROW_ELEMENTS = 2**24
 """Numbers in the rows of one batch, at most: 128 MB in float64. A batch with more outputs times generators is split."""
@@ -134,14 +134,18 @@ def polarize_with_outputs(
     output_action: Action | None = None,
     signs: torch.Generator | None = None,
     halved: bool = False,
+    derived: Any = None,
 ) -> tuple[Float[Tensor, "b k g"], Float[Tensor, "b c"]]:
-    """The rows of `polarize` (if `halved`, both factors of `Action.halves` side by side), and the outputs on the way."""
+    """The rows of `polarize` (if `halved`, both factors of `Action.halves` side by side), and the outputs on the way.
+
+    `derived` is what `Action.derive` said of the batch, where that is known already.
+    """
     if plan.route == "jvp":
         y, columns = _forward(model, action, x, plan.together)
         weights = _weights(plan, y, signs)
         rows = columns if weights is None else torch.einsum("bkc,bcg->bkg", weights, columns)
     else:
-        y, weights, rows = _reverse(model, action, x, plan, signs, halved)
+        y, weights, rows = _reverse(model, action, x, plan, signs, halved, derived)
     if output_action is None:
         return rows, y
     eta = output_action.fields(y.double().reshape(len(x), *model.output_shape)).reshape(len(x), output_action.size, -1).mT
@@ -214,7 +218,7 @@ def _forward(model: Model, action: Action, x: Tensor, together: int) -> tuple[Fl
     x = x.clone()  # the tangent of a view is made as large as the tensor it looks into, which may be all of the data
     y, columns = None, []
     for some in torch.eye(action.size, dtype=x.dtype, device=x.device).split(together):
-        tangents = torch.stack([action.field(h, x) for h in some])
+        tangents = action.tangents(some, x)
         y, slopes = _push(model, x, tangents, together)
         columns.append(slopes.detach().double())
     if y is None:
@@ -232,7 +236,7 @@ def _push(model: Model, x: Tensor, tangents: Tensor, together: int) -> tuple[Flo
 
 
 def _reverse(
-    model: Model, action: Action, x: Tensor, plan: Plan, signs: torch.Generator | None, halved: bool = False
+    model: Model, action: Action, x: Tensor, plan: Plan, signs: torch.Generator | None, halved: bool = False, derived: Any = None
 ) -> tuple[Float[Tensor, "b c"], Float[Tensor, "b k c"] | None, Float[Tensor, "b k g"]]:
     """One reverse derivative per output or combination, contracted with the action at once."""
     if plan.route == "vjp":
@@ -255,7 +259,8 @@ def _reverse(
         slopes = torch.func.vmap(pull)(cotangents)[0] if plan.together > 1 else pull(cotangents[0])[0][None]
         slopes = slopes.detach().to(precise).transpose(0, 1)
         halves = action.halves(slopes, x.to(precise)) if halved else None
-        rows.append((action.contract(slopes, x.to(precise)) if halves is None else torch.cat(halves, dim=2)).double())
+        known = {} if derived is None else {"derived": derived}
+        rows.append((action.contract(slopes, x.to(precise), **known) if halves is None else torch.cat(halves, dim=2)).double())
     return y.detach(), weights, rows[0] if len(rows) == 1 else torch.cat(rows, dim=1)
 
 

@@ -14,6 +14,9 @@ from liegg.actions import Action
 from liegg.model import Model
 from liegg.polarization import ROW_ELEMENTS, Plan, polarize_with_outputs, rows_per_sample
 
+COARSE_FLOOR = 1e-6
+"""Share of the displacement below which nothing can be told apart where its sum is taken in float32: ten times its rounding."""
+
 
 class Streamed(NamedTuple):
     """What is kept of the data, on the CPU.
@@ -24,6 +27,8 @@ class Streamed(NamedTuple):
         samples: number of samples.
         output_square: mean over the samples of the squared length of the output.
         accumulator: `"qr"`, `"gram"`, or `"qr+gram"`.
+        trivial_floor: share of the displacement that the rounding of its sum may reach; 0 for sums in float64.
+        noise: squared motion that rounding may give a generator that does not move the data.
     """
 
     rows: accumulate.RFactor | gram.Gram
@@ -31,6 +36,8 @@ class Streamed(NamedTuple):
     samples: int
     output_square: float
     accumulator: str
+    trivial_floor: float = 0.0
+    noise: float = 0.0
 
 
 def stream(
@@ -68,18 +75,24 @@ def stream(
     signs = torch.Generator().manual_seed(how.seed)
     moment: Tensor | None = None
     wide = torch.empty(0)
-    squares = torch.zeros((), dtype=torch.float64, device=first.device)
+    squares = squared_inputs = torch.zeros((), dtype=torch.float64, device=first.device)
     samples = 0
 
     def pieces() -> Iterator[Float[Tensor, "_ g"]]:
-        nonlocal moment, samples, wide, squares
+        nonlocal moment, samples, wide, squares, squared_inputs
+        derived = None
         for x in (part for batch in chain([first], rest) for part in batch.split(most)):
+            derived = action.derive(x, derived)
+            squared_inputs = squared_inputs + _square(x)
             rows, y = polarize_with_outputs(
-                model, action, x, how, output_action=output_action, signs=signs, halved=parts is not None
+                model, action, x, how, output_action=output_action, signs=signs, halved=parts is not None, derived=derived
             )
-            if len(wide) < len(x):
-                wide = torch.empty_like(x, dtype=torch.float64)
-            step = action.moment(wide[: len(x)].copy_(x))  # into memory that is there already: new pages cost more than the sum
+            if derived is None:
+                if len(wide) < len(x):
+                    wide = torch.empty_like(x, dtype=torch.float64)
+                step = action.moment(wide[: len(x)].copy_(x))  # into memory that is there: new pages cost more than the sum
+            else:
+                step = action.moment(x, **{"derived": derived})
             moment = step if moment is None else moment + step
             squares = squares + torch.linalg.vector_norm(y, dtype=torch.float64).square()
             samples += x.shape[0]
@@ -105,8 +118,11 @@ def stream(
     else:
         both = accumulate.merge(folded, gram.factor(summed)) if summed.rows else folded
         rows, name = accumulate.RFactor(both.r.cpu(), both.rows), "qr+gram" if summed.rows else "qr"
+    coarse = action.derive(first[:1]) is not None and first.dtype != torch.float64
+    precision = torch.promote_types(first.dtype, torch.float32) if coarse else torch.float64
+    noise = action.noise(precision, float(squared_inputs) / samples, tuple(first.shape[1:]))
     kept = torch.zeros(0, 0, dtype=torch.float64) if moment is None else moment.cpu()
-    return Streamed(rows, kept, samples, float(squares) / samples, name)
+    return Streamed(rows, kept, samples, float(squares) / samples, name, COARSE_FLOOR if coarse else 0.0, noise)
 
 
 def _check_finite(rows: Float[Tensor, "b k g"], y: Float[Tensor, "b c"], first: int, name: str) -> None:
@@ -124,3 +140,8 @@ def _check_finite(rows: Float[Tensor, "b k g"], y: Float[Tensor, "b c"], first: 
         finite = torch.isfinite(values).flatten(1).all(1)
         if not bool(finite.all()):
             raise NonFiniteError(sentence.format(name, first + int(finite.to(torch.int8).argmin())))
+
+
+def _square(x: Float[Tensor, "b ..."]) -> Float[Tensor, ""]:
+    """Sum of squares, in the batch's own precision (float32 at least): a size is all that is asked of it."""
+    return torch.linalg.vector_norm(x, dtype=torch.promote_types(x.dtype, torch.float32)).double().square()

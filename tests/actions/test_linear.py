@@ -93,7 +93,7 @@ def test_settings_make_it_again(action, shape):
         (lambda: Linear(3, copies=2).check((3, 2)), ShapeError, r"other way round: pass .*layout='vector_first'"),
         (lambda: Linear(3, copies=2).check((5, 4)), ShapeError, r"For 5 vectors of dimension 4 pass Linear\(4, copies=5\)"),
         (lambda: Linear(3).check((2, 3, 4)), ShapeError, r"shape \(2, 3, 4\); Linear\(3, copies=1\) expects"),
-        (lambda: action_from_settings({"kind": "warp"}), RecordError, "this version knows linear, affine, restricted"),
+        (lambda: action_from_settings({"kind": "warp"}), RecordError, "this version knows linear, affine, grid"),
     ],
 )  # fmt: skip
 def test_errors(make, error, text):

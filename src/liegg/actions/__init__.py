@@ -7,9 +7,29 @@ import torch
 from liegg._errors import RecordError
 from liegg.actions._base import Action, Displacement, Restricted
 from liegg.actions.affine import Affine
+from liegg.actions.color import Channels, Color
+from liegg.actions.grid import Grid
+from liegg.actions.image import Image, Sequence, Volume
 from liegg.actions.linear import Linear
+from liegg.actions.product import Product
+from liegg.actions.stencils import smooth
 
-__all__ = ["Action", "Affine", "Displacement", "Linear", "Restricted", "action_from_settings"]
+__all__ = [
+    "Action",
+    "Affine",
+    "Channels",
+    "Color",
+    "Displacement",
+    "Grid",
+    "Image",
+    "Linear",
+    "Product",
+    "Restricted",
+    "Sequence",
+    "Volume",
+    "action_from_settings",
+    "smooth",
+]
 
 
 def action_from_settings(settings: dict[str, Any]) -> Action:
@@ -18,11 +38,16 @@ def action_from_settings(settings: dict[str, Any]) -> Action:
     >>> action_from_settings(Linear(3, copies=2).settings())
     Linear(n=3, copies=2, layout='copies_first')
     """
-    kinds = {"linear": Linear, "affine": Affine}
+    kinds = {"linear": Linear, "affine": Affine, "grid": Grid, "channels": Channels}
     values = dict(settings)
     kind = values.pop("kind", None)
     if kind == "restricted":
         return Restricted(action_from_settings(values["parent"]), torch.tensor(values["basis"], dtype=torch.float64))
+    if kind == "product":
+        return Product(*(action_from_settings(part) for part in values["parts"]))
     if kind not in kinds:
-        raise RecordError(f"the stored action is of kind {kind!r}; this version knows {', '.join([*kinds, 'restricted'])}.")
+        known = ", ".join([*kinds, "restricted", "product"])
+        raise RecordError(f"the stored action is of kind {kind!r}; this version knows {known}.")
+    if values.get("shape") is not None:
+        values["shape"] = tuple(values["shape"])
     return kinds[kind](**values)

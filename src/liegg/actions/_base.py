@@ -23,10 +23,12 @@ class Displacement:
     Attributes:
         block: symmetric positive semidefinite `[s, s]`.
         repeat: how often the block stands on the diagonal.
+        noise: squared motion up to which a generator is taken to move by rounding alone, that is not at all.
     """
 
     block: Float[Tensor, "s s"]
     repeat: int = 1
+    noise: float = 0.0
 
     @property
     def typical(self) -> float:
@@ -85,10 +87,32 @@ class Action(ABC):
         zero = torch.zeros_like(h)
         return jvp(lambda c: self.act(c, x), zero, h)[1]
 
+    def derive(self, x: Float[Tensor, "b ..."], into: Any = None) -> Any:
+        """What `contract` and `moment` both need of a batch and take as `derived=`, computed once; None if there is no such.
+
+        Args:
+            x: the batch.
+            into: what was derived of an earlier batch and is no longer needed, whose memory may be used again.
+        """
+        return None
+
+    def noise(self, dtype: torch.dtype, input_square: float, shape: tuple[int, ...]) -> float:
+        """Squared motion that rounding alone may give a generator that does not move the data.
+
+        Args:
+            dtype: precision in which the displacement was summed.
+            input_square: mean squared length of the samples.
+            shape: shape of a sample.
+        """
+        return 0.0
+
+    def tangents(self, h: Float[Tensor, "t g"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "t b ..."]:
+        """Velocities of each sample under several motions at once."""
+        return torch.stack([self.field(row, x) for row in h])
+
     def fields(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b g ..."]:
         """Velocities of each sample under every candidate generator."""
-        unit = torch.eye(self.size, dtype=x.dtype, device=x.device)
-        return torch.stack([self.field(h, x) for h in unit], dim=1)
+        return self.tangents(torch.eye(self.size, dtype=x.dtype, device=x.device), x).transpose(0, 1)
 
     def contract(self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b k g"]:
         r"""Polarization rows $\langle \partial f_k(x), \xi_a(x) \rangle$ from gradients of `k` outputs."""
@@ -201,6 +225,10 @@ class Restricted(Action):
         """The parent's field."""
         return self.parent.field(self._lift(h), x)
 
+    def tangents(self, h: Float[Tensor, "t r"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "t b ..."]:
+        """The parent's."""
+        return self.parent.tangents(self._lift(h), x)
+
     def contract(self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b k r"]:
         """Project the parent's rows, or take one field at a time where the parent has very many generators."""
         if not self.projects:
@@ -210,6 +238,10 @@ class Restricted(Action):
     def moment(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "s s"]:
         """The parent's statistic."""
         return self.parent.moment(x)
+
+    def noise(self, dtype: torch.dtype, input_square: float, shape: tuple[int, ...]) -> float:
+        """The parent's."""
+        return self.parent.noise(dtype, input_square, shape)
 
     def displacement(self, moment: Float[Tensor, "s s"], samples: int) -> Displacement:
         """The parent's displacement between directions of the subspace."""

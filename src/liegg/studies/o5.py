@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import torch
@@ -42,23 +43,24 @@ def epochs(samples: int) -> int:
 
 
 def train(
-    samples: int, seeds: Sequence[int] = SEEDS, *, progress: Callable[[int], object] | None = None
+    samples: int, seeds: Sequence[int] = SEEDS, *, device: str = "cpu", progress: Callable[[int], object] | None = None
 ) -> list[tuple[nn.Sequential, Float[Tensor, "n 10"], float]]:
     """Train one network per seed, all at once.
 
     Args:
         samples: training-set size.
         seeds: one network each; a seed decides data, weights and order.
+        device: where to train.
         progress: called with 1 after each epoch.
 
     Returns:
         Network, its training inputs, its final mean squared error; one triple per seed.
     """
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
-    inputs = torch.stack([torch.randn(samples, 10, generator=generator) for generator in generators])
-    stack = ensemble.initialise(SIZES, generators)
+    inputs = torch.stack([torch.randn(samples, 10, generator=generator) for generator in generators]).to(device)
+    stack = ensemble.initialise(SIZES, generators).to(device)
     errors = ensemble.train(stack, inputs, target(inputs), generators, epochs=epochs(samples), batch_size=BATCH, progress=progress)
-    return [(stack.network(i), inputs[i], float(errors[i])) for i in range(len(seeds))]
+    return [(stack.network(i).to(device), inputs[i], float(errors[i])) for i in range(len(seeds))]
 
 
 def invariant_network(seed: int = 0) -> nn.Module:
@@ -119,12 +121,15 @@ def sample_complexity(network: nn.Module, inputs: Float[Tensor, "n 10"], fractio
     return rows
 
 
-def run(out: str | Path, *, quick: bool = False, progress: Callable[[str, int, int], object] | None = None) -> dict[str, Any]:
+def run(
+    out: str | Path, *, quick: bool = False, device: str = "cpu", progress: Callable[[str, int, int], object] | None = None
+) -> dict[str, Any]:
     """The whole study; writes `o5.json`, `o5.png/.svg` and `o5-sample-complexity.png/.svg`.
 
     Args:
         out: folder for results and figures.
         quick: two seeds and small training sets only, for a look in seconds.
+        device: where to train and extract, such as `"cuda"`.
         progress: called with a label, work done since the last call, and the total.
 
     Returns:
@@ -135,12 +140,12 @@ def run(out: str | Path, *, quick: bool = False, progress: Callable[[str, int, i
     begin = time.perf_counter()
     seeds, sizes, main = (SEEDS[:2], (300, 1_000), 1_000) if quick else (SEEDS, TRAINING_SIZES, MAIN)
     total = sum(epochs(size) for size in sizes)
-    fresh = torch.randn(main, 10, generator=torch.Generator().manual_seed(0))  # seed 0 trains no network
+    fresh = torch.randn(main, 10, generator=torch.Generator().manual_seed(0)).to(device)  # seed 0 trains no network
     by_size: dict[str, list[dict[str, Any]]] = {}
     complexity: list[list[dict[str, Any]]] = []
     for size in sizes:
         step = None if progress is None else lambda done, size=size: progress(f"{len(seeds)} networks, N = {size}", done, total)
-        trained = train(size, seeds, progress=step)
+        trained = train(size, seeds, device=device, progress=step)
         by_size[str(size)] = [
             describe(extract(net, x))
             | {"fresh_mean_variance_of_ten": float(extract(net, fresh).spectrum.values[:10].mean()), "mean_squared_error": error}
@@ -156,10 +161,26 @@ def run(out: str | Path, *, quick: bool = False, progress: Callable[[str, int, i
         "main_size": main,
         "networks": by_size,
         "sample_complexity": complexity,
-        "invariant_by_construction": describe(extract(invariant_network(), fresh.double())),
-        "provenance": provenance("liegg reproduce o5" + (" --quick" if quick else ""), seconds=time.perf_counter() - begin),
+        "invariant_by_construction": describe(extract(invariant_network().to(device), fresh.double())),
+        "provenance": provenance(
+            "liegg reproduce o5" + (" --quick" if quick else ""), seconds=time.perf_counter() - begin, device=device
+        ),
     }
     out = Path(out)
     draw(results, out)
     write_json(results, out / "o5.json")
     return results
+
+
+def table(results: dict[str, Any]) -> str:
+    """One line per training-set size, to be read on a terminal."""
+    lines = ["       N   nullity of each network   variance of ten   largest bias   largest angle to so(5)"]
+    for size, networks in results["networks"].items():
+        nullities = " ".join(str(net["nullity"]) for net in networks)
+        angles = [net["angle_degrees"] for net in networks if net["angle_degrees"] is not None]
+        angle = f"{max(angles):.2f}°" if len(angles) == len(networks) else "-"
+        lines.append(
+            f"{int(size):>8,}   {nullities:<23}   {mean(net['mean_variance_of_ten'] for net in networks):>15.4f}"
+            f"   {max(net['largest_bias_of_ten'] for net in networks):>12.4f}   {angle:>22}"
+        )
+    return "\n".join(lines)

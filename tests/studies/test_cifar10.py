@@ -1,0 +1,54 @@
+"""The CIFAR-10 study: its quick form end to end, and what its stored results must show."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from liegg.studies import cifar10
+
+RESULTS = Path(__file__).parents[2] / "results"
+
+
+@pytest.fixture(scope="module")
+def stored() -> dict[str, Any]:
+    return json.loads((RESULTS / "cifar10.json").read_text())
+
+
+def test_quick_study_end_to_end(tmp_path: Path) -> None:
+    results = cifar10.run(tmp_path, quick=True)
+    assert results["data"] == "tinted MNIST digits"
+    assert json.loads((tmp_path / "cifar10.json").read_text()) == results
+    for name in ("cifar10-spectrum", "cifar10-rotations"):
+        assert (tmp_path / f"{name}.png").stat().st_size > 15_000
+    for row in results["networks"]:
+        assert row["readings"]["spectral, each"]["bias"][0] < 0.1
+        assert row["test_accuracy"] > 0.3
+    assert "untrained" in cifar10.table(results)
+
+
+def test_the_smallest_direction_is_the_rotation_for_every_network(stored: dict[str, Any]) -> None:
+    assert stored["data"] == "CIFAR-10"
+    assert len(stored["networks"]) == 8
+    for row in stored["networks"]:
+        for reading in ("paper, sum", "paper, each"):
+            assert row["readings"][reading]["bias"][0] < 0.08
+            assert min(row["readings"][reading]["bias"][1:]) > 0.99
+
+
+def test_turning_is_decided_by_the_seed_alone() -> None:
+    pictures = torch.rand(5, 3, 8, 8, generator=torch.Generator().manual_seed(0))
+    state = torch.random.get_rng_state()
+    assert torch.equal(cifar10.turn(pictures, 3), cifar10.turn(pictures, 3))
+    assert not torch.equal(cifar10.turn(pictures, 3), cifar10.turn(pictures, 4))
+    assert torch.equal(torch.random.get_rng_state(), state)
+
+
+def test_tinted_digits_are_coloured_and_apart() -> None:
+    parts = cifar10.tinted_digits()
+    assert [len(part) for part in (parts.train, parts.validation, parts.test)] == [1500, 500, 500]
+    assert parts.train.images.shape[1:] == (3, 32, 32)
+    assert float(parts.train.images.amax()) <= 1.0
+    assert float((parts.train.images[:, 0] - parts.train.images[:, 1]).abs().amax()) > 0.1

@@ -1,0 +1,438 @@
+"""Official files: where they are looked for, what a download does, and what it leaves behind when it fails."""
+
+import contextlib
+import hashlib
+import io
+import re
+import socket
+import sys
+import tarfile
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from liegg._errors import DatasetError, MissingExtraError
+from liegg.studies import fetch
+
+MNIST, CIFAR10 = "mnist/t10k-labels-idx1-ubyte.gz", "cifar-10-batches-bin/test_batch.bin"
+CONTENT = {name: f"{name} whole and sound. ".encode() * 9000 for name in fetch.CHECKSUMS}
+"""Stand-ins for the official files, long enough for several blocks."""
+
+Answer = Callable[[BaseHTTPRequestHandler, bytes], None]
+
+
+class Loopback:
+    """A real server on this machine: what it holds, how it answers, which paths were asked for."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+        self.answer: Answer = whole
+        self.asked: list[str] = []
+        loopback = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                loopback.asked.append(self.path)
+                with contextlib.suppress(ConnectionError):  # a client that gave up
+                    loopback.answer(self, loopback.files[self.path])
+
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name of its base
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.base = f"http://127.0.0.1:{self.server.server_port}/"
+
+
+def send(handler: BaseHTTPRequestHandler, body: bytes, *, length: int, **headers: str) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Length", str(length))
+    for key, value in headers.items():
+        handler.send_header(key.replace("_", "-"), value)
+    handler.end_headers()
+    handler.wfile.write(body)
+
+
+def whole(handler: BaseHTTPRequestHandler, body: bytes) -> None:
+    send(handler, body, length=len(body))
+
+
+def encoded(handler: BaseHTTPRequestHandler, body: bytes) -> None:
+    send(handler, body, length=len(body), Content_Encoding="x-gzip")
+
+
+def half(handler: BaseHTTPRequestHandler, body: bytes) -> None:
+    send(handler, body[: len(body) // 2], length=len(body))
+
+
+def half_without_length(handler: BaseHTTPRequestHandler, body: bytes) -> None:
+    handler.send_response(200)
+    handler.end_headers()
+    handler.wfile.write(body[: len(body) // 2])
+
+
+def other(handler: BaseHTTPRequestHandler, body: bytes) -> None:
+    whole(handler, body[::-1])
+
+
+def missing(handler: BaseHTTPRequestHandler, _body: bytes) -> None:
+    handler.send_error(404)
+
+
+def broken(handler: BaseHTTPRequestHandler, _body: bytes) -> None:
+    handler.send_error(503)
+
+
+def nothing(handler: BaseHTTPRequestHandler, _body: bytes) -> None:
+    threading.Event().wait(1.0)
+
+
+def half_then_nothing(handler: BaseHTTPRequestHandler, body: bytes) -> None:
+    send(handler, body[: len(body) // 2], length=len(body))
+    threading.Event().wait(1.0)
+
+
+FAILURES: dict[str, tuple[Answer, str]] = {
+    "another file": (other, "what arrived has another checksum than the official file"),
+    "broken off": (half, "the connection to HOST broke off before the end"),
+    "broken off, length untold": (half_without_length, "what arrived has another checksum than the official file"),
+    "not found": (missing, "the server answered 404 Not Found"),
+    "overloaded": (broken, "the server answered 503 Service Unavailable"),
+    "silent": (nothing, "HOST was silent for 0.3 s"),
+    "falls silent": (half_then_nothing, "HOST was silent for 0.3 s"),
+}
+
+
+def tar_of(contents: dict[str, bytes], links: dict[str, str] | None = None) -> bytes:
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w:gz") as archive:
+        for name, content in contents.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+        for name, target in (links or {}).items():
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname = tarfile.SYMTYPE, target
+            archive.addfile(info)
+    return stream.getvalue()
+
+
+CIFAR10_CONTENT = {name: content for name, content in CONTENT.items() if name.startswith("cifar")}
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache, no `LIEGG_DATA`, no proxy, and the checksums of the stand-ins."""
+    monkeypatch.setattr(fetch, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(fetch, "CHECKSUMS", {name: hashlib.sha256(content).hexdigest() for name, content in CONTENT.items()})
+    monkeypatch.delenv("LIEGG_DATA", raising=False)
+    monkeypatch.setenv("NO_PROXY", "*")
+    monkeypatch.setenv("no_proxy", "*")
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def serve_archive(monkeypatch: pytest.MonkeyPatch, loopback: Loopback) -> Callable[[bytes], None]:
+    def serve(content: bytes) -> None:
+        loopback.files[f"/{fetch.ARCHIVE}"] = content
+        monkeypatch.setattr(fetch, "ARCHIVE_MD5", hashlib.md5(content).hexdigest())
+
+    return serve
+
+
+@pytest.fixture
+def loopback(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
+    made = Loopback()
+    made.files |= {f"/{Path(name).name}": content for name, content in CONTENT.items() if name.startswith("mnist")}
+    made.files[f"/{fetch.ARCHIVE}"] = tar_of(CIFAR10_CONTENT)
+    monkeypatch.setattr(fetch, "ARCHIVE_MD5", hashlib.md5(made.files[f"/{fetch.ARCHIVE}"]).hexdigest())
+    thread = threading.Thread(target=made.server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield made
+    made.server.shutdown()
+    made.server.server_close()
+    thread.join()
+
+
+def put(folder: Path, *names: str, content: bytes | None = None) -> None:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(CONTENT[name] if content is None else content)
+
+
+def held(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if not path.is_dir()}
+
+
+# Where files are found
+
+
+@pytest.mark.parametrize("name", [MNIST, CIFAR10])
+def test_files_of_the_folder_need_neither_pooch_nor_network(
+    name: str, tmp_path: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path / "mine", name)
+    monkeypatch.setenv("LIEGG_DATA", str(tmp_path / "mine"))
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    assert fetch.read_official(name, base=loopback.base) == CONTENT[name]
+    assert loopback.asked == []
+
+
+@pytest.mark.parametrize("name", [MNIST, CIFAR10])
+def test_the_folder_goes_before_the_cache(name: str, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path / "mine", name)
+    put(cache, name, content=b"would be damaged")
+    monkeypatch.setenv("LIEGG_DATA", str(tmp_path / "mine"))
+    assert fetch.read_official(name, base="http://127.0.0.1:1/") == CONTENT[name]
+
+
+@pytest.mark.parametrize("name", [MNIST, CIFAR10])
+def test_a_folder_without_the_file_gives_way_to_the_cache(
+    name: str, tmp_path: Path, cache: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(cache, name)
+    monkeypatch.setenv("LIEGG_DATA", str(tmp_path))
+    assert fetch.read_official(name, base=loopback.base) == CONTENT[name]
+    assert loopback.asked == []
+
+
+def test_the_folder_may_start_with_a_tilde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    monkeypatch.setenv("LIEGG_DATA", "~")
+    assert fetch.data_folder() == tmp_path
+
+
+def test_an_empty_variable_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIEGG_DATA", "")
+    assert fetch.data_folder() is None
+
+
+@pytest.mark.parametrize("kind", ["nothing there", "a file"])
+def test_a_variable_that_names_no_folder_is_an_error(
+    kind: str, tmp_path: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "place"
+    if kind == "a file":
+        place.write_text("x")
+    monkeypatch.setenv("LIEGG_DATA", str(place))
+    with pytest.raises(DatasetError, match=r"LIEGG_DATA is '.*place', which is no folder. Type LIEGG_DATA=/folder with a folder"):
+        fetch.read_official(MNIST, base=loopback.base)
+    assert loopback.asked == []
+
+
+def test_the_cache_is_pooches(monkeypatch: pytest.MonkeyPatch) -> None:
+    import pooch
+
+    monkeypatch.undo()
+    assert fetch.cache_folder() == Path(pooch.os_cache("liegg"))
+    assert fetch.cache_folder().name == "liegg"
+
+
+@pytest.mark.parametrize("name", [MNIST, CIFAR10])
+@pytest.mark.parametrize("place", ["mine", "cache"])
+def test_a_damaged_file_is_named_and_kept(
+    place: str, name: str, tmp_path: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path / place, name, content=CONTENT[name][:-1])
+    if place == "mine":
+        monkeypatch.setenv("LIEGG_DATA", str(tmp_path / "mine"))
+    with pytest.raises(DatasetError) as caught:
+        fetch.read_official(name, base=loopback.base)
+    assert re.fullmatch(
+        rf"{re.escape(str(tmp_path / place / name))} is damaged: its [\d,]+ bytes have another SHA-256 than the official file. "
+        r"Delete it, and a sound copy is taken from the cache or downloaded. To use a file of your own, type LIEGG_DATA=/folder "
+        rf"and put it at /folder/{name}\.",
+        str(caught.value),
+    )
+    assert held(tmp_path / place) == {name: CONTENT[name][:-1]}
+    assert loopback.asked == []
+
+
+def test_an_unreadable_place_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loopback: Loopback) -> None:
+    (tmp_path / "file").write_text("x")
+    monkeypatch.setattr(fetch, "cache_folder", lambda: tmp_path / "file" / "cache")
+    for name in (MNIST, CIFAR10):
+        with pytest.raises(DatasetError, match=rf"{name}.*file.*To use a file of your own, type LIEGG_DATA=/folder"):
+            fetch.read_official(name, base=loopback.base)
+    assert held(tmp_path) == {"file": b"x"}
+
+
+@pytest.mark.parametrize("package", ["pooch", "rich.progress"])
+def test_without_the_extra_the_error_says_what_to_install(
+    package: str, cache: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtraError, match=rf"needs {package}. Type: pip install 'liegg\[studies\]', or LIEGG_DATA=/folder"):
+        fetch.read_official(MNIST, base=loopback.base)
+    assert not cache.exists() or held(cache) == {}
+
+
+# Downloads
+
+
+@pytest.mark.parametrize("answer", [whole, encoded])
+def test_a_file_is_downloaded_once(
+    answer: Answer, cache: Path, loopback: Loopback, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import pooch
+
+    loopback.answer = answer
+    logger, said = pooch.get_logger(), []
+    level = logger.level
+    monkeypatch.setattr(logger, "handle", said.append)
+    for _ in range(2):
+        assert fetch.read_official(MNIST, base=loopback.base) == CONTENT[MNIST]
+    assert loopback.asked == [f"/{Path(MNIST).name}"]
+    assert held(cache) == {MNIST: CONTENT[MNIST]}
+    assert capfd.readouterr() == ("", "")  # standard error is no terminal here
+    assert said == []
+    assert logger.level == level
+
+
+@pytest.mark.parametrize("answer", [whole, encoded])
+def test_the_archive_is_downloaded_once_and_unpacked(answer: Answer, cache: Path, loopback: Loopback) -> None:
+    loopback.answer = answer
+    for name in CIFAR10_CONTENT:
+        assert fetch.read_official(name, base=loopback.base) == CONTENT[name]
+    assert loopback.asked == [f"/{fetch.ARCHIVE}"]
+    assert held(cache) == CIFAR10_CONTENT
+    assert {path.name for path in cache.iterdir()} == {"cifar-10-batches-bin"}
+
+
+def test_unpacking_fills_gaps_only(cache: Path, loopback: Loopback) -> None:
+    put(cache, "cifar-10-batches-bin/data_batch_1.bin", content=b"someone's own")
+    fetch.read_official(CIFAR10, base=loopback.base)
+    assert held(cache) == CIFAR10_CONTENT | {"cifar-10-batches-bin/data_batch_1.bin": b"someone's own"}
+
+
+def test_a_terminal_sees_a_bar(loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", terminal)
+    fetch.read_official(MNIST, base=loopback.base)
+    assert Path(MNIST).name in terminal.getvalue()
+
+
+@pytest.mark.parametrize("name", [MNIST, CIFAR10])
+@pytest.mark.parametrize("failure", FAILURES)
+def test_a_failed_download_says_why_and_leaves_nothing(
+    failure: str, name: str, cache: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = "mnist/t10k-images-idx3-ubyte.gz", "cifar-10-batches-bin/data_batch_2.bin"
+    put(cache, *good)
+    monkeypatch.setattr(fetch, "TIMEOUT", 0.3)
+    loopback.answer, reason = FAILURES[failure]
+    with pytest.raises(DatasetError) as caught:
+        fetch.read_official(name, base=loopback.base)
+    url = loopback.base + (Path(name).name if name == MNIST else fetch.ARCHIVE)
+    assert str(caught.value) == (
+        f"no file {name}: LIEGG_DATA is not set, not in the cache {cache}, and the download of {url} failed: "
+        f"{reason.replace('HOST', loopback.base[7:-1])}. To use a file of your own, type LIEGG_DATA=/folder and put it at "
+        f"/folder/{name}."
+    )
+    assert caught.value.__suppress_context__
+    assert held(cache) == {key: CONTENT[key] for key in good}
+    assert {path.name for path in cache.iterdir()} == {"mnist", "cifar-10-batches-bin"}
+    loopback.answer = whole
+    assert fetch.read_official(name, base=loopback.base) == CONTENT[name]
+
+
+@pytest.mark.parametrize("name", [MNIST, CIFAR10])
+def test_without_a_network_the_error_says_so(name: str, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIEGG_DATA", str(tmp_path))
+    with socket.socket() as closed:  # bound but not listening: a connection is refused
+        closed.bind(("127.0.0.1", 0))
+        host = f"127.0.0.1:{closed.getsockname()[1]}"
+        with pytest.raises(
+            DatasetError, match=rf"not under LIEGG_DATA={tmp_path}, .* no connection to {host}, perhaps no network\."
+        ):
+            fetch.read_official(name, base=f"http://{host}/")
+    assert held(cache) == {}
+
+
+@pytest.mark.parametrize("name", [MNIST, CIFAR10])
+def test_an_unknown_host_is_no_network_either(name: str, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_args: object, **_knobs: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    with pytest.raises(DatasetError, match=r"no connection to data\.invalid, perhaps no network\."):
+        fetch.read_official(name, base="http://data.invalid/")
+    assert held(cache) == {}
+
+
+def test_an_address_that_is_none(cache: Path) -> None:
+    with pytest.raises(DatasetError, match=r"failed: .*No scheme supplied"):
+        fetch.read_official(MNIST, base="nowhere/")
+    assert held(cache) == {}
+
+
+@pytest.mark.parametrize("name", [MNIST, CIFAR10])
+def test_an_interrupted_download_leaves_nothing(
+    name: str, cache: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextlib.contextmanager
+    def interrupted(*_args: object) -> Iterator[Callable[[int], object]]:
+        def step(_done: int) -> None:
+            raise KeyboardInterrupt
+
+        yield step
+
+    monkeypatch.setattr(fetch, "_bar", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        fetch.read_official(name, base=loopback.base)
+    assert held(cache) == {}
+
+
+# Archives that are not what they should be
+
+
+def test_nothing_but_the_expected_members_is_unpacked(
+    tmp_path: Path, cache: Path, loopback: Loopback, serve_archive: Callable[[bytes], None]
+) -> None:
+    extra = {
+        "../evil": b"x",
+        f"{tmp_path}/evil": b"x",
+        "cifar-10-batches-bin/../../evil": b"x",
+        "cifar-10-batches-bin/readme.html": b"x",
+        "mnist/t10k-labels-idx1-ubyte.gz": b"x",
+    }
+    serve_archive(tar_of(CIFAR10_CONTENT | extra, {"cifar-10-batches-bin/link": "/"}))
+    assert fetch.read_official(CIFAR10, base=loopback.base) == CONTENT[CIFAR10]
+    assert held(tmp_path) == {f"cache/{name}": content for name, content in CIFAR10_CONTENT.items()}
+    assert held(cache) == CIFAR10_CONTENT
+
+
+LAST = "cifar-10-batches-bin/test_batch.bin"
+BAD_ARCHIVES = {
+    "damaged member": (tar_of(CIFAR10_CONTENT | {LAST: b"x"}), f"{LAST} in the archive is missing or not the official file"),
+    "missing member": (
+        tar_of({name: content for name, content in CIFAR10_CONTENT.items() if name != LAST}),
+        f"{LAST} in the archive is missing or not the official file",
+    ),
+    "a link for a member": (
+        tar_of({name: content for name, content in CIFAR10_CONTENT.items() if name != LAST}, {LAST: "data_batch_1.bin"}),
+        f"{LAST} in the archive is missing or not the official file",
+    ),
+    "no archive": (b"<html>please log in</html>", "the archive cannot be unpacked: not a gzip file"),
+    "truncated": (tar_of(CIFAR10_CONTENT)[:-100], "the archive cannot be unpacked: "),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_ARCHIVES)
+def test_a_bad_archive_leaves_nothing(
+    kind: str, tmp_path: Path, cache: Path, loopback: Loopback, serve_archive: Callable[[bytes], None]
+) -> None:
+    content, reason = BAD_ARCHIVES[kind]
+    serve_archive(content)
+    with pytest.raises(DatasetError, match=re.escape(reason)):
+        fetch.read_official(CIFAR10, base=loopback.base)
+    assert held(tmp_path) == {}
+    assert list(cache.iterdir()) == []
