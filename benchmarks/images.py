@@ -32,7 +32,7 @@ def network() -> nn.Module:
 
 
 class Batched:
-    """Random smooth-ish images in batches of 512, made when asked for, so that the data itself takes no memory; re-iterable."""
+    """Random images in batches of 512, made when asked for, so that the data itself takes no memory; re-iterable."""
 
     def __init__(self, count: int) -> None:
         self.count = count

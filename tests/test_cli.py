@@ -131,7 +131,7 @@ def test_equivariance(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"--action": "linear"}, "action 'linear': expected linear:N, linear:NxCOPIES or affine:NxCOPIES, for example linear:5x2;"),
+        ({"--action": "linear"}, "action 'linear': Expected linear:N, linear:NxCOPIES or affine:NxCOPIES, for example linear:5x2;"),
         ({"--action": "linear:3"}, "a sample has shape (4,); Linear(3, copies=1) expects (3,) or (1, 3)."),
         ({"--model": "nets_for_cli"}, "expected package.module:factory or a file model.pt2."),
         ({"--model": "no_such_package:f"}, "there is no module 'no_such_package'"),
@@ -218,6 +218,7 @@ def test_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("image:affine:28x28", liegg.Image("affine", shape=(28, 28))),
         ("image:3x32x32:central:periodic", liegg.Image(shape=(3, 32, 32), derivative="central", border="periodic")),
         ("volume", liegg.Volume()),
+        ("image:gaussian:sigma=2.5", liegg.Image(derivative="gaussian", sigma=2.5)),
         ("sequence:linear:64", liegg.Sequence("linear", shape=(64,))),
         ("color", liegg.Color()),
         ("color:linear:4", liegg.Color("linear", channels=4)),
@@ -237,10 +238,13 @@ def test_smaller_groups_by_text(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("picture", "expected linear:N, linear:NxCOPIES or affine:NxCOPIES"),
+        ("picture", "Expected linear:N, linear:NxCOPIES or affine:NxCOPIES"),
         ("image:warped", "group='warped': Image knows 'linear', 'affine', 'similarity', 'euclidean'"),
         ("color:hue", "group='hue': Color knows 'affine', 'linear', 'gains' and 'tone'"),
         ("image+", "action 'image+'"),
+        ("image:central:paper", "action 'image:central:paper': a second derivative, 'paper'. Expected linear:N"),
+        ("image:", "action 'image:': nothing after a colon"),
+        ("image:28", "group='28'"),
     ],
 )
 def test_actions_that_do_not_exist(text: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -376,3 +376,15 @@ def test_a_loader_that_shuffles_by_the_global_generator_gives_the_same_answer_tw
     loader = DataLoader(TensorDataset(X), batch_size=4, shuffle=True)
     one, two = (liegg.discover(square, loader, liegg.Linear(3)) for _ in range(2))
     assert torch.equal(one.factor, two.factor)
+
+
+@pytest.mark.parametrize(("shape", "size"), [((3,), 2048), ((784,), 2048), ((3, 224, 224), 13), ((2**22,), 1)])
+def test_large_samples_come_in_small_batches(shape, size):
+    assert as_batches(torch.zeros(1).expand(2100, *shape)).size == size
+
+
+def test_the_first_sample_of_a_dataset_decides_its_batches(monkeypatch):
+    monkeypatch.setattr("liegg.data.BATCH_ELEMENTS", 40)
+    dataset = TensorDataset(torch.zeros(9, 10), torch.zeros(9))
+    assert [len(batch) for batch in as_batches(dataset)] == [4, 4, 1]
+    assert [len(batch) for batch in as_batches(dataset, batch_size=6)] == [6, 3]

@@ -1,6 +1,7 @@
 """Every measured number in README and docs stands in a stored result, and no other decimal number stands there."""
 
 import json
+import math
 import re
 from pathlib import Path
 from statistics import mean
@@ -88,14 +89,15 @@ READINGS = {
 
 
 def reading_rows(networks: list[dict], readings: list[str] | None = None) -> list[str]:
-    """A line per reading: variance and bias of the smallest direction, the other directions' bias, the defect."""
+    """A line per reading: variance and bias of the smallest direction, the other directions' bias, the rotation's defect."""
     lines = []
     for reading in readings or READINGS:
         rows = [net["readings"][reading] for net in networks]
         first = [row["bias"][0] for row in rows]
+        others = min(min(row["bias"][1:]) for row in rows)
         lines.append(
             f"| {READINGS[reading]} | {mean(row['variance'] for row in rows):.1e} | {mean(first):.3f} | {min(first):.3f} to "
-            f"{max(first):.3f} | {min(min(row['bias'][1:]) for row in rows):.3f} | {mean(row['defects'][0] for row in rows):.2f} |"
+            f"{max(first):.3f} | {others:.3f} | {mean(row['rotation_defect'] for row in rows):.2f} |"
         )
     return lines
 
@@ -135,15 +137,29 @@ def image_quotes() -> dict[str, list[str]]:
         for name in ("shallow", "deep")
         for reading in READINGS
     }
+    before = mean(net["readings"]["spectral, each"]["rotation_defect"] for net in digits["untrained"]["deep"])
     readme = [
         f"bias {mean(r['bias'][0] for r in first['deep', 'paper, sum']):.3f} deep against "
         f"{mean(r['bias'][0] for r in first['shallow', 'paper, sum']):.3f} shallow",
-        f"defect {mean(r['defects'][0] for r in first['deep', 'spectral, each']):.2f}",
+        f"defect {mean(r['rotation_defect'] for r in first['deep', 'spectral, each']):.2f}",
+        f"had {before:.2f} before training",
     ]
+    orbits = []
+    for name in ("shallow", "deep"):
+        found = [net["readings"]["paper, sum"]["directions"][0] for net in digits["networks"][name]]
+        shear = [
+            2**0.5 * abs(mean(part))
+            for part in ([(m[0][0] - m[1][1]) / 2 for m in found], [(m[0][1] + m[1][0]) / 2 for m in found])
+        ]
+        scale = [math.exp(2**0.5 * math.pi * (m[0][0] + m[1][1])) for m in found]
+        orbits.append(
+            f"{name}: shear {shear[0]:.3f} and {shear[1]:.3f} per radian, size after a whole turn {min(scale):.2f} to "
+            f"{max(scale):.2f}"
+        )
     return {
         "README.md": readme,
         "docs/images.md": table,
-        "docs/rotmnist.md": [*kinds, *rows, four],
+        "docs/rotmnist.md": [*kinds, *rows, four, *orbits],
         "docs/cifar10.md": [
             f"test accuracy {min(accuracy['cifar10']):.3f} to {max(accuracy['cifar10']):.3f}",
             *reading_rows(photographs["networks"]),

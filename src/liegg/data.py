@@ -28,9 +28,6 @@ Data = Any
 BATCH_SIZE = 2048
 """Samples to a batch, at most: enough that what each batch costs beside the model's own arithmetic no longer counts."""
 
-DATASET_BATCH = 256
-"""Samples to a batch of a Dataset."""
-
 BATCH_ELEMENTS = 2**21
 """Numbers in a batch, at most, so that large samples come in small batches: 8 MB in float32."""
 
@@ -43,13 +40,13 @@ class Batches:
 
     Attributes:
         source: what the user gave.
-        size: samples to a batch; loaders and iterables of batches keep their own.
+        size: samples to a batch; loaders and iterables of batches keep their own; None lets the first sample of a Dataset decide.
         dtype: floating point type to convert to; None keeps the data's own.
         device: where to put the batches; None keeps them where they are.
     """
 
     source: Any
-    size: int = BATCH_SIZE
+    size: int | None = BATCH_SIZE
     dtype: torch.dtype | None = None
     device: torch.device | None = None
 
@@ -76,8 +73,7 @@ def as_batches(data: Data, *, batch_size: int | None = None) -> Batches:
     Args:
         data: tensor or array `[N, *x]`, a Dataset, a DataLoader, or any re-iterable of batches. Where a sample or a batch is a
             tuple or a list, its first entry is the input and the rest (labels) is ignored.
-        batch_size: samples to a batch, for tensors, arrays and Datasets; by default as many as make 2²¹ numbers, at most 2048, and
-            256 for a Dataset, whose samples are not looked at beforehand.
+        batch_size: samples to a batch, for tensors, arrays and Datasets; by default as many as make 2²¹ numbers, at most 2048.
 
     Returns:
         Batches in the data's own dtype and on its own device.
@@ -91,8 +87,7 @@ def as_batches(data: Data, *, batch_size: int | None = None) -> Batches:
     if isinstance(data, Tensor | np.ndarray):
         if data.ndim == 0:
             raise ShapeError("data is a single number; expected samples along the first axis, for example shape (1000, 10).")
-        fitting = min(BATCH_SIZE, max(1, BATCH_ELEMENTS // max(1, math.prod(data.shape[1:]))))
-        return Batches(data, batch_size or fitting)
+        return Batches(data, batch_size or _fitting(math.prod(data.shape[1:])))
     if isinstance(data, Iterator):
         raise OneShotDataError(
             f"data is a one-shot {type(data).__name__}: it can be read only once, and reading it here would use it up. "
@@ -108,22 +103,28 @@ def as_batches(data: Data, *, batch_size: int | None = None) -> Batches:
             f"data is a {type(data).__name__}; expected a tensor, a numpy array, a Dataset, a DataLoader or an iterable of "
             "batches. Pass the inputs alone, for example data['x']."
         )
-    return Batches(data, batch_size or DATASET_BATCH)
+    return Batches(data, batch_size)
 
 
-def _pieces(source: Any, size: int) -> Iterable[Any]:
+def _fitting(numbers: int) -> int:
+    """Samples to a batch, where one of them has so many numbers."""
+    return min(BATCH_SIZE, max(1, BATCH_ELEMENTS // max(1, numbers)))
+
+
+def _pieces(source: Any, size: int | None) -> Iterable[Any]:
     """Batches as the source gives them, before any check."""
     if isinstance(source, Tensor | np.ndarray):
-        return (source[start : start + size] for start in range(0, len(source), size))
+        step = size or _fitting(math.prod(source.shape[1:]))
+        return (source[start : start + step] for start in range(0, len(source), step))
     if isinstance(source, Dataset):
         return _stacked(source, size)
     return source
 
 
-def _stacked(dataset: Dataset[Any], size: int) -> Iterator[Any]:
+def _stacked(dataset: Dataset[Any], size: int | None) -> Iterator[Any]:
     """Batches of a Dataset's inputs; labels are dropped unseen, whatever they are."""
     first = 0
-    for samples in DataLoader(dataset, batch_size=size, collate_fn=list):
+    for samples in _grouped(DataLoader(dataset, batch_size=None, collate_fn=lambda sample: sample), size):
         inputs = [_inputs(sample) for sample in samples]
         shapes = [tuple(getattr(sample, "shape", ())) for sample in inputs]
         for index, shape in enumerate(shapes):
@@ -139,6 +140,19 @@ def _stacked(dataset: Dataset[Any], size: int) -> Iterator[Any]:
             ) from error
         yield stacked
         first += len(samples)
+
+
+def _grouped(samples: Iterable[Any], size: int | None) -> Iterator[list[Any]]:
+    """Samples in lists of one length; by default one that suits the first sample."""
+    group: list[Any] = []
+    for sample in samples:
+        size = size or _fitting(math.prod(getattr(_inputs(sample), "shape", ())))
+        group.append(sample)
+        if len(group) == size:
+            yield group
+            group = []
+    if group:
+        yield group
 
 
 def _inputs(raw: Any) -> Any:

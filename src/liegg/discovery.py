@@ -75,7 +75,10 @@ def discover(
         (3, True)
     """
     if not isinstance(action, Action) or not isinstance(output_action, Action | None):
-        raise ArgumentError("action and output_action must be actions, for example liegg.Linear(3) or liegg.Affine(3, copies=20).")
+        raise ArgumentError(
+            "action and output_action must be actions, for example liegg.Linear(3), liegg.Affine(3, copies=20) or liegg.Image(), "
+            "with the brackets."
+        )
     if not isinstance(seed, int) or not 0 <= seed < 2**63:
         raise ArgumentError(f"seed={seed}: expected a whole number from 0 to 2^63 - 1.")
     if not 0 < trivial_tolerance < 1:
@@ -115,7 +118,8 @@ def discover(
     settings = {
         "outputs": how.outputs, "route": how.route, "accumulator": seen.accumulator, "seed": seed, "batch_size": batches.size,
         "threshold": threshold, "minimum_gap": minimum_gap, "resolution": resolution, "floor_factor": floor_factor,
-        "trivial_tolerance": trivial_tolerance, "dtype": str(first.dtype).removeprefix("torch."), "device": first.device.type,
+        "trivial_tolerance": trivial_tolerance, "noise": seen.noise,
+        "dtype": str(first.dtype).removeprefix("torch."), "device": first.device.type,
         "versions": {"liegg": __version__, "torch": torch.__version__, "numpy": np.__version__},
     }  # fmt: skip
     return Symmetries(

@@ -21,6 +21,12 @@ from liegg.actions.stencils import BORDERS, SCHEMES
 ON_PICTURES: dict[str, Callable[..., Action]] = {"image": Image, "volume": Volume, "sequence": Sequence, "color": Color}
 """Actions on pictures and the like, by the word on the command line."""
 
+GRAMMAR = (
+    "Expected linear:N, linear:NxCOPIES or affine:NxCOPIES, for example linear:5x2; image, image:affine, image:affine:28x28 (flat "
+    "samples), image:gaussian:sigma=2, volume, sequence, color, color:1 (grey), color:tone; or several with +, such as image+color."
+)
+"""What an action may look like on the command line."""
+
 
 def parse_action(text: str) -> Action:
     """Action from text such as `linear:5x2`, `image:affine:28x28` or, for several at once, `image+color`.
@@ -50,25 +56,33 @@ def _parse_one(text: str, whole: str) -> Action:
     kind, *words = text.split(":")
     given: dict[str, Any] = {}
     for word in words:
-        if re.fullmatch(r"\d+(x\d+)+", word) or (word.isdigit() and kind == "sequence"):
-            given["shape"] = tuple(int(side) for side in word.split("x"))
-        elif word.isdigit() and kind == "color":
-            given["channels"] = int(word)
-        elif word in SCHEMES and kind != "color":
-            given["derivative"] = word
-        elif word in BORDERS and kind != "color":
-            given["border"] = word
-        else:
-            given["group"] = word
+        name, value = _parse_word(word, kind)
+        if name in given or not word:
+            raise ArgumentError(f"action {whole!r}: {f'a second {name}, {word!r}' if word else 'nothing after a colon'}. {GRAMMAR}")
+        given[name] = value
     if kind == "color" and "shape" in given:
         given.setdefault("channels", given["shape"][0])
     if kind not in ON_PICTURES:
-        raise ArgumentError(
-            f"action {whole!r}: expected linear:N, linear:NxCOPIES or affine:NxCOPIES, for example linear:5x2; image, "
-            "image:affine, image:affine:28x28 (flat samples), volume, sequence, color, color:tone; or several with +, such as "
-            "image+color."
-        )
-    return ON_PICTURES[kind](**given)
+        raise ArgumentError(f"action {whole!r}: {GRAMMAR}")
+    try:
+        return ON_PICTURES[kind](**given)
+    except ArgumentError as error:
+        raise ArgumentError(f"action {whole!r}: {error} {GRAMMAR}") from error
+
+
+def _parse_word(word: str, kind: str) -> tuple[str, Any]:
+    """What a word behind a colon says: its name among the arguments, and its value."""
+    if re.fullmatch(r"\d+(x\d+)+", word) or (word.isdigit() and kind == "sequence"):
+        return "shape", tuple(int(side) for side in word.split("x"))
+    if word.isdigit() and kind == "color":
+        return "channels", int(word)
+    if kind != "color" and word in SCHEMES:
+        return "derivative", word
+    if kind != "color" and word in BORDERS:
+        return "border", word
+    if kind != "color" and re.fullmatch(r"sigma=\d+(\.\d+)?", word):
+        return "sigma", float(word.removeprefix("sigma="))
+    return "group", word
 
 
 def check_device(name: str) -> None:

@@ -163,7 +163,13 @@ def _has_slope(model: Model, batch: Float[Tensor, "b ..."]) -> bool:
     """Whether any output has a derivative other than zero at any of the first samples of the batch."""
     leaf = batch[:SLOPE_SAMPLES].clone().requires_grad_()
     with torch.enable_grad():
-        y = model(leaf)
+        try:
+            y = model(leaf)
+        except RuntimeError as error:
+            raise ModelError(
+                f"{model.name} failed on a batch of shape {tuple(leaf.shape)} and dtype {leaf.dtype} with gradients on: {error}. "
+                "Check that model(data).sum().backward() works in this dtype on this device, or pass model.float()."
+            ) from error
         signs = torch.randint(0, 2, y.shape, generator=torch.Generator().manual_seed(0)).to(y) * 2 - 1
         try:
             slope = torch.autograd.grad(y, leaf, signs, materialize_grads=True)[0]

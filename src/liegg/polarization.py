@@ -191,7 +191,7 @@ def _why_not(model: Model, action: Action, x: Tensor, route: Route, together: in
             warnings.filterwarnings("error", message="There is a performance drop")
             trial = _test_rows(model, action, x, route, together)
     except Exception as error:  # whatever a transform cannot do, plain autograd is the remedy
-        return f"{type(error).__name__}: {(str(error).strip() or 'no message').splitlines()[0].split('. ')[0]}"
+        return f"{type(error).__name__}: {(str(error).strip() or 'no message').splitlines()[0].split('. ')[0].rstrip('.')}"
     gap = float((trial - reference).abs().max() / reference.abs().max().clamp_min(torch.finfo(torch.float64).tiny))
     return "" if gap <= 10 * torch.finfo(x.dtype).eps ** 0.5 else f"it disagrees with plain reverse mode by {gap:.1e}"
 
@@ -262,8 +262,12 @@ def _reverse(
         slopes = torch.func.vmap(pull)(cotangents)[0] if plan.together > 1 else pull(cotangents[0])[0][None]
         slopes = slopes.detach().to(precise).transpose(0, 1)
         halves = action.halves(slopes, x.to(precise)) if halved else None
-        known = {} if derived is None else {"derived": derived}
-        rows.append((action.contract(slopes, x.to(precise), **known) if halves is None else torch.cat(halves, dim=2)).double())
+        if halves is not None:
+            rows.append(torch.cat(halves, dim=2).double())
+        elif derived is None:  # as an action of the user's own may have it
+            rows.append(action.contract(slopes, x.to(precise)).double())
+        else:
+            rows.append(action.contract(slopes, x.to(precise), derived=derived).double())
     return y.detach(), weights, rows[0] if len(rows) == 1 else torch.cat(rows, dim=1)
 
 

@@ -59,7 +59,12 @@ def save(sym: Symmetries, folder: str | Path) -> Path:
     }
     if sym.output_coefficients is not None:
         arrays["output_coefficients"] = sym.output_coefficients
-    record = {"format": FORMAT, "displacement_repeat": sym.displacement.repeat, **sym.to_dict()}
+    record = {
+        "format": FORMAT,
+        "displacement_repeat": sym.displacement.repeat,
+        "displacement_noise": sym.displacement.noise,
+        **sym.to_dict(),
+    }
     record_part, arrays_part = (folder / f".{name}.part" for name in FILES)
     save_file({name: array.contiguous() for name, array in arrays.items()}, arrays_part)
     record_part.write_text(json.dumps(record, indent=1, allow_nan=False) + "\n", encoding="utf-8")
@@ -108,7 +113,7 @@ def _assemble(record: dict[str, Any], arrays: dict[str, Tensor]) -> Symmetries:
         coefficients=arrays["coefficients"],
         output_coefficients=arrays.get("output_coefficients"),
         kept=RFactor(arrays["factor"], record["rows"]),
-        displacement=Displacement(arrays["displacement.block"], record["displacement_repeat"]),
+        displacement=Displacement(arrays["displacement.block"], record["displacement_repeat"], record["displacement_noise"]),
         samples=record["samples"],
         model=record["model"],
         settings=record["settings"],

@@ -92,7 +92,7 @@ def stream(
                     wide = torch.empty_like(x, dtype=torch.float64)
                 step = action.moment(wide[: len(x)].copy_(x))  # into memory that is there: new pages cost more than the sum
             else:
-                step = action.moment(x, **{"derived": derived})
+                step = action.moment(x, derived=derived)
             moment = step if moment is None else moment + step
             squares = squares + torch.linalg.vector_norm(y, dtype=torch.float64).square()
             samples += x.shape[0]
@@ -118,6 +118,10 @@ def stream(
     else:
         both = accumulate.merge(folded, gram.factor(summed)) if summed.rows else folded
         rows, name = accumulate.RFactor(both.r.cpu(), both.rows), "qr+gram" if summed.rows else "qr"
+    if moment is not None and not bool(torch.isfinite(moment).all()):
+        raise NonFiniteError(
+            "the squared motion of the data overflows: its numbers are too large for their precision. Divide them by their largest."
+        )
     coarse = action.derive(first[:1]) is not None and first.dtype != torch.float64
     precision = torch.promote_types(first.dtype, torch.float32) if coarse else torch.float64
     noise = action.noise(precision, float(squared_inputs) / samples, tuple(first.shape[1:]))

@@ -131,7 +131,7 @@ def decide(
             "may be missed. Run the model in float32 or float64."
         )
     if trivial:
-        warnings.append(f"{trivial} directions do not move the data (it lies on a subspace, or a feature is constant at zero); nothing can be said of them")  # noqa: E501  # fmt: skip
+        warnings.append(f"{trivial} directions do not move the data (a subspace, a constant feature, or rounding alone); nothing can be said of them")  # noqa: E501  # fmt: skip
     exact = min(at_floor, nullity)
     if nullity:
         where = f"all at the numerical floor {floor:.0e}" if exact == nullity else f"defects up to {float(values[nullity - 1]):.2g}"

@@ -1,6 +1,8 @@
 """Maps of the space that signals on a grid live in: laws, a dense reference, the paper's own function, directions, layouts."""
 
 import math
+import re
+from typing import Any
 
 import jaxtyping
 import numpy as np
@@ -132,6 +134,11 @@ def spectral_slope(signal, index, axis, border, _):
         for k in range(-((side - 1) // 2), (side - 1) // 2 + 1):
             rate = 2j * math.pi * k / side
             total += rate * np.exp(rate * at) * sum(f * np.exp(-rate * i) for i, f in enumerate(line)) / side
+        return np.real(total)
+    if border == "zeros":  # the same waves over twice the side, the other half of it zeros
+        for k in range(1 - side, side):
+            rate = 1j * math.pi * k / side
+            total += rate * np.exp(rate * at) * sum(f * np.exp(-rate * i) for i, f in enumerate(line)) / (2 * side)
         return np.real(total)
     for k in range(1, side):
         rate = math.pi * k / side
@@ -445,7 +452,8 @@ def test_small_and_narrow_grids_have_finite_answers(sides, scheme, border):
         (liegg.Image(), (28, 28, 3), r"shape \(28, 28, 3\), which looks like channels last; Image\(\) expects \[height, width\] or "
          r"\[channels, height, width\]\. Move them first: data\.permute\(0, 3, 1, 2\)\."),
         (liegg.Volume(), (8, 9, 10, 2), r"looks like channels last; Volume.*data\.permute\(0, 4, 1, 2, 3\)\."),
-        (liegg.Image(shape=(8, 8, 3)), (192,), "looks like channels last"),
+        (liegg.Image(), (16, 8, 4), r"If the last axis really is space, say so: Image\(shape=\(16, 8, 4\)\)\."),
+        (liegg.Sequence(), (5000,), r"5000 places along an axis; Sequence\(\) takes at most 4096\. Cut it into shorter pieces"),
         (liegg.Image(), (784,), r"a sample has shape \(784,\); Image\(\) expects \[height, width\] or \[channels, height, "
          r"width\]\. For flat samples state their shape: Image\(shape=\(28, 28\)\)\."),
         (liegg.Image(), (783,), r"state their shape: Image\(shape=\(\.\.\., \.\.\.\)\)\."),
@@ -575,3 +583,70 @@ def test_actions_are_values():
         len({liegg.Image(), liegg.Image("affine"), liegg.Image(border="zeros"), liegg.Image(derivative="paper"), liegg.Volume()})
         == 5
     )
+
+
+def test_a_stated_shape_is_believed():
+    liegg.Image(shape=(16, 8, 4)).check((16, 8, 4))
+    liegg.Image(shape=(8, 8, 3)).check((192,))
+
+
+loose: Any = liegg
+"""The package as a user without a type checker has it."""
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: loose.Image(np.eye(2)[None]), "group is a ndarray; Image takes a name, such as 'affine', or a tensor"),
+        (lambda: loose.Image(torch.full((1, 2, 2), torch.nan)), "expected a real floating point tensor of finite numbers"),
+        (lambda: loose.Image(torch.eye(2, dtype=torch.complex64)[None]), "generators were given as torch.complex64"),
+        (lambda: loose.Image(sigma=None), "sigma=None: expected a width in pixels"),
+        (lambda: loose.Image(shape="28x28"), "shape='28x28': expected the sides of a sample, for example shape=(28, 28)"),
+        (lambda: loose.Image(shape=(12.5, 12)), "shape=(12.5, 12): expected the sides"),
+        (lambda: loose.Color(channels=2.5), "channels=2.5: expected a positive number"),
+        (lambda: loose.Image().restrict(np.eye(2)[None]), "generators were given as ndarray"),
+        (
+            lambda: loose.Image().act(torch.zeros(5), torch.zeros(1, 4, 4)),
+            "a motion was given as shape (5,); expected a tensor of 4",
+        ),
+        (lambda: loose.Image().act([0.0], torch.zeros(1, 4, 4)), "a motion was given as list; expected a tensor of 4 coefficients"),
+        (
+            lambda: loose.Image().act(torch.zeros(4), torch.zeros(2, 784)),
+            "For flat samples state their shape: Image(shape=(28, 28))",
+        ),
+    ],
+)
+def test_wrong_kinds_of_arguments(monkeypatch, make, text):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+    with pytest.raises(liegg.LieggError, match=re.escape(text)):
+        make()
+
+
+@pytest.mark.parametrize("action", [liegg.Image("similarity"), liegg.Volume("euclidean"), liegg.Color("tone", channels=1)])
+def test_smaller_groups_keep_their_name(action):
+    assert eval(repr(action), dict(vars(liegg))).settings() == action.settings()
+    assert repr(action_from_settings(action.settings())) == repr(action)
+
+
+def test_zeros_beyond_the_border_are_what_the_default_derivative_sees():
+    """A bright picture on a black ground: translations move its edge, under the field as under the motion."""
+    bright = torch.ones(1, 12, 12, dtype=torch.float64)
+    shift = liegg.Image("affine").coefficients(liegg.translation(2)[:1])[0]
+    assert float(liegg.Image("affine", border="zeros").field(shift, bright).norm()) > 1.0
+    assert float(liegg.Image("affine").field(shift, bright).norm()) < 1e-10
+
+
+def test_what_moves_by_rounding_alone_is_told_from_disk_as_before(tmp_path):
+    stripes = torch.rand(60, 1, 12, generator=torch.Generator().manual_seed(0)).expand(60, 12, 12).contiguous()
+    sym = liegg.discover(lambda x: x[:, 3, ::4].square(), stripes, liegg.Image())
+    assert len(sym.trivial) == 2
+    assert sym.settings["noise"] == sym.displacement.noise > 0
+    back = liegg.load(sym.save(tmp_path / "run"))
+    shear = liegg.Image().matrices(torch.eye(4, dtype=torch.float64))[2:3]  # along y, which nothing depends on
+    assert bool(sym.defect(shear).isnan().all())
+    assert bool(back.defect(shear).isnan().all())
+
+
+def test_pictures_too_large_for_their_precision_are_refused():
+    with pytest.raises(liegg.LieggError, match="squared motion of the data overflows"):
+        liegg.discover(lambda x: (x / 1e20).mean((1, 2)), 1e20 * normal(30, 8, 8).float(), liegg.Image())

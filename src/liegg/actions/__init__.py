@@ -42,7 +42,9 @@ def action_from_settings(settings: dict[str, Any]) -> Action:
     values = dict(settings)
     kind = values.pop("kind", None)
     if kind == "restricted":
-        return Restricted(action_from_settings(values["parent"]), torch.tensor(values["basis"], dtype=torch.float64))
+        return Restricted(
+            action_from_settings(values["parent"]), torch.tensor(values["basis"], dtype=torch.float64), values.get("label", "")
+        )
     if kind == "product":
         return Product(*(action_from_settings(part) for part in values["parts"]))
     if kind not in kinds:

@@ -114,7 +114,9 @@ class Action(ABC):
         """Velocities of each sample under every candidate generator."""
         return self.tangents(torch.eye(self.size, dtype=x.dtype, device=x.device), x).transpose(0, 1)
 
-    def contract(self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b k g"]:
+    def contract(
+        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."], derived: Any = None
+    ) -> Float[Tensor, "b k g"]:
         r"""Polarization rows $\langle \partial f_k(x), \xi_a(x) \rangle$ from gradients of `k` outputs."""
         unit = torch.eye(self.size, dtype=x.dtype, device=x.device)
         flat = gradients.flatten(2)
@@ -126,7 +128,7 @@ class Action(ABC):
         r"""Two vectors $l, r$ for every row with row = $l \otimes r$, where the action has that form; else None."""
         return None
 
-    def moment(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "s s"]:
+    def moment(self, x: Float[Tensor, "b ..."], derived: Any = None) -> Float[Tensor, "s s"]:
         """Statistic, additive over samples, from which `displacement` makes M."""
         xi = self.fields(x).flatten(2)
         return torch.einsum("bgx,bhx->gh", xi, xi)
@@ -145,6 +147,12 @@ class Action(ABC):
 
     def _vector(self, h: Float[Tensor, "..."]) -> Float[Tensor, " g"]:
         """Coefficients of one generator given as coefficients or as a matrix."""
+        if not isinstance(h, Tensor) or (h.ndim != 2 and h.shape != (self.size,)):
+            given = f"shape {tuple(h.shape)}" if isinstance(h, Tensor) else type(h).__name__
+            raise ArgumentError(
+                f"a motion was given as {given}; expected a tensor of {self.size} coefficients, or one generator "
+                f"[{self.ambient}, {self.ambient}]."
+            )
         return self.coefficients(h[None])[0] if h.ndim == 2 else h
 
 
@@ -155,10 +163,12 @@ class Restricted(Action):
     Attributes:
         parent: the action that is restricted.
         basis: orthonormal coefficients `[r, g]` of the subspace in the parent's generators.
+        label: what it is called, where it has a name of its own.
     """
 
     parent: Action
     basis: Float[Tensor, "r g"]
+    label: str = ""
 
     CONTRACT_LIMIT = 1024
     """Parent generators up to which rows are taken for all of them and projected; above, one field at a time is cheaper."""
@@ -166,6 +176,9 @@ class Restricted(Action):
     @classmethod
     def of(cls, parent: Action, basis: Float[Tensor, "r ..."]) -> "Restricted":
         """Restrict `parent` to the span of matrices (or of coefficients `[r, g]`); dependent ones are reduced."""
+        if not isinstance(basis, Tensor) or not basis.is_floating_point() or not bool(torch.isfinite(basis).all()):
+            given = str(basis.dtype) if isinstance(basis, Tensor) else type(basis).__name__
+            raise ArgumentError(f"generators were given as {given}; expected a real floating point tensor of finite numbers.")
         given = parent.coefficients(basis) if basis.ndim == 3 else basis
         if given.ndim != 2 or given.shape[1] != parent.size:
             raise ArgumentError(
@@ -219,7 +232,7 @@ class Restricted(Action):
 
     def settings(self) -> dict[str, Any]:
         """The parent's settings and the basis."""
-        return {"kind": "restricted", "parent": self.parent.settings(), "basis": self.basis.tolist()}
+        return {"kind": "restricted", "parent": self.parent.settings(), "basis": self.basis.tolist(), "label": self.label}
 
     def field(self, h: Float[Tensor, " r"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
         """The parent's field."""
@@ -229,13 +242,15 @@ class Restricted(Action):
         """The parent's."""
         return self.parent.tangents(self._lift(h), x)
 
-    def contract(self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b k r"]:
+    def contract(
+        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."], derived: Any = None
+    ) -> Float[Tensor, "b k r"]:
         """Project the parent's rows, or take one field at a time where the parent has very many generators."""
         if not self.projects:
-            return super().contract(gradients, x)
+            return super().contract(gradients, x, derived)
         return self.parent.contract(gradients, x) @ self.basis.to(x).mT
 
-    def moment(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "s s"]:
+    def moment(self, x: Float[Tensor, "b ..."], derived: Any = None) -> Float[Tensor, "s s"]:
         """The parent's statistic."""
         return self.parent.moment(x)
 
@@ -251,7 +266,7 @@ class Restricted(Action):
         return Displacement(torch.einsum("prs,st,qrt->pq", rows, outer.block, rows))
 
     def __repr__(self) -> str:
-        return f"Restricted({self.parent!r}, size={self.size})"
+        return self.label or f"Restricted({self.parent!r}, size={self.size})"
 
     def feature_sizes(self, moment: Float[Tensor, "s s"]) -> Float[Tensor, " n"]:
         """The parent's."""

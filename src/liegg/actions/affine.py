@@ -60,7 +60,9 @@ class Affine(Action):
         """Linear part times the vector, plus the translation."""
         return self._apply(self._rows(h, x), x)
 
-    def contract(self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b k g"]:
+    def contract(
+        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."], derived: Any = None
+    ) -> Float[Tensor, "b k g"]:
         r"""Outer products $\sum_{\text{copies}} \partial f \otimes (x, 1)$; no field is formed."""
         b, k = gradients.shape[:2]
         slopes = as_vectors(gradients.flatten(0, 1), self.n, self.copies, self.layout).unflatten(0, (b, k))
@@ -77,7 +79,7 @@ class Affine(Action):
         slopes = gradients.flatten(2)
         return slopes, pad(x.reshape(len(x), 1, self.n).expand_as(slopes), (0, 1), value=1.0)
 
-    def moment(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "m m"]:
+    def moment(self, x: Float[Tensor, "b ..."], derived: Any = None) -> Float[Tensor, "m m"]:
         """Second moment of the homogeneous vectors."""
         vectors = as_vectors(x, self.n, self.copies, self.layout)
         moment = pad((vectors.mT @ vectors).sum(0), (0, 1, 0, 1), value=float(len(x) * self.copies))

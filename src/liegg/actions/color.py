@@ -1,7 +1,7 @@
 """Maps of the values of an image: its channels, brightness and contrast."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
@@ -72,11 +72,13 @@ class Channels(Action):
         """Apply the generator itself."""
         return self._on(x).field(h, x.flatten(1)).reshape(x.shape)
 
-    def contract(self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b k g"]:
+    def contract(
+        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."], derived: Any = None
+    ) -> Float[Tensor, "b k g"]:
         """Outer products of gradients and values, summed over the pixels."""
         return self._on(x).contract(gradients.flatten(2), x.flatten(1))
 
-    def moment(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "s s"]:
+    def moment(self, x: Float[Tensor, "b ..."], derived: Any = None) -> Float[Tensor, "s s"]:
         """Second moment of the channels."""
         return self._on(x).moment(x.flatten(1))
 
@@ -136,6 +138,8 @@ def Color(  # noqa: N802, one of the actions, which are named as classes are
         tensor([[[0.1000, 0.1000],
                  [0.1000, 0.1000]]])
     """
+    if not isinstance(channels, int) or isinstance(channels, bool):
+        raise ArgumentError(f"channels={channels!r}: expected a positive number, for example channels=3.")
     if group not in ("affine", "linear", "gains", "tone"):
         raise ArgumentError(f"group={group!r}: Color knows 'affine', 'linear', 'gains' and 'tone'.")
     whole = Channels(channels, group != "linear", shape)
@@ -146,5 +150,7 @@ def Color(  # noqa: N802, one of the actions, which are named as classes are
         unit[i, i, i] = 1.0  # the gain of one channel
         unit[channels, i, channels] = 1.0  # the offset of all
     if group == "gains":
-        return whole.restrict(unit[:channels])
-    return whole.restrict(torch.stack([unit[:channels].sum(0), unit[channels]]))
+        smaller = whole.restrict(unit[:channels])
+    else:
+        smaller = whole.restrict(torch.stack([unit[:channels].sum(0), unit[channels]]))
+    return replace(smaller, label=repr(whole).replace("'affine'", repr(group), 1))

@@ -22,6 +22,9 @@ NAMES = {1: "Sequence", 2: "Image", 3: "Volume"}
 NOISE = 8.0
 """Rounding units that a slope may be off where it should be 0, per unit of the picture's size."""
 
+LONGEST = 4096
+"""Places along an axis, at most: a derivative is a matrix, of 128 MB here."""
+
 AXES = {1: ("length",), 2: ("height", "width"), 3: ("depth", "height", "width")}
 
 
@@ -91,14 +94,21 @@ class Grid(Action):
         sides = whole[-self.dimension :]
         if max(sides) < 2:
             raise ShapeError(f"a sample has shape {tuple(shape)}: a grid of one pixel has no inside; nothing can move.")
-        if len(whole) == self.dimension + 1 and whole[-1] <= 4 < min(whole[:-1]) and self.dimension > 1:
+        if max(sides) > LONGEST:
+            raise ShapeError(
+                f"a sample has shape {tuple(shape)}: {max(sides)} places along an axis; {name}() takes at most {LONGEST}. "
+                "Cut it into shorter pieces, or resample it."
+            )
+        if self.shape is None and len(whole) == self.dimension + 1 and whole[-1] <= 4 < min(whole[:-1]) and self.dimension > 1:
             raise ShapeError(
                 f"a sample has shape {tuple(shape)}, which looks like channels last; {name}() expects {self._expected('[')}. "
-                f"Move them first: data.{'permute(0, 3, 1, 2)' if self.dimension == 2 else 'permute(0, 4, 1, 2, 3)'}."
+                f"Move them first: data.{'permute(0, 3, 1, 2)' if self.dimension == 2 else 'permute(0, 4, 1, 2, 3)'}. "
+                f"If the last axis really is space, say so: {name}(shape={tuple(shape)})."
             )
 
     def act(self, h: Float[Tensor, "..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
         """Move every sample by exp(h), read by cubic interpolation with the border rule."""
+        self.check(tuple(x.shape[1:]))
         signals = self._signals(x)
         matrix = self.matrices(self._vector(h).to(device=x.device, dtype=x.dtype)[None])[0]
         inverse = torch.linalg.matrix_exp(-matrix)

@@ -1,6 +1,7 @@
 """Images, volumes and sequences: which maps of their coordinates are candidates."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal
 
 import torch
@@ -91,9 +92,17 @@ def _on_grid(
     dimension: int, group: str | Tensor, derivative: Scheme, border: Border, sigma: float, shape: tuple[int, ...] | None
 ) -> Action:
     """The whole linear or affine action, or its restriction."""
+    name = NAMES[dimension]
+    if not isinstance(sigma, int | float) or isinstance(sigma, bool):
+        raise ArgumentError(f"sigma={sigma!r}: expected a width in pixels, for example sigma=1.0.")
+    if shape is not None and not (isinstance(shape, tuple | list) and all(isinstance(side, int) for side in shape)):
+        raise ArgumentError(f"shape={shape!r}: expected the sides of a sample, for example shape={(28,) * dimension}.")
 
     def whole(*, translations: bool) -> Grid:
         return Grid(dimension, translations, derivative, border, float(sigma), None if shape is None else tuple(shape))
+
+    if not isinstance(group, str | Tensor):
+        raise ArgumentError(f"group is a {type(group).__name__}; {name} takes a name, such as 'affine', or a tensor of generators.")
 
     if isinstance(group, Tensor):
         sides = tuple(group.shape[1:])
@@ -109,7 +118,8 @@ def _on_grid(
         names = ", ".join(map(repr, ("linear", "affine", *SMALLER)))
         raise ArgumentError(f"group={group!r}: {NAMES[dimension]} knows {names}, or takes a tensor of generators.")
     affine = whole(translations=True)
-    return affine.restrict(torch.cat([affine.coefficients(part) for part in SMALLER[group](dimension)]))
+    smaller = affine.restrict(torch.cat([affine.coefficients(part) for part in SMALLER[group](dimension)]))
+    return replace(smaller, label=repr(affine).replace("'affine'", repr(group), 1))
 
 
 def _euclidean(n: int) -> list[Float[Tensor, "r m m"]]:

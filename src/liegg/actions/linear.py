@@ -61,7 +61,9 @@ class Linear(Action):
         """Apply the generator itself to every vector."""
         return self._apply(self._matrix(h, x), x)
 
-    def contract(self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b k g"]:
+    def contract(
+        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."], derived: Any = None
+    ) -> Float[Tensor, "b k g"]:
         r"""Outer products $\sum_{\text{copies}} \partial f \otimes x$; no field is formed."""
         b, k = gradients.shape[:2]
         vectors = as_vectors(x, self.n, self.copies, self.layout)
@@ -77,7 +79,7 @@ class Linear(Action):
         slopes = gradients.flatten(2)
         return slopes, x.reshape(len(x), 1, self.n).expand_as(slopes)
 
-    def moment(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "n n"]:
+    def moment(self, x: Float[Tensor, "b ..."], derived: Any = None) -> Float[Tensor, "n n"]:
         """Second moment of the vectors."""
         vectors = as_vectors(x, self.n, self.copies, self.layout).flatten(0, 1)
         return vectors.mT @ vectors

@@ -17,7 +17,8 @@ class Product(Action):
     """The candidates of several actions side by side: one spectrum over all, scale-free by the displacement.
 
     Generators are block diagonal, one block to an action. A finite motion applies one action after the other, so it is a group
-    action where they commute, as maps of the plane do with maps of the colours.
+    action where they commute, as maps of the plane do with maps of the colours. Restricted parts are judged against the
+    product's own candidates.
 
     Attributes:
         parts: the actions.
@@ -68,11 +69,13 @@ class Product(Action):
         """As `tangents`, in one direction."""
         return self.tangents(h[None], x)[0]
 
-    def contract(self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b k g"]:
+    def contract(
+        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."], derived: Any = None
+    ) -> Float[Tensor, "b k g"]:
         """The actions' own, side by side."""
         return torch.cat([part.contract(gradients, x) for part in self.parts], dim=2)
 
-    def moment(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "g g"]:
+    def moment(self, x: Float[Tensor, "b ..."], derived: Any = None) -> Float[Tensor, "g g"]:
         """The actions' own on the diagonal; between two, the fields of one contracted with the other, one field at a time."""
         rows = []
         for i, part in enumerate(self.parts):

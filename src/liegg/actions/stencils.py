@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._errors import ArgumentError
+from liegg._errors import ArgumentError, DtypeError
 
 Scheme = Literal["spectral", "central", "gaussian", "paper"]
 Border = Literal["replicate", "zeros", "periodic"]
@@ -28,9 +28,10 @@ TRUNCATE = 4.0
 def derivative_matrix(side: int, scheme: Scheme, border: Border, sigma: float = 1.0) -> Float[Tensor, "s s"]:
     r"""Derivative along one axis, per pixel.
 
-    `"spectral"` differentiates the trigonometric interpolant: of the signal itself for a periodic border, else of the signal
-    continued by its mirror image, which has no jump. `"central"` is $(f_{i+1} - f_{i-1})/2$. `"gaussian"` differentiates the signal
-    smoothed with a Gaussian of `sigma` pixels. `"paper"` is $f_{i+1} - f_i$, with nothing at the last pixel.
+    `"spectral"` differentiates the trigonometric interpolant: of the signal itself for a periodic border, of the signal continued
+    by its mirror image, which has no jump, for `"replicate"`, and of the signal continued by zeros for `"zeros"`. `"central"` is
+    $(f_{i+1} - f_{i-1})/2$. `"gaussian"` differentiates the signal smoothed with a Gaussian of `sigma` pixels. `"paper"` is
+    $f_{i+1} - f_i$, with nothing at the last pixel.
 
     Args:
         side: number of pixels.
@@ -80,6 +81,7 @@ def smooth(
         border: what lies beyond the border.
 
     Raises:
+        DtypeError: the images are not floating point.
         ArgumentError: a negative width, an unknown border, or too few axes.
 
     Examples:
@@ -89,8 +91,15 @@ def smooth(
         >>> round(float(blurred.sum()), 3), bool(blurred[0, 4, 4] < 0.2)
         (1.0, True)
     """
-    if not sigma >= 0 or math.isinf(sigma):
-        raise ArgumentError(f"sigma={sigma}: expected a width in pixels, 0 or more, for example sigma=1.5.")
+    if not isinstance(images, Tensor) or not images.is_floating_point():
+        given = images.dtype if hasattr(images, "dtype") else type(images).__name__
+        raise DtypeError(
+            f"images are {given}; smoothing needs a floating point tensor. Pass torch.as_tensor(images).float() / 255."
+        )
+    if not isinstance(sigma, int | float) or not sigma >= 0 or math.isinf(sigma):
+        raise ArgumentError(f"sigma={sigma!r}: expected a width in pixels, 0 or more, for example sigma=1.5.")
+    if dimension not in (1, 2, 3):
+        raise ArgumentError(f"dimension={dimension!r}: expected 1 for sequences, 2 for images or 3 for volumes.")
     check_border(border)
     if images.ndim < dimension + 1:
         raise ArgumentError(f"images have {images.ndim} axes; expected samples, perhaps channels, and {dimension} spatial axes.")
@@ -116,12 +125,12 @@ def outside(positions: Tensor, side: int, border: Border) -> tuple[Tensor, Tenso
 # What is cached below is numpy's: a tensor remembers the mode it was made in (inference, a transform) and would carry it on.
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=32)
 def _derivative(side: int, scheme: Scheme, border: Border, sigma: float) -> np.ndarray:
     if side == 1:
         return np.zeros((1, 1))
     if scheme == "spectral":
-        return _spectral(side, periodic=border == "periodic")
+        return _spectral(side, border)
     if scheme == "paper":
         matrix = stencil_array(np.array([0.0, -1.0, 1.0]), side, "replicate")
         matrix[-1] = 0.0
@@ -133,12 +142,12 @@ def _derivative(side: int, scheme: Scheme, border: Border, sigma: float) -> np.n
     return stencil_array(slope / (slope * offsets).sum(), side, border)  # exact on a ramp
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=32)
 def _smoothing(side: int, border: Border, sigma: float) -> np.ndarray:
     return stencil_array(_bell(sigma)[1], side, border) if sigma > 0 else np.eye(side)
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=32)
 def _knots(side: int, border: Border) -> np.ndarray:
     return np.linalg.inv(stencil_array(np.array([1.0, 4.0, 1.0]) / 6, side, border))
 
@@ -163,10 +172,22 @@ def _bell(sigma: float) -> tuple[np.ndarray, np.ndarray]:
     return offsets, bell / bell.sum()
 
 
-def _spectral(side: int, *, periodic: bool) -> np.ndarray:
-    """Derivative of the trigonometric interpolant of the signal, or of the signal and its mirror image."""
-    unit = np.eye(side)
-    signals = unit if periodic else np.concatenate([unit, unit[::-1]])
-    frequencies = 2 * np.pi * np.fft.fftfreq(len(signals))
-    slopes = np.fft.ifft(1j * frequencies[:, None] * np.fft.fft(signals, axis=0), axis=0)
-    return np.ascontiguousarray(slopes.real[:side])  # of the highest frequency the derivative is imaginary and falls away
+def _spectral(side: int, border: Border) -> np.ndarray:
+    r"""Derivative of the trigonometric interpolant of the signal, continued as the border says.
+
+    Over a period of $n$ pixels a pixel $k$ away counts $\frac{\pi}{n} (-1)^k \cot(\pi k / n)$, or the cosecant where $n$ is odd.
+    """
+    period = side if border == "periodic" else 2 * side
+    away = np.arange(period)
+    away[0] = 1  # its own weight is 0, set below
+    angle = np.pi * away / period
+    weights = np.pi / period * (-1.0) ** away / (np.sin(angle) if period % 2 else np.tan(angle))
+    weights[0] = 0.0
+    i, j = np.arange(side)[:, None], np.arange(side)
+    matrix = weights[(i - j) % period]
+    if border == "zeros":
+        return matrix
+    if border == "replicate":
+        matrix = matrix + weights[(i + j + 1) % period]
+    matrix[np.diag_indices(side)] -= matrix.sum(1)  # what rounding left over: a constant has no slope
+    return matrix

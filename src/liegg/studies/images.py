@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from liegg.actions import Action, Image
 from liegg.actions.stencils import Scheme
 from liegg.algebra.catalog import so
+from liegg.algebra.subspace import distance_to_span
 from liegg.discovery import discover
 from liegg.studies import ensemble
 from liegg.symmetries import Symmetries
@@ -127,7 +128,7 @@ def action(scheme: Scheme, shape: tuple[int, ...]) -> Action:
 
 
 def describe(sym: Symmetries) -> dict[str, Any]:
-    """Spectrum ascending, the bias and matrix of each direction; the same of the scale-free problem."""
+    """Spectrum ascending, the bias and matrix of each direction; the same of the scale-free problem, and the rotation's defect."""
     directions = sym.action.matrices(sym.spectrum.basis)
     scale_free = sym.scale_free.directions
     return {
@@ -137,15 +138,9 @@ def describe(sym: Symmetries) -> dict[str, Any]:
         "bias": sym.bias(so(2)).tolist(),
         "directions": (directions * upright(directions)[:, None, None]).tolist(),
         "defects": sym.defects.tolist(),
-        "defect_bias": distance(sym, scale_free).tolist(),
+        "defect_bias": distance_to_span(scale_free, sym.action.coefficients(so(2)).to(scale_free)).tolist(),
+        "rotation_defect": float(sym.defect(so(2))[0]),
     }
-
-
-def distance(sym: Symmetries, directions: Float[Tensor, "r g"]) -> Float[Tensor, " r"]:
-    """Distance of unit directions to the rotations."""
-    turn = sym.action.coefficients(so(2))[0]
-    turn = turn / turn.norm()
-    return (directions - (directions @ turn)[:, None] * turn).norm(dim=1)
 
 
 def upright(matrices: Float[Tensor, "d 2 2"]) -> Float[Tensor, " d"]:
