@@ -150,7 +150,9 @@ def upright(matrices: Float[Tensor, "d 2 2"]) -> Float[Tensor, " d"]:
 
 def table(networks: dict[str, list[dict[str, Any]]]) -> str:
     """One line per kind of network and reading, means over the networks, to be read on a terminal."""
-    lines = [f"{'network':<34}   {'reading':<14}   accuracy   variance   bias of the smallest (max)   defect   next bias"]
+    lines = [
+        f"{'network':<34}   {'reading':<14}   accuracy   variance   bias of the smallest (max)   next bias   defect of the rotation"
+    ]
     for name, found in networks.items():
         for reading in READINGS:
             rows = [net["readings"][reading] for net in found]
@@ -158,6 +160,6 @@ def table(networks: dict[str, list[dict[str, Any]]]) -> str:
             lines.append(
                 f"{name:<34}   {reading:<14}   {mean(net['test_accuracy'] for net in found):>8.4f}   "
                 f"{mean(row['variance'] for row in rows):>8.2e}   {f'{mean(biases):.3f} ({max(biases):.3f})':>26}   "
-                f"{mean(row['defects'][0] for row in rows):>6.3f}   {min(row['bias'][1] for row in rows):>9.3f}"
+                f"{min(row['bias'][1] for row in rows):>9.3f}   {mean(row['rotation_defect'] for row in rows):>22.3f}"
             )
     return "\n".join(lines)
