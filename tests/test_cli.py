@@ -218,6 +218,7 @@ def test_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("image:affine:28x28", liegg.Image("affine", shape=(28, 28))),
         ("image:3x32x32:central:periodic", liegg.Image(shape=(3, 32, 32), derivative="central", border="periodic")),
         ("volume", liegg.Volume()),
+        ("image:frame=2", liegg.Image(frame=2)),
         ("image:gaussian:sigma=2.5", liegg.Image(derivative="gaussian", sigma=2.5)),
         ("sequence:linear:64", liegg.Sequence("linear", shape=(64,))),
         ("color", liegg.Color()),

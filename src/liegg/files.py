@@ -23,7 +23,8 @@ ON_PICTURES: dict[str, Callable[..., Action]] = {"image": Image, "volume": Volum
 
 GRAMMAR = (
     "Expected linear:N, linear:NxCOPIES or affine:NxCOPIES, for example linear:5x2; image, image:affine, image:affine:28x28 (flat "
-    "samples), image:gaussian:sigma=2, volume, sequence, color, color:1 (grey), color:tone; or several with +, such as image+color."
+    "samples), image:gaussian:sigma=2, image:frame=1, volume, sequence, color, color:1 (grey), color:tone; or several with +, such "
+    "as image+color."
 )
 """What an action may look like on the command line."""
 
@@ -82,6 +83,8 @@ def _parse_word(word: str, kind: str) -> tuple[str, Any]:
         return "border", word
     if kind != "color" and re.fullmatch(r"sigma=\d+(\.\d+)?", word):
         return "sigma", float(word.removeprefix("sigma="))
+    if kind != "color" and re.fullmatch(r"frame=\d+", word):
+        return "frame", int(word.removeprefix("frame="))
     return "group", word
 
 

@@ -650,3 +650,25 @@ def test_what_moves_by_rounding_alone_is_told_from_disk_as_before(tmp_path):
 def test_pictures_too_large_for_their_precision_are_refused():
     with pytest.raises(liegg.LieggError, match="squared motion of the data overflows"):
         liegg.discover(lambda x: (x / 1e20).mean((1, 2)), 1e20 * normal(30, 8, 8).float(), liegg.Image())
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("sides", [(7,), (6, 8), (5, 6, 7)])
+def test_a_frame_is_left_out_of_fields_rows_and_displacement(sides, scheme):
+    whole, framed = (MAKERS[len(sides)]("affine", derivative=scheme, frame=frame) for frame in (0, 2))
+    x, slopes = normal(3, 2, *sides), normal(3, 4, 2, *sides, seed=1)
+    inside = torch.zeros(sides, dtype=torch.float64)
+    inside[tuple(slice(2, -2) for _ in sides)] = 1.0
+    fields = whole.fields(x) * inside
+    torch.testing.assert_close(framed.fields(x), fields)
+    torch.testing.assert_close(framed.contract(slopes, x), torch.einsum("bkx,bgx->bkg", slopes.flatten(2), fields.flatten(2)))
+    torch.testing.assert_close(framed.moment(x), torch.einsum("bgx,bhx->gh", fields.flatten(2), fields.flatten(2)))
+    assert action_from_settings(framed.settings()) == framed
+    assert eval(repr(framed), dict(vars(liegg))) == framed
+
+
+def test_a_frame_that_makes_no_sense():
+    with pytest.raises(ArgumentError, match="frame=-1: expected a number of pixels, 0 or more"):
+        liegg.Image(frame=-1)
+    with pytest.raises(ShapeError, match="a frame of 4 pixels leaves nothing of it"):
+        liegg.Image(frame=4).check((8, 9))

@@ -45,6 +45,7 @@ class Grid(Action):
         border: what lies beyond the border: `"replicate"`, `"zeros"` or `"periodic"`.
         sigma: width in pixels of `derivative="gaussian"`.
         shape: shape of a sample before it was flattened, with or without channels first; needed for flat samples alone.
+        frame: pixels at the border whose motion is left out of the field: what a frame cuts off has no derivative there.
     """
 
     dimension: int
@@ -53,6 +54,7 @@ class Grid(Action):
     border: Border = "replicate"
     sigma: float = 1.0
     shape: tuple[int, ...] | None = None
+    frame: int = 0
 
     def __post_init__(self) -> None:
         name = NAMES[self.dimension]
@@ -61,6 +63,8 @@ class Grid(Action):
         check_border(self.border)
         if not 0.1 <= self.sigma < math.inf:
             raise ArgumentError(f"sigma={self.sigma}: expected a width of at least 0.1 pixels, for example sigma=1.0.")
+        if self.frame < 0:
+            raise ArgumentError(f"frame={self.frame}: expected a number of pixels, 0 or more, for example frame=1.")
         if self.shape is not None:
             object.__setattr__(self, "shape", tuple(int(side) for side in self.shape))
             if len(self.shape) not in (self.dimension, self.dimension + 1) or min(self.shape) < 1:
@@ -94,6 +98,8 @@ class Grid(Action):
         sides = whole[-self.dimension :]
         if max(sides) < 2:
             raise ShapeError(f"a sample has shape {tuple(shape)}: a grid of one pixel has no inside; nothing can move.")
+        if 2 * self.frame >= min(sides):
+            raise ShapeError(f"a sample has shape {tuple(shape)}: a frame of {self.frame} pixels leaves nothing of it.")
         if max(sides) > LONGEST:
             raise ShapeError(
                 f"a sample has shape {tuple(shape)}: {max(sides)} places along an axis; {name}() takes at most {LONGEST}. "
@@ -197,6 +203,7 @@ class Grid(Action):
         return {
             "kind": "grid", "dimension": self.dimension, "translations": self.translations, "derivative": self.derivative,
             "border": self.border, "sigma": self.sigma, "shape": None if self.shape is None else list(self.shape),
+            "frame": self.frame,
         }  # fmt: skip
 
     def __repr__(self) -> str:
@@ -209,6 +216,8 @@ class Grid(Action):
             given["sigma"] = self.sigma
         if self.shape is not None:
             given["shape"] = self.shape
+        if self.frame:
+            given["frame"] = self.frame
         return f"{NAMES[self.dimension]}({', '.join(f'{name}={value!r}' for name, value in given.items())})"
 
     @property
@@ -236,6 +245,10 @@ class Grid(Action):
         places, kept = paper_coordinates(sides) if self.derivative == "paper" else (coordinates(sides), None)
         if self.translations:
             places = torch.cat([places, torch.ones(len(places), 1, dtype=torch.float64)], dim=1)
+        if self.frame:
+            inside = torch.zeros(sides, dtype=torch.float64)
+            inside[tuple(slice(self.frame, side - self.frame) for side in sides)] = 1.0
+            places = places * inside.reshape(-1, 1)
         return (places if kept is None else places * kept).to(like)
 
 

@@ -24,6 +24,7 @@ def Image(  # noqa: N802, one of the actions, which are named as classes are
     border: Border = "replicate",
     sigma: float = 1.0,
     shape: tuple[int, ...] | None = None,
+    frame: int = 0,
 ) -> Action:
     r"""Maps of the plane that images live in: the paper's groups acting on $\mathbb{R}^2$.
 
@@ -39,6 +40,7 @@ def Image(  # noqa: N802, one of the actions, which are named as classes are
         border: what lies beyond the border: `"replicate"` (the nearest pixel), `"zeros"` or `"periodic"`.
         sigma: width in pixels of the Gaussian derivative.
         shape: shape of a flat sample, such as `(28, 28)` or `(3, 32, 32)`.
+        frame: pixels at the border to leave out, for pictures that are cut off by it: `frame=1` takes most of the harm away.
 
     Raises:
         ArgumentError: a group, derivative, border, width or shape that does not exist.
@@ -51,7 +53,7 @@ def Image(  # noqa: N802, one of the actions, which are named as classes are
         >>> float(above[0, 1, 2].round(decimals=5))
         1.0
     """
-    return _on_grid(2, group, derivative, border, sigma, shape)
+    return _on_grid(2, group, derivative, border, sigma, shape, frame)
 
 
 def Volume(  # noqa: N802
@@ -61,6 +63,7 @@ def Volume(  # noqa: N802
     border: Border = "replicate",
     sigma: float = 1.0,
     shape: tuple[int, ...] | None = None,
+    frame: int = 0,
 ) -> Action:
     """Maps of the space that volumes `[d, h, w]` or `[c, d, h, w]` live in: nine linear generators, twelve affine; else as `Image`.
 
@@ -69,7 +72,7 @@ def Volume(  # noqa: N802
     >>> Volume().size, Volume("affine").size, Volume("euclidean").size
     (9, 12, 6)
     """
-    return _on_grid(3, group, derivative, border, sigma, shape)
+    return _on_grid(3, group, derivative, border, sigma, shape, frame)
 
 
 def Sequence(  # noqa: N802
@@ -79,27 +82,36 @@ def Sequence(  # noqa: N802
     border: Border = "replicate",
     sigma: float = 1.0,
     shape: tuple[int, ...] | None = None,
+    frame: int = 0,
 ) -> Action:
     """Maps of the line that sequences `[t]` or `[c, t]` live in: stretching about the middle, and shifts; else as `Image`.
 
     >>> Sequence().size, Sequence("linear").size
     (2, 1)
     """
-    return _on_grid(1, group, derivative, border, sigma, shape)
+    return _on_grid(1, group, derivative, border, sigma, shape, frame)
 
 
 def _on_grid(
-    dimension: int, group: str | Tensor, derivative: Scheme, border: Border, sigma: float, shape: tuple[int, ...] | None
+    dimension: int,
+    group: str | Tensor,
+    derivative: Scheme,
+    border: Border,
+    sigma: float,
+    shape: tuple[int, ...] | None,
+    frame: int,
 ) -> Action:
     """The whole linear or affine action, or its restriction."""
     name = NAMES[dimension]
     if not isinstance(sigma, int | float) or isinstance(sigma, bool):
         raise ArgumentError(f"sigma={sigma!r}: expected a width in pixels, for example sigma=1.0.")
+    if not isinstance(frame, int) or isinstance(frame, bool):
+        raise ArgumentError(f"frame={frame!r}: expected a number of pixels, for example frame=1.")
     if shape is not None and not (isinstance(shape, tuple | list) and all(isinstance(side, int) for side in shape)):
         raise ArgumentError(f"shape={shape!r}: expected the sides of a sample, for example shape={(28,) * dimension}.")
 
     def whole(*, translations: bool) -> Grid:
-        return Grid(dimension, translations, derivative, border, float(sigma), None if shape is None else tuple(shape))
+        return Grid(dimension, translations, derivative, border, float(sigma), None if shape is None else tuple(shape), frame)
 
     if not isinstance(group, str | Tensor):
         raise ArgumentError(f"group is a {type(group).__name__}; {name} takes a name, such as 'affine', or a tensor of generators.")

@@ -77,9 +77,10 @@ def compute(
     )  # fmt: skip
     shown = turn(still["train"][:EXTRACTED], 3)
     test = turned["test"], labels["test"]
-    found = images.describe_all(trained.stack, shown, test, step)
+    readings = images.READINGS | images.FRAMED
+    found = images.describe_all(trained.stack, shown, test, step, readings)
     networks = [row | best for row, best in zip(found, images.best_epochs(trained), strict=True)]
-    untrained = images.describe_all(images.fresh(sizes, seeds, device)[0], shown, test, step)
+    untrained = images.describe_all(images.fresh(sizes, seeds, device)[0], shown, test, step, readings)
     return {
         "study": "cifar10",
         "quick": quick,

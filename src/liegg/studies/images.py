@@ -19,13 +19,18 @@ from liegg.symmetries import Symmetries
 SIGMA = 1.5
 """Smoothing of the images before training, in pixels, as in the paper's reference run."""
 
-READINGS: dict[str, tuple[Scheme, Literal["sum", "each"]]] = {
-    "paper, sum": ("paper", "sum"),
-    "paper, each": ("paper", "each"),
-    "spectral, sum": ("spectral", "sum"),
-    "spectral, each": ("spectral", "each"),
+Readings = dict[str, tuple[Scheme, Literal["sum", "each"], int]]
+
+READINGS: Readings = {
+    "paper, sum": ("paper", "sum", 0),
+    "paper, each": ("paper", "each", 0),
+    "spectral, sum": ("spectral", "sum", 0),
+    "spectral, each": ("spectral", "each", 0),
 }
-"""Derivative scheme and reading of the outputs: the paper's own first, ours last."""
+"""Derivative scheme, reading of the outputs, pixels left out at the border: the paper's own first, ours last."""
+
+FRAMED: Readings = {"framed, sum": ("spectral", "sum", 1), "framed, each": ("spectral", "each", 1)}
+"""For pictures that are cut off by their frame: the spectral derivative without the outermost pixels."""
 
 
 class UnitLogits(nn.Module):
@@ -81,6 +86,7 @@ def describe_all(
     images: Float[Tensor, "n ..."],
     test: tuple[Tensor, Tensor],
     progress: Callable[[int], object] | None = None,
+    readings: Readings = READINGS,
 ) -> list[dict[str, Any]]:
     """The numbers of every network: its accuracy, and its symmetries on the given images under each reading.
 
@@ -89,11 +95,12 @@ def describe_all(
         images: images to extract symmetries from, on the device of the networks.
         test: images and classes of the test.
         progress: called with 1 after each network.
+        readings: in which ways each is read.
     """
     rows = []
     for index, accuracy in enumerate(ensemble.accuracies(stack, test[0].flatten(1), test[1]).tolist()):
         network = stack.network(index).to(images.device)
-        rows.append({"test_accuracy": accuracy, "readings": read(network, images.flatten(1), tuple(images.shape[1:]))})
+        rows.append({"test_accuracy": accuracy, "readings": read(network, images.flatten(1), tuple(images.shape[1:]), readings)})
         if progress is not None:
             progress(1)
     return rows
@@ -107,24 +114,27 @@ def best_epochs(trained: ensemble.Trained) -> list[dict[str, Any]]:
     ]
 
 
-def read(network: nn.Module, images: Float[Tensor, "n ..."], shape: tuple[int, ...]) -> dict[str, dict[str, Any]]:
+def read(
+    network: nn.Module, images: Float[Tensor, "n ..."], shape: tuple[int, ...], readings: Readings = READINGS
+) -> dict[str, dict[str, Any]]:
     """The numbers of one classifier under each reading.
 
     Args:
         network: classifier of flat images; its logits are scaled to unit length.
         images: flat images.
         shape: their shape before they were flattened.
+        readings: in which ways it is read.
     """
     model = UnitLogits(network)
     return {
-        name: describe(discover(model, images, action(scheme, shape), outputs=outputs))
-        for name, (scheme, outputs) in READINGS.items()
+        name: describe(discover(model, images, action(scheme, shape, frame), outputs=outputs))
+        for name, (scheme, outputs, frame) in readings.items()
     }
 
 
-def action(scheme: Scheme, shape: tuple[int, ...]) -> Action:
+def action(scheme: Scheme, shape: tuple[int, ...], frame: int = 0) -> Action:
     """The paper's candidates: all linear maps of the plane."""
-    return Image("linear", derivative=scheme, shape=shape)
+    return Image("linear", derivative=scheme, shape=shape, frame=frame)
 
 
 def describe(sym: Symmetries) -> dict[str, Any]:
@@ -154,7 +164,7 @@ def table(networks: dict[str, list[dict[str, Any]]]) -> str:
         f"{'network':<34}   {'reading':<14}   accuracy   variance   bias of the smallest (max)   next bias   defect of the rotation"
     ]
     for name, found in networks.items():
-        for reading in READINGS:
+        for reading in found[0]["readings"]:
             rows = [net["readings"][reading] for net in found]
             biases = [row["bias"][0] for row in rows]
             lines.append(
