@@ -106,8 +106,10 @@ def polarize(
     *,
     output_action: Action | None = None,
     signs: torch.Generator | None = None,
-) -> Float[Tensor, "b k g"]:
-    r"""Rows $\langle \partial f_c(x), \xi_a(x) \rangle$ of one batch, in float64.
+    halved: bool = False,
+    derived: Any = None,
+) -> tuple[Float[Tensor, "b k g"], Float[Tensor, "b c"]]:
+    r"""Rows $\langle \partial f_c(x), \xi_a(x) \rangle$ of one batch, in float64, and the outputs on the way.
 
     With an output action the columns are $[-\eta \mid \xi]$, so that a vector $(k, h)$ with `rows @ (k, h) = 0` pairs an output
     generator with an input generator.
@@ -119,27 +121,11 @@ def polarize(
         plan: what `plan` decided.
         output_action: action on the outputs, for equivariance.
         signs: generator of the ±1 combinations; samples draw from it in turn, so batching does not change the rows.
+        halved: give both factors of `Action.halves` side by side in place of their products.
+        derived: what `Action.derive` said of the batch, where that is known already.
 
     Returns:
-        `[b, k, g]`, or `[b, k, m + g]` with an output action of size `m`.
-    """
-    return polarize_with_outputs(model, action, x, plan, output_action=output_action, signs=signs)[0]
-
-
-def polarize_with_outputs(
-    model: Model,
-    action: Action,
-    x: Float[Tensor, "b ..."],
-    plan: Plan,
-    *,
-    output_action: Action | None = None,
-    signs: torch.Generator | None = None,
-    halved: bool = False,
-    derived: Any = None,
-) -> tuple[Float[Tensor, "b k g"], Float[Tensor, "b c"]]:
-    """The rows of `polarize` (if `halved`, both factors of `Action.halves` side by side), and the outputs on the way.
-
-    `derived` is what `Action.derive` said of the batch, where that is known already.
+        Rows `[b, k, g]`, or `[b, k, m + g]` with an output action of size `m`; and outputs `[b, c]`.
     """
     if plan.route == "jvp":
         y, columns = _forward(model, action, x, plan.together)

@@ -12,7 +12,7 @@ from liegg import accumulate, gram
 from liegg._errors import NonFiniteError
 from liegg.actions import Action
 from liegg.model import Model
-from liegg.polarization import ROW_ELEMENTS, Plan, polarize_with_outputs, rows_per_sample
+from liegg.polarization import ROW_ELEMENTS, Plan, polarize, rows_per_sample
 
 COARSE_FLOOR = 1e-6
 """Share of the displacement below which nothing can be told apart where its sum is taken in float32: ten times its rounding."""
@@ -84,7 +84,7 @@ def stream(
         for x in (part for batch in chain([first], rest) for part in batch.split(most)):
             derived = action.derive(x, derived)
             squared_inputs = squared_inputs + _square(x)
-            rows, y = polarize_with_outputs(
+            rows, y = polarize(
                 model, action, x, how, output_action=output_action, signs=signs, halved=parts is not None, derived=derived
             )
             if derived is None:

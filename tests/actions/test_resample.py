@@ -165,3 +165,20 @@ def test_gradients_flow_to_signals_and_places(border):
 def test_no_signals_and_no_places_give_none():
     assert resample(normal(0, 4, 5), pixels((4, 5)), "replicate").shape == (0, 20)
     assert resample(normal(3, 4, 5), torch.zeros(0, 2, dtype=torch.float64), "replicate").shape == (3, 0)
+
+
+def test_why_not_the_cubic_kernel_of_grid_sample():
+    """Its slope at a pixel is one and a half times the central difference; the spline's is right to the fourth order."""
+    wave, step = torch.sin(2 * torch.pi * torch.arange(24, dtype=torch.float64) / 24), 1e-6
+
+    def theirs(place):
+        grid = torch.tensor([2 * place / 23 - 1, 0.0], dtype=torch.float64).reshape(1, 1, 1, 2)
+        return float(torch.nn.functional.grid_sample(wave.reshape(1, 1, 1, 24), grid, mode="bicubic", align_corners=True))
+
+    def ours(place):
+        return float(resample(wave[None], torch.tensor([[place]], dtype=torch.float64), "periodic"))
+
+    central = float(wave[13] - wave[11]) / 2
+    slopes = [(read(12 + step) - read(12 - step)) / (2 * step) for read in (theirs, ours)]
+    assert slopes[0] / central == pytest.approx(1.5, rel=1e-4)
+    assert slopes[1] == pytest.approx(-2 * torch.pi / 24, rel=1e-4)

@@ -216,6 +216,8 @@ def test_a_call_in_inference_mode_does_not_spoil_later_ones():
     with torch.inference_mode():
         smooth(x, 0.77)
     smooth(x.requires_grad_(), 0.77).sum().backward()
+    assert x.grad is not None
+    torch.testing.assert_close(x.grad.sum(), torch.tensor(60.0, dtype=torch.float64))  # what smoothing takes here it gives there
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from torch.nn.functional import pad
 
 from liegg.actions import smooth
 from liegg.studies import datasets, images
-from liegg.studies.provenance import provenance, write_json
+from liegg.studies.provenance import provenance
 from liegg.studies.rotation import rotated
 
 SIZES = (3 * 32 * 32, *[400] * 7, 10)
@@ -41,10 +41,7 @@ def run(
     """
     from liegg.studies.image_figures import draw_cifar10
 
-    results = compute(quick=quick, device=device, progress=progress)
-    write_json(results, Path(out) / "cifar10.json")
-    draw_cifar10(results, Path(out))
-    return results
+    return images.store(compute(quick=quick, device=device, progress=progress), Path(out), draw_cifar10)
 
 
 def compute(

@@ -1,6 +1,7 @@
 """What the image studies share: how a classifier is read, and the numbers that are kept of it."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from statistics import mean
 from typing import Any, Literal
 
@@ -14,6 +15,7 @@ from liegg.algebra.catalog import so
 from liegg.algebra.subspace import distance_to_span
 from liegg.discovery import discover
 from liegg.studies import ensemble
+from liegg.studies.provenance import write_json
 from liegg.symmetries import Symmetries
 
 SIGMA = 1.5
@@ -156,6 +158,13 @@ def describe(sym: Symmetries) -> dict[str, Any]:
 def upright(matrices: Float[Tensor, "d 2 2"]) -> Float[Tensor, " d"]:
     """Sign that makes each matrix turn counter-clockwise."""
     return torch.where(matrices[:, 1, 0] - matrices[:, 0, 1] < 0, -1.0, 1.0)
+
+
+def store(results: dict[str, Any], out: Path, draw: Callable[[dict[str, Any], Path], object]) -> dict[str, Any]:
+    """Write the results of a study, then draw its figures from them; give them back."""
+    write_json(results, out / f"{results['study']}.json")
+    draw(results, out)
+    return results
 
 
 def table(networks: dict[str, list[dict[str, Any]]]) -> str:

@@ -10,7 +10,7 @@ import torch
 
 from liegg.actions import smooth
 from liegg.studies import datasets, images
-from liegg.studies.provenance import provenance, write_json
+from liegg.studies.provenance import provenance
 
 NETWORKS = {"shallow": (784, 47, 47, 10), "deep": (784, *[116] * 6, 10)}
 """Widths of the paper's networks. Its "2-layer" and "6-layer" count hidden layers: only so do widths 47 and 116 have the 40 000 and
@@ -39,10 +39,7 @@ def run(
     """
     from liegg.studies.image_figures import draw_rotmnist
 
-    results = compute(quick=quick, device=device, progress=progress)
-    write_json(results, Path(out) / "rotmnist.json")
-    draw_rotmnist(results, Path(out))
-    return results
+    return images.store(compute(quick=quick, device=device, progress=progress), Path(out), draw_rotmnist)
 
 
 def compute(
