@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -18,10 +18,29 @@ from liegg.defect import TRIVIAL_TOLERANCE, defects, mean_sensitivity
 from liegg.equivariance import eliminate
 from liegg.gram import Gram
 from liegg.model import opened, probe
-from liegg.polarization import Outputs, Route, check_output_action, plan
-from liegg.stream import stream
+from liegg.polarization import Outputs, Plan, Route, check_output_action, plan
+from liegg.stream import Streamed, stream
 from liegg.symmetries import Symmetries
 from liegg.verdict import FLOOR_FACTOR, GAP, RESOLUTION, THRESHOLD, decide, found_directions, numerical_floor
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What counts as a symmetry.
+
+    Attributes:
+        threshold: largest defect δ² of a symmetry.
+        minimum_gap: smallest ratio from the last symmetry's defect to the next.
+        resolution: defects below this are alike when gaps are compared.
+        floor_factor: rounding units within which a direction counts as exact.
+        trivial_tolerance: share of the largest displacement below which a direction does not move the data.
+    """
+
+    threshold: float = THRESHOLD
+    minimum_gap: float = GAP
+    resolution: float = RESOLUTION
+    floor_factor: float = FLOOR_FACTOR
+    trivial_tolerance: float = TRIVIAL_TOLERANCE
 
 
 def discover(
@@ -92,13 +111,55 @@ def discover(
             function = probe(function, first)
             if output_action is not None:
                 check_output_action(output_action, function)
-            # Restricted candidates are judged against all of their parent's: the parent's rows are taken and projected.
-            wide = action.parent if isinstance(action, Restricted) and action.projects else action
+            wide = asked_of(action)
             how = plan(function, wide, first, outputs=outputs, route=route, output_action=output_action, seed=seed)
             seen = stream(function, wide, first, batches_left, how, output_action=output_action, progress=progress)
-    trivial_tolerance = max(trivial_tolerance, seen.trivial_floor)
+    limits = Limits(threshold, minimum_gap, resolution, floor_factor, trivial_tolerance)
+    return conclude(
+        seen, action, how, limits, dtype=first.dtype, device=first.device.type, batch_size=batches.size, model=function.name,
+        output_action=output_action, notes=function.notes,
+    )  # fmt: skip
+
+
+def conclude(
+    seen: Streamed,
+    action: Action,
+    how: Plan,
+    limits: Limits,
+    *,
+    dtype: torch.dtype,
+    device: str,
+    batch_size: int | None,
+    model: str,
+    output_action: Action | None = None,
+    notes: tuple[str, ...] = (),
+) -> Symmetries:
+    """All that follows the pass over the data: solve, judge, and write down how.
+
+    A pure function of what was streamed; it knows neither the model nor the data.
+
+    Args:
+        seen: what the pass kept: the rows of `asked_of(action)`, after the columns of the output action.
+        action: the candidate generators.
+        how: how the rows were taken.
+        limits: what counts as a symmetry.
+        dtype: precision of the model, which sets the numerical floor.
+        device: kind of device that the model ran on, to be recorded.
+        batch_size: samples to a batch, to be recorded.
+        model: name of the model.
+        output_action: action on the outputs; None for invariance.
+        notes: how the model was opened, where that was out of the ordinary.
+
+    Returns:
+        The symmetries with spectrum, defects, decision and settings.
+
+    Raises:
+        ArgumentError: a limit that makes no sense.
+    """
+    wide = asked_of(action)
+    trivial_tolerance = max(limits.trivial_tolerance, seen.trivial_floor)
     replies = 0 if output_action is None else output_action.size
-    floor = numerical_floor(first.dtype, factor=floor_factor)
+    floor = numerical_floor(dtype, factor=limits.floor_factor)
     displacement = replace(action.displacement(seen.moment, seen.samples), noise=seen.noise)
     kappa = None  # that of the problem itself, unless it is only a part of the question
     if output_action is not None or wide is not action:
@@ -111,22 +172,27 @@ def discover(
     if solved.sensitivity * displacement.typical <= floor * seen.output_square:  # nothing but rounding moves the output
         solved = replace(solved, values=torch.zeros_like(solved.values), sensitivity=0.0)
     decision = decide(
-        solved, samples=seen.samples, floor=floor, threshold=threshold, minimum_gap=minimum_gap, resolution=resolution,
-        eliminated=0 if problem is None else problem.rank, feature_sizes=action.feature_sizes(seen.moment),
+        solved, samples=seen.samples, floor=floor, threshold=limits.threshold, minimum_gap=limits.minimum_gap,
+        resolution=limits.resolution, eliminated=0 if problem is None else problem.rank,
+        feature_sizes=action.feature_sizes(seen.moment),
     )  # fmt: skip
     coefficients = found_directions(solved, decision)
     settings = {
-        "outputs": how.outputs, "route": how.route, "accumulator": seen.accumulator, "seed": seed, "batch_size": batches.size,
-        "threshold": threshold, "minimum_gap": minimum_gap, "resolution": resolution, "floor_factor": floor_factor,
-        "trivial_tolerance": trivial_tolerance, "noise": seen.noise,
-        "dtype": str(first.dtype).removeprefix("torch."), "device": first.device.type,
+        "outputs": how.outputs, "route": how.route, "accumulator": seen.accumulator, "seed": how.seed, "batch_size": batch_size,
+        **asdict(limits), "trivial_tolerance": trivial_tolerance, "noise": seen.noise,
+        "dtype": str(dtype).removeprefix("torch."), "device": device,
         "versions": {"liegg": __version__, "torch": torch.__version__, "numpy": np.__version__},
     }  # fmt: skip
     return Symmetries(
         action, output_action, solved, decision, coefficients,
         None if problem is None else coefficients @ problem.partner.mT, kept, displacement, seen.samples,
-        function.name, settings, (*function.notes, *how.notes),
+        model, settings, (*notes, *how.notes),
     )  # fmt: skip
+
+
+def asked_of(action: Action) -> Action:
+    """Action whose rows are taken: restricted candidates are judged against all of their parent's, whose rows are projected."""
+    return action.parent if isinstance(action, Restricted) and action.projects else action
 
 
 def project(rows: RFactor | Gram, replies: int, action: Restricted) -> RFactor:
