@@ -57,5 +57,9 @@ class RecordError(LieggError, ValueError):
     """A stored result cannot be read."""
 
 
+class ResultsError(LieggError, ValueError):
+    """Stored results of a study, or an unfinished run of one, cannot be used."""
+
+
 class MissingExtraError(LieggError, ImportError):
     """An optional part of `liegg` is not installed."""

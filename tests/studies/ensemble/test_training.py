@@ -1,74 +1,203 @@
-"""Classifiers trained together: as each alone, and kept at their best epoch."""
+"""Networks trained together: as each alone in a plain loop, padding stays zero, the best epoch is kept, a killed run goes on."""
+
+import copy
 
 import pytest
 import torch
+from torch import Tensor, nn
 
-from liegg.studies import ensemble
+from liegg._errors import ArgumentError
+from liegg.studies.ensemble import Classification, Member, Regression, Schedule, Trained, initialise, train
+from liegg.studies.ensemble.order import permutations
+
+SIZES = [(2, 8, 8, 3), (2, 5, 5, 3), (2, 11, 7, 3)]
+SCHEDULE = Schedule(batch_size=20, rate=1e-2)
 
 
-def problem(count: int = 96, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
+def points(count: int = 96, seed: int = 0) -> tuple[Tensor, Tensor]:
     """Three bells of points in the plane, one to a class."""
     generator = torch.Generator().manual_seed(seed)
     labels = torch.arange(count) % 3
-    centres = torch.tensor([[2.0, 0.0], [-1.0, 1.7], [-1.0, -1.7]])
-    return centres[labels] + 0.3 * torch.randn(count, 2, generator=generator), labels
+    centres = torch.tensor([[2.0, 0.0], [-1.0, 1.7], [-1.0, -1.7]], dtype=torch.float64)
+    return centres[labels] + 0.8 * torch.randn(count, 2, generator=generator, dtype=torch.float64), labels
 
 
-def trained(seeds: list[int], epochs: int = 12) -> ensemble.Trained:
-    generators = [torch.Generator().manual_seed(seed) for seed in seeds]
-    stack = ensemble.initialise((2, 8, 8, 3), generators)
-    images, labels = problem()
-    return ensemble.train_classifiers(
-        stack, lambda _: images, labels, problem(30, 1), generators, epochs=epochs, batch_size=20, rate=1e-2
-    )
+def problem(dtype: torch.dtype = torch.float64) -> Classification:
+    (images, labels), (more, classes) = points(), points(30, 1)
+    return Classification(lambda epoch: images.to(dtype), labels, (more.to(dtype), classes))
 
 
-def test_together_is_as_alone() -> None:
-    together, alone = trained([1, 2, 3]), [trained([seed]) for seed in (1, 2, 3)]
-    for index, one in enumerate(alone):
-        assert int(together.epoch[index]) == int(one.epoch[0])
-        assert float(together.accuracy[index]) == pytest.approx(float(one.accuracy[0]))
-        for a, b in zip(together.stack.network(index).parameters(), one.stack.network(0).parameters(), strict=True):
-            torch.testing.assert_close(a, b, rtol=1e-3, atol=1e-5)
+def members(epochs: int = 12) -> list[Member]:
+    return [Member(sizes, seed, 96, epochs) for seed, sizes in enumerate(SIZES, start=1)]
+
+
+def trained(some: list[Member], schedule: Schedule = SCHEDULE, dtype: torch.dtype = torch.float64) -> Trained:
+    return train(some, problem(dtype), schedule, dtype=dtype)
+
+
+def plain_loop(member: Member, schedule: Schedule = SCHEDULE) -> tuple[nn.Module, float, int]:
+    """The oracle: one module, torch's Adam, an ordinary loop; best weights, their accuracy and epoch."""
+    network = initialise([member.sizes], [torch.Generator().manual_seed(member.seed)]).to(dtype=torch.float64).network(0)
+    adam = torch.optim.Adam(network.parameters(), lr=schedule.rate, foreach=False)
+    (images, labels), (more, classes) = points(member.samples), points(30, 1)
+    best, accuracy, at = copy.deepcopy(network), -1.0, 0
+    for epoch in range(1, member.epochs + 1):
+        one = torch.tensor([member.seed])
+        order = permutations(one, torch.tensor([epoch - 1]), torch.tensor([member.samples]), member.samples)[0]
+        for chosen in order.split(schedule.batch_size):
+            adam.zero_grad()
+            nn.functional.cross_entropy(network(images[chosen]), labels[chosen]).backward()
+            adam.step()
+        now = float((network(more).argmax(1) == classes).double().mean())
+        if now > accuracy:
+            best, accuracy, at = copy.deepcopy(network), now, epoch
+        if schedule.patience is not None and epoch - at >= schedule.patience:
+            break
+    return best, accuracy, at
+
+
+def close(a: nn.Module, b: nn.Module, rtol: float = 1e-8) -> None:
+    for one, other in zip(a.parameters(), b.parameters(), strict=True):
+        torch.testing.assert_close(one.detach(), other.detach(), rtol=rtol, atol=rtol)
+
+
+@pytest.mark.parametrize("patience", [None, 2])
+def test_each_comes_out_as_from_a_plain_loop(patience: int | None) -> None:
+    schedule = Schedule(batch_size=20, rate=1e-2, patience=patience)
+    together = trained(members(), schedule)
+    for index, member in enumerate(members()):
+        best, accuracy, epoch = plain_loop(member, schedule)
+        assert int(together.epoch[index]) == epoch
+        assert float(together.score[index]) == pytest.approx(accuracy)
+        close(together.stack.network(index), best)
+    assert len(set(together.epoch.tolist())) > 1  # or the test would not tell networks apart
+
+
+def test_patience_changes_what_is_kept() -> None:
+    epochs = [trained(members(12), Schedule(20, 1e-2, patience)).epoch.tolist() for patience in (None, 1)]
+    assert epochs[0] != epochs[1]
+
+
+def test_together_is_as_alone_in_single_precision() -> None:
+    together = trained(members(4), dtype=torch.float32)
+    for index, member in enumerate(members(4)):
+        alone = trained([member], dtype=torch.float32)
+        assert alone.epoch.tolist() == together.epoch[index : index + 1].tolist()
+        close(together.stack.network(index), alone.stack.network(0), rtol=1e-3)
+
+
+def test_padding_stays_exactly_zero() -> None:
+    stack = trained(members(10)).stack
+    for index, sizes in enumerate(SIZES):
+        for layer, (weight, bias) in enumerate(zip(stack.weights, stack.biases, strict=True)):
+            own = torch.zeros_like(weight[index], dtype=torch.bool)
+            own[: sizes[layer], : sizes[layer + 1]] = True
+            assert int((weight[index][~own] != 0).sum()) == 0
+            assert int((bias[index, 0, sizes[layer + 1] :] != 0).sum()) == 0
+            assert int((weight[index][own] != 0).sum()) == sizes[layer] * sizes[layer + 1]
 
 
 def test_an_easy_problem_is_learned() -> None:
-    found = trained([1, 2], epochs=40)
-    assert found.accuracy.tolist() == [1.0, 1.0]
-
-
-def test_the_weights_kept_are_those_of_the_recorded_accuracy() -> None:
-    found = trained([1, 2, 3], epochs=6)
-    torch.testing.assert_close(ensemble.accuracies(found.stack, *problem(30, 1)), found.accuracy)
-    assert all(1 <= epoch <= 6 for epoch in found.epoch.tolist())
+    assert float(trained(members(20)).score.min()) > 0.85
 
 
 def test_the_first_of_equally_good_epochs_is_kept() -> None:
-    short = trained([1], epochs=40)
-    long = trained([1], epochs=60)
-    assert short.epoch.tolist() == long.epoch.tolist()
-    for a, b in zip(short.stack.weights, long.stack.weights, strict=True):
-        assert torch.equal(a, b)
+    short, long = trained(members(12)), trained(members(20))
+    same = short.score == long.score
+    assert bool(same.any())
+    assert short.epoch[same].tolist() == long.epoch[same].tolist()
 
 
-def test_every_epoch_asks_for_its_images() -> None:
-    asked: list[int] = []
-    images, labels = problem()
-    generators = [torch.Generator().manual_seed(1)]
+def test_every_epoch_asks_for_its_images_and_tells_of_its_progress() -> None:
+    told: list[str] = []
+    images, labels = points()
 
-    def show(epoch: int) -> torch.Tensor:
-        asked.append(epoch)
-        return images
+    def show(epoch: int) -> Tensor:
+        told.append(f"epoch {epoch}")
+        return images.clone()
 
-    ensemble.train_classifiers(
-        ensemble.initialise((2, 4, 3), generators), show, labels, problem(30, 1), generators, epochs=3, progress=asked.append
-    )
-    assert asked == [1, 1, 2, 1, 3, 1]  # the image request of each epoch, and one step of progress after it
+    train(
+        members(3), Classification(show, labels, points(30, 1)), SCHEDULE, dtype=torch.float64,
+        progress=lambda done: told.append(f"{done} done"),
+    )  # fmt: skip
+    assert told == ["epoch 1", "3 done", "epoch 2", "3 done", "epoch 3", "3 done"]
 
 
-def test_accuracies_do_not_depend_on_the_batches() -> None:
-    stack = ensemble.initialise((2, 4, 3), [torch.Generator().manual_seed(s) for s in (1, 2)])
-    images, labels = problem(50)
-    torch.testing.assert_close(ensemble.accuracies(stack, images, labels, batch_size=7), ensemble.accuracies(stack, images, labels))
-    known = [float((stack.network(i)(images).argmax(1) == labels).float().mean()) for i in range(2)]
-    assert ensemble.accuracies(stack, images, labels).tolist() == pytest.approx(known)
+# Regression: every network its own samples, sizes and epochs
+
+
+def own_samples(member: Member) -> tuple[Tensor, Tensor]:
+    x = torch.randn(member.samples, 2, generator=torch.Generator().manual_seed(100 + member.seed), dtype=torch.float64)
+    return x, x.square().sum(1)
+
+
+def regression(some: list[Member]) -> Regression:
+    pairs = [own_samples(member) for member in some]
+    return Regression([x for x, _ in pairs], [y for _, y in pairs])
+
+
+UNEVEN = [Member((2, 6, 1), 1, 17, 9), Member((2, 4, 1), 2, 50, 5), Member((2, 6, 1), 3, 64, 4), Member((2, 6, 1), 4, 50, 5)]
+
+
+def test_networks_with_different_numbers_of_samples_and_epochs_train_together() -> None:
+    together = train(UNEVEN, regression(UNEVEN), SCHEDULE, dtype=torch.float64)
+    assert together.epoch.tolist() == [9, 5, 4, 5]
+    assert bool(together.score.isnan().all())
+    for index, member in enumerate(UNEVEN):
+        network = initialise([member.sizes], [torch.Generator().manual_seed(member.seed)]).to(dtype=torch.float64).network(0)
+        adam = torch.optim.Adam(network.parameters(), lr=SCHEDULE.rate, foreach=False)
+        x, y = own_samples(member)
+        for epoch in range(member.epochs):
+            row = torch.tensor([member.seed]), torch.tensor([epoch]), torch.tensor([member.samples])
+            for chosen in permutations(*row, member.samples)[0].split(SCHEDULE.batch_size):
+                adam.zero_grad()
+                (network(x[chosen])[:, 0] - y[chosen]).square().mean().backward()
+                adam.step()
+        close(together.stack.network(index), network)
+
+
+# Kept and taken up again
+
+
+class KilledError(Exception):
+    """The run was killed."""
+
+
+class Memory:
+    """Keeps every state, and is killed after so many."""
+
+    def __init__(self, last: int, state: dict[str, Tensor] | None = None) -> None:
+        self.last, self.state, self.saved = last, state, 0
+
+    def load(self) -> dict[str, Tensor] | None:
+        return self.state
+
+    def due(self) -> bool:
+        return True
+
+    def save(self, state: dict[str, Tensor]) -> None:
+        self.state = {name: value.detach().clone() for name, value in state.items()}
+        self.saved += 1
+        if self.saved == self.last:
+            raise KilledError
+
+
+@pytest.mark.parametrize("last", [1, 3, 7])
+@pytest.mark.parametrize("kind", ["classification", "regression"])
+def test_a_run_that_was_killed_ends_with_the_same_bits(last: int, kind: str) -> None:
+    some, task = (members(8), problem) if kind == "classification" else (UNEVEN, lambda: regression(UNEVEN))
+    whole = train(some, task(), SCHEDULE, dtype=torch.float64)
+    memory = Memory(last)
+    with pytest.raises(KilledError):
+        train(some, task(), SCHEDULE, dtype=torch.float64, keeper=memory)
+    told: list[int] = []
+    after = train(some, task(), SCHEDULE, dtype=torch.float64, keeper=Memory(-1, memory.state), progress=told.append)
+    assert sum(told) == sum(member.epochs for member in some)
+    assert after.epoch.tolist() == whole.epoch.tolist()
+    for one, other in zip(after.stack.leaves, whole.stack.leaves, strict=True):
+        assert torch.equal(one, other)
+
+
+def test_a_schedule_that_makes_no_sense_is_refused() -> None:
+    with pytest.raises(ArgumentError, match=r"patience=0.*expected a batch size and a patience of 1 or more, and a rate above 0"):
+        Schedule(patience=0)

@@ -1,0 +1,44 @@
+"""Several processes, as `torchrun` starts them: each takes its share of the networks, the first gathers what all found."""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import torch.distributed as dist
+
+
+def rank() -> int:
+    """Number of this process; 0 where there is only one."""
+    return int(os.environ.get("RANK", "0"))
+
+
+def count() -> int:
+    """Number of processes, from the environment that `torchrun` sets."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def device_here(device: str) -> str:
+    """Device of this process: `"cuda"` becomes the GPU of its number on this machine where there are several processes."""
+    return f"cuda:{os.environ.get('LOCAL_RANK', '0')}" if device == "cuda" and count() > 1 else device
+
+
+def share(items: Sequence[Any]) -> list[int]:
+    """Places of the items that this process takes: every so-manieth, so that all get networks of every size."""
+    return list(range(len(items)))[rank() :: count()]
+
+
+def gather(found: dict[int, Any]) -> dict[int, Any] | None:
+    """What all processes found, in the first one; None in the others.
+
+    Every process must call it. Where one of them has died, the others end with torch's error.
+
+    Args:
+        found: what this process found, by place.
+    """
+    if count() == 1:
+        return found
+    if not dist.is_initialized():
+        dist.init_process_group("gloo")
+    parts: list[Any] | None = [None] * count() if rank() == 0 else None
+    dist.gather_object(found, parts)
+    return None if parts is None else {place: value for part in parts for place, value in part.items()}

@@ -1,0 +1,133 @@
+"""All networks of a study: group by group, taken up after SIGKILL, shared among processes, never mixed with another run."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from liegg._errors import ResultsError
+from liegg.studies.ensemble import Classification, Member, Schedule, Trained, Work, work
+
+MEMBERS = [Member((2, *[20] * depth, 3), seed, 60, 40) for depth in (1, 2, 3) for seed in (1, 2)]
+"""Three depths, so three groups."""
+
+
+def problem(_: list[int]) -> Classification:
+    x = torch.randn(60, 2, generator=torch.Generator().manual_seed(0))
+    y = (x[:, 0] > 0).long() + (x[:, 1] > 0).long()
+    return Classification(lambda _: x, y, (x, y))
+
+
+def describe(places: list[int], trained: Trained) -> list[dict]:
+    sums = [float(sum(p.detach().double().sum() for p in trained.stack.network(i).parameters())) for i in range(len(places))]
+    return [
+        {"place": place, "sum": total, "epoch": epoch}
+        for place, total, epoch in zip(places, sums, trained.epoch.tolist(), strict=True)
+    ]
+
+
+def everything(folder: Path | None = None, **settings) -> list[dict] | None:
+    return work(MEMBERS, problem, describe, Schedule(batch_size=20), Work("cpu", folder, settings, seconds=0.0))
+
+
+if __name__ == "__main__":  # as the processes of the tests below
+    torch.set_num_threads(1)
+    rows = everything(Path(sys.argv[1]) / "unfinished")
+    if rows is not None:
+        (Path(sys.argv[1]) / "rows.json").write_text(json.dumps(rows))
+
+
+@pytest.fixture(scope="module")
+def known() -> list[dict]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # as in the processes
+    rows = everything()
+    torch.set_num_threads(threads)
+    assert rows is not None
+    return rows
+
+
+def start(folder: Path, *before: str) -> subprocess.Popen:
+    return subprocess.Popen(
+        [sys.executable, *before, __file__, str(folder)],
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_rows_come_in_the_order_of_the_members(known) -> None:
+    assert [row["place"] for row in known] == list(range(len(MEMBERS)))
+    assert len({row["sum"] for row in known}) == len(MEMBERS)
+
+
+def test_killed_at_any_point_it_ends_with_the_same_rows(known, tmp_path) -> None:
+    """Killed as soon as its files have changed a number of times, again and again, then left to end."""
+    unfinished, kills = tmp_path / "unfinished", 0
+    for changes in (1, 4, 9, 2):
+        process = start(tmp_path)
+        seen: set[tuple] = set()
+        while process.poll() is None and len(seen) <= changes:
+            seen.add(tuple(sorted((p.name, p.stat().st_mtime_ns) for p in unfinished.glob("group-*") if p.exists())))
+            time.sleep(0.001)
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+            kills += 1
+        process.communicate()
+        if (tmp_path / "rows.json").exists():
+            break
+    assert kills >= 2
+    assert not (tmp_path / "rows.json").exists()
+    process = start(tmp_path)
+    told = process.communicate()[1]
+    assert process.returncode == 0, told
+    assert json.loads((tmp_path / "rows.json").read_text()) == known
+
+
+def test_processes_started_by_torchrun_share_the_networks(known, tmp_path) -> None:
+    process = start(tmp_path, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
+    told = process.communicate()[1]
+    assert process.returncode == 0, told
+    found = json.loads((tmp_path / "rows.json").read_text())
+    assert [row["place"] for row in found] == [row["place"] for row in known]
+    assert [row["epoch"] for row in found] == [row["epoch"] for row in known]
+    assert [row["sum"] for row in found] == pytest.approx([row["sum"] for row in known], rel=1e-3)
+    groups = [json.loads(path.read_text())["rows"] for path in (tmp_path / "unfinished").glob("group-*.json")]
+    assert sorted(len(rows) for rows in groups) == [1] * 6  # two processes, three depths each
+
+
+def test_finished_groups_are_not_trained_again(tmp_path, monkeypatch) -> None:
+    rows = everything(tmp_path)
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".json"] * 4  # three groups and run.json, no state left
+    monkeypatch.setattr("liegg.studies.ensemble.campaign.train", None)
+    assert everything(tmp_path) == rows
+
+
+def test_the_folder_of_another_run_is_refused(tmp_path) -> None:
+    everything(tmp_path, liegg="0.0.9", quick=True)
+    before = sorted(path.name for path in tmp_path.iterdir())
+    with pytest.raises(ResultsError) as error:
+        everything(tmp_path, liegg="1.0", quick=True)
+    assert str(error.value) == (
+        f"{tmp_path} keeps an unfinished run with liegg 0.0.9; this one has liegg 1.0. Finish that one as it was begun, remove the "
+        "folder to begin anew, or choose another --out."
+    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_progress_adds_up(tmp_path) -> None:
+    told: list[tuple[str, int, int]] = []
+    how = Work("cpu", tmp_path, progress=lambda *news: told.append(news))
+    for _ in range(2):  # trained, then only read
+        told.clear()
+        work(MEMBERS, problem, describe, Schedule(batch_size=20), how)
+        assert sum(done for _, done, _ in told) == told[0][2] == 41 * len(MEMBERS)
+        assert told[0][0] == "networks 1 to 2 of 6"
+    how.remove()
+    assert not tmp_path.exists()
