@@ -44,7 +44,7 @@ ORDER = [
 ]
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
 
-OPTIONAL = {"matplotlib", "typer", "rich", "scipy", "pooch"}
+OPTIONAL = {"matplotlib", "typer", "rich", "scipy", "pooch", "jinja2"}
 """Packages that come with extras, or are slow to load."""
 
 PUBLIC = [

@@ -25,11 +25,16 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars and
 
 
 class Study(StrEnum):
-    """Studies that can be reproduced."""
+    """Studies that can be reproduced; all of them; the claims of the paper against what is stored."""
 
     o5 = "o5"
     rotmnist = "rotmnist"
+    configurations = "configurations"
+    draws = "draws"
+    sample_complexity = "sample-complexity"
     cifar10 = "cifar10"
+    all = "all"
+    claims = "claims"
 
 
 @app.callback(invoke_without_command=True)
@@ -56,7 +61,7 @@ def demo(
         from liegg.studies import o5
 
         with _bar("training 10 → 32 → 32 → 32 → 32 → 1 on 10,000 samples", o5.epochs(o5.MAIN), hidden=quiet or json) as step:
-            network, inputs, error = o5.train(o5.MAIN, [seed], progress=step)[0]
+            network, inputs, error = o5.train(o5.MAIN, seed, progress=step)
         sym = o5.extract(network, inputs)
         sym.save(out)
         figures = save_figure(overview(sym, so(5), "so(5)"), out / "o5-demo")
@@ -130,8 +135,10 @@ def discover(
 
 @app.command()
 def reproduce(
-    study: Annotated[Study, typer.Argument(help="Which study of the paper.")],
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer and smaller networks: a look in seconds.")] = False,
+    study: Annotated[
+        Study, typer.Argument(help="Which study; all of them; or claims, which reads what is stored and trains nothing.")
+    ],
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer and smaller networks on shipped data: a look in seconds.")] = False,
     device: Annotated[str, typer.Option(help="Where to train and extract: cpu, cuda, cuda:1, mps.")] = "cpu",
     out: Annotated[Path, typer.Option(help="Folder for results and figures.")] = Path("results"),
     json: Json = False,
@@ -139,23 +146,33 @@ def reproduce(
 ) -> None:
     """Run an experiment of the paper and store its results and figures.
 
-    Example: liegg reproduce o5 --quick --out /tmp/o5
+    A run that was interrupted goes on where it was when the same is typed again. With several GPUs or machines, start it by
+    torchrun: every process trains its share of the networks.
+
+    For example: liegg reproduce all --device cuda --out results, or
+    torchrun --nproc-per-node 4 -m liegg reproduce configurations --device cuda
     """
     with _mistakes():
-        from importlib import import_module
-
         from liegg.files import check_device
+        from liegg.studies import claims, runner
 
         check_device(device)
-        module = import_module(f"liegg.studies.{study.value}")
         with _named_bars(hidden=quiet or json) as progress:
-            results = module.run(out, quick=quick, device=device, progress=progress)
+            if study is Study.all:
+                results = runner.run_all(out, quick=quick, device=device, progress=progress)
+            elif study is Study.claims:
+                results = runner.write_claims(out)
+            else:
+                results = runner.run(study.value, out, quick=quick, device=device, progress=progress)
+        if results is None:  # another process tells
+            return
         if json:
             _print_json(results)
             return
+        whole = study in (Study.all, Study.claims)
         if not quiet:
-            typer.echo(module.table(results))
-        typer.echo(f"Results: {out / (study.value + '.json')}")
+            typer.echo(claims.table(claims.evaluate(out)) if whole else runner.table(study.value, results))
+        typer.echo(f"Page: {out / 'index.html'}" if whole else f"Results: {out / (study.value + '.json')}")
 
 
 def _print_json(value: dict[str, Any]) -> None:

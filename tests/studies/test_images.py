@@ -1,11 +1,14 @@
-"""What the image studies share: the readings of a classifier."""
+"""What the image studies share: classifiers trained and read, and the numbers that are kept of them."""
+
+from typing import Any
 
 import pytest
 import torch
 from torch import nn
 
 import liegg
-from liegg.studies import images
+from liegg.studies import ensemble, images
+from liegg.studies.reading import action
 
 
 class Rings(nn.Module):
@@ -31,17 +34,21 @@ def bumps(count: int) -> torch.Tensor:
     return (heights * torch.exp(-(place - centres).square().sum(-1) / 0.08)).sum(1)
 
 
-def test_unit_logits_have_unit_length() -> None:
-    network = images.UnitLogits(nn.Linear(4, 3))
-    x = torch.randn(5, 4, generator=torch.Generator().manual_seed(0))
-    out = network(x)
-    torch.testing.assert_close(out.norm(dim=1), torch.ones(5))
-    torch.testing.assert_close(out, network.network(x) / network.network(x).norm(dim=1, keepdim=True))
+def described() -> dict[str, dict[str, Any]]:
+    """The invariant network, read in every way."""
+    network, pictures = Rings(), bumps(400)
+
+    def unit(x: torch.Tensor) -> torch.Tensor:
+        return nn.functional.normalize(network(x), dim=1)
+
+    return {
+        name: images.describe(liegg.discover(unit, pictures, action(scheme, (20, 20), frame), outputs=outputs))
+        for name, (scheme, outputs, frame) in images.READINGS.items()
+    }
 
 
 def test_an_invariant_network_is_read_as_such_in_every_way() -> None:
-    found = images.read(Rings(), bumps(400), (20, 20))
-    assert list(found) == list(images.READINGS)
+    found = described()
     for name, numbers in found.items():
         limit = 0.06 if name.startswith("paper") else 0.01  # the paper's grid is half a pixel off centre
         assert numbers["bias"][0] < limit, name
@@ -57,7 +64,7 @@ def test_an_invariant_network_is_read_as_such_in_every_way() -> None:
 
 def test_paper_variances_are_those_of_slopes_per_pixel() -> None:
     """The paper's slopes are per pixel, ours per half side: on smooth images the spectra differ by the square of that."""
-    found = images.read(Rings(), bumps(400), (20, 20))
+    found = described()
     ratio = found["spectral, each"]["spectrum"][-1] / found["paper, each"]["spectrum"][-1]
     assert ratio == pytest.approx(10**2, rel=0.2)
 
@@ -67,9 +74,41 @@ def test_upright_makes_every_matrix_turn_counter_clockwise() -> None:
     assert images.upright(torch.cat([turn, -turn])).tolist() == [1.0, -1.0]
 
 
-def test_fresh_networks_are_those_that_training_starts_from() -> None:
-    labels = torch.arange(12) % 3
-    pictures = torch.rand(12, 2, 2, generator=torch.Generator().manual_seed(0))
-    trained = images.train((4, 5, 3), lambda _: pictures, labels, (pictures, labels), [3, 4], epochs=0)
-    for a, b in zip(trained.stack.weights, images.fresh((4, 5, 3), [3, 4], "cpu")[0].weights, strict=True):
+def some_pictures() -> images.Pictures:
+    labels = torch.arange(60) % 3
+    pictures = liegg.smooth(torch.rand(60, 6, 6, generator=torch.Generator().manual_seed(0)), 1.0)
+    return images.Pictures((pictures, labels), (pictures[:20], labels[:20]), (pictures[20:], labels[20:]))
+
+
+def members(epochs: int) -> list[ensemble.Member]:
+    return [ensemble.Member((36, width, 3), seed, 60, epochs) for seed, width in ((3, 5), (4, 7))]
+
+
+def test_untrained_networks_are_those_that_training_starts_from() -> None:
+    trained = ensemble.train(members(0), images.classification(some_pictures()), images.SCHEDULE)
+    before = images.untrained([one.sizes for one in members(0)], [3, 4], "cpu")
+    for a, b in zip(trained.stack.weights, before.weights, strict=True):
         assert torch.equal(a, b)
+
+
+def test_rows_hold_each_network_after_and_before_training() -> None:
+    pictures = some_pictures()
+    trained = ensemble.train(members(5), images.classification(pictures), images.SCHEDULE)
+    rows = images.describe_both(members(5), trained, pictures.train[0], pictures.test)
+    after = images.describe_all(trained.stack, pictures.train[0], pictures.test)
+    before = images.describe_all(images.untrained([(36, 5, 3), (36, 7, 3)], [3, 4], "cpu"), pictures.train[0], pictures.test)
+    for row, now, was, score, epoch in zip(rows, after, before, trained.score, trained.epoch, strict=True):
+        assert row["untrained"] == was
+        assert row["trained"] == now | {"validation_accuracy": float(score), "best_epoch": int(epoch)}
+    assert rows[0]["trained"]["readings"] != rows[0]["untrained"]["readings"]
+
+
+def test_pictures_may_be_new_in_every_epoch() -> None:
+    pictures, asked = some_pictures(), []
+
+    def turned(epoch: int) -> torch.Tensor:
+        asked.append(epoch)
+        return pictures.train[0].rot90(epoch, (1, 2))
+
+    ensemble.train(members(3), images.classification(pictures, turned), images.SCHEDULE)
+    assert asked == [1, 2, 3]

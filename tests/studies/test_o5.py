@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from torch import nn
 
 import liegg
 from liegg.studies import ensemble, o5
@@ -24,25 +23,19 @@ def test_schedule() -> None:
     assert [o5.epochs(n) for n in (100, 900, 1_000, 10_000, 30_000)] == [1000, 1000, 900, 90, 30]
 
 
-def test_networks_trained_together_equal_networks_trained_alone() -> None:
-    def train(seeds: list[int]) -> list[nn.Sequential]:
-        generators = [torch.Generator().manual_seed(seed) for seed in seeds]
-        inputs = torch.stack([torch.randn(64, 10, generator=g) for g in generators])
-        stack = ensemble.initialise(o5.SIZES, generators)
-        ensemble.train(stack, inputs, o5.target(inputs), generators, epochs=5, batch_size=16)
-        return [stack.network(i) for i in range(len(seeds))]
-
-    together, alone = train([1, 2, 3]), [train([seed])[0] for seed in (1, 2, 3)]
-    for one, other in zip(together, alone, strict=True):
-        for a, b in zip(one.parameters(), other.parameters(), strict=True):
-            torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-6)
+def test_samples_and_weights_are_drawn_apart_and_by_the_seed_alone() -> None:
+    one, other = o5.members([50], [3, 4])
+    assert torch.equal(o5.samples_of(one), o5.samples_of(o5.members([50], [3])[0]))
+    assert not torch.equal(o5.samples_of(one), o5.samples_of(other))
+    weights = ensemble.initialise([o5.SIZES], [torch.Generator().manual_seed(3)]).weights[0]
+    assert not torch.allclose(o5.samples_of(one).flatten()[:320], weights.flatten() * 10**0.5, atol=0.1)
 
 
-def test_a_network_of_the_stack_computes_what_the_stack_does() -> None:
-    stack = ensemble.initialise((10, 8, 1), [torch.Generator().manual_seed(s) for s in (1, 2)])
-    x = torch.randn(2, 7, 10, generator=torch.Generator().manual_seed(0))
-    for index in range(2):
-        torch.testing.assert_close(stack.network(index)(x[index]), stack(x)[index])
+def test_one_network_alone_is_that_of_the_study(quick_folder: Path) -> None:
+    network, inputs, error = o5.train(300, 1)
+    stored = json.loads((quick_folder / "o5.json").read_text())["networks"]["300"][0]
+    assert error == pytest.approx(stored["mean_squared_error"], rel=0.02)
+    assert o5.describe(o5.extract(network, inputs))["spectrum"] == pytest.approx(stored["spectrum"], rel=0.05)
 
 
 def test_invariant_by_construction_is_at_the_floor() -> None:
@@ -53,16 +46,15 @@ def test_invariant_by_construction_is_at_the_floor() -> None:
     assert found["largest_bias_of_ten"] <= 1e-9
 
 
-def test_quick_study_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(o5, "SEEDS", (1,))  # the quick form with one seed only; the command line runs it whole
-    seen: list[int] = []
-    results = o5.run(tmp_path, quick=True, progress=lambda _label, done, total: seen.append(total if done else 0))
-    assert len(seen) == seen[0] == 1900
-    assert results == json.loads((tmp_path / "o5.json").read_text())
-    assert [net["nullity"] for nets in results["networks"].values() for net in nets] == [10, 10]
-    for name in ("o5", "o5-sample-complexity"):
-        assert (tmp_path / f"{name}.png").stat().st_size > 10_000
-        assert (tmp_path / f"{name}.svg").read_text().rstrip().endswith("</svg>")
+def test_quick_study(quick_folder: Path) -> None:
+    results = json.loads((quick_folder / "o5.json").read_text())
+    assert {size: [net["nullity"] for net in nets] for size, nets in results["networks"].items()} == {
+        "300": [10, 10],
+        "1000": [10, 10],
+    }
+    assert len(o5.table(results).splitlines()) == 3
+    assert (quick_folder / "o5.png").stat().st_size > 10_000
+    assert (quick_folder / "o5.svg").read_text().rstrip().endswith("</svg>")
 
 
 @pytest.fixture(scope="module")

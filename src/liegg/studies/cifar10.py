@@ -1,8 +1,6 @@
 """The paper's appendix on CIFAR-10: does a perceptron shown turned photographs learn the rotation?"""
 
 import math
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +10,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from liegg.actions import smooth
-from liegg.studies import datasets, images
-from liegg.studies.provenance import provenance
+from liegg.studies import datasets, ensemble, images
 from liegg.studies.rotation import rotated
 
 SIZES = (3 * 32 * 32, *[400] * 7, 10)
@@ -25,74 +22,48 @@ EXTRACTED = 10_000
 """Training images, turned by random angles, from which symmetries are extracted."""
 
 
-def run(
-    out: str | Path, *, quick: bool = False, device: str = "cpu", progress: Callable[[str, int, int], object] | None = None
-) -> dict[str, Any]:
-    """The whole study; writes `cifar10.json`, and `cifar10-spectrum` and `cifar10-rotations` as PNG and SVG.
-
-    Args:
-        out: folder for results and figures.
-        quick: as for `compute`.
-        device: where to train and extract, such as `"cuda"`.
-        progress: called with a label, work done since the last call, and the total.
-
-    Returns:
-        The results as stored.
-    """
-    from liegg.studies.image_figures import draw_cifar10
-
-    return images.store(compute(quick=quick, device=device, progress=progress), Path(out), draw_cifar10)
-
-
-def compute(
-    *, quick: bool = False, device: str = "cpu", progress: Callable[[str, int, int], object] | None = None
-) -> dict[str, Any]:
+def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None:
     """The numbers of the study.
 
     Every epoch turns every training image by a new angle; validation and test images are turned by fixed ones.
 
     Args:
+        how: where to train, and what to keep on the way.
         quick: two seeds, a small network, few epochs, and in place of CIFAR-10, which may not be shipped, the digits that come with
             the package, tinted, on 32 × 32 pixels: for a look in seconds; needs no data set.
-        device: where to train and extract, such as `"cuda"`.
-        progress: called with a label, work done since the last call, and the total.
 
     Returns:
-        The results as they are stored.
+        The results to be stored; None in every process but the first.
     """
-    begin = time.perf_counter()
     seeds, epochs, sizes = (SEEDS[:2], 15, (SIZES[0], 64, 64, 10)) if quick else (SEEDS, EPOCHS, SIZES)
     parts = tinted_digits() if quick else datasets.cifar10_split()
-    still = {name: getattr(parts, name).images.to(device) for name in ("train", "validation", "test")}
-    labels = {name: getattr(parts, name).labels.to(device) for name in still}
-    turned = {name: turn(still[name], seed) for seed, name in enumerate(("validation", "test"), start=1)}
-    total = epochs + 2 * len(seeds)
-    step = None if progress is None else lambda done: progress(f"{len(seeds)} networks", done, total)
-    trained = images.train(
-        sizes, lambda epoch: turn(still["train"], 1000 + epoch), labels["train"], (turned["validation"], labels["validation"]),
-        seeds, epochs=epochs, device=device, progress=step,
-    )  # fmt: skip
+    still = {name: getattr(parts, name).images.to(how.device) for name in ("train", "validation", "test")}
+    labels = {name: getattr(parts, name).labels.to(how.device) for name in still}
     shown = turn(still["train"][:EXTRACTED], 3)
-    test = turned["test"], labels["test"]
+    turned = (turn(still[name], seed) for seed, name in enumerate(("validation", "test"), start=1))
+    pictures = images.Pictures(
+        (still["train"], labels["train"]), (next(turned), labels["validation"]), (next(turned), labels["test"])
+    )
+    members = [ensemble.Member(sizes, seed, len(labels["train"]), epochs) for seed in seeds]
     readings = images.READINGS | images.FRAMED
-    found = images.describe_all(trained.stack, shown, test, step, readings)
-    networks = [row | best for row, best in zip(found, images.best_epochs(trained), strict=True)]
-    untrained = images.describe_all(images.fresh(sizes, seeds, device)[0], shown, test, step, readings)
+
+    def describe(places: list[int], trained: ensemble.Trained) -> list[dict[str, Any]]:
+        return images.describe_both([members[place] for place in places], trained, shown, pictures.test, readings)
+
+    def problem(_: list[int]) -> ensemble.Classification:
+        return images.classification(pictures, lambda epoch: turn(still["train"], 1000 + epoch))
+
+    rows = ensemble.work(members, problem, describe, images.SCHEDULE, how)
+    if rows is None:
+        return None
     return {
-        "study": "cifar10",
-        "quick": quick,
         "data": "tinted MNIST digits" if quick else "CIFAR-10",
         "seeds": list(seeds),
         "epochs": epochs,
         "images": len(shown),
-        "networks": networks,
-        "untrained": untrained,
+        "networks": [row["trained"] for row in rows],
+        "untrained": [row["untrained"] for row in rows],
         "example": parts.test.images[0].round(decimals=3).tolist(),
-        "provenance": provenance(
-            "liegg reproduce cifar10" + " --quick" * quick + f" --device {device}",
-            seconds=time.perf_counter() - begin,
-            device=device,
-        ),
     }
 
 
@@ -111,6 +82,13 @@ def tinted_digits() -> datasets.Cifar10Split:
     pictures = tints * pad(digits.images[order].to(torch.float32).div(255), (2, 2, 2, 2))[:, None]
     parts = zip(pictures.split(list(datasets.SAMPLE_SIZES)), digits.labels[order].split(list(datasets.SAMPLE_SIZES)), strict=True)
     return datasets.Cifar10Split(*(datasets.Labelled(some, labels) for some, labels in parts))
+
+
+def draw(results: dict[str, Any], out: Path) -> list[Path]:
+    """Figures `cifar10-spectrum` and `cifar10-rotations` as PNG and SVG."""
+    from liegg.studies.image_figures import draw_cifar10
+
+    return draw_cifar10(results, out)
 
 
 def table(results: dict[str, Any]) -> str:

@@ -1,27 +1,25 @@
-"""What the image studies share: how a classifier is read, and the numbers that are kept of it."""
+"""What the image studies share: how classifiers are trained and read, and the numbers that are kept of them."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from statistics import mean
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
-from liegg.actions import Action, Image
-from liegg.actions.stencils import Scheme
+from liegg.actions import smooth
 from liegg.algebra.catalog import so
 from liegg.algebra.subspace import distance_to_span
-from liegg.discovery import discover
-from liegg.studies import ensemble
-from liegg.studies.provenance import write_json
+from liegg.studies import datasets, ensemble
+from liegg.studies.reading import Readings, read_stack
 from liegg.symmetries import Symmetries
 
 SIGMA = 1.5
 """Smoothing of the images before training, in pixels, as in the paper's reference run."""
 
-Readings = dict[str, tuple[Scheme, Literal["sum", "each"], int]]
+SCHEDULE = ensemble.Schedule(batch_size=512, rate=1e-3)
+"""The paper's rate; it does not state the size of the batches."""
 
 READINGS: Readings = {
     "paper, sum": ("paper", "sum", 0),
@@ -35,60 +33,34 @@ FRAMED: Readings = {"framed, sum": ("spectral", "sum", 1), "framed, each": ("spe
 """For pictures that are cut off by their frame: the spectral derivative without the outermost pixels."""
 
 
-class UnitLogits(nn.Module):
-    """A classifier whose logits are scaled to unit length, as the paper scales them before it extracts symmetries."""
+class Pictures(NamedTuple):
+    """Images and labels to train on, to choose the best epoch by, and to test with."""
 
-    def __init__(self, network: nn.Module) -> None:
-        super().__init__()
-        self.network = network
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Logits of flat images, each vector divided by its length."""
-        return nn.functional.normalize(self.network(x), dim=1)
+    train: tuple[Tensor, Tensor]
+    validation: tuple[Tensor, Tensor]
+    test: tuple[Tensor, Tensor]
 
 
-def fresh(sizes: Sequence[int], seeds: Sequence[int], device: str) -> tuple[ensemble.Stack, list[torch.Generator]]:
-    """Untrained networks, one per seed, and the generators that go on to decide their order of images."""
-    generators = [torch.Generator().manual_seed(seed) for seed in seeds]
-    return ensemble.initialise(sizes, generators).to(device), generators
+def smooth_digits(digits: datasets.RotatedMnist, device: str) -> Pictures:
+    """Digits as the networks see them: smoothed, on the device."""
+    parts = (digits.train, digits.validation, digits.test)
+    return Pictures(*((smooth(part.images.to(device), SIGMA), part.labels.to(device)) for part in parts))
 
 
-def train(
-    sizes: Sequence[int],
-    images: Callable[[int], Float[Tensor, "n ..."]],
-    labels: Tensor,
-    validation: tuple[Tensor, Tensor],
-    seeds: Sequence[int],
-    *,
-    epochs: int,
-    device: str = "cpu",
-    progress: Callable[[int], object] | None = None,
-) -> ensemble.Trained:
-    """Train one perceptron per seed on the same images, all at once.
+def classification(pictures: Pictures, images: Callable[[int], Float[Tensor, "n ..."]] | None = None) -> ensemble.Classification:
+    """The problem of naming the pictures; `images` gives those of an epoch if they change."""
+    still = pictures.train[0].flatten(1)
+    shown = (lambda _: still) if images is None else lambda epoch: images(epoch).flatten(1)
+    return ensemble.Classification(shown, pictures.train[1], (pictures.validation[0].flatten(1), pictures.validation[1]))
 
-    Args:
-        sizes: widths of the layers.
-        images: training images of an epoch.
-        labels: their classes.
-        validation: images and classes that decide which epoch is best.
-        seeds: one network each; a seed decides weights and order.
-        epochs: passes over the images.
-        device: where to train.
-        progress: called with 1 after each epoch.
-    """
-    stack, generators = fresh(sizes, seeds, device)
-    return ensemble.train_classifiers(
-        stack, lambda epoch: images(epoch).flatten(1), labels, (validation[0].flatten(1), validation[1]), generators,
-        epochs=epochs, progress=progress,
-    )  # fmt: skip
+
+def untrained(sizes: Sequence[Sequence[int]], seeds: Sequence[int], device: str) -> ensemble.Stack:
+    """Networks before training, one per seed."""
+    return ensemble.initialise(sizes, [torch.Generator().manual_seed(seed) for seed in seeds]).to(device)
 
 
 def describe_all(
-    stack: ensemble.Stack,
-    images: Float[Tensor, "n ..."],
-    test: tuple[Tensor, Tensor],
-    progress: Callable[[int], object] | None = None,
-    readings: Readings = READINGS,
+    stack: ensemble.Stack, images: Float[Tensor, "n ..."], test: tuple[Tensor, Tensor], readings: Readings = READINGS
 ) -> list[dict[str, Any]]:
     """The numbers of every network: its accuracy, and its symmetries on the given images under each reading.
 
@@ -96,47 +68,35 @@ def describe_all(
         stack: the networks.
         images: images to extract symmetries from, on the device of the networks.
         test: images and classes of the test.
-        progress: called with 1 after each network.
         readings: in which ways each is read.
     """
-    rows = []
-    for index, accuracy in enumerate(ensemble.accuracies(stack, test[0].flatten(1), test[1]).tolist()):
-        network = stack.network(index).to(images.device)
-        rows.append({"test_accuracy": accuracy, "readings": read(network, images.flatten(1), tuple(images.shape[1:]), readings)})
-        if progress is not None:
-            progress(1)
-    return rows
+    found = read_stack(stack, images.flatten(1), tuple(images.shape[1:]), readings)
+    accuracies = ensemble.accuracies(stack, test[0].flatten(1), test[1]).tolist()
+    return [
+        {"test_accuracy": accuracy, "readings": {name: describe(sym) for name, sym in one.items()}}
+        for accuracy, one in zip(accuracies, found, strict=True)
+    ]
+
+
+def describe_both(
+    members: Sequence[ensemble.Member],
+    trained: ensemble.Trained,
+    images: Float[Tensor, "n ..."],
+    test: tuple[Tensor, Tensor],
+    readings: Readings = READINGS,
+) -> list[dict[str, Any]]:
+    """The numbers of every network after training, with its best epoch, and before, with the weights it began with."""
+    before = untrained([member.sizes for member in members], [member.seed for member in members], str(images.device))
+    after, fresh = (describe_all(stack, images, test, readings) for stack in (trained.stack, before))
+    return [{"trained": row | best, "untrained": was} for row, best, was in zip(after, best_epochs(trained), fresh, strict=True)]
 
 
 def best_epochs(trained: ensemble.Trained) -> list[dict[str, Any]]:
     """When each network was best on the validation images, and how good."""
     return [
         {"validation_accuracy": float(accuracy), "best_epoch": int(epoch)}
-        for accuracy, epoch in zip(trained.accuracy, trained.epoch, strict=True)
+        for accuracy, epoch in zip(trained.score, trained.epoch, strict=True)
     ]
-
-
-def read(
-    network: nn.Module, images: Float[Tensor, "n ..."], shape: tuple[int, ...], readings: Readings = READINGS
-) -> dict[str, dict[str, Any]]:
-    """The numbers of one classifier under each reading.
-
-    Args:
-        network: classifier of flat images; its logits are scaled to unit length.
-        images: flat images.
-        shape: their shape before they were flattened.
-        readings: in which ways it is read.
-    """
-    model = UnitLogits(network)
-    return {
-        name: describe(discover(model, images, action(scheme, shape, frame), outputs=outputs))
-        for name, (scheme, outputs, frame) in readings.items()
-    }
-
-
-def action(scheme: Scheme, shape: tuple[int, ...], frame: int = 0) -> Action:
-    """The paper's candidates: all linear maps of the plane."""
-    return Image("linear", derivative=scheme, shape=shape, frame=frame)
 
 
 def describe(sym: Symmetries) -> dict[str, Any]:
@@ -158,13 +118,6 @@ def describe(sym: Symmetries) -> dict[str, Any]:
 def upright(matrices: Float[Tensor, "d 2 2"]) -> Float[Tensor, " d"]:
     """Sign that makes each matrix turn counter-clockwise."""
     return torch.where(matrices[:, 1, 0] - matrices[:, 0, 1] < 0, -1.0, 1.0)
-
-
-def store(results: dict[str, Any], out: Path, draw: Callable[[dict[str, Any], Path], object]) -> dict[str, Any]:
-    """Write the results of a study, then draw its figures from them; give them back."""
-    write_json(results, out / f"{results['study']}.json")
-    draw(results, out)
-    return results
 
 
 def table(networks: dict[str, list[dict[str, Any]]]) -> str:

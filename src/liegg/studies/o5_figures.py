@@ -4,18 +4,18 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
 
-from liegg.report.plots import FOUND, MUTED, OTHER, figure, save_figure
+from liegg.report.plots import FOUND, OTHER, figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 def draw(results: dict[str, Any], out: Path) -> list[Path]:
-    """Draw the paper's Figure 2 and its sample-complexity figure from the results of `liegg.studies.o5.run`.
+    """Draw the paper's Figure 2 from the stored results.
 
     Args:
         results: the stored results.
-        out: folder for `o5` and `o5-sample-complexity`, each as PNG and SVG.
+        out: folder for `o5.png` and `o5.svg`.
 
     Returns:
         The files written.
@@ -29,13 +29,7 @@ def draw(results: dict[str, Any], out: Path) -> list[Path]:
     middle.set_ylim(-0.05, 1.1)
     _training_sizes(right, results["networks"])
     made.suptitle(f"O(5) regression: {len(main)} networks, N = {results['main_size']:,}", fontsize="medium")
-    paths = save_figure(made, out / "o5")
-    made = figure(9.5, 3.8)
-    left, right = made.subplots(1, 2)
-    _fractions(left, results["sample_complexity"], "mean_variance_of_ten", "mean variance of the last ten")
-    _fractions(right, results["sample_complexity"], "mean_bias_of_ten", "mean bias of the last ten")
-    made.suptitle(f"How many samples does the extraction need?  N = {results['main_size']:,}", fontsize="medium")
-    return paths + save_figure(made, out / "o5-sample-complexity")
+    return save_figure(made, out / "o5")
 
 
 def _per_direction(ax: "Axes", curves: list[list[float]], label: str, title: str) -> None:
@@ -70,23 +64,6 @@ def _training_sizes(ax: "Axes", networks: dict[str, list[dict[str, Any]]]) -> No
     ax.set_xlabel("training-set size N")
     ax.set_ylabel("mean variance of the last ten")
     ax.set_title("(c) against training-set size, mean ± s.d.", fontsize="medium")
-    _tidy(ax)
-
-
-def _fractions(ax: "Axes", runs: list[list[dict[str, Any]]], key: str, label: str) -> None:
-    share = [100 * row["fraction"] for row in runs[0]]
-    curves = [[row[key] for row in rows] for rows in runs]
-    for curve in curves:
-        ax.plot(share, curve, color="0.75", linewidth=0.8)
-    centre = [mean(values) for values in zip(*curves, strict=True)]
-    ax.plot(share, centre, "o-", color=FOUND, markersize=4, linewidth=1, label="mean over networks")
-    ax.axhline(centre[-1], color=OTHER, linestyle="--", linewidth=1, label="100 % of the samples")
-    ax.axvline(0.25, color=MUTED, linestyle=":", linewidth=1, label="the paper's 0.25 %")
-    ax.set_xscale("log")
-    ax.set_yscale("log")
-    ax.set_xlabel("share of the training samples used, %")
-    ax.set_ylabel(label)
-    ax.legend(frameon=False)
     _tidy(ax)
 
 
