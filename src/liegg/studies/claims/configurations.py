@@ -1,0 +1,185 @@
+"""Claims of section 5.3: networks of different width, depth and number of parameters."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from liegg.studies.claims.record import Claim, Outcome, Results, TooFewError
+from liegg.studies.claims.statistics import chance, rank_correlation, short
+
+SHALLOWEST, DEEPEST = 1, 5
+"""Hidden layers of the main window. The paper's formula for the width counts them one lower: by it they would be 2 to 6."""
+
+WINDOW, OTHER_WINDOW = "1-5", "2-6"
+"""The stored correlations that decide, and those that are told beside."""
+
+CONFIGURATION_LEVEL = 0.01
+"""Largest p at which a quantity is said to fall with the number of parameters or the depth."""
+
+CORRELATION_LEVEL = 1e-4
+"""The paper's own: its correlations with the accuracy have p < 1e-4."""
+
+EQUAL_ACCURACY = 0.001
+"""Networks whose test accuracies differ by no more than this perform equally well: 50 of 50,000 digits."""
+
+DIFFERENT_VARIANCE = 2.0
+"""Factor from which on the variances of two networks differ."""
+
+Quantity = Literal["variance", "bias"]
+
+
+@dataclass(frozen=True, eq=False)
+class Networks:
+    """The networks of the main window under one reading, a number of each.
+
+    Attributes:
+        parameters: asked for.
+        depth: hidden layers.
+        accuracy: on the test images.
+        variance: of the smallest direction.
+        bias: of the smallest direction.
+    """
+
+    parameters: Int[np.ndarray, " n"]
+    depth: Int[np.ndarray, " n"]
+    accuracy: Float[np.ndarray, " n"]
+    variance: Float[np.ndarray, " n"]
+    bias: Float[np.ndarray, " n"]
+
+
+def networks(results: Results, reading: str) -> Networks:
+    """The networks of the main window; refuses none at all."""
+    rows = [net for net in results["configurations"]["networks"] if SHALLOWEST <= net["hidden_layers"] <= DEEPEST]
+    if not rows:
+        raise TooFewError(f"no networks with {SHALLOWEST} to {DEEPEST} hidden layers")
+    found = [net["readings"][reading] for net in rows]
+    return Networks(
+        np.array([net["parameters"] for net in rows], dtype=int),
+        np.array([net["hidden_layers"] for net in rows], dtype=int),
+        np.array([net["test_accuracy"] for net in rows], dtype=float),
+        np.array([row["variance"] for row in found], dtype=float),
+        np.array([row["bias"][0] for row in found], dtype=float),
+    )
+
+
+def more_parameters(results: Results, reading: str, *, quantity: Quantity) -> Outcome:
+    """Among networks of the same depth, the quantity falls with the number of parameters."""
+    nets = networks(results, reading)
+    values = getattr(nets, quantity)
+    order = rank_correlation(nets.parameters, values, nets.depth, level=CONFIGURATION_LEVEL)
+    few, many = nets.parameters.min(), nets.parameters.max()
+    means = [short(values[nets.parameters == count].mean()) for count in (few, many)]
+    return Outcome(
+        order.falls(CONFIGURATION_LEVEL),
+        f"{order}; negative at {order.negative} of {order.groups} depths; {means[0]} on the mean with "
+        f"{few:,} parameters, {means[1]} with {many:,}",
+    )
+
+
+def deeper(results: Results, reading: str) -> Outcome:
+    """Among networks with the same number of parameters, the variance falls with the depth."""
+    nets = networks(results, reading)
+    order = rank_correlation(nets.depth, nets.variance, nets.parameters, level=CONFIGURATION_LEVEL)
+    counts = np.unique(nets.parameters)
+    middle = nets.parameters == counts[len(counts) // 2]
+    depths = np.unique(nets.depth[middle])
+    means = " → ".join(short(nets.variance[middle & (nets.depth == depth)].mean()) for depth in depths)
+    return Outcome(
+        order.falls(CONFIGURATION_LEVEL),
+        f"{order}; negative at {order.negative} of {order.groups} counts; with {counts[len(counts) // 2]:,} parameters {means} "
+        f"on the mean from depth {depths[0]} to {depths[-1]}",
+    )
+
+
+def balanced(results: Results, reading: str) -> Outcome:
+    """The configuration of the smallest mean bias is neither of the smallest nor of the largest depth."""
+    nets = networks(results, reading)
+    depths = np.unique(nets.depth)
+    if len(depths) < 3:
+        raise TooFewError(f"too few depths: {len(depths)}, a depth between others needs 3")
+    cells = np.unique(np.stack([nets.depth, nets.parameters], axis=1), axis=0)
+    means = [nets.bias[(nets.depth == depth) & (nets.parameters == count)].mean() for depth, count in cells]
+    depth, count = cells[int(np.argmin(means))]
+    by_depth = [nets.bias[nets.depth == other].mean() for other in depths]
+    best = int(np.argmin(by_depth))
+    return Outcome(
+        bool(depths[0] < depth < depths[-1]),
+        f"smallest mean bias {min(means):.3f} with {depth} hidden {'layer' if depth == 1 else 'layers'} and {count:,} parameters; "
+        f"over all counts smallest at depth {depths[best]}, {by_depth[best]:.3f}",
+    )
+
+
+def correlation(results: Results, reading: str, *, quantity: Quantity) -> Outcome:
+    """Pearson's correlation with the test accuracy is negative, as stored."""
+    stored = results["configurations"]["correlations"].get(reading, {})
+    if WINDOW not in stored:
+        raise TooFewError(f"too few networks with {SHALLOWEST} to {DEEPEST} hidden layers: no correlation is stored")
+    rho, p = (stored[WINDOW][quantity][key] for key in ("rho", "p"))
+    ours = f"ρ = {rho:.2f}, {chance(p)}"
+    if OTHER_WINDOW in stored:
+        beside = stored[OTHER_WINDOW][quantity]
+        ours += f"; with 2 to 6 hidden layers ρ = {beside['rho']:.2f}, {chance(beside['p'])}"
+    others = [one["correlations"][reading][quantity]["rho"] for one in results.get("draws", {}).get("draws", [])]
+    if others:
+        ours += f"; on {len(others)} other draws of the data ρ = {min(others):.2f} to {max(others):.2f}"
+    return Outcome(rho < 0 and p < CORRELATION_LEVEL, ours)
+
+
+def not_strict(results: Results, reading: str) -> Outcome:
+    """Two networks of equal accuracy have different variances."""
+    nets = networks(results, reading)
+    order = np.argsort(nets.variance)
+    accuracy, variance = nets.accuracy[order], nets.variance[order]
+    alike = (abs(accuracy[:, None] - accuracy) <= EQUAL_ACCURACY) & (variance[:, None] > 0) & ~np.eye(len(order), dtype=bool)
+    if not alike.any():
+        raise TooFewError(f"no two networks have accuracies within {EQUAL_ACCURACY:g}")
+    factors = variance / np.where(alike, variance[:, None], np.inf)
+    small, large = np.unravel_index(int(factors.argmax()), factors.shape)
+    return Outcome(
+        bool(factors.max() > DIFFERENT_VARIANCE),
+        f"variance {short(variance[small])} and {short(variance[large])}, a factor of {factors.max():.1f}, "
+        f"at accuracy {accuracy[small]:.4f} and {accuracy[large]:.4f}",
+    )
+
+
+CLAIMS = (
+    Claim(
+        "configurations-parameters-variance",
+        "Networks with more parameters have a smaller symmetry variance.",
+        "5.3", "configurations", "consistently smaller", partial(more_parameters, quantity="variance"),
+    ),
+    Claim(
+        "configurations-parameters-bias",
+        "Networks with more parameters have a smaller symmetry bias.",
+        "5.3", "configurations", "higher with fewer parameters", partial(more_parameters, quantity="bias"),
+    ),
+    Claim(
+        "configurations-depth-variance",
+        "Of networks with equally many parameters, the deeper ones have the smaller symmetry variance.",
+        "5.3", "configurations", "deeper networks are more invariant", deeper,
+    ),
+    Claim(
+        "configurations-balanced-bias",
+        "The smallest symmetry bias is reached by a network of balanced width and depth.",
+        "5.3", "configurations", "balanced width and depth", balanced,
+    ),
+    Claim(
+        "configurations-correlation-variance",
+        "More accurate networks tend to have a smaller symmetry variance.",
+        "5.3", "configurations", "ρ = -0.49, p < 1e-4", partial(correlation, quantity="variance"),
+    ),
+    Claim(
+        "configurations-correlation-bias",
+        "More accurate networks tend to have a smaller symmetry bias.",
+        "5.3", "configurations", "ρ = -0.31, p < 1e-4", partial(correlation, quantity="bias"),
+    ),
+    Claim(
+        "configurations-not-strict",
+        "Networks that perform equally well may have learned the symmetry differently.",
+        "5.3", "configurations", "the correlation is not strict", not_strict,
+    ),
+)  # fmt: skip
+"""In the paper's order."""

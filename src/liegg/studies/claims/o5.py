@@ -1,0 +1,98 @@
+"""Claims of section 5.1: the O(5) regression."""
+
+from statistics import mean
+
+import numpy as np
+
+from liegg.studies.claims.record import ONE, Claim, Outcome, Results, TooFewError
+from liegg.studies.claims.statistics import rank_correlation, short
+
+TEN = 10
+"""Dimension of so(5)."""
+
+SMALL_BIAS = 0.02
+"""Bias that counts as zero for a trained network, out of 1; the paper's published code has 0.009."""
+
+SIZE_LEVEL = 1e-3
+"""Largest p at which the variance is said to fall with the training-set size."""
+
+FLAT = 1.1
+"""The variance has stopped falling where it is within this factor of the smallest one."""
+
+EXACT_VARIANCE, EXACT_BIAS = 1e-12, 1e-6
+"""What counts as zero when the symmetry is built in: share of the largest value, and bias; float64 resolves far less."""
+
+
+def ten(results: Results, reading: str) -> Outcome:
+    """Nullity ten with a small bias, in every network of the main size."""
+    study = results["o5"]
+    networks = study["networks"].get(str(study["main_size"]), [])
+    if not networks:
+        raise TooFewError(f"no networks of the main size {study['main_size']:,}")
+    found = sum(net["nullity"] == TEN for net in networks)
+    bias = max(net["largest_bias_of_ten"] for net in networks)
+    gaps = [net["gap"] for net in networks]
+    return Outcome(
+        found == len(networks) and bias < SMALL_BIAS,
+        f"nullity ten in {found} of {len(networks)} networks at N = {study['main_size']:,}; bias at most {bias:.4f}; "
+        f"gap {min(gaps):.0f} to {max(gaps):.0f} times",
+    )
+
+
+def size(results: Results, reading: str) -> Outcome:
+    """Rank correlation of training-set size and mean variance of the ten, over all networks."""
+    by_size = {int(n): [net["mean_variance_of_ten"] for net in nets] for n, nets in results["o5"]["networks"].items() if nets}
+    sizes = np.array([n for n, values in by_size.items() for _ in values])
+    order = rank_correlation(sizes, np.array([value for values in by_size.values() for value in values]), level=SIZE_LEVEL)
+    return Outcome(order.falls(SIZE_LEVEL), f"{order}; {course({n: mean(by_size[n]) for n in sorted(by_size)})}")
+
+
+def course(means: dict[int, float]) -> str:
+    """How the variance goes with the training-set size, and where it stops falling.
+
+    >>> course({100: 0.61, 1000: 0.14, 3000: 0.06, 10000: 0.062})
+    '0.61 at N = 100, 0.060 at 3,000, no clear fall from there (0.062 at 10,000)'
+    >>> course({100: 0.5, 1000: 0.1})
+    '0.50 at N = 100, 0.10 at 1,000, falling up to there'
+    """
+    first, last = min(means), max(means)
+    stop = min(n for n, value in means.items() if value <= FLAT * min(means.values()))
+    start = f"{short(means[first])} at N = {first:,}"
+    if stop == first:
+        return f"{start}, no clear fall from there ({short(means[last])} at {last:,})"
+    end = "falling up to there" if stop == last else f"no clear fall from there ({short(means[last])} at {last:,})"
+    return f"{start}, {short(means[stop])} at {stop:,}, {end}"
+
+
+def built_in(results: Results, reading: str) -> Outcome:
+    """Zero variance and bias of the network that is invariant by construction, and of EMLP's where its file is there."""
+    control = results["o5"]["invariant_by_construction"]
+    found = {
+        "perceptron of inner products": (max(control["spectrum"][:TEN]) / control["spectrum"][-1], control["largest_bias_of_ten"])
+    }
+    for name, net in results.get("o5-emlp", {}).get("networks", {}).items():
+        found[f"EMLP, {name}"] = (net["relative_variance_of_ten"], net["largest_bias_of_ten"])
+    return Outcome(
+        all(variance <= EXACT_VARIANCE and bias <= EXACT_BIAS for variance, bias in found.values()),
+        "; ".join(f"{name}: variance {variance:.0e} of the largest, bias {bias:.0e}" for name, (variance, bias) in found.items()),
+    )
+
+
+CLAIMS = (
+    Claim(
+        "o5-ten",
+        "A perceptron trained on an O(5)-invariant function has exactly ten vanishing values, and their directions are so(5).",
+        "5.1", "o5", "ten values vanish, zero bias", ten, (ONE,),
+    ),
+    Claim(
+        "o5-size",
+        "The more training samples, the smaller the symmetry variance.",
+        "5.1", "o5", "larger sets give a smaller variance", size, (ONE,),
+    ),
+    Claim(
+        "o5-built-in",
+        "A network that is invariant by construction has zero variance and zero bias without any training.",
+        "5.1", "o5", "zero variance, zero bias (EMLP)", built_in, (ONE,),
+    ),
+)  # fmt: skip
+"""In the paper's order."""

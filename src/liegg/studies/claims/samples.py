@@ -1,0 +1,93 @@
+"""Claims of appendix A.2: how many samples the extraction needs."""
+
+from statistics import mean
+from typing import Any
+
+from liegg.studies.claims.record import ONE, Claim, Outcome, Results, TooFewError
+from liegg.studies.claims.statistics import short
+
+O5_SHARE, ROTMNIST_SHARE = 0.0025, 0.05
+"""Shares of the samples that the paper says suffice."""
+
+FACTOR, SLACK = 1.5, 0.005
+"""A share suffices for O(5) if the variance differs from that of all samples by no more than the factor either way, and the bias
+is no more than the factor times that of all samples, plus the slack: a bias this close to zero is as good as any."""
+
+BIAS_CHANGE = 0.02
+"""A share suffices for rotated MNIST if the mean bias of the networks differs from that with all images by no more than this: about
+half of what a deep network has with all images, and a tenth of what decides whether the rotation is retrieved."""
+
+Rows = dict[float, list[dict[str, Any]]]
+"""What was found with a share of the samples, one row per network."""
+
+
+def o5(results: Results, reading: str) -> Outcome:
+    """Mean variance and bias of the ten from 0.25 % of the samples against those from all."""
+    rows = by_share(results["sample-complexity"]["o5"]["networks"], O5_SHARE)
+    variance = {share: mean(row["mean_variance_of_ten"] for row in found) for share, found in rows.items()}
+    bias = {share: mean(row["mean_bias_of_ten"] for row in found) for share, found in rows.items()}
+    enough = {
+        share: variance[1.0] / FACTOR <= variance[share] <= FACTOR * variance[1.0] and bias[share] <= FACTOR * bias[1.0] + SLACK
+        for share in rows
+    }
+    return Outcome(
+        first_enough(enough) <= O5_SHARE,
+        f"{samples(rows, O5_SHARE)}: variance {short(variance[O5_SHARE])}, bias {bias[O5_SHARE]:.3f}; "
+        f"all: variance {short(variance[1.0])}, bias {bias[1.0]:.3f}; enough from {samples(rows, first_enough(enough))}",
+    )
+
+
+def rotmnist(results: Results, reading: str) -> Outcome:
+    """The networks' mean bias from 5 % of the images against that from all."""
+    rows = by_share(results["sample-complexity"]["rotmnist"]["networks"], ROTMNIST_SHARE)
+    bias = {share: mean(row["readings"][reading]["bias"] for row in found) for share, found in rows.items()}
+    enough = {share: abs(value - bias[1.0]) <= BIAS_CHANGE for share, value in bias.items()}
+    return Outcome(
+        first_enough(enough) <= ROTMNIST_SHARE,
+        f"{samples(rows, ROTMNIST_SHARE)}: bias {bias[ROTMNIST_SHARE]:.3f} on the mean; all: {bias[1.0]:.3f}; enough from "
+        f"{samples(rows, first_enough(enough))}",
+    )
+
+
+def by_share(networks: list[list[dict[str, Any]]], needed: float) -> Rows:
+    """Rows by the share of the samples they were found with; refuses a run without all samples or without the share needed."""
+    rows: Rows = {}
+    for row in (row for network in networks for row in network):
+        rows.setdefault(row["fraction"], []).append(row)
+    for share in (needed, 1.0):
+        if len(rows.get(share, [])) < max(len(networks), 1):
+            raise TooFewError(f"the run did not take {100 * share:g} % of the samples")
+    return rows
+
+
+def first_enough(enough: dict[float, bool]) -> float:
+    """Smallest share that suffices with all larger ones.
+
+    >>> first_enough({0.01: True, 0.05: False, 0.1: True, 1.0: True})
+    0.1
+    """
+    return min(share for share in enough if all(fine for other, fine in enough.items() if other >= share))
+
+
+def samples(rows: Rows, share: float) -> str:
+    """A share in words.
+
+    >>> samples({0.0025: [{"samples": 25}]}, 0.0025)
+    '0.25 % (25 samples)'
+    """
+    return f"{100 * share:g} % ({rows[share][0]['samples']:,} samples)"
+
+
+CLAIMS = (
+    Claim(
+        "samples-o5",
+        "For the O(5) regression 0.25 % of the training samples give the symmetry as precisely as all of them.",
+        "A.2", "sample-complexity", "0.25 % of the samples suffice", o5, (ONE,),
+    ),
+    Claim(
+        "samples-rotmnist",
+        "For rotated MNIST 5 % of the training images give a precise symmetry bias.",
+        "A.2", "sample-complexity", "5 % of the images suffice", rotmnist,
+    ),
+)  # fmt: skip
+"""In the paper's order."""

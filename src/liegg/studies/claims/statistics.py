@@ -1,0 +1,130 @@
+"""The statistics of the claims: do values fall together, is one group smaller than another?"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import comb
+from typing import cast
+
+import numpy as np
+from jaxtyping import Float, Num
+
+from liegg._errors import MissingExtraError
+from liegg.studies.claims.record import TooFewError
+
+try:
+    from scipy import stats
+except ModuleNotFoundError as error:
+    raise MissingExtraError("the claims need scipy. Type: pip install 'liegg[studies]'") from error
+
+FEWEST = 3
+"""Networks that a correlation needs at least: any two lie on a line."""
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """How two quantities go together.
+
+    Attributes:
+        rho: the coefficient, -1 to 1.
+        p: chance of one so far from zero were they independent.
+        negative: groups in which the two run against each other.
+        groups: all groups.
+    """
+
+    rho: float
+    p: float
+    negative: int
+    groups: int
+
+    def falls(self, level: float) -> bool:
+        """Whether the correlation is negative, and not by chance at that level."""
+        return self.rho < 0 and self.p < level
+
+    def __str__(self) -> str:
+        return f"ρ = {self.rho:.2f}, {chance(self.p)}"
+
+
+def rank_correlation(
+    one: Num[np.ndarray, " n"], two: Num[np.ndarray, " n"], groups: Num[np.ndarray, " n"] | None = None, *, level: float
+) -> Correlation:
+    r"""Spearman's correlation with ranks taken within each group, over all groups together.
+
+    Whatever differs between groups drops out: networks are compared with their like only. With one group it is Spearman's $\rho$.
+    The means that are taken off group by group are not counted against the degrees of freedom; there are few groups of many.
+
+    Args:
+        one: a quantity of each network.
+        two: another one.
+        groups: which group each network is in; by default all are in one.
+        level: the p that will be asked for.
+
+    Raises:
+        TooFewError: fewer than three networks, a quantity that never changes, or so few networks that not even the opposite order
+            in every group would have a smaller p than `level`.
+    """
+    groups = np.zeros(len(one)) if groups is None else groups
+    x, y = _ranks(one, groups), _ranks(two, groups)
+    rho, p = _pearson(x, y)
+    parts = [groups == group for group in np.unique(groups)]
+    against = (np.concatenate([np.sort(x[part]) for part in parts]), np.concatenate([np.sort(y[part])[::-1] for part in parts]))
+    best = _pearson(*against)[1]
+    if best >= level:
+        raise TooFewError(f"too few networks: the clearest order of {len(x)} has {chance(best)}, not below {level:g}")
+    return Correlation(rho, p, sum(bool((x * y)[part].sum() < 0) for part in parts), len(parts))
+
+
+def smaller(one: Sequence[float], two: Sequence[float], *, level: float) -> float:
+    """One-sided p of the Mann-Whitney test that the first values are the smaller ones.
+
+    Args:
+        one: values that should be smaller.
+        two: values to compare with.
+        level: the p that will be asked for.
+
+    Raises:
+        TooFewError: so few values that not even separate groups would have a smaller p than `level`.
+    """
+    best = 1 / comb(len(one) + len(two), len(one))
+    if best >= level:
+        raise TooFewError(f"too few networks: with {len(one)} and {len(two)} no p is below {level:g}")
+    if len({*one, *two}) == 1:  # the normal approximation for ties would divide by zero
+        return 1.0
+    return float(stats.mannwhitneyu(one, two, alternative="less").pvalue)
+
+
+def chance(p: float) -> str:
+    """A p to be read by people.
+
+    >>> chance(0.034), chance(2.3e-7), chance(0.0)
+    ('p = 0.03', 'p = 2e-07', 'p < 1e-99')
+    """
+    if p < 1e-99:
+        return "p < 1e-99"
+    return f"p = {p:.2f}" if p >= 0.01 else f"p = {p:.0e}"
+
+
+def short(value: float) -> str:
+    """Two digits of a small number.
+
+    >>> short(0.0501), short(0.001), short(12.3)
+    ('0.050', '0.0010', '12')
+    """
+    return f"{value:#.2g}".rstrip(".")
+
+
+def _ranks(values: Num[np.ndarray, " n"], groups: Num[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+    """Ranks within each group, from -1/2 to 1/2 whatever its size."""
+    ranks = np.empty(len(values))
+    for group in np.unique(groups):
+        inside = groups == group
+        ranks[inside] = (stats.rankdata(values[inside]) - (inside.sum() + 1) / 2) / inside.sum()
+    return ranks
+
+
+def _pearson(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"]) -> tuple[float, float]:
+    if len(x) < FEWEST:
+        raise TooFewError(f"too few networks: {len(x)}, a correlation needs {FEWEST}")
+    if not (np.ptp(x) and np.ptp(y)):  # ranks are exact, so constant ones are zeros
+        raise TooFewError("nothing to correlate: a quantity is the same in all networks that are compared")
+    rho, p = cast(tuple[float, float], stats.pearsonr(x, y))
+    return float(rho), float(p)

@@ -1,0 +1,64 @@
+"""Findings as plain data, as text for a terminal, and as a table for a page."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from itertools import groupby
+from textwrap import fill
+from typing import Any
+
+from liegg.studies.claims.record import EACH, ONE, READINGS, SUM, Finding
+
+COLUMNS = 120
+"""Width of the text for a terminal."""
+
+
+def to_dict(findings: Sequence[Finding]) -> list[dict[str, Any]]:
+    """The findings as plain dictionaries."""
+    return [asdict(finding) for finding in findings]
+
+
+def by_claim(findings: Sequence[Finding]) -> list[list[Finding]]:
+    """The findings of each claim together."""
+    return [list(found) for _, found in groupby(findings, key=lambda finding: finding.name)]
+
+
+def tally(findings: Sequence[Finding]) -> str:
+    """How many claims hold, counted once for each reading."""
+    counts = Counter(finding.verdict for finding in findings)
+    quick = sum(finding.quick and finding.verdict != "not run" for finding in findings)
+    text = f"{counts['holds']} hold, {counts['does not hold']} do not hold, {counts['not run']} not run"
+    return text + (f"; {quick} verdicts come from quick runs, which prove little" if quick else "")
+
+
+def table(findings: Sequence[Finding]) -> str:
+    """A block for each claim: what the paper says, then the verdict and our numbers under each reading."""
+    blocks = []
+    for found in by_claim(findings):
+        first = found[0]
+        lines = [_wrap(f"{first.name}: {first.statement} Section {first.section}.", 4), f"    {'paper':<14}  {first.paper}"]
+        for finding in found:
+            ours = f"{'quick run: ' if finding.quick else ''}{finding.ours}"
+            lines.append(_wrap(f"    {READINGS[finding.reading]:<14}  {finding.verdict:<13}  {ours}", 35))
+        blocks.append("\n".join(lines))
+    return "\n\n".join([*blocks, tally(findings)])
+
+
+def markdown(findings: Sequence[Finding]) -> str:
+    """A table with a line for each claim and the two readings side by side; a single reading fills both."""
+    lines = ["| claim | paper | summed outputs | each output |", "|---|---|---|---|"]
+    for found in by_claim(findings):
+        first = found[0]
+        cells = {finding.reading: _cell(finding) for finding in found}
+        both = [cells[ONE], "one output: the same"] if ONE in cells else [cells.get(SUM, ""), cells.get(EACH, "")]
+        row = [f"{first.statement} (`{first.name}`, section {first.section})", first.paper, *both]
+        lines.append("| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |")
+    return "\n".join(lines)
+
+
+def _cell(finding: Finding) -> str:
+    return f"**{finding.verdict}**{' (quick run)' if finding.quick else ''}: {finding.ours}"
+
+
+def _wrap(text: str, indent: int) -> str:
+    return fill(text, COLUMNS, subsequent_indent=" " * indent, replace_whitespace=False, break_on_hyphens=False)

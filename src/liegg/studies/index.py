@@ -1,0 +1,213 @@
+"""The results of the studies as a page: the paper's claims, then each study with its figures."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from liegg._errors import MissingExtraError
+from liegg.studies.claims.evaluation import evaluate
+from liegg.studies.claims.text import by_claim, tally
+from liegg.studies.provenance import read_results
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a study.
+
+    Attributes:
+        name: its file name without the ending; a PNG and an SVG.
+        alt: what is to be seen, for those who do not see it.
+        caption: what it shows.
+    """
+
+    name: str
+    alt: str
+    caption: str
+
+
+@dataclass(frozen=True)
+class Study:
+    """What a page says of a study beside its results.
+
+    Attributes:
+        name: as in `liegg reproduce`.
+        title: a heading.
+        description: one sentence.
+        figures: those that it draws.
+    """
+
+    name: str
+    title: str
+    description: str
+    figures: tuple[Figure, ...]
+
+
+STUDIES = (
+    Study(
+        "o5",
+        "O(5) regression",
+        "A perceptron learns a function of two vectors that no rotation of five dimensions changes (section 5.1).",
+        (
+            Figure(
+                "o5",
+                "Three plots: the spectrum drops at the last ten of 25 values, their bias is near zero, the variance against N.",
+                "Spectrum and bias of the 25 directions, and the variance of the last ten against the training-set size.",
+            ),
+        ),
+    ),
+    Study(
+        "rotmnist",
+        "Rotated MNIST",
+        "A shallow and a deep perceptron learn to name digits that were turned by random angles (section 5.2).",
+        (
+            Figure(
+                "rotmnist-spectrum",
+                "Plots of four values and their bias for shallow and deep networks; only the smallest value has a small bias.",
+                "Spectrum and bias of the four directions under three readings.",
+            ),
+            Figure(
+                "rotmnist-rotations",
+                "Rows of a digit turned in steps of 45 degrees, and densities around a circle, for shallow and deep networks.",
+                "A digit turned by samples of the learned algebra, and where they take the point (1, 0).",
+            ),
+        ),
+    ),
+    Study(
+        "configurations",
+        "Network configurations",
+        "Perceptrons of different width, depth and number of parameters learn rotated MNIST (section 5.3).",
+        (
+            Figure(
+                "configurations-heatmaps",
+                "Heat maps of variance and bias, number of parameters against number of hidden layers.",
+                "Mean variance and bias by number of parameters and depth.",
+            ),
+            Figure(
+                "configurations-correlation",
+                "Scatter plots of variance and bias against test accuracy, a point for each network.",
+                "Variance and bias against the test accuracy.",
+            ),
+        ),
+    ),
+    Study(
+        "draws",
+        "Other draws of the data",
+        "The study of the configurations again, on other draws of training, validation and test images (beyond the paper).",
+        (
+            Figure(
+                "draws",
+                "Two plots of correlations with accuracy, draw by draw: that of the variance stays, that of the bias does not.",
+                "Correlation of variance and bias with the test accuracy, draw by draw.",
+            ),
+        ),
+    ),
+    Study(
+        "sample-complexity",
+        "Sample complexity",
+        "The symmetries of trained networks, extracted from only a share of the samples (appendix A.2).",
+        (
+            Figure(
+                "sample-complexity-o5",
+                "Variance and bias of the O(5) networks against the share of the samples, on logarithmic axes.",
+                "O(5) regression: variance and bias from a share of the samples.",
+            ),
+            Figure(
+                "sample-complexity-rotmnist",
+                "Variance and bias of the rotated-MNIST networks against the share of the images, on logarithmic axes.",
+                "Rotated MNIST: variance and bias from a share of the images.",
+            ),
+        ),
+    ),
+    Study(
+        "cifar10",
+        "CIFAR-10",
+        "A perceptron learns to name photographs that were turned by random angles (appendix A.3.3).",
+        (
+            Figure(
+                "cifar10-spectrum",
+                "Plots of four values and their bias; only the smallest value has a small bias.",
+                "Spectrum and bias of the four directions.",
+            ),
+            Figure(
+                "cifar10-rotations",
+                "A row of a photograph turned in steps of 45 degrees, and a density around a circle.",
+                "A photograph turned by samples of the learned algebra, and where they take the point (1, 0).",
+            ),
+        ),
+    ),
+)
+"""The studies in the paper's order."""
+
+
+def write_index(folder: str | Path) -> Path:
+    """Write `index.html` beside the results: the claims, then each study that has results, with the figures that are there.
+
+    The page needs nothing but the figures in the same folder: no script, no network.
+
+    Args:
+        folder: where `liegg reproduce` stored results and figures.
+
+    Returns:
+        The page.
+
+    Raises:
+        ResultsError: a file of results is damaged or was written in another format.
+        MissingExtraError: jinja2 is not installed.
+    """
+    folder = Path(folder)
+    text = _render(page(folder))
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "index.html"
+    temporary = path.with_name(f".{path.name}.part")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(path)
+    return path
+
+
+def page(folder: Path) -> dict[str, Any]:
+    """What the template shows."""
+    found = evaluate(folder)
+    stored = ((study, read_results(folder, study.name)) for study in STUDIES)
+    return {
+        "claims": by_claim(found),
+        "tally": tally(found),
+        "studies": [_section(study, results, folder) for study, results in stored if results is not None],
+    }
+
+
+def _section(study: Study, results: dict[str, Any], folder: Path) -> dict[str, Any]:
+    origin = results["provenance"]
+    figures = [
+        {
+            "alt": figure.alt,
+            "caption": figure.caption,
+            "png": f"{figure.name}.png",
+            "svg": f"{figure.name}.svg" if (folder / f"{figure.name}.svg").is_file() else None,
+        }
+        for figure in study.figures
+        if (folder / f"{figure.name}.png").is_file()
+    ]
+    return {
+        "name": study.name,
+        "title": study.title,
+        "description": study.description,
+        "quick": results["quick"],
+        "seeds": len(results["seeds"]),
+        "command": origin["command"],
+        "date": origin["date"],
+        "device": origin["device"],
+        "seconds": origin["seconds"],
+        "versions": origin["versions"],
+        "figures": figures,
+    }
+
+
+def _render(values: dict[str, Any]) -> str:
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("the page of results needs jinja2. Type: pip install 'liegg[studies]'") from error
+    environment = Environment(
+        loader=PackageLoader("liegg.studies"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.get_template("index.html").render(values)
