@@ -8,13 +8,18 @@ from statistics import mean
 
 import pytest
 
+from liegg.studies.claims import evaluate, markdown
+
 ROOT = Path(__file__).parents[1]
 RESULTS = {path.stem: json.loads(path.read_text()) for path in (ROOT / "results").glob("*.json")}
 
 GIVEN = {
-    "README.md": {"3.11", "0.03"},
-    # The paper's section, its published code's numbers, its share of samples; our threshold.
-    "docs/o5.md": {"5.1", "0.0633", "0.0093", "0.0555", "0.066", "0.74", "0.25", "0.03"},
+    "README.md": {"3.11", "0.03", "0.49", "0.31"},
+    # The paper's section, its published code's numbers; our threshold.
+    "docs/o5.md": {"5.1", "0.0633", "0.0093", "0.0555", "0.066", "0.74", "0.03"},
+    "docs/sample-complexity.md": {"0.25"},  # the paper's share
+    "docs/configurations.md": {"5.3", "0.49", "0.31", "0.57", "0.32"},  # the paper's section and numbers; the prototype's
+    "docs/claims.md": set(),
     "docs/benchmarks.md": {"1.3"},  # the aim
     "docs/images.md": {"1.5", "0.03", "4.1"},  # the smoothing, the threshold, the paper's section
     # The paper's section and smoothing; the paper's published notebook and an independent prototype.
@@ -50,19 +55,13 @@ def o5_quotes() -> dict[str, list[str]]:
         f"{mean(n['fresh_mean_variance_of_ten'] for n in nets):.3f} | {max(n['largest_bias_of_ten'] for n in nets):.3f} |"
         for size, nets in results["networks"].items()
     ]
-    runs = results["sample_complexity"]
-    shares = [
-        f"| {100 * row['fraction']:g} % | {row['samples']:,} | {mean(r[i]['mean_variance_of_ten'] for r in runs):.4f} | "
-        f"{mean(r[i]['mean_bias_of_ten'] for r in runs):.4f} | {sum(r[i]['nullity'] == 10 for r in runs)} of 8 |"
-        for i, row in enumerate(runs[0])
-    ]
     defects = (
         f"δ² from {min(n['defects'][0] for n in main):.4f} to {max(n['defects'][9] for n in main):.4f}, the next direction at "
         f"{min(n['defects'][10] for n in main):.2f} or more"
     )
     tenth = [n["defects"][9] for n in results["networks"]["100"]]
     small = f"{min(tenth):.3f} and {max(tenth):.3f}"
-    return {"README.md": quotes + floor[:1], "docs/o5.md": [*quotes, *floor, *sizes, *shares, defects, small]}
+    return {"README.md": quotes + floor[:1], "docs/o5.md": [*quotes, *floor, *sizes, defects, small]}
 
 
 def benchmark_quotes() -> dict[str, list[str]]:
@@ -80,6 +79,80 @@ def benchmark_quotes() -> dict[str, list[str]]:
         f"| each of the ten outputs | {bench['overhead']['each_ratio_512']:.2f} | {bench['overhead']['each_ratio']:.2f} |",
     ]
     return {"docs/benchmarks.md": [*rows, *memory, dense, *cost]}
+
+
+def sample_quotes() -> dict[str, list[str]]:
+    results = RESULTS["sample-complexity"]
+    runs = results["o5"]["networks"]
+    vectors = [
+        f"| {100 * row['fraction']:g} % | {row['samples']:,} | {mean(r[i]['mean_variance_of_ten'] for r in runs):.4f} | "
+        f"{mean(r[i]['mean_bias_of_ten'] for r in runs):.4f} | {sum(r[i]['nullity'] == 10 for r in runs)} of 8 |"
+        for i, row in enumerate(runs[0])
+    ]
+    pictures = []
+    for rows in zip(*results["rotmnist"]["networks"], strict=True):
+        read = {
+            name: tuple(mean(row["readings"][name][key] for row in rows) for key in ("variance", "bias"))
+            for name in ("paper, sum", "paper, each")
+        }
+        pictures.append(
+            f"| {100 * rows[0]['fraction']:g} % | {rows[0]['samples']:,} | "
+            + " | ".join(f"{variance:.1e} | {bias:.3f}" for variance, bias in read.values())
+            + " |"
+        )
+    return {"docs/sample-complexity.md": vectors + pictures}
+
+
+def configuration_quotes() -> dict[str, list[str]]:
+    results, draws, bench = RESULTS["configurations"], RESULTS["draws"], RESULTS["bench-training-cuda"]
+
+    def told(one: dict) -> str:
+        return f"{one['rho']:.2f} | {power(one['p'])} | {one['between']:.2f} | {one['within']:.2f}"
+
+    correlated = [
+        f"| {READINGS[reading]} | {window.replace('-', ' to ')} | {told(found[name])} |"
+        for reading, windows in results["correlations"].items()
+        for window, found in windows.items()
+        for name in ("variance", "bias")
+    ]
+    drawn = [
+        f"| {one['draw']} | {READINGS[reading]} | {told(found[name])} |"
+        for one in draws["draws"]
+        for reading, found in one["correlations"].items()
+        for name in ("variance", "bias")
+        if reading.startswith("paper")
+    ]
+    depths = []
+    for reading in ("paper, sum", "paper, each"):
+        values = []
+        for depth in results["hidden_layers"]:
+            nets = [n for n in results["networks"] if n["hidden_layers"] == depth and n["parameters"] == 120_000]
+            values.append(mean(net["readings"][reading]["variance"] for net in nets))
+        depths.append(f"| {READINGS[reading]} | " + " | ".join(f"{value:.1e}" for value in values) + " |")
+    speed = [
+        f"{bench['networks']} networks in {bench['study_seconds']:.0f} s",
+        f"{bench['plain_seconds_per_network']:.1f} s per network",
+        f"{bench['ratio']:.0f} times",
+    ]
+    first = results["correlations"]["paper, sum"]["1-5"]
+    readme = (
+        f"ρ = {first['variance']['rho']:.2f} between variance and accuracy (the paper: -0.49) and {first['bias']['rho']:.2f} "
+        "between bias and accuracy (-0.31)"
+    )
+    rows = [
+        f"| {row['parameters']:,} | {row['hidden_layers']} | {row['width']} | {1000 * row['plain_seconds']:.0f} ms | "
+        f"{1000 * row['together_seconds']:.0f} ms | {row['ratio']:.2f} |"
+        for row in RESULTS["bench-training-cpu"]["shapes"]
+    ]
+    return {
+        "docs/configurations.md": [*correlated, *drawn, *depths, *speed],
+        "docs/benchmarks.md": [*speed, *rows],
+        "README.md": [readme, *speed],
+    }
+
+
+def claim_quotes() -> dict[str, list[str]]:
+    return {"docs/claims.md": [line for line in markdown(evaluate(ROOT / "results")).splitlines() if line.strip()]}
 
 
 READINGS = {
@@ -171,7 +244,7 @@ def image_quotes() -> dict[str, list[str]]:
 
 
 QUOTES: dict[str, list[str]] = {}
-for part in (o5_quotes(), benchmark_quotes(), image_quotes()):
+for part in (o5_quotes(), benchmark_quotes(), image_quotes(), sample_quotes(), configuration_quotes(), claim_quotes()):
     for name, texts in part.items():
         QUOTES.setdefault(name, []).extend(texts)
 
