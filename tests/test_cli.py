@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import jaxtyping
 import numpy as np
@@ -240,13 +241,51 @@ def test_one_study_on_the_command_line(tmp_path: Path, monkeypatch: pytest.Monke
     assert json.loads(out)["study"] == "o5"
 
 
+def test_ctrl_c_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_, **__) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("liegg.studies.o5.compute", interrupted)
+    code, out, err = run("reproduce", "o5", "--quick", "--out", str(tmp_path))
+    assert (code, out, err) == (130, "", "liegg: interrupted. Type the same again to go on from there.\n")
+
+
+def test_a_folder_that_cannot_be_written_is_a_mistake(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for place in ("file", "file/below"):
+        code, _, err = run("reproduce", "o5", "--quick", "--out", str(tmp_path / place))
+        assert code == 2
+        assert "results cannot be written there" in err
+    code, _, err = run("reproduce", "claims", "--quick", "--out", str(tmp_path))
+    assert (code, "type it without --quick" in err) == (2, True)
+
+
+def test_a_second_piece_of_work_begins_its_own_bar() -> None:
+    from rich.progress import Progress
+
+    from liegg.cli import _named_bars
+
+    seen: list[tuple[float, float | None]] = []
+    original = Progress.update
+
+    def spy(self: Progress, task: Any, **words: Any) -> None:
+        original(self, task, **words)
+        seen.append((self.tasks[0].completed, self.tasks[0].total))
+
+    with pytest.MonkeyPatch.context() as patch, _named_bars(hidden=True) as advance:
+        patch.setattr(Progress, "update", spy)
+        for label, done, total in (("a", 3, 5), ("a", 2, 5), ("b", 1, 5), ("c", 2, 9), ("c", 7, 9)):
+            advance(label, done, total)
+    assert seen == [(3, 5), (5, 5), (1, 5), (2, 9), (9, 9)]
+
+
 def test_missing_data_is_a_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIEGG_DATA", str(tmp_path / "nowhere"))
     for study in ("configurations", "all"):
         code, out, err = run("reproduce", study, "--out", str(tmp_path / "out"))
         assert (code, out) == (2, "")
         assert "nowhere" in err
-    assert not (tmp_path / "out").exists()
+    assert not list((tmp_path / "out").iterdir())
 
 
 def test_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -322,4 +361,6 @@ def test_a_device_that_is_not_there_is_a_mistake(tmp_path: Path) -> None:
     assert code == 2
     assert "device 'xpu:7' cannot be used here" in err
     assert "--device cpu" in err
+    code, _, err = run("reproduce", "rotmnist", "--quick", "--device", "meta", "--out", str(tmp_path))
+    assert (code, "device 'meta' cannot be used here" in err) == (2, True)
     assert not list(tmp_path.iterdir())

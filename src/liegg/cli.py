@@ -14,7 +14,7 @@ from liegg._version import __version__
 
 app = typer.Typer(
     help="Which continuous symmetries has a trained model learned, how well, and can you trust the answer?",
-    epilog="Exit codes: 0 done, 1 an unexpected failure, 2 a mistake in what was typed or given.",
+    epilog="Exit codes: 0 done, 1 an unexpected failure, 2 a mistake in what was typed or given, 130 interrupted.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -153,15 +153,21 @@ def reproduce(
     torchrun --nproc-per-node 4 -m liegg reproduce configurations --device cuda
     """
     with _mistakes():
-        from liegg.files import check_device
+        from liegg._errors import ArgumentError
+        from liegg.files import check_device, check_folder
         from liegg.studies import claims, runner
+        from liegg.studies.ensemble import processes
 
-        check_device(device)
-        with _named_bars(hidden=quiet or json) as progress:
+        if study is not Study.claims:
+            check_device(processes.device_here(device))
+            check_folder(out)
+        elif quick:
+            raise ArgumentError("claims reads what is stored and trains nothing: type it without --quick.")
+        with _resumable(), _named_bars(hidden=quiet or json) as progress:
             if study is Study.all:
                 results = runner.run_all(out, quick=quick, device=device, progress=progress)
             elif study is Study.claims:
-                results = runner.write_claims(out)
+                results = runner.write_claims(out) if processes.rank() == 0 else None
             else:
                 results = runner.run(study.value, out, quick=quick, device=device, progress=progress)
         if results is None:  # another process tells
@@ -190,6 +196,16 @@ def _mistakes() -> Iterator[None]:
         _fail(str(error))
 
 
+@contextmanager
+def _resumable() -> Iterator[None]:
+    """Ctrl-C ends with a word on how to go on, and the exit code that shells give it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo("liegg: interrupted. Type the same again to go on from there.", err=True)
+        raise typer.Exit(130) from None
+
+
 def _fail(message: str) -> NoReturn:
     typer.echo(f"liegg: {message}", err=True)
     raise typer.Exit(2)
@@ -211,4 +227,10 @@ def _named_bars(hidden: bool) -> Iterator[Callable[[str, int, int], object]]:
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     with Progress(*columns, console=Console(stderr=True), disable=hidden or not sys.stderr.isatty(), transient=True) as bar:
         task = bar.add_task("", total=None)
-        yield lambda label, done, total: bar.update(task, description=label, advance=done, total=total)
+
+        def advance(label: str, done: int, total: int) -> None:
+            if bar.tasks[0].total != total or bar.tasks[0].finished:  # another piece of work begins
+                bar.reset(task, total=total)
+            bar.update(task, description=label, advance=done)
+
+        yield advance

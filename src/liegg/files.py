@@ -4,6 +4,7 @@ import importlib
 import logging
 import re
 import sys
+import tempfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -91,10 +92,22 @@ def _parse_word(word: str, kind: str) -> tuple[str, Any]:
 def check_device(name: str) -> None:
     """Raise `ArgumentError` unless torch can compute on the device of this name here."""
     try:
-        torch.zeros(1, device=name)
-    except (RuntimeError, AssertionError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise ArgumentError(f"device {name!r} cannot be used here: {reason} Type --device cpu, or install torch for it.") from error
+        float(torch.zeros(1, device=name))  # which a device without memory, such as meta, cannot tell
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).strip().splitlines()[0].rstrip(".")
+        raise ArgumentError(
+            f"device {name!r} cannot be used here: {reason}. Type --device cpu, or one that torch has here."
+        ) from error
+
+
+def check_folder(path: Path) -> None:
+    """Raise `ArgumentError` unless results can be written into the folder; it is made if needed."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            pass
+    except OSError as error:
+        raise ArgumentError(f"--out {str(path)!r}: results cannot be written there: {error}. Name a folder that can be.") from error
 
 
 def load_samples(text: str) -> np.ndarray:

@@ -103,6 +103,41 @@ def test_all_writes_every_study_the_claims_and_the_page(quick_folder: Path) -> N
     assert all(f'src="{path.name}"' in page for path in quick_folder.glob("*.png"))
 
 
+def test_a_quick_run_does_not_replace_a_whole_one(tmp_path: Path, toy: Toy) -> None:
+    runner.run("o5", tmp_path)
+    with pytest.raises(
+        ResultsError, match=r"o5.json holds results of a whole run, which a quick one would replace. Choose another"
+    ):
+        runner.run("o5", tmp_path, quick=True)
+    assert toy.runs == 1
+
+
+def test_claims_and_page_follow_the_results(tmp_path: Path, toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("claims.json", "index.html"):
+        (tmp_path / name).write_text("of other results")
+    monkeypatch.setattr(runner, "write_claims", lambda out: (out / "claims.json").write_text("new"))
+    runner.run("o5", tmp_path)
+    assert (tmp_path / "claims.json").read_text() == "new"
+    assert not (tmp_path / "index.html").exists()
+
+
+def test_results_are_stored_after_the_figures(tmp_path: Path, toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(results: dict[str, Any], out: Path) -> list[Path]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(toy, "draw", fail)
+    with pytest.raises(KeyboardInterrupt):
+        runner.run("o5", tmp_path)
+    assert not (tmp_path / "o5.json").exists()
+
+
+@pytest.mark.parametrize("content", ["[]", "{", '{"settings": {}}'])
+def test_a_damaged_record_of_a_run_of_everything_is_refused(tmp_path: Path, content: str) -> None:
+    (tmp_path / ".all.unfinished.json").write_text(content)
+    with pytest.raises(ResultsError, match=r"all.unfinished.json (is damaged|keeps an unfinished run)"):
+        runner.run_all(tmp_path, quick=True)
+
+
 def test_studies_that_are_done_are_not_run_again(tmp_path: Path, toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "write_claims", lambda out: {"study": "claims"})
     toy.fail = False

@@ -44,7 +44,9 @@ def save_figure(made: "Figure", path: str | Path) -> list[Path]:
 
     with rc_context({"svg.hashsalt": "liegg"}):  # a fixed salt and no date: the same result gives the same file
         for target in paths:
-            made.savefig(target, metadata={"Date": None} if target.suffix == ".svg" else None)
+            part = target.with_name(f".{target.name}.part")  # and renamed, so that no half-drawn figure is left
+            made.savefig(part, format=target.suffix[1:], metadata={"Date": None} if target.suffix == ".svg" else None)
+            part.replace(target)
     return paths
 
 

@@ -1,5 +1,6 @@
 """From a study's name to its stored results and figures; all of them at once; what a killed run left is taken up again."""
 
+import contextlib
 import json
 import time
 from collections.abc import Callable
@@ -13,7 +14,8 @@ from liegg._errors import ArgumentError, ResultsError
 from liegg._version import __version__
 from liegg.studies import datasets
 from liegg.studies.ensemble import Work, processes
-from liegg.studies.provenance import FORMAT, provenance, write_json
+from liegg.studies.ensemble.campaign import read_kept, refuse_other
+from liegg.studies.provenance import FORMAT, provenance, read_results, write_json
 
 STUDIES = ("o5", "rotmnist", "configurations", "draws", "sample-complexity", "cifar10")
 """Studies in the order in which `run_all` takes them."""
@@ -45,9 +47,13 @@ def run(
         ResultsError: an unfinished run of another version, or with other settings, is in the way.
     """
     module, out, begin = _module(study), Path(out), time.perf_counter()
+    if quick and _is_full(out, study):
+        raise ResultsError(
+            f"{out / study}.json holds results of a whole run, which a quick one would replace. Choose another --out, or remove it."
+        )
     settings = _settings(study, quick, device)
     folder = out / f".{study}.unfinished"
-    continued = folder.is_dir()
+    continued = processes.told(folder.is_dir())
     how = Work(processes.device_here(device), folder, settings, progress=progress)
     found = module.compute(how, quick=quick)
     if found is None:
@@ -56,9 +62,15 @@ def run(
     source = provenance(command, seconds=time.perf_counter() - begin, device=device)
     source |= {"processes": processes.count(), "continued": continued}
     results = {"study": study, "format": FORMAT, "quick": quick, **found, "provenance": source}
-    write_json(results, out / f"{study}.json")
+    shown = [path for path in (out / "claims.json", out / "index.html") if path.is_file()]
+    for path in shown:
+        path.unlink()  # they speak of other results than there will be
     module.draw(results, out)
+    write_json(results, out / f"{study}.json")
     how.remove()
+    if shown:
+        with contextlib.suppress(ResultsError):  # where other results are of another version, there is nothing to show
+            write_claims(out)
     return results
 
 
@@ -84,20 +96,19 @@ def run_all(
         datasets.cifar10_split()
     record = out / ".all.unfinished.json"
     settings = _settings("all", quick, device)
-    done = _finished(record, settings)
-    results: dict[str, dict[str, Any]] = {}
+    done = processes.told([study for study in _finished(record, settings) if read_results(out, study) is not None])
     for study in STUDIES:
-        if study not in done:
-            found = run(study, out, quick=quick, device=device, progress=progress)
-            done.append(study)
-            if found is not None:
-                write_json({"settings": settings, "done": done}, record)
-        if processes.rank() == 0:
-            results[study] = json.loads((out / f"{study}.json").read_text(encoding="utf-8"))
+        if study in done:
+            continue
+        found = run(study, out, quick=quick, device=device, progress=progress)
+        done.append(study)
+        if found is not None:
+            write_json({"settings": settings, "done": done}, record)
     if processes.rank() != 0:
         return None
+    results = {study: read_results(out, study) or {} for study in STUDIES}
     results["claims"] = write_claims(out)
-    record.unlink()
+    record.unlink(missing_ok=True)
     return results
 
 
@@ -135,16 +146,19 @@ def _settings(study: str, quick: bool, device: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _is_full(out: Path, study: str) -> bool:
+    """Whether the folder has results of a whole run of this study, of any version."""
+    path = out / f"{study}.json"
+    try:
+        return path.is_file() and json.loads(path.read_text(encoding="utf-8")).get("quick") is False
+    except (ValueError, AttributeError):
+        return False
+
+
 def _finished(record: Path, settings: dict[str, Any]) -> list[str]:
     """Studies that an interrupted run of everything had finished."""
     if not record.is_file():
         return []
-    begun = json.loads(record.read_text(encoding="utf-8"))
-    if begun["settings"] != settings:
-        differ = [key for key in settings if begun["settings"].get(key) != settings[key]]
-        was, now = (", ".join(f"{key} {one.get(key)}" for key in differ) for one in (begun["settings"], settings))
-        raise ResultsError(
-            f"{record} keeps an unfinished run with {was}; this one has {now}. Finish that one as it was begun, remove the file to "
-            "begin anew, or choose another --out."
-        )
-    return list(begun["done"])
+    begun = read_kept(record)
+    refuse_other(begun.get("settings", {}), settings, record)
+    return list(begun.get("done", []))

@@ -67,23 +67,13 @@ def _rotmnist(how: ensemble.Work, seeds: Sequence[int], digits: datasets.Rotated
     members = [ensemble.Member(rotmnist.NETWORKS["deep"], seed, len(digits.train), epochs) for seed in seeds]
 
     def describe(places: list[int], trained: ensemble.Trained) -> list[dict[str, Any]]:
-        networks = [_single(trained.stack, i) for i in range(len(places))]
         return [
-            {"fractions": of_images(network, pictures.train[0], members[place].seed)}
-            for place, network in zip(places, networks, strict=True)
+            {"fractions": of_images(trained.stack.single(i), pictures.train[0], members[place].seed)}
+            for i, place in enumerate(places)
         ]
 
     rows = ensemble.work(members, lambda _: images.classification(pictures), describe, images.SCHEDULE, how)
     return None if rows is None else [row["fractions"] for row in rows]
-
-
-def _single(stack: ensemble.Stack, index: int) -> ensemble.Stack:
-    """One network of a stack as a stack."""
-    return ensemble.Stack(
-        tuple(w[index : index + 1] for w in stack.weights),
-        tuple(b[index : index + 1] for b in stack.biases),
-        stack.sizes[index:][:1],
-    )
 
 
 def of_vectors(network: nn.Module, inputs: Float[Tensor, "n 10"]) -> list[dict[str, Any]]:

@@ -115,10 +115,21 @@ def test_the_folder_of_another_run_is_refused(tmp_path) -> None:
     with pytest.raises(ResultsError) as error:
         everything(tmp_path, liegg="1.0", quick=True)
     assert str(error.value) == (
-        f"{tmp_path} keeps an unfinished run with liegg 0.0.9; this one has liegg 1.0. Finish that one as it was begun, remove the "
-        "folder to begin anew, or choose another --out."
+        f"{tmp_path} keeps an unfinished run with liegg 0.0.9; this one has liegg 1.0. Finish that one as it was begun, remove "
+        "what it keeps to begin anew, or choose another --out."
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{"])
+def test_damaged_files_of_an_unfinished_run_are_refused(tmp_path, content) -> None:
+    everything(tmp_path)
+    for path in (next(tmp_path.glob("group-*.json")), tmp_path / "run.json"):
+        whole = path.read_text()
+        path.write_text(content)
+        with pytest.raises(ResultsError, match=rf"{path.name} is damaged: .*Remove it to do that part again"):
+            everything(tmp_path)
+        path.write_text(whole)
 
 
 def test_progress_adds_up(tmp_path) -> None:

@@ -32,6 +32,12 @@ def test_an_impossible_number_of_parameters_is_refused() -> None:
         width_for(500, 0, 784, 10)
 
 
+@pytest.mark.parametrize("wrong", [{"sizes": (3,)}, {"sizes": (3, 0, 1)}, {"seed": -1}, {"samples": 0}, {"epochs": 0}])
+def test_a_network_that_makes_no_sense_is_refused(wrong: dict) -> None:
+    with pytest.raises(ArgumentError, match=r"expected the widths of an input and an output at least, a seed of 0 or more, and at"):
+        Member(**({"sizes": (3, 2), "seed": 1, "samples": 5, "epochs": 5} | wrong))
+
+
 MANY = [Member((20, *[width] * depth, 3), seed, 100, 5) for depth in (1, 3) for width in (4, 9, 10, 40) for seed in (1, 2)]
 
 

@@ -28,6 +28,13 @@ def test_a_network_alone_has_its_own_widths() -> None:
         assert layers[0].weight.dtype == torch.float64
 
 
+def test_a_single_network_as_a_stack() -> None:
+    stack = initialise(SIZES, generators(1, 2))
+    x = torch.randn(1, 9, 3, generator=torch.Generator().manual_seed(0))
+    torch.testing.assert_close(stack.single(1)(x)[0], stack.network(1)(x[0]))
+    assert stack.single(1).sizes == (SIZES[1],)
+
+
 def test_weights_depend_on_no_other_network() -> None:
     both, alone = initialise(SIZES, generators(1, 2)), initialise(SIZES[1:], generators(2))
     for one, other in zip(both.network(1).parameters(), alone.network(0).parameters(), strict=True):

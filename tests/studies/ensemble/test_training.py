@@ -182,9 +182,11 @@ class Memory:
             raise KilledError
 
 
-@pytest.mark.parametrize("last", [1, 3, 7])
-@pytest.mark.parametrize("kind", ["classification", "regression"])
-def test_a_run_that_was_killed_ends_with_the_same_bits(last: int, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "last"), [("classification", last) for last in (1, 4, 7)] + [("regression", last) for last in range(1, 13)]
+)
+def test_a_run_that_was_killed_ends_with_the_same_bits(kind: str, last: int) -> None:
+    """For networks of different paces at every state that is kept: some of them have then reached their end, others not."""
     some, task = (members(8), problem) if kind == "classification" else (UNEVEN, lambda: regression(UNEVEN))
     whole = train(some, task(), SCHEDULE, dtype=torch.float64)
     memory = Memory(last)
@@ -201,3 +203,53 @@ def test_a_run_that_was_killed_ends_with_the_same_bits(last: int, kind: str) -> 
 def test_a_schedule_that_makes_no_sense_is_refused() -> None:
     with pytest.raises(ArgumentError, match=r"patience=0.*expected a batch size and a patience of 1 or more, and a rate above 0"):
         Schedule(patience=0)
+
+
+def test_a_patience_without_a_score_is_refused() -> None:
+    with pytest.raises(
+        ArgumentError, match=r"patience 3: expected \[17, 50, 64, 50\] samples, and no patience, since nothing is scored"
+    ):
+        train(UNEVEN, regression(UNEVEN), Schedule(patience=3), dtype=torch.float64)
+
+
+def test_networks_that_do_not_fit_the_images_are_refused() -> None:
+    uneven = [Member(SIZES[0], 1, 96, 2), Member(SIZES[0], 2, 96, 3)]
+    for some in (uneven, [Member(SIZES[0], 1, 97, 2)]):
+        with pytest.raises(ArgumentError, match=r"expected 96 samples, as there are images, and the same number of epochs for all"):
+            train(some, problem(), SCHEDULE, dtype=torch.float64)
+
+
+cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here: CUDA graphs are not tested.")
+
+
+@cuda
+@pytest.mark.parametrize("changing", [False, True])
+def test_a_replayed_graph_takes_the_same_steps(changing: bool) -> None:
+    images, labels = (part.cuda() for part in points())
+    more, classes = (part.cuda() for part in points(30, 1))
+
+    def show(epoch: int) -> Tensor:
+        return images + epoch / 10 if changing else images
+
+    found = [
+        train(members(6), Classification(show, labels, (more, classes)), SCHEDULE, device="cuda", dtype=torch.float64, graph=graph)
+        for graph in (True, False)
+    ]
+    assert found[0].epoch.tolist() == found[1].epoch.tolist()
+    for one, other in zip(found[0].stack.leaves, found[1].stack.leaves, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-9)
+
+
+@cuda
+def test_a_killed_run_goes_on_with_graphs() -> None:
+    def task() -> Regression:
+        pairs = [own_samples(member) for member in UNEVEN]
+        return Regression([x for x, _ in pairs], [y for _, y in pairs], "cuda")
+
+    whole = train(UNEVEN, task(), SCHEDULE, device="cuda", dtype=torch.float64)
+    memory = Memory(5)
+    with pytest.raises(KilledError):
+        train(UNEVEN, task(), SCHEDULE, device="cuda", dtype=torch.float64, keeper=memory)
+    after = train(UNEVEN, task(), SCHEDULE, device="cuda", dtype=torch.float64, keeper=Memory(-1, memory.state))
+    for one, other in zip(after.stack.leaves, whole.stack.leaves, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-9)

@@ -74,6 +74,8 @@ def work(
     """
     mine = processes.share(members)
     kind = "cuda" if how.device.startswith("cuda") else "cpu"
+    if processes.count() > 1:
+        processes.join()
     if how.folder is not None and processes.rank() == 0:
         _claim(how.folder, how.settings)
     found: dict[int, Row] = {}
@@ -85,8 +87,8 @@ def work(
         name, rows = _name(some, schedule, task, how.settings), None
         step = None
         if how.progress is not None:
-            label = f"networks {len(found) + 1} to {len(found) + len(some)} of {len(mine)}"
-            step = partial(_advance, how.progress, label, total)
+            label = f"{how.settings.get('study', '')} networks {len(found) + 1} to {len(found) + len(some)} of {len(mine)}".strip()
+            step = partial(_tell, how.progress, label, total)
         if how.folder is not None:
             rows = _done(how.folder / f"{name}.json")
         if rows is None:
@@ -101,7 +103,7 @@ def work(
         if step is not None:
             step(len(some))
         found |= dict(zip(places, rows, strict=True))
-    every = processes.gather(found)
+    every = processes.gather(found, json.dumps([how.settings, [asdict(member) for member in members]]))
     return None if every is None else [every[place] for place in range(len(members))]
 
 
@@ -111,14 +113,34 @@ def _claim(folder: Path, settings: Row) -> None:
     if not path.is_file():
         write_json(settings, path)
         return
-    begun = json.loads(path.read_text(encoding="utf-8"))
-    if begun != settings:
-        differ = sorted(key for key in begun.keys() | settings.keys() if begun.get(key) != settings.get(key))
-        was, now = (", ".join(f"{key} {one.get(key)}" for key in differ) for one in (begun, settings))
-        raise ResultsError(
-            f"{folder} keeps an unfinished run with {was}; this one has {now}. Finish that one as it was begun, remove the folder "
-            "to begin anew, or choose another --out."
-        )
+    refuse_other(read_kept(path), settings, folder)
+
+
+def refuse_other(begun: Row, settings: Row, place: Path) -> None:
+    """Raise `ResultsError` unless an unfinished run was begun with the same settings."""
+    if begun == settings:
+        return
+    differ = sorted(key for key in begun.keys() | settings.keys() if begun.get(key) != settings.get(key))
+    was, now = (", ".join(f"{key} {one.get(key)}" for key in differ) for one in (begun, settings))
+    raise ResultsError(
+        f"{place} keeps an unfinished run with {was}; this one has {now}. Finish that one as it was begun, remove what it keeps to "
+        "begin anew, or choose another --out."
+    )
+
+
+def read_kept(path: Path) -> Row:
+    """What an unfinished run keeps in a file.
+
+    Raises:
+        ResultsError: the file is damaged.
+    """
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ResultsError(f"{path} is damaged: {error}. Remove it to do that part again.") from error
+    if not isinstance(kept, dict):
+        raise ResultsError(f"{path} is damaged: it does not hold what was written. Remove it to do that part again.")
+    return kept
 
 
 def _name(members: list[Member], schedule: Schedule, problem: Problem, settings: Row) -> str:
@@ -127,10 +149,10 @@ def _name(members: list[Member], schedule: Schedule, problem: Problem, settings:
     return "group-" + hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
 
 
+def _tell(progress: Callable[[str, int, int], object], label: str, total: int, done: int) -> None:
+    progress(label, done, total)
+
+
 def _done(path: Path) -> list[Row] | None:
     """Rows of a group that was finished already."""
-    return json.loads(path.read_text(encoding="utf-8"))["rows"] if path.is_file() else None
-
-
-def _advance(progress: Callable[[str, int, int], object], label: str, total: int, done: int) -> None:
-    progress(label, done, total)
+    return read_kept(path)["rows"] if path.is_file() else None

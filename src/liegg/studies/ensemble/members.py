@@ -24,6 +24,13 @@ class Member:
     samples: int
     epochs: int
 
+    def __post_init__(self) -> None:
+        if len(self.sizes) < 2 or min(self.sizes) < 1 or self.seed < 0 or self.samples < 1 or self.epochs < 1:
+            raise ArgumentError(
+                f"{self}: expected the widths of an input and an output at least, a seed of 0 or more, and at least one unit to a "
+                "layer, one sample and one epoch."
+            )
+
     @property
     def parameters(self) -> int:
         """Number of weights and biases."""

@@ -8,12 +8,18 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from liegg._errors import ArgumentError
+from liegg.studies.ensemble.members import Member
 from liegg.studies.ensemble.stack import Stack
 
 
 @runtime_checkable
 class Problem(Protocol):
     """What the trainer asks of a problem. Tensors that a loss reads stay where they are, so that a CUDA graph finds them again."""
+
+    def check(self, members: Sequence[Member], patience: int | None) -> None:
+        """Raise `ArgumentError` unless these networks can be trained for it."""
+        ...
 
     def begin(self, epoch: int) -> None:
         """Make the samples of an epoch, counted from 1, ready; called before its first step."""
@@ -49,14 +55,25 @@ class Classification:
     ) -> None:
         self._images, self._labels, self._validation = images, labels, validation
         self._shown: Tensor | None = None
+        self._last: Tensor | None = None
+
+    def check(self, members: Sequence[Member], patience: int | None) -> None:
+        """All networks see the same images in the same epochs."""
+        if {member.samples for member in members} != {len(self._labels)} or len({member.epochs for member in members}) > 1:
+            samples, epochs = (sorted({getattr(member, name) for member in members}) for name in ("samples", "epochs"))
+            raise ArgumentError(
+                f"networks with {samples} samples and {epochs} epochs: expected {len(self._labels)} samples, as there are images, "
+                "and the same number of epochs for all."
+            )
 
     def begin(self, epoch: int) -> None:
-        """Show the images of this epoch."""
+        """Show the images of this epoch, always at the same place in memory, which is nobody else's."""
         images = self._images(epoch)
         if self._shown is None:
-            self._shown = images
-        elif self._shown is not images:
+            self._shown = images.clone()
+        elif images is not self._last:
             self._shown.copy_(images)
+        self._last = images
 
     def losses(self, stack: Stack, chosen: Int[Tensor, "s b"]) -> Float[Tensor, "s b"]:
         """Cross-entropy of every network on its chosen images."""
@@ -87,10 +104,20 @@ class Regression:
     def __init__(
         self, inputs: Sequence[Float[Tensor, "_ i"]], targets: Sequence[Float[Tensor, " _"]], device: torch.device | str = "cpu"
     ) -> None:
-        longest = max(len(target) for target in targets)
+        self._counts = [len(target) for target in targets]
+        longest = max(self._counts)
         self._inputs = torch.stack([_padded(one, longest) for one in inputs]).to(device)
         self._targets = torch.stack([_padded(one, longest) for one in targets]).to(device)
         self._which = torch.arange(len(inputs), device=device)[:, None]
+
+    def check(self, members: Sequence[Member], patience: int | None) -> None:
+        """One network to a set of samples, and no score to wait for."""
+        counts = [member.samples for member in members]
+        if counts != self._counts or patience is not None:
+            raise ArgumentError(
+                f"networks with {counts} samples and patience {patience}: expected {self._counts} samples, and no patience, since "
+                "nothing is scored."
+            )
 
     def begin(self, epoch: int) -> None:
         """Nothing: the samples are always the same."""

@@ -2,9 +2,12 @@
 
 import os
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 import torch.distributed as dist
+
+from liegg._errors import ResultsError
 
 
 def rank() -> int:
@@ -27,18 +30,41 @@ def share(items: Sequence[Any]) -> list[int]:
     return list(range(len(items)))[rank() :: count()]
 
 
-def gather(found: dict[int, Any]) -> dict[int, Any] | None:
+def gather(found: dict[int, Any], label: str) -> dict[int, Any] | None:
     """What all processes found, in the first one; None in the others.
 
     Every process must call it. Where one of them has died, the others end with torch's error.
 
     Args:
         found: what this process found, by place.
+        label: what was looked for; the same in all processes.
+
+    Raises:
+        ResultsError: the processes were not looking for the same.
     """
     if count() == 1:
         return found
-    if not dist.is_initialized():
-        dist.init_process_group("gloo")
+    join()
     parts: list[Any] | None = [None] * count() if rank() == 0 else None
-    dist.gather_object(found, parts)
-    return None if parts is None else {place: value for part in parts for place, value in part.items()}
+    dist.gather_object((label, found), parts)
+    if parts is None:
+        return None
+    if {name for name, _ in parts} != {label}:
+        raise ResultsError(f"the processes train different networks: {sorted({name for name, _ in parts})}. Start them all alike.")
+    return {place: value for _, part in parts for place, value in part.items()}
+
+
+def told(value: Any) -> Any:
+    """What the first process says, in all of them."""
+    if count() == 1:
+        return value
+    join()
+    box = [value]
+    dist.broadcast_object_list(box)
+    return box[0]
+
+
+def join() -> None:
+    """Meet the other processes; they may be busy for days before they answer."""
+    if not dist.is_initialized():
+        dist.init_process_group("gloo", timeout=timedelta(days=7))

@@ -52,6 +52,11 @@ class Stack:
         """The same weights on another device or in another precision."""
         return self.with_leaves([leaf.to(device=device, dtype=dtype) for leaf in self.leaves])
 
+    def single(self, index: int) -> "Stack":
+        """One of the networks as a stack, with its padding."""
+        leaves = [leaf[index : index + 1] for leaf in self.leaves]
+        return Stack(tuple(leaves[: len(self.weights)]), tuple(leaves[len(self.weights) :]), self.sizes[index : index + 1])
+
     def network(self, index: int) -> nn.Sequential:
         """One of the networks as a module of its own, without padding, on the stack's device."""
         layers: list[nn.Module] = []

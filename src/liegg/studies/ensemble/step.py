@@ -24,7 +24,7 @@ class Step:
 
     def __init__(self, stack: Stack, problem: Problem, batch_size: int, rate: float, *, graph: bool | None = None) -> None:
         self._stack, self._problem = stack, problem
-        device = stack.weights[0].device
+        device = self._device = stack.weights[0].device
         self._wanted = device.type == "cuda" if graph is None else graph
         for leaf in stack.leaves:
             leaf.requires_grad_()
@@ -44,6 +44,10 @@ class Step:
         if not self._wanted:
             self._eager(chosen, share)
             return
+        with torch.cuda.device(self._device):  # streams and graphs belong to the current device
+            self._replayed(chosen, share)
+
+    def _replayed(self, chosen: Tensor, share: Tensor) -> None:
         self._chosen.copy_(chosen)
         self._share.copy_(share)
         if self._taken < EAGER:

@@ -106,7 +106,11 @@ def train(
         graph: replay a CUDA graph; by default on a CUDA device.
         keeper: where to keep the state from time to time, and to go on from.
         progress: called with the number of networks that ended an epoch, whenever some did.
+
+    Raises:
+        ArgumentError: the networks do not fit the problem or the schedule.
     """
+    problem.check(members, schedule.patience)
     generators = [torch.Generator().manual_seed(member.seed) for member in members]
     stack = initialise([member.sizes for member in members], generators).to(device, dtype)
     seeds = torch.tensor([member.seed for member in members], device=device)
@@ -128,13 +132,12 @@ def train(
         step.restore({name: value for name, value in state.items() if name.startswith("adam.")})
         if progress is not None:
             progress(sum(min(pace.epochs, begun // pace.steps) * len(pace.rows) for pace in paces))
-    orders = [torch.zeros(0, 0, dtype=torch.int64)] * len(paces)
+    orders = [_order(pace, seeds, begun) for pace in paces]
     for now in range(begun, last):
         for index, pace in enumerate(paces):
             if now < pace.steps * pace.epochs and (now % pace.steps == 0 or now == begun):
-                epoch = torch.full_like(pace.rows, now // pace.steps)
                 problem.begin(now // pace.steps + 1)
-                orders[index] = permutations(seeds[pace.rows], epoch, torch.full_like(epoch, pace.samples), pace.samples)
+                orders[index] = _order(pace, seeds, now)
         step(*_chosen(now, paces, orders, len(members), stack.weights[0], schedule.batch_size, whole=stack.weights[0].is_cuda))
         ended = [pace for pace in paces if (now + 1) % pace.steps == 0 and now < pace.steps * pace.epochs]
         if not ended:
@@ -174,6 +177,12 @@ def _paces(members: Sequence[Member], batch_size: int, device: torch.device | st
         Pace(torch.tensor(some, device=device), samples, -(-samples // batch_size), epochs)
         for (samples, epochs), some in rows.items()
     ]
+
+
+def _order(pace: Pace, seeds: Int[Tensor, " s"], now: int) -> Int[Tensor, "r n"]:
+    """Order of the samples in the epoch of this step; past the end, that of the last epoch."""
+    epoch = torch.full_like(pace.rows, min(now, pace.steps * pace.epochs - 1) // pace.steps)
+    return permutations(seeds[pace.rows], epoch, torch.full_like(epoch, pace.samples), pace.samples)
 
 
 def _chosen(
