@@ -88,7 +88,7 @@ def test_the_claims_stand_in_a_table_with_both_readings(folder):
     assert re.findall(r'data-label="([a-z ]+)"( colspan="2")?', single) == [("paper", ""), ("one output", ' colspan="2"')]
     open_ones = next(row for row in rows if "layers-training" in row)
     assert re.findall(r'data-label="([a-z ]+)"', open_ones) == ["paper", "both readings"]
-    assert "27 hold, 3 do not hold, 6 not run." in page.text
+    assert "28 hold, 3 do not hold, 6 not run." in page.text
     assert "quick run" not in page.text
 
 
@@ -118,6 +118,26 @@ def test_all_figures_of_all_studies(folder):
     draw(folder, *(f"{name}.{kind}" for name in names for kind in ("png", "svg")))
     page = Page(write_index(folder))
     assert [image["src"] for image in page.all("img")] == [f"{name}.png" for name in names]
+
+
+def test_descriptions_state_no_finding():
+    """They stand there whatever the data are, so they name what is drawn and judge nothing."""
+    judging = re.compile(r"\b(only|near|zero|small|smaller|large|larger|drops?|falls?|rises?|stays?|not|clearly|no)\b", re.I)
+    for figure in (figure for study in STUDIES for figure in study.figures):
+        assert not judging.search(figure.alt), figure.alt
+    assert judging.search("the spectrum drops at the last ten")
+
+
+def test_a_study_without_its_origin_is_refused(folder):
+    results = planted.o5()
+    del results["provenance"]["device"]
+    planted.store(folder, results)
+    with pytest.raises(ResultsError) as caught:
+        write_index(folder)
+    assert str(caught.value) == (
+        f"{folder / 'o5.json'} is damaged: no entry 'device' where there should be one. "
+        f"Run `liegg reproduce o5 --out {folder}` again, or remove the file."
+    )
 
 
 def test_every_link_leads_to_a_file_or_a_place_on_the_page(folder):

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from liegg._errors import MissingExtraError
-from liegg.studies.claims.evaluation import evaluate
+from liegg.studies.claims.evaluation import DAMAGE, damaged, evaluate
 from liegg.studies.claims.text import by_claim, tally
 from liegg.studies.provenance import read_results
 
@@ -16,7 +16,7 @@ class Figure:
 
     Attributes:
         name: its file name without the ending; a PNG and an SVG.
-        alt: what is to be seen, for those who do not see it.
+        alt: what is drawn, for those who do not see it; never what comes out, as the page is written whatever the data are.
         caption: what it shows.
     """
 
@@ -50,7 +50,7 @@ STUDIES = (
         (
             Figure(
                 "o5",
-                "Three plots: the spectrum drops at the last ten of 25 values, their bias is near zero, the variance against N.",
+                "Three plots: the 25 values of the spectrum, the bias of their directions, the variance of the last ten against N.",
                 "Spectrum and bias of the 25 directions, and the variance of the last ten against the training-set size.",
             ),
         ),
@@ -62,12 +62,12 @@ STUDIES = (
         (
             Figure(
                 "rotmnist-spectrum",
-                "Plots of four values and their bias for shallow and deep networks; only the smallest value has a small bias.",
+                "Plots of the four values of the spectrum and the bias of their directions, for shallow and deep networks.",
                 "Spectrum and bias of the four directions under three readings.",
             ),
             Figure(
                 "rotmnist-rotations",
-                "Rows of a digit turned in steps of 45 degrees, and densities around a circle, for shallow and deep networks.",
+                "For shallow and deep networks each: pictures of a digit, one for every 45 degrees, and a density on a circle.",
                 "A digit turned by samples of the learned algebra, and where they take the point (1, 0).",
             ),
         ),
@@ -96,7 +96,7 @@ STUDIES = (
         (
             Figure(
                 "draws",
-                "Two plots of correlations with accuracy, draw by draw: that of the variance stays, that of the bias does not.",
+                "Two plots, for variance and for bias: the correlation with the accuracy, draw by draw, under both readings.",
                 "Correlation of variance and bias with the test accuracy, draw by draw.",
             ),
         ),
@@ -125,12 +125,12 @@ STUDIES = (
         (
             Figure(
                 "cifar10-spectrum",
-                "Plots of four values and their bias; only the smallest value has a small bias.",
+                "Plots of the four values of the spectrum and the bias of their directions.",
                 "Spectrum and bias of the four directions.",
             ),
             Figure(
                 "cifar10-rotations",
-                "A row of a photograph turned in steps of 45 degrees, and a density around a circle.",
+                "A row of pictures of a photograph, one for every 45 degrees, and a density on a circle.",
                 "A photograph turned by samples of the learned algebra, and where they take the point (1, 0).",
             ),
         ),
@@ -176,7 +176,6 @@ def page(folder: Path) -> dict[str, Any]:
 
 
 def _section(study: Study, results: dict[str, Any], folder: Path) -> dict[str, Any]:
-    origin = results["provenance"]
     figures = [
         {
             "alt": figure.alt,
@@ -187,6 +186,14 @@ def _section(study: Study, results: dict[str, Any], folder: Path) -> dict[str, A
         for figure in study.figures
         if (folder / f"{figure.name}.png").is_file()
     ]
+    try:
+        return _facts(study, results) | {"figures": figures}
+    except DAMAGE as error:
+        raise damaged(folder, error, study.name) from error
+
+
+def _facts(study: Study, results: dict[str, Any]) -> dict[str, Any]:
+    origin = results["provenance"]
     return {
         "name": study.name,
         "title": study.title,
@@ -198,7 +205,6 @@ def _section(study: Study, results: dict[str, Any], folder: Path) -> dict[str, A
         "device": origin["device"],
         "seconds": origin["seconds"],
         "versions": origin["versions"],
-        "figures": figures,
     }
 
 

@@ -46,8 +46,8 @@ def emlp(variance: float = 5e-32, bias: float = 7e-16) -> dict[str, Any]:
     return {"study": "o5-emlp", "networks": networks, "provenance": stored("o5-emlp")["provenance"]}
 
 
-def image_network(bias: float, others: float = 0.99) -> dict[str, Any]:
-    row = {"spectrum": [1.0, 4.0, 5.0, 10.0], "variance": 1.0, "bias": [bias, others, 0.999, 1.0]}
+def image_network(bias: float) -> dict[str, Any]:
+    row = {"spectrum": [1.0, 4.0, 5.0, 10.0], "variance": 1.0, "bias": [bias, 0.99, 0.999, 1.0]}
     return {"test_accuracy": 0.85, "readings": dict.fromkeys(READINGS, row)}
 
 
@@ -55,12 +55,14 @@ def image_networks(bias: float, count: int = 8) -> list[dict[str, Any]]:
     return [image_network(bias + 4e-4 * seed) for seed in range(count)]
 
 
-def rotmnist(**networks: Any) -> dict[str, Any]:
-    return stored("rotmnist", networks={"shallow": image_networks(0.08), "deep": image_networks(0.03)} | networks)
+def rotmnist(untrained: dict[str, Any] | None = None, **networks: Any) -> dict[str, Any]:
+    trained = {"shallow": image_networks(0.08), "deep": image_networks(0.03)} | networks
+    before = {kind: image_networks(0.5) for kind in trained} | (untrained or {})
+    return stored("rotmnist", networks=trained, untrained=before)
 
 
 def cifar10(**content: Any) -> dict[str, Any]:
-    return stored("cifar10", data="CIFAR-10", networks=image_networks(0.03)) | content
+    return stored("cifar10", data="CIFAR-10", networks=image_networks(0.03), untrained=image_networks(0.5)) | content
 
 
 def configuration(parameters: int, depth: int, seed: int) -> dict[str, Any]:

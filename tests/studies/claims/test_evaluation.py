@@ -1,6 +1,7 @@
 """All claims together, from files to files."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from liegg.studies.provenance import FORMAT, read_results
 from studies.claims import planted
 
 LAYERS = {"layers-agree-at-the-end", "layers-sub-network", "layers-training"}
-SINGLE = {"o5-ten", "o5-size", "o5-built-in", "samples-o5"}
+SINGLE = {"o5-ten", "o5-size", "o5-small", "o5-built-in", "samples-o5"}
 NAMES = {
     *SINGLE, *LAYERS, "rotmnist-shallow", "rotmnist-deep", "rotmnist-less-biased", "rotmnist-not-exact", "cifar10-rotation",
     "configurations-parameters-variance", "configurations-parameters-bias", "configurations-depth-variance",
@@ -64,7 +65,11 @@ def test_a_quick_run_with_two_seeds_decides_little_and_never_fails(tmp_path):
     networks = {size: [planted.o5_network(1 / int(size)), planted.o5_network(2 / int(size))] for size in ("300", "1000")}
     quick = {
         "o5": planted.o5(main_size=1000, networks=networks),
-        "rotmnist": planted.rotmnist(shallow=planted.image_networks(0.08, 2), deep=planted.image_networks(0.03, 2)),
+        "rotmnist": planted.rotmnist(
+            {kind: planted.image_networks(0.5, 2) for kind in ("shallow", "deep")},
+            shallow=planted.image_networks(0.08, 2),
+            deep=planted.image_networks(0.03, 2),
+        ),
         "cifar10": planted.cifar10(data="tinted MNIST digits"),
         "configurations": planted.configurations(networks=[planted.configuration(40_000, 2, 1)], correlations={}),
         "sample-complexity": planted.samples(o5={"networks": []}),
@@ -72,7 +77,7 @@ def test_a_quick_run_with_two_seeds_decides_little_and_never_fails(tmp_path):
     planted.store(tmp_path, *(results | {"quick": True} for results in quick.values()))
     found = evaluate(tmp_path)
     decided = {name for (name, _), verdict in verdicts(found).items() if verdict != "not run"}
-    assert decided == {"o5-ten", "o5-built-in", "rotmnist-shallow", "rotmnist-deep", "rotmnist-not-exact", "samples-rotmnist"}
+    assert decided == {"o5-ten", "o5-small", "o5-built-in", "rotmnist-not-exact", "samples-rotmnist"}
     assert all(finding.quick for finding in found if finding.name not in LAYERS)
 
 
@@ -101,6 +106,80 @@ def test_a_damaged_file_of_emlp_is_refused(folder, content, said):
         evaluate(folder)
     assert str(caught.value).startswith(f"{path}{said}")
     assert str(caught.value).endswith(" Run `make peer-emlp` again, or remove the file.")
+
+
+@pytest.mark.parametrize(
+    ("study", "path", "said"),
+    [
+        ("o5", ["quick"], "no entry 'quick' where there should be one"),
+        ("o5", ["networks", "10000", 0, "nullity"], "no entry 'nullity' where there should be one"),
+        ("rotmnist", ["untrained"], "no entry 'untrained' where there should be one"),
+        ("cifar10", ["networks", 0, "readings"], "no entry 'readings' where there should be one"),
+        ("draws", ["draws", 1, "correlations"], "no entry 'correlations' where there should be one"),
+        ("draws", ["quick"], "no entry 'quick' where there should be one"),
+        ("sample-complexity", ["rotmnist"], "no entry 'rotmnist' where there should be one"),
+        ("configurations", ["networks", 0, "readings", "paper, sum", "bias", 0], None),
+    ],
+)
+def test_results_with_a_hole_are_refused(folder, study, path, said):
+    results = planted.everything()[study]
+    inner: Any = results
+    for step in path[:-1]:
+        inner = inner[step]
+    if said is None:
+        inner.clear()
+    else:
+        del inner[path[-1]]
+    planted.store(folder, results)
+    for ask in (evaluate, write):
+        with pytest.raises(ResultsError) as caught:
+            ask(folder)
+        assert str(caught.value) == (
+            f"{folder / f'{study}.json'} is damaged: {said or 'list index out of range'}. "
+            f"Run `liegg reproduce {study} --out {folder}` again, or remove the file."
+        )
+    assert not (folder / "claims.json").exists()
+
+
+def test_both_files_of_a_comparison_are_named(folder):
+    """Only the claim that compares rotated MNIST with O(5) reads this, and it cannot say more."""
+    results = planted.o5()
+    del results["networks"]["10000"][0]["spectrum"]
+    planted.store(folder, results)
+    with pytest.raises(ResultsError) as caught:
+        evaluate(folder)
+    assert str(caught.value) == (
+        f"{folder / 'rotmnist.json'} or {folder / 'o5.json'} is damaged: no entry 'spectrum' where there should be one. "
+        f"Run `liegg reproduce rotmnist --out {folder}` or `liegg reproduce o5 --out {folder}` again, or remove the file."
+    )
+
+
+@pytest.mark.parametrize(("networks", "said"), [(None, "'NoneType' object has no attribute 'items'"), ({"gain 1": 3}, "'int'")])
+def test_results_of_the_wrong_kind_are_refused(folder, networks, said):
+    planted.store(folder, planted.emlp() | {"networks": networks})
+    with pytest.raises(ResultsError) as caught:
+        evaluate(folder)
+    assert str(caught.value).startswith(f"{folder / 'o5-emlp.json'} is damaged: {said}")
+    assert str(caught.value).endswith(". Run `make peer-emlp` again, or remove the file.")
+
+
+def test_findings_without_an_origin_are_not_stored(folder):
+    results = planted.o5()
+    del results["provenance"]["date"]
+    planted.store(folder, results)
+    with pytest.raises(
+        ResultsError, match=r"o5\.json is damaged: no entry 'date' where there should be one\. Run `liegg reproduce o5 "
+    ):
+        write(folder)
+    assert not (folder / "claims.json").exists()
+
+
+def test_quick_draws_are_not_told_beside_full_results(folder):
+    told = [finding.ours for finding in evaluate(folder) if "other draws" in finding.ours]
+    planted.store(folder, planted.draws(quick=True))
+    found = evaluate(folder)
+    assert len(told) == 4
+    assert not [finding for finding in found if "other draws" in finding.ours or finding.quick]
 
 
 def test_the_findings_are_stored_with_what_they_rest_on(folder):

@@ -55,6 +55,44 @@ def test_two_networks_of_two_sizes_decide_nothing():
         o5.size({"o5": planted.o5(networks=networks)}, ONE)
 
 
+def small_sets(small: dict, next_size: dict) -> dict:
+    """Planted results in which every network of the two smallest sizes is changed."""
+    results = planted.o5()
+    for size, change in (("100", small), ("1000", next_size)):
+        results["networks"][size] = [net | change for net in results["networks"][size]]
+    return {"o5": results}
+
+
+def test_a_small_training_set_suffices_for_the_generators():
+    found = o5.small(small_sets({"largest_bias_of_ten": 0.199, "nullity": 9}, {}), ONE)
+    assert found.holds
+    assert (
+        found.ours == "at N = 100 bias at most 0.199, nullity ten in 0 of 8; at N = 1,000 bias at most 0.010, nullity ten in 8 of 8"
+    )
+
+
+def test_one_network_of_the_smallest_set_that_fails_is_enough():
+    results = planted.o5()
+    results["networks"]["100"][3] |= {"largest_bias_of_ten": 0.2, "nullity": 11}
+    found = o5.small({"o5": results}, ONE)
+    assert not found.holds
+    assert found.ours.startswith("at N = 100 bias at most 0.200, nullity ten in 7 of 8; ")
+
+
+def test_only_the_smallest_training_set_decides():
+    assert o5.small(small_sets({}, {"largest_bias_of_ten": 0.9}), ONE).holds
+
+
+def test_sizes_are_ordered_as_numbers_and_need_networks():
+    networks = {"1000": [planted.o5_network(0.1)], "300": [planted.o5_network(0.1)], "20": []}
+    found = o5.small({"o5": planted.o5(networks=networks)}, ONE)
+    assert found.ours.startswith("at N = 300 ")
+    del networks["1000"]
+    assert o5.small({"o5": planted.o5(networks=networks)}, ONE).ours == "at N = 300 bias at most 0.010, nullity ten in 1 of 1"
+    with pytest.raises(TooFewError, match=r"^no networks$"):
+        o5.small({"o5": planted.o5(networks={"20": []})}, ONE)
+
+
 def test_built_in_invariance_holds():
     found = o5.built_in({"o5": planted.o5()}, ONE)
     assert found.holds

@@ -14,6 +14,10 @@ Verdict = Literal["holds", "does not hold", "not run"]
 Results = dict[str, dict[str, Any]]
 """Stored results by the name of their study."""
 
+RETRIEVED = 0.2
+"""Bias below which a symmetry counts as found, out of 1: the sine of the angle between a direction and the symmetry, so about 12
+degrees. The paper gives no number; its biases "go to zero"."""
+
 
 class TooFewError(Exception):
     """Too little was stored to decide a claim; the text says what is missing."""
@@ -45,6 +49,7 @@ class Claim:
         check: takes the results and a reading; raises `TooFewError` where they do not suffice. None: there is no such study yet.
         readings: for which readings it is asked.
         needs: further studies whose results it compares with.
+        beside: studies whose results it tells beside its own where they are there; they decide nothing.
     """
 
     name: str
@@ -55,6 +60,7 @@ class Claim:
     check: Callable[[Results, str], Outcome] | None
     readings: tuple[str, ...] = (SUM, EACH)
     needs: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

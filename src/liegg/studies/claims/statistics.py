@@ -16,6 +16,10 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtraError("the claims need scipy. Type: pip install 'liegg[studies]'") from error
 
+LEVEL = 0.05
+"""Largest p that counts as more than chance. The conventional one, for all claims alike: the paper states none, but for the two
+correlations with the accuracy."""
+
 FEWEST = 3
 """Networks that a correlation needs at least: any two lie on a line."""
 
@@ -27,7 +31,7 @@ class Correlation:
     Attributes:
         rho: the coefficient, -1 to 1.
         p: chance of one so far from zero were they independent.
-        negative: groups in which the two run against each other.
+        negative: groups in which the two clearly run against each other: a negative coefficient within the group, not by chance.
         groups: all groups.
     """
 
@@ -36,16 +40,17 @@ class Correlation:
     negative: int
     groups: int
 
-    def falls(self, level: float) -> bool:
-        """Whether the correlation is negative, and not by chance at that level."""
-        return self.rho < 0 and self.p < level
+    @property
+    def falls(self) -> bool:
+        """Whether the correlation is negative, and not by chance."""
+        return self.rho < 0 and self.p < LEVEL
 
     def __str__(self) -> str:
         return f"ρ = {self.rho:.2f}, {chance(self.p)}"
 
 
 def rank_correlation(
-    one: Num[np.ndarray, " n"], two: Num[np.ndarray, " n"], groups: Num[np.ndarray, " n"] | None = None, *, level: float
+    one: Num[np.ndarray, " n"], two: Num[np.ndarray, " n"], groups: Num[np.ndarray, " n"] | None = None
 ) -> Correlation:
     r"""Spearman's correlation with ranks taken within each group, over all groups together.
 
@@ -56,11 +61,10 @@ def rank_correlation(
         one: a quantity of each network.
         two: another one.
         groups: which group each network is in; by default all are in one.
-        level: the p that will be asked for.
 
     Raises:
         TooFewError: fewer than three networks, a quantity that never changes, or so few networks that not even the opposite order
-            in every group would have a smaller p than `level`.
+            in every group would have a p below `LEVEL`.
     """
     groups = np.zeros(len(one)) if groups is None else groups
     x, y = _ranks(one, groups), _ranks(two, groups)
@@ -68,25 +72,24 @@ def rank_correlation(
     parts = [groups == group for group in np.unique(groups)]
     against = (np.concatenate([np.sort(x[part]) for part in parts]), np.concatenate([np.sort(y[part])[::-1] for part in parts]))
     best = _pearson(*against)[1]
-    if best >= level:
-        raise TooFewError(f"too few networks: the clearest order of {len(x)} has {chance(best)}, not below {level:g}")
-    return Correlation(rho, p, sum(bool((x * y)[part].sum() < 0) for part in parts), len(parts))
+    if best >= LEVEL:
+        raise TooFewError(f"too few networks: the clearest order of {len(x)} has {chance(best)}, not below {LEVEL:g}")
+    return Correlation(rho, p, sum(_clearly_negative(x[part], y[part]) for part in parts), len(parts))
 
 
-def smaller(one: Sequence[float], two: Sequence[float], *, level: float) -> float:
+def smaller(one: Sequence[float], two: Sequence[float]) -> float:
     """One-sided p of the Mann-Whitney test that the first values are the smaller ones.
 
     Args:
         one: values that should be smaller.
         two: values to compare with.
-        level: the p that will be asked for.
 
     Raises:
-        TooFewError: so few values that not even separate groups would have a smaller p than `level`.
+        TooFewError: so few values that not even separate groups would have a p below `LEVEL`.
     """
     best = 1 / comb(len(one) + len(two), len(one))
-    if best >= level:
-        raise TooFewError(f"too few networks: with {len(one)} and {len(two)} no p is below {level:g}")
+    if best >= LEVEL:
+        raise TooFewError(f"too few networks: with {len(one)} and {len(two)} no p is below {LEVEL:g}")
     if len({*one, *two}) == 1:  # the normal approximation for ties would divide by zero
         return 1.0
     return float(stats.mannwhitneyu(one, two, alternative="less").pvalue)
@@ -103,10 +106,10 @@ def chance(p: float) -> str:
     return f"p = {p:.2f}" if p >= 0.01 else f"p = {p:.0e}"
 
 
-def short(value: float) -> str:
+def two_digits(value: float) -> str:
     """Two digits of a small number.
 
-    >>> short(0.0501), short(0.001), short(12.3)
+    >>> two_digits(0.0501), two_digits(0.001), two_digits(12.3)
     ('0.050', '0.0010', '12')
     """
     return f"{value:#.2g}".rstrip(".")
@@ -119,6 +122,14 @@ def _ranks(values: Num[np.ndarray, " n"], groups: Num[np.ndarray, " n"]) -> Floa
         inside = groups == group
         ranks[inside] = (stats.rankdata(values[inside]) - (inside.sum() + 1) / 2) / inside.sum()
     return ranks
+
+
+def _clearly_negative(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"]) -> bool:
+    """Whether ranks run against each other, and not by chance; too few of them never do."""
+    if len(x) < FEWEST or not (np.ptp(x) and np.ptp(y)):
+        return False
+    rho, p = _pearson(x, y)
+    return rho < 0 and p < LEVEL
 
 
 def _pearson(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"]) -> tuple[float, float]:
