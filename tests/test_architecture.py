@@ -35,6 +35,7 @@ ORDER = [
     ["symmetries"],
     ["storage"],
     ["discovery"],
+    ["layers"],
     ["testing"],
     ["report"],
     ["studies"],
@@ -48,9 +49,9 @@ OPTIONAL = {"matplotlib", "typer", "rich", "scipy", "pooch", "jinja2"}
 """Packages that come with extras, or are slow to load."""
 
 PUBLIC = [
-    "Action", "Affine", "Color", "Decision", "Image", "LieggError", "Linear", "Product", "Sequence", "Symmetries", "Volume",
-    "__version__", "aff", "algebra", "diagonal", "discover", "gl", "load", "o", "plot", "scaling", "se", "shear", "sl",
-    "smooth", "so", "sp", "su", "testing", "translation", "u",
+    "Action", "Affine", "Color", "Decision", "Image", "LayerSymmetries", "LieggError", "Linear", "Product", "Sequence",
+    "Symmetries", "Volume", "__version__", "aff", "algebra", "diagonal", "discover", "discover_layers", "gl", "load", "o",
+    "plot", "scaling", "se", "shear", "sl", "smooth", "so", "sp", "su", "testing", "translation", "u",
 ]  # fmt: skip
 
 

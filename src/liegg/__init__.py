@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from liegg.actions import Action, Affine, Color, Image, Linear, Product, Sequence, Volume, smooth
     from liegg.algebra.catalog import aff, diagonal, gl, o, scaling, se, shear, sl, so, sp, su, translation, u
     from liegg.discovery import discover
+    from liegg.layers import LayerSymmetries, discover_layers
     from liegg.report import plots as plot
     from liegg.storage import load
     from liegg.symmetries import Symmetries
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
 _HOME = (
     {
         "Decision": "liegg.verdict",
+        "LayerSymmetries": "liegg.layers",
         "LieggError": "liegg._errors",
         "Symmetries": "liegg.symmetries",
         "discover": "liegg.discovery",
+        "discover_layers": "liegg.layers",
         "load": "liegg.storage",
     }
     | dict.fromkeys(("Action", "Affine", "Color", "Image", "Linear", "Product", "Sequence", "Volume", "smooth"), "liegg.actions")
@@ -41,6 +44,7 @@ __all__ = [
     "Color",
     "Decision",
     "Image",
+    "LayerSymmetries",
     "LieggError",
     "Linear",
     "Product",
@@ -52,6 +56,7 @@ __all__ = [
     "algebra",
     "diagonal",
     "discover",
+    "discover_layers",
     "gl",
     "load",
     "o",

@@ -93,15 +93,7 @@ def discover(
         >>> sym.nullity, bool(sym.angles(liegg.so(3)).max() < 1e-12)
         (3, True)
     """
-    if not isinstance(action, Action) or not isinstance(output_action, Action | None):
-        raise ArgumentError(
-            "action and output_action must be actions, for example liegg.Linear(3), liegg.Affine(3, copies=20) or liegg.Image(), "
-            "with the brackets."
-        )
-    if not isinstance(seed, int) or not 0 <= seed < 2**63:
-        raise ArgumentError(f"seed={seed}: expected a whole number from 0 to 2^63 - 1.")
-    if not 0 < trivial_tolerance < 1:
-        raise ArgumentError(f"trivial_tolerance={trivial_tolerance}: expected a share between 0 and 1, for example 1e-12.")
+    check_request(action, output_action, seed, trivial_tolerance)
     batches = as_batches(data, batch_size=batch_size)
     with seeded(seed), torch.inference_mode(False), torch.no_grad(), opened(model) as function:
         batches = Batches(batches.source, batches.size, function.dtype, function.device)
@@ -188,6 +180,19 @@ def conclude(
         None if problem is None else coefficients @ problem.partner.mT, kept, displacement, seen.samples,
         model, settings, (*notes, *how.notes),
     )  # fmt: skip
+
+
+def check_request(action: Any, output_action: Any, seed: Any, trivial_tolerance: float) -> None:
+    """Raise `ArgumentError` for actions that are none, and for a seed or a share out of range."""
+    if not isinstance(action, Action) or not isinstance(output_action, Action | None):
+        raise ArgumentError(
+            "action and output_action must be actions, for example liegg.Linear(3), liegg.Affine(3, copies=20) or liegg.Image(), "
+            "with the brackets."
+        )
+    if not isinstance(seed, int) or not 0 <= seed < 2**63:
+        raise ArgumentError(f"seed={seed}: expected a whole number from 0 to 2^63 - 1.")
+    if not 0 < trivial_tolerance < 1:
+        raise ArgumentError(f"trivial_tolerance={trivial_tolerance}: expected a share between 0 and 1, for example 1e-12.")
 
 
 def asked_of(action: Action) -> Action:

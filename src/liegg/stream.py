@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -40,6 +40,18 @@ class Streamed(NamedTuple):
     noise: float = 0.0
 
 
+class Folded(NamedTuple):
+    """Rows while they are being folded.
+
+    Attributes:
+        exact: those that went into an R factor.
+        squared: those that were summed to a Gram matrix.
+    """
+
+    exact: accumulate.RFactor
+    squared: gram.Gram
+
+
 def stream(
     model: Model,
     action: Action,
@@ -74,25 +86,20 @@ def stream(
     most = max(1, ROW_ELEMENTS // (columns * rows_per_sample(how.outputs, model)))
     signs = torch.Generator().manual_seed(how.seed)
     moment: Tensor | None = None
-    wide = torch.empty(0)
+    room = torch.empty(0)
     squares = squared_inputs = torch.zeros((), dtype=torch.float64, device=first.device)
     samples = 0
 
     def pieces() -> Iterator[Float[Tensor, "_ g"]]:
-        nonlocal moment, samples, wide, squares, squared_inputs
+        nonlocal moment, samples, room, squares, squared_inputs
         derived = None
         for x in (part for batch in chain([first], rest) for part in batch.split(most)):
             derived = action.derive(x, derived)
-            squared_inputs = squared_inputs + _square(x)
+            squared_inputs = squared_inputs + square_of(x)
             rows, y = polarize(
                 model, action, x, how, output_action=output_action, signs=signs, halved=parts is not None, derived=derived
             )
-            if derived is None:
-                if len(wide) < len(x):
-                    wide = torch.empty_like(x, dtype=torch.float64)
-                step = action.moment(wide[: len(x)].copy_(x))  # into memory that is there: new pages cost more than the sum
-            else:
-                step = action.moment(x, derived=derived)
+            step, room = moment_of(action, x, derived, room)
             moment = step if moment is None else moment + step
             squares = squares + torch.linalg.vector_norm(y, dtype=torch.float64).square()
             samples += x.shape[0]
@@ -101,32 +108,82 @@ def stream(
             if progress is not None:
                 progress(x.shape[0])
 
-    folded, summed = accumulate.init(columns, first.device), gram.init(columns, first.device)
+    state = folded(columns, first.device)
     for block in accumulate.blocks(pieces(), columns):
+        enough = samples > 2 * columns
         if parts is not None:
             left, right = block.split([part.shape[2] for part in parts], dim=1)
-            if samples > 2 * columns:
-                summed = gram.update_products(summed, left, right)
+            if enough:
+                state = state._replace(squared=gram.update_products(state.squared, left, right))
                 continue
             block = torch.einsum("mp,mq->mpq", left, right).flatten(1)
-        if squared and samples > 2 * columns:
-            summed = gram.update(summed, block)
-        else:
-            folded = accumulate.update(folded, block)
-    if summed.rows and not folded.rows:
-        rows, name = gram.Gram(summed.matrix.cpu(), summed.rows), "gram"
-    else:
-        both = accumulate.merge(folded, gram.factor(summed)) if summed.rows else folded
-        rows, name = accumulate.RFactor(both.r.cpu(), both.rows), "qr+gram" if summed.rows else "qr"
-    if moment is not None and not bool(torch.isfinite(moment).all()):
+        state = fold(state, block, squared=squared and enough)
+    rows, name = settled(state)
+    kept = torch.zeros(0, 0, dtype=torch.float64) if moment is None else moment.cpu()
+    trivial_floor, noise = roundings(action, first, kept, float(squared_inputs) / samples)
+    return Streamed(rows, kept, samples, float(squares) / samples, name, trivial_floor, noise)
+
+
+def folded(columns: int, device: torch.device | None = None) -> Folded:
+    """No rows at all."""
+    return Folded(accumulate.init(columns, device), gram.init(columns, device))
+
+
+def fold(state: Folded, rows: Float[Tensor, "m g"], *, squared: bool) -> Folded:
+    """Add rows: to the Gram matrix if they may be squared, else to the R factor."""
+    if squared:
+        return state._replace(squared=gram.update(state.squared, rows))
+    return state._replace(exact=accumulate.update(state.exact, rows))
+
+
+def settled(state: Folded) -> tuple[accumulate.RFactor | gram.Gram, str]:
+    """All rows in one, on the CPU, and how they were kept: `"qr"`, `"gram"` or `"qr+gram"`."""
+    exact, summed = state
+    if summed.rows and not exact.rows:
+        return gram.Gram(summed.matrix.cpu(), summed.rows), "gram"
+    both = accumulate.merge(exact, gram.factor(summed)) if summed.rows else exact
+    return accumulate.RFactor(both.r.cpu(), both.rows), "qr+gram" if summed.rows else "qr"
+
+
+def moment_of(
+    action: Action, x: Float[Tensor, "b ..."], derived: Any, room: Float[Tensor, "..."]
+) -> tuple[Float[Tensor, "s s"], Float[Tensor, "..."]]:
+    """Moment of one batch, and room in float64 to be used again for the next.
+
+    Args:
+        action: candidate generators.
+        x: the batch.
+        derived: what `Action.derive` said of it.
+        room: what the call before returned; anything empty for the first.
+    """
+    if derived is not None:
+        return action.moment(x, derived=derived), room
+    if len(room) < len(x):
+        room = torch.empty_like(x, dtype=torch.float64)
+    return action.moment(room[: len(x)].copy_(x)), room  # into memory that is there: new pages cost more than the sum
+
+
+def roundings(
+    action: Action, first: Float[Tensor, "b ..."], moment: Float[Tensor, "s s"], input_square: float
+) -> tuple[float, float]:
+    """What rounding alone may do: `Streamed.trivial_floor` and `Streamed.noise`.
+
+    Args:
+        action: candidate generators.
+        first: the first batch.
+        moment: summed moments of all samples.
+        input_square: mean squared length of a sample.
+
+    Raises:
+        NonFiniteError: the moments overflow.
+    """
+    if not bool(torch.isfinite(moment).all()):
         raise NonFiniteError(
             "the squared motion of the data overflows: its numbers are too large for their precision. Divide them by their largest."
         )
     coarse = action.derive(first[:1]) is not None and first.dtype != torch.float64
     precision = torch.promote_types(first.dtype, torch.float32) if coarse else torch.float64
-    noise = action.noise(precision, float(squared_inputs) / samples, tuple(first.shape[1:]))
-    kept = torch.zeros(0, 0, dtype=torch.float64) if moment is None else moment.cpu()
-    return Streamed(rows, kept, samples, float(squares) / samples, name, COARSE_FLOOR if coarse else 0.0, noise)
+    return COARSE_FLOOR if coarse else 0.0, action.noise(precision, input_square, tuple(first.shape[1:]))
 
 
 def _check_finite(rows: Float[Tensor, "b k g"], y: Float[Tensor, "b c"], first: int, name: str) -> None:
@@ -146,6 +203,6 @@ def _check_finite(rows: Float[Tensor, "b k g"], y: Float[Tensor, "b c"], first: 
             raise NonFiniteError(sentence.format(name, first + int(finite.to(torch.int8).argmin())))
 
 
-def _square(x: Float[Tensor, "b ..."]) -> Float[Tensor, ""]:
+def square_of(x: Float[Tensor, "b ..."]) -> Float[Tensor, ""]:
     """Sum of squares, in the batch's own precision (float32 at least): a size is all that is asked of it."""
     return torch.linalg.vector_norm(x, dtype=torch.promote_types(x.dtype, torch.float32)).double().square()

@@ -1,0 +1,143 @@
+"""Cost of the symmetries of all layers, stored as results/bench-layers.json.
+
+Compared are all layers in one pass, the forward-mode passes of the generators alone (their tangents given), and reverse mode layer
+by layer, its rows alone: of the paper's sum, one reverse pass per layer, and for the perceptron also of every output.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+import liegg
+from liegg._forward import jvp
+from liegg.layers.stream import NUMBERS
+from liegg.layers.watch import Layer, network_of, until
+from liegg.model import Model
+from liegg.polarization import TOGETHER_ELEMENTS, Outputs, Plan, polarize
+from liegg.studies.provenance import provenance, write_json
+from measure import alternating
+
+HERE = Path(__file__).parent
+SIDE = 32
+ACTION = liegg.Image("affine", shape=(3, SIDE, SIDE))
+
+
+class Block(nn.Module):
+    """Two convolutions and a way around them."""
+
+    def __init__(self, inputs: int, outputs: int, stride: int) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
+        self.norm1, self.norm2 = nn.BatchNorm2d(outputs), nn.BatchNorm2d(outputs)
+        self.conv2 = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False)
+        self.relu1, self.relu2 = nn.ReLU(), nn.ReLU()
+        self.around = nn.Sequential() if inputs == outputs else nn.Conv2d(inputs, outputs, 1, stride, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Sum of both ways."""
+        return self.relu2(self.norm2(self.conv2(self.relu1(self.norm1(self.conv1(x))))) + self.around(x))
+
+
+def residual() -> nn.Module:
+    """A network of the size of ResNet-18 for pictures of 32 × 32: eight blocks, widths 64 to 512, 11 million weights."""
+    torch.manual_seed(0)
+    widths = [64, 64, 128, 256, 512]
+    blocks = [
+        Block(*sizes)
+        for stage, (i, o) in enumerate(pairwise(widths))
+        for sizes in ((i, o, 1 if stage == 0 else 2), (o, o, 1))
+    ]  # fmt: skip
+    head = (nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(widths[-1], 10))
+    return nn.Sequential(nn.Conv2d(3, 64, 3, 1, 1, bias=False), nn.BatchNorm2d(64), nn.ReLU(), *blocks, *head).eval()
+
+
+def perceptron() -> nn.Module:
+    """Seven layers, 3072→6×512→10."""
+    torch.manual_seed(0)
+    widths = [3 * SIDE * SIDE, *[512] * 6, 10]
+    return nn.Sequential(*[part for i, o in pairwise(widths) for part in (nn.Linear(i, o), nn.SiLU())][:-1]).eval()
+
+
+def forward_alone(model: nn.Module, images: Tensor, tangents: Tensor, size: int) -> None:
+    """The derivatives of the model's output along all tangents, in batches, and nothing else."""
+    with torch.no_grad():
+        for x, motion in zip(images.split(size), tangents.split(size, dim=1), strict=True):
+            torch.func.vmap(lambda tangent, x=x: jvp(model, x, tangent))(motion)
+
+
+def layer_by_layer(model: nn.Module, images: Tensor, layers: list[Layer], outputs: Outputs, size: int) -> None:
+    """Reverse mode on the network truncated at every layer: the rows of every batch, and nothing else."""
+    network = network_of(model, "model")
+    for layer in layers:
+        function = Model(until(network, layer), layer.name, output_shape=layer.shape, in_place=False)
+        for x in images.split(size):
+            together = max(1, TOGETHER_ELEMENTS // x.numel())
+            polarize(function, ACTION, x, Plan(outputs, "vjp", together=min(together, torch.Size(layer.shape).numel())))
+
+
+def cost(model: nn.Module, images: Tensor, few: int, readings: tuple[Outputs, ...], repeats: int) -> dict[str, object]:
+    """Times of all ways, in turns, and their ratios; reverse mode is timed on `few` images and compared by the image."""
+    model.requires_grad_(False)
+    found = liegg.discover_layers(model, images[:32], ACTION)
+    layers = [Layer(one.name, one.name, one.kind, one.shape) for one in found if not one.same]
+    widest = max(images[0].numel(), *(torch.Size(one.shape).numel() for one in found))
+    size = max(1, NUMBERS[images.device.type] // ((1 + ACTION.size) * widest))
+    generators = torch.eye(ACTION.size, device=images.device)
+    tangents = torch.cat([ACTION.tangents(generators, x) for x in images.split(256)], dim=1)
+
+    def timed(work: Callable[[], object]) -> Callable[[], object]:
+        def synchronised() -> None:
+            work()
+            if images.device.type == "cuda":
+                torch.cuda.synchronize()
+
+        return synchronised
+
+    works = {
+        "forward_alone": timed(lambda: forward_alone(model, images, tangents, size)),
+        "all_layers": timed(lambda: liegg.discover_layers(model, images, ACTION)),
+        "all_layers_sum": timed(lambda: liegg.discover_layers(model, images, ACTION, outputs="sum")),
+    }
+    for outputs in readings:
+        works[f"reverse_{outputs}"] = timed(lambda outputs=outputs: layer_by_layer(model, images[:few], layers, outputs, size))
+    seconds = alternating(works, repeats)
+    by_image = {name: time / (few if name.startswith("reverse") else len(images)) for name, time in seconds.items()}
+    return {
+        "images": len(images), "images_reverse": few, "layers": len(found), "batch_size": size, "seconds_per_image": by_image,
+        "all_layers_of_forward_alone": by_image["all_layers"] / by_image["forward_alone"],
+        "reverse_of_all_layers": {f"{outputs}": by_image[f"reverse_{outputs}"] / by_image["all_layers"] for outputs in readings},
+    }  # fmt: skip
+
+
+def main() -> None:
+    """Run, print, store."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="few images, for a look")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--out", type=Path, help="by default results/bench-layers.json, for a GPU results/bench-layers-cuda.json")
+    chosen = parser.parse_args()
+    device = torch.device(chosen.device)
+    begin = time.perf_counter()
+    counts = (512, 18) if chosen.quick else (16_384, 144) if device.type == "cpu" else (65_536, 8_192)
+    few = (32, 18) if chosen.quick else (128, 18) if device.type == "cpu" else (1_024, 1_024)
+    pictures = liegg.smooth(torch.rand(max(counts), 3, SIDE, SIDE, generator=torch.Generator().manual_seed(0)), 1.0).to(device)
+    flat, repeats = pictures[: counts[0]].flatten(1), 1 if chosen.quick else 3
+    results: dict[str, object] = {
+        "perceptron": cost(perceptron().to(device), flat, few[0], ("sum", "each"), repeats),
+        "residual": cost(residual().to(device), pictures[: counts[1]], few[1], ("sum",), repeats),
+    }
+    print(json.dumps(results, indent=1))
+    name = "bench-layers.json" if device.type == "cpu" else f"bench-layers-{device.type}.json"
+    command = f"python benchmarks/layers.py --device {chosen.device}"
+    stored = provenance(command, seconds=time.perf_counter() - begin, device=chosen.device)
+    write_json(results | {"provenance": stored}, chosen.out or HERE.parent / "results" / name)
+
+
+if __name__ == "__main__":
+    main()

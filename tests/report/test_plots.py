@@ -1,0 +1,53 @@
+"""Figures show the numbers of the record."""
+
+import pytest
+import torch
+from torch import nn
+
+import liegg
+from cases import normal
+
+
+@pytest.fixture(scope="module")
+def found():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 3)).double()
+    return liegg.discover_layers(model, normal(60, 3), liegg.Linear(3), output_action=liegg.Linear(3))
+
+
+def drawn(ax):
+    return {line.get_label(): [float(value) for value in line.get_ydata()] for line in ax.lines}
+
+
+def test_layers_against_depth(found):
+    made = liegg.plot.layers(found)
+    variance, defect = made.axes
+    assert drawn(variance) == {
+        "output": found.variance().tolist(), "output of unit length": found.variance("unit").tolist(),
+    }  # fmt: skip
+    assert drawn(defect)["invariance"] == found.defect().tolist()
+    assert drawn(defect)["equivariance"][2] == pytest.approx(float(found.defect(of="equivariance")[2]), abs=1e-30)
+    assert drawn(defect)["threshold 0.03"] == [0.03, 0.03]
+    assert [label.get_text() for label in defect.get_xticklabels()] == ["0", "1", "2"]
+    assert variance.get_yscale() == defect.get_yscale() == "log"
+
+
+def test_layers_against_a_reference(found, tmp_path):
+    made = liegg.plot.layers(found, liegg.so(3), "so(3)")
+    _, bias, defect = made.axes
+    assert drawn(bias)["output"] == found.bias(liegg.so(3)).tolist()
+    assert drawn(bias)["output of unit length"] == found.bias(liegg.so(3), "unit").tolist()
+    assert bias.get_ylabel() == "bias against so(3)"
+    assert drawn(defect)["invariance"] == found.defect(liegg.so(3)).tolist()
+    paths = liegg.plot.save_figure(made, tmp_path / "layers")
+    assert all(path.stat().st_size > 1000 for path in paths)
+
+
+def test_exact_zeros_still_have_a_place():
+    class Constant(nn.Module):
+        def forward(self, x):
+            return torch.ones(len(x), 1, dtype=x.dtype)
+
+    found = liegg.discover_layers(Constant(), normal(20, 2), liegg.Linear(2))
+    made = liegg.plot.layers(found)
+    assert min(drawn(made.axes[0])["output"]) > 0
