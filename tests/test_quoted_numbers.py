@@ -20,6 +20,7 @@ GIVEN = {
     "docs/sample-complexity.md": {"0.25"},  # the paper's share
     "docs/configurations.md": {"5.3", "0.49", "0.31", "0.57", "0.32"},  # the paper's section and numbers; the prototype's
     "docs/claims.md": set(),
+    "docs/layerwise.md": {"5.4"},
     "docs/benchmarks.md": {"1.3"},  # the aim
     "docs/images.md": {"1.5", "0.03", "4.1"},  # the smoothing, the threshold, the paper's section
     # The paper's section and smoothing; the paper's published notebook and an independent prototype.
@@ -151,6 +152,20 @@ def configuration_quotes() -> dict[str, list[str]]:
     }
 
 
+def layer_quotes() -> dict[str, list[str]]:
+    results = RESULTS["layerwise"]["networks"]
+    rows = []
+    for reading in ("paper, sum", "paper, each"):
+        for quantity, form in (("variance", ".1e"), ("bias", ".3f")):
+            for regime, networks in results.items():
+                layers = zip(*(net["readings"][reading] for net in networks), strict=True)
+                values = [f"{mean(row[quantity] for row in found):{form}}" for found in layers]
+                cells = [*values[:-1], *["-"] * (8 - len(values)), values[-1]]
+                rows.append(f"| {regime} | " + " | ".join(cells) + " |")
+    accuracy = [f"{regime} {mean(net['test_accuracy'] for net in networks):.3f}" for regime, networks in results.items()]
+    return {"docs/layerwise.md": [*rows, *accuracy]}
+
+
 def claim_quotes() -> dict[str, list[str]]:
     return {"docs/claims.md": [line for line in markdown(evaluate(ROOT / "results")).splitlines() if line.strip()]}
 
@@ -244,7 +259,15 @@ def image_quotes() -> dict[str, list[str]]:
 
 
 QUOTES: dict[str, list[str]] = {}
-for part in (o5_quotes(), benchmark_quotes(), image_quotes(), sample_quotes(), configuration_quotes(), claim_quotes()):
+for part in (
+    o5_quotes(),
+    benchmark_quotes(),
+    image_quotes(),
+    sample_quotes(),
+    configuration_quotes(),
+    layer_quotes(),
+    claim_quotes(),
+):
     for name, texts in part.items():
         QUOTES.setdefault(name, []).extend(texts)
 

@@ -31,6 +31,7 @@ class Study(StrEnum):
     rotmnist = "rotmnist"
     configurations = "configurations"
     draws = "draws"
+    layerwise = "layerwise"
     sample_complexity = "sample-complexity"
     cifar10 = "cifar10"
     all = "all"

@@ -76,6 +76,7 @@ def test_a_new_folder_says_how_to_begin(tmp_path):
 
 
 def test_the_claims_stand_in_a_table_with_both_readings(folder):
+    (folder / "layerwise.json").unlink()
     page = Page(write_index(folder))
     rows = page.source.split("<tr")[2:]
     depth = next(row for row in rows if "configurations-depth-variance" in row)
@@ -113,7 +114,7 @@ def test_all_figures_of_all_studies(folder):
     names = [figure.name for study in STUDIES for figure in study.figures]
     assert names == [
         "o5", "rotmnist-spectrum", "rotmnist-rotations", "configurations-heatmaps", "configurations-correlation",
-        "draws", "sample-complexity-o5", "sample-complexity-rotmnist", "cifar10-spectrum", "cifar10-rotations",
+        "draws", "layerwise", "sample-complexity-o5", "sample-complexity-rotmnist", "cifar10-spectrum", "cifar10-rotations",
     ]  # fmt: skip
     draw(folder, *(f"{name}.{kind}" for name in names for kind in ("png", "svg")))
     page = Page(write_index(folder))

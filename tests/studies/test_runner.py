@@ -68,7 +68,7 @@ def test_an_interrupted_run_leaves_no_results_and_is_taken_up_again(tmp_path: Pa
 
 def test_an_unknown_study_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
-        ArgumentError, match=r"there is no study 'o6'. Type one of: o5, rotmnist, configurations, draws, sample-complex"
+        ArgumentError, match=r"there is no study 'o6'. Type one of: o5, rotmnist, configurations, draws, layerwise, sample"
     ):
         runner.run("o6", tmp_path)
     assert not list(tmp_path.iterdir())

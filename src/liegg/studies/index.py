@@ -102,6 +102,18 @@ STUDIES = (
         ),
     ),
     Study(
+        "layerwise",
+        "Layer by layer",
+        "A perceptron with seven hidden layers, trained in four ways, and what each of its layers learned (section 5.4).",
+        (
+            Figure(
+                "layerwise",
+                "Four plots of variance and bias against the layer, a curve for each way of training, for both readings.",
+                "Variance and bias after each hidden layer and of the logits, for four ways of training.",
+            ),
+        ),
+    ),
+    Study(
         "sample-complexity",
         "Sample complexity",
         "The symmetries of trained networks, extracted from only a share of the samples (appendix A.2).",

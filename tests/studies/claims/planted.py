@@ -103,6 +103,27 @@ def draws(**content: Any) -> dict[str, Any]:
     return stored("draws", **({"draws": both} | content))
 
 
+def layerwise(**content: Any) -> dict[str, Any]:
+    """All claims hold: regimes meet in the last two layers, and differ by a factor of three before."""
+
+    def network(seed: int, layers: int, factor: float) -> dict[str, Any]:
+        scale = 1 + seed / 100
+        rows = [{"variance": scale * 0.001 * factor, "bias": scale * 0.02 * factor} for _ in range(layers - 2)]
+        rows += [{"variance": scale * 0.002, "bias": scale * 0.03}] * 2
+        return {"readings": dict.fromkeys(READINGS, rows)}
+
+    networks = {
+        "MLP-7": [network(seed, 8, 3.0) for seed in SEEDS],
+        "sub MLP-3": [network(seed, 5, 1.0) for seed in SEEDS],
+        "MLP-7[F]": [network(seed, 8, 1.0) for seed in SEEDS],
+        "MLP-7[L]": [network(seed, 8, 1.1) for seed in SEEDS],
+    }
+    for net in networks["sub MLP-3"]:  # three hidden layers and the logits
+        for reading in READINGS:
+            net["readings"][reading] = net["readings"][reading][1:]
+    return stored("layerwise", networks=networks) | content
+
+
 def samples(**content: Any) -> dict[str, Any]:
     """Both claims hold: the paper's shares suffice, and for the images a smaller one does not."""
     rows = [(0.0025, 0.08, 0.011), (0.01, 0.085, 0.011), (0.1, 0.09, 0.010), (1.0, 0.1, 0.008)]
@@ -135,6 +156,7 @@ def everything() -> dict[str, dict[str, Any]]:
         "cifar10": cifar10(),
         "configurations": configurations(),
         "draws": draws(),
+        "layerwise": layerwise(),
         "sample-complexity": samples(),
     }
 

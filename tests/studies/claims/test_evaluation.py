@@ -43,7 +43,6 @@ def test_every_claim_has_a_name_of_its_own_and_one_sentence():
 def test_what_was_planted_is_found(folder):
     expected = {(name, "one output"): "holds" for name in SINGLE}
     expected |= {(name, reading): "holds" for name in NAMES - SINGLE for reading in planted.READINGS}
-    expected |= {(name, reading): "not run" for name in LAYERS for reading in planted.READINGS}
     expected["configurations-depth-variance", "paper, each"] = "does not hold"
     expected |= {("configurations-not-strict", reading): "does not hold" for reading in planted.READINGS}
     found = evaluate(folder)
@@ -191,7 +190,7 @@ def test_the_findings_are_stored_with_what_they_rest_on(folder):
     assert results["findings"] == [vars(finding) for finding in found]
     assert found == evaluate(folder)
     assert results["quick"] is True
-    assert sorted(results["sources"]) == ["configurations", "draws", "o5", "o5-emlp", "rotmnist", "sample-complexity"]
+    assert sorted(results["sources"]) == ["configurations", "draws", "layerwise", "o5", "o5-emlp", "rotmnist", "sample-complexity"]
     assert results["sources"]["o5"] == {"file": "o5.json", "date": "2026-11-15", "command": "liegg reproduce o5"}
     assert results["provenance"]["command"] == "liegg reproduce all"
     assert results["provenance"]["versions"]["liegg"] == __version__

@@ -40,10 +40,3 @@ def test_a_quick_run_of_any_study_it_needs_is_told(study):
 def test_what_cannot_be_decided_is_not_run(results, ours):
     found = findings(CLAIM, results)
     assert [(finding.verdict, finding.ours, finding.quick) for finding in found] == [("not run", ours, bool(results))] * 2
-
-
-def test_a_claim_without_a_study_is_not_run():
-    claim = Claim("name", "A statement.", "5.4", "c", "0.5", None, ("one output",))
-    assert [(f.verdict, f.ours, f.reading) for f in findings(claim, {"c": {"quick": False}})] == [
-        ("not run", "there is no such study yet", "one output")
-    ]

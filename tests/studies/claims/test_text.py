@@ -12,7 +12,7 @@ from studies.claims import planted
 ONE = Finding("o5-ten", "Ten values vanish.", "5.1", "o5", "ten", "one output", "nullity ten", "holds", False)
 SUM = Finding("deeper", "Depth helps.", "5.3", "configurations", "yes", "paper, sum", "ρ = -0.75", "holds", True)
 EACH = replace(SUM, reading="paper, each", ours="ρ = 0.47", verdict="does not hold")
-OPEN = replace(SUM, name="layers", reading="paper, sum", ours="there is no such study yet", verdict="not run", quick=False)
+OPEN = replace(SUM, name="layers", reading="paper, sum", ours="no results of layerwise", verdict="not run", quick=False)
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_a_block_for_each_claim():
         "",
         "layers: Depth helps. Section 5.3.",
         "    paper           yes",
-        "    summed outputs  not run        there is no such study yet",
+        "    summed outputs  not run        no results of layerwise",
         "",
         "2 hold, 1 do not hold, 1 not run; 2 verdicts come from quick runs, which prove little",
     ]

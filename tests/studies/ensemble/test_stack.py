@@ -35,6 +35,17 @@ def test_a_single_network_as_a_stack() -> None:
     assert stack.single(1).sizes == (SIZES[1],)
 
 
+def test_first_layers_can_be_replaced() -> None:
+    deep = initialise([(3, 4, 4, 2)], generators(1))
+    other = initialise([(3, 4, 5)], generators(2))
+    both = deep.replaced(other, 1)
+    assert torch.equal(both.weights[0], other.weights[0])
+    assert torch.equal(both.biases[0], other.biases[0])
+    assert all(
+        torch.equal(a, b) for a, b in zip(both.weights[1:] + both.biases[1:], deep.weights[1:] + deep.biases[1:], strict=True)
+    )
+
+
 def test_weights_depend_on_no_other_network() -> None:
     both, alone = initialise(SIZES, generators(1, 2)), initialise(SIZES[1:], generators(2))
     for one, other in zip(both.network(1).parameters(), alone.network(0).parameters(), strict=True):

@@ -201,7 +201,7 @@ def test_a_run_that_was_killed_ends_with_the_same_bits(kind: str, last: int) -> 
 
 
 def test_a_schedule_that_makes_no_sense_is_refused() -> None:
-    with pytest.raises(ArgumentError, match=r"patience=0.*expected a batch size and a patience of 1 or more, and a rate above 0"):
+    with pytest.raises(ArgumentError, match=r"patience=0.*expected a batch size and a patience of 1 or more, a rate above 0"):
         Schedule(patience=0)
 
 
@@ -217,6 +217,41 @@ def test_networks_that_do_not_fit_the_images_are_refused() -> None:
     for some in (uneven, [Member(SIZES[0], 1, 97, 2)]):
         with pytest.raises(ArgumentError, match=r"expected 96 samples, as there are images, and the same number of epochs for all"):
             train(some, problem(), SCHEDULE, dtype=torch.float64)
+
+
+def test_training_begins_with_given_weights_and_leaves_frozen_ones_alone() -> None:
+    start = initialise(SIZES, [torch.Generator().manual_seed(9 + seed) for seed in range(3)]).to(dtype=torch.float64)
+    before = [leaf.clone() for leaf in start.leaves]
+    found = train(members(3), problem(), Schedule(20, 1e-2, frozen=1), start=start, dtype=torch.float64)
+    for one, other in zip(start.leaves, before, strict=True):
+        assert torch.equal(one, other)  # the caller's own are left alone
+    assert torch.equal(found.stack.weights[0], start.weights[0])
+    assert torch.equal(found.stack.biases[0], start.biases[0])
+    network, optimised = start.network(1), []
+    for parameter in list(network.parameters())[:2]:
+        parameter.requires_grad_(False)
+    optimised = [parameter for parameter in network.parameters() if parameter.requires_grad]
+    adam = torch.optim.Adam(optimised, lr=1e-2, foreach=False)
+    (images, labels), (more, classes) = points(), points(30, 1)
+    best, accuracy = network, -1.0
+    for epoch in range(3):
+        row = torch.tensor([2]), torch.tensor([epoch]), torch.tensor([96])
+        for chosen in permutations(*row, 96)[0].split(20):
+            adam.zero_grad()
+            nn.functional.cross_entropy(network(images[chosen]), labels[chosen]).backward()
+            adam.step()
+        now = float((network(more).argmax(1) == classes).double().mean())
+        if now > accuracy:
+            best, accuracy = copy.deepcopy(network), now
+    close(found.stack.network(1), best)
+
+
+def test_frozen_layers_and_given_weights_are_checked() -> None:
+    with pytest.raises(ArgumentError, match=r"frozen=3 layers of 3: expected fewer, so that something is trained"):
+        train(members(1), problem(), Schedule(frozen=3), dtype=torch.float64)
+    other = initialise([(2, 4, 4, 3)], [torch.Generator()])
+    with pytest.raises(ArgumentError, match=r"start has networks with widths \(\(2, 4, 4, 3\),\); expected"):
+        train(members(1), problem(), SCHEDULE, start=other, dtype=torch.float64)
 
 
 cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here: CUDA graphs are not tested.")

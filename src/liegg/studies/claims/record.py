@@ -46,7 +46,7 @@ class Claim:
         section: where it says so.
         study: whose results decide.
         paper: the paper's value.
-        check: takes the results and a reading; raises `TooFewError` where they do not suffice. None: there is no such study yet.
+        check: takes the results and a reading; raises `TooFewError` where they do not suffice.
         readings: for which readings it is asked.
         needs: further studies whose results it compares with.
         beside: studies whose results it tells beside its own where they are there; they decide nothing.
@@ -57,7 +57,7 @@ class Claim:
     section: str
     study: str
     paper: str
-    check: Callable[[Results, str], Outcome] | None
+    check: Callable[[Results, str], Outcome]
     readings: tuple[str, ...] = (SUM, EACH)
     needs: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
@@ -100,9 +100,7 @@ def _finding(claim: Claim, results: Results, reading: str) -> Finding:
     missing = [study for study in studies if study not in results]
     quick = any(results[study]["quick"] for study in studies if study in results)
     verdict: Verdict = "not run"
-    if claim.check is None:
-        ours = "there is no such study yet"
-    elif missing:
+    if missing:
         ours = f"no results of {missing[0]}; type `liegg reproduce {missing[0]}`"
     else:
         try:

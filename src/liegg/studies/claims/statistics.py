@@ -98,11 +98,13 @@ def smaller(one: Sequence[float], two: Sequence[float]) -> float:
 def chance(p: float) -> str:
     """A p to be read by people.
 
-    >>> chance(0.034), chance(2.3e-7), chance(0.0)
-    ('p = 0.03', 'p = 2e-07', 'p < 1e-99')
+    >>> chance(0.034), chance(0.0524), chance(2.3e-7), chance(0.0)
+    ('p = 0.03', 'p = 0.052', 'p = 2e-07', 'p < 1e-99')
     """
     if p < 1e-99:
         return "p < 1e-99"
+    if abs(p - LEVEL) < 0.005:  # so near that two digits would not say on which side
+        return f"p = {p:.3f}"
     return f"p = {p:.2f}" if p >= 0.01 else f"p = {p:.0e}"
 
 

@@ -57,6 +57,12 @@ class Stack:
         leaves = [leaf[index : index + 1] for leaf in self.leaves]
         return Stack(tuple(leaves[: len(self.weights)]), tuple(leaves[len(self.weights) :]), self.sizes[index : index + 1])
 
+    def replaced(self, other: "Stack", layers: int) -> "Stack":
+        """The same networks with the first layers of others, whose widths must be the same there."""
+        mine = [(self.weights, other.weights), (self.biases, other.biases)]
+        leaves = [leaf for own, theirs in mine for leaf in (*theirs[:layers], *own[layers:])]
+        return self.with_leaves(leaves)
+
     def network(self, index: int) -> nn.Sequential:
         """One of the networks as a module of its own, without padding, on the stack's device."""
         layers: list[nn.Module] = []

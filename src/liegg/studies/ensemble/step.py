@@ -19,16 +19,20 @@ class Step:
         problem: gives the losses.
         batch_size: samples to a step.
         rate: learning rate.
+        frozen: first layers whose weights stay as they are.
         graph: replay a CUDA graph; by default on a CUDA device.
     """
 
-    def __init__(self, stack: Stack, problem: Problem, batch_size: int, rate: float, *, graph: bool | None = None) -> None:
+    def __init__(
+        self, stack: Stack, problem: Problem, batch_size: int, rate: float, *, frozen: int = 0, graph: bool | None = None
+    ) -> None:
         self._stack, self._problem = stack, problem
         device = self._device = stack.weights[0].device
         self._wanted = device.type == "cuda" if graph is None else graph
-        for leaf in stack.leaves:
+        self._trained = [*stack.weights[frozen:], *stack.biases[frozen:]]
+        for leaf in self._trained:
             leaf.requires_grad_()
-        self._adam = torch.optim.Adam(stack.leaves, lr=rate, fused=True, capturable=device.type == "cuda")
+        self._adam = torch.optim.Adam(self._trained, lr=rate, fused=True, capturable=device.type == "cuda")
         self._chosen = torch.zeros(len(stack), batch_size, dtype=torch.int64, device=device)
         self._share = torch.zeros(len(stack), batch_size, dtype=stack.weights[0].dtype, device=device)
         self._taken = 0
@@ -88,6 +92,6 @@ class Step:
     def close(self) -> None:
         """Leave the weights as plain tensors without gradients."""
         self._graph = None
-        for leaf in self._stack.leaves:
+        for leaf in self._trained:
             leaf.requires_grad_(False)
             leaf.grad = None

@@ -24,15 +24,19 @@ class Schedule:
         batch_size: samples to a step.
         rate: learning rate of Adam.
         patience: epochs without a better score after which a network stops; None trains to the end.
+        frozen: first layers whose weights stay as they are.
     """
 
     batch_size: int = 512
     rate: float = 1e-3
     patience: int | None = None
+    frozen: int = 0
 
     def __post_init__(self) -> None:
-        if self.batch_size < 1 or not self.rate > 0 or (self.patience is not None and self.patience < 1):
-            raise ArgumentError(f"{self}: expected a batch size and a patience of 1 or more, and a rate above 0.")
+        if self.batch_size < 1 or not self.rate > 0 or (self.patience is not None and self.patience < 1) or self.frozen < 0:
+            raise ArgumentError(
+                f"{self}: expected a batch size and a patience of 1 or more, a rate above 0, and no fewer than 0 frozen layers."
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +93,7 @@ def train(
     problem: Problem,
     schedule: Schedule,
     *,
+    start: Stack | None = None,
     device: torch.device | str = "cpu",
     dtype: torch.dtype = torch.float32,
     graph: bool | None = None,
@@ -101,6 +106,7 @@ def train(
         members: the networks.
         problem: their losses and scores, with its tensors on the device.
         schedule: how they are trained.
+        start: weights to begin with, which are copied; by default random ones of each network's seed.
         device: where.
         dtype: precision of weights and arithmetic.
         graph: replay a CUDA graph; by default on a CUDA device.
@@ -111,12 +117,11 @@ def train(
         ArgumentError: the networks do not fit the problem or the schedule.
     """
     problem.check(members, schedule.patience)
-    generators = [torch.Generator().manual_seed(member.seed) for member in members]
-    stack = initialise([member.sizes for member in members], generators).to(device, dtype)
+    stack = _begin(members, start, schedule.frozen).to(device, dtype)
     seeds = torch.tensor([member.seed for member in members], device=device)
     paces = _paces(members, schedule.batch_size, device)
     last = max(pace.steps * pace.epochs for pace in paces)
-    step = Step(stack, problem, schedule.batch_size, schedule.rate, graph=graph)
+    step = Step(stack, problem, schedule.batch_size, schedule.rate, frozen=schedule.frozen, graph=graph)
     kept = [leaf.detach().clone() for leaf in stack.leaves]
     score = torch.full((len(members),), -torch.inf, device=device)
     epoch_kept = torch.zeros(len(members), dtype=torch.int64, device=device)
@@ -167,6 +172,18 @@ def train(
             keeper.save(leaves | best | step.moments() | {"step": torch.tensor(now + 1), "score": score, "epoch": epoch_kept})
     step.close()
     return Trained(stack.with_leaves(kept), torch.where(score == -torch.inf, torch.nan, score).cpu(), epoch_kept.cpu())
+
+
+def _begin(members: Sequence[Member], start: Stack | None, frozen: int) -> Stack:
+    """Weights to begin with, which training may change."""
+    sizes = tuple(member.sizes for member in members)
+    if frozen >= len(sizes[0]) - 1:
+        raise ArgumentError(f"frozen={frozen} layers of {len(sizes[0]) - 1}: expected fewer, so that something is trained.")
+    if start is None:
+        return initialise(sizes, [torch.Generator().manual_seed(member.seed) for member in members])
+    if start.sizes != sizes:
+        raise ArgumentError(f"start has networks with widths {start.sizes}; expected {sizes}.")
+    return start.with_leaves([leaf.detach().clone() for leaf in start.leaves])
 
 
 def _paces(members: Sequence[Member], batch_size: int, device: torch.device | str) -> list[Pace]:
