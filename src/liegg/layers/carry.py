@@ -167,10 +167,8 @@ def _disagreeing(
     allowed = 10 * eps**0.5
 
     def gap(some: Sequence[Layer]) -> float:
-        scales = {
-            layer.name: 1 / max(float(marks[layer.name][0].norm()), SMALL * float(marks[layer.name][1].norm()), TINY)
-            for layer in some
-        }
+        sizes = {layer.name: marks[layer.name].norm(dim=1).tolist() for layer in some}  # of the motion, and of the output
+        scales = {name: 1 / (max(moved, SMALL * size) or 1.0) for name, (moved, size) in sizes.items()}
         forward = torch.stack([scales[layer.name] * marks[layer.name][0] for layer in some])
         reverse = _reverse(network, x, motion, scales, some)
         if reverse is None:
