@@ -92,8 +92,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=HERE.parent / "results" / "bench-core.json")
     chosen = parser.parse_args()
     begin = time.perf_counter()
-    sizes = [(8, 10_000), (16, 10_000)] if chosen.quick else [(16, 10_000), (32, 10_000), (48, 10_000)]
-    counts = (10_000, 20_000) if chosen.quick else (10_000, 50_000, 200_000)
+    sizes = [(8, 2_000), (16, 2_000)] if chosen.quick else [(16, 10_000), (32, 10_000), (48, 10_000)]
+    counts = (2_000, 4_000) if chosen.quick else (10_000, 50_000, 200_000)
     speeds = [speed(*size) for size in sizes]
     results: dict[str, object] = {"speed": speeds}
     for row in speeds:
@@ -103,7 +103,7 @@ def main() -> None:
         )
     results["memory"] = kept = memory(counts)
     print(f"extra bytes, {kept['samples']} samples: dense {kept['dense_bytes']}, streamed {kept['streamed_bytes']}")
-    results["overhead"] = cost = overhead(5_000 if chosen.quick else 100_000)
+    results["overhead"] = cost = overhead(1_000 if chosen.quick else 100_000)
     print(
         f"against one forward+backward: sum {cost['sum_ratio']:.2f}x ({cost['sum_ratio_512']:.2f}x of one in batches of 512), "
         f"each output {cost['each_ratio']:.2f}x"

@@ -38,6 +38,14 @@ def test_quick_run_for_images_stores_cost_and_memory(tmp_path: Path) -> None:
     assert set(stored["cost"]["ratios"]) == {"linear_sum", "linear_each", "affine_sum", "affine_each"}
 
 
+def test_quick_run_for_training_stores_a_ratio_for_every_shape(tmp_path: Path) -> None:
+    command = [sys.executable, str(ROOT / "benchmarks" / "training.py"), "--quick", "--out", str(tmp_path)]
+    subprocess.run(command, check=True, capture_output=True)
+    stored = json.loads((tmp_path / "bench-training-cpu.json").read_text())
+    assert [row["width"] for row in stored["shapes"]] == [50, 41, 90, 116, 133, 252, 145]
+    assert all(row["ratio"] == pytest.approx(row["plain_seconds"] / row["together_seconds"]) for row in stored["shapes"])
+
+
 def test_the_dense_formula_for_images_has_our_paper_rows() -> None:
     torch.manual_seed(0)
     model, pictures = images.network(), torch.rand(50, 28, 28)
