@@ -129,7 +129,7 @@ def polarize(
     """
     if plan.route == "jvp":
         y, columns = _forward(model, action, x, plan.together)
-        weights = _weights(plan, y, signs)
+        weights = combinations(plan, y, signs)
         rows = columns if weights is None else torch.einsum("bkc,bcg->bkg", weights, columns)
     else:
         y, weights, rows = _reverse(model, action, x, plan, signs, halved, derived)
@@ -190,7 +190,7 @@ def check_output_action(action: Action, model: Model) -> None:
         raise ShapeError(f"output_action does not fit the model's output: {error}") from error
 
 
-def _weights(plan: Plan, y: Float[Tensor, "b c"], signs: torch.Generator | None) -> Float[Tensor, "b k c"] | None:
+def combinations(plan: Plan, y: Float[Tensor, "b c"], signs: torch.Generator | None) -> Float[Tensor, "b k c"] | None:
     """Combinations of the outputs, scaled so that the rows' Gram matrix is right on average; None for each output alone."""
     if plan.outputs == "each":
         return None
@@ -243,7 +243,7 @@ def _reverse(
     # Rows are summed in the model's precision (float32 at least), whose rounding the gradients carry anyway; then float64.
     precise = torch.promote_types(x.dtype, torch.float32)
     rows = []
-    weights = _weights(plan, y.detach(), signs)
+    weights = combinations(plan, y.detach(), signs)
     for cotangents in _cotangents(y.detach(), weights, plan.together):
         slopes = torch.func.vmap(pull)(cotangents)[0] if plan.together > 1 else pull(cotangents[0])[0][None]
         slopes = slopes.detach().to(precise).transpose(0, 1)
@@ -274,7 +274,7 @@ def _test_rows(model: Model, action: Action, x: Tensor, route: Route, together: 
     if route == "jvp":
         tangents = action.field(h.to(x), x).expand(trial.together, *x.shape)
         y, slopes = _push(model, x, tangents, trial.together)
-        weights = _weights(trial, y.detach(), generator)
+        weights = combinations(trial, y.detach(), generator)
         rows = torch.einsum("bkc,bc->bk", weights, slopes[-1].detach().double())
     else:
         rows = _reverse(model, action, x, trial, generator)[2] @ h.to(device=x.device)

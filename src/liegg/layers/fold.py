@@ -9,7 +9,7 @@ from torch import Tensor
 from liegg.accumulate import BLOCK_COLUMNS
 from liegg.actions import Action
 from liegg.gram import Gram
-from liegg.polarization import Plan, _weights
+from liegg.polarization import Plan, combinations
 from liegg.stream import Folded, fold, folded
 
 CHUNK = {"cpu": 2**20, "cuda": 2**26}
@@ -99,7 +99,7 @@ def add(
         finite[start : start + step] = torch.isfinite(along).all(1)
         if not bool(finite.all()):
             break
-        weights = _weights(how, values, signs)
+        weights = combinations(how, values, signs)
         rows = both.mT if weights is None else weights @ both.mT
         kept = kept if whole else _add_rows(kept, rows, along, squared=squared)
         if kept.equivariance is not None and output_action is not None:

@@ -7,7 +7,7 @@ from typing import Any
 from liegg._errors import MissingExtraError
 from liegg.studies.claims.evaluation import DAMAGE, damaged, evaluate
 from liegg.studies.claims.text import by_claim, tally
-from liegg.studies.provenance import read_results
+from liegg.studies.provenance import read_results, write_text
 
 
 @dataclass(frozen=True)
@@ -167,13 +167,7 @@ def write_index(folder: str | Path) -> Path:
         MissingExtraError: jinja2 is not installed.
     """
     folder = Path(folder)
-    text = _render(page(folder))
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "index.html"
-    temporary = path.with_name(f".{path.name}.part")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)
-    return path
+    return write_text(_render(page(folder)), folder / "index.html")
 
 
 def page(folder: Path) -> dict[str, Any]:

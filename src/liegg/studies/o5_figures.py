@@ -5,6 +5,7 @@ from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
 
 from liegg.report.plots import FOUND, OTHER, figure, save_figure
+from liegg.studies.figure_style import tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,7 +46,7 @@ def _per_direction(ax: "Axes", curves: list[list[float]], label: str, title: str
     ax.set_ylabel(label)
     ax.set_title(title, fontsize="medium")
     ax.legend(frameon=False)
-    _tidy(ax)
+    tidy(ax)
 
 
 def _training_sizes(ax: "Axes", networks: dict[str, list[dict[str, Any]]]) -> None:
@@ -64,9 +65,4 @@ def _training_sizes(ax: "Axes", networks: dict[str, list[dict[str, Any]]]) -> No
     ax.set_xlabel("training-set size N")
     ax.set_ylabel("mean variance of the last ten")
     ax.set_title("(c) against training-set size, mean ± s.d.", fontsize="medium")
-    _tidy(ax)
-
-
-def _tidy(ax: "Axes") -> None:
-    ax.grid(axis="y", color="0.9", linewidth=0.6)
-    ax.spines[["top", "right"]].set_visible(False)
+    tidy(ax)
