@@ -1,5 +1,6 @@
 """Several processes, as `torchrun` starts them: each takes its share of the networks, the first gathers what all found."""
 
+import atexit
 import os
 from collections.abc import Sequence
 from datetime import timedelta
@@ -65,6 +66,16 @@ def told(value: Any) -> Any:
 
 
 def join() -> None:
-    """Meet the other processes; they may be busy for days before they answer."""
+    """Meet the other processes; they may be busy for days before they answer.
+
+    The group is taken down before the interpreter ends: threads of it that outlive the interpreter abort the process, now and then.
+    """
     if not dist.is_initialized():
         dist.init_process_group("gloo", timeout=timedelta(days=7))
+        atexit.register(part)
+
+
+def part() -> None:
+    """Leave the group, if there is one."""
+    if dist.is_initialized():
+        dist.destroy_process_group()
