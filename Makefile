@@ -27,6 +27,7 @@ bench: $(VENV)/.installed-dev  ## Measure speed and memory as ratios in one run;
 	$(BIN)/python benchmarks/derivatives.py
 	$(BIN)/python benchmarks/training.py
 	$(BIN)/python benchmarks/layers.py
+	$(BIN)/python benchmarks/identify.py
 
 docs: $(VENV)/.installed-docs  ## Build the documentation into site/, warnings are errors.
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

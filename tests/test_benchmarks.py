@@ -70,3 +70,19 @@ def test_the_dense_yardstick_computes_the_same_spectrum() -> None:
     x = torch.randn(200, 6)
     ours = liegg.discover(model, x, liegg.Linear(3, copies=2), outputs="sum").spectrum.values
     assert dense_spectrum(dense_rows(model, x, 3))[0].flip(0).tolist() == pytest.approx(ours.tolist(), rel=1e-3)
+
+
+def test_names_of_algebras_in_random_coordinates(tmp_path):
+    """All names right, exactly and with a relative noise of 1 %; no name for spans that are no algebras."""
+    out = tmp_path / "bench.json"
+    subprocess.run(
+        [sys.executable, str(ROOT / "benchmarks" / "identify.py"), "--quick", "--out", str(out)], check=True, capture_output=True
+    )
+    stored = json.loads(out.read_text())
+    assert [level["noise"] for level in stored["levels"]] == [0.0, 0.01]
+    for level in stored["levels"]:
+        assert level["failures"] == []
+        assert level["trials"] == level["right"] == level["algebras"] > 100
+    assert stored["no_algebras"]["trials"] >= 60
+    assert stored["no_algebras"]["named"] == []
+    assert [one["name"] for one in stored["o5"]] == ["so(5)"]

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from liegg import algebra, testing
     from liegg._errors import LieggError
     from liegg.actions import Action, Affine, Color, Image, Linear, Product, Sequence, Volume, smooth
-    from liegg.algebra.catalog import aff, diagonal, gl, o, scaling, se, shear, sl, so, sp, su, translation, u
+    from liegg.algebra import Identification, identify
+    from liegg.algebra.catalog import aff, diagonal, direct_sum, gl, heis, o, scaling, se, shear, sl, so, sp, su, translation, u
     from liegg.discovery import discover
     from liegg.layers import LayerSymmetries, discover_layers
     from liegg.report import plots as plot
@@ -23,16 +24,34 @@ if TYPE_CHECKING:
 _HOME = (
     {
         "Decision": "liegg.verdict",
+        "Identification": "liegg.algebra",
         "LayerSymmetries": "liegg.layers",
         "LieggError": "liegg._errors",
         "Symmetries": "liegg.symmetries",
         "discover": "liegg.discovery",
         "discover_layers": "liegg.layers",
+        "identify": "liegg.algebra",
         "load": "liegg.storage",
     }
     | dict.fromkeys(("Action", "Affine", "Color", "Image", "Linear", "Product", "Sequence", "Volume", "smooth"), "liegg.actions")
     | dict.fromkeys(
-        ("aff", "diagonal", "gl", "o", "scaling", "se", "shear", "sl", "so", "sp", "su", "translation", "u"),
+        (
+            "aff",
+            "diagonal",
+            "direct_sum",
+            "gl",
+            "heis",
+            "o",
+            "scaling",
+            "se",
+            "shear",
+            "sl",
+            "so",
+            "sp",
+            "su",
+            "translation",
+            "u",
+        ),
         "liegg.algebra.catalog",
     )
 )
@@ -43,6 +62,7 @@ __all__ = [
     "Affine",
     "Color",
     "Decision",
+    "Identification",
     "Image",
     "LayerSymmetries",
     "LieggError",
@@ -55,9 +75,12 @@ __all__ = [
     "aff",
     "algebra",
     "diagonal",
+    "direct_sum",
     "discover",
     "discover_layers",
     "gl",
+    "heis",
+    "identify",
     "load",
     "o",
     "plot",

@@ -1,5 +1,6 @@
 """The result: one frozen record of what was found, with everything needed to question it."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +13,7 @@ from torch import Tensor
 from liegg._errors import ArgumentError
 from liegg.accumulate import RFactor
 from liegg.actions import Action, Displacement
+from liegg.algebra import Identification, identify
 from liegg.algebra.subspace import distance_to_span
 from liegg.defect import Defects, defect_of
 from liegg.equivariance import eliminate
@@ -98,6 +100,29 @@ class Symmetries:
         if self.output_action is None or self.output_coefficients is None:
             raise ArgumentError("this is an analysis of invariance: pass output_action= to discover() to get output generators.")
         return self.output_action.matrices(self.output_coefficients)
+
+    @property
+    def uncertainty(self) -> float:
+        r"""Relative error of a found unit generator, in radians, as far as the defects tell: $\sqrt{\delta^2_d / \delta^2_{d+1}}$.
+
+        To get its defect, an exact symmetry would have to be mixed with a direction beyond the gap at about this angle. The true
+        error is usually several times smaller.
+        """
+        if not self.nullity:
+            return 0.0
+        last = max(float(self.defects[self.nullity - 1]), self.decision.floor)
+        following = float(self.defects[self.nullity]) if self.nullity < len(self.defects) else 1.0
+        return math.sqrt(min(last / max(following, last), 1.0))
+
+    @cached_property
+    def identification(self) -> Identification:
+        """Which algebra the generators span: its name, its rivals, what it preserves, and a readable basis."""
+        return identify(self.generators, uncertainty=min(self.uncertainty, 0.5))
+
+    @property
+    def name(self) -> str:
+        """Name of the algebra, such as `"so(5)"`; `"0"` if nothing was found, `"unknown"` if it has no name."""
+        return self.identification.name
 
     @property
     def trivial(self) -> Float[Tensor, "t g"]:

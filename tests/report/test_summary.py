@@ -10,7 +10,8 @@ from cases import CASES, conjugated_map, lorentz, network, zero
 
 KEYS = {
     "model", "question", "samples", "rows", "action", "output_action", "nullity", "variance", "spectrum", "defects", "sensitivity",
-    "generators", "output_generators", "generator_variance", "generator_defect", "trivial", "decision", "settings", "notes",
+    "generators", "output_generators", "generator_variance", "generator_defect", "trivial", "name", "identification", "decision",
+    "settings", "notes",
 }  # fmt: skip
 
 

@@ -1,25 +1,85 @@
-"""Matrix Lie algebras as bare tensors: catalogue, spans, brackets. Knows no model and no data."""
+"""Matrix Lie algebras as bare tensors: catalogue, spans, brackets, forms, invariants, names. Knows no model and no data."""
 
-from liegg.algebra.bracket import bracket, closure_residual
-from liegg.algebra.catalog import aff, diagonal, gl, o, scaling, se, shear, sl, so, sp, su, translation, u
-from liegg.algebra.subspace import distance_to_span, orthonormal, principal_angles
+from liegg.algebra.abstract import Abstract, abstract_name
+from liegg.algebra.bracket import (
+    adjoint,
+    bracket,
+    closure_residual,
+    jacobi_residual,
+    killing_eigenvalues,
+    killing_form,
+    structure_constants,
+)
+from liegg.algebra.catalog import aff, diagonal, direct_sum, gl, heis, o, scaling, se, shear, sl, so, sp, su, translation, u
+from liegg.algebra.closure import Closure, Refined, closure, generated, nearest_closed
+from liegg.algebra.commutant import complex_structures, hermitian_forms, invariant_subspaces
+from liegg.algebra.describe import describe
+from liegg.algebra.forms import Forms, preserved_forms, signature
+from liegg.algebra.frame import frame_of
+from liegg.algebra.identification import Alternative, Identification
+from liegg.algebra.identify import identify
+from liegg.algebra.invariants import Invariants, Simple, invariants
+from liegg.algebra.latex import brackets_latex, generators_latex, matrix_latex
+from liegg.algebra.readable import Readable, adapted
+from liegg.algebra.sparse import sparse_basis
+from liegg.algebra.standard import Standard, standard_frame
+from liegg.algebra.subspace import canonical, distance_to_span, grassmann_distance, orthonormal, principal_angles, project
 
 __all__ = [
+    "Abstract",
+    "Alternative",
+    "Closure",
+    "Forms",
+    "Identification",
+    "Invariants",
+    "Readable",
+    "Refined",
+    "Simple",
+    "Standard",
+    "abstract_name",
+    "adapted",
+    "adjoint",
     "aff",
     "bracket",
+    "brackets_latex",
+    "canonical",
+    "closure",
     "closure_residual",
+    "complex_structures",
+    "describe",
     "diagonal",
+    "direct_sum",
     "distance_to_span",
+    "frame_of",
+    "generated",
+    "generators_latex",
     "gl",
+    "grassmann_distance",
+    "heis",
+    "hermitian_forms",
+    "identify",
+    "invariant_subspaces",
+    "invariants",
+    "jacobi_residual",
+    "killing_eigenvalues",
+    "killing_form",
+    "matrix_latex",
+    "nearest_closed",
     "o",
     "orthonormal",
+    "preserved_forms",
     "principal_angles",
+    "project",
     "scaling",
     "se",
     "shear",
+    "signature",
     "sl",
     "so",
     "sp",
+    "sparse_basis",
+    "standard_frame",
+    "structure_constants",
     "su",
     "translation",
     "u",

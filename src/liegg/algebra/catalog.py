@@ -36,17 +36,17 @@ def o(n: int) -> Generators:
     return so(n)
 
 
-def gl(n: int) -> Generators:
-    """All linear maps of R^n."""
+def gl(n: int, field: str = "R") -> Generators:
+    """All linear maps of R^n; with `field="C"` all complex ones of C^n, as real matrices [2n, 2n]."""
     _positive(n, "gl", "n")
-    return _stack([_unit(n, i, j) for i in range(n) for j in range(n)], n)
+    return _over(_stack([_unit(n, i, j) for i in range(n) for j in range(n)], n), field, "gl")
 
 
-def sl(n: int) -> Generators:
-    """Linear maps of R^n that preserve volume: traceless matrices."""
+def sl(n: int, field: str = "R") -> Generators:
+    """Linear maps of R^n that preserve volume: traceless matrices; with `field="C"` the complex ones, as real matrices [2n, 2n]."""
     _positive(n, "sl", "n")
     off = [_unit(n, i, j) for i in range(n) for j in range(n) if i != j]
-    return _stack(off + [_unit(n, i, i) - _unit(n, i + 1, i + 1) for i in range(n - 1)], n)
+    return _over(_stack(off + [_unit(n, i, i) - _unit(n, i + 1, i + 1) for i in range(n - 1)], n), field, "sl")
 
 
 def sp(n: int) -> Generators:
@@ -60,26 +60,32 @@ def sp(n: int) -> Generators:
     return _stack(blocks, n)
 
 
-def u(n: int) -> Generators:
-    """Unitary maps of C^n, as real matrices [2n, 2n]."""
-    _positive(n, "u", "n")
-    return torch.cat([su(n), _realify(torch.zeros(n, n), torch.eye(n))[None]])
+def u(p: int, q: int = 0) -> Generators:
+    """Unitary maps of C^p, as real matrices [2p, 2p]; with `q`, those that preserve the Hermitian form diag(+1 × p, −1 × q)."""
+    n = _positive(p + q, "u", "n" if not q else "p + q")
+    return torch.cat([su(p, q), _realify(torch.zeros(n, n), torch.eye(n))[None]])
 
 
-def su(n: int) -> Generators:
-    """Unitary maps of C^n with determinant one, as real matrices [2n, 2n]."""
-    _positive(n, "su", "n")
+def su(p: int, q: int = 0) -> Generators:
+    """Unitary maps of determinant one, as real matrices; with `q`, those that preserve the Hermitian form diag(+1 × p, −1 × q).
+
+    >>> su(2).shape, su(1, 1).shape
+    (torch.Size([3, 4, 4]), torch.Size([3, 4, 4]))
+    """
+    n = _positive(p + q, "su", "n" if not q else "p + q")
+    if min(p, q) < 0:
+        raise ArgumentError(f"su({p}, {q}): p and q must not be negative, for example su(1, 2).")
     zero = torch.zeros(n, n, dtype=torch.float64)
-    pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
-    real = [_realify(_unit(n, j, i) - _unit(n, i, j), zero) for i, j in pairs]
-    imaginary = [_realify(zero, _unit(n, i, j) + _unit(n, j, i)) for i, j in pairs]
+    pairs = [(i, j, 1.0 if (i < p) == (j < p) else -1.0) for i in range(n) for j in range(i + 1, n)]
+    real = [_realify(sign * _unit(n, j, i) - _unit(n, i, j), zero) for i, j, sign in pairs]
+    imaginary = [_realify(zero, _unit(n, i, j) + sign * _unit(n, j, i)) for i, j, sign in pairs]
     diagonal = [_realify(zero, _unit(n, i, i) - _unit(n, i + 1, i + 1)) for i in range(n - 1)]
     return _stack(real + imaginary + diagonal, 2 * n)
 
 
-def se(n: int) -> Generators:
-    """Rotations and translations of R^n, homogeneous [n+1, n+1]."""
-    return torch.cat([_homogeneous(so(n)), translation(n)])
+def se(p: int, q: int = 0) -> Generators:
+    """Rotations and translations of R^p, homogeneous; with `q`, those of a metric: `se(1, 3)` is the Poincaré algebra."""
+    return torch.cat([_homogeneous(so(p, q)), translation(p + q)])
 
 
 def aff(n: int) -> Generators:
@@ -110,6 +116,42 @@ def shear(n: int) -> Generators:
     return _stack([_unit(n, i, j) for i in range(n) for j in range(i + 1, n)], n)
 
 
+def heis(dimension: int) -> Generators:
+    """Heisenberg algebra of odd dimension 2m + 1: positions, momenta and their bracket, as matrices [m+2, m+2].
+
+    >>> heis(3)[0] @ heis(3)[1] - heis(3)[1] @ heis(3)[0] == heis(3)[2]
+    tensor([[True, True, True],
+            [True, True, True],
+            [True, True, True]])
+    """
+    if dimension < 3 or dimension % 2 == 0:
+        raise ArgumentError(f"heis({dimension}): the dimension must be odd and at least 3; heis(3) is the smallest.")
+    m = (dimension - 1) // 2
+    n = m + 2
+    return _stack([*(_unit(n, 0, 1 + i) for i in range(m)), *(_unit(n, 1 + i, n - 1) for i in range(m)), _unit(n, 0, n - 1)], n)
+
+
+def direct_sum(*algebras: Float[Tensor, "_ _ _"]) -> Generators:
+    """Algebras that act on separate subspaces, one after the other, as block matrices.
+
+    >>> direct_sum(so(3), so(2)).shape
+    torch.Size([4, 5, 5])
+    """
+    n, before, parts = sum(a.shape[-1] for a in algebras), 0, []
+    for algebra in algebras:
+        side = algebra.shape[-1]
+        parts.append(torch.nn.functional.pad(algebra.double(), (before, n - before - side, before, n - before - side)))
+        before += side
+    return torch.cat(parts)
+
+
+def _over(generators: Generators, field: str, name: str) -> Float[Tensor, "k m m"]:
+    if field not in ("R", "C"):
+        raise ArgumentError(f'{name}(field={field!r}): expected "R" or "C".')
+    zero = torch.zeros_like(generators)
+    return generators if field == "R" else torch.cat([_realify(generators, zero), _realify(zero, generators)])
+
+
 def _positive(n: int, name: str, what: str) -> int:
     if n < 1:
         raise ArgumentError(f"{name}(): {what} is {n}; expected a positive dimension, for example {name}(3).")
@@ -126,9 +168,9 @@ def _stack(matrices: list[Tensor], n: int) -> Generators:
     return torch.stack(matrices) if matrices else torch.zeros(0, n, n, dtype=torch.float64)
 
 
-def _realify(real: Float[Tensor, "n n"], imaginary: Float[Tensor, "n n"]) -> Float[Tensor, "m m"]:
+def _realify(real: Float[Tensor, "*d n n"], imaginary: Float[Tensor, "*d n n"]) -> Float[Tensor, "*d m m"]:
     real, imaginary = real.double(), imaginary.double()
-    return torch.cat([torch.cat([real, -imaginary], 1), torch.cat([imaginary, real], 1)])
+    return torch.cat([torch.cat([real, -imaginary], -1), torch.cat([imaginary, real], -1)], -2)
 
 
 def _homogeneous(generators: Generators) -> Float[Tensor, "d m m"]:

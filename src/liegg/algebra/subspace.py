@@ -1,17 +1,47 @@
-"""Spans of generators: orthonormal bases, projections, principal angles."""
+"""Spans of generators: orthonormal bases, projections, principal angles, distances."""
+
+import math
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Num
 from torch import Tensor
 
 from liegg._errors import ArgumentError
-from liegg._linalg import orthonormal_rows
+from liegg._linalg import canonical_basis, orthonormal_rows
 
 
-def orthonormal(generators: Float[Tensor, "d ..."]) -> Float[Tensor, "r n n"]:
-    """Generators `[d, n, n]` with the same span, orthonormal in the Frobenius inner product; dependent ones are reduced."""
-    side = _square(generators)
-    return orthonormal_rows(generators.to(torch.float64).flatten(1)).unflatten(1, (side, side))
+def orthonormal(generators: Num[Tensor, "d ..."]) -> Float[Tensor, "r n n"]:
+    """Generators `[d, n, n]` with the same span, orthonormal in the Frobenius inner product; dependent ones are reduced.
+
+    Raises:
+        ArgumentError: not square matrices, complex, or not finite.
+    """
+    matrices = checked_generators(generators)
+    return orthonormal_rows(matrices.flatten(1)).unflatten(1, matrices.shape[1:])
+
+
+def canonical(generators: Num[Tensor, "d ..."]) -> Float[Tensor, "r n n"]:
+    """Orthonormal generators `[r, n, n]` that depend on the span alone, not on the basis it is given in.
+
+    >>> from liegg.algebra import so
+    >>> mixed = torch.tensor([[3.0, 1.0, 0.0], [1.0, 2.0, 1.0], [0.0, 1.0, 1.0]], dtype=torch.float64)
+    >>> difference = canonical(torch.einsum("ab,bij->aij", mixed, so(3))) - canonical(so(3))
+    >>> bool(difference.abs().max() < 1e-12)
+    True
+    """
+    basis = orthonormal(generators)
+    return canonical_basis(basis.flatten(1)).unflatten(1, basis.shape[1:])
+
+
+def project(matrices: Float[Tensor, "k n n"], span: Float[Tensor, "d n n"]) -> Float[Tensor, "k n n"]:
+    """The nearest matrix of a span to each matrix given.
+
+    >>> from liegg.algebra import so
+    >>> project(torch.tensor([[[1.0, 2.0], [0.0, 3.0]]]), so(2))[0, 0, 1]  # the antisymmetric part
+    tensor(1.000..., dtype=torch.float64)
+    """
+    basis = orthonormal(span).flatten(1)
+    return (checked_generators(matrices).flatten(1) @ basis.mT @ basis).unflatten(1, matrices.shape[1:])
 
 
 def distance_to_span(vectors: Float[Tensor, "k g"], span: Float[Tensor, "d g"]) -> Float[Tensor, " k"]:
@@ -49,7 +79,52 @@ def principal_angles(one: Float[Tensor, "d g"], other: Float[Tensor, "e g"]) -> 
     return torch.atan2(torch.linalg.svdvals(v - inside @ w).flip(0), torch.linalg.svdvals(inside))
 
 
-def _square(generators: Tensor) -> int:
+def grassmann_distance(one: Float[Tensor, "d ..."], other: Float[Tensor, "e ..."]) -> float:
+    r"""Geodesic distance $\sqrt{\sum_i \theta_i^2}$ of two spans, in radians, from their principal angles $\theta_i$.
+
+    Spans of different dimension have fewer angles than the larger one has dimensions; each missing angle counts as 90°, so
+    the distance is zero for equal spans only.
+
+    Args:
+        one: generators `[d, n, n]`, or rows `[d, g]`.
+        other: generators `[e, n, n]`, or rows `[e, g]`.
+
+    Returns:
+        The distance; symmetric in its arguments.
+
+    Examples:
+        >>> grassmann_distance(torch.eye(3)[:2], torch.eye(3)[1:])  # one shared direction, one at 90°
+        1.5707...
+        >>> grassmann_distance(torch.eye(3)[:1], torch.eye(3)[:2])  # inside it, but smaller
+        1.5707...
+    """
+    v, w = (orthonormal_rows(span.to(torch.float64).flatten(1)) for span in (one, other))
+    if v.shape[1] != w.shape[1]:
+        raise ArgumentError(f"spans of shapes {tuple(one.shape)} and {tuple(other.shape)}; expected matrices or rows of one size.")
+    missing = abs(v.shape[0] - w.shape[0]) * (math.pi / 2) ** 2
+    return math.sqrt(float(principal_angles(v, w).square().sum()) + missing)
+
+
+def checked_generators(generators: Num[Tensor, "d ..."]) -> Float[Tensor, "d n n"]:
+    """Generators as float64, or an error that says what is wrong with them.
+
+    Raises:
+        ArgumentError: not square matrices, complex, or not finite.
+    """
     if generators.ndim != 3 or generators.shape[1] != generators.shape[2]:
         raise ArgumentError(f"generators have shape {tuple(generators.shape)}; expected matrices [d, n, n].")
-    return generators.shape[1]
+    if generators.is_complex():
+        raise ArgumentError(
+            f"generators are {generators.dtype}; expected real matrices: write A + iB as the block matrix [[A, -B], [B, A]]."
+        )
+    bad = (~generators.isfinite()).flatten(1).any(1).nonzero().flatten().tolist()
+    if bad:
+        raise ArgumentError(f"generator {bad[0]} holds NaN or infinity; expected finite matrices [d, n, n].")
+    return generators.to(torch.float64)
+
+
+def checked_uncertainty(uncertainty: float) -> float:
+    """The relative error of unit generators, or an error where it is no such thing."""
+    if not 0 <= uncertainty < math.inf:
+        raise ArgumentError(f"uncertainty is {uncertainty}; expected the relative error of a unit generator, for example 0.01.")
+    return float(uncertainty)

@@ -15,8 +15,8 @@ def summary(sym: Symmetries) -> dict[str, Any]:
 
     Returns:
         Keys `model`, `question`, `samples`, `rows`, `action`, `output_action`, `nullity`, `variance`, `spectrum`, `defects`,
-        `sensitivity`, `generators`, `output_generators`, `generator_variance`, `generator_defect`, `trivial`, `decision`,
-        `settings`, `notes`.
+        `sensitivity`, `generators`, `output_generators`, `generator_variance`, `generator_defect`, `trivial`, `name`,
+        `identification`, `decision`, `settings`, `notes`.
     """
     return _plain(
         {
@@ -36,6 +36,8 @@ def summary(sym: Symmetries) -> dict[str, Any]:
             "generator_variance": sym.direction_variance(sym.coefficients).tolist(),
             "generator_defect": sym.defect(sym.generators).tolist() if sym.nullity else [],
             "trivial": sym.trivial.tolist(),
+            "name": sym.name,
+            "identification": sym.identification.to_dict(),
             "decision": dataclasses.asdict(sym.decision),
             "settings": sym.settings,
             "notes": list(sym.notes),

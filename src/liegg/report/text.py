@@ -1,5 +1,8 @@
 """The record as a table a person can read in a terminal."""
 
+import math
+import textwrap
+
 from liegg.symmetries import Symmetries
 
 SHOWN_AFTER = 3
@@ -7,6 +10,9 @@ SHOWN_AFTER = 3
 
 LONGEST = 24
 """Directions listed at most; the middle is left out and said to be."""
+
+NAMED = 12
+"""Generators told in words."""
 
 
 def table(sym: Symmetries) -> str:
@@ -23,6 +29,7 @@ def table(sym: Symmetries) -> str:
         f"{sym.settings['dtype']}",
         "",
         *(f"  {reason}" for reason in sym.decision.reasons),
+        *_named(sym),
         *(f"  warning: {warning}" for warning in sym.decision.warnings),
         *(f"  note: {note}" for note in sym.notes),
         "",
@@ -43,3 +50,17 @@ def table(sym: Symmetries) -> str:
     if (rest := total - sym.nullity - SHOWN_AFTER) > 0:
         lines.append(f"  ...   {rest} more, δ² up to {float(sym.defects[-1]):.3g}; variance up to {float(spectrum[-1]):.3g}")
     return "\n".join(lines)
+
+
+def _named(sym: Symmetries) -> list[str]:
+    """The algebra's name, how near it is, and its generators in words."""
+    if not sym.nullity:
+        return []
+    found = sym.identification
+    if not found.known:
+        return [f"  algebra: {found.title()}; {found.reasons[0]}"]
+    near = f"; the nearest is {math.degrees(found.angle):.2g}° away" if found.angle > 1e-6 else ""
+    words = list(found.readable.words[:NAMED])
+    more = [f"{found.dimension - NAMED} more"] if found.dimension > NAMED else []
+    account = f"generators: {', '.join(words + more)}"
+    return [f"  algebra: {found.title()}{near}", *textwrap.wrap(account, 120, initial_indent="  ", subsequent_indent="    ")]

@@ -1,0 +1,1 @@
+"""Known algebras in concrete coordinates, proposed for a span."""

@@ -1,0 +1,317 @@
+"""The name of an algebra: right in any basis and coordinates, honest about noise, silent where nothing fits."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import liegg
+from cases import CASES, normal, regular
+from liegg._errors import ArgumentError
+from liegg.algebra import bracket, closure_residual, principal_angles, so
+from liegg.algebra.identify import LARGEST_SIZE
+
+NAMES = {
+    "norm-2": "so(2)", "norm-5": "so(5)", "sphere-4": "so(4)", "lorentz": "so(1,3)", "conjugated-so3-2": "so(3)",
+    "determinant-2": "sl(2,R)", "determinant-3": "sl(3,R)", "symplectic": "sp(4,R)", "hermitian": "u(2)", "complex-norm": "u(2)",
+    "distances": "se(3)", "tetrahedron": "saff(3)", "differences": "translation(2)", "direction": "scaling(3)",
+    "rayleigh": "scaling(3)", "opposite-outputs": "aff(2)", "linear": "aff(3)", "two-norms": "so(3) ⊕ so(3)",
+    "hyperbola": "so(1,1)", "product-of-three": "R²", "height": "so(2)", "zero": "gl(3,R)", "plane": "se(2)", "network": "0",
+    "classifier": "0", "inner-products": "so(5)",
+}  # fmt: skip
+
+
+def hidden(generators: torch.Tensor, seed: int, condition: float = 10.0, noise: float = 0.0) -> torch.Tensor:
+    """The algebra in other coordinates and a mixed orthonormal basis, each generator off by `noise`."""
+    d, n, _ = generators.shape
+    frame = regular(n, seed=seed, condition=condition)
+    rows = torch.linalg.qr((frame @ generators @ torch.linalg.inv(frame)).flatten(1).mT)[0].mT
+    rows = torch.linalg.qr(normal(d, d, seed=seed + 2))[0] @ rows + noise / n * normal(d, n * n, seed=seed + 3)
+    return rows.unflatten(1, (n, n))
+
+
+def spin(twice: int) -> torch.Tensor:
+    """so(3) on the harmonic polynomials of degree `twice` / 2 in three variables, by brackets with symmetric traceless matrices."""
+    basis = torch.linalg.svd(torch.eye(9, dtype=torch.float64).unflatten(1, (3, 3)).flatten(1))[2].unflatten(1, (3, 3))
+    symmetric = (basis + basis.mT) / 2
+    symmetric = symmetric - symmetric.diagonal(dim1=1, dim2=2).sum(1)[:, None, None] / 3 * torch.eye(3)
+    inside = torch.linalg.svd(symmetric.flatten(1))[2][: twice + 1].unflatten(1, (3, 3))
+    return torch.stack([torch.einsum("aij,bij->ab", inside, bracket(turn, inside)) for turn in so(3)])
+
+
+# What discover finds, by name
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_every_case_of_known_symmetry_has_its_name(case):
+    sym = liegg.discover(case.function, case.data, case.action)
+    assert sym.name == NAMES[case.name]
+    assert sym.identification.confident
+    if sym.nullity:
+        assert float(principal_angles(sym.identification.generators.flatten(1), sym.generators.flatten(1)).max()) < 1e-9
+
+
+def test_lorentz_in_a_rotated_basis_has_its_metric_and_three_rotations_and_boosts():
+    turn = torch.linalg.qr(normal(4, 4, seed=5))[0]
+    metric = turn @ torch.diag(torch.tensor([1.0, -1.0, -1.0, -1.0], dtype=torch.float64)) @ turn.mT
+    sym = liegg.discover(lambda x: torch.einsum("bi,ij,bj->b", x, metric, x).sin(), normal(300, 4), liegg.Linear(4))
+    found = sym.identification
+    assert (found.name, found.meaning[:13]) == ("so(1,3)", "Lorentz group")
+    assert found.metric is not None
+    assert torch.allclose(found.metric, metric, atol=1e-9)
+    assert (found.readable.rotations, found.readable.boosts) == (3, 3)
+    assert sum("rotation in" in words for words in found.readable.framed_words) == 3
+    assert sum("boost along" in words for words in found.readable.framed_words) == 3
+    assert "preserves a metric of signature (1, 3), volume" in str(found)
+
+
+def test_rigid_motions_of_a_point_cloud():
+    def pairwise_distances(x: torch.Tensor) -> torch.Tensor:
+        i, j = torch.triu_indices(5, 5, 1)
+        return (x[:, i] - x[:, j]).norm(dim=2)
+
+    found = liegg.discover(pairwise_distances, normal(300, 5, 3), liegg.Affine(3, copies=5)).identification
+    assert found.name == "se(3)"
+    assert found.readable.words == (
+        "rotation in x₁–x₂", "rotation in x₁–x₃", "rotation in x₂–x₃",
+        "translation along x₁", "translation along x₂", "translation along x₃",
+    )  # fmt: skip
+
+
+def test_special_unitary_maps():
+    def product_and_area(x: torch.Tensor) -> torch.Tensor:
+        z, w = torch.complex(x[:, 0, :2], x[:, 0, 2:]), torch.complex(x[:, 1, :2], x[:, 1, 2:])
+        product, area = (z.conj() * w).sum(1), z[:, 0] * w[:, 1] - z[:, 1] * w[:, 0]
+        return torch.stack([product.real, product.imag, area.real, area.imag], 1)
+
+    found = liegg.discover(product_and_area, normal(300, 2, 4), liegg.Linear(4, copies=2)).identification
+    assert found.name == "su(2)"
+    assert "so(3)" in found.aliases
+    assert len(found.forms.antisymmetric) == 3
+    assert len(found.forms.commutant) == 4  # the quaternions
+
+
+# The representation decides between algebras that are alike
+
+
+@pytest.mark.parametrize(
+    ("generators", "name", "other"),
+    [
+        (liegg.so(3), "so(3)", "su(2)"), (liegg.su(2), "su(2)", "so(3)"),
+        (liegg.so(1, 2), "so(1,2)", "sl(2,R)"), (liegg.sl(2), "sl(2,R)", "so(1,2)"),
+        (liegg.so(4), "so(4)", "so(3) ⊕ so(3)"), (liegg.direct_sum(liegg.so(3), liegg.so(3)), "so(3) ⊕ so(3)", "so(4)"),
+        (liegg.so(1, 3), "so(1,3)", "sl(2,C)"), (liegg.sl(2, "C"), "sl(2,C)", "so(1,3)"),
+        (liegg.so(2), "so(2)", "u(1)"), (liegg.so(6), "so(6)", "su(4)"), (liegg.su(4), "su(4)", "so(6)"),
+        (liegg.so(2, 3), "so(2,3)", "sp(4,R)"), (liegg.sp(4), "sp(4,R)", "so(2,3)"),
+        (liegg.so(3, 3), "so(3,3)", "sl(4,R)"), (liegg.sl(4), "sl(4,R)", "so(3,3)"),
+        (liegg.so(2, 4), "so(2,4)", "su(2,2)"), (liegg.su(2, 2), "su(2,2)", "so(2,4)"),
+        (liegg.su(1, 1), "sl(2,R)", "su(1,1)"), (liegg.so(2, 2), "so(2,2)", "sl(2,R) ⊕ sl(2,R)"),
+    ],
+)  # fmt: skip
+def test_coincidences_are_told_apart_by_what_they_act_on(generators, name, other):
+    found = liegg.identify(hidden(generators, 11, condition=30.0))
+    assert found.name == name
+    assert other in found.aliases
+    assert found.confident
+    assert {found.name, *found.aliases} & set(found.abstract)  # the structure constants agree
+
+
+def test_another_representation_is_named_by_its_structure():
+    for seed in range(3):
+        found = liegg.identify(hidden(spin(4), seed, condition=20.0))
+        assert (found.name, found.meaning) == ("so(3)", "in a representation other than the usual one")
+        noisy = liegg.identify(hidden(spin(4), seed, condition=2.0, noise=1e-3))
+        assert noisy.name == "so(3)"
+        assert closure_residual(noisy.generators) < 1e-9
+
+
+# Basis and coordinates do not matter
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 10_000), which=st.sampled_from([(liegg.so(1, 2), "so(1,2)"), (liegg.se(2), "se(2)"), (liegg.u(2), "u(2)")])
+)
+def test_any_basis_and_scale_gives_the_same_algebra(seed, which):
+    generators, name = which
+    given_ = hidden(generators, seed, condition=50.0)
+    mixed = torch.einsum("ab,bij->aij", normal(len(generators), len(generators), seed=seed), given_) * 1e3
+    one, other = liegg.identify(given_), liegg.identify(mixed)
+    assert one.name == other.name == name
+    assert float(principal_angles(one.generators.flatten(1), other.generators.flatten(1)).max()) < 1e-7
+    assert float(principal_angles(one.generators.flatten(1), given_.flatten(1)).max()) < 1e-7
+
+
+def test_the_same_call_gives_the_same_bits():
+    generators = hidden(liegg.direct_sum(so(3), so(3)), 4, noise=1e-3)
+    one, other = (liegg.identify(generators, uncertainty=1e-3) for _ in range(2))
+    assert one.to_dict() == other.to_dict()
+    assert str(one) == str(other)
+
+
+# Noise
+
+
+def test_exact_input_is_exact():
+    found = liegg.identify(hidden(so(5), 1))
+    assert found.uncertainty == 1e-9
+    assert found.angle < 1e-12
+    assert closure_residual(found.generators) < 1e-12
+
+
+@pytest.mark.parametrize("generators", [so(5), liegg.sp(4), liegg.se(3), liegg.su(3), liegg.heis(5)], ids=str)
+@pytest.mark.parametrize("noise", [1e-3, 1e-2, 3e-2])
+def test_noise_is_estimated_from_the_brackets(generators, noise):
+    found = liegg.identify(hidden(generators, 3, condition=2.0, noise=noise))
+    stated = liegg.identify(hidden(generators, 3, condition=2.0, noise=noise), uncertainty=noise)
+    assert found.name == stated.name != "unknown"
+    assert 0.7 * noise < found.uncertainty < 3 * noise
+    assert stated.uncertainty == noise
+    assert 0.3 * noise < found.angle < 2 * noise  # the noise itself, not more
+    assert closure_residual(found.generators) < 1e-9
+
+
+def test_a_generous_uncertainty_is_cut_to_what_the_matrices_show():
+    found = liegg.identify(hidden(so(5), 3, noise=1e-3), uncertainty=0.2)
+    assert found.name == "so(5)"
+    assert found.uncertainty < 2e-3
+
+
+def test_an_algebra_stretched_beyond_the_noise_is_given_the_simpler_name():
+    # diag(1, 1, s) turns so(3) into se(2) as s grows; only the uncertainty can say where one ends and the other begins.
+    stretched = torch.diag(torch.tensor([1.0, 1.0, 1e-3], dtype=torch.float64))
+    generators = torch.linalg.qr((stretched @ so(3) @ torch.linalg.inv(stretched)).flatten(1).mT)[0].mT.unflatten(1, (3, 3))
+    assert liegg.identify(generators).name == "so(3)"
+    assert liegg.identify(generators + 1e-3 / 3 * normal(3, 3, 3), uncertainty=1e-3).name == "se(2)"
+
+
+def test_close_rivals_make_it_unsure():
+    # A turn along an ellipse of axes 30 : 1 is next to a shear.
+    turn = torch.tensor([[[1e-4, -1.0], [1 / 900, 1e-4]]], dtype=torch.float64)
+    found = liegg.identify(turn, uncertainty=4e-4)
+    assert found.name == "so(2)"
+    assert not found.confident
+    assert 1 < found.margin < 1.5
+    assert str(found).startswith("so(2), rotations of a plane (not sure)")
+    assert liegg.identify(turn, uncertainty=1e-5).confident
+
+
+def test_a_single_matrix_says_nothing_of_its_noise():
+    turn = so(2) + 1e-3 * normal(1, 2, 2)
+    found = liegg.identify(turn)
+    assert (found.name, found.confident) == ("R", False)
+    assert found.alternatives[0].name == "so(2)"
+    assert "it is near so(2): state the uncertainty, for example uncertainty=0.05, to let that explain the rest" in found.reasons
+    assert liegg.identify(turn, uncertainty=1e-2).name == "so(2)"
+
+
+def test_an_uncertainty_for_each_generator():
+    generators = hidden(so(4), 3, noise=1e-2)
+    one = liegg.identify(generators, uncertainty=torch.full((6,), 1e-2))
+    assert one.name == "so(4)"
+    assert one.uncertainty == pytest.approx(1e-2)
+
+
+def test_float32_is_taken_as_such():
+    found = liegg.identify(hidden(so(1, 3), 3, condition=3.0).float())
+    assert found.name == "so(1,3)"
+    assert found.uncertainty <= 1e-5
+
+
+# What is no known algebra
+
+
+def test_a_span_that_is_not_closed_is_not_named():
+    found = liegg.identify(liegg.sl(2)[:2])
+    assert not found.known
+    assert str(found).startswith("unknown algebra of dimension 2\n  not closed under the bracket: brackets leave the span by 1.4")
+    assert "with their brackets they span 3 dimensions" in found.reasons[0]
+    assert math.isnan(found.angle)
+    assert found.invariants is None
+    assert found.abstract == ()
+
+
+@pytest.mark.parametrize("uncertainty", [None, 1e-2])
+@pytest.mark.parametrize(("d", "n"), [(2, 3), (3, 3), (3, 4), (5, 4), (10, 5)])
+def test_random_spans_are_not_named(d, n, uncertainty):
+    for seed in range(3):
+        assert not liegg.identify(normal(d, n, n, seed=seed), uncertainty=uncertainty).known
+
+
+def test_an_algebra_without_a_name_keeps_its_invariants():
+    # Upper triangular matrices of size 4: solvable, of dimension 10, in no list.
+    upper = torch.cat([liegg.diagonal(4), liegg.shear(4)])
+    found = liegg.identify(hidden(upper, 2, condition=5.0))
+    assert not found.known
+    assert found.invariants is not None
+    assert (found.invariants.dimension, found.invariants.solvable, found.invariants.derived_series) == (10, True, (10, 6, 3, 0))
+    assert any("solvable" in reason for reason in found.reasons)
+
+
+def test_matrices_that_are_too_large_say_so():
+    n = LARGEST_SIZE + 1
+    found = liegg.identify(so(n)[:1])
+    assert not found.known
+    assert found.reasons == (f"matrices of {n} × {n}; only up to {LARGEST_SIZE} × {LARGEST_SIZE} are identified",)
+
+
+# Input
+
+
+def test_dependent_generators_are_reduced_and_it_is_said():
+    found = liegg.identify(torch.cat([so(3), so(3).sum(0, keepdim=True)]))
+    assert (found.name, found.dimension) == ("so(3)", 3)
+    assert found.notes == ("4 generators were given, 1 of them dependent on the others: their span has dimension 3",)
+    assert found.notes[0] in str(found)
+
+
+def test_lists_arrays_and_integers_are_taken():
+    assert liegg.identify(list(so(3))).name == "so(3)"
+    assert liegg.identify([np.array([[0, -1], [1, 0]])]).name == "so(2)"
+    assert liegg.identify(so(3).int()).name == "so(3)"
+
+
+def test_nothing_is_called_zero():
+    found = liegg.identify(torch.zeros(0, 3, 3))
+    assert (found.name, found.dimension, str(found)) == ("0", 0, "0: no generators")
+    assert liegg.identify(torch.zeros(2, 3, 3)).name == "0"
+
+
+@pytest.mark.parametrize(
+    ("generators", "text"),
+    [
+        ([], r"no generators given; expected matrices \[d, n, n\], for example liegg.identify\(liegg.so\(3\)\)"),
+        (torch.zeros(3, 3), r"generators have shape \(3, 3\); expected matrices \[d, n, n\]"),
+        (torch.zeros(2, 3, 4), r"generators have shape \(2, 3, 4\); expected matrices \[d, n, n\]"),
+        (torch.zeros(1, 2, 2, dtype=torch.complex64), "complex"),
+        (torch.full((1, 2, 2), math.nan), "finite"),
+        ([torch.eye(2), torch.eye(3)], r"generators of type list; expected matrices of one size, \[d, n, n\]"),
+        ("so(3)", r"generators of type str; expected matrices of one size, \[d, n, n\]"),
+    ],
+)
+def test_bad_input(generators, text):
+    with pytest.raises(ArgumentError, match=text):
+        liegg.identify(generators)
+
+
+@pytest.mark.parametrize(
+    ("uncertainty", "text"),
+    [
+        (-0.1, "uncertainty"),
+        (math.inf, "uncertainty"),
+        (torch.ones(2), r"uncertainty has shape \(2,\); expected one number, or one for each of 3 generators"),
+    ],
+)
+def test_bad_uncertainty(uncertainty, text):
+    with pytest.raises(ArgumentError, match=text):
+        liegg.identify(so(3), uncertainty=uncertainty)
+
+
+def test_names_of_coordinates():
+    found = liegg.identify(liegg.se(2), coordinates=("x", "y"))
+    assert found.readable.words == ("rotation in x–y", "translation along x", "translation along y")
+    assert found.homogeneous
+    assert not liegg.identify(so(3)).homogeneous
