@@ -49,9 +49,10 @@ OPTIONAL = {"matplotlib", "typer", "rich", "scipy", "pooch", "jinja2"}
 """Packages that come with extras, or are slow to load."""
 
 PUBLIC = [
-    "Action", "Affine", "Color", "Decision", "Identification", "Image", "LayerSymmetries", "LieggError", "Linear", "Product", "Sequence",
-    "Symmetries", "Volume", "__version__", "aff", "algebra", "diagonal", "direct_sum", "discover", "discover_layers", "gl", "heis", "identify", "load", "o",
-    "plot", "scaling", "se", "shear", "sl", "smooth", "so", "sp", "su", "testing", "translation", "u",
+    "Action", "Affine", "Color", "Decision", "Identification", "Image", "LayerSymmetries", "LieggError", "Linear", "Product",
+    "Sequence", "Symmetries", "Volume", "__version__", "aff", "algebra", "diagonal", "direct_sum", "discover", "discover_layers",
+    "gl", "heis", "identify", "load", "o", "plot", "scaling", "se", "shear", "sl", "smooth", "so", "sp", "su", "testing",
+    "translation", "u",
 ]  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/index.md", "docs/sphere.md", "docs/images.md", "docs/layers.md")
+PAGES = ("README.md", "docs/index.md", "docs/sphere.md", "docs/images.md", "docs/layers.md", "docs/naming.md")
 
 
 def python_blocks(page: str) -> list[str]:
@@ -45,7 +45,7 @@ def test_every_local_link_and_picture_exists() -> None:
 
 
 def test_every_test_file_mirrors_a_source_file() -> None:
-    whole = {"architecture", "documentation", "purity", "quoted_numbers", "benchmarks"}
+    whole = {"architecture", "documentation", "purity", "quoted_numbers", "benchmarks", "gap"}
     for path in (ROOT / "tests").rglob("test_*.py"):
         subject = path.relative_to(ROOT / "tests").with_name(path.name.removeprefix("test_"))
         source = ROOT / "src" / "liegg" / subject

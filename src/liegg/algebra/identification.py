@@ -138,9 +138,11 @@ class Identification:
         linear = orthonormal(self.generators[:, :-1, :-1])
         return standard_frame(linear) if len(linear) else None
 
-    def latex(self) -> str:
-        """The readable generators and their brackets, for amsmath."""
-        return f"{generators_latex(self.readable.generators)}\n{brackets_latex(self.readable.generators)}"
+    def latex(self, *, framed: bool = False) -> str:
+        """The readable generators and their brackets, for amsmath; with `framed` those in the frame of the preserved form."""
+        standard = self.readable.framed
+        generators = self.readable.generators if not framed or standard is None else standard
+        return f"{generators_latex(generators)}\n{brackets_latex(generators)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything a reader or a page needs, as JSON values; infinities and NaN are left for the writer to replace."""
@@ -174,7 +176,8 @@ class Identification:
         if not self.dimension:
             return [self.title()]
         also = f"  also known as {', '.join(self.aliases)}" if self.aliases else ""
-        sure = f"  margin {self.margin:.2g}: another name as simple would need that many times the uncertainty"
+        needed = f"another name as simple would need an uncertainty of {math.degrees(self.margin * self.uncertainty):.2g}°"
+        sure = f"  {needed}, {self.margin:.2g} times as much" if self.uncertainty > 1e-6 else f"  {needed}"
         words = [f"    {i + 1:>2}  {text}" for i, text in enumerate(self.readable.words)]
         new = tuple(text.replace("′", "") for text in self.readable.framed_words) != self.readable.words
         framed = [f"    {i + 1:>2}  {text}" for i, text in enumerate(self.readable.framed_words)]
