@@ -1,6 +1,5 @@
 """Maps of the space that a sampled signal lives in: images, volumes and sequences."""
 
-import functools
 import math
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
@@ -155,9 +154,11 @@ class Grid(Action):
     def tangents(self, h: Float[Tensor, "t g"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "t b ..."]:
         """Minus the gradient along the velocity of every place; the gradient is taken once for all directions."""
         slopes = self.derive(x)[:-1]
-        velocity = h.to(slopes[0]).unflatten(1, (self.dimension, self.ambient)) @ self._weights(slopes[0], x).mT
-        moved = [slope * velocity[:, i, None, None] for i, slope in enumerate(slopes)]
-        return -functools.reduce(torch.add, moved).reshape(len(h), *x.shape).to(x.dtype)
+        velocity = -h.to(slopes[0]).unflatten(1, (self.dimension, self.ambient)) @ self._weights(slopes[0], x).mT
+        moved = slopes[0] * velocity[:, 0, None, None]
+        for i, slope in enumerate(slopes[1:], start=1):
+            moved.addcmul_(slope, velocity[:, i, None, None])
+        return moved.reshape(len(h), *x.shape).to(x.dtype)
 
     def field(self, h: Float[Tensor, " g"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
         """As `tangents`, in one direction."""
