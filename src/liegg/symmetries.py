@@ -117,7 +117,12 @@ class Symmetries:
     @cached_property
     def identification(self) -> Identification:
         """Which algebra the generators span: its name, its rivals, what it preserves, and a readable basis."""
-        return identify(self.generators, uncertainty=min(self.uncertainty, 0.5))
+        return identify(
+            self.generators,
+            uncertainty=min(self.uncertainty, 0.5),
+            homogeneous=self.action.homogeneous,
+            coordinates=self.action.axes,
+        )
 
     @property
     def name(self) -> str:

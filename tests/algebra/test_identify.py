@@ -221,6 +221,90 @@ def test_float32_is_taken_as_such():
     assert found.uncertainty <= 1e-5
 
 
+@pytest.mark.parametrize(("generators", "name"), [(liegg.se(2), "se(2)"), (so(2), "so(2)"), (so(1, 1), "so(1,1)")], ids=str)
+@pytest.mark.parametrize("factor", [1, 5])
+def test_a_simpler_limit_is_never_named_surely(generators, name, factor):
+    """Coordinates stretched 10 : 1 bring these within the noise of heis(3) and of a shear."""
+    for seed in range(12):
+        found = liegg.identify(hidden(generators, seed, condition=10.0, noise=1e-2), uncertainty=factor * 1e-2)
+        assert found.name == name or not found.confident
+
+
+def test_affine_matrices_are_not_compared_with_what_is_not_affine():
+    # so(4) in coordinates stretched 14 : 1 is as near to these, but has no zero row.
+    noise = torch.nn.functional.pad(normal(6, 3, 4), (0, 0, 0, 1))
+    generators = torch.linalg.qr(liegg.se(3).flatten(1).mT)[0].mT.unflatten(1, (4, 4)) + 1e-2 / 4 * noise
+    found = liegg.identify(generators, uncertainty=1e-2)
+    assert (found.name, found.confident) == ("se(3)", True)
+    assert {other.name for other in found.alternatives}.isdisjoint({"so(4)", "so(1,3)"})
+
+
+# Sums and parts
+
+
+@pytest.mark.parametrize(
+    ("generators", "name"),
+    [
+        (liegg.direct_sum(liegg.se(2), so(3)), "se(2) ⊕ so(3)"), (liegg.direct_sum(liegg.se(3), liegg.se(3)), "se(3) ⊕ se(3)"),
+        (liegg.direct_sum(so(1, 1), so(1, 1)), "so(1,1) ⊕ so(1,1)"), (liegg.direct_sum(so(1, 1), so(3)), "so(3) ⊕ so(1,1)"),
+        (liegg.direct_sum(liegg.su(2), liegg.su(2)), "su(2) ⊕ su(2)"), (liegg.direct_sum(so(2), liegg.diagonal(2)), "so(2) ⊕ R²"),
+        (liegg.direct_sum(liegg.scaling(2), torch.zeros(0, 1, 1)), "scaling(2)"),
+        (torch.stack([torch.block_diag(a, a) for a in so(2)]), "u(1)"),
+        (torch.stack([torch.block_diag(a, a) for a in liegg.gl(2)]), "gl(2,R)"),
+        (torch.stack([torch.block_diag(a, -a.mT) for a in liegg.sl(3)]), "sl(3,R)"),
+    ],
+)  # fmt: skip
+def test_sums_and_copies_in_any_coordinates(generators, name):
+    for seed, condition in enumerate((1.0, 3.0, 10.0, 30.0, 100.0)):
+        assert liegg.identify(hidden(generators, seed, condition=condition)).name == name
+
+
+@pytest.mark.parametrize(
+    ("linear", "k", "name"),
+    [(so(2), 3, "se(2) ⊕ R"), (so(3), 4, "se(3) ⊕ R"), (liegg.sl(2), 3, "saff(2) ⊕ R"), (so(1, 2), 4, "e(1,2) ⊕ R")],
+)
+def test_translations_beyond_what_the_linear_part_moves(linear, k, name):
+    side = k + 1
+    padded = torch.nn.functional.pad(linear, (0, side - linear.shape[1], 0, side - linear.shape[1]))
+    assert liegg.identify(torch.cat([padded, liegg.translation(k)])).name == name
+
+
+def test_the_words_say_copies_and_duals():
+    both = torch.stack([torch.block_diag(a, a) for a in so(3)])
+    assert liegg.identify(both).meaning == "rotations of 3 dimensions, the same on 2 subspaces"
+    assert (
+        liegg.identify(-liegg.se(3).mT).meaning
+        == "rigid motions of 3 dimensions: rotations and translations, as they act on covectors"
+    )
+
+
+@pytest.mark.parametrize(
+    "generators",
+    [liegg.sp(4), liegg.sp(6), so(4), liegg.su(3), liegg.aff(3), liegg.heis(5), liegg.shear(4), liegg.diagonal(3), liegg.se(1, 3)],
+)
+def test_the_catalogue_as_it_stands(generators):
+    found = liegg.identify(generators)
+    assert found.confident
+    assert found.dimension == len(generators)
+
+
+def test_a_linear_action_has_no_translations():
+    sym = liegg.discover(lambda x: x[:, 2:].sin(), normal(300, 3), liegg.Linear(3))
+    assert sym.name == "aff(2)"
+    assert "in homogeneous coordinates" in sym.identification.meaning
+    assert not any("translation" in words for words in sym.identification.readable.words)
+
+
+def test_pictures_have_coordinates_x_and_y():
+    place = torch.linspace(-1, 1, 16, dtype=torch.float64)
+    bumps = torch.exp(-20 * ((place - 0.3 * normal(100, 1)) ** 2))
+    pictures = (bumps[:, :, None] * torch.exp(-10 * (place - 0.2 * normal(100, 1, seed=1)) ** 2)[:, None, :])[:, None]
+    sym = liegg.discover(lambda x: x.sum((1, 2, 3)), pictures, liegg.Image("affine"))
+    assert (sym.identification.coordinates, sym.identification.homogeneous) == (("x", "y"), True)
+    assert sym.nullity
+    assert all("x" in words or "y" in words for words in sym.identification.readable.words)
+
+
 # What is no known algebra
 
 
@@ -303,11 +387,40 @@ def test_bad_input(generators, text):
         (-0.1, "uncertainty"),
         (math.inf, "uncertainty"),
         (torch.ones(2), r"uncertainty has shape \(2,\); expected one number, or one for each of 3 generators"),
+        ("a", r"uncertainty='a'; expected the relative error of a unit generator, for example 0.01"),
+        (True, "uncertainty=True; expected the relative error"),
+        ([1e-3, -1e-3, 1e-3], "expected the relative error of a unit generator"),
     ],
 )
 def test_bad_uncertainty(uncertainty, text):
     with pytest.raises(ArgumentError, match=text):
         liegg.identify(so(3), uncertainty=uncertainty)
+
+
+def test_bad_names_of_coordinates_and_bad_affine_matrices():
+    with pytest.raises(ArgumentError, match=r"1 names of coordinates, \('x',\); expected 3, one for each"):
+        liegg.identify(so(3), coordinates=("x",))
+    with pytest.raises(ArgumentError, match="homogeneous=True, but a last row is not zero"):
+        liegg.identify(so(3), homogeneous=True)
+
+
+def test_generators_of_very_different_size_count_alike():
+    scaled = so(3) * torch.tensor([1.0, 1e-6, 1e6], dtype=torch.float64)[:, None, None]
+    found = liegg.identify(scaled)
+    assert (found.name, found.notes) == ("so(3)", ())
+
+
+def test_dependent_ones_are_reduced_in_float32_too():
+    generators = hidden(so(3), 2, condition=3.0)
+    assert liegg.identify(torch.cat([generators, generators[:1] + generators[1:2]]).float()).dimension == 3
+
+
+def test_the_input_is_left_alone_and_may_carry_gradients():
+    generators = so(3).clone().requires_grad_()
+    before = generators.detach().clone()
+    assert liegg.identify(generators).name == "so(3)"
+    assert torch.equal(generators, before)
+    assert liegg.identify(so(3).tolist()).uncertainty == 1e-9
 
 
 def test_names_of_coordinates():

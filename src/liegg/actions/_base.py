@@ -74,6 +74,16 @@ class Action(ABC):
     def matrices(self, coefficients: Float[Tensor, "d g"]) -> Float[Tensor, "d n n"]:
         """Generators of the given coefficients, as matrices."""
 
+    @property
+    def homogeneous(self) -> bool:
+        """Whether the matrices are affine maps in homogeneous form, with a zero last row."""
+        return False
+
+    @property
+    def axes(self) -> tuple[str, ...] | None:
+        """Names of the coordinates that the matrices act on; None where they have none."""
+        return None
+
     @abstractmethod
     def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
         """Coefficients of the given matrices; raise `ArgumentError` for a matrix outside the family."""
@@ -214,6 +224,16 @@ class Restricted(Action):
     def act(self, h: Float[Tensor, "..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
         """The parent's motion."""
         return self.parent.act(self._lift(self._vector(h)), x)
+
+    @property
+    def homogeneous(self) -> bool:
+        """As the parent's."""
+        return self.parent.homogeneous
+
+    @property
+    def axes(self) -> tuple[str, ...] | None:
+        """As the parent's."""
+        return self.parent.axes
 
     def matrices(self, coefficients: Float[Tensor, "d r"]) -> Float[Tensor, "d n n"]:
         """The parent's matrices."""

@@ -94,6 +94,11 @@ class Affine(Action):
         """Identity ⊗ mean second moment of the homogeneous vectors."""
         return Displacement(moment / samples, repeat=self.n)
 
+    @property
+    def homogeneous(self) -> bool:
+        """They are."""
+        return True
+
     def matrices(self, coefficients: Float[Tensor, "d g"]) -> Float[Tensor, "d m m"]:
         """Homogeneous matrices with a zero last row."""
         return pad(coefficients.unflatten(1, (self.n, self.n + 1)), (0, 0, 0, 1))

@@ -86,6 +86,11 @@ class Channels(Action):
         """Identity ⊗ mean second moment of the channels."""
         return self._maps(self.channels).displacement(moment, samples)
 
+    @property
+    def homogeneous(self) -> bool:
+        """Where there are offsets."""
+        return self._maps(self.channels).homogeneous
+
     def matrices(self, coefficients: Float[Tensor, "d g"]) -> Float[Tensor, "d n n"]:
         """Matrices of the channels; homogeneous with a zero last row where there are offsets."""
         return self._maps(self.channels).matrices(coefficients)

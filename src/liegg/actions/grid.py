@@ -191,6 +191,16 @@ class Grid(Action):
         pairs = whole.unflatten(0, (self.dimension, self.dimension))
         return torch.einsum("ikp,pj,pl->ijkl", pairs, weights, weights).reshape(self.size, self.size)
 
+    @property
+    def homogeneous(self) -> bool:
+        """Where there are translations."""
+        return self._maps.homogeneous
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """x to the right, y up, z; as many as there are."""
+        return ("x", "y", "z")[: self.dimension]
+
     def matrices(self, coefficients: Float[Tensor, "d g"]) -> Float[Tensor, "d n n"]:
         """Matrices of the coordinates (x, y, z); homogeneous with a zero last row where there are translations."""
         return self._maps.matrices(coefficients)

@@ -63,7 +63,7 @@ def sp(n: int) -> Generators:
 def u(p: int, q: int = 0) -> Generators:
     """Unitary maps of C^p, as real matrices [2p, 2p]; with `q`, those that preserve the Hermitian form diag(+1 × p, −1 × q)."""
     n = _positive(p + q, "u", "n" if not q else "p + q")
-    return torch.cat([su(p, q), _realify(torch.zeros(n, n), torch.eye(n))[None]])
+    return torch.cat([su(p, q), realify(torch.zeros(n, n), torch.eye(n))[None]])
 
 
 def su(p: int, q: int = 0) -> Generators:
@@ -77,9 +77,9 @@ def su(p: int, q: int = 0) -> Generators:
         raise ArgumentError(f"su({p}, {q}): p and q must not be negative, for example su(1, 2).")
     zero = torch.zeros(n, n, dtype=torch.float64)
     pairs = [(i, j, 1.0 if (i < p) == (j < p) else -1.0) for i in range(n) for j in range(i + 1, n)]
-    real = [_realify(sign * _unit(n, j, i) - _unit(n, i, j), zero) for i, j, sign in pairs]
-    imaginary = [_realify(zero, _unit(n, i, j) + sign * _unit(n, j, i)) for i, j, sign in pairs]
-    diagonal = [_realify(zero, _unit(n, i, i) - _unit(n, i + 1, i + 1)) for i in range(n - 1)]
+    real = [realify(sign * _unit(n, j, i) - _unit(n, i, j), zero) for i, j, sign in pairs]
+    imaginary = [realify(zero, _unit(n, i, j) + sign * _unit(n, j, i)) for i, j, sign in pairs]
+    diagonal = [realify(zero, _unit(n, i, i) - _unit(n, i + 1, i + 1)) for i in range(n - 1)]
     return _stack(real + imaginary + diagonal, 2 * n)
 
 
@@ -149,7 +149,7 @@ def _over(generators: Generators, field: str, name: str) -> Float[Tensor, "k m m
     if field not in ("R", "C"):
         raise ArgumentError(f'{name}(field={field!r}): expected "R" or "C".')
     zero = torch.zeros_like(generators)
-    return generators if field == "R" else torch.cat([_realify(generators, zero), _realify(zero, generators)])
+    return generators if field == "R" else torch.cat([realify(generators, zero), realify(zero, generators)])
 
 
 def _positive(n: int, name: str, what: str) -> int:
@@ -168,7 +168,8 @@ def _stack(matrices: list[Tensor], n: int) -> Generators:
     return torch.stack(matrices) if matrices else torch.zeros(0, n, n, dtype=torch.float64)
 
 
-def _realify(real: Float[Tensor, "*d n n"], imaginary: Float[Tensor, "*d n n"]) -> Float[Tensor, "*d m m"]:
+def realify(real: Float[Tensor, "*d n n"], imaginary: Float[Tensor, "*d n n"]) -> Float[Tensor, "*d m m"]:
+    """A + iB as the real matrix [[A, −B], [B, A]]."""
     real, imaginary = real.double(), imaginary.double()
     return torch.cat([torch.cat([real, -imaginary], -1), torch.cat([imaginary, real], -1)], -2)
 

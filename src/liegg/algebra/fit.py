@@ -96,7 +96,7 @@ def fit(model: Float[Tensor, "d n n"], span: Float[Tensor, "d n n"], *, steps: i
     missed, change = _outside(current, target), torch.eye(n).to(span)
     value, damping = float(missed.square().sum()), 1e-3
     dense = model.shape[0] * n**4 <= DENSE_ENTRIES
-    for _ in range(steps if dense else 0):
+    for _ in range(steps if dense and value > 1e-26 else 0):
         slopes = _outside(_slopes(current), target).movedim(1, 2).flatten(0, 1)
         square, pull = slopes.mT @ slopes, slopes.mT @ missed.flatten()
         before = value
@@ -111,9 +111,9 @@ def fit(model: Float[Tensor, "d n n"], span: Float[Tensor, "d n n"], *, steps: i
                 change = turn @ change
                 break
             damping *= 10
-        if value > before * (1 - 1e-3) or value < 1e-28:
+        if value > before * (1 - 1e-6) or value < 1e-28:
             break
-    orbit = _orbit(current) if dense else 0
+    orbit = _orbit(_unit(model)) if dense else 0  # of the model as it came: stretched without end it is another, smaller one's
     sines = torch.linalg.svdvals(missed)
     angle = float(torch.asin(sines.max().clamp(max=1.0))) if sines.numel() else 0.0
     freedom = max(len(model) * (n * n - len(model)) - orbit, 0)

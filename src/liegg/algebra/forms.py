@@ -105,16 +105,16 @@ def preserved_forms(generators: Num[Tensor, "d ..."], *, uncertainty: float = 0.
     basis = orthonormal(generators)
     n = basis.shape[1]
     found = {
-        "symmetric": _null(_form_map(basis, _symmetric(n, 1)), uncertainty * math.sqrt(2 * n + 2) / n),
-        "antisymmetric": _null(_form_map(basis, _symmetric(n, -1)), uncertainty * math.sqrt(2 * n - 2) / n),
+        "symmetric": _null(_form_map(basis, symmetric_units(n, 1)), uncertainty * math.sqrt(2 * n + 2) / n),
+        "antisymmetric": _null(_form_map(basis, symmetric_units(n, -1)), uncertainty * math.sqrt(2 * n - 2) / n),
         "vectors": _null(basis, uncertainty / math.sqrt(n)),
         "covectors": _null(basis.mT, uncertainty / math.sqrt(n)),
         "commutant": _null(_commutator_map(basis), uncertainty * math.sqrt(2 / n)),
         "trace": _null(basis.diagonal(dim1=1, dim2=2).sum(1)[:, None, None], uncertainty / math.sqrt(n)),
     }
     return Forms(
-        symmetric=_matrices(found["symmetric"].rows @ _symmetric(n, 1).flatten(1), n),
-        antisymmetric=_matrices(found["antisymmetric"].rows @ _symmetric(n, -1).flatten(1), n),
+        symmetric=_matrices(found["symmetric"].rows @ symmetric_units(n, 1).flatten(1), n),
+        antisymmetric=_matrices(found["antisymmetric"].rows @ symmetric_units(n, -1).flatten(1), n),
         fixed_vectors=canonical_basis(found["vectors"].rows),
         fixed_covectors=canonical_basis(found["covectors"].rows),
         commutant=_matrices(found["commutant"].rows, n),
@@ -180,7 +180,7 @@ def _null(maps: Float[Tensor, "d r c"], expected: float) -> _Null:
     return _Null(right.flip(0)[:count], values, first / last if last > 0 else math.inf, error)
 
 
-def _symmetric(n: int, sign: int) -> Float[Tensor, "c n n"]:
+def symmetric_units(n: int, sign: int) -> Float[Tensor, "c n n"]:
     """Orthonormal basis of the symmetric (`sign` 1) or antisymmetric (-1) matrices."""
     i, j = torch.triu_indices(n, n, 0 if sign > 0 else 1)
     basis = torch.zeros(len(i), n, n, dtype=torch.float64)

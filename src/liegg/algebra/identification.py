@@ -51,8 +51,9 @@ class Identification:
         generators: orthonormal generators of the named algebra nearest to them, exactly closed; the span itself if unknown.
         aliases: other names of the same algebra; some of them usually act on other spaces.
         meaning: what the maps do, in words.
-        confident: every other name would need an uncertainty larger by `MARGIN` than the one used.
-        margin: how many times larger the uncertainty had to be for another, equally simple name to be possible.
+        confident: the margin is at least 1.5.
+        margin: how many times larger the uncertainty had to be for another name as simple to be possible; at most 1 where another
+            algebra fits as well, a larger one in coordinates stretched by no more than 30 among them.
         angle: largest principal angle between the span and `generators`, in radians; NaN if unknown.
         uncertainty: error of a unit generator that was allowed, in radians.
         estimated: it was estimated from the matrices themselves.
@@ -110,7 +111,7 @@ class Identification:
 
     @cached_property
     def abstract(self) -> tuple[str, ...]:
-        """Names of the algebra as such, from its structure constants alone, and what they say, in sentences."""
+        """Names of the algebra as such, from its structure constants alone."""
         if not self.known and (self.closure is None or self.closure.rms > 1e-9):
             return ()
         return abstract_name(structure_constants(self.generators)).aliases
@@ -182,7 +183,7 @@ class Identification:
         new = tuple(text.replace("′", "") for text in self.readable.framed_words) != self.readable.words
         framed = [f"    {i + 1:>2}  {text}" for i, text in enumerate(self.readable.framed_words)]
         lines = [self.title(), *([also] if also else []), *(f"  {text}" for text in self.reasons)]
-        lines += [sure] if 0 < self.margin < math.inf else []
+        lines += [sure] if 1 < self.margin < math.inf else []
         lines += [f"  note: {text}" for text in self.notes]
         lines += [f"  not {one.name}: {one.reason}" for one in self.alternatives[:SHOWN]]
         lines += ["  generators, in a readable basis:", *words]

@@ -12,19 +12,23 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from liegg._errors import ArgumentError
+from liegg._linalg import orthonormal_rows
 from liegg.algebra.abstract import abstract_name
 from liegg.algebra.bracket import killing_form, structure_constants
 from liegg.algebra.closure import Closure, closure, generated, nearest_closed
 from liegg.algebra.fit import CHANCE, chi_square
+from liegg.algebra.forms import preserved_forms
 from liegg.algebra.identification import Identification
 from liegg.algebra.models.candidates import Candidate, candidates
+from liegg.algebra.models.choice import MARGIN, margin_of, simplest
 from liegg.algebra.names import meaning, other_names
 from liegg.algebra.real_forms import UNKNOWN
 from liegg.algebra.reasons import closure_reason, fit_reason, form_reason, open_reason, rivals
-from liegg.algebra.subspace import canonical, checked_generators, checked_uncertainty, orthonormal
+from liegg.algebra.subspace import canonical, checked_generators, checked_uncertainty
 
 EXACT = 1e-9
 """Uncertainty of matrices that are exact but for rounding, in coordinates stretched by up to 100."""
@@ -38,26 +42,20 @@ LARGEST_NOISE = 0.05
 LUCK = 1e-4
 """Largest chance that a span which is no algebra comes as near, for a name without a stated uncertainty."""
 
-SUSPICIOUS = 0.01
-"""Chance below which a better fit of a larger family makes a name unsure; below `CHANCE` the larger family is named."""
-
 PRUNING = 1e-7
 """Smallest noise with which candidates are looked for, so that rounding does not hide one."""
 
 STRUCTURE = 1e-8
 """Relative tolerance of ranks of the structure constants of exact matrices."""
 
-LARGEST_SIZE = 32
+LARGEST_SIZE = 16
 """Largest matrices that are identified; the equations of their coordinates grow with the fourth power."""
-
-MARGIN = 1.5
-"""Smallest margin of a confident name: every other name would need an uncertainty larger by this."""
 
 
 def identify(
     generators: Tensor | Iterable[Any],
     *,
-    uncertainty: float | Tensor | None = None,
+    uncertainty: Any = None,
     coordinates: Sequence[str] | None = None,
     homogeneous: bool | None = None,
 ) -> Identification:
@@ -86,14 +84,15 @@ def identify(
     """
     given = _as_tensor(generators)
     matrices = checked_generators(given)
-    span = orthonormal(matrices)
+    single = given.is_floating_point() and given.dtype != torch.float64
+    floor = EXACT_SINGLE if single else EXACT
+    span = _independent(matrices, tolerance=1e-5 if single else 1e-10)
     stated = _stated(uncertainty, len(matrices))
-    floor = EXACT if given.dtype == torch.float64 or not given.is_floating_point() else EXACT_SINGLE
     seen = Identification(
         UNKNOWN, span, span, estimated=stated is None, uncertainty=stated or 0.0, notes=_notes(matrices, span),
-        coordinates=None if coordinates is None else tuple(coordinates),
-        homogeneous=_homogeneous(span) if homogeneous is None else homogeneous,
+        homogeneous=_homogeneous(span, homogeneous),
     )  # fmt: skip
+    seen = replace(seen, coordinates=_named(coordinates, matrices.shape[1] - seen.homogeneous))
     if not len(span):
         return replace(seen, name="0", confident=True, margin=math.inf, angle=0.0, meaning=meaning("0"))
     if (n := span.shape[1]) > LARGEST_SIZE:
@@ -101,20 +100,33 @@ def identify(
         return replace(seen, reasons=(f"matrices of {n} × {n}; only up to {limit} are identified",))
     closed = closure(span, uncertainty=stated or 0.0)
     noise = _allowed(stated, closed, floor)
-    found = candidates(span, max(noise, PRUNING))
-    noise = min([noise, *(max(one.fit.at_most(), floor) for one in found if one.fit.freedom)])
-    chosen = _simplest(found, noise, 1.0 if stated is not None else LUCK)
-    seen = replace(seen, closure=closed, uncertainty=noise, alternatives=rivals(found, chosen, noise, floor))
+    found = candidates(span, max(noise, PRUNING), short=noise <= floor)
+    if seen.homogeneous and noise > floor:  # nothing that moves every covector is affine, however little it moves one
+        found = [one for one in found if len(preserved_forms(one.fit.generators).fixed_covectors)]
+    seen_well = [one for one in found if not one.stretched(max(noise, PRUNING))]
+    noise = min([noise, *(max(one.fit.at_most(), floor) for one in seen_well if one.fit.freedom)])
+    chosen = simplest(found, noise, 1.0 if stated is not None else LUCK)
+    seen = replace(seen, closure=closed, uncertainty=noise, alternatives=rivals(seen_well, chosen, noise, floor))
     if chosen is None:
         return _by_structure(seen, closed, stated if stated is not None else LARGEST_NOISE, floor)
     exact = canonical(chosen.fit.generators)
-    margin = _margin(chosen, found, noise)
+    margin = margin_of(chosen, found, noise)
+    name, aliases, words = _called(chosen, exact, homogeneous=seen.homogeneous)
     return replace(
-        seen, name=chosen.name, generators=exact, aliases=other_names(chosen.name), margin=margin,
-        meaning=meaning(chosen.name, homogeneous=seen.homogeneous),
-        confident=margin >= MARGIN, angle=chosen.fit.angle,
-        reasons=(closure_reason(closed), form_reason(exact), fit_reason(chosen, noise, floor)),
+        seen, name=name, generators=exact, aliases=aliases, meaning=words, margin=margin, confident=margin >= MARGIN,
+        angle=chosen.fit.angle, reasons=(closure_reason(closed), form_reason(exact), fit_reason(chosen, noise, floor)),
     )  # fmt: skip
+
+
+def _called(chosen: Candidate, exact: Tensor, *, homogeneous: bool) -> tuple[str, tuple[str, ...], str]:
+    """Name, other names and meaning of a model; one described as a semidirect sum may have a better name as an abstract algebra."""
+    model = chosen.model
+    if "⋉" in model.name:
+        abstract = abstract_name(structure_constants(exact))
+        if abstract.name != UNKNOWN and "⋉" not in abstract.name:
+            return abstract.name, tuple(other for other in abstract.aliases if other != abstract.name), meaning(model.name)
+    words = meaning(model.name, homogeneous=homogeneous, dual=model.dual, copies=model.copies)
+    return model.name, other_names(model.name), words
 
 
 def _by_structure(seen: Identification, closed: Closure, limit: float, floor: float) -> Identification:
@@ -161,28 +173,47 @@ def _one_parameter(seen: Identification, limit: float, floor: float) -> Identifi
 
 def _as_tensor(generators: Tensor | Iterable[Any]) -> Tensor:
     if isinstance(generators, Tensor):
-        return generators
+        return generators.detach()
     try:
-        matrices = [torch.as_tensor(matrix) for matrix in generators]
+        matrices = [_matrix(matrix) for matrix in generators]
         if matrices:
             return torch.stack(matrices)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise ArgumentError(
-            f"generators of type {type(generators).__name__}; expected matrices of one size, [d, n, n]. ({error})"
-        ) from error
+        given = type(generators).__name__
+        raise ArgumentError(f"generators of type {given}; expected matrices of one size, [d, n, n]. ({error})") from error
     raise ArgumentError("no generators given; expected matrices [d, n, n], for example liegg.identify(liegg.so(3)).")
 
 
-def _stated(uncertainty: float | Tensor | None, count: int) -> float | None:
+def _matrix(matrix: Any) -> Tensor:
+    """A tensor or array as it is; numbers of Python are exact."""
+    if isinstance(matrix, Tensor):
+        return matrix.detach()
+    return torch.as_tensor(matrix) if hasattr(matrix, "dtype") else torch.tensor(matrix, dtype=torch.float64)
+
+
+def _independent(matrices: Float[Tensor, "d n n"], tolerance: float) -> Float[Tensor, "r n n"]:
+    """Orthonormal generators of the span, each matrix counted alike whatever its size."""
+    sizes = matrices.flatten(1).norm(dim=1)
+    rows = matrices.flatten(1)[sizes > 0] / sizes[sizes > 0, None]
+    return orthonormal_rows(rows, tolerance=tolerance).unflatten(1, matrices.shape[1:])
+
+
+def _stated(uncertainty: Any, count: int) -> float | None:
     if uncertainty is None:
         return None
-    if isinstance(uncertainty, Tensor):
-        if uncertainty.ndim and tuple(uncertainty.shape) != (count,):
-            raise ArgumentError(
-                f"uncertainty has shape {tuple(uncertainty.shape)}; expected one number, or one for each of {count} generators."
-            )
-        uncertainty = float(uncertainty.double().square().mean().sqrt())
-    return checked_uncertainty(uncertainty)
+    try:
+        each = torch.as_tensor(uncertainty, dtype=torch.float64)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ArgumentError(
+            f"uncertainty={uncertainty!r}; expected the relative error of a unit generator, for example 0.01."
+        ) from error
+    if isinstance(uncertainty, bool) or bool((each < 0).any()):
+        raise ArgumentError(f"uncertainty={uncertainty!r}; expected the relative error of a unit generator, for example 0.01.")
+    if each.ndim and tuple(each.shape) != (count,):
+        raise ArgumentError(
+            f"uncertainty has shape {tuple(each.shape)}; expected one number, or one for each of {count} generators."
+        )
+    return checked_uncertainty(float(each.square().mean().sqrt()))
 
 
 def _notes(matrices: Tensor, span: Tensor) -> tuple[str, ...]:
@@ -194,8 +225,18 @@ def _notes(matrices: Tensor, span: Tensor) -> tuple[str, ...]:
     )
 
 
-def _homogeneous(span: Tensor) -> bool:
-    return bool((span[:, -1].abs() <= 1e-12).all()) and bool((span[:, :, -1].abs() > 1e-12).any()) and span.shape[1] > 1
+def _homogeneous(span: Float[Tensor, "d n n"], stated: bool | None) -> bool:
+    """Whether the matrices are affine: as stated, or if their last rows are zero and their last columns are not."""
+    zero = bool((span[:, -1:].abs() <= 1e-12).all())
+    if stated and not zero:
+        raise ArgumentError("homogeneous=True, but a last row is not zero; affine generators are [[a, t], [0, 0]].")
+    return stated if stated is not None else zero and span.shape[1] > 1 and bool((span[:, :, -1:].abs() > 1e-12).any())
+
+
+def _named(coordinates: Sequence[str] | None, count: int) -> tuple[str, ...] | None:
+    if coordinates is not None and len(coordinates) != count:
+        raise ArgumentError(f"{len(coordinates)} names of coordinates, {tuple(coordinates)}; expected {count}, one for each.")
+    return None if coordinates is None else tuple(coordinates)
 
 
 def _allowed(stated: float | None, closed: Closure, floor: float) -> float:
@@ -210,29 +251,3 @@ def _allowed(stated: float | None, closed: Closure, floor: float) -> float:
     numbers = len(closed.residuals) * 2  # at the least: one in each direction out of the span for every generator
     rough = max(2.0, math.sqrt(numbers / chi_square(numbers, CHANCE)))
     return max(min(stated, rough * closed.noise), floor)
-
-
-def _simplest(found: list[Candidate], noise: float, luck: float) -> Candidate | None:
-    """The admitted candidate of the smallest family, unless a larger one fits far better; none if luck may have put it there."""
-    admitted = sorted((one for one in found if one.fit.needs() <= noise), key=lambda one: (one.fit.orbit, one.fit.needs()))
-    for one in admitted:
-        if _doubt(one, admitted, noise) <= 1:
-            return one if one.fit.luck <= luck else None
-    return None
-
-
-def _doubt(chosen: Candidate, admitted: list[Candidate], noise: float, chance: float = CHANCE) -> float:
-    """How much better larger families fit, over what their freedom alone explains but for a chance: a test of likelihood ratios."""
-    larger = [one for one in admitted if one.fit.orbit > chosen.fit.orbit]
-    gains = ((chosen.fit.misfit(noise) - one.fit.misfit(noise), one.fit.orbit - chosen.fit.orbit) for one in larger)
-    return max((gain / chi_square(more, 1 - chance) for gain, more in gains), default=0.0)
-
-
-def _margin(chosen: Candidate, found: list[Candidate], noise: float) -> float:
-    """Times the uncertainty that another name as simple would need; near 1 where a larger family fits suspiciously better."""
-    others = (one for one in found if one is not chosen and one.fit.orbit <= chosen.fit.orbit)
-    margin = min((one.fit.needs() / noise for one in others), default=math.inf)
-    admitted = [one for one in found if one.fit.needs() <= noise]
-    if _doubt(chosen, admitted, noise, SUSPICIOUS) > 1:
-        return min(margin, _doubt(chosen, admitted, noise) ** -0.5)
-    return margin

@@ -38,41 +38,50 @@ MEANING = (
     (r"shear\((\d+)\)", "all shears along a flag: strictly upper triangular matrices of size {0}"),
     (r"heis\((\d+)\)", "Heisenberg group of dimension {0}"),
     (r"R", "a one-parameter group"),
+    (r"R([⁰¹²³⁴⁵⁶⁷⁸⁹]+)", "maps that commute with one another"),
     (r"0", "nothing moves"),
 )
 
 
-def meaning(name: str, *, homogeneous: bool = True, usual: bool = True) -> str:
+def meaning(name: str, *, homogeneous: bool = True, usual: bool = True, dual: bool = False, copies: int = 1) -> str:
     """What the maps of a named algebra do, in words; empty for a name without words of its own.
 
     Args:
         name: the name.
         homogeneous: the matrices are known to be affine maps; otherwise it is said that affine ones look so.
         usual: the algebra acts as its name says, not in another representation.
+        dual: it acts as on covectors.
+        copies: on how many subspaces it does the same.
 
     Examples:
-        >>> meaning("so(3)"), meaning("so(3) ⊕ so(2)"), meaning("R²", usual=False)
-        ('rotations of 3 dimensions', 'rotations of 3 dimensions; rotations of a plane', 'maps that commute with one another')
+        >>> meaning("so(3)"), meaning("so(3) ⊕ R"), meaning("R²", usual=False)
+        ('rotations of 3 dimensions', 'rotations of 3 dimensions; a one-parameter group', 'maps that commute with one another')
+        >>> meaning("so(3)", copies=2), meaning("aff(1)", homogeneous=False)
+        ('rotations of 3 dimensions, the same on 2 subspaces', 'all affine maps of one dimension, in homogeneous coordinates')
     """
-    if not usual:
-        return (
-            "maps that commute with one another"
-            if re.fullmatch("R[⁰¹²³⁴⁵⁶⁷⁸⁹]*", name)
-            else "in a representation other than the usual one"
-        )
-    parts = [part for part in dict.fromkeys(name.split(" ⊕ ")) if "(" in part or name == part]
-    if "⋉" in name or not parts:
-        return ""
+    abelian_name = re.fullmatch("R[⁰¹²³⁴⁵⁶⁷⁸⁹]*", name)
+    if not usual and not abelian_name:
+        return "in a representation other than the usual one"
+    if "⋉" in name:
+        linear, _, shifts = name.rpartition(" ⋉ ")
+        return f"{linear} together with what looks like translations along {shifts}"
     found = (
-        next((text.format(*m.groups()) for pattern, text in MEANING if (m := re.fullmatch(pattern, part))), "") for part in parts
+        next((text.format(*m.groups()) for pattern, text in MEANING if (m := re.fullmatch(pattern, part))), "")
+        for part in _parts(name)
     )
-    words = "; ".join(words for words in dict.fromkeys(found) if words)
-    affine = re.match(r"(s?e|s?aff|sim|translation)\(", name)
+    words = "; ".join(part for part in dict.fromkeys(found) if part).replace(" 1 dimensions", " one dimension")
+    words += ", as they act on covectors" if dual and words else ""
+    words += f", the same on {copies} subspaces" if copies > 1 and words else ""
+    affine = len(_parts(name)) == 1 and not dual and re.match(r"(s?e|s?aff|sim|translation)\(", name)
     return f"{words}, in homogeneous coordinates" if affine and words and not homogeneous else words
 
 
+def _parts(name: str) -> list[str]:
+    return name.split(" ⊕ ")
+
+
 def other_names(name: str) -> tuple[str, ...]:
-    """Other names of the same algebra, whatever it acts on; those that act in the same way come first.
+    """Other names of the same algebra, whatever it acts on; in a fixed order.
 
     >>> other_names("so(1,3)"), other_names("so(4)"), other_names("translation(3)")
     (('sl(2,C)', 'so(3,C)', 'sp(2,C)'), ('so(3) ⊕ so(3)', 'su(2) ⊕ su(2)', 'sp(1) ⊕ sp(1)'), ('R³',))
@@ -81,7 +90,7 @@ def other_names(name: str) -> tuple[str, ...]:
         return (abelian(1 if match[1] == "scaling" else int(match[2])),)
     if name in SAME_MOTION:
         return (*SAME_MOTION[name], "R")
-    if match := re.fullmatch(r"s?e\((.+)\)", name):
+    if match := re.fullmatch(r"s?e\(([\d,]+)\)", name):
         group = match[1]
         linear = f"so({group})" if group != "1,1" else "R"
         size = sum(int(part) for part in group.split(","))

@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg.algebra.real_forms import abelian
+from liegg.algebra.forms import symmetric_units
 from liegg.algebra.series import Constants, Rows, brackets, checked, null_rows, scale, span_rows
 
 
@@ -104,7 +105,6 @@ def _metric(maps: Float[Tensor, "m n n"], tolerance: float) -> tuple[int, int] |
 def _forms(maps: Float[Tensor, "m n n"], sign: int, tolerance: float) -> Float[Tensor, "k n n"]:
     """Orthonormal basis of the forms with AᵀQ + QA = 0 for all maps A and Qᵀ = ± Q."""
     n = maps.shape[1]
-    units = torch.eye(n * n, dtype=maps.dtype).unflatten(1, (n, n))
-    basis = span_rows((units + sign * units.mT).flatten(1), 0.1).unflatten(1, (n, n))
+    basis = symmetric_units(n, sign).to(maps)
     change = (maps.mT[:, None] @ basis + basis @ maps[:, None]).transpose(0, 1).flatten(1)
     return torch.einsum("ab,bij->aij", null_rows(change.mT, tolerance), basis)

@@ -7,7 +7,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg.algebra.models.record import Model, Proposer, lowest, power
+from liegg.algebra.models.record import Model, Proposer, lowest
+from liegg.algebra.real_forms import abelian
 
 LOOSE = 6.0
 """What a covector may lose to unit matrices before a fit, in multiples of what noise alone makes it lose."""
@@ -26,7 +27,7 @@ def affine(span: Float[Tensor, "d n n"], noise: float, linear: Proposer, *, dual
     """
     if dual:
         for model in affine(-span.mT, noise, linear):
-            yield replace(model, generators=-model.generators.mT)
+            yield replace(model, generators=-model.generators.mT, dual=not model.dual)
         return
     d, n, _ = span.shape
     m = n - 1
@@ -55,19 +56,22 @@ def _joined(model: Model, along: Float[Tensor, "k m"], frame: Float[Tensor, "n n
     translations = torch.zeros(k, m + 1, m + 1).to(along)
     translations[:, :m, m] = along
     padded = torch.nn.functional.pad(model.generators.to(along), (0, 1, 0, 1))
-    return Model(semidirect(model.name, k), frame @ torch.cat([padded, translations]) @ frame.mT, stretch=model.stretch)
+    name = semidirect(model.name, k, whole=model.whole and not model.dual)
+    return Model(name, frame @ torch.cat([padded, translations]) @ frame.mT, stretch=model.stretch)
 
 
-def semidirect(linear: str, k: int) -> str:
-    """Name of a linear algebra with translations along k axes.
+def semidirect(linear: str, k: int, *, whole: bool = True) -> str:
+    """Name of a linear algebra with translations along k axes; names of their own only where the algebra acts on all axes.
 
     >>> semidirect("so(3)", 3), semidirect("so(1,3)", 4), semidirect("gl(2,R)", 2), semidirect("", 2)
     ('se(3)', 'e(1,3)', 'aff(2)', 'translation(2)')
-    >>> semidirect("u(2)", 4), semidirect("so(2) ⊕ so(2)", 4)
-    ('u(2) ⋉ R⁴', '(so(2) ⊕ so(2)) ⋉ R⁴')
+    >>> semidirect("u(2)", 4), semidirect("so(2) ⊕ so(2)", 4), semidirect("so(2)", 3, whole=False)
+    ('u(2) ⋉ R⁴', '(so(2) ⊕ so(2)) ⋉ R⁴', 'so(2) ⋉ R³')
     """
     if not linear:
         return f"translation({k})"
+    if not whole:
+        return f"({linear}) ⋉ {abelian(k)}" if "⊕" in linear or "⋉" in linear else f"{linear} ⋉ {abelian(k)}"
     if linear == "scaling(1)":
         return "aff(1)"
     kind, _, rest = linear.partition("(")
@@ -77,6 +81,4 @@ def semidirect(linear: str, k: int) -> str:
         return f"sim({inside})" if tail else f"e({inside})" if "," in inside else f"se({inside})"
     if kind in ("sl", "gl") and inside.endswith(",R") and not tail:
         return f"{'saff' if kind == 'sl' else 'aff'}({k})"
-    if kind == "scaling":
-        return f"R ⋉ {power(k)}"
-    return f"({linear}) ⋉ {power(k)}" if "⊕" in linear or "⋉" in linear else f"{linear} ⋉ {power(k)}"
+    return semidirect("R" if kind == "scaling" else linear, k, whole=False)

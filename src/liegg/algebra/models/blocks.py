@@ -1,132 +1,131 @@
-"""Sums: algebras that act on separate subspaces, each by itself or all together in copies."""
+"""Sums: algebras that act on separate subspaces, each by itself, or in the same way on all."""
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise, product
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg.algebra.models.forms import commuting
-from liegg.algebra.models.record import Model, Proposer, conjugate, lowest, power
+from liegg.algebra.commutant import invariant_subspaces
+from liegg.algebra.models.record import Model, Proposer, conjugate, lowest
+from liegg.algebra.real_forms import abelian
 
 LOOSE = 10.0
 """Multiple of the noise that may be left outside the blocks before a fit; a fit mends what a poor start leaves."""
 
+TIED = 1e-6
+"""Product of unit matrices on two subspaces from which on the two move together, where there is no noise."""
 
-def blocks(span: Float[Tensor, "d n n"], noise: float, best: Proposer, *, count: int) -> Iterator[Model]:
-    """Models that act on two complementary subspaces: separately, or in the same way on both.
+
+def blocks(span: Float[Tensor, "d n n"], noise: float, best: Proposer, *, loose: float = 1.0) -> Iterator[Model]:
+    """Models that act on the subspaces that the matrices keep: separately where they can, in copies where all are tied together.
 
     Args:
         span: orthonormal generators.
         noise: relative error of a unit generator.
-        best: what proposes the best few models for the part on one subspace.
-        count: how many nearly commuting matrices are searched for one that tells two subspaces apart.
+        best: what proposes the best few models for the part on some of the subspaces.
+        loose: factor on the noise with which subspaces are told apart.
     """
-    n = span.shape[1]
-    if n < 2:
+    subspaces = invariant_subspaces(span, uncertainty=loose * noise)
+    if len(subspaces) < 2:
         return
-    frame, size = split(commuting(span, count))
+    frame = torch.cat(subspaces, 1)
     inside = torch.linalg.solve(frame, span @ frame)
-    one, two = inside[:, :size, :size], inside[:, size:, size:]
-    outside = 1 - float((one.square().sum() + two.square().sum()) / inside.square().sum())
-    if size == 0 or outside > (LOOSE * noise) ** 2:
+    edges = [0, *torch.tensor([basis.shape[1] for basis in subspaces]).cumsum(0).tolist()]
+    pieces = [inside[:, a:b, a:b] for a, b in pairwise(edges)]
+    outside = 1 - float(sum(piece.square().sum() for piece in pieces) / inside.square().sum())
+    if outside > (LOOSE * noise) ** 2:
         return
+    parts = _components(pieces, max(TIED, LOOSE / 2 * noise))
+    order = torch.cat([torch.arange(edges[i], edges[i + 1]) for part, _ in parts for i in part])
+    found = _copies(pieces, best, noise) if len(parts) == 1 else _separate(pieces, parts, best, noise)
     stretch = float(torch.linalg.cond(frame))
-    for model in (*_separate(one, two, noise, best), *_copies(one, two, noise, best)):
-        yield replace(model, generators=conjugate(model.generators, frame), stretch=max(stretch, model.stretch))
+    for model in found:
+        yield replace(model, generators=conjugate(model.generators, frame[:, order]), stretch=max(stretch, model.stretch))
 
 
-def split(matrices: Float[Tensor, "c n n"]) -> tuple[Float[Tensor, "n n"], int]:
-    """Frame of two complementary subspaces that the matrices keep, and the size of the first; size 0 where they tell none apart."""
-    n = matrices.shape[1]
-    square = torch.einsum("aij,bji->ab", matrices, matrices)
-    values, vectors = torch.linalg.eigh((square + square.mT) / 2)
-    apart = torch.einsum("a,aij->ij", vectors[:, -1], matrices)  # the one with the most real eigenvalues
-    real = torch.linalg.eigvals(apart.to(torch.complex128)).real.sort().values
-    gaps = real.diff()
-    if float(values[-1]) <= 0 or float(gaps.max()) < 1e-3 * float(apart.norm()):
-        return torch.eye(n).to(matrices), 0
-    cut = int(gaps.argmax())
-    sign = _sign(apart - (real[cut] + real[cut + 1]) / 2 * torch.eye(n).to(apart))
-    if sign is None:
-        return torch.eye(n).to(matrices), 0
-    low = torch.linalg.svd(torch.eye(n).to(sign) - sign)[0][:, : cut + 1]
-    high = torch.linalg.svd(torch.eye(n).to(sign) + sign)[0][:, : n - cut - 1]
-    return torch.cat([low, high], 1), cut + 1
+def _components(pieces: list[Tensor], tied: float) -> list[tuple[list[int], int]]:
+    """Sets of blocks that move independently of one another, each with the dimension of what moves it; what stands still is one.
+
+    If the algebra is a sum, the projection onto it, in the entries of all blocks, has none between blocks of different summands.
+    """
+    entries = torch.cat([piece.flatten(1) for piece in pieces], 1)
+    edges = [0, *torch.tensor([piece[0].numel() for piece in pieces]).cumsum(0).tolist()]
+    rows = torch.linalg.qr(entries.mT)[0]
+    own = [rows[a:b] for a, b in pairwise(edges)]
+    groups = [{i} for i in range(len(own))]
+    for i, one in enumerate(own):
+        for j in range(i):
+            if float((one @ own[j].mT).norm()) > tied:
+                joined = next(g for g in groups if i in g) | next(g for g in groups if j in g)
+                groups = [g for g in groups if not g & joined] + [joined]
+    sized = [(sorted(group), round(sum(float(own[i].square().sum()) for i in group))) for group in groups]
+    still = sorted(i for group, size in sized if not size for i in group)
+    return [*sorted(part for part in sized if part[1]), *([(still, 0)] if still else [])]
 
 
-def _sign(matrix: Float[Tensor, "n n"]) -> Float[Tensor, "n n"] | None:
-    """The matrix sign function, by Newton's iteration: −1 on one subspace, +1 on the other."""
-    for _ in range(60):
-        inverse, failed = torch.linalg.inv_ex(matrix)
-        if int(failed):
-            return None
-        following = (matrix + inverse) / 2
-        if float((following - matrix).norm()) <= 1e-13 * float(following.norm()):
-            return following
-        matrix = following
-    return matrix
-
-
-def _separate(one: Float[Tensor, "d m m"], two: Float[Tensor, "d k k"], noise: float, best: Proposer) -> Iterator[Model]:
-    """Every pair of models for the parts, with the dimensions that leave least over."""
-    d = len(one)
-    (first, one_rows), (second, two_rows) = _parts(one), _parts(two)
-    left = [float(first[k:].square().sum() + second[d - k :].square().sum()) for k in range(d + 1)]
-    k = min(range(d + 1), key=left.__getitem__)
-    if left[k] > (LOOSE * noise) ** 2 * d:
+def _separate(pieces: list[Tensor], parts: list[tuple[list[int], int]], best: Proposer, noise: float) -> Iterator[Model]:
+    """Every choice of models for the parts, one beside the other."""
+    if sum(size for _, size in parts) != len(pieces[0]):
         return
-    for a in best(one_rows[:k], noise):
-        for b in best(two_rows[: d - k], noise):
-            yield _side_by_side(a, b)
+    proposals = []
+    for group, size in parts:
+        own = torch.stack([torch.block_diag(*[pieces[i][k] for i in group]) for k in range(len(pieces[0]))])
+        side = own.shape[1]
+        rows = torch.linalg.svd(own.flatten(1), full_matrices=False)[2][:size]
+        proposals.append(list(best(rows.unflatten(1, (side, side)), noise)))
+    for chosen in product(*proposals):
+        yield _side_by_side(chosen)
 
 
-def _side_by_side(a: Model, b: Model) -> Model:
-    m, k = a.generators.shape[1], b.generators.shape[1]
-    pad = torch.nn.functional.pad
-    generators = torch.cat([pad(a.generators, (0, k, 0, k)), pad(b.generators, (m, 0, m, 0))])
-    names = tuple(part for model in (a, b) for part in (model.blocks or ((model.name, len(model.generators)),)) if part[1])
-    return Model(sum_name(names, m + k), generators, names, max(a.stretch, b.stretch))
+def _side_by_side(models: tuple[Model, ...]) -> Model:
+    n, before, generators = sum(model.generators.shape[1] for model in models), 0, []
+    for model in models:
+        side = model.generators.shape[1]
+        generators.append(torch.nn.functional.pad(model.generators, (before, n - before - side, before, n - before - side)))
+        before += side
+    names = tuple(part for model in models for part in (model.blocks or ((model.name, len(model.generators)),)) if part[1])
+    one = next((model for model in models if len(names) == 1 and len(model.generators)), Model("", generators[0]))
+    return replace(
+        one, name=sum_name(names, n), generators=torch.cat(generators), blocks=names if len(names) > 1 else one.blocks,
+        stretch=max(model.stretch for model in models), whole=False,
+    )  # fmt: skip
 
 
-def _copies(one: Float[Tensor, "d m m"], two: Float[Tensor, "d k k"], noise: float, best: Proposer) -> Iterator[Model]:
-    """The smaller part's model, repeated on the other subspace as often as it fits."""
-    if one.shape[1] > two.shape[1]:
-        for model in _copies(two, one, noise, best):  # the same with the subspaces exchanged
-            k = two.shape[1]
-            yield replace(model, generators=model.generators.roll((-k, -k), (1, 2)))
+def _copies(pieces: list[Tensor], best: Proposer, noise: float) -> Iterator[Model]:
+    """A model for one block, repeated on the others, or its dual there."""
+    one, d, m = pieces[0], len(pieces[0]), pieces[0].shape[1]
+    values = torch.linalg.svdvals(one.flatten(1))
+    if any(piece.shape[1] != m for piece in pieces) or len(values) < d or float(values[-1]) < LOOSE * noise * float(values[0]):
         return
-    d, m, k = len(one), one.shape[1], two.shape[1]
-    values, rows = _parts(one)
-    if k % m or len(values) < d or float(values[d - 1]) < max(LOOSE * noise, 1e-3) * float(values[0]):
-        return
-    for model in best(rows[:d], noise):
-        coefficients = torch.linalg.pinv(one.flatten(1).mT) @ model.generators.flatten(1).mT  # lstsq: not the same bits twice
-        there = torch.einsum("ba,bij->aij", coefficients, two)
-        for here in (model.generators, -model.generators.mT):
-            frame = _intertwiners(here, there, k // m)
-            if float(torch.linalg.cond(frame)) < 1e6:
-                repeated = torch.stack([torch.block_diag(*[g] * (k // m)) for g in here])
-                both = [torch.block_diag(a, b) for a, b in zip(model.generators, conjugate(repeated, frame), strict=True)]
-                yield replace(model, generators=torch.stack(both))
+    rows = torch.linalg.svd(one.flatten(1), full_matrices=False)[2][:d].unflatten(1, (m, m))
+    for model in best(rows, noise):
+        mixed = torch.linalg.pinv(one.flatten(1).mT) @ model.generators.flatten(1).mT  # lstsq does not give the same bits twice
+        there = [torch.einsum("ba,bij->aij", mixed, piece) for piece in pieces[1:]]
+        copies = [model.generators, *(_copy(model.generators, other) for other in there)]
+        generators = torch.stack([torch.block_diag(*[copy[k] for copy in copies]) for k in range(d)])
+        yield replace(model, generators=generators, copies=model.copies * len(pieces), whole=False)
 
 
-def _intertwiners(here: Float[Tensor, "d m m"], there: Float[Tensor, "d k k"], count: int) -> Float[Tensor, "k k"]:
-    """The `count` maps X with the smallest there·X − X·here, side by side."""
-    m, k = here.shape[1], there.shape[1]
-    square = torch.zeros(k * m, k * m).to(here)
+def _copy(here: Float[Tensor, "d m m"], there: Float[Tensor, "d m m"]) -> Float[Tensor, "d m m"]:
+    """`here` or its dual in the coordinates in which it comes nearest to `there`."""
+    (miss, frame), (dual_miss, dual_frame) = _intertwiner(here, there), _intertwiner(-here.mT, there)
+    return conjugate(here, frame) if miss <= dual_miss else conjugate(-here.mT, dual_frame)
+
+
+def _intertwiner(here: Float[Tensor, "d m m"], there: Float[Tensor, "d m m"]) -> tuple[float, Float[Tensor, "m m"]]:
+    """The map X with the smallest there·X − X·here, and that; infinite for a singular map."""
+    m = here.shape[1]
+    one = torch.eye(m).to(here)
+    square = torch.zeros(m * m, m * m).to(here)
     for a, b in zip(here, there, strict=True):
-        step = torch.kron(b.contiguous(), torch.eye(m).to(a)) - torch.kron(torch.eye(k).to(a), a.mT.contiguous())
+        step = torch.kron(b.contiguous(), one) - torch.kron(one, a.mT.contiguous())
         square += step.mT @ step
-    return torch.cat(list(lowest(square, count).unflatten(1, (k, m))), 1)
-
-
-def _parts(matrices: Float[Tensor, "d m m"]) -> tuple[Float[Tensor, " r"], Float[Tensor, "r m m"]]:
-    """Singular values and orthonormal matrices of the span of a part."""
-    side = matrices.shape[1]
-    _, values, rows = torch.linalg.svd(matrices.flatten(1), full_matrices=False)
-    return values, rows.unflatten(1, (side, side))
+    vector = lowest(square, 1)[0]
+    frame = vector.unflatten(0, (m, m))
+    return (float(vector @ square @ vector), frame) if float(torch.linalg.cond(frame)) < 1e6 else (torch.inf, one)
 
 
 def sum_name(parts: tuple[tuple[str, int], ...], n: int = 0) -> str:
@@ -139,9 +138,9 @@ def sum_name(parts: tuple[tuple[str, int], ...], n: int = 0) -> str:
     """
     if n > 1 and list(parts) == [("scaling(1)", 1)] * n:
         return f"diagonal({n})"
-    plain = [size for name, size in parts if name.startswith(("scaling", "translation"))]
-    others = [part for part in parts if not part[0].startswith(("scaling", "translation"))]
     if len(parts) == 1:
         return parts[0][0]
+    plain = [size for name, size in parts if name.startswith(("scaling", "translation"))]
+    others = [part for part in parts if not part[0].startswith(("scaling", "translation"))]
     names = [name for name, _ in sorted(others, key=lambda part: (-part[1], part[0]))]
-    return " ⊕ ".join(names + ([power(sum(plain))] if plain else []))
+    return " ⊕ ".join([f"({name})" if "⋉" in name else name for name in names] + ([abelian(sum(plain))] if plain else []))

@@ -13,6 +13,9 @@ from liegg.algebra.models.record import Model, conjugate, pair, traceless
 STARTS = 3
 """Forms tried, and metrics with a sign changed: under noise the best start need not be the best fit."""
 
+SMALL = 8
+"""Size of matrices up to which more than the best start is tried: a fit takes milliseconds there, seconds beyond."""
+
 
 def general(span: Float[Tensor, "d n n"]) -> Iterator[Model]:
     """All matrices, all of trace zero, or the multiples of the identity."""
@@ -31,11 +34,12 @@ def orthogonal(span: Float[Tensor, "d n n"]) -> Iterator[Model]:
     scaled = d - n * (n - 1) // 2
     if n < 2 or scaled not in (0, 1):
         return
-    for form in bilinear(traceless(span) if scaled else span, 1, STARTS):
+    small = n <= SMALL
+    for form in bilinear(traceless(span) if scaled else span, 1, STARTS if small else 1):
         values, vectors = torch.linalg.eigh(form)
         flipped = values.clone()
         flipped[values.abs().argmin()] *= -1
-        for signs in (values, flipped):
+        for signs in (values, flipped) if small else (values,):
             order = torch.argsort(signs, descending=True)
             frame = vectors[:, order] / signs[order].abs().clamp_min(1e-6 * float(values.abs().max())).sqrt()
             positive = int((signs > 0).sum())
@@ -50,7 +54,9 @@ def symplectic(span: Float[Tensor, "d n n"]) -> Iterator[Model]:
     scaled = d - n * (n + 1) // 2
     if n < 4 or n % 2 or scaled not in (0, 1):
         return
-    for form in bilinear(traceless(span) if scaled else span, -1, STARTS):
+    for form in bilinear(traceless(span) if scaled else span, -1, STARTS if n <= SMALL else 1):
+        if (values := torch.linalg.svdvals(form))[-1] < 1e-6 * values[0]:
+            continue
         yield _scaled(f"sp({n},R)", catalog.sp(n), darboux(form), scaled)
 
 

@@ -4,13 +4,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg.algebra.forms import symmetric_units
 from liegg.algebra.models.record import lowest
 
 
 def bilinear(generators: Float[Tensor, "d n n"], sign: int, count: int) -> Float[Tensor, "c n n"]:
     """Symmetric (`sign` 1) or antisymmetric (−1) unit forms Q with the smallest AᵀQ + QA, best first."""
     n = generators.shape[1]
-    units = _units(n, sign)
+    units = symmetric_units(n, sign)
     moved = torch.einsum("aki,ukj->auij", generators, units) + torch.einsum("uik,akj->auij", units, generators)
     square = torch.einsum("auij,avij->uv", moved, moved)
     return torch.einsum("cu,uij->cij", lowest(square, count), units)
@@ -31,7 +32,7 @@ def commuting(generators: Float[Tensor, "d n n"], count: int) -> Float[Tensor, "
 def hermitian(matrices: Tensor, count: int) -> Tensor:
     """Hermitian forms H [c, m, m] with the smallest AᴴH + HA for complex matrices A, best first."""
     m = matrices.shape[-1]
-    units = torch.cat([_units(m, 1).to(matrices), 1j * _units(m, -1).to(matrices)])
+    units = torch.cat([symmetric_units(m, 1).to(matrices), 1j * symmetric_units(m, -1).to(matrices)])
     moved = torch.einsum("aki,ukj->auij", matrices.conj(), units) + torch.einsum("uik,akj->auij", units, matrices)
     square = torch.einsum("auij,avij->uv", moved.conj(), moved).real
     return torch.einsum("cu,uij->cij", lowest(square, count).to(matrices), units)
@@ -49,12 +50,3 @@ def complex_structure(commutant: Float[Tensor, "c n n"]) -> Float[Tensor, "n n"]
         return None
     quarter = torch.where(eigenvalues.imag > 0, 1j, -1j)
     return ((frame * quarter) @ torch.linalg.inv(frame)).real
-
-
-def _units(n: int, sign: int) -> Float[Tensor, "u n n"]:
-    """Orthonormal basis of the symmetric or antisymmetric matrices."""
-    pairs = [(i, j) for i in range(n) for j in range(i, n) if sign > 0 or i != j]
-    units = torch.zeros(len(pairs), n, n, dtype=torch.float64)
-    for unit, (i, j) in zip(units, pairs, strict=True):
-        unit[i, j], unit[j, i] = (1.0, sign * 1.0) if i == j else (0.5**0.5, sign * 0.5**0.5)
-    return units

@@ -17,27 +17,22 @@ class Model:
         generators: its matrices, in the coordinates of the span.
         blocks: names and dimensions of what acts on separate subspaces; empty for one that is no sum.
         stretch: condition number of the coordinates in which it is standard; the larger, the nearer to a simpler algebra.
+        copies: on how many subspaces it acts in the same way.
+        dual: it acts as on covectors.
+        whole: it acts as its name says on the whole space, not on a part of it, in copies or in a sum.
     """
 
     name: str
     generators: Float[Tensor, "d n n"]
     blocks: tuple[tuple[str, int], ...] = ()
     stretch: float = 1.0
+    copies: int = 1
+    dual: bool = False
+    whole: bool = True
 
 
 Proposer = Callable[[Float[Tensor, "d n n"], float], Iterator[Model]]
 """From a span and the noise in it, models of one kind near it: few, good, and exactly closed."""
-
-SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-def power(k: int) -> str:
-    """Name of the abelian algebra of dimension k.
-
-    >>> power(1), power(3)
-    ('R', 'R³')
-    """
-    return "R" if k == 1 else f"R{str(k).translate(SUPERSCRIPTS)}"
 
 
 def pair(p: int, q: int) -> str:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from liegg.algebra import catalog
 from liegg.algebra.models.forms import commuting, complex_structure, hermitian
-from liegg.algebra.models.record import Model, conjugate, pair
+from liegg.algebra.models.record import Model, conjugate, pair, traceless
 
 STARTS = 2
 """Hermitian forms tried, and each with one sign changed."""
@@ -20,11 +20,10 @@ def complex_linear(span: Float[Tensor, "d n n"]) -> Iterator[Model]:
     m = n // 2
     if n % 2 or d not in {1, m * m - 1, m * m, m * m + 1, *range(2 * m * m - 2, 2 * m * m + 1)} or d == 0:
         return
-    for count in (1, 3) if n > 2 else (1,):
-        turn = complex_structure(commuting(span, count))
+    for near in [traceless(span)] if d == 1 else [commuting(span, count) for count in ((1, 3) if n > 2 else (1,))]:
+        turn = complex_structure(near)
         if turn is not None:
-            frame = complex_frame(turn)
-            yield from _in_frame(span, d, m, frame)
+            yield from _in_frame(span, d, m, complex_frame(turn))
 
 
 def complex_frame(turn: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
@@ -53,9 +52,9 @@ def _in_frame(span: Float[Tensor, "d n n"], d: int, m: int, frame: Float[Tensor,
     one = torch.eye(m, dtype=torch.complex128)[None]
 
     def model(name: str, *standard: Tensor, inside: Tensor = one) -> Model:
-        return Model(name, conjugate(torch.cat(standard), frame), stretch=float(torch.linalg.cond(frame @ realified(inside)[0])))
+        return Model(name, conjugate(torch.cat(standard), frame), stretch=float(torch.linalg.cond(frame @ _real(inside)[0])))
 
-    phase, scaling = realified(1j * one), realified(one)
+    phase, scaling = _real(1j * one), _real(one)
     if d == 1:
         yield model("u(1)" if m > 1 else "so(2)", phase)
     if d == 2 * m * m:
@@ -69,15 +68,15 @@ def _in_frame(span: Float[Tensor, "d n n"], d: int, m: int, frame: Float[Tensor,
         yield model(f"sl({m},C) ⊕ u(1)", catalog.sl(m, "C"), phase)
     if m * m - 1 <= d <= m * m + 1:
         for matrices, positive, inside in _unitary(complexified(torch.linalg.solve(frame, span @ frame)), m):
-            inner, name = realified(matrices), pair(positive, m - positive)
-            if (m, d, positive) == (2, 3, 1):
-                continue  # su(1,1) acts on C² as sl(2,R) does on two copies of R², and is proposed as that
-            if d == m * m - 1:
+            inner, name = _real(matrices), pair(positive, m - positive)
+            real = (m, positive) == (2, 1)  # su(1,1) acts on C² as sl(2,R) does on two copies of R², and is proposed as that
+            if d == m * m - 1 and not real:
                 yield model(f"su({name})", inner, inside=inside)
             elif d == m * m:
                 yield model(f"u({name})", inner, phase, inside=inside)
-                yield model(f"su({name}) ⊕ R", inner, scaling, inside=inside)
-            else:
+                if not real:
+                    yield model(f"su({name}) ⊕ R", inner, scaling, inside=inside)
+            elif d == m * m + 1:
                 yield model(f"u({name}) ⊕ R", inner, phase, scaling, inside=inside)
 
 
@@ -103,11 +102,6 @@ def _unitary(matrices: Complex[Tensor, "d m m"], m: int) -> Iterator[tuple[Tenso
             yield matrices, int((signs > 0).sum()), frame[None]
 
 
-def realified(matrices: Complex[Tensor, "d m m"]) -> Float[Tensor, "d n n"]:
-    """[[A, −B], [B, A]] for A + iB."""
-    return torch.cat([torch.cat([matrices.real, -matrices.imag], 2), torch.cat([matrices.imag, matrices.real], 2)], 1)
-
-
 def complexified(matrices: Float[Tensor, "d n n"]) -> Complex[Tensor, "d m m"]:
     """The complex-linear part of real matrices: A + iB from [[A, −B], [B, A]]."""
     m = matrices.shape[1] // 2
@@ -117,3 +111,7 @@ def complexified(matrices: Float[Tensor, "d n n"]) -> Complex[Tensor, "d m m"]:
 
 def _anti_hermitian(m: int) -> Complex[Tensor, "d m m"]:
     return complexified(catalog.u(m))
+
+
+def _real(matrices: Complex[Tensor, "d m m"]) -> Float[Tensor, "d n n"]:
+    return catalog.realify(matrices.real, matrices.imag)
