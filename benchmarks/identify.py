@@ -92,10 +92,10 @@ def normal(*shape: int, generator: torch.Generator) -> Tensor:
     return torch.randn(shape, generator=generator, dtype=torch.float64)
 
 
-def hidden(generators: Tensor, level: dict, generator: torch.Generator) -> Tensor:
-    """The algebra in random coordinates and a random basis, with noise."""
+def hidden(generators: Tensor, level: dict, generator: torch.Generator, *, worst: bool = False) -> Tensor:
+    """The algebra in random coordinates and a random basis, with noise; the coordinates of any condition number, or of the largest."""
     d, n, _ = generators.shape
-    condition = level["condition"] ** float(torch.rand(1, generator=generator))
+    condition = level["condition"] ** (1.0 if worst else float(torch.rand(1, generator=generator)))
     places = torch.rand(n, generator=generator, dtype=torch.float64)
     places = (places - places.min()) / (places.max() - places.min()) if n > 1 else places
     turns = [torch.linalg.qr(normal(n, n, generator=generator))[0] for _ in range(2)]
@@ -109,13 +109,13 @@ def hidden(generators: Tensor, level: dict, generator: torch.Generator) -> Tenso
 
 
 def trials(level: dict, rounds: int, seed: int) -> dict:
-    """Names given over some rounds of all algebras."""
+    """Names given over some rounds of all algebras; in every other round the coordinates are as stretched as they may be."""
     generator = torch.Generator().manual_seed(seed)
     algebras = list(everything())
     failures, longest = [], (0.0, "")
-    for _ in range(rounds):
+    for turn in range(rounds):
         for name, generators in algebras:
-            given = hidden(generators, level, generator)
+            given = hidden(generators, level, generator, worst=turn % 2 == 1)
             start = time.perf_counter()
             found = liegg.identify(given, uncertainty=level["noise"] if level["stated"] else None)
             longest = max(longest, (time.perf_counter() - start, name))

@@ -123,7 +123,7 @@ def _spectrum(matrix: Tensor, view: View, size: float) -> str:
     if view.zero(torch.linalg.matrix_power(matrix, len(matrix))):
         return f"nilpotent linear map of rank {int(torch.linalg.matrix_rank(matrix, rtol=view.tolerance))}"
     counts: dict[str, int] = {}
-    values = torch.linalg.eigvals(matrix).tolist()
+    values = torch.linalg.eigvals(matrix.to(torch.complex128)).tolist()
     # Four decimals: the eigenvalues of a Jordan block are not known better.
     for value in sorted(values, key=lambda v: (-round(v.real, 4), -round(v.imag, 4))):
         real, imaginary = round(value.real, 4) * size, round(value.imag, 4) * size

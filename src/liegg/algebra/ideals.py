@@ -124,7 +124,7 @@ def _most_generic(elements: Float[Tensor, "m d d"]) -> _Clusters:
 
 def _clusters(element: Float[Tensor, "d d"]) -> _Clusters:
     """Groups of equal eigenvalues, conjugate ones together and shown by the one above the real axis; how far they are apart."""
-    values = torch.linalg.eigvals(element)
+    values = torch.linalg.eigvals(element.to(torch.complex128))
     values = torch.complex(values.real, values.imag.abs())
     centres: list[complex] = []
     while len(values):

@@ -101,6 +101,8 @@ def rotation(matrix: Matrix, view: View) -> Motion | None:
         return Motion("rotation", f" about the axis {text}", speed)
     _, values, right = torch.linalg.svd(matrix)
     speeds = values[::2][values[::2] > view.tolerance * len(matrix)]
+    if not len(speeds):
+        return None  # nothing that turns faster than the tolerance
     if len(speeds) == 1:
         one, two = canonical_basis(right[:2])
         return Motion("rotation", f" in the plane spanned by {vector(one)} and {vector(two)}", float(two @ matrix @ one))

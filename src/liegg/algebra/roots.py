@@ -106,7 +106,7 @@ def root_system(constants: Constants, *, tolerance: float = 1e-8) -> Roots | Non
         nothing = torch.zeros(0, 0, dtype=torch.int64)
         return Roots(constants.new_zeros(0, 0), nothing, nothing, (), ())
     generic = _generic(constants)
-    values, vectors = torch.linalg.eig(generic)
+    values, vectors = torch.linalg.eig(generic.to(torch.complex128))
     kernels = [null_rows(element, tolerance * scale(constants)) for element in generic]
     rank = min(len(kernel) for kernel in kernels)
     if rank == len(constants):

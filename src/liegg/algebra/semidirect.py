@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg.algebra.real_forms import abelian
 from liegg.algebra.forms import symmetric_units
+from liegg.algebra.real_forms import abelian
 from liegg.algebra.series import Constants, Rows, brackets, checked, null_rows, scale, span_rows
 
 

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg.algebra.commutant import invariant_subspaces
-from liegg.algebra.models.record import Model, Proposer, conjugate, lowest
+from liegg.algebra.models.record import Model, Proposer, conjugate, lowest, usable
 from liegg.algebra.real_forms import abelian
 
 LOOSE = 10.0
@@ -32,6 +32,8 @@ def blocks(span: Float[Tensor, "d n n"], noise: float, best: Proposer, *, loose:
     if len(subspaces) < 2:
         return
     frame = torch.cat(subspaces, 1)
+    if not usable(frame):
+        return
     inside = torch.linalg.solve(frame, span @ frame)
     edges = [0, *torch.tensor([basis.shape[1] for basis in subspaces]).cumsum(0).tolist()]
     pieces = [inside[:, a:b, a:b] for a, b in pairwise(edges)]
@@ -125,7 +127,7 @@ def _intertwiner(here: Float[Tensor, "d m m"], there: Float[Tensor, "d m m"]) ->
         square += step.mT @ step
     vector = lowest(square, 1)[0]
     frame = vector.unflatten(0, (m, m))
-    return (float(vector @ square @ vector), frame) if float(torch.linalg.cond(frame)) < 1e6 else (torch.inf, one)
+    return (float(vector @ square @ vector), frame) if usable(frame) else (torch.inf, one)
 
 
 def sum_name(parts: tuple[tuple[str, int], ...], n: int = 0) -> str:

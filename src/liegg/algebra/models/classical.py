@@ -8,7 +8,7 @@ from torch import Tensor
 
 from liegg.algebra import catalog
 from liegg.algebra.models.forms import bilinear
-from liegg.algebra.models.record import Model, conjugate, pair, traceless
+from liegg.algebra.models.record import Model, conjugate, pair, traceless, usable
 
 STARTS = 3
 """Forms tried, and metrics with a sign changed: under noise the best start need not be the best fit."""
@@ -55,9 +55,8 @@ def symplectic(span: Float[Tensor, "d n n"]) -> Iterator[Model]:
     if n < 4 or n % 2 or scaled not in (0, 1):
         return
     for form in bilinear(traceless(span) if scaled else span, -1, STARTS if n <= SMALL else 1):
-        if (values := torch.linalg.svdvals(form))[-1] < 1e-6 * values[0]:
-            continue
-        yield _scaled(f"sp({n},R)", catalog.sp(n), darboux(form), scaled)
+        if usable(form):
+            yield _scaled(f"sp({n},R)", catalog.sp(n), darboux(form), scaled)
 
 
 def darboux(form: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:

@@ -49,6 +49,11 @@ def conjugate(generators: Float[Tensor, "d m m"], frame: Float[Tensor, "m m"]) -
     return torch.linalg.solve(frame.mT, (frame @ generators).mT).mT
 
 
+def usable(frame: Float[Tensor, "m m"]) -> bool:
+    """Whether the columns of a frame are independent, to six digits."""
+    return bool(frame.isfinite().all()) and float(torch.linalg.cond(frame)) < 1e6
+
+
 def lowest(square: Float[Tensor, "k k"], count: int) -> Float[Tensor, "c k"]:
     """Eigenvectors of the smallest eigenvalues of a symmetric matrix, as rows."""
     return torch.linalg.eigh(square)[1][:, :count].mT

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from liegg.algebra import catalog
 from liegg.algebra.models.forms import commuting, complex_structure, hermitian
-from liegg.algebra.models.record import Model, conjugate, pair, traceless
+from liegg.algebra.models.record import Model, conjugate, pair, traceless, usable
 
 STARTS = 2
 """Hermitian forms tried, and each with one sign changed."""
@@ -22,8 +22,8 @@ def complex_linear(span: Float[Tensor, "d n n"]) -> Iterator[Model]:
         return
     for near in [traceless(span)] if d == 1 else [commuting(span, count) for count in ((1, 3) if n > 2 else (1,))]:
         turn = complex_structure(near)
-        if turn is not None:
-            yield from _in_frame(span, d, m, complex_frame(turn))
+        if turn is not None and usable(frame := complex_frame(turn)):
+            yield from _in_frame(span, d, m, frame)
 
 
 def complex_frame(turn: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
