@@ -93,7 +93,7 @@ def normal(*shape: int, generator: torch.Generator) -> Tensor:
 
 
 def hidden(generators: Tensor, level: dict, generator: torch.Generator, *, worst: bool = False) -> Tensor:
-    """The algebra in random coordinates and a random basis, with noise; the coordinates of any condition number, or of the largest."""
+    """The algebra in a random basis and random coordinates, of any condition number or of the largest, with noise."""
     d, n, _ = generators.shape
     condition = level["condition"] ** (1.0 if worst else float(torch.rand(1, generator=generator)))
     places = torch.rand(n, generator=generator, dtype=torch.float64)

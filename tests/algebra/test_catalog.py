@@ -29,6 +29,27 @@ def is_unitary(h):
     return preserves(h, np.eye(2 * n)) and not (h @ turn - turn @ h).any()
 
 
+def commutes_with_i(h):
+    n = len(h) // 2
+    turn = np.block([[np.zeros((n, n)), -np.eye(n)], [np.eye(n), np.zeros((n, n))]])
+    return not (h @ turn - turn @ h).any()
+
+
+def hermitian(h, p, q):
+    """Preserves the real part of the form and commutes with i, so the imaginary part as well."""
+    return commutes_with_i(h) and preserves(h, np.kron(np.eye(2), form(p, q)))
+
+
+def complex_trace(h):
+    n = len(h) // 2
+    return np.trace(h[:n, :n]) + 1j * np.trace(h[n:, :n])
+
+
+def is_heisenberg(h):
+    """First row and last column only, zero where both begin and end."""
+    return not h[1:, :-1].any() and not h[-1].any() and h[0, 0] == 0
+
+
 def is_affine(h):
     return not h[-1].any()
 
@@ -48,6 +69,35 @@ ENTRIES = [
     *(
         (f"su({n})", algebra.su(n), n * n - 1, lambda h, n=n: is_unitary(h) and np.trace(h[n:, :n]) == 0)
         for n in range(1, 5)
+    ),
+    *(
+        (f"u({p},{q})", algebra.u(p, q), (p + q) ** 2, lambda h, p=p, q=q: hermitian(h, p, q))
+        for p, q in ((0, 2), (1, 1), (1, 2), (2, 1))
+    ),
+    *(
+        (f"su({p},{q})", algebra.su(p, q), (p + q) ** 2 - 1, lambda h, p=p, q=q: hermitian(h, p, q) and complex_trace(h) == 0)
+        for p, q in ((0, 2), (1, 1), (1, 2), (2, 1))
+    ),
+    *((f"gl({n},C)", algebra.gl(n, "C"), 2 * n * n, commutes_with_i) for n in range(1, 4)),
+    *(
+        (f"sl({n},C)", algebra.sl(n, "C"), 2 * n * n - 2, lambda h: commutes_with_i(h) and complex_trace(h) == 0)
+        for n in range(1, 4)
+    ),
+    *(
+        (
+            f"se({p},{q})", algebra.se(p, q), (p + q) * (p + q + 1) // 2,
+            lambda h, p=p, q=q: is_affine(h) and preserves(h[:-1, :-1], form(p, q)),
+        )
+        for p, q in ((0, 2), (1, 1), (1, 3), (2, 2))
+    ),
+    *((f"heis({d})", algebra.heis(d), d, is_heisenberg) for d in (3, 5, 7)),
+    (
+        "so(3) ⊕ so(1,2)", algebra.direct_sum(algebra.so(3), algebra.so(1, 2)), 6,
+        lambda h: preserves(h, np.diag([1.0, 1, 1, 1, -1, -1])) and preserves(h, np.diag([1.0, 1, 1, 0, 0, 0])),
+    ),
+    (
+        "so(2) ⊕ sl(3)", algebra.direct_sum(algebra.so(2), algebra.sl(3)), 9,
+        lambda h: preserves(h, np.diag([1.0, 1, 0, 0, 0])) and not h[:2, 2:].any() and not h[2:, :2].any() and np.trace(h) == 0,
     ),
     *(
         (f"se({n})", algebra.se(n), n * (n + 1) // 2, lambda h: is_affine(h) and preserves(h[:-1, :-1], np.eye(len(h) - 1)))
@@ -95,6 +145,34 @@ def test_the_turn_of_the_plane_is_counter_clockwise():
     torch.testing.assert_close(moved, torch.tensor([0.0, 1.0], dtype=torch.float64))
 
 
+def test_the_heisenberg_bracket_is_that_of_positions_and_momenta():
+    q1, q2, p1, p2, centre = algebra.heis(5)
+    assert torch.equal(algebra.bracket(q1, p1), centre)
+    assert torch.equal(algebra.bracket(q2, p2), centre)
+    for one, other in ((q1, q2), (p1, p2), (q1, p2), (q2, p1), (q1, centre), (p1, centre)):
+        assert not algebra.bracket(one, other).any()
+
+
+def test_the_smallest_heisenberg_algebra_is_all_shears():
+    assert algebra.grassmann_distance(algebra.heis(3), algebra.shear(3)) < 1e-12
+
+
+def test_definite_forms_of_either_sign_are_the_unitary_and_euclidean_algebras():
+    assert algebra.grassmann_distance(algebra.su(0, 2), algebra.su(2)) < 1e-12
+    assert torch.equal(algebra.se(2, 0), algebra.se(2))
+    assert algebra.se(0, 3).shape == algebra.se(3).shape
+
+
+def test_parts_of_a_direct_sum_act_on_their_own_coordinates_in_order():
+    whole = algebra.direct_sum(algebra.so(2), algebra.scaling(1), algebra.so(3))
+    assert whole.shape == (5, 6, 6)
+    torch.testing.assert_close(whole[0], torch.block_diag(algebra.so(2)[0], torch.zeros(4, 4, dtype=torch.float64)))
+    assert whole[1].nonzero().tolist() == [[2, 2]]
+    torch.testing.assert_close(whole[2:, 3:, 3:], algebra.so(3))
+    assert not whole[2:, :3].any()
+    assert torch.equal(algebra.direct_sum(algebra.so(3)), algebra.so(3))
+
+
 def test_public_names_are_the_catalogue():
     for name in ("aff", "diagonal", "gl", "o", "scaling", "se", "shear", "sl", "so", "sp", "su", "translation", "u"):
         assert getattr(liegg, name) is getattr(algebra, name)
@@ -110,6 +188,14 @@ def test_public_names_are_the_catalogue():
         (lambda: algebra.sp(0), r"sp\(0\): the dimension must be even and positive"),
         *((lambda name=name: getattr(algebra, name)(0), rf"{name}\(\): n is 0; expected a positive .* example {name}\(3\)")
           for name in ("gl", "sl", "u", "su", "translation", "scaling", "diagonal", "shear")),
+        (lambda: algebra.su(-1, 3), r"su\(-1, 3\): p and q must not be negative, for example su\(1, 2\)"),
+        (lambda: algebra.u(3, -1), r"su\(3, -1\): p and q must not be negative"),
+        (lambda: algebra.se(3, -1), r"so\(3, -1\): p and q must not be negative"),
+        (lambda: algebra.sl(2, "H"), r'sl\(field=\'H\'\): expected "R" or "C"'),
+        (lambda: algebra.gl(2, "c"), r'gl\(field=\'c\'\): expected "R" or "C"'),
+        (lambda: algebra.gl(0, "C"), r"gl\(\): n is 0; expected a positive dimension"),
+        (lambda: algebra.heis(4), r"heis\(4\): the dimension must be odd and at least 3; heis\(3\) is the smallest"),
+        (lambda: algebra.heis(1), r"heis\(1\): the dimension must be odd and at least 3"),
         (lambda: algebra.se(0), "is 0; expected a positive dimension"),
         (lambda: algebra.aff(0), "is 0; expected a positive dimension"),
     ],
