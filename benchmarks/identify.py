@@ -16,6 +16,7 @@ from torch import Tensor
 import liegg
 from liegg.algebra import closure
 from liegg.algebra.models.record import pair
+from liegg.algebra.names import other_names
 from liegg.studies import o5
 from liegg.studies.provenance import provenance, write_json
 
@@ -120,12 +121,16 @@ def trials(level: dict, rounds: int, seed: int) -> dict:
             found = liegg.identify(given, uncertainty=level["noise"] if level["stated"] else None)
             longest = max(longest, (time.perf_counter() - start, name))
             if found.name != name:
-                margin = min(found.margin, 1e9)
-                failures.append({"algebra": name, "named": found.name, "confident": found.confident, "margin": margin})
+                failures.append({
+                    "algebra": name, "named": found.name, "confident": found.confident, "margin": min(found.margin, 1e9),
+                    "same_algebra": found.name in other_names(name) or name in found.aliases,
+                })  # fmt: skip
     count = rounds * len(algebras)
     return level | {
         "algebras": len(algebras), "trials": count, "right": count - len(failures),
-        "unknown": sum(one["named"] == "unknown" for one in failures), "confident_wrong": sum(one["confident"] for one in failures),
+        "unknown": sum(one["named"] == "unknown" for one in failures),
+        "same_algebra": sum(one["same_algebra"] for one in failures),
+        "confident_wrong": sum(one["confident"] and not one["same_algebra"] for one in failures),
         "failures": failures, "longest_s": longest[0], "longest_of": longest[1],
     }  # fmt: skip
 

@@ -21,6 +21,7 @@ GIVEN = {
     "docs/configurations.md": {"5.3", "0.49", "0.31", "0.57", "0.32"},  # the paper's section and numbers; the prototype's
     "docs/claims.md": set(),
     "docs/layerwise.md": {"5.4"},
+    "docs/naming.md": {"1.5", "0.01"},  # the smallest margin of a sure name, an example
     "docs/benchmarks.md": {"1.3", "1.5"},  # the aims
     "docs/images.md": {"1.5", "0.03", "4.1"},  # the smoothing, the threshold, the paper's section
     # The paper's section and smoothing; the paper's published notebook and an independent prototype.
@@ -172,6 +173,28 @@ def layer_quotes() -> dict[str, list[str]]:
     return {"docs/layerwise.md": [*rows, *accuracy], "docs/benchmarks.md": cost}
 
 
+def naming_quotes() -> dict[str, list[str]]:
+    found = RESULTS["bench-identify"]
+    rows = [
+        f"| {level['noise']:g} | {level['condition']:g} | {'yes' if level['stated'] else 'no'} | {level['trials']} | "
+        f"{100 * level['right'] / level['trials']:.1f} % | {level['same_algebra']} | {level['unknown']} | {level['confident_wrong']} |"
+        for level in found["levels"]
+    ]
+    spans, cost, networks = found["no_algebras"], found["cost"], found["o5"]
+    named = len(spans["named"])
+    right = sum(one["name"] == "so(5)" and one["confident"] for one in networks)
+    angles = [math.degrees(one["angle"]) for one in networks]
+    return {
+        "docs/naming.md": [
+            *rows,
+            f"Of {spans['trials']} random spans that are no algebras {named if named else 'none'} got a name.",
+            f"in {cost['name_s']:.2f} s, its whole account with invariants and words in another {cost['account_s']:.2f} s",
+            f"{right} of {len(networks)} networks of the [O(5) study](o5.md) are said, surely, to have learned so(5), "
+            f"{min(angles):.2f}° to {max(angles):.2f}° away",
+        ]
+    }
+
+
 def claim_quotes() -> dict[str, list[str]]:
     return {"docs/claims.md": [line for line in markdown(evaluate(ROOT / "results")).splitlines() if line.strip()]}
 
@@ -272,6 +295,7 @@ for part in (
     sample_quotes(),
     configuration_quotes(),
     layer_quotes(),
+    naming_quotes(),
     claim_quotes(),
 ):
     for name, texts in part.items():

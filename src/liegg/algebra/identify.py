@@ -150,7 +150,7 @@ def _by_structure(seen: Identification, closed: Closure, limit: float, floor: fl
     basis = canonical(basis)
     return replace(
         seen, name=abstract.name, generators=basis, aliases=tuple(other for other in abstract.aliases if other != abstract.name),
-        meaning=meaning(abstract.name, usual=False), margin=margin,
+        meaning=meaning(abstract.name, usual=False) if exact else "", margin=margin,
         confident=margin >= MARGIN, angle=0.0 if exact else near.moved,
         reasons=(closure_reason(closed), form_reason(basis), *abstract.reasons),
     )  # fmt: skip
