@@ -177,7 +177,8 @@ def naming_quotes() -> dict[str, list[str]]:
     found = RESULTS["bench-identify"]
     rows = [
         f"| {level['noise']:g} | {level['condition']:g} | {'yes' if level['stated'] else 'no'} | {level['trials']} | "
-        f"{100 * level['right'] / level['trials']:.1f} % | {level['same_algebra']} | {level['unknown']} | {level['confident_wrong']} |"
+        f"{100 * level['right'] / level['trials']:.1f} % | {level['same_algebra']} | {level['unknown']} | "
+        f"{level['confident_wrong']} |"
         for level in found["levels"]
     ]
     spans, cost, networks = found["no_algebras"], found["cost"], found["o5"]

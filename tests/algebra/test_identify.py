@@ -249,12 +249,14 @@ def test_affine_matrices_are_not_compared_with_what_is_not_affine():
         (liegg.direct_sum(so(1, 1), so(1, 1)), "so(1,1) ⊕ so(1,1)"), (liegg.direct_sum(so(1, 1), so(3)), "so(3) ⊕ so(1,1)"),
         (liegg.direct_sum(liegg.su(2), liegg.su(2)), "su(2) ⊕ su(2)"), (liegg.direct_sum(so(2), liegg.diagonal(2)), "so(2) ⊕ R²"),
         (liegg.direct_sum(liegg.scaling(2), torch.zeros(0, 1, 1)), "scaling(2)"),
+        (liegg.direct_sum(so(2), liegg.gl(2)), "gl(2,R) ⊕ so(2)"), (liegg.direct_sum(liegg.sl(2), so(4)), "so(4) ⊕ sl(2,R)"),
         (torch.stack([torch.block_diag(a, a) for a in so(2)]), "u(1)"),
         (torch.stack([torch.block_diag(a, a) for a in liegg.gl(2)]), "gl(2,R)"),
         (torch.stack([torch.block_diag(a, -a.mT) for a in liegg.sl(3)]), "sl(3,R)"),
     ],
 )  # fmt: skip
 def test_sums_and_copies_in_any_coordinates(generators, name):
+    assert liegg.identify(generators).name == name
     for seed, condition in enumerate((1.0, 3.0, 10.0, 30.0, 100.0)):
         assert liegg.identify(hidden(generators, seed, condition=condition)).name == name
 

@@ -112,3 +112,15 @@ def test_metric_and_area_form_on_separate_subspaces():
 def test_where_a_subspace_is_moved_without_a_form(generators):
     assert standard_frame(generators) is None
     assert standard_frame(conjugated(generators, 3.0)) is None
+
+
+@pytest.mark.parametrize("condition", [1.0, 30.0])
+def test_a_subspace_that_stands_still_does_not_spoil_the_frame(condition):
+    given = conjugated(direct_sum(so(3), torch.zeros(0, 2, 2)), condition)
+    found = framed(given)
+    assert found.form is not None
+    assert float((seen(given, found.frame) + seen(given, found.frame).mT).abs().max()) < 1e-9
+
+
+def test_nothing_has_no_frame():
+    assert standard_frame(torch.zeros(0, 3, 3, dtype=torch.float64)) is None

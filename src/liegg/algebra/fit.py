@@ -67,7 +67,7 @@ class Fit:
 
 
 def chi_square(freedom: int, chance: float) -> float:
-    """Value that a χ² variable stays below with a given chance, to a few per cent.
+    """Value that a χ² variable stays below with a given chance, to a tenth at worst.
 
     Wilson and Hilferty's cube root; in the far lower tail, where that fails, the first term of the series.
 

@@ -13,6 +13,10 @@ from liegg.algebra.models.classical import darboux
 from liegg.algebra.subspace import orthonormal
 
 
+STILL = 1e-9
+"""Entries of unit generators on a subspace up to which it stands still."""
+
+
 class Standard(NamedTuple):
     """Axes as columns, and the metric that is diag(±1) along them; no metric where only an area form is preserved."""
 
@@ -37,9 +41,13 @@ def standard_frame(generators: Float[Tensor, "d n n"]) -> Standard | None:
                 [0.0000, 1.0000, 0.0000],
                 [0.0000, 0.0000, 2.0000]], dtype=torch.float64)
     """
+    if not len(generators):
+        return None
     parts, metrics = [], []
-    for basis in invariant_subspaces(generators):
-        within = orthonormal(torch.linalg.pinv(basis) @ generators @ basis)
+    span = orthonormal(generators)
+    for basis in invariant_subspaces(span):
+        inside = torch.linalg.pinv(basis) @ span @ basis
+        within = orthonormal(inside) if float(inside.abs().max()) > STILL else inside[:0]
         one = torch.eye(basis.shape[1]).to(basis)
         if len(within):
             forms = preserved_forms(within)

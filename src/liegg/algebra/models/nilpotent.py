@@ -27,6 +27,8 @@ def heisenberg(span: Float[Tensor, "d n n"]) -> Iterator[Model]:
     vector = lowest(torch.einsum("aji,ajk->ik", span, span), 1)[0]
     covector = lowest(torch.einsum("aij,akj->ik", span, span), 1)[0]
     covector = covector - (covector @ vector) * vector
+    if float(covector.norm()) < 1e-3:  # one and the same: nothing like it
+        return
     covector = covector / covector.norm()
     between = torch.linalg.svd(torch.stack([vector, covector]))[2][2:]
     frame = torch.cat([vector[None], between, covector[None]]).mT
