@@ -12,7 +12,6 @@ from liegg.algebra.frame import frame_of
 from liegg.algebra.models.classical import darboux
 from liegg.algebra.subspace import orthonormal
 
-
 STILL = 1e-9
 """Entries of unit generators on a subspace up to which it stands still."""
 
