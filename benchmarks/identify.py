@@ -58,7 +58,7 @@ def _affine() -> Iterator[tuple[str, Tensor]]:
     for n in range(2, 8):
         yield from ((f"{'e' if q else 'se'}({pair(n - q, q)})", liegg.se(n - q, q)) for q in range(n // 2 + 1))
     yield from ((f"aff({n})", liegg.aff(n)) for n in range(1, 5))
-    yield from ((f"translation({n})", liegg.translation(n)) for n in range(2, 7))
+    yield from ((f"translation({n})", liegg.translation(n)) for n in range(2, 11))
     larger = torch.nn.functional.pad(liegg.scaling(3), (0, 1, 0, 1))
     yield "sim(3)", torch.cat([liegg.se(3), larger])
     yield "R ⋉ R³", torch.cat([larger, liegg.translation(3)])
@@ -66,10 +66,10 @@ def _affine() -> Iterator[tuple[str, Tensor]]:
 
 
 def _solvable() -> Iterator[tuple[str, Tensor]]:
-    yield from ((f"scaling({n})", liegg.scaling(n)) for n in range(2, 7))
-    yield from ((f"diagonal({n})", liegg.diagonal(n)) for n in range(2, 6))
-    yield from ((f"shear({n})", liegg.shear(n)) for n in range(4, 8))
-    yield from ((f"heis({d})", liegg.heis(d)) for d in (3, 5, 7, 9))
+    yield from ((f"scaling({n})", liegg.scaling(n)) for n in range(2, 11))
+    yield from ((f"diagonal({n})", liegg.diagonal(n)) for n in range(2, 11))
+    yield from ((f"shear({n})", liegg.shear(n)) for n in range(4, 9))
+    yield from ((f"heis({d})", liegg.heis(d)) for d in range(3, 20, 2))
 
 
 def _sums() -> Iterator[tuple[str, Tensor]]:

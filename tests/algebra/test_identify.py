@@ -12,7 +12,6 @@ import liegg
 from cases import CASES, normal, regular
 from liegg._errors import ArgumentError
 from liegg.algebra import bracket, closure_residual, principal_angles, so
-from liegg.algebra.identify import LARGEST_SIZE
 
 NAMES = {
     "norm-2": "so(2)", "norm-5": "so(5)", "sphere-4": "so(4)", "lorentz": "so(1,3)", "conjugated-so3-2": "so(3)",
@@ -338,10 +337,21 @@ def test_an_algebra_without_a_name_keeps_its_invariants():
 
 
 def test_matrices_that_are_too_large_say_so():
-    n = LARGEST_SIZE + 1
-    found = liegg.identify(so(n)[:1])
+    found = liegg.identify(so(24))
     assert not found.known
-    assert found.reasons == (f"matrices of {n} × {n}; only up to {LARGEST_SIZE} × {LARGEST_SIZE} are identified",)
+    assert found.reasons == ("276 matrices of 24 × 24 are too large to be identified",)
+
+
+@pytest.mark.parametrize(
+    ("generators", "name"),
+    [
+        *((liegg.heis(d), f"heis({d})") for d in (7, 13, 27)), *((liegg.diagonal(n), f"diagonal({n})") for n in (6, 11)),
+        *((liegg.translation(n), f"translation({n})") for n in (7, 11)), *((liegg.scaling(n), f"scaling({n})") for n in (7, 12)),
+        (liegg.shear(8), "shear(8)"), (so(10), "so(10)"),
+    ],
+)  # fmt: skip
+def test_larger_ones_of_simple_kinds(generators, name):
+    assert liegg.identify(hidden(generators, 3, condition=30.0)).name == name
 
 
 # Input

@@ -48,8 +48,8 @@ PRUNING = 1e-7
 STRUCTURE = 1e-8
 """Relative tolerance of ranks of the structure constants of exact matrices."""
 
-LARGEST_SIZE = 16
-"""Largest matrices that are identified; the equations of their coordinates grow with the fourth power."""
+LARGEST = 5e7
+"""Numbers in the equations of the coordinates, dn⁴, up to which matrices are identified: so(20) takes 20 s."""
 
 
 def identify(
@@ -95,9 +95,8 @@ def identify(
     seen = replace(seen, coordinates=_named(coordinates, matrices.shape[1] - seen.homogeneous))
     if not len(span):
         return replace(seen, name="0", confident=True, margin=math.inf, angle=0.0, meaning=meaning("0"))
-    if (n := span.shape[1]) > LARGEST_SIZE:
-        limit = f"{LARGEST_SIZE} × {LARGEST_SIZE}"
-        return replace(seen, reasons=(f"matrices of {n} × {n}; only up to {limit} are identified",))
+    if len(span) * (n := span.shape[1]) ** 4 > LARGEST:
+        return replace(seen, reasons=(f"{len(span)} matrices of {n} × {n} are too large to be identified",))
     closed = closure(span, uncertainty=stated or 0.0)
     noise = _allowed(stated, closed, floor)
     found = candidates(span, max(noise, PRUNING), short=noise <= floor)
