@@ -48,8 +48,8 @@ PRUNING = 1e-7
 STRUCTURE = 1e-8
 """Relative tolerance of ranks of the structure constants of exact matrices."""
 
-LARGEST = 5e7
-"""Numbers in the equations of the coordinates, dn⁴, up to which matrices are identified: so(20) takes 20 s."""
+LARGEST = 2e7
+"""Numbers in the equations of the coordinates, dn⁴, up to which matrices are identified, so that it takes seconds at most."""
 
 
 def identify(
