@@ -207,6 +207,12 @@ def test_a_single_matrix_says_nothing_of_its_noise():
     assert liegg.identify(turn, uncertainty=1e-2).name == "so(2)"
 
 
+def test_no_uncertainty_at_all_may_be_stated():
+    assert liegg.identify(normal(1, 3, 3), uncertainty=0).name == "R"
+    assert liegg.identify(so(3), uncertainty=0.0).name == "so(3)"
+    assert not liegg.identify(normal(3, 3, 3), uncertainty=0).known
+
+
 def test_an_uncertainty_for_each_generator():
     generators = hidden(so(4), 3, noise=1e-2)
     one = liegg.identify(generators, uncertainty=torch.full((6,), 1e-2))

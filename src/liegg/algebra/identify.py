@@ -107,7 +107,7 @@ def identify(
     chosen = simplest(found, noise, 1.0 if stated is not None else LUCK)
     seen = replace(seen, closure=closed, uncertainty=noise, alternatives=rivals(seen_well, chosen, noise, floor))
     if chosen is None:
-        return _by_structure(seen, closed, stated if stated is not None else LARGEST_NOISE, floor)
+        return _by_structure(seen, closed, max(stated, PRUNING) if stated is not None else LARGEST_NOISE, floor)
     exact = canonical(chosen.fit.generators)
     margin = margin_of(chosen, found, noise)
     name, aliases, words = _called(chosen, exact, homogeneous=seen.homogeneous)
