@@ -188,6 +188,7 @@ def naming_quotes() -> dict[str, list[str]]:
     return {
         "docs/naming.md": [
             *rows,
+            f"puts {found['levels'][0]['algebras']} algebras",
             f"Of {spans['trials']} random spans that are no algebras {named if named else 'none'} got a name.",
             f"in {cost['name_s']:.2f} s, its whole account with invariants and words in another {cost['account_s']:.2f} s",
             f"{right} of {len(networks)} networks of the [O(5) study](o5.md) are said, surely, to have learned so(5), "
