@@ -1,7 +1,8 @@
 """How often is the right name given? Random trials over the whole catalogue, stored as results/bench-identify.json.
 
-Every kind of algebra, in sizes up to dimension 28, is put into random coordinates and its basis mixed at random, exactly or with Gaussian noise on the
-orthonormal generators, and identified; spans that are no algebras are tried too. The time of the largest is measured beside it.
+Every kind of algebra, in sizes up to dimension 28, is put into random coordinates and its basis mixed at random, exactly or with
+Gaussian noise on the orthonormal generators, and identified; spans that are no algebras are tried too. The time of the largest is
+measured beside it.
 """
 
 import argparse
