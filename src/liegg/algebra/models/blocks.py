@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg.algebra.catalog import direct_sum
 from liegg.algebra.commutant import invariant_subspaces
 from liegg.algebra.models.record import Model, Proposer, conjugate, lowest, usable
 from liegg.algebra.real_forms import abelian
@@ -83,15 +84,11 @@ def _separate(pieces: list[Tensor], parts: list[tuple[list[int], int]], best: Pr
 
 
 def _side_by_side(models: tuple[Model, ...]) -> Model:
-    n, before, generators = sum(model.generators.shape[1] for model in models), 0, []
-    for model in models:
-        side = model.generators.shape[1]
-        generators.append(torch.nn.functional.pad(model.generators, (before, n - before - side, before, n - before - side)))
-        before += side
+    generators = direct_sum(*(model.generators for model in models))
     names = tuple(part for model in models for part in (model.blocks or ((model.name, len(model.generators)),)) if part[1])
-    one = next((model for model in models if len(names) == 1 and len(model.generators)), Model("", generators[0]))
+    one = next((model for model in models if len(names) == 1 and len(model.generators)), Model("", generators))
     return replace(
-        one, name=sum_name(names, n), generators=torch.cat(generators), blocks=names if len(names) > 1 else one.blocks,
+        one, name=sum_name(names, generators.shape[1]), generators=generators, blocks=names if len(names) > 1 else one.blocks,
         stretch=max(model.stretch for model in models), whole=False,
     )  # fmt: skip
 

@@ -89,17 +89,9 @@ def _unitary(matrices: Complex[Tensor, "d m m"], m: int) -> Iterator[tuple[Tenso
         flipped = values.clone()
         flipped[values.abs().argmin()] *= -1
         for signs in (values, flipped):
-            scale = signs.abs().clamp_min(1e-6 * float(values.abs().max())).sqrt()
-            frame = vectors / scale
-            metric = torch.diag(torch.sign(signs)).to(frame)
-            inverse = torch.linalg.inv(frame)
-            # X is in su(metric) exactly if metric·X is anti-Hermitian; the trace goes last.
-            inside = metric @ _anti_hermitian(m)
-            inside = inside - inside.diagonal(dim1=1, dim2=2).sum(1)[:, None, None] / m * torch.eye(m).to(inside)
-            rows = torch.view_as_real(inside).flatten(1)
-            keep = torch.linalg.svd(rows, full_matrices=False)[2][: m * m - 1]
-            matrices = frame @ torch.view_as_complex(keep.unflatten(1, (m, m, 2)).contiguous()) @ inverse
-            yield matrices, int((signs > 0).sum()), frame[None]
+            order, p = torch.argsort(signs, descending=True), int((signs > 0).sum())
+            frame = vectors[:, order] / signs[order].abs().clamp_min(1e-6 * float(values.abs().max())).sqrt()
+            yield frame @ complexified(catalog.su(p, m - p)) @ torch.linalg.inv(frame), p, frame[None]
 
 
 def complexified(matrices: Float[Tensor, "d n n"]) -> Complex[Tensor, "d m m"]:
@@ -107,10 +99,6 @@ def complexified(matrices: Float[Tensor, "d n n"]) -> Complex[Tensor, "d m m"]:
     m = matrices.shape[1] // 2
     a, b, c, e = matrices[:, :m, :m], matrices[:, :m, m:], matrices[:, m:, :m], matrices[:, m:, m:]
     return torch.complex((a + e) / 2, (c - b) / 2)
-
-
-def _anti_hermitian(m: int) -> Complex[Tensor, "d m m"]:
-    return complexified(catalog.u(m))
 
 
 def _real(matrices: Complex[Tensor, "d m m"]) -> Float[Tensor, "d n n"]:
