@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 import liegg
 from liegg._forward import jvp
-from liegg.layers.stream import NUMBERS
+from liegg.layers.stream import numbers_on
 from liegg.layers.watch import Layer, network_of, until
 from liegg.model import Model
 from liegg.polarization import TOGETHER_ELEMENTS, Outputs, Plan, polarize
@@ -87,7 +87,7 @@ def cost(model: nn.Module, images: Tensor, few: int, readings: tuple[Outputs, ..
     found = liegg.discover_layers(model, images[:32], ACTION)
     layers = [Layer(one.name, one.name, one.kind, one.shape) for one in found if not one.same]
     widest = max(images[0].numel(), *(torch.Size(one.shape).numel() for one in found))
-    size = max(1, NUMBERS[images.device.type] // ((1 + ACTION.size) * widest))
+    size = max(1, numbers_on(images.device) // ((1 + ACTION.size) * widest))
     generators = torch.eye(ACTION.size, device=images.device)
     tangents = torch.cat([ACTION.tangents(generators, x) for x in images.split(256)], dim=1)
 
@@ -111,6 +111,7 @@ def cost(model: nn.Module, images: Tensor, few: int, readings: tuple[Outputs, ..
     return {
         "images": len(images), "images_reverse": few, "layers": len(found), "batch_size": size, "seconds_per_image": by_image,
         "all_layers_of_forward_alone": by_image["all_layers"] / by_image["forward_alone"],
+        "sum_of_forward_alone": by_image["all_layers_sum"] / by_image["forward_alone"],
         "reverse_of_all_layers": {f"{outputs}": by_image[f"reverse_{outputs}"] / by_image["all_layers"] for outputs in readings},
     }  # fmt: skip
 
@@ -124,7 +125,7 @@ def main() -> None:
     chosen = parser.parse_args()
     device = torch.device(chosen.device)
     begin = time.perf_counter()
-    counts = (512, 18) if chosen.quick else (16_384, 144) if device.type == "cpu" else (65_536, 8_192)
+    counts = (512, 18) if chosen.quick else (16_384, 144) if device.type == "cpu" else (65_536, 65_536)
     few = (32, 18) if chosen.quick else (128, 18) if device.type == "cpu" else (1_024, 1_024)
     pictures = liegg.smooth(torch.rand(max(counts), 3, SIDE, SIDE, generator=torch.Generator().manual_seed(0)), 1.0).to(device)
     flat, repeats = pictures[: counts[0]].flatten(1), 1 if chosen.quick else 3

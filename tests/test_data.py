@@ -380,7 +380,17 @@ def test_a_loader_that_shuffles_by_the_global_generator_gives_the_same_answer_tw
 
 @pytest.mark.parametrize(("shape", "size"), [((3,), 2048), ((784,), 2048), ((3, 224, 224), 13), ((2**22,), 1)])
 def test_large_samples_come_in_small_batches(shape, size):
-    assert as_batches(torch.zeros(1).expand(2100, *shape)).size == size
+    batches = as_batches(torch.zeros(1).expand(2100, *shape))
+    assert batches.prepared(None, None).size == size
+    assert len(next(iter(batches))) == size
+
+
+@pytest.mark.parametrize(("shape", "size"), [((3,), 2**14), ((784,), 2**14), ((3, 224, 224), 111), ((2**24,), 1)])
+def test_a_gpu_gets_larger_batches(shape, size):
+    samples = torch.zeros(1).expand(2100, *shape)
+    assert as_batches(samples).prepared(torch.float32, torch.device("cuda")).size == size
+    assert as_batches(samples, batch_size=7).prepared(torch.float32, torch.device("cuda")).size == 7
+    assert as_batches([samples]).prepared(None, None).size is None
 
 
 def test_the_first_sample_of_a_dataset_decides_its_batches(monkeypatch):

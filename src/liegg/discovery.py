@@ -9,11 +9,12 @@ import numpy as np
 import torch
 
 from liegg._errors import ArgumentError
+from liegg._precision import full_products
 from liegg._random import seeded
 from liegg._version import __version__
 from liegg.accumulate import RFactor
 from liegg.actions import Action, Restricted
-from liegg.data import Batches, Data, as_batches
+from liegg.data import Data, as_batches
 from liegg.defect import TRIVIAL_TOLERANCE, defects, mean_sensitivity
 from liegg.equivariance import eliminate
 from liegg.gram import Gram
@@ -96,15 +97,16 @@ def discover(
     check_request(action, output_action, seed, trivial_tolerance)
     batches = as_batches(data, batch_size=batch_size)
     with seeded(seed), torch.inference_mode(False), torch.no_grad(), opened(model) as function:
-        batches = Batches(batches.source, batches.size, function.dtype, function.device)
+        batches = batches.prepared(function.dtype, function.device)
         with closing(iter(batches)) as batches_left:
             first = next(batches_left)
             action.check(tuple(first.shape[1:]))
-            function = probe(function, first)
-            if output_action is not None:
-                check_output_action(output_action, function)
             wide = asked_of(action)
-            how = plan(function, wide, first, outputs=outputs, route=route, output_action=output_action, seed=seed)
+            with full_products():
+                function = probe(function, first)
+                if output_action is not None:
+                    check_output_action(output_action, function)
+                how = plan(function, wide, first, outputs=outputs, route=route, output_action=output_action, seed=seed)
             seen = stream(function, wide, first, batches_left, how, output_action=output_action, progress=progress)
     limits = Limits(threshold, minimum_gap, resolution, floor_factor, trivial_tolerance)
     return conclude(

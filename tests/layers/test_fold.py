@@ -75,6 +75,22 @@ def test_rows_are_those_of_the_formula(outputs, squared, products):
     assert bool(finite.all())
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("outputs", ["each", "sum"])
+def test_products_of_a_coarse_model_are_summed_in_float32(outputs, dtype):
+    """Its rows are what they are: the sum may err by float32's rounding and no more, whatever the model's own."""
+    y, slopes = normal(10, 50).to(dtype), normal(4, 10, 50, seed=1).to(dtype)
+    kept, finite = fold_in(y, slopes, Plan(outputs, "jvp"), squared=True, unit=2.0**-10)
+    weights = torch.ones(10, 1, 50, dtype=torch.float64) if outputs == "sum" else None
+    plain, unit = dense(y.double(), slopes.double(), weights)
+    torch.testing.assert_close(squares(kept.invariance), plain, rtol=1e-6, atol=1e-6 * float(plain.max()))
+    torch.testing.assert_close(squares(kept.unit), unit, rtol=1e-6, atol=1e-6 * float(unit.max()))
+    assert not torch.equal(squares(kept.invariance), plain)
+    assert settled(kept.unit)[0].rows == 10 * {"each": 50, "sum": 1}[outputs]
+    assert float(kept.nonzero) == 10
+    assert bool(finite.all())
+
+
 @pytest.mark.parametrize("squared", [True, False])
 @pytest.mark.parametrize("outputs", ["each", 2])
 def test_pairs_have_the_output_action_in_front(outputs, squared):
@@ -117,7 +133,8 @@ def test_what_only_scales_the_output_does_not_turn_it_even_in_squares():
 @pytest.mark.parametrize("outputs", ["each", "sum"])
 @pytest.mark.parametrize("value", [torch.nan, torch.inf])
 @pytest.mark.parametrize("where", ["output", "derivative", "derivative of a zero"])
-def test_numbers_that_are_not_finite_are_flagged(squared, outputs, value, where):
+@pytest.mark.parametrize("unit", [0.0, 2.0**-10])
+def test_numbers_that_are_not_finite_are_flagged(squared, outputs, value, where, unit):
     y, slopes = normal(10, 5), normal(4, 10, 5, seed=1)
     if where == "output":
         y[6, 2] = value
@@ -125,7 +142,7 @@ def test_numbers_that_are_not_finite_are_flagged(squared, outputs, value, where)
         slopes[3, 6, 2] = value
     if where == "derivative of a zero":
         y[6] = 0
-    _, finite = fold_in(y, slopes, Plan(outputs, "jvp"), squared=squared)
+    _, finite = fold_in(y, slopes, Plan(outputs, "jvp"), squared=squared, unit=unit)
     assert int(finite.to(torch.int8).argmin()) == 6
     assert not bool(finite[6])
     assert bool(finite[:6].all())

@@ -11,9 +11,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from liegg._errors import ArgumentError, ModelError, ShapeError
+from liegg._precision import full_products
 from liegg._random import seeded
 from liegg.actions import Action
-from liegg.data import Batches, Data, as_batches
+from liegg.data import Data, as_batches
 from liegg.defect import TRIVIAL_TOLERANCE
 from liegg.discovery import Limits, asked_of, check_request, conclude, discover
 from liegg.layers.carry import course
@@ -109,16 +110,17 @@ def discover_layers(
     batches = as_batches(data, batch_size=batch_size)
     with seeded(seed), torch.inference_mode(False), torch.no_grad(), differentiable_attention(), opened(model) as function:
         network = network_of(cast(nn.Module, function.function), function.name)
-        batches = Batches(batches.source, batches.size, function.dtype, function.device)
+        batches = batches.prepared(function.dtype, function.device)
         asked = _Asked(data, action, output_action, outputs, batches.size, seed, limits)
         with closing(iter(batches)) as batches_left:
             first = next(batches_left)
             action.check(tuple(first.shape[1:]))
-            calls, writes = survey(network, first, lambda call, module: names.pick(call, module, network))
-            chosen, notes = choose(calls, names, network)
-            how = {layer.name: _plan(layer, outputs, seed) for layer in chosen}
-            replies = _fitting(chosen, output_action)
-            way = course(network, asked_of(action), first, [layer for layer in chosen if not layer.same], writes=writes)
+            with full_products():
+                calls, writes = survey(network, first, lambda call, module: names.pick(call, module, network))
+                chosen, notes = choose(calls, names, network)
+                how = {layer.name: _plan(layer, outputs, seed) for layer in chosen}
+                replies = _fitting(chosen, output_action)
+                way = course(network, asked_of(action), first, [layer for layer in chosen if not layer.same], writes=writes)
             widest = max(math.prod(shape) for shape in (tuple(first.shape[1:]), *(call.shape for call in calls)))
             seen = stream_layers(
                 network, asked_of(action), first, batches_left, way, how, widest, output_actions=replies, progress=progress

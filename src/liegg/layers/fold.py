@@ -18,6 +18,9 @@ CHUNK = {"cpu": 2**20, "cuda": 2**26}
 CACHED = {"cpu": 2**18, "cuda": 2**26}
 """Numbers multiplied at once: on a CPU what stays in its cache."""
 
+COARSE = 2.0**-11
+"""Rounding unit from which products are summed in float32: its own rounding is then far below the square of the model's."""
+
 PRODUCTS = 64
 """Generators up to which each sample's rows are squared on their own, which gives both invariance problems in one product."""
 
@@ -58,6 +61,7 @@ def add(
     *,
     squared: bool,
     room: Float[Tensor, " n"],
+    unit: float = 0.0,
     shape: tuple[int, ...] = (),
     output_action: Action | None = None,
     signs: torch.Generator | None = None,
@@ -75,6 +79,7 @@ def add(
         how: which outputs get rows.
         squared: whether rows may be squared, see `liegg.stream.stream`.
         room: memory in float64 that is used again for every batch, from `room_for`.
+        unit: rounding unit of the model's arithmetic, from `liegg._precision`.
         shape: shape of one sample's output.
         output_action: action on the outputs, if `kept` has room for it.
         signs: generator of random combinations.
@@ -86,11 +91,13 @@ def add(
     whole = squared and how.outputs == "each" and g <= PRODUCTS
     finite = torch.ones(len(y), dtype=torch.bool, device=y.device)
     if whole:
-        products = _products(y, slopes, room)
+        products = _coarse_products(y, slopes) if unit >= COARSE else _products(y, slopes, room)
         finite = torch.isfinite(products[:, 0]).all(1)
         kept = _add_products(kept, products, c)
     if whole and kept.equivariance is None:
         return kept, finite  # nothing was read back from the device
+    if squared and how.outputs == "sum" and unit >= COARSE:
+        return _add_coarse_sums(kept, y.float(), slopes.float())
     step = max(1, CHUNK.get(y.device.type, CHUNK["cpu"]) // ((1 + g) * c))
     for start in range(0, len(y), step):
         values = y[start : start + step]
@@ -136,6 +143,17 @@ def _products(y: Float[Tensor, "b c"], slopes: Float[Tensor, "g b c"], room: Flo
     return products
 
 
+def _coarse_products(y: Float[Tensor, "b c"], slopes: Float[Tensor, "g b c"]) -> Float[Tensor, "b p p"]:
+    """The same where float32 is fine enough, read where they lie."""
+    y, slopes = y.float(), slopes.float()
+    g, b, _ = slopes.shape
+    products = torch.empty(b, 1 + g, 1 + g, dtype=torch.float64, device=y.device)
+    products[:, 1:, 1:] = torch.bmm(slopes.transpose(0, 1), slopes.permute(1, 2, 0))
+    products[:, 0, 1:] = torch.bmm(slopes.transpose(0, 1), y[:, :, None])[:, :, 0]
+    products[:, 0, 0] = y.square().sum(1)
+    return products  # its first column is not asked for
+
+
 def _add_products(kept: Kept, products: Float[Tensor, "b p p"], outputs: int) -> Kept:
     """Add the squared rows of both invariance problems, from the products between a sample's output and its derivatives."""
     count = len(products) * outputs
@@ -146,6 +164,18 @@ def _add_products(kept: Kept, products: Float[Tensor, "b p p"], outputs: int) ->
         invariance=_add_square(kept.invariance, squares.sum(0), count),
         unit=_add_square(kept.unit, (weight[:, None, None] * squares).sum(0) - lean.mT @ lean, count),
     )
+
+
+def _add_coarse_sums(kept: Kept, y: Float[Tensor, "b c"], slopes: Float[Tensor, "g b c"]) -> tuple[Kept, Bool[Tensor, " b"]]:
+    """Add the rows of the summed outputs where float32 is fine enough, nothing read back from the device."""
+    squares = y.square().sum(1).double()
+    along = torch.bmm(slopes.transpose(0, 1), y[:, :, None])[:, :, 0].double() * _inverse(squares)[:, None]
+    plain = slopes.sum(2, dtype=torch.float64).mT
+    unit = (plain - y.sum(1, dtype=torch.float64)[:, None] * along) * _inverse(squares).sqrt()[:, None]
+    kept = _add_lengths(kept, squares)._replace(
+        invariance=_add_square(kept.invariance, plain.mT @ plain, len(y)), unit=_add_square(kept.unit, unit.mT @ unit, len(y))
+    )
+    return kept, torch.isfinite(squares) & torch.isfinite(plain).all(1)
 
 
 def _add_rows(kept: Kept, rows: Float[Tensor, "b k p"], along: Float[Tensor, "b p"], *, squared: bool) -> Kept:

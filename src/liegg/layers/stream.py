@@ -10,6 +10,7 @@ from torch import Tensor
 
 from liegg import gram
 from liegg._errors import ModelError, NonFiniteError
+from liegg._precision import convolves, rounding_unit
 from liegg.actions import Action
 from liegg.layers.carry import Course, carry
 from liegg.layers.fold import Kept, add, keep, room_for
@@ -17,8 +18,11 @@ from liegg.layers.watch import Layer, Network
 from liegg.polarization import Plan
 from liegg.stream import Folded, Streamed, moment_of, roundings, settled, square_of
 
-NUMBERS = {"cpu": 2**23, "cuda": 2**27}
-"""Numbers in the widest output and its tangents, at most: 32 MB and 512 MB in float32. Forward mode holds a few such at a time."""
+NUMBERS = {"cpu": 2**23, "cuda": 2**29}
+"""Numbers in the widest output and its tangents, at most: 32 MB and 2 GB in float32. Forward mode holds a few such at a time."""
+
+SHARE = 64
+"""Bytes of a GPU's free memory to each such number."""
 
 PIECES = 8
 """Pieces in which the tangents of so many numbers are made."""
@@ -78,7 +82,9 @@ def stream_layers(
         for layer in way.layers
     }
     signs = {layer.name: torch.Generator().manual_seed(plans[layer.name].seed) for layer in way.layers}
-    most = max(1, NUMBERS.get(first.device.type, NUMBERS["cpu"]) // ((1 + columns) * widest))
+    numbers = numbers_on(first.device)
+    most = max(1, numbers // ((1 + columns) * widest))
+    unit = rounding_unit(first.dtype, first.device, convolves=convolves(network.root))
     wide = room_for(columns, widest, most, first.device)
     tangents = torch.empty(0, dtype=first.dtype, device=first.device)
     moment: Tensor | None = None
@@ -91,14 +97,14 @@ def stream_layers(
         name = layer.name
         kept[name], finite[name] = add(
             kept[name], y, slopes, plans[name], squared=squared, shape=layer.shape, output_action=output_actions[name],
-            signs=signs[name], room=wide,
+            signs=signs[name], room=wide, unit=unit,
         )  # fmt: skip
 
     for x in (part for batch in chain([first], rest) for part in batch.split(most)):
         derived = action.derive(x, derived)
         input_square = input_square + square_of(x)
         squared = gram.allowed(first.dtype) and samples + len(x) > 2 * columns
-        tangents = _tangents(action, x, tangents)
+        tangents = _tangents(action, x, tangents, numbers // PIECES)
         done = carry(network, x, tangents, way.layers, see, way=way.way, copy=way.writes)
         if done.missing:
             raise ModelError(
@@ -116,13 +122,20 @@ def stream_layers(
     return {name: _settled(state, whole, samples, rounding) for name, state in kept.items()}
 
 
-def _tangents(action: Action, x: Float[Tensor, "b ..."], room: Float[Tensor, "..."]) -> Float[Tensor, "g b ..."]:
+def numbers_on(device: torch.device) -> int:
+    """Numbers in the widest output and its tangents that a device is asked to hold."""
+    if device.type != "cuda":
+        return NUMBERS["cpu"]
+    return max(NUMBERS["cpu"], min(NUMBERS["cuda"], torch.cuda.mem_get_info(device)[0] // SHARE))
+
+
+def _tangents(action: Action, x: Float[Tensor, "b ..."], room: Float[Tensor, "..."], most: int) -> Float[Tensor, "g b ..."]:
     """Velocities of all samples under all generators, made piece by piece into memory that is there: new pages cost more."""
     size = action.size * x.numel()
     room = room if room.numel() >= size else torch.empty(size, dtype=x.dtype, device=x.device)
     whole = room.view(-1)[:size].view(action.size, *x.shape)
     generators = torch.eye(action.size, dtype=x.dtype, device=x.device)
-    step = max(1, NUMBERS.get(x.device.type, NUMBERS["cpu"]) // PIECES * len(x) // size)
+    step = max(1, most * len(x) // size)
     for piece, target in zip(x.split(step), whole.split(step, dim=1), strict=True):
         target.copy_(action.tangents(generators, piece))
     return whole

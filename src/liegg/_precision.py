@@ -1,0 +1,52 @@
+"""The rounding unit of the arithmetic that a model really runs in."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import nn
+
+TENSOR_FLOAT = 2.0**-10
+"""Rounding unit of TensorFloat-32, in which GPUs multiply float32 numbers where they are allowed to."""
+
+CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d, nn.RNNBase)
+"""Modules that cuDNN computes, which rounds their products to TensorFloat-32 unless told otherwise."""
+
+
+def convolves(*modules: nn.Module) -> bool:
+    """Whether modules hold convolutions or recurrent layers."""
+    return any(isinstance(part, CONVOLUTIONS) for module in modules for part in module.modules())
+
+
+def rounding_unit(dtype: torch.dtype, device: torch.device, *, convolves: bool = False) -> float:
+    """Spacing of numbers around 1 in a model's arithmetic: that of its dtype, or of TensorFloat-32 where a GPU falls back on it.
+
+    Args:
+        dtype: of the weights and samples.
+        device: where the model runs.
+        convolves: whether it has convolutions or recurrent layers, for which TensorFloat-32 is the default.
+
+    Examples:
+        >>> rounding_unit(torch.float32, torch.device("cpu"))
+        1.1920928955078125e-07
+    """
+    own = torch.finfo(dtype).eps
+    if dtype is not torch.float32 or device.type != "cuda":
+        return own
+    products = torch.backends.cuda.matmul.fp32_precision == "tf32"
+    convolutions = convolves and torch.backends.cudnn.conv.fp32_precision == "tf32"
+    return TENSOR_FLOAT if products or convolutions else own
+
+
+@contextmanager
+def full_products() -> Iterator[None]:
+    """Let GPUs multiply float32 numbers in float32 while a block runs, so that differences mean something; then as before."""
+    places = (torch.backends.cuda.matmul, torch.backends.cudnn.conv, torch.backends.cudnn.rnn)
+    before = [place.fp32_precision for place in places]
+    try:
+        for place in places:
+            place.fp32_precision = "ieee"
+        yield
+    finally:
+        for place, precision in zip(places, before, strict=True):
+            place.fp32_precision = precision
