@@ -241,11 +241,6 @@ def height() -> Case:
     return Case("height", lambda x: x[:, 2], Linear(3).restrict(algebra.so(3)), normal(100, 3), 1, about)
 
 
-def zero() -> Case:
-    # A constant is unchanged by everything: n² = 9.
-    return Case("zero", lambda x: torch.zeros_like(x[:, :2]), Linear(3), normal(100, 3), 9, algebra.gl(3))
-
-
 def plane() -> Case:
     # |x|² on a tilted plane of R³ with normal m. h m does not matter: 3 trivial directions, h = k mᵀ. Among the other six (h m = 0)
     # xᵀhx = 0 on the plane asks the plane's own 2×2 block to be antisymmetric (1); what moves the plane along m changes |x|²
@@ -275,7 +270,7 @@ def by_construction() -> Case:
 CASES = [
     norm_case(2), norm_case(5), sphere_case(4), lorentz(), conjugated_rotation(), determinant(2), determinant(3), symplectic(),
     hermitian(), complex_norm(), distances(), tetrahedron(), differences(), direction(), rayleigh(), opposite_outputs(),
-    linear_function(), two_norms(), hyperbola(), product_of_three(), height(), zero(), plane(), network(), classifier(),
+    linear_function(), two_norms(), hyperbola(), product_of_three(), height(), plane(), network(), classifier(),
     by_construction(),
 ]  # fmt: skip
 

@@ -23,16 +23,21 @@ ORDER = [
     ["_forward", "_linalg", "_precision", "_random"],
     ["algebra", "data"],
     ["model"],
+    ["fresh", "linearity"],
     ["actions"],
     ["polarization"],
+    ["health"],
     ["accumulate"],
     ["gram"],
+    ["blocks"],
     ["stream"],
     ["spectrum"],
     ["equivariance", "defect"],
-    ["metrics"],
+    ["metrics", "resample", "grades"],
+    ["controls", "certainty"],
     ["verdict"],
     ["symmetries"],
+    ["verification"],
     ["storage"],
     ["discovery"],
     ["layers"],
@@ -50,9 +55,9 @@ OPTIONAL = {"matplotlib", "typer", "rich", "scipy", "pooch", "jinja2"}
 
 PUBLIC = [
     "Action", "Affine", "Color", "Decision", "Identification", "Image", "LayerSymmetries", "LieggError", "Linear", "Product",
-    "Sequence", "Symmetries", "Volume", "__version__", "aff", "algebra", "diagonal", "direct_sum", "discover", "discover_layers",
+    "Sequence", "Symmetries", "Verification", "Volume", "__version__", "aff", "algebra", "diagonal", "direct_sum", "discover", "discover_layers",
     "gl", "heis", "identify", "load", "o", "plot", "scaling", "se", "shear", "sl", "smooth", "so", "sp", "su", "testing",
-    "translation", "u",
+    "translation", "u", "verify",
 ]  # fmt: skip
 
 

@@ -111,7 +111,7 @@ def test_weights_are_loaded(folder: Path) -> None:
     save_file(linear.state_dict(), "zero.safetensors")
     words = ("discover", "--model", "nets_for_cli:build", "--data", "x.npy", "--action", "linear:2x2", "-q")
     assert run(*words)[1] == "0\n"
-    assert run(*words, "--weights", "zero.safetensors")[1] == "4\n"  # a constant: all of gl(2)
+    assert run(*words, "--weights", "zero.safetensors")[1] == "0\n"  # a constant says nothing
 
 
 def test_exported_program(folder: Path) -> None:

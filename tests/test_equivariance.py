@@ -119,7 +119,7 @@ def test_partners_of_too_few_samples_are_undecided():
     rows = normal(5, 10)
     problem = eliminate(update(init(10), rows).r, 1)
     solved = defects(problem.r, Displacement(torch.eye(9, dtype=torch.float64)), 5)
-    decision = decide(solved, samples=5, floor=numerical_floor(torch.float64), eliminated=problem.rank)
+    decision = decide(solved, samples=5, floor=numerical_floor(2.0**-52), eliminated=problem.rank)
     assert (decision.nullity, decision.undecided) == (0, 5)
 
 

@@ -315,7 +315,7 @@ def test_plain_autograd_takes_over_with_a_note(model, reason):
     assert how.notes[1] == "plain autograd was used instead"
     torch.testing.assert_close(rows_of(model, liegg.Linear(2), x, "each", "autograd"), SINE)
     sym = liegg.discover(model, x, liegg.Linear(2))
-    assert sym.notes == how.notes
+    assert sym.notes[: len(how.notes)] == how.notes
     assert sym.settings["route"] == "autograd"
 
 

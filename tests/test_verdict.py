@@ -1,5 +1,6 @@
 """The decision on hand-made lists of defects, and the directions that come of it."""
 
+import dataclasses
 import math
 import re
 
@@ -10,6 +11,7 @@ from cases import normal
 from liegg import algebra
 from liegg._errors import ArgumentError
 from liegg.defect import Defects
+from liegg.grades import FLOOR_FACTOR, STRONG, Limits
 from liegg.verdict import decide, found_directions, numerical_floor
 
 FLOOR = 1e-27
@@ -23,8 +25,10 @@ def solved(values, *, trivial=0, sensitivity=1.0, directions=None):
 
 
 def decided(values, *, samples=100, floor=FLOOR, **rest):
-    knobs = {name: rest.pop(name) for name in ("threshold", "minimum_gap", "resolution", "eliminated") if name in rest}
-    return decide(solved(values, **rest), samples=samples, floor=floor, **knobs)
+    made = {name: rest.pop(name) for name in ("trivial", "sensitivity", "directions") if name in rest}
+    names = {field.name for field in dataclasses.fields(Limits)}
+    limits = Limits(**{name: rest.pop(name) for name in tuple(rest) if name in names})
+    return decide(solved(values, **made), samples=samples, floor=floor, limits=limits, **rest)
 
 
 @pytest.mark.parametrize(
@@ -92,11 +96,6 @@ def test_the_resolution_is_a_knob():
     assert decided(values, resolution=1e-2).resolution == 1e-2
 
 
-def test_a_dtype_too_coarse_for_the_threshold_is_warned_of():
-    decision = decided([1e-3, 1.0, 1.0], floor=0.6)
-    assert decision.warnings[-1].startswith("rounding alone can cause a defect of 0.6 in this dtype, more than the threshold 0.03")
-
-
 @pytest.mark.parametrize(
     ("knobs", "text"),
     [
@@ -113,13 +112,13 @@ def test_knobs_that_make_no_sense_are_refused(knobs, text):
 
 def test_the_floor_needs_a_positive_factor():
     with pytest.raises(ArgumentError, match=r"floor_factor=0\.0: expected a positive number of rounding units"):
-        numerical_floor(torch.float32, factor=0.0)
+        numerical_floor(1e-7, Limits(floor_factor=0.0))
 
 
 def test_knobs_decide_and_are_recorded():
     values = [0.02, 0.15, 1.0]
-    assert decided(values).nullity == 0
-    loose = decided(values, minimum_gap=5.0)
+    assert decided(values, clear=0.1).nullity == 0
+    loose = decided(values, minimum_gap=5.0, clear=0.1)
     assert (loose.nullity, loose.minimum_gap, loose.threshold, loose.floor) == (1, 5.0, 0.03, FLOOR)
     assert decided([0.02, 0.15, 1.5], minimum_gap=5.0, threshold=0.2).nullity == 2
     assert decided(values, minimum_gap=5.0, threshold=0.01).nullity == 0
@@ -156,12 +155,14 @@ def test_few_samples_are_warned_of():
     assert decided([0.0, 1.0, 1.0, 1.0], samples=8).warnings == ()
 
 
-def test_a_constant_model_is_invariant_and_warned_of():
-    decision = decided([0.0, 0.0], sensitivity=0.0, samples=1)
-    assert (decision.nullity, decision.exact, decision.undecided) == (2, 2, 0)
-    assert decision.warnings == (
-        "nothing but rounding moves the output in any candidate direction: it is constant on this data, or invariant under all",
-    )
+def test_what_nothing_moves_is_undecided_and_what_only_the_candidates_do_not_move_is_not():
+    constant = decided([0.0, 0.0], sensitivity=0.0, samples=1, degenerate=True, told=["it is constant"])
+    assert (constant.nullity, constant.exact, constant.undecided) == (0, 0, 2)
+    assert (constant.warnings, constant.grades) == (("it is constant",), ("none", "none"))
+    assert constant.sentence == "Nothing can be said about 2 of 2 directions; no symmetry is claimed."
+    invariant = decided([0.0, 0.0], sensitivity=0.0, samples=1)
+    assert (invariant.nullity, invariant.exact, invariant.undecided) == (2, 2, 0)
+    assert invariant.warnings[0].startswith("no candidate direction moves the output beyond rounding, though other changes of the")
 
 
 def test_trivial_directions_are_never_counted():
@@ -180,17 +181,77 @@ def test_trivial_directions_are_never_counted():
         ([0.0, 0.0], "2 of 2 directions are symmetries: all at the numerical floor 1e-27, no direction is left"),
         ([0.5, 1.0], "no symmetry: the smallest defect is 0.5, above the threshold 0.03"),
         ([0.01, 0.02, 0.1],
-         "no symmetry: 2 defects lie below the threshold 0.03 (from 0.01), but none is followed by a gap of 10 times"),
+         "no symmetry: 2 defects lie below the threshold 0.03 (from 0.01), but none is set apart from the rest by a gap of 10 times "
+         "or more and by its interval"),
     ],
 )  # fmt: skip
 def test_reasons(values, reason):
-    assert decided(values).reasons == (reason,)
+    assert decided(values).reasons[0] == reason
 
 
-@pytest.mark.parametrize(("dtype", "eps"), [(torch.float64, 2.0**-52), (torch.float32, 2.0**-23)])
-def test_floor_is_a_hundred_rounding_units_squared(dtype, eps):
-    assert numerical_floor(dtype) == pytest.approx((100 * eps) ** 2, rel=1e-12)
-    assert numerical_floor(dtype, factor=1.0) == pytest.approx(eps**2, rel=1e-12)
+@pytest.mark.parametrize("unit", [2.0**-23, 2.0**-30])
+def test_the_floor_is_so_many_rounding_units_squared_and_grows_with_the_conditioning(unit):
+    assert numerical_floor(unit, Limits()) == pytest.approx((FLOOR_FACTOR * unit) ** 2, rel=1e-12)
+    assert numerical_floor(unit, Limits(floor_factor=1.0), conditioning=7.0) == pytest.approx(7 * unit**2, rel=1e-12)
+    assert numerical_floor(unit, Limits(), conditioning=0.1) == numerical_floor(unit, Limits())
+
+
+def test_the_floor_is_at_least_that_of_the_solution_itself():
+    assert numerical_floor(2.0**-52) == pytest.approx((100 * 2.0**-52) ** 2, rel=1e-12)
+
+
+def test_exact_is_never_less_than_strong():
+    assert numerical_floor(2.0**-7, Limits(), conditioning=10.0) == STRONG
+    assert numerical_floor(2.0**-7, Limits(strong=1e-2), conditioning=10.0) == 1e-2
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ([], "Nothing can be said: no candidate direction moves the data."),
+        ([0.0, 1.0, 1.0], "1 exact symmetry: nothing but rounding moves the output along it."),
+        ([0.0, 0.0, 1.0], "2 exact symmetries: nothing but rounding moves the output along them."),
+        ([0.0, 1e-4, 2.5e-3, 1.0], "1 exact + 1 strong + 1 approximate symmetries: the output moves by at most 5 % of what it does "
+                                   "along an average direction."),
+        ([0.25, 1.0, 2.0], "No symmetry: the nearest candidate moves the output by 50 % of what an average direction does (1 weak "
+                           "candidate)."),
+        ([0.81, 1.0, 2.0], "No symmetry: the nearest candidate moves the output by 90 % of what an average direction does."),
+    ],
+)  # fmt: skip
+def test_the_sentence(values, sentence):
+    assert decided(values).sentence == sentence
+
+
+def test_what_the_data_does_not_cover_is_said_with_what_would_help():
+    def warned(**more):
+        return " ".join(decided([1e-3, 1.0, 2.0], **more).warnings)
+
+    assert warned() == ""
+    assert "nearly linear on this data (it bends by 10 % between samples)" in warned(bend=0.01)
+    assert "Data that spreads further would tell" in warned(bend=0.01)
+    assert warned(bend=0.5) == ""
+    assert decided([0.9, 1.0, 2.0], bend=0.01).warnings == ()  # nothing was claimed
+    assert "90 % of the data's squared size lies along one axis" in warned(along_one=0.9)
+    assert "Add samples in other directions" in warned(along_one=0.9)
+    barely = dataclasses.replace(solved([1e-3, 1.0], trivial=3), barely=2)
+    said = decide(barely, samples=100, floor=FLOOR).warnings
+    assert said[0].startswith("1 directions do not move the data")
+    assert said[1].startswith("2 directions move the data by less than 0.001 % of what they could: it covers too little there")
+
+
+def test_a_direction_near_a_boundary_is_said_to_be():
+    decision = decided([0.028, 1.0, 1.2])
+    assert decision.grades[0] == "approximate"
+    assert decision.near == ("threshold", "", "")
+    assert decision.reasons[-1] == "direction 1 near a boundary (threshold)"
+    assert decided([0.01, 1.0, 1.2]).near == ("", "", "")
+
+
+def test_an_interval_that_reaches_the_next_direction_takes_the_symmetry_away():
+    bounds = torch.tensor([[1e-3, 2e-3], [0.5, 2.0]], dtype=torch.float64)
+    assert decided([1.5e-3, 1.0], bounds=bounds).nullity == 1
+    wide = torch.tensor([[1e-4, 0.6], [0.5, 2.0]], dtype=torch.float64)
+    assert decided([1.5e-3, 1.0], bounds=wide).nullity == 0
 
 
 def rotated(seed):

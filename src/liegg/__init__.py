@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from liegg.storage import load
     from liegg.symmetries import Symmetries
     from liegg.verdict import Decision
+    from liegg.verification import Verification, verify
 
 _HOME = (
     {
@@ -28,10 +29,12 @@ _HOME = (
         "LayerSymmetries": "liegg.layers",
         "LieggError": "liegg._errors",
         "Symmetries": "liegg.symmetries",
+        "Verification": "liegg.verification",
         "discover": "liegg.discovery",
         "discover_layers": "liegg.layers",
         "identify": "liegg.algebra",
         "load": "liegg.storage",
+        "verify": "liegg.verification",
     }
     | dict.fromkeys(("Action", "Affine", "Color", "Image", "Linear", "Product", "Sequence", "Volume", "smooth"), "liegg.actions")
     | dict.fromkeys(
@@ -70,6 +73,7 @@ __all__ = [
     "Product",
     "Sequence",
     "Symmetries",
+    "Verification",
     "Volume",
     "__version__",
     "aff",
@@ -95,6 +99,7 @@ __all__ = [
     "testing",
     "translation",
     "u",
+    "verify",
 ]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 FULL_SVD_LIMIT = 512
@@ -35,6 +35,22 @@ def fix_signs(rows: Float[Tensor, "k g"]) -> Float[Tensor, "k g"]:
     size = rows.abs()
     first = (size >= size.amax(1, keepdim=True) * (1 - 1e-8)).to(torch.int8).argmax(1, keepdim=True)
     return rows * torch.where(rows.gather(1, first) < 0, -1.0, 1.0).to(rows)
+
+
+def arranged(values: Float[Tensor, "b *k"], block: Int[Tensor, " b"], count: int) -> Float[Tensor, "p m *k"]:
+    """Values of every block side by side in float64, those of smaller blocks filled up with zeros.
+
+    >>> arranged(torch.tensor([1.0, 2.0, 3.0]), torch.tensor([0, 1, 0]), 2)
+    tensor([[1., 3.],
+            [2., 0.]], dtype=torch.float64)
+    """
+    order = torch.argsort(block, stable=True)
+    counts = torch.bincount(block, minlength=count)
+    slot = torch.empty_like(block)
+    slot[order] = torch.arange(len(block)) - (counts.cumsum(0) - counts)[block[order]]
+    out = torch.zeros(count, int(counts.max()), *values.shape[1:], dtype=torch.float64, device=values.device)
+    out[block.to(values.device), slot.to(values.device)] = values.double()
+    return out
 
 
 def orthonormal_rows(rows: Float[Tensor, "k g"], *, tolerance: float = 1e-10) -> Float[Tensor, "r g"]:

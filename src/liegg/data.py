@@ -83,8 +83,8 @@ def as_batches(data: Data, *, batch_size: int | None = None) -> Batches:
     Args:
         data: tensor or array `[N, *x]`, a Dataset, a DataLoader, or any re-iterable of batches. Where a sample or a batch is a
             tuple or a list, its first entry is the input and the rest (labels) is ignored.
-        batch_size: samples to a batch, for tensors, arrays and Datasets; by default as many as make 2²¹ numbers, at most 2048; eight
-            times as many on a GPU.
+        batch_size: samples to a batch, for tensors, arrays and Datasets; by default as many as make 2²¹ numbers, at most 2048; on
+            a GPU eight times as many.
 
     Returns:
         Batches in the data's own dtype and on its own device.

@@ -23,12 +23,14 @@ class Defects:
         directions: unit coefficients, one row per value.
         trivial: orthonormal coefficients of the directions that do not move the data.
         sensitivity: `κ`, the mean over directions of output motion per input motion; 0 for a constant model.
+        barely: how many of the trivial ones do move it, but too little to say anything.
     """
 
     values: Float[Tensor, " r"]
     directions: Float[Tensor, "r g"]
     trivial: Float[Tensor, "t g"]
     sensitivity: float
+    barely: int = 0
 
 
 def defects(
@@ -38,6 +40,7 @@ def defects(
     *,
     sensitivity: float | None = None,
     trivial_tolerance: float = TRIVIAL_TOLERANCE,
+    coverage: float = 0.0,
 ) -> Defects:
     r"""Solve $A h = \lambda M h$ with $A = R^\top R/|D|$ and scale by the mean sensitivity $\kappa$.
 
@@ -50,16 +53,20 @@ def defects(
         samples: number of samples.
         sensitivity: use this `κ` in place of the one computed here (of the input alone for equivariance, of the parent for a
             restricted action); 0 says that nothing but rounding moves the output.
-        trivial_tolerance: share of the displacement of uncorrelated features below which a direction is trivial.
+        trivial_tolerance: share of the displacement of uncorrelated features below which a direction does not move the data.
+        coverage: the same share below which it moves the data too little to say anything; such directions are trivial too.
 
     Returns:
         Defects ascending, their directions, and the trivial directions.
     """
-    whiten, kernel = _whitening(displacement, trivial_tolerance)
+    whiten, kernel = whitening(displacement, max(trivial_tolerance, coverage))
     copies, side = displacement.repeat, displacement.block.shape[0]
+    barely = 0
+    if coverage > trivial_tolerance and kernel.shape[1]:
+        barely = copies * (kernel.shape[1] - whitening(displacement, trivial_tolerance)[1].shape[1])
     trivial = torch.block_diag(*[kernel.mT] * copies).reshape(-1, copies * side)
     if not whiten.shape[1]:
-        return Defects(kernel.new_zeros(0), kernel.new_zeros(0, copies * side), fix_signs(trivial), 0.0)
+        return Defects(kernel.new_zeros(0), kernel.new_zeros(0, copies * side), fix_signs(trivial), 0.0, barely)
 
     def whitened(matrix: Float[Tensor, "m g"]) -> Float[Tensor, "m k"]:
         return (matrix.reshape(-1, copies, side) @ whiten).flatten(1)
@@ -74,21 +81,21 @@ def defects(
     directions = (vectors.reshape(-1, copies, whiten.shape[1]) @ whiten.mT).flatten(1)
     directions = fix_signs(directions.div_(directions.norm(dim=1, keepdim=True)))
     scaled = lengths / sensitivity if sensitivity > 0 else torch.zeros_like(lengths)
-    return Defects(scaled, directions, fix_signs(trivial), sensitivity)
+    return Defects(scaled, directions, fix_signs(trivial), sensitivity, barely)
 
 
 def mean_sensitivity(
     r: Float[Tensor, "m g"], displacement: Displacement, samples: int, *, trivial_tolerance: float = TRIVIAL_TOLERANCE
 ) -> float:
     r"""Mean sensitivity $\kappa = \mathrm{tr}(M^{+}A)/\mathrm{rank}\,M$ over the directions that move the data."""
-    whiten, _ = _whitening(displacement, trivial_tolerance)
+    whiten, _ = whitening(displacement, trivial_tolerance)
     if not whiten.shape[1]:
         return 0.0
     total = (r.reshape(-1, displacement.repeat, displacement.block.shape[0]) @ whiten).square().sum()
     return float(total) / samples / (displacement.repeat * whiten.shape[1])
 
 
-def _whitening(displacement: Displacement, trivial_tolerance: float) -> tuple[Float[Tensor, "s k"], Float[Tensor, "s t"]]:
+def whitening(displacement: Displacement, trivial_tolerance: float) -> tuple[Float[Tensor, "s k"], Float[Tensor, "s t"]]:
     """Columns `W` with `Wᵀ M W = 1` on the range of M, and an orthonormal basis of its kernel as columns.
 
     M is scaled to a unit diagonal before it is cut, so that the units of the features do not decide what moves.

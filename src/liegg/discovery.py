@@ -1,47 +1,69 @@
 """The assembly: a model and data in, symmetries out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from liegg._errors import ArgumentError
-from liegg._precision import full_products
+from liegg._precision import full_products, rounding_unit
 from liegg._random import seeded
 from liegg._version import __version__
 from liegg.accumulate import RFactor
 from liegg.actions import Action, Restricted
+from liegg.blocks import FEWEST, Dealer, as_groups, count_for
+from liegg.certainty import Resampled, resampled
+from liegg.controls import FRESH_DRAWS, FreshControl, against_fresh, random_directions
 from liegg.data import Data, as_batches
-from liegg.defect import TRIVIAL_TOLERANCE, defects, mean_sensitivity
+from liegg.defect import defects, mean_sensitivity
 from liegg.equivariance import eliminate
+from liegg.fresh import calibrate, reinitialised
+from liegg.grades import LimitOptions, Limits
 from liegg.gram import Gram
-from liegg.model import opened, probe
+from liegg.linearity import bend
+from liegg.model import Model, opened, probe
 from liegg.polarization import Outputs, Plan, Route, check_output_action, plan
 from liegg.stream import Streamed, stream
 from liegg.symmetries import Symmetries
-from liegg.verdict import FLOOR_FACTOR, GAP, RESOLUTION, THRESHOLD, decide, found_directions, numerical_floor
+from liegg.verdict import decide, found_directions, numerical_floor
+from liegg.verification import verify
+
+ROUNDING = 4.0
+"""Rounding units that a model's derivative may be off by as a whole; exact symmetries keep to this."""
+
+NEAREST = 3
+"""Directions after the last symmetry that are held against fresh weights too."""
 
 
 @dataclass(frozen=True)
-class Limits:
-    """What counts as a symmetry.
+class Ran:
+    """How a pass over the data ran: what the verdict has to know of the model and the machine.
 
     Attributes:
-        threshold: largest defect δ² of a symmetry.
-        minimum_gap: smallest ratio from the last symmetry's defect to the next.
-        resolution: defects below this are alike when gaps are compared.
-        floor_factor: rounding units within which a direction counts as exact.
-        trivial_tolerance: share of the largest displacement below which a direction does not move the data.
+        dtype: precision of the model.
+        device: kind of device that it ran on.
+        model: its name.
+        batch_size: samples to a batch, as asked for.
+        unit: rounding unit of its arithmetic.
+        slope: its mean squared gradient; None if not known.
+        numbers: numbers in a sample, which stand in for the conditioning where the gradient is not known.
+        bend: how far it is from linear on the data; None if not known.
+        notes: how it was opened, where that was out of the ordinary.
     """
 
-    threshold: float = THRESHOLD
-    minimum_gap: float = GAP
-    resolution: float = RESOLUTION
-    floor_factor: float = FLOOR_FACTOR
-    trivial_tolerance: float = TRIVIAL_TOLERANCE
+    dtype: torch.dtype
+    device: str
+    model: str
+    batch_size: int | None = None
+    unit: float | None = None
+    slope: float | None = None
+    numbers: int = 1
+    bend: float | None = None
+    notes: tuple[str, ...] = ()
 
 
 def discover(
@@ -54,12 +76,13 @@ def discover(
     route: Route | Literal["auto"] = "auto",
     batch_size: int | None = None,
     seed: int = 0,
-    threshold: float = THRESHOLD,
-    minimum_gap: float = GAP,
-    resolution: float = RESOLUTION,
-    floor_factor: float = FLOOR_FACTOR,
-    trivial_tolerance: float = TRIVIAL_TOLERANCE,
+    groups: Sequence[Any] | Tensor | np.ndarray | None = None,
+    controls: bool = True,
+    control: Literal["reinitialised"] | None = None,
+    control_draws: int = FRESH_DRAWS,
+    held_out: Data | None = None,
     progress: Callable[[int], object] | None = None,
+    **limits: Unpack[LimitOptions],
 ) -> Symmetries:
     r"""Find the generators of the Lie group under which a model's output does not change, or changes in a known way.
 
@@ -74,15 +97,18 @@ def discover(
         route: forward (`"jvp"`) or reverse (`"vjp"`) derivatives, plain `"autograd"`, or the cheapest that works (`"auto"`).
         batch_size: samples to a batch, where the data does not come in batches; by default what suits their size.
         seed: for random combinations and for whatever a loader draws.
-        threshold: largest defect δ² of a symmetry.
-        minimum_gap: smallest ratio from the last symmetry's defect to the next.
-        resolution: defects below this are alike when gaps are compared.
-        floor_factor: rounding units within which a direction counts as exact.
-        trivial_tolerance: share of the largest displacement below which a direction does not move the data.
+        groups: label of every sample, in the order of the data: samples that belong together, such as augmented copies, share one,
+            and are drawn together where intervals are made.
+        controls: make intervals and hold every direction against random ones; False saves that time.
+        control: `"reinitialised"` runs the analysis on the same architecture with fresh weights too, `control_draws` times, and
+            says which directions were learned.
+        control_draws: number of models with fresh weights.
+        held_out: samples on which the symmetries found are verified at finite size, see `liegg.verify`.
         progress: called with the number of samples after each batch.
+        **limits: what counts as a symmetry, such as `threshold`; see `liegg.grades.Limits` for all of them.
 
     Returns:
-        The symmetries with spectrum, defects, decision and settings.
+        The symmetries with spectrum, defects, intervals, decision and settings.
 
     Raises:
         LieggError: bad data, a model that is no function of one sample, or arguments that make no sense.
@@ -94,39 +120,90 @@ def discover(
         >>> sym.nullity, bool(sym.angles(liegg.so(3)).max() < 1e-12)
         (3, True)
     """
-    check_request(action, output_action, seed, trivial_tolerance)
-    batches = as_batches(data, batch_size=batch_size)
-    with seeded(seed), torch.inference_mode(False), torch.no_grad(), opened(model) as function:
+    chosen = Limits.of(limits)
+    check_request(action, output_action, seed)
+    if control not in (None, "reinitialised") or not isinstance(control_draws, int) or control_draws < 2:
+        raise ArgumentError(
+            f"control={control!r}, control_draws={control_draws!r}: expected control='reinitialised' and at least 2 draws."
+        )
+    labels = as_groups(groups)
+    columns = asked_of(action).size + (0 if output_action is None else output_action.size)
+    asked = _Asked(data, action, output_action, outputs, route, batch_size, seed, chosen)
+    dealer = Dealer(count_for(columns), labels) if controls else None
+    sym = _analysed(model, asked, dealer, progress)
+    if control is not None:
+        sym = replace(sym, fresh=_fresh(model, asked, sym, control_draws))
+    return sym if held_out is None else replace(sym, verification=verify(model, held_out, sym, seed=seed))
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """What the user asked, for one model or several."""
+
+    data: Data
+    action: Action
+    output_action: Action | None
+    outputs: Outputs
+    route: Route | Literal["auto"]
+    batch_size: int | None
+    seed: int
+    limits: Limits
+
+
+def _analysed(
+    model: Any, asked: _Asked, dealer: Dealer | None = None, progress: Callable[[int], object] | None = None
+) -> Symmetries:
+    """One pass over the data, and what follows from it."""
+    action, output_action = asked.action, asked.output_action
+    batches = as_batches(asked.data, batch_size=asked.batch_size)
+    with seeded(asked.seed), torch.inference_mode(False), torch.no_grad(), opened(model) as function:
         batches = batches.prepared(function.dtype, function.device)
         with closing(iter(batches)) as batches_left:
             first = next(batches_left)
             action.check(tuple(first.shape[1:]))
             wide = asked_of(action)
             with full_products():
-                function = probe(function, first)
+                function = probe(function, first, summed=asked.outputs == "sum")
                 if output_action is not None:
                     check_output_action(output_action, function)
-                how = plan(function, wide, first, outputs=outputs, route=route, output_action=output_action, seed=seed)
-            seen = stream(function, wide, first, batches_left, how, output_action=output_action, progress=progress)
-    limits = Limits(threshold, minimum_gap, resolution, floor_factor, trivial_tolerance)
-    return conclude(
-        seen, action, how, limits, dtype=first.dtype, device=first.device.type, batch_size=batches.size, model=function.name,
-        output_action=output_action, notes=function.notes,
+                how = plan(
+                    function, wide, first, outputs=asked.outputs, route=asked.route, output_action=output_action, seed=asked.seed
+                )
+            bent = _bend(function, first) if dealer is not None else None
+            seen = stream(function, wide, first, batches_left, how, output_action=output_action, dealer=dealer, progress=progress)
+    ran = Ran(
+        first.dtype, first.device.type, function.name, batches.size,
+        rounding_unit(first.dtype, first.device, convolves=function.convolves), function.slope, first[0].numel(), bent,
+        function.notes,
     )  # fmt: skip
+    return conclude(seen, action, how, asked.limits, ran, output_action=output_action)
+
+
+def _bend(function: Model, first: Tensor) -> float | None:
+    """Bend of the model; None where it fails half way between two samples, which need not be samples themselves."""
+    try:
+        return bend(function, first)
+    except (RuntimeError, ValueError, ArithmeticError):
+        return None
+
+
+def _fresh(model: Any, asked: _Asked, sym: Symmetries, draws: int) -> FreshControl:
+    """Hold the directions found, and the nearest after them, against the same architecture with fresh weights."""
+    count = min(len(sym.defects), sym.nullity + NEAREST)
+    directions = sym.action.matrices(sym.scale_free.directions[:count])
+    along, smallest, notes = [], [], ()
+    for draw in range(draws):
+        fresh = reinitialised(model, seed=asked.seed + 1 + draw)
+        found = _analysed(calibrate(fresh.module, asked.data, batch_size=asked.batch_size), asked)
+        along.append(found.defect(directions))
+        smallest.append(float(found.defects[0]) if len(found.defects) else float("nan"))
+        notes = fresh.notes
+    high = sym.intervals[:count, 1]
+    return against_fresh(torch.where(high.isnan(), sym.defects[:count], high), along, smallest, notes)
 
 
 def conclude(
-    seen: Streamed,
-    action: Action,
-    how: Plan,
-    limits: Limits,
-    *,
-    dtype: torch.dtype,
-    device: str,
-    batch_size: int | None,
-    model: str,
-    output_action: Action | None = None,
-    notes: tuple[str, ...] = (),
+    seen: Streamed, action: Action, how: Plan, limits: Limits, ran: Ran, *, output_action: Action | None = None
 ) -> Symmetries:
     """All that follows the pass over the data: solve, judge, and write down how.
 
@@ -137,12 +214,8 @@ def conclude(
         action: the candidate generators.
         how: how the rows were taken.
         limits: what counts as a symmetry.
-        dtype: precision of the model, which sets the numerical floor.
-        device: kind of device that the model ran on, to be recorded.
-        batch_size: samples to a batch, to be recorded.
-        model: name of the model.
+        ran: how the pass ran.
         output_action: action on the outputs; None for invariance.
-        notes: how the model was opened, where that was out of the ordinary.
 
     Returns:
         The symmetries with spectrum, defects, decision and settings.
@@ -150,42 +223,89 @@ def conclude(
     Raises:
         ArgumentError: a limit that makes no sense.
     """
+    limits.check()
     wide = asked_of(action)
-    trivial_tolerance = max(limits.trivial_tolerance, seen.trivial_floor)
+    limits = replace(limits, trivial_tolerance=max(limits.trivial_tolerance, seen.trivial_floor))
+    covered = max(limits.trivial_tolerance, limits.coverage)
     replies = 0 if output_action is None else output_action.size
-    floor = numerical_floor(dtype, factor=limits.floor_factor)
+    unit = torch.finfo(ran.dtype).eps if ran.unit is None else ran.unit
     displacement = replace(action.displacement(seen.moment, seen.samples), noise=seen.noise)
+    whole = displacement if wide is action else replace(wide.displacement(seen.moment, seen.samples), noise=seen.noise)
     kappa = None  # that of the problem itself, unless it is only a part of the question
     if output_action is not None or wide is not action:
-        whole = replace(wide.displacement(seen.moment, seen.samples), noise=seen.noise)
-        kappa = mean_sensitivity(seen.rows.r[:, replies:], whole, seen.samples, trivial_tolerance=trivial_tolerance)
+        kappa = mean_sensitivity(seen.rows.r[:, replies:], whole, seen.samples, trivial_tolerance=covered)
     kept = project(seen.rows, replies, action) if isinstance(action, Restricted) and action.projects else seen.rows
     problem = None if output_action is None else eliminate(kept.r, replies)
     unknown = kept if isinstance(kept, Gram) else (problem or kept).r
-    solved = defects(unknown, displacement, seen.samples, sensitivity=kappa, trivial_tolerance=trivial_tolerance)
-    if solved.sensitivity * displacement.typical <= floor * seen.output_square:  # nothing but rounding moves the output
+    solved = defects(
+        unknown, displacement, seen.samples, sensitivity=kappa, trivial_tolerance=limits.trivial_tolerance, coverage=limits.coverage
+    )
+    floor = numerical_floor(unit, limits, conditioning=_conditioning(ran, solved.sensitivity))
+    least = (limits.floor_factor * unit) ** 2 * seen.output_square / max(displacement.typical, torch.finfo(torch.float64).tiny)
+    if _rounding_alone(ran, solved.sensitivity, unit, least):
         solved = replace(solved, values=torch.zeros_like(solved.values), sensitivity=0.0)
+    draws = None
+    if seen.parts is not None:
+        draws = resampled(
+            seen.parts, solved, action, None if problem is None else problem.partner, (wide, whole), floor=floor,
+            trivial_tolerance=covered, seed=how.seed,
+        )  # fmt: skip
+    bounds = None if draws is None else draws.bounds(level=limits.level)
+    against = None if seen.parts is None else random_directions(solved.values, seed=how.seed)
     decision = decide(
-        solved, samples=seen.samples, floor=floor, threshold=limits.threshold, minimum_gap=limits.minimum_gap,
-        resolution=limits.resolution, eliminated=0 if problem is None else problem.rank,
-        feature_sizes=action.feature_sizes(seen.moment),
+        solved, samples=seen.samples, floor=floor, limits=limits, bounds=bounds,
+        control=float("inf") if against is None else against.low, eliminated=0 if problem is None else problem.rank,
+        feature_sizes=action.feature_sizes(seen.moment), along_one=_along_one(whole), bend=ran.bend,
+        degenerate=solved.sensitivity == 0 and len(solved.values) > 0 and not _reacts(ran, least),
+        told=() if seen.health is None or (seen.health.kind == "flat" and _reacts(ran, least)) else seen.health.sentences,
     )  # fmt: skip
     coefficients = found_directions(solved, decision)
     settings = {
-        "outputs": how.outputs, "route": how.route, "accumulator": seen.accumulator, "seed": how.seed, "batch_size": batch_size,
-        **asdict(limits), "trivial_tolerance": trivial_tolerance, "noise": seen.noise,
-        "dtype": str(dtype).removeprefix("torch."), "device": device,
+        "outputs": how.outputs, "route": how.route, "accumulator": seen.accumulator, "seed": how.seed, "batch_size": ran.batch_size,
+        **asdict(limits), "noise": seen.noise, "unit": unit, "bend": ran.bend,
+        "blocks": 0 if seen.parts is None else len(seen.parts.samples), "controls": seen.parts is not None,
+        "dtype": str(ran.dtype).removeprefix("torch."), "device": ran.device,
         "versions": {"liegg": __version__, "torch": torch.__version__, "numpy": np.__version__},
     }  # fmt: skip
     return Symmetries(
         action, output_action, solved, decision, coefficients,
         None if problem is None else coefficients @ problem.partner.mT, kept, displacement, seen.samples,
-        model, settings, (*notes, *how.notes),
+        ran.model, settings, (*ran.notes, *how.notes, *_about_blocks(seen, draws)), bounds=bounds, resampled=draws, control=against,
     )  # fmt: skip
 
 
-def check_request(action: Any, output_action: Any, seed: Any, trivial_tolerance: float) -> None:
-    """Raise `ArgumentError` for actions that are none, and for a seed or a share out of range."""
+def _conditioning(ran: Ran, sensitivity: float) -> float:
+    """Squared gradient over mean sensitivity; as many as a sample has numbers where the gradient is not known."""
+    return float(ran.numbers) if ran.slope is None or sensitivity <= 0 else ran.slope / sensitivity
+
+
+def _rounding_alone(ran: Ran, sensitivity: float, unit: float, least: float) -> bool:
+    """Whether nothing but rounding moves the output along any candidate: of the output, or of a gradient that cancels."""
+    return sensitivity <= least or (ran.slope is not None and sensitivity <= (ROUNDING * unit) ** 2 * ran.slope)
+
+
+def _reacts(ran: Ran, least: float) -> bool:
+    """Whether the model is known to react to something, if not to the candidates."""
+    return ran.slope is not None and ran.slope > least
+
+
+def _along_one(displacement: Any) -> float:
+    """Share of the data's squared size along one axis, where the action moves vectors as a whole."""
+    if displacement.repeat == 1 or displacement.block.shape[0] != displacement.repeat:
+        return 0.0
+    squares = torch.linalg.eigvalsh(displacement.block)
+    return float(squares[-1] / squares.sum()) if float(squares.sum()) > 0 else 0.0
+
+
+def _about_blocks(seen: Streamed, draws: Resampled | None) -> tuple[str, ...]:
+    """Why there are no intervals, where they were asked for."""
+    if seen.parts is None or draws is not None or len(seen.parts.samples) >= FEWEST:
+        return ()
+    return (f"no intervals: {len(seen.parts.samples)} samples or groups are too few to draw from, {FEWEST} are needed",)
+
+
+def check_request(action: Any, output_action: Any, seed: Any) -> None:
+    """Raise `ArgumentError` for actions that are none, and for a seed out of range."""
     if not isinstance(action, Action) or not isinstance(output_action, Action | None):
         raise ArgumentError(
             "action and output_action must be actions, for example liegg.Linear(3), liegg.Affine(3, copies=20) or liegg.Image(), "
@@ -193,8 +313,6 @@ def check_request(action: Any, output_action: Any, seed: Any, trivial_tolerance:
         )
     if not isinstance(seed, int) or not 0 <= seed < 2**63:
         raise ArgumentError(f"seed={seed}: expected a whole number from 0 to 2^63 - 1.")
-    if not 0 < trivial_tolerance < 1:
-        raise ArgumentError(f"trivial_tolerance={trivial_tolerance}: expected a share between 0 and 1, for example 1e-12.")
 
 
 def asked_of(action: Action) -> Action:

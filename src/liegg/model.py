@@ -23,6 +23,7 @@ from liegg._errors import (
     RandomModelError,
     ShapeError,
 )
+from liegg._precision import convolves
 
 PROBE_SAMPLES = 3
 """Samples on which a model is probed: enough for one to have neighbours on both sides."""
@@ -45,6 +46,8 @@ class Model:
         device: device of the parameters; None for a callable without any.
         output_shape: shape of one output before flattening; known after `probe`.
         in_place: the model writes into its input, so each call gets a copy; found out by `probe`.
+        slope: squared length of the gradient, summed over the outputs, mean over a few samples; None if not known.
+        convolves: whether it has convolutions or recurrent layers, which some GPUs compute with fewer digits.
         notes: what the user should know about how the model was opened.
     """
 
@@ -54,6 +57,8 @@ class Model:
     device: torch.device | None = None
     output_shape: tuple[int, ...] = ()
     in_place: bool = True
+    slope: float | None = None
+    convolves: bool = False
     notes: tuple[str, ...] = ()
 
     def __call__(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b c"]:
@@ -98,19 +103,22 @@ def opened(model: Any) -> Iterator[Model]:
     tensors = [t for m in (model, *kept) if isinstance(m, nn.Module) for t in (*m.parameters(), *m.buffers())]
     first = next((t for t in tensors if t.dtype.is_floating_point), None)
     with _eval_in_place(kept):
-        yield Model(function, name, first.dtype if first is not None else None, first.device if first is not None else None,
-                    notes=notes)  # fmt: skip
+        yield Model(
+            function, name, first.dtype if first is not None else None, first.device if first is not None else None,
+            convolves=convolves(*(m for m in (model, *kept) if isinstance(m, nn.Module))), notes=notes,
+        )  # fmt: skip
 
 
-def probe(model: Model, x: Float[Tensor, "b ..."]) -> Model:
+def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> Model:
     """Check on a few samples that the model is a deterministic, differentiable function of one sample.
 
     Args:
         model: the opened model.
         x: the first batch; its first `PROBE_SAMPLES` samples are used.
+        summed: the sum of the outputs is what is asked about.
 
     Returns:
-        The model with its output shape.
+        The model with its output shape and its slope.
 
     Raises:
         ShapeError: the output does not have one entry per sample.
@@ -142,12 +150,13 @@ def probe(model: Model, x: Float[Tensor, "b ..."]) -> Model:
             "are left out: it mixes samples (batch statistics, or an operation along axis 0). Make each output depend on its "
             "own sample; in a function, call .eval() on the modules it uses."
         )
-    if (not raw.requires_grad or not _has_slope(model, batch)) and _varies(model, batch):
+    slope = _slope(model, batch, summed=summed) if raw.requires_grad else 0.0
+    if slope == 0 and _varies(model, batch, summed=summed):
         raise NotDifferentiableError(
             f"the output of {model.name} changes with the input but carries no derivative: something inside detaches it "
             "(torch.no_grad, .detach(), .numpy(), argmax, rounding). Return the differentiable quantity, such as logits."
         )
-    return replace(model, output_shape=tuple(raw.shape[1:]), in_place=_writes(model, x))
+    return replace(model, output_shape=tuple(raw.shape[1:]), in_place=_writes(model, x), slope=slope)
 
 
 def _writes(model: Model, x: Float[Tensor, "b ..."]) -> bool:
@@ -159,8 +168,11 @@ def _writes(model: Model, x: Float[Tensor, "b ..."]) -> bool:
     return given._version != before or not torch.equal(given, x)
 
 
-def _has_slope(model: Model, batch: Float[Tensor, "b ..."]) -> bool:
-    """Whether any output has a derivative other than zero at any of the first samples of the batch."""
+def _slope(model: Model, batch: Float[Tensor, "b ..."], *, summed: bool) -> float | None:
+    """Mean squared gradient at the first samples of the batch, of the outputs' sum (under random signs, if they stand alone).
+
+    None if it cannot be taken.
+    """
     leaf = batch[:SLOPE_SAMPLES].clone().requires_grad_()
     with torch.enable_grad():
         try:
@@ -172,16 +184,18 @@ def _has_slope(model: Model, batch: Float[Tensor, "b ..."]) -> bool:
             ) from error
         signs = torch.randint(0, 2, y.shape, generator=torch.Generator().manual_seed(0)).to(y) * 2 - 1
         try:
+            signs = torch.ones_like(y) if summed else signs
             slope = torch.autograd.grad(y, leaf, signs, materialize_grads=True)[0]
         except RuntimeError:
-            return True  # no derivative can be taken at all, which the choice of a route reports
-    return bool((slope != 0).any())
+            return None  # no derivative can be taken at all, which the choice of a route reports
+    return float(slope.double().square().sum()) / len(leaf)
 
 
-def _varies(model: Model, batch: Float[Tensor, "b ..."]) -> bool:
+def _varies(model: Model, batch: Float[Tensor, "b ..."], *, summed: bool) -> bool:
     """Whether two samples of a whole batch have different outputs; three samples of one class would not tell."""
     with torch.no_grad():
         y = model(batch)
+        y = y.sum(1, keepdim=True) if summed else y
     return bool((y != y[:1]).any())
 
 

@@ -13,12 +13,15 @@ from torch import Tensor
 from liegg._errors import RecordError
 from liegg.accumulate import RFactor
 from liegg.actions import Displacement, action_from_settings
+from liegg.certainty import Certainty
+from liegg.controls import FreshControl, RandomControl
 from liegg.defect import Defects
 from liegg.spectrum import Spectrum
 from liegg.symmetries import Symmetries
 from liegg.verdict import Decision
+from liegg.verification.record import verification_from_dict
 
-FORMAT = 1
+FORMAT = 2
 """Version of the layout of a stored record."""
 
 FILES = ("record.json", "arrays.safetensors")
@@ -57,12 +60,17 @@ def save(sym: Symmetries, folder: str | Path) -> Path:
         "factor": sym.factor,
         "displacement.block": sym.displacement.block,
     }
+    if sym.bounds is not None:
+        arrays["bounds"] = sym.bounds
+    if sym.fresh is not None:
+        arrays |= {"fresh.along": sym.fresh.along, "fresh.smallest": sym.fresh.smallest}
     if sym.output_coefficients is not None:
         arrays["output_coefficients"] = sym.output_coefficients
     record = {
         "format": FORMAT,
         "displacement_repeat": sym.displacement.repeat,
         "displacement_noise": sym.displacement.noise,
+        "barely": sym.scale_free.barely,
         **sym.to_dict(),
     }
     record_part, arrays_part = (folder / f".{name}.part" for name in FILES)
@@ -99,15 +107,19 @@ def load(folder: str | Path) -> Symmetries:
 
 
 def _assemble(record: dict[str, Any], arrays: dict[str, Tensor]) -> Symmetries:
-    decision = record["decision"] | {key: tuple(record["decision"][key]) for key in ("reasons", "warnings")}
-    if decision["gap"] is None:
-        decision["gap"] = math.inf
+    lists = ("grades", "near", "reasons", "warnings")
+    decision = record["decision"] | {key: tuple(record["decision"][key]) for key in lists}
+    decision |= {key: math.inf for key in ("gap", "control") if decision[key] is None}
     output = record["output_action"]
     sym = Symmetries(
         action=action_from_settings(record["action"]),
         output_action=None if output is None else action_from_settings(output),
         scale_free=Defects(
-            arrays["defects.values"], arrays["defects.directions"], arrays["defects.trivial"], record["sensitivity"]
+            arrays["defects.values"],
+            arrays["defects.directions"],
+            arrays["defects.trivial"],
+            record["sensitivity"],
+            record["barely"],
         ),
         decision=Decision(**{field.name: decision[field.name] for field in dataclasses.fields(Decision)}),
         coefficients=arrays["coefficients"],
@@ -118,6 +130,23 @@ def _assemble(record: dict[str, Any], arrays: dict[str, Tensor]) -> Symmetries:
         model=record["model"],
         settings=record["settings"],
         notes=tuple(record["notes"]),
+        bounds=arrays.get("bounds"),
+        control=None if record["control"] is None else RandomControl(**_numbers(record["control"])),
+        fresh=_fresh(record["fresh"], arrays),
+        verification=None if record["verification"] is None else verification_from_dict(record["verification"]),
     )
+    sure = record["certainty"]
+    vars(sym)["certainty"] = None if sure is None else Certainty(**{**sure, "nullity": tuple(sure["nullity"])})
     vars(sym)["spectrum"] = Spectrum(arrays["spectrum.values"], arrays["spectrum.basis"])  # as it was, not solved again
     return sym
+
+
+def _numbers(control: dict[str, Any]) -> dict[str, Any]:
+    """Infinity is null in JSON."""
+    return {key: math.inf if value is None else value for key, value in control.items()}
+
+
+def _fresh(record: dict[str, Any] | None, arrays: dict[str, Tensor]) -> FreshControl | None:
+    if record is None:
+        return None
+    return FreshControl(arrays["fresh.along"], arrays["fresh.smallest"], tuple(record["learned"]), tuple(record["notes"]))

@@ -5,12 +5,14 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
-from liegg import accumulate, gram
+from liegg import accumulate, blocks, gram
 from liegg._errors import NonFiniteError
 from liegg.actions import Action
+from liegg.blocks import Dealer, Parts
+from liegg.health import Health, Pulse, diagnose, pulse_add, pulse_init
 from liegg.model import Model
 from liegg.polarization import ROW_ELEMENTS, Plan, polarize, rows_per_sample
 
@@ -29,6 +31,8 @@ class Streamed(NamedTuple):
         accumulator: `"qr"`, `"gram"`, or `"qr+gram"`.
         trivial_floor: share of the displacement that the rounding of its sum may reach; 0 for sums in float64.
         noise: squared motion that rounding may give a generator that does not move the data.
+        parts: the same of every block of samples; None if the samples were not dealt out to blocks.
+        health: what is wrong with the model, if anything; None if that was not asked.
     """
 
     rows: accumulate.RFactor | gram.Gram
@@ -38,6 +42,8 @@ class Streamed(NamedTuple):
     accumulator: str
     trivial_floor: float = 0.0
     noise: float = 0.0
+    parts: Parts | None = None
+    health: Health | None = None
 
 
 class Folded(NamedTuple):
@@ -60,6 +66,7 @@ def stream(
     how: Plan,
     *,
     output_action: Action | None = None,
+    dealer: Dealer | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Streamed:
     """Take the rows of every batch and fold them; sum the moments of the samples and the squares of the outputs.
@@ -75,23 +82,28 @@ def stream(
         rest: the batches after it.
         how: how rows are taken.
         output_action: action on the outputs, for equivariance.
+        dealer: deals the samples out to blocks that are kept apart; None keeps no more than the sum.
         progress: called with the number of samples after each batch.
 
     Raises:
         NonFiniteError: a derivative is not finite; the message names the sample.
+        ArgumentError: the dealer's groups do not fit the samples.
     """
     columns = action.size + (0 if output_action is None else output_action.size)
     squared = gram.allowed(first.dtype) and output_action is None
-    parts = action.halves(torch.empty_like(first[:1])[:, None], first[:1]) if squared and how.route != "jvp" else None
+    whole = dealer is None or dealer.count == 1
+    parts = action.halves(torch.empty_like(first[:1])[:, None], first[:1]) if squared and whole and how.route != "jvp" else None
     most = max(1, ROW_ELEMENTS // (columns * rows_per_sample(how.outputs, model)))
     signs = torch.Generator().manual_seed(how.seed)
-    moment: Tensor | None = None
+    gathered = blocks.init(1 if dealer is None else dealer.count, 1 if whole else columns, first.device)
     room = torch.empty(0)
     squares = squared_inputs = torch.zeros((), dtype=torch.float64, device=first.device)
     samples = 0
+    pulse: Pulse | None = None
+    replies = 0 if output_action is None else output_action.size
 
     def pieces() -> Iterator[Float[Tensor, "_ g"]]:
-        nonlocal moment, samples, room, squares, squared_inputs
+        nonlocal gathered, samples, room, squares, squared_inputs, pulse
         derived = None
         for x in (part for batch in chain([first], rest) for part in batch.split(most)):
             derived = action.derive(x, derived)
@@ -99,12 +111,19 @@ def stream(
             rows, y = polarize(
                 model, action, x, how, output_action=output_action, signs=signs, halved=parts is not None, derived=derived
             )
-            step, room = moment_of(action, x, derived, room)
-            moment = step if moment is None else moment + step
             squares = squares + torch.linalg.vector_norm(y, dtype=torch.float64).square()
             samples += x.shape[0]
             _check_finite(rows, y, samples - x.shape[0], model.name)
-            yield rows.flatten(0, 1)
+            if dealer is not None:
+                pulse = pulse or pulse_init(y, each=how.outputs == "each")
+                pulse = pulse_add(pulse, rows[..., replies:], y, split=None if parts is None else parts[0].shape[2])
+            block = torch.zeros(len(x), dtype=torch.int64) if dealer is None else dealer.deal(len(x))
+            moments, room = moments_of(action, x, derived, room, block, len(gathered.samples))
+            gathered = blocks.add_moments(gathered, moments)
+            if whole:
+                yield rows.flatten(0, 1)
+            else:
+                gathered = blocks.add(gathered, rows, block, squared=squared and samples > 2 * columns)
             if progress is not None:
                 progress(x.shape[0])
 
@@ -118,10 +137,19 @@ def stream(
                 continue
             block = torch.einsum("mp,mq->mpq", left, right).flatten(1)
         state = fold(state, block, squared=squared and enough)
-    rows, name = settled(state)
-    kept = torch.zeros(0, 0, dtype=torch.float64) if moment is None else moment.cpu()
+    if dealer is not None:
+        dealer.finish()
+    dealt = None
+    if whole:
+        rows, name = settled(state)
+        moment = gathered.moments
+    else:
+        rows, dealt, name = blocks.settled(gathered)
+        moment = dealt.moments
+    kept = torch.zeros(0, 0, dtype=torch.float64) if moment is None else moment.sum(0).cpu()
     trivial_floor, noise = roundings(action, first, kept, float(squared_inputs) / samples)
-    return Streamed(rows, kept, samples, float(squares) / samples, name, trivial_floor, noise)
+    health = None if pulse is None else diagnose(pulse, dtype=first.dtype, outputs=how.outputs)
+    return Streamed(rows, kept, samples, float(squares) / samples, name, trivial_floor, noise, dealt, health)
 
 
 def folded(columns: int, device: torch.device | None = None) -> Folded:
@@ -145,22 +173,26 @@ def settled(state: Folded) -> tuple[accumulate.RFactor | gram.Gram, str]:
     return accumulate.RFactor(both.r.cpu(), both.rows), "qr+gram" if summed.rows else "qr"
 
 
-def moment_of(
-    action: Action, x: Float[Tensor, "b ..."], derived: Any, room: Float[Tensor, "..."]
-) -> tuple[Float[Tensor, "s s"], Float[Tensor, "..."]]:
-    """Moment of one batch, and room in float64 to be used again for the next.
+def moments_of(
+    action: Action, x: Float[Tensor, "b ..."], derived: Any, room: Float[Tensor, "..."], block: Int[Tensor, " b"], count: int = 1
+) -> tuple[Float[Tensor, "p s s"], Float[Tensor, "..."]]:
+    """Moments of the blocks of one batch, and room in float64 to be used again for the next.
 
     Args:
         action: candidate generators.
         x: the batch.
         derived: what `Action.derive` said of it.
         room: what the call before returned; anything empty for the first.
+        block: block of every sample.
+        count: number of blocks.
     """
-    if derived is not None:
-        return action.moment(x, derived=derived), room
-    if len(room) < len(x):
-        room = torch.empty_like(x, dtype=torch.float64)
-    return action.moment(room[: len(x)].copy_(x)), room  # into memory that is there: new pages cost more than the sum
+    if derived is None:
+        if len(room) < len(x):
+            room = torch.empty_like(x, dtype=torch.float64)
+        x = room[: len(x)].copy_(x)  # into memory that is there: new pages cost more than the sum
+    if count == 1:
+        return (action.moment(x) if derived is None else action.moment(x, derived=derived))[None], room
+    return action.moments(x, block, count, derived=derived), room
 
 
 def roundings(

@@ -1,7 +1,7 @@
 """The result: one frozen record of what was found, with everything needed to question it."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,11 @@ from liegg.accumulate import RFactor
 from liegg.actions import Action, Displacement
 from liegg.algebra import Identification, identify
 from liegg.algebra.subspace import distance_to_span
+from liegg.certainty import Certainty, Resampled, certainty
+from liegg.controls import FreshControl, RandomControl
 from liegg.defect import Defects, defect_of
 from liegg.equivariance import eliminate
+from liegg.grades import Limits, evidence
 from liegg.gram import Gram
 from liegg.metrics import angles_to, symmetry_bias, symmetry_variance
 from liegg.spectrum import Spectrum, spectrum
@@ -40,6 +43,11 @@ class Symmetries:
         model: name of the model.
         settings: every number and choice that decided something, and the versions that ran.
         notes: how the model was read, where that was out of the ordinary.
+        bounds: `[r, 2]`, interval of every defect; None if none were made.
+        resampled: the draws that the intervals come from; None if there were none.
+        control: defects of random directions; None if that was not asked.
+        fresh: the same architecture with fresh weights; None if that was not asked.
+        verification: what finite motions of held-out samples showed (`liegg.verify`); None if that was not asked.
     """
 
     action: Action
@@ -54,6 +62,11 @@ class Symmetries:
     model: str
     settings: dict[str, Any]
     notes: tuple[str, ...] = ()
+    bounds: Float[Tensor, "r 2"] | None = None
+    resampled: Resampled | None = None
+    control: RandomControl | None = None
+    fresh: FreshControl | None = None
+    verification: Any = None
 
     @property
     def nullity(self) -> int:
@@ -85,6 +98,31 @@ class Symmetries:
         """Scale-free defect δ² of every direction that moves the data, ascending."""
         return self.scale_free.values
 
+    @property
+    def intervals(self) -> Float[Tensor, "r 2"]:
+        """Interval of every defect, at the level of `settings["level"]`; NaN where none was made."""
+        return torch.full((len(self.defects), 2), torch.nan, dtype=torch.float64) if self.bounds is None else self.bounds
+
+    @property
+    def grades(self) -> tuple[str, ...]:
+        """Grade of every direction that moves the data: exact, strong, approximate, weak or none; see `liegg.grades`."""
+        return self.decision.grades
+
+    @cached_property
+    def certainty(self) -> Certainty | None:
+        """Intervals of the number of symmetries and of the angle of their span; None if none were made."""
+        if self.resampled is None:
+            return None
+        case = evidence(self.defects, self.bounds, floor=self.decision.floor, control=self.decision.control)
+        return certainty(self.resampled, case, self.nullity, Limits(**{
+            field.name: self.settings[field.name] for field in fields(Limits)
+        }))  # fmt: skip
+
+    @property
+    def nullity_interval(self) -> tuple[int, int]:
+        """Interval of the number of symmetries; the number itself twice where none was made."""
+        return (self.nullity, self.nullity) if self.certainty is None else self.certainty.nullity
+
     @cached_property
     def generators(self) -> Float[Tensor, "d n n"]:
         """Generators of the symmetries found, as matrices, orthonormal in the Frobenius inner product."""
@@ -106,13 +144,14 @@ class Symmetries:
         r"""Relative error of a found unit generator, in radians, as far as the defects tell: $\sqrt{\delta^2_d / \delta^2_{d+1}}$.
 
         To get its defect, an exact symmetry would have to be mixed with a direction beyond the gap at about this angle. The true
-        error is usually several times smaller.
+        error is usually several times smaller. At least what the span turns by between draws of the samples, where that is known.
         """
         if not self.nullity:
             return 0.0
         last = max(float(self.defects[self.nullity - 1]), self.decision.floor)
         following = float(self.defects[self.nullity]) if self.nullity < len(self.defects) else 1.0
-        return math.sqrt(min(last / max(following, last), 1.0))
+        turned = 0.0 if self.certainty is None else self.certainty.angle
+        return max(math.sqrt(min(last / max(following, last), 1.0)), turned)
 
     @cached_property
     def identification(self) -> Identification:

@@ -1,46 +1,51 @@
-"""Stage 7, verdict: how many directions are symmetries, and why."""
+"""Stage 7, verdict: how many directions are symmetries, how well, and why."""
 
 import math
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._errors import ArgumentError
 from liegg._linalg import canonical_basis, fix_signs, orthonormal_rows
 from liegg.defect import Defects
+from liegg.grades import Limits, close_calls, count, evidence, grade
 
-FLOOR_FACTOR = 100.0
-"""Rounding units of the model's dtype within which a direction's relative output change counts as zero."""
-
-THRESHOLD = 0.03
-"""Largest defect of a symmetry: the output moves by less than 17 % of what an average direction of equal displacement does."""
-
-GAP = 10.0
-"""Smallest ratio between the first defect that is not counted and the last one that is."""
-
-RESOLUTION = 1e-4
-"""Defects below this are alike when gaps are compared: an output that moves by 1 % of the average is as good as still."""
+OWN = 100.0
+"""Rounding units of float64 that the solution itself may be off by."""
 
 MIXED_UNITS = 30.0
 """Ratio of the features' sizes above which their motions are no longer comparable; a defect then differs by its square."""
 
 
+NARROW = 0.75
+"""Share of the data's squared size along one axis, above which it lies in a narrow cone."""
+
+
 @dataclass(frozen=True)
 class Decision:
-    """How many directions are symmetries, with the numbers that decided it.
+    """How many directions are symmetries, how well, and the numbers that decided it.
 
     Attributes:
-        nullity: number of directions judged to be symmetries; the first ones in ascending order of defect.
+        nullity: number of directions judged to be symmetries: exact, strong or approximate; the first in ascending order of defect.
         exact: how many of them lie at the numerical floor.
-        undecided: directions at the floor only because there are too few samples to constrain them; not counted.
-        trivial: directions that do not move the data; not counted.
+        undecided: directions at the floor only because there are too few samples to constrain them, or because nothing moves the
+            output; not counted.
+        trivial: directions that do not move the data, or hardly; not counted.
         gap: first defect not counted over the last one counted (or the floor); infinite if none is left.
+        grades: of every direction that moves the data: exact, strong, approximate, weak, none; see `liegg.grades`.
+        near: for every direction the limits that its grade hangs on, by 15 %, and `interval` where its interval reaches another
+            grade; empty where it is clear.
         threshold: largest defect a symmetry may have.
         minimum_gap: smallest gap accepted.
         resolution: defects below this were alike when gaps were compared.
         floor: defect below which a direction is exact.
+        strong: largest defect of a strong symmetry.
+        weak: largest defect of a weak one.
+        control: defect that few random directions of equal displacement stay below; infinite if that was not asked.
+        sentence: the verdict in plain words.
         reasons: the decision in sentences.
         warnings: what may make it wrong.
     """
@@ -50,19 +55,35 @@ class Decision:
     undecided: int
     trivial: int
     gap: float
+    grades: tuple[str, ...]
+    near: tuple[str, ...]
     threshold: float
     minimum_gap: float
     resolution: float
     floor: float
+    strong: float
+    weak: float
+    control: float
+    sentence: str
     reasons: tuple[str, ...]
     warnings: tuple[str, ...]
 
 
-def numerical_floor(dtype: torch.dtype, *, factor: float = FLOOR_FACTOR) -> float:
-    """Defect that rounding alone can produce in a model of this dtype: `(factor · eps)²`."""
-    if not factor > 0:
-        raise ArgumentError(f"floor_factor={factor}: expected a positive number of rounding units, for example {FLOOR_FACTOR:g}.")
-    return (factor * torch.finfo(dtype).eps) ** 2
+def numerical_floor(unit: float, limits: Limits | None = None, *, conditioning: float = 1.0) -> float:
+    r"""Defect that rounding alone can produce: `(floor_factor · unit)² · conditioning`, and at most `strong`.
+
+    At least what the solution in float64 is off by itself.
+
+    Args:
+        unit: rounding unit of the model's arithmetic, from `liegg._precision`.
+        limits: what counts as a symmetry.
+        conditioning: squared length of the gradient over the mean sensitivity κ: how much larger the terms are that cancel in a
+            symmetric direction than what is left of them along an average one.
+    """
+    limits = limits or Limits()
+    limits.check()
+    model = (limits.floor_factor * unit) ** 2 * max(conditioning, 1.0)
+    return min(max(model, (OWN * torch.finfo(torch.float64).eps) ** 2), limits.strong or math.inf)
 
 
 def decide(
@@ -70,17 +91,17 @@ def decide(
     *,
     samples: int,
     floor: float,
-    threshold: float = THRESHOLD,
-    minimum_gap: float = GAP,
-    resolution: float = RESOLUTION,
+    limits: Limits | None = None,
+    bounds: Float[Tensor, "r 2"] | None = None,
+    control: float = math.inf,
     eliminated: int = 0,
     feature_sizes: Float[Tensor, " n"] | None = None,
+    along_one: float = 0.0,
+    bend: float | None = None,
+    degenerate: bool = False,
+    told: Sequence[str] = (),
 ) -> Decision:
-    """Count the symmetries: defects below the threshold, set apart from the rest by a gap.
-
-    A count `k` is possible if the `k`-th defect is at most `threshold` and at least `minimum_gap` times smaller than the next
-    one. Of the possible counts the one with the widest gap is taken, where defects below `resolution` are alike: learned
-    symmetries beside exact ones are then counted with them, and a direction that is merely less sensitive than most is not.
+    """Grade every direction and count the symmetries, see `liegg.grades`; say why, and what may be wrong with it.
 
     Directions at the floor are symmetries only if there were more samples than independent constraints: as long as constraints
     are missing, each new sample brings one, so fewer constraints than samples means that none is missing. Otherwise data that
@@ -90,27 +111,35 @@ def decide(
         defects: the solved pair.
         samples: number of samples seen.
         floor: from `numerical_floor`.
-        threshold: largest defect of a symmetry.
-        minimum_gap: smallest ratio to the next defect.
-        resolution: defects below this are alike when gaps are compared.
-        feature_sizes: summed squares of the features, to warn of mixed units.
+        limits: what counts as a symmetry.
+        bounds: interval of every defect, where known.
+        control: defect that few random directions stay below.
         eliminated: constraints already used up on output generators (`Elimination.rank`); 0 for invariance.
+        feature_sizes: summed squares of the features, to warn of mixed units.
+        along_one: share of the data's squared size along one axis, to warn of data in a narrow cone.
+        bend: how much the model bends between samples, squared and relative; None if not known.
+        degenerate: nothing at all moves the output, so nothing can be said.
+        told: further warnings.
 
     Returns:
         The decision with its reasons.
     """
-    _check(threshold, minimum_gap, resolution)
+    limits = limits or Limits()
+    limits.check()
     values = defects.values
     total, trivial = len(values), len(defects.trivial)
-    at_floor = int((values <= min(floor, threshold)).sum())
+    case = evidence(values, bounds, floor=floor, control=control)
+    at_floor = int((values <= min(floor, limits.threshold)).sum())
     constraints = total - at_floor + eliminated
-    nullity = _widest_gap(values, min(max(floor, resolution), threshold / minimum_gap), threshold, minimum_gap)
-    gap = _gap_after(values, nullity, floor)
-    reasons, warnings = [], []
-    undecided = 0
-    if total and defects.sensitivity == 0:
+    nullity, grades, near = count(case, limits), grade(case, limits), close_calls(case, limits)
+    gap, undecided = _gap_after(values, nullity, floor), 0
+    warnings = list(told)
+    if degenerate:
+        undecided, nullity, gap = total, 0, 1.0
+    elif total and defects.sensitivity == 0:
         warnings.append(
-            "nothing but rounding moves the output in any candidate direction: it is constant on this data, or invariant under all"
+            "no candidate direction moves the output beyond rounding, though other changes of the input do: the model is invariant "
+            "under all that was asked"
         )
     elif at_floor and constraints >= samples:
         undecided, nullity, gap = at_floor, 0, 1.0
@@ -120,28 +149,19 @@ def decide(
         )
     elif samples < 2 * total:
         warnings.append(f"only {samples} samples for {total} directions: small defects may be chance. Use {2 * total} or more.")
-    if (ratio := _size_ratio(feature_sizes)) > MIXED_UNITS:
-        warnings.append(
-            f"the features' sizes differ by a factor of {ratio:.0f}: motions of different features are then not comparable, and "
-            "directions along the larger ones look like symmetries. Standardise the data, and undo it in front of the model"
-        )
-    if floor > threshold:
-        warnings.append(
-            f"rounding alone can cause a defect of {floor:.2g} in this dtype, more than the threshold {threshold:g}: a symmetry "
-            "may be missed. Run the model in float32 or float64."
-        )
-    if trivial:
-        warnings.append(f"{trivial} directions do not move the data (a subspace, a constant feature, or rounding alone); nothing can be said of them")  # noqa: E501  # fmt: skip
+    if undecided:
+        grades, near = ("none",) * total, ("",) * total
+    warnings += _about_the_data(defects, feature_sizes, along_one, bend, limits, found=nullity > 0 or "weak" in grades)
     exact = min(at_floor, nullity)
-    if nullity:
-        where = f"all at the numerical floor {floor:.0e}" if exact == nullity else f"defects up to {float(values[nullity - 1]):.2g}"
-        after = f"the next is {gap:.3g} times larger" if nullity < total else "no direction is left"
-        reasons.append(f"{nullity} of {total} directions are symmetries: {where}, {after}")
-    elif total and not undecided:
-        reasons.append(_why_none(values, threshold, minimum_gap))
+    reasons = _reasons(values, nullity, exact, gap, floor, limits) if total and not undecided else []
+    doubtful = [i + 1 for i, mark in enumerate(near) if mark and (i < nullity or grades[i] == "weak" or "threshold" in mark)]
+    if doubtful:
+        marks = sorted({name for i in doubtful for name in near[i - 1].split(", ")})
+        reasons.append(f"direction{'s' * (len(doubtful) > 1)} {_numbers(doubtful)} near a boundary ({', '.join(marks)})")
     return Decision(
-        nullity, exact, undecided, trivial, gap, threshold, minimum_gap, resolution, floor, tuple(reasons), tuple(warnings)
-    )
+        nullity, exact, undecided, trivial, gap, grades, near, limits.threshold, limits.minimum_gap, limits.resolution, floor,
+        limits.strong, limits.weak, control, _sentence(values, grades, nullity, undecided, total), tuple(reasons), tuple(warnings),
+    )  # fmt: skip
 
 
 def found_directions(defects: Defects, decision: Decision) -> Float[Tensor, "d g"]:
@@ -158,27 +178,91 @@ def found_directions(defects: Defects, decision: Decision) -> Float[Tensor, "d g
     return fix_signs((q * torch.where(r.diagonal() < 0, -1.0, 1.0)).mT.contiguous())
 
 
-def _check(threshold: float, minimum_gap: float, resolution: float) -> None:
-    if not 0 < threshold < math.inf:
-        raise ArgumentError(f"threshold={threshold}: expected a positive defect, for example threshold={THRESHOLD}.")
-    if not 1 <= minimum_gap < math.inf:
-        raise ArgumentError(f"minimum_gap={minimum_gap}: expected a ratio of 1 or more, for example minimum_gap={GAP:g}.")
-    if not 0 <= resolution < math.inf:
-        raise ArgumentError(f"resolution={resolution}: expected 0 or a small defect, for example resolution={RESOLUTION}.")
+def _about_the_data(
+    defects: Defects,
+    feature_sizes: Float[Tensor, " n"] | None,
+    along_one: float,
+    bend: float | None,
+    limits: Limits,
+    *,
+    found: bool,
+) -> list[str]:
+    """What the data does not cover, and what data would."""
+    said = []
+    if (ratio := _size_ratio(feature_sizes)) > MIXED_UNITS:
+        said.append(
+            f"the features' sizes differ by a factor of {ratio:.0f}: motions of different features are then not comparable, and "
+            "directions along the larger ones look like symmetries. Standardise the data, and undo it in front of the model"
+        )
+    elif found and along_one > NARROW:
+        said.append(
+            f"{100 * along_one:.0f} % of the data's squared size lies along one axis: what is found holds in that narrow cone. Add "
+            "samples in other directions to know more"
+        )
+    if still := len(defects.trivial) - defects.barely:
+        said.append(
+            f"{still} directions do not move the data (a subspace, a constant feature, or rounding alone); nothing can be said of "
+            "them without data that they move"
+        )
+    if defects.barely:
+        said.append(
+            f"{defects.barely} directions move the data by less than {100 * math.sqrt(limits.coverage):.2g} % of what they could: "
+            "it covers too little there to say anything. Add samples that vary more along them"
+        )
+    if found and bend is not None and bend < limits.linear:
+        said.append(
+            f"the model is nearly linear on this data (it bends by {100 * math.sqrt(bend):.2g} % between samples), and a linear "
+            "function has many symmetries of its own. Data that spreads further would tell learned ones from these"
+        )
+    return said
+
+
+def _reasons(values: Float[Tensor, " r"], nullity: int, exact: int, gap: float, floor: float, limits: Limits) -> list[str]:
+    if not nullity:
+        return [_why_none(values, limits.threshold, limits.minimum_gap)]
+    where = f"all at the numerical floor {floor:.0e}" if exact == nullity else f"defects up to {float(values[nullity - 1]):.2g}"
+    after = f"the next is {gap:.3g} times larger" if nullity < len(values) else "no direction is left"
+    return [f"{nullity} of {len(values)} directions are symmetries: {where}, {after}"]
+
+
+def _sentence(values: Float[Tensor, " r"], grades: tuple[str, ...], nullity: int, undecided: int, total: int) -> str:
+    """The verdict for someone who reads nothing else."""
+    if not total:
+        return "Nothing can be said: no candidate direction moves the data."
+    if undecided:
+        return f"Nothing can be said about {undecided} of {total} directions; no symmetry is claimed."
+    if not nullity:
+        weak = grades.count("weak")
+        moves = f"{100 * math.sqrt(float(values[0])):.2g} %"
+        nearest = f"the nearest candidate moves the output by {moves} of what an average direction does"
+        return f"No symmetry: {nearest}" + (f" ({weak} weak candidate{'s' * (weak > 1)})." if weak else ".")
+    kinds = Counter(grades[:nullity])
+    parts = [f"{number} {name}" for name in ("exact", "strong", "approximate") if (number := kinds[name])]
+    last = float(values[nullity - 1])
+    symmetries = "symmetry" if nullity == 1 else "symmetries"
+    if len(kinds) == 1 and kinds["exact"]:
+        return f"{nullity} exact {symmetries}: nothing but rounding moves the output along {'it' if nullity == 1 else 'them'}."
+    return (
+        f"{' + '.join(parts)} {symmetries}: the output moves by at most {100 * math.sqrt(last):.2g} % of what it does along an "
+        "average direction."
+    )
+
+
+def _numbers(places: list[int]) -> str:
+    """Whole numbers with runs drawn together: 1–3, 7."""
+    runs: list[list[int]] = []
+    for place in places:
+        if runs and runs[-1][-1] == place - 1:
+            runs[-1].append(place)
+        else:
+            runs.append([place])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in runs)
 
 
 def _size_ratio(squares: Float[Tensor, " n"] | None) -> float:
     """Largest over smallest size of the features that are not zero throughout."""
     sizes = squares[squares > 0].sqrt() if squares is not None else torch.zeros(0)
     return float(sizes.max() / sizes.min()) if len(sizes) else 1.0
-
-
-def _widest_gap(values: Float[Tensor, " r"], resolution: float, threshold: float, minimum_gap: float) -> int:
-    """The count with the widest gap after it among those that threshold and gap allow; of equals the larger."""
-    lifted = values.clamp_min(max(resolution, torch.finfo(values.dtype).tiny))
-    gaps = torch.cat([lifted[1:], lifted.new_full((1,), torch.inf)])[: len(lifted)] / lifted
-    allowed = (values <= threshold) & (gaps >= minimum_gap)
-    return int((allowed & (gaps == gaps[allowed].max())).nonzero()[-1]) + 1 if bool(allowed.any()) else 0
 
 
 def _gap_after(values: Float[Tensor, " r"], count: int, floor: float) -> float:
@@ -194,6 +278,6 @@ def _why_none(values: Float[Tensor, " r"], threshold: float, minimum_gap: float)
         return f"no symmetry: the smallest defect is {smallest:.2g}, above the threshold {threshold:g}"
     below = int((values <= threshold).sum())
     return (
-        f"no symmetry: {below} defects lie below the threshold {threshold:g} (from {smallest:.2g}), but none is followed by a gap "
-        f"of {minimum_gap:g} times"
+        f"no symmetry: {below} defects lie below the threshold {threshold:g} (from {smallest:.2g}), but none is set apart from the "
+        f"rest by a gap of {minimum_gap:g} times or more and by its interval"
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from liegg._errors import ArgumentError, ShapeError
@@ -143,6 +143,25 @@ class Action(ABC):
         xi = self.fields(x).flatten(2)
         return torch.einsum("bgx,bhx->gh", xi, xi)
 
+    def moments(
+        self, x: Float[Tensor, "b ..."], block: Int[Tensor, " b"], count: int, derived: Any = None
+    ) -> Float[Tensor, "p s s"]:
+        """Moment of the samples of every block, zero for a block without samples.
+
+        Args:
+            x: the batch.
+            block: block of every sample, from 0 to `count` - 1.
+            count: number of blocks.
+            derived: what `derive` said of the batch.
+        """
+        sliced = isinstance(derived, tuple) and all(isinstance(part, Tensor) and len(part) == len(x) for part in derived)
+        found: dict[int, Tensor] = {}
+        for number in block.unique().tolist():
+            some = _evenly((block == number).nonzero()[:, 0])
+            found[number] = self.moment(x[some], derived=tuple(part[some] for part in derived) if sliced else None)
+        zero = torch.zeros_like(next(iter(found.values())))
+        return torch.stack([found.get(number, zero) for number in range(count)])
+
     def displacement(self, moment: Float[Tensor, "s s"], samples: int) -> Displacement:
         """Displacement M of the data whose moments were summed."""
         return Displacement(moment / samples)
@@ -164,6 +183,13 @@ class Action(ABC):
                 f"[{self.ambient}, {self.ambient}]."
             )
         return self.coefficients(h[None])[0] if h.ndim == 2 else h
+
+
+def _evenly(places: Int[Tensor, " m"]) -> slice | Int[Tensor, " m"]:
+    """Places that lie evenly as a slice, which needs no copy; others as they are."""
+    first, step = int(places[0]), int(places[1] - places[0]) if len(places) > 1 else 1
+    even = torch.equal(places, torch.arange(first, first + step * len(places), step))
+    return slice(first, first + step * len(places), step) if even else places
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -273,6 +299,12 @@ class Restricted(Action):
     def moment(self, x: Float[Tensor, "b ..."], derived: Any = None) -> Float[Tensor, "s s"]:
         """The parent's statistic."""
         return self.parent.moment(x)
+
+    def moments(
+        self, x: Float[Tensor, "b ..."], block: Int[Tensor, " b"], count: int, derived: Any = None
+    ) -> Float[Tensor, "p s s"]:
+        """Those of the parent."""
+        return self.parent.moments(x, block, count)
 
     def noise(self, dtype: torch.dtype, input_square: float, shape: tuple[int, ...]) -> float:
         """The parent's."""

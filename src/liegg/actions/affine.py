@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import pad
 
 from liegg._errors import ArgumentError
+from liegg._linalg import arranged
 from liegg.actions._base import Action, Displacement, as_vectors, check_sizes, check_vectors, from_vectors
 from liegg.actions.linear import Layout
 
@@ -85,6 +86,14 @@ class Affine(Action):
         moment = pad((vectors.mT @ vectors).sum(0), (0, 1, 0, 1), value=float(len(x) * self.copies))
         moment[: self.n, self.n] = moment[self.n, : self.n] = x.flatten(1).sum(0) @ self._sum_over_copies(x)
         return moment
+
+    def moments(
+        self, x: Float[Tensor, "b ..."], block: Int[Tensor, " b"], count: int, derived: Any = None
+    ) -> Float[Tensor, "p m m"]:
+        """Second moments of all blocks at once."""
+        vectors = pad(as_vectors(x, self.n, self.copies, self.layout), (0, 1), value=1.0)
+        vectors = arranged(vectors, block, count).flatten(1, 2)
+        return vectors.mT @ vectors
 
     def feature_sizes(self, moment: Float[Tensor, "m m"]) -> Float[Tensor, " n"]:
         """Summed squares of the components."""

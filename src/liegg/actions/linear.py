@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from liegg._errors import ArgumentError
+from liegg._linalg import arranged
 from liegg.actions._base import Action, Displacement, as_vectors, check_sizes, check_vectors, from_vectors
 
 Layout = Literal["copies_first", "vector_first"]
@@ -82,6 +83,13 @@ class Linear(Action):
     def moment(self, x: Float[Tensor, "b ..."], derived: Any = None) -> Float[Tensor, "n n"]:
         """Second moment of the vectors."""
         vectors = as_vectors(x, self.n, self.copies, self.layout).flatten(0, 1)
+        return vectors.mT @ vectors
+
+    def moments(
+        self, x: Float[Tensor, "b ..."], block: Int[Tensor, " b"], count: int, derived: Any = None
+    ) -> Float[Tensor, "p n n"]:
+        """Second moments of all blocks at once."""
+        vectors = arranged(as_vectors(x, self.n, self.copies, self.layout), block, count).flatten(1, 2)
         return vectors.mT @ vectors
 
     def feature_sizes(self, moment: Float[Tensor, "n n"]) -> Float[Tensor, " n"]:

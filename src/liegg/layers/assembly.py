@@ -4,19 +4,19 @@ import math
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
-from typing import Any, cast
+from typing import Any, Unpack, cast
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from liegg._errors import ArgumentError, ModelError, ShapeError
-from liegg._precision import full_products
+from liegg._precision import convolves, full_products, rounding_unit
 from liegg._random import seeded
 from liegg.actions import Action
 from liegg.data import Data, as_batches
-from liegg.defect import TRIVIAL_TOLERANCE
-from liegg.discovery import Limits, asked_of, check_request, conclude, discover
+from liegg.discovery import Ran, asked_of, check_request, conclude, discover
+from liegg.grades import LimitOptions, Limits
 from liegg.layers.carry import course
 from liegg.layers.choose import Layers, choose, wanted
 from liegg.layers.record import LayerResult, LayerSymmetries
@@ -27,7 +27,6 @@ from liegg.model import Model, opened, probe
 from liegg.polarization import Outputs, Plan, rows_per_sample
 from liegg.stream import Streamed
 from liegg.symmetries import Symmetries
-from liegg.verdict import FLOOR_FACTOR, GAP, RESOLUTION, THRESHOLD
 
 WIDE = 256
 """Outputs above which a layer that needs reverse mode is read by random combinations: each would cost a reverse pass."""
@@ -46,12 +45,8 @@ def discover_layers(
     outputs: Outputs = "each",
     batch_size: int | None = None,
     seed: int = 0,
-    threshold: float = THRESHOLD,
-    minimum_gap: float = GAP,
-    resolution: float = RESOLUTION,
-    floor_factor: float = FLOOR_FACTOR,
-    trivial_tolerance: float = TRIVIAL_TOLERANCE,
     progress: Callable[[int], object] | None = None,
+    **limits: Unpack[LimitOptions],
 ) -> LayerSymmetries:
     r"""Find where in a network its symmetries arise: `liegg.discover` for the output of every layer, in one pass.
 
@@ -72,12 +67,8 @@ def discover_layers(
             combinations.
         batch_size: samples to a batch, where the data does not come in batches; they are split further to bound the memory.
         seed: for random combinations and for whatever a loader draws.
-        threshold: largest defect δ² of a symmetry.
-        minimum_gap: smallest ratio from the last symmetry's defect to the next.
-        resolution: defects below this are alike when gaps are compared.
-        floor_factor: rounding units within which a direction counts as exact.
-        trivial_tolerance: share of the largest displacement below which a direction does not move the data.
         progress: called with the number of samples after each part of a batch.
+        **limits: what counts as a symmetry, as for `discover`. Intervals and controls are not made for layers.
 
     Returns:
         The layers with the symmetries of their outputs, of their outputs scaled to unit length and, where asked for, the
@@ -102,16 +93,16 @@ def discover_layers(
             f"model is a {type(model).__name__}; discover_layers looks into an nn.Module. For a function or an exported program, "
             "use liegg.discover."
         )
-    check_request(action, output_action, seed, trivial_tolerance)
+    bounds = Limits.of(limits)
+    check_request(action, output_action, seed)
     names = wanted(layers)
     if output_action is not None and outputs == "sum":
         raise ArgumentError("outputs='sum' has no meaning with output_action: equivariance compares the outputs one by one.")
-    limits = Limits(threshold, minimum_gap, resolution, floor_factor, trivial_tolerance)
     batches = as_batches(data, batch_size=batch_size)
     with seeded(seed), torch.inference_mode(False), torch.no_grad(), differentiable_attention(), opened(model) as function:
         network = network_of(cast(nn.Module, function.function), function.name)
         batches = batches.prepared(function.dtype, function.device)
-        asked = _Asked(data, action, output_action, outputs, batches.size, seed, limits)
+        asked = _Asked(data, action, output_action, outputs, batches.size, seed, bounds)
         with closing(iter(batches)) as batches_left:
             first = next(batches_left)
             action.check(tuple(first.shape[1:]))
@@ -186,20 +177,23 @@ def _fitting(layers: list[Layer], output_action: Action | None) -> dict[str, Act
 
 def _concluded(layer: Layer, seen: LayerStreamed, asked: _Asked, how: Plan, network: Network, first: Tensor) -> LayerResult:
     """Result of a layer that the pass went through."""
-    if not bool(torch.any(seen.invariance.rows.r)):  # flat everywhere: constant, or a step that hides its derivative
-        probe(Model(until(network, layer), f"{network.name}.{layer.name}"), first)
+    truncated, name = until(network, layer), f"{network.name}.{layer.name}"
+    unit = rounding_unit(first.dtype, first.device, convolves=convolves(network.root))
+    ran = Ran(first.dtype, first.device.type, name, asked.batch_size, unit, numbers=first[0].numel())
 
-    def symmetries(problem: Streamed, output_action: Action | None = None) -> Symmetries:
-        return conclude(
-            problem, asked.action, how, asked.limits, dtype=first.dtype, device=first.device.type, batch_size=asked.batch_size,
-            model=f"{network.name}.{layer.name}", output_action=output_action,
-        )  # fmt: skip
+    def symmetries(problem: Streamed, function: Callable[[Tensor], Tensor], output_action: Action | None = None) -> Symmetries:
+        found = conclude(problem, asked.action, how, asked.limits, ran, output_action=output_action)
+        if found.scale_free.sensitivity > 0 or not len(found.defects):
+            return found
+        slope = probe(Model(function, name), first, summed=how.outputs == "sum").slope  # constant, a step, or invariant under all
+        return conclude(problem, asked.action, how, asked.limits, replace(ran, slope=slope), output_action=output_action)
 
     notes = ()
     if seen.zeros:
         notes = (f"{seen.zeros} of {seen.invariance.samples} samples have an output of exactly 0, which has no unit length",)
-    pair = None if seen.equivariance is None else symmetries(seen.equivariance, asked.output_action)
-    return LayerResult(layer.name, layer.kind, layer.shape, symmetries(seen.invariance), symmetries(seen.unit), pair, notes=notes)
+    pair = None if seen.equivariance is None else symmetries(seen.equivariance, truncated, asked.output_action)
+    whole, direction = symmetries(seen.invariance, truncated), symmetries(seen.unit, _unit_of(truncated))
+    return LayerResult(layer.name, layer.kind, layer.shape, whole, direction, pair, notes=notes)
 
 
 def _shared(layer: Layer, found: Mapping[str, LayerResult]) -> dict[str, LayerResult]:
@@ -217,19 +211,26 @@ def _alone(layer: Layer, reason: str, asked: _Asked, output_action: Action | Non
         notes.append(f"its {math.prod(layer.shape)} outputs were read by {COMBINATIONS} random combinations")
     truncated = until(network, layer)
 
-    def unit(x: Tensor) -> Tensor:
-        return _unit(truncated(x).flatten(1))
-
-    unit.__name__ = truncated.__name__
-
     def symmetries(function: Callable[[Tensor], Tensor], output_action: Action | None = None) -> Symmetries:
         return discover(
             function, asked.data, asked.action, output_action=output_action, outputs=outputs, batch_size=asked.batch_size,
-            seed=asked.seed, **asdict(asked.limits),
+            seed=asked.seed, controls=False, **asdict(asked.limits),
         )  # fmt: skip
 
     pair = None if output_action is None else symmetries(truncated, output_action)
-    return LayerResult(layer.name, layer.kind, layer.shape, symmetries(truncated), symmetries(unit), pair, notes=tuple(notes))
+    return LayerResult(
+        layer.name, layer.kind, layer.shape, symmetries(truncated), symmetries(_unit_of(truncated)), pair, notes=tuple(notes)
+    )
+
+
+def _unit_of(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    """A function with its outputs scaled to unit length."""
+
+    def unit(x: Tensor) -> Tensor:
+        return _unit(function(x).reshape(len(x), -1))
+
+    unit.__name__ = function.__name__
+    return unit
 
 
 def _unit(y: Float[Tensor, "b c"]) -> Float[Tensor, "b c"]:

@@ -16,7 +16,7 @@ from liegg.layers.carry import Course, carry
 from liegg.layers.fold import Kept, add, keep, room_for
 from liegg.layers.watch import Layer, Network
 from liegg.polarization import Plan
-from liegg.stream import Folded, Streamed, moment_of, roundings, settled, square_of
+from liegg.stream import Folded, Streamed, moments_of, roundings, settled, square_of
 
 NUMBERS = {"cpu": 2**23, "cuda": 2**29}
 """Numbers in the widest output and its tangents, at most: 32 MB and 2 GB in float32. Forward mode holds a few such at a time."""
@@ -112,8 +112,8 @@ def stream_layers(
                 f"{samples + len(x) - 1} ({done.reason or 'it was not called'}). Every batch must run through the same layers."
             )
         _check_finite(finite, network, samples)
-        step, room = moment_of(action, x, derived, room)
-        moment = step if moment is None else moment + step
+        step, room = moments_of(action, x, derived, room, torch.zeros(len(x), dtype=torch.int64))
+        moment = step[0] if moment is None else moment + step[0]
         samples += len(x)
         if progress is not None:
             progress(len(x))

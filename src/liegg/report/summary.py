@@ -4,6 +4,7 @@ import dataclasses
 import math
 from typing import Any
 
+from liegg.controls import FreshControl
 from liegg.symmetries import Symmetries
 
 
@@ -16,7 +17,7 @@ def summary(sym: Symmetries) -> dict[str, Any]:
     Returns:
         Keys `model`, `question`, `samples`, `rows`, `action`, `output_action`, `nullity`, `variance`, `spectrum`, `defects`,
         `sensitivity`, `generators`, `output_generators`, `generator_variance`, `generator_defect`, `trivial`, `name`,
-        `identification`, `decision`, `settings`, `notes`.
+        `identification`, `intervals`, `grades`, `decision`, `certainty`, `control`, `fresh`, `verification`, `settings`, `notes`.
     """
     return _plain(
         {
@@ -30,6 +31,8 @@ def summary(sym: Symmetries) -> dict[str, Any]:
             "variance": sym.variance,
             "spectrum": sym.spectrum.values.tolist(),
             "defects": sym.defects.tolist(),
+            "intervals": sym.intervals.tolist(),
+            "grades": list(sym.grades),
             "sensitivity": sym.scale_free.sensitivity,
             "generators": sym.generators.tolist(),
             "output_generators": None if sym.output_action is None else sym.output_generators.tolist(),
@@ -39,10 +42,23 @@ def summary(sym: Symmetries) -> dict[str, Any]:
             "name": sym.name,
             "identification": sym.identification.to_dict(),
             "decision": dataclasses.asdict(sym.decision),
+            "certainty": None if sym.certainty is None else dataclasses.asdict(sym.certainty),
+            "control": None if sym.control is None else dataclasses.asdict(sym.control),
+            "fresh": _fresh(sym.fresh),
+            "verification": None if sym.verification is None else sym.verification.to_dict(),
             "settings": sym.settings,
             "notes": list(sym.notes),
         }
     )
+
+
+def _fresh(fresh: FreshControl | None) -> dict[str, Any] | None:
+    if fresh is None:
+        return None
+    return {
+        "along": fresh.along.tolist(), "smallest": fresh.smallest.tolist(), "learned": list(fresh.learned),
+        "notes": list(fresh.notes),
+    }  # fmt: skip
 
 
 def _plain(value: Any) -> Any:

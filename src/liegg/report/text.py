@@ -8,48 +8,113 @@ from liegg.symmetries import Symmetries
 SHOWN_AFTER = 3
 """Directions listed after the last symmetry, so that the gap can be seen."""
 
-LONGEST = 24
-"""Directions listed at most; the middle is left out and said to be."""
+MOST = 38
+"""Lines of a table; the middle of the directions is left out and said to be."""
+
+REMARKS = 4
+"""Warnings, and notes, that are shown in full."""
+
+WIDTH = 120
+"""Columns of a table; sentences are wrapped."""
 
 NAMED = 12
 """Generators told in words."""
 
 
 def table(sym: Symmetries) -> str:
-    """Readable account of a result: the verdict, the directions around the gap, warnings and notes.
+    """Readable account of a result in under 40 lines: the verdict, the directions around the gap, warnings and notes.
 
     Args:
         sym: the result of `discover`.
     """
     question = "invariance" if sym.output_action is None else "equivariance"
-    total = len(sym.defects)
     lines = [
         f"{question} of {sym.model} under {sym.action}: {sym.nullity} {'symmetry' if sym.nullity == 1 else 'symmetries'}",
         f"{sym.samples} samples, {sym.rows} rows, outputs={sym.settings['outputs']!r}, by {sym.settings['route']}, "
         f"{sym.settings['dtype']}",
         "",
+        f"  {sym.decision.sentence}",
         *(f"  {reason}" for reason in sym.decision.reasons),
+        *_sure(sym),
         *_named(sym),
-        *(f"  warning: {warning}" for warning in sym.decision.warnings),
-        *(f"  note: {note}" for note in sym.notes),
+        *_learned(sym),
+        *_verified(sym),
+        *_shortened([f"  warning: {warning}" for warning in sym.decision.warnings]),
+        *_shortened([f"  note: {note}" for note in sym.notes]),
         "",
-        f"  {'':>4}  {'defect δ²':>11}  {'':<9}   {'':>4}  {'variance σ²/|D|':>15}   (paper's spectrum, its own order)",
     ]
-    spectrum = sym.spectrum.values
+    lines = [part for line in lines for part in _wrapped(line)]
+    return "\n".join([*lines, *_directions(sym, MOST - len(lines))])
+
+
+def _wrapped(line: str) -> list[str]:
+    """A line in lines of bounded length."""
+    return textwrap.wrap(line, WIDTH, subsequent_indent="    ", break_on_hyphens=False, break_long_words=False) or [""]
+
+
+def _directions(sym: Symmetries, room: int) -> list[str]:
+    """One line to a direction, up to some after the last symmetry; the middle is left out where there is no room."""
+    total, spectrum = len(sym.defects), sym.spectrum.values
+    level = f"{100 * sym.settings['level']:g} % interval"
+    lines = [f"  {'':>4}  {'defect δ²':>11}  {level:^23}  {'grade':<13}  {'variance σ²/|D|':>15}   (paper's, its own order)"]
     listed = list(range(min(total, sym.nullity + SHOWN_AFTER)))
-    skipped = max(0, len(listed) - LONGEST)
-    if skipped:
-        listed = [*listed[: LONGEST // 2], -1, *listed[len(listed) - LONGEST // 2 :]]
+    most = max(room - 2, 6)
+    if skipped := max(0, len(listed) - most):
+        listed = [*listed[: most // 2], -1, *listed[len(listed) - most // 2 :]]
+        skipped = min(total, sym.nullity + SHOWN_AFTER) - len(listed) + 1
     for i in listed:
         if i < 0:
             lines.append(f"  ...   {skipped} more")
             continue
-        mark = "exact" if i < sym.decision.exact else "symmetry" if i < sym.nullity else ""
-        mark = "undecided" if i < sym.decision.undecided else mark
-        lines.append(f"  {i + 1:>4}  {float(sym.defects[i]):>11.3e}  {mark:<9}   {i + 1:>4}  {float(spectrum[i]):>15.3e}")
+        low, high = sym.intervals[i].tolist()
+        ends = f"{low:.3e} – {high:.3e}" if math.isfinite(low) and low < high else ""
+        mark = "undecided" if i < sym.decision.undecided else sym.grades[i] + ("?" if sym.decision.near[i] else "")
+        value, variance = float(sym.defects[i]), float(spectrum[i])
+        lines.append(f"  {i + 1:>4}  {value:>11.3e}  {ends:^23}  {mark:<13}  {variance:>15.3e}")
     if (rest := total - sym.nullity - SHOWN_AFTER) > 0:
         lines.append(f"  ...   {rest} more, δ² up to {float(sym.defects[-1]):.3g}; variance up to {float(spectrum[-1]):.3g}")
-    return "\n".join(lines)
+    return lines
+
+
+def _shortened(lines: list[str]) -> list[str]:
+    """The first few."""
+    return lines if len(lines) <= REMARKS else [*lines[: REMARKS - 1], f"  and {len(lines) - REMARKS + 1} more, see sym.decision"]
+
+
+def _sure(sym: Symmetries) -> list[str]:
+    """How sure the number and the span are, and what random directions reach."""
+    lines = []
+    if (sure := sym.certainty) is not None:
+        low, high = sure.nullity
+        number = f"{low}" if low == high else f"{low} to {high}"
+        angle = f", their span turns by at most {math.degrees(sure.angle):.2g}°" if sym.nullity else ""
+        lines.append(f"  over draws of the samples ({sure.blocks} blocks, {100 * sure.level:g} %): {number} symmetries{angle}")
+    if sym.control is not None and sym.control.draws:
+        share = f"{100 * (1 - sym.control.share):g} %"
+        lines.append(f"  control: {share} of random directions of equal displacement have δ² above {sym.control.low:.2g}")
+    return lines
+
+
+def _learned(sym: Symmetries) -> list[str]:
+    """Which directions lie clearly below those of fresh weights."""
+    if sym.fresh is None:
+        return []
+    draws, shown = sym.fresh.along.shape
+    learned = [i + 1 for i, yes in enumerate(sym.fresh.learned) if yes]
+    said = f"directions {', '.join(map(str, learned))}" if learned else "no direction"
+    middle = sym.fresh.along.median(0).values[: max(sym.nullity, 1)]
+    lines = [
+        f"  fresh weights, {draws} draws: δ² along the same directions {float(middle.min()):.2g} to {float(middle.max()):.2g}; "
+        f"learned (clearly below them): {said} of the first {shown}"
+    ]
+    return [*lines, *_shortened([f"  note: {note}" for note in sym.fresh.notes])]
+
+
+def _verified(sym: Symmetries) -> list[str]:
+    """What finite motions showed."""
+    if sym.verification is None:
+        return []
+    return [f"  finite motions: {sym.verification.summary}"]
 
 
 def _named(sym: Symmetries) -> list[str]:
@@ -63,4 +128,4 @@ def _named(sym: Symmetries) -> list[str]:
     words = list(found.readable.words[:NAMED])
     more = [f"{found.dimension - NAMED} more"] if found.dimension > NAMED else []
     account = f"generators: {', '.join(words + more)}"
-    return [f"  algebra: {found.title()}{near}", *textwrap.wrap(account, 120, initial_indent="  ", subsequent_indent="    ")]
+    return [f"  algebra: {found.title()}{near}", f"  {account}"]

@@ -13,7 +13,8 @@ from liegg.accumulate import RFactor
 from liegg.actions import Action, Image
 from liegg.actions.stencils import Scheme
 from liegg.data import BATCH_SIZE
-from liegg.discovery import Limits, conclude
+from liegg.discovery import Ran, conclude
+from liegg.grades import Limits
 from liegg.polarization import Plan
 from liegg.stream import COARSE_FLOOR, Streamed
 from liegg.studies.ensemble import Stack
@@ -92,8 +93,8 @@ def read_stack(
         size, seen = passes[scheme, frame]
         for index, (network, kept) in enumerate(zip(found, seen, strict=True)):
             network[name] = conclude(
-                kept[outputs], candidates, Plan(outputs, "jvp"), Limits(), dtype=images.dtype, device=images.device.type,
-                batch_size=size, model=f"network {index}",
+                kept[outputs], candidates, Plan(outputs, "jvp"), Limits(),
+                Ran(images.dtype, images.device.type, f"network {index}", size, numbers=images[0].numel()),
             )  # fmt: skip
     return found
 

@@ -1,0 +1,243 @@
+"""Stage 7, grades: how well each direction is a symmetry, from its defect, its interval, the gap after it and the control.
+
+| grade | meaning |
+|---|---|
+| exact | at the numerical floor: this arithmetic cannot tell it from a symmetry |
+| strong | set apart by a gap and by its interval, and δ² at most `strong` with all of its interval |
+| approximate | set apart by a gap and by its interval, and δ² at most `threshold` |
+| weak | not counted: δ² at most `weak` and below what random directions of equal displacement reach, with all of its interval |
+| none | everything else that moves the data |
+| trivial | does not move the data, so nothing can be said of it |
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import TypedDict
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from liegg._errors import ArgumentError
+from liegg.defect import TRIVIAL_TOLERANCE
+
+GRADES = ("exact", "strong", "approximate", "weak", "none")
+"""From best to worst."""
+
+FLOOR_FACTOR = 20.0
+"""Rounding units of the model's arithmetic within which the output's relative change counts as zero; exact symmetries keep to 3."""
+
+STRONG = 1e-3
+"""Largest defect of a strong symmetry: the output moves by at most 3 % of what it does along an average direction."""
+
+THRESHOLD = 0.03
+"""Largest defect of a symmetry: the output moves by less than 17 % of what an average direction of equal displacement does."""
+
+WEAK = 0.5
+"""Largest defect of a weak one: the output moves by at most 70 % of what it does along an average direction."""
+
+GAP = 10.0
+"""Smallest ratio between the first defect that is not counted and the last one that is."""
+
+CLEAR = 0.3
+"""Defect from which on a direction is clearly no symmetry: the gap in front of a smaller one must be wider by as much."""
+
+RESOLUTION = 1e-4
+"""Defects below this are alike when gaps are compared: an output that moves by 1 % of the average is as good as still."""
+
+COVERAGE = 1e-10
+"""The same share below which the data covers a direction too little to say anything: it moves by 0.001 % of what it could."""
+
+LINEAR = 0.1
+"""Bend of the model between two samples, squared and relative, below which it is nearly linear on the data."""
+
+LEVEL = 0.95
+"""Nominal coverage of the intervals."""
+
+CLOSE = 1.15
+"""Factor by which a limit may be moved without changing a grade silently."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Everything that decides what counts as a symmetry; the arguments of `liegg.discover` of the same names.
+
+    Attributes:
+        threshold: largest defect δ² of a symmetry.
+        minimum_gap: smallest ratio from the last symmetry's defect to the next.
+        resolution: defects below this are alike when gaps are compared.
+        floor_factor: rounding units within which a direction counts as exact.
+        trivial_tolerance: share of the displacement below which a direction does not move the data.
+        strong: largest defect of a strong symmetry.
+        weak: largest defect of a weak one.
+        clear: defect from which on a direction is clearly no symmetry.
+        coverage: share of the displacement below which the data covers a direction too little.
+        linear: squared relative bend below which the model is nearly linear on the data.
+        level: nominal coverage of the intervals.
+    """
+
+    threshold: float = THRESHOLD
+    minimum_gap: float = GAP
+    resolution: float = RESOLUTION
+    floor_factor: float = FLOOR_FACTOR
+    trivial_tolerance: float = TRIVIAL_TOLERANCE
+    strong: float = STRONG
+    weak: float = WEAK
+    clear: float = CLEAR
+    coverage: float = COVERAGE
+    linear: float = LINEAR
+    level: float = LEVEL
+
+    @classmethod
+    def of(cls, options: Mapping[str, float]) -> "Limits":
+        """Limits from keywords.
+
+        Raises:
+            ArgumentError: there is no such limit, or it makes no sense.
+        """
+        known = [field.name for field in fields(cls)]
+        for name in options:
+            if name not in known:
+                raise ArgumentError(f"there is no argument {name!r}. The limits are {', '.join(known)}.")
+        limits = cls(**options)
+        limits.check()
+        return limits
+
+    def check(self) -> None:
+        """Raise `ArgumentError` for a limit that makes no sense."""
+        if not 0 < self.threshold < math.inf:
+            raise ArgumentError(f"threshold={self.threshold}: expected a positive defect, for example threshold={THRESHOLD}.")
+        if not 1 <= self.minimum_gap < math.inf:
+            raise ArgumentError(f"minimum_gap={self.minimum_gap}: expected a ratio of 1 or more, for example minimum_gap={GAP:g}.")
+        if not 0 <= self.resolution < math.inf:
+            raise ArgumentError(f"resolution={self.resolution}: expected 0 or a small defect, for example resolution={RESOLUTION}.")
+        if not self.floor_factor > 0:
+            raise ArgumentError(
+                f"floor_factor={self.floor_factor}: expected a positive number of rounding units, for example {FLOOR_FACTOR:g}."
+            )
+        if not 0 < self.trivial_tolerance < 1:
+            raise ArgumentError(
+                f"trivial_tolerance={self.trivial_tolerance}: expected a share between 0 and 1, for example {TRIVIAL_TOLERANCE:g}."
+            )
+        for name, default in (("strong", STRONG), ("weak", WEAK), ("clear", CLEAR), ("linear", LINEAR)):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise ArgumentError(f"{name}={getattr(self, name)}: expected 0 or a positive number, for example {name}={default}.")
+        if not 0 <= self.coverage < 1:
+            raise ArgumentError(f"coverage={self.coverage}: expected a share from 0 to 1, for example coverage={COVERAGE:g}.")
+        if not 0.5 <= self.level < 1:
+            raise ArgumentError(f"level={self.level}: expected the share of intervals that cover, for example level={LEVEL}.")
+
+
+class LimitOptions(TypedDict, total=False):
+    """The fields of `Limits` as keywords."""
+
+    threshold: float
+    minimum_gap: float
+    resolution: float
+    floor_factor: float
+    trivial_tolerance: float
+    strong: float
+    weak: float
+    clear: float
+    coverage: float
+    linear: float
+    level: float
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What speaks for and against each direction.
+
+    Attributes:
+        values: defects, ascending.
+        low: lower end of each one's interval; the defect itself where there is none.
+        high: upper end.
+        floor: defect that rounding alone can produce.
+        control: defect that few random directions of equal displacement stay below; infinite where there is no such control.
+    """
+
+    values: Float[Tensor, " r"]
+    low: Float[Tensor, " r"]
+    high: Float[Tensor, " r"]
+    floor: float
+    control: float = math.inf
+
+
+def evidence(
+    values: Float[Tensor, " r"], bounds: Float[Tensor, "r 2"] | None = None, *, floor: float, control: float = math.inf
+) -> Evidence:
+    """Evidence with the intervals of directions at the floor shrunk to nothing: rounding has no sampling error."""
+    if bounds is None:
+        return Evidence(values, values, values, floor, control)
+    known = (values > floor) & bounds.isfinite().all(1)
+    low, high = (torch.where(known, end, values) for end in bounds.unbind(1))
+    return Evidence(values, low, high, floor, control)
+
+
+def count(case: Evidence, limits: Limits) -> int:
+    """Number of symmetries: of the counts that level, gap and intervals allow, the one with the widest gap after it.
+
+    The first `k` are possible if the last of them is at most `threshold`, the next at least `minimum_gap` times as large (more
+    where it lies below `clear` itself), and no interval of the first reaches one of the rest. Defects below `resolution` are
+    alike, so learned symmetries beside exact ones are counted with them. Of equal gaps the larger count is taken.
+    """
+    return int(counts(case.values[None], case.low[None], case.high[None], case.floor, limits)[0])
+
+
+def counts(
+    values: Float[Tensor, "d r"], low: Float[Tensor, "d r"], high: Float[Tensor, "d r"], floor: float, limits: Limits
+) -> Int[Tensor, " d"]:
+    """`count` for many spectra at once."""
+    if not values.shape[1]:
+        return torch.zeros(len(values), dtype=torch.int64)
+    least = min(max(floor, limits.resolution), limits.threshold / limits.minimum_gap)
+    lifted = values.clamp_min(max(least, torch.finfo(values.dtype).tiny))
+    beyond = values.new_full((len(values), 1), torch.inf)
+    following = torch.cat([lifted[:, 1:], beyond], dim=1)
+    gaps = following / lifted
+    needed = limits.minimum_gap * torch.where(values <= floor, 1.0, (limits.clear / following).clamp_min(1.0))
+    below = high.clamp_min(least).cummax(1).values
+    above = torch.cat([low.flip(1).cummin(1).values.flip(1)[:, 1:], beyond], dim=1)
+    allowed = (values <= max(limits.threshold, least)) & (gaps >= needed) & (below < above)
+    score = torch.where(allowed, gaps, 0.0)
+    best = score.amax(1, keepdim=True)
+    last = values.shape[1] - (score == best).flip(1).to(torch.int8).argmax(1)
+    return torch.where(best[:, 0] > 0, last, 0)
+
+
+def grade(case: Evidence, limits: Limits) -> tuple[str, ...]:
+    """Grade of every direction that moves the data."""
+    return tuple(GRADES[number] for number in _ranks(case, limits).tolist())
+
+
+def _ranks(case: Evidence, limits: Limits) -> Int[Tensor, " r"]:
+    """Grades as their places in `GRADES`."""
+    counted = torch.arange(len(case.values)) < count(case, limits)
+    found = torch.where(case.values <= case.floor, 0, torch.where(case.high <= limits.strong, 1, 2))
+    near = (case.high <= limits.weak) & (case.high < case.control)
+    return torch.where(counted, found, torch.where(near, 3, 4))
+
+
+def close_calls(case: Evidence, limits: Limits, *, factor: float = CLOSE) -> tuple[str, ...]:
+    """For every direction what its grade hangs on: the limits that need only be moved by a factor, and its interval.
+
+    Empty for a direction whose grade is clear.
+    """
+    own = _ranks(case, limits)
+    changed: dict[str, Tensor] = {}
+
+    def try_with(name: str, other: Evidence, moved: Limits) -> None:
+        changed[name] = changed.get(name, torch.zeros_like(own, dtype=torch.bool)) | (_ranks(other, moved) != own)
+
+    for name in ("strong", "threshold", "weak", "minimum_gap", "clear", "resolution"):
+        for times in (factor, 1 / factor):
+            moved = getattr(limits, name) * times
+            try_with(name, case, replace(limits, **{name: max(moved, 1.0) if name == "minimum_gap" else moved}))
+    for times in (factor, 1 / factor):
+        try_with("floor_factor", replace(case, floor=case.floor * times**2), limits)
+    for end in (case.low, case.high):
+        moved_all = torch.where(case.values > case.floor, end, case.values)
+        try_with("interval", replace(case, values=moved_all, low=moved_all, high=moved_all), limits)
+    marks = {name: flags.tolist() for name, flags in changed.items()}
+    return tuple(", ".join(name for name, flags in marks.items() if flags[i]) for i in range(len(own)))

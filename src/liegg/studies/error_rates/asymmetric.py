@@ -1,0 +1,95 @@
+"""Functions without any symmetry: random networks and random polynomials."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg.actions import Affine, Linear
+from liegg.studies.error_rates.cases import ACTIVATIONS, Case, Function, normal, perceptron, pick, product
+
+GAINS = {"default weights": 1.0, "weights × 2.5": 2.5, "weights × 4": 4.0}
+DEGREES = {"cubic polynomial": 3, "quartic polynomial": 4}
+KINDS = (*GAINS, *DEGREES)
+
+DTYPES = (torch.float64, torch.float64, torch.float32, torch.float32, torch.bfloat16)
+SAMPLES = (200, 500, 1000, 2000, 5000)
+OUTPUTS = (1, 2, 4)
+WIDEST = {3: 12, 4: 6}
+"""Most inputs of a polynomial of each degree: the number of its coefficients grows with that power."""
+
+
+@dataclass(frozen=True, eq=False)
+class Polynomial:
+    """A polynomial with all its coefficients.
+
+    Attributes:
+        terms: for each degree from 1 on, `[x, ..., x, c]`: coefficients of the products of inputs.
+    """
+
+    terms: tuple[Tensor, ...]
+
+    def __call__(self, x: Float[Tensor, "b x"]) -> Float[Tensor, "b c"]:
+        """Values on a batch."""
+        total = product(x, self.terms[0])
+        for term in self.terms[1:]:
+            part = product(x, term.flatten(1)).unflatten(1, term.shape[1:])
+            for _ in range(term.ndim - 2):
+                part = (x.reshape(*x.shape, *[1] * (part.ndim - 2)) * part).sum(1)
+            total = total + part
+        return total
+
+
+def polynomial(
+    degree: int, inputs: int, outputs: int, generator: torch.Generator, *, dtype: torch.dtype = torch.float64
+) -> Polynomial:
+    """A polynomial with normal coefficients; on standard normal data every degree has about the same share of the variance."""
+    terms = []
+    for power in range(1, degree + 1):
+        drawn = torch.randn((inputs,) * power + (outputs,), generator=generator, dtype=torch.float64)
+        size = torch.arange(1, power + 1).prod().sqrt() * inputs ** (power / 2)
+        terms.append((drawn / size).to(dtype))
+    return Polynomial(tuple(terms))
+
+
+def function(kind: str, inputs: int, outputs: int, generator: torch.Generator, *, dtype: torch.dtype = torch.float64) -> Function:
+    r"""A random function of a kind, which has no symmetry.
+
+    The determinant of the mean sensitivity over normal inputs is an analytic function of weights or coefficients, and zero
+    exactly for functions with a symmetry; so these have measure zero as soon as one function of the kind has none. The
+    polynomial $\sum_i x_i^k$ with $k \ge 3$ has none: in $\sum_i x_i^{k-1} (Ax + b)_i$ all monomials are different, so $A$ and
+    $b$ are zero. Networks of two hidden layers approximate it together with its derivatives, on which the determinant depends
+    continuously. (For $k = 2$ the monomials of $A_{ij}$ and $A_{ji}$ coincide: quadratic functions always have an $so(p, q)$,
+    and are left out.) The smallest defect of a case, far above rounding, says so again: no symmetry of it is exact.
+
+    Args:
+        kind: one of `KINDS`.
+        inputs: width of a sample.
+        outputs: numbers to an output.
+        generator: where it comes from.
+        dtype: its precision.
+    """
+    if kind in DEGREES:
+        return polynomial(DEGREES[kind], inputs, outputs, generator, dtype=dtype)
+    hidden = (32,) * pick((2, 3), generator)
+    activation = pick(tuple(ACTIVATIONS), generator)
+    return perceptron((inputs, *hidden, outputs), generator, gain=GAINS[kind], activation=activation, dtype=dtype)
+
+
+def asymmetric(index: int, *, seed: int = 0) -> Case:
+    """The case of this number: kinds in turn, everything else at random.
+
+    Args:
+        index: number of the case, from 0.
+        seed: of the whole series.
+    """
+    generator = torch.Generator().manual_seed(1_000_003 * seed + index)
+    kind = KINDS[index % len(KINDS)]
+    n, copies = pick((2, 3, 4, 5, 6), generator), pick((1, 1, 2, 3), generator)
+    copies = max(1, min(copies, WIDEST.get(DEGREES.get(kind, 0), n * copies) // n))
+    outputs, samples = pick(OUTPUTS, generator), pick(SAMPLES, generator)
+    dtype, action = pick(DTYPES, generator), pick((Linear, Affine), generator)
+    model = function(kind, n * copies, outputs, generator, dtype=dtype)
+    data = normal(samples, n * copies, generator, dtype)
+    return Case("asymmetric", kind, model, data, action(n, copies=copies), torch.zeros(0, n, n, dtype=torch.float64), outputs)

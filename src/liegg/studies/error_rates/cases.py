@@ -1,0 +1,150 @@
+"""One function with a known answer: what it is, the data it is looked at on, and the algebra that leaves it as it is."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg._errors import ArgumentError
+from liegg.actions import Affine, Linear
+
+Function = Callable[[Tensor], Tensor]
+T = TypeVar("T")
+
+ACTIVATIONS: dict[str, Function] = {"tanh": torch.tanh, "swish": torch.nn.functional.silu}
+"""Smooth ones, so that a random network is an analytic function."""
+
+CLEARLY_NONLINEAR = 0.15
+"""Least `midpoint_ratio` of a function that is clearly nonlinear on its data.
+
+Random networks with weights × 2.5 have 0.19 and more, those of default initialisation with one output mostly less than 0.1.
+The latter are linear up to a tenth, and a linear function of one output has n² − n exact symmetries.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A function with a known answer.
+
+    Attributes:
+        family: `"asymmetric"`, `"exact"`, `"broken"` or `"confined"`.
+        kind: what sort of function it is, such as `"so(n)"`.
+        model: the function, on batches of flat samples.
+        data: samples `[N, copies · n]` in the precision of the function.
+        action: candidate generators.
+        algebra: a basis of all generators that leave the function as it is; empty for none.
+        outputs: numbers to an output.
+        strength: size ε of the part that breaks the symmetry, against the symmetric part; 0 for the exact ones.
+    """
+
+    family: str
+    kind: str
+    model: Function
+    data: Float[Tensor, "b x"]
+    action: Linear | Affine
+    algebra: Float[Tensor, "d m m"]
+    outputs: int
+    strength: float = 0.0
+
+    @property
+    def expected(self) -> int:
+        """Number of symmetries there are."""
+        return len(self.algebra)
+
+
+@dataclass(frozen=True, eq=False)
+class Perceptron:
+    """A multi-layer perceptron as a plain function of its weights.
+
+    Attributes:
+        weights: `[inputs, outputs]` of each layer.
+        biases: `[outputs]` of each layer.
+        activation: one of `ACTIVATIONS`.
+    """
+
+    weights: tuple[Tensor, ...]
+    biases: tuple[Tensor, ...]
+    activation: str = "swish"
+
+    def __call__(self, x: Float[Tensor, "b i"]) -> Float[Tensor, "b o"]:
+        """Outputs of a batch."""
+        for layer, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            x = product(x, weight) + bias
+            if layer < len(self.weights) - 1:
+                x = ACTIVATIONS[self.activation](x)
+        return x
+
+
+def product(x: Float[Tensor, "b i"], weight: Float[Tensor, "i o"]) -> Float[Tensor, "b o"]:
+    """Matrix product; in half precision summed in float32 and rounded, as hardware does it, but on every machine the same."""
+    wide = torch.promote_types(x.dtype, torch.float32)
+    return (x.to(wide) @ weight.to(wide)).to(x.dtype)
+
+
+def perceptron(
+    sizes: tuple[int, ...],
+    generator: torch.Generator,
+    *,
+    gain: float = 1.0,
+    activation: str = "swish",
+    dtype: torch.dtype = torch.float64,
+) -> Perceptron:
+    """A network with random weights, drawn as `nn.Linear` draws them (uniform in ±1/√inputs) and multiplied by a gain.
+
+    Args:
+        sizes: widths of its layers, from input to output.
+        generator: where the weights come from.
+        gain: factor of all weights and biases; 1 is the default initialisation, which is nearly linear on unit data.
+        activation: one of `ACTIVATIONS`.
+        dtype: precision of the network; the weights are drawn in float64 and rounded.
+    """
+
+    def uniform(*shape: int, inputs: int) -> Tensor:
+        drawn = torch.rand(shape, generator=generator, dtype=torch.float64)
+        return ((2 * drawn - 1) * gain * inputs**-0.5).to(dtype)
+
+    weights = tuple(uniform(inputs, outputs, inputs=inputs) for inputs, outputs in pairwise(sizes))
+    biases = tuple(uniform(outputs, inputs=inputs) for inputs, outputs in pairwise(sizes))
+    return Perceptron(weights, biases, activation)
+
+
+def normal(samples: int, width: int, generator: torch.Generator, dtype: torch.dtype = torch.float64) -> Float[Tensor, "b x"]:
+    """Independent standard normal samples, drawn in float64 and rounded."""
+    return torch.randn(samples, width, generator=generator, dtype=torch.float64).to(dtype)
+
+
+def pick(options: tuple[T, ...], generator: torch.Generator) -> T:
+    """One of some options at random."""
+    return options[int(torch.randint(len(options), (), generator=generator))]
+
+
+def midpoint_ratio(model: Function, data: Float[Tensor, "b x"]) -> float:
+    r"""How far a function is from affine on some data, by the midpoints of pairs of samples.
+
+    $$ \frac{E\,|f(\tfrac{x+x'}{2}) - \tfrac{f(x)+f(x')}{2}|^2}{E\,|\tfrac{f(x)-f(x')}{2}|^2} $$
+
+    over pairs of independent samples: 0 for affine functions alone. $x^2$ of a standard normal number has 0.75.
+
+    Args:
+        model: the function.
+        data: independent samples; each is paired with the one after it.
+
+    Raises:
+        ArgumentError: the function is constant on the data, or there is no pair.
+
+    Examples:
+        >>> x = torch.randn(200_000, 1, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+        >>> f"{midpoint_ratio(lambda x: 3 * x + 1, x):.3f} {midpoint_ratio(torch.square, x):.2f}"
+        '0.000 0.75'
+    """
+    with torch.no_grad():
+        other = data.roll(1, 0)
+        one, two, middle = (model(x).double() for x in (data, other, (data + other) / 2))
+    scale = ((one - two) / 2).square().mean()
+    if not float(scale) > 0:
+        raise ArgumentError(f"the function is constant on these {len(data)} samples: expected one that varies.")
+    return float((middle - (one + two) / 2).square().mean() / scale)

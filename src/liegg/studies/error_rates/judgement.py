@@ -1,0 +1,111 @@
+"""What liegg and the other rules say of a case; the only place that knows where a verdict keeps its parts."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg.defect import defects
+from liegg.discovery import discover
+from liegg.gram import Gram
+from liegg.studies.error_rates.cases import CLEARLY_NONLINEAR, Case, midpoint_ratio
+from liegg.studies.error_rates.rules import RULES, Evidence
+from liegg.symmetries import Symmetries
+
+LIEGG = "liegg"
+"""Name of liegg's own verdict among the rules."""
+
+STRONG = ("exact", "strong")
+"""Grades of symmetries that nobody would take for chance."""
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """The parts of a verdict that the study reads.
+
+    Attributes:
+        nullity: directions that are counted.
+        grades: how good each of them is: `"exact"`, `"strong"`, `"approximate"` or `"weak"`.
+        intervals: 95 % interval of each δ², `[r, 2]`, NaN for those at the floor; None if none are stated.
+        range: least and most directions that the samples allow; None if not stated.
+        nearly_linear: whether it warns that the function is nearly linear on this data.
+    """
+
+    nullity: int
+    grades: tuple[str, ...]
+    intervals: Float[Tensor, "r 2"] | None
+    range: tuple[int, int] | None
+    nearly_linear: bool
+
+
+def verdict(sym: Symmetries) -> Verdict:
+    """Read a verdict."""
+    made = sym.certainty is not None
+    return Verdict(
+        sym.nullity,
+        sym.decision.grades[: sym.nullity],
+        sym.intervals if made else None,
+        sym.nullity_interval if made else None,
+        any("nearly linear" in warning for warning in sym.decision.warnings),
+    )
+
+
+def evidence(sym: Symmetries) -> Evidence:
+    """What the other rules may look at: the numbers as they were measured, also where liegg holds them for mere rounding."""
+    values = sym.defects
+    if sym.scale_free.sensitivity == 0:  # liegg has put zeros in their place, and a rule of its own would be charged with that
+        tolerance = sym.settings["trivial_tolerance"]
+        values = defects(
+            sym.kept if isinstance(sym.kept, Gram) else sym.kept.r, sym.displacement, sym.samples, trivial_tolerance=tolerance
+        ).values
+    unit = torch.finfo(getattr(torch, sym.settings["dtype"])).eps
+    return Evidence(values, sym.spectrum.values, len(sym.trivial), unit**2)
+
+
+def counts(sym: Symmetries, seen: Evidence) -> dict[str, int]:
+    """Number of symmetries by every rule, liegg's verdict first."""
+    return {LIEGG: sym.nullity} | {name: rule(seen) for name, rule in RULES.items()}
+
+
+def judge(case: Case) -> dict[str, Any]:
+    """Analyse a case with the default settings, and tell what was said of it.
+
+    Returns:
+        Its labels, the count by every rule, the grades of the counted directions, and the defects next to the right count:
+        `last`, the largest that belongs to a symmetry, `next`, the smallest that does not, and the one `after`; as JSON values.
+    """
+    sym = discover(case.model, case.data, case.action)
+    said, seen, right = verdict(sym), evidence(sym), case.expected
+    ratio = midpoint_ratio(case.model, case.data)
+    angle = float(sym.angles(case.algebra).max()) if right and said.nullity == right else None
+    return {
+        "family": case.family,
+        "kind": case.kind,
+        "n": case.action.n,
+        "copies": case.action.copies,
+        "action": type(case.action).__name__,
+        "outputs": case.outputs,
+        "samples": len(case.data),
+        "dtype": str(case.data.dtype).removeprefix("torch."),
+        "midpoint_ratio": shortened(ratio),
+        "nonlinear": ratio >= CLEARLY_NONLINEAR,
+        "nearly_linear": said.nearly_linear,
+        "expected": right,
+        "strong": sum(grade in STRONG for grade in said.grades),
+        "approximate": sum(grade not in STRONG for grade in said.grades),
+        "range": None if said.range is None else list(said.range),
+        "last": shortened(float(seen.defects[right - 1])) if right else None,
+        "next": shortened(float(seen.defects[right])) if right < len(seen.defects) else None,
+        "after": shortened(float(seen.defects[right + 1])) if right + 1 < len(seen.defects) else None,
+        "rounding_unit": torch.finfo(case.data.dtype).eps,
+        "threshold": sym.decision.threshold,
+        "angle": None if angle is None else shortened(angle),
+        "counts": counts(sym, seen),
+    }
+
+
+def shortened(value: float) -> float:
+    """Four digits are enough for a stored result."""
+    return float(f"{value:.4g}")

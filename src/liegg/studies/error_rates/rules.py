@@ -1,0 +1,86 @@
+"""Rules that say how many of some ascending numbers count as zero, as people use them; each is a pure function."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """All that a rule may look at.
+
+    Attributes:
+        defects: δ² of every direction that moves the data, ascending.
+        spectrum: the paper's spectrum σ²/N of all directions, ascending.
+        trivial: how many directions do not move the data; they are zeros of the spectrum.
+        floor: squared rounding unit of the model; defects below it are alike.
+    """
+
+    defects: Float[Tensor, " r"]
+    spectrum: Float[Tensor, " g"]
+    trivial: int
+    floor: float
+
+
+def largest_gap(evidence: Evidence, *, least: float = 1.0) -> int:
+    """Cut where the ratio of neighbouring defects is largest; none if that is below `least`.
+
+    Defects below the floor are alike, or else the largest ratio would lie among roundings. Without `least` the rule always
+    finds something: it cannot say that there is no symmetry.
+
+    >>> values = torch.tensor([1e-9, 2e-9, 0.5, 1.0])
+    >>> largest_gap(Evidence(values, values, 0, 1e-28)), largest_gap(Evidence(values[2:], values[2:], 0, 1e-28), least=10.0)
+    (2, 0)
+    """
+    lifted = evidence.defects.double().clamp_min(max(evidence.floor, torch.finfo(torch.float64).tiny))
+    if len(lifted) < 2:
+        return 0
+    gaps = lifted[1:] / lifted[:-1]
+    return int(gaps.argmax()) + 1 if float(gaps.max()) >= least else 0
+
+
+def below(evidence: Evidence, *, threshold: float) -> int:
+    """Count the defects below a fixed number.
+
+    >>> below(Evidence(torch.tensor([0.001, 0.02, 1.0]), torch.ones(3), 0, 1e-28), threshold=0.01)
+    1
+    """
+    return int((evidence.defects < threshold).sum())
+
+
+def running_share(evidence: Evidence, *, share: float) -> int:
+    """Count the smallest defects as long as together they make up less than a share of the sum of all.
+
+    The form of principal component analysis: keep what explains 99 %. All zeros have no sum to share, and count.
+
+    >>> running_share(Evidence(torch.tensor([0.001, 0.002, 0.5, 1.0]), torch.ones(4), 0, 1e-28), share=0.01)
+    2
+    """
+    return int((evidence.defects.cumsum(0) <= share * evidence.defects.sum()).sum())
+
+
+def single_share(evidence: Evidence, *, share: float) -> int:
+    """Count the singular values that are each below a share of their sum, less the directions that do not move the data.
+
+    With many directions each has a small share of the sum, whatever the function.
+
+    >>> even = torch.ones(25)
+    >>> single_share(Evidence(even, even, 0, 1e-28), share=0.1)
+    25
+    """
+    singular = evidence.spectrum.clamp_min(0).sqrt()
+    return max(0, int((singular <= share * singular.sum()).sum()) - evidence.trivial)
+
+
+RULES: dict[str, Callable[[Evidence], int]] = {
+    "largest gap": largest_gap,
+    "largest gap, 10 or more": lambda evidence: largest_gap(evidence, least=10.0),
+    "defect below 0.01": lambda evidence: below(evidence, threshold=0.01),
+    "defect below 0.1": lambda evidence: below(evidence, threshold=0.1),
+    "together below 1 % of the sum": lambda evidence: running_share(evidence, share=0.01),
+    "each below 10 % of the sum": lambda evidence: single_share(evidence, share=0.1),
+}
+"""Rules that are held against liegg's verdict, on the same numbers."""

@@ -1,0 +1,180 @@
+"""Beyond the paper: how often is a symmetry found that is not there, or missed that is?
+
+Functions and networks whose symmetries are known beforehand, by mathematics, are analysed with the default settings.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from liegg.studies import ensemble, o5
+from liegg.studies.error_rates import broken, tally
+from liegg.studies.error_rates.asymmetric import asymmetric
+from liegg.studies.error_rates.cases import CLEARLY_NONLINEAR, Case
+from liegg.studies.error_rates.confined import confined
+from liegg.studies.error_rates.judgement import judge, shortened
+from liegg.studies.error_rates.symmetric import exact
+from liegg.studies.error_rates.trained import asymmetric_networks, rotation_networks
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How much is done.
+
+    Attributes:
+        asymmetric: random functions without symmetry.
+        networks: networks trained on functions without symmetry.
+        exact: functions with exact symmetries.
+        confined: functions without symmetry on data that does not fill space.
+        strengths: sizes ε for the large-sample defects.
+        every: of these, each so-manieth has its coverage counted.
+        samples: sample sizes of the coverage.
+        repeats: analyses to each.
+        reference: samples that stand for infinitely many.
+        sizes: training-set sizes of the O(5) networks.
+        seeds: their seeds.
+        seed: of all functions. Limits of the verdict may be chosen by looking at the series of seed 0, of which the quick form is
+            the beginning; error rates are stated for another.
+    """
+
+    asymmetric: int = 400
+    networks: int = 60
+    exact: int = 400
+    confined: int = 80
+    strengths: tuple[float, ...] = broken.STRENGTHS
+    every: int = 2
+    samples: tuple[int, ...] = (200, 1000, 5000)
+    repeats: int = 40
+    reference: int = 200_000
+    sizes: tuple[int, ...] = (1_000, 10_000)
+    seeds: tuple[int, ...] = o5.SEEDS
+    seed: int = 1
+
+
+QUICK = Extent(20, 2, 20, 8, (1e-3, 1e-2, 0.1), 1, (300,), 3, 3_000, (1_000,), (1,), 0)
+"""A look in seconds."""
+
+FAMILIES: dict[str, Callable[..., Case]] = {"asymmetric": asymmetric, "exact": exact, "confined": confined}
+
+
+def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None:
+    """The numbers of the study.
+
+    Args:
+        how: where to train, and what to keep on the way.
+        quick: few cases of each kind, for a look in seconds.
+
+    Returns:
+        The results to be stored; None in every process but the first.
+    """
+    extent = QUICK if quick else Extent()
+    networks = asymmetric_networks(extent.networks, how, seed=extent.seed)
+    rotations = rotation_networks(extent.sizes, extent.seeds, how)
+    if networks is None or rotations is None:
+        return None
+    step = _steps(how, extent)
+    rows = networks + [_told(step, partial(judge, FAMILIES[family](index, seed=extent.seed))) for family, index in _cases(extent)]
+    limits = {
+        (kind, strength): _told(step, partial(broken.reference, kind, strength, extent.reference, seed=extent.seed))
+        for kind, strength in product(broken.BASES, extent.strengths)
+    }
+    repeated = [
+        _told(step, partial(broken.repeated, kind, strength, samples, extent.repeats, limits[kind, strength], seed=extent.seed))
+        for kind, strength, samples in product(broken.BASES, extent.strengths[:: extent.every], extent.samples)
+    ]
+    return {
+        "seed": extent.seed,
+        "clearly_nonlinear": CLEARLY_NONLINEAR,
+        "threshold": rows[0]["threshold"],
+        "cases": rows,
+        "rotations": rotations,
+        "broken": repeated,
+        "limits": [
+            {"kind": kind, "strength": strength, "defects": [shortened(value) for value in values]}
+            for (kind, strength), values in limits.items()
+        ],
+        **summary(rows, rotations, repeated, limits),
+    }
+
+
+def summary(
+    rows: list[dict[str, Any]],
+    rotations: list[dict[str, Any]],
+    repeated: list[dict[str, Any]],
+    limits: dict[tuple[str, float], list[float]],
+) -> dict[str, Any]:
+    """Everything that is counted: errors overall and by label, errors of the rules, coverage, slopes."""
+    families = {family: [row for row in rows if row["family"] == family] for family in FAMILIES}
+    clear = tally.nonlinear(rows)
+    return {
+        "inventions": {
+            "clearly nonlinear": tally.inventions(clear),
+            "others": tally.inventions([row for row in families["asymmetric"] if not row["nonlinear"]]),
+            "confined": tally.inventions(families["confined"]),
+        },
+        "inventions_by": tally.by_label(clear, tally.inventions),
+        "confined_by": tally.by_label(families["confined"], tally.inventions),
+        "recoveries": tally.recoveries(families["exact"]),
+        "recoveries_by": tally.by_label(families["exact"], tally.recoveries),
+        "trained": tally.recoveries(rotations),
+        "rules": tally.rule_errors(rows, repeated, rotations),
+        "coverage": tally.coverage(repeated),
+        "slopes": {
+            kind: broken.slope(
+                [(strength, limit[0]) for (name, strength), limit in limits.items() if name == kind and strength <= 0.1]
+            )
+            for kind in broken.BASES
+        },
+    }
+
+
+def _cases(extent: Extent) -> Iterator[tuple[str, int]]:
+    for family in FAMILIES:
+        yield from ((family, index) for index in range(getattr(extent, family)))
+
+
+def _steps(how: ensemble.Work, extent: Extent) -> Callable[[], object]:
+    """What tells of the progress after each piece of work."""
+    strengths = len(extent.strengths) + len(extent.strengths[:: extent.every]) * len(extent.samples)
+    total = len(list(_cases(extent))) + len(broken.BASES) * strengths
+    tell = how.progress
+    return (lambda: None) if tell is None else (lambda: tell(f"{how.settings.get('study', '')} cases".strip(), 1, total))
+
+
+def _told(step: Callable[[], object], task: Callable[[], Any]) -> Any:
+    """Result of a piece of work, told of when it is done."""
+    result = task()
+    step()
+    return result
+
+
+def draw(results: dict[str, Any], out: Path) -> list[Path]:
+    """Figures of defects, rules, strengths and coverage as PNG and SVG."""
+    from liegg.studies.false_discovery_figures import draw
+
+    return draw(results, out)
+
+
+def table(results: dict[str, Any]) -> str:
+    """Errors of liegg and of the other rules, coverage and slopes, to be read on a terminal."""
+    lines = ["functions without symmetry      cases   with one found   strong   approximate   not warned of"]
+    for name, found in results["inventions"].items():
+        lines.append(
+            f"{name:<30} {found['cases']:>6}   {found['false']:>14}   {found['strong']:>6}   {found['approximate']:>11}"
+            f"   {found['unwarned']:>13}"
+        )
+    lines += ["", "functions with symmetries       cases   right   too few   too many"]
+    for name, found in (("exact, by construction", results["recoveries"]), ("trained, O(5)", results["trained"])):
+        lines.append(f"{name:<30} {found['cases']:>6}   {found['right']:>5}   {found['missed']:>7}   {found['extra']:>8}")
+    lines += ["", "wrong counts of every rule          none     exact    broken   trained"]
+    for rule, errors in results["rules"].items():
+        lines.append(f"{rule:<30}" + "".join(f"{one['wrong']:>5}/{one['cases']:<4}" for one in errors.values()))
+    lines += ["", "coverage of the 95 % intervals   N of smallest, all directions"]
+    for one in results["coverage"]:
+        told = "none stated" if one["smallest"] is None else f"{one['smallest']:.1%}, {one['all']:.1%}"
+        lines.append(f"ε = {one['strength']:<8g} N = {one['samples']:<7} {told}")
+    lines += ["", "slope of log δ² against log ε: " + ", ".join(f"{kind} {value:.3f}" for kind, value in results["slopes"].items())]
+    return "\n".join(lines)

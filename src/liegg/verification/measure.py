@@ -1,0 +1,183 @@
+"""Finite motions of samples, and how much they change the output."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from liegg.actions import Action, Grid, Product, Restricted
+from liegg.data import BATCH_ELEMENTS, BATCH_SIZE
+from liegg.model import Model
+
+ROUNDING = 100.0
+"""Rounding units of the model's dtype, relative to the size of its outputs, up to which a change of them may be rounding alone."""
+
+
+class Directions(NamedTuple):
+    """Coefficients of motions, one to a row.
+
+    Attributes:
+        h: of the input.
+        k: of the output that goes with it; None for invariance.
+    """
+
+    h: Float[Tensor, "m g"]
+    k: Float[Tensor, "m p"] | None
+
+    def scaled(self, by: Float[Tensor, " m"] | float) -> "Directions":
+        """Every motion times a number, or each times its own."""
+        factor = by[:, None] if isinstance(by, Tensor) else by
+        return Directions(self.h * factor, None if self.k is None else self.k * factor)
+
+    def along(self, times: Float[Tensor, " t"]) -> "Directions":
+        """All motions at all times, time after time within a motion."""
+        each = [None if part is None else (times[:, None] * part[:, None]).flatten(0, 1) for part in self]
+        return Directions(*each)  # pyright: ignore[reportArgumentType]
+
+
+class Changes(NamedTuple):
+    """What motions do to the output of every sample.
+
+    Attributes:
+        squared: squared distance from where it should be; infinite where the output is not finite.
+        classes: whether another output is the largest; None for one output or with an output action.
+    """
+
+    squared: Float[Tensor, "m n"]
+    classes: Bool[Tensor, "m n"] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A model with samples, to be moved.
+
+    Motions are computed in float64, whatever the model's dtype, so that all rounding left is the model's own.
+
+    Attributes:
+        model: the probed model.
+        action: on the input.
+        output_action: on the output; None for invariance.
+        x: samples in the model's dtype.
+    """
+
+    model: Model
+    action: Action
+    output_action: Action | None
+    x: Float[Tensor, "n ..."]
+
+    @cached_property
+    def y(self) -> Float[Tensor, "n c"]:
+        """Outputs of the samples as they are."""
+        return torch.cat([self.model(self.x[part]).double() for part in self.parts])
+
+    @cached_property
+    def variance(self) -> float:
+        """Mean squared distance of the outputs from their mean."""
+        return float((self.y - self.y.mean(0)).square().sum(1).mean())
+
+    @cached_property
+    def output_square(self) -> float:
+        """Mean squared length of the outputs."""
+        return float(self.y.square().sum(1).mean())
+
+    @cached_property
+    def spread(self) -> float:
+        """Root mean square distance of the samples from their mean; their size if they are all alike."""
+        flat = self.x.double().flatten(1)
+        about = (flat - flat.mean(0)).square().sum(1).mean().sqrt()
+        return float(about) or float(flat.square().sum(1).mean().sqrt())
+
+    @property
+    def parts(self) -> list[slice]:
+        """Samples in pieces that fit a model's batch."""
+        most = min(BATCH_SIZE, max(1, BATCH_ELEMENTS // self.x[0].numel()))
+        return [slice(start, start + most) for start in range(0, len(self.x), most)]
+
+    @property
+    def resamples(self) -> bool:
+        """Whether moving interpolates."""
+        return _interpolates(self.action) or (self.output_action is not None and _interpolates(self.output_action))
+
+    def distance(self, h: Float[Tensor, " g"], other: Float[Tensor, " g"] | None = None) -> float:
+        """Root mean square distance of the moved samples from where they were, or from where another motion takes them."""
+        total = 0.0
+        for part in self.parts:
+            x = self.x[part].double()
+            gap = self.action.act(h, x) - (x if other is None else self.action.act(other, x))
+            total += float(gap.square().sum())
+        return (total / len(self.x)) ** 0.5
+
+    def outputs(self, h: Float[Tensor, "m g"], part: slice) -> Float[Tensor, "m b c"]:
+        """Outputs of some samples after every motion."""
+        x = self.x[part].double()
+        at_once = max(1, min(BATCH_SIZE // len(x), BATCH_ELEMENTS // x.numel()))
+        found = []
+        for some in h.split(at_once):
+            moved = torch.cat([self.action.act(row, x) for row in some])
+            found.append(self.model(moved.to(self.x.dtype)).double().unflatten(0, (len(some), len(x))))
+        return torch.cat(found)
+
+    def targets(self, k: Float[Tensor, "m p"] | None, part: slice) -> Float[Tensor, "m b c"]:
+        """Where the outputs of some samples should be after every motion."""
+        y = self.y[part]
+        if self.output_action is None or k is None:
+            return y[None]
+        shaped = y.reshape(len(y), *self.model.output_shape)
+        return torch.stack([self.output_action.act(row, shaped).reshape(y.shape) for row in k])
+
+
+def changes(question: Question, motions: Directions) -> Changes:
+    """What every motion does to the output of every sample."""
+    told = question.output_action is None and question.y.shape[1] > 1
+    squared, classes = [], []
+    for part in question.parts:
+        distances, others = [], []
+        for h, k in _few(motions, question.y[part].numel()):
+            moved = question.outputs(h, part)
+            distances.append((moved - question.targets(k, part)).square().sum(2))
+            if told:
+                others.append(moved.argmax(2) != question.y[part].argmax(1))
+        squared.append(torch.cat(distances))
+        classes += [torch.cat(others)] if told else []
+    whole = torch.cat(squared, dim=1).nan_to_num(nan=torch.inf, posinf=torch.inf)
+    return Changes(whole, torch.cat(classes, dim=1) if told else None)
+
+
+def there_and_back(question: Question, motions: Directions) -> Float[Tensor, " m"]:
+    """Half of the mean squared change of the output by moving samples (and outputs, if they move too) there and back.
+
+    Two interpolations are made where a motion makes one. Independent errors double; blur, which adds up, quadruples; what leaves
+    at the border does so once. Half is between them.
+    """
+    total = torch.zeros(len(motions.h), dtype=torch.float64, device=question.x.device)
+    for part in question.parts:
+        x, y = question.x[part].double(), question.y[part]
+        shaped = y.reshape(len(y), *question.model.output_shape)
+        for i, h in enumerate(motions.h):
+            back = question.action.act(-h, question.action.act(h, x))
+            total[i] += (question.model(back.to(question.x.dtype)).double() - y).square().sum()
+            if question.output_action is not None and motions.k is not None:
+                k = motions.k[i]
+                total[i] += (question.output_action.act(-k, question.output_action.act(k, shaped)) - shaped).square().sum()
+    return total / (2 * len(question.x))
+
+
+def _few(motions: Directions, numbers: int) -> Iterator[Directions]:
+    """Motions in groups whose outputs, of so many numbers each, fit."""
+    most = max(1, BATCH_ELEMENTS // numbers)
+    for start in range(0, len(motions.h), most):
+        some = slice(start, start + most)
+        yield Directions(motions.h[some], None if motions.k is None else motions.k[some])
+
+
+def _interpolates(action: Action) -> bool:
+    """Whether an action moves the pixels of a grid."""
+    if isinstance(action, Restricted):
+        return _interpolates(action.parent)
+    if isinstance(action, Product):
+        return any(_interpolates(part) for part in action.parts)
+    return isinstance(action, Grid)
