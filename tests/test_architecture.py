@@ -55,9 +55,9 @@ OPTIONAL = {"matplotlib", "typer", "rich", "scipy", "pooch", "jinja2"}
 
 PUBLIC = [
     "Action", "Affine", "Color", "Decision", "Identification", "Image", "LayerSymmetries", "LieggError", "Linear", "Product",
-    "Sequence", "Symmetries", "Verification", "Volume", "__version__", "aff", "algebra", "diagonal", "direct_sum", "discover", "discover_layers",
-    "gl", "heis", "identify", "load", "o", "plot", "scaling", "se", "shear", "sl", "smooth", "so", "sp", "su", "testing",
-    "translation", "u", "verify",
+    "Sequence", "Symmetries", "Verification", "Volume", "__version__", "aff", "algebra", "diagonal", "direct_sum",
+    "discover", "discover_layers", "gl", "heis", "identify", "load", "o", "plot", "scaling", "se", "shear", "sl", "smooth",
+    "so", "sp", "su", "testing", "translation", "u", "verify",
 ]  # fmt: skip
 
 

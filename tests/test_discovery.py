@@ -1,6 +1,7 @@
 """The whole way, from a model and data to generators: known algebras, the oracle's numbers, what must not matter."""
 
 import json
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -282,7 +283,7 @@ def test_every_knob_is_recorded():
 )
 def test_bad_arguments(arguments, error, text):
     with pytest.raises(error, match=text):
-        liegg.discover(lambda x: x[:, :2], normal(20, 3), **{"action": liegg.Linear(3), **arguments})
+        liegg.discover(lambda x: x[:, :2], normal(20, 3), **cast(Any, {"action": liegg.Linear(3), **arguments}))
 
 
 def test_questions_that_make_no_sense():

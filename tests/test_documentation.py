@@ -8,7 +8,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/index.md", "docs/sphere.md", "docs/images.md", "docs/layers.md", "docs/naming.md")
+PAGES = (
+    "README.md",
+    "docs/index.md",
+    "docs/sphere.md",
+    "docs/images.md",
+    "docs/layers.md",
+    "docs/naming.md",
+    "docs/trust.md",
+    "docs/verify.md",
+)
 
 
 def python_blocks(page: str) -> list[str]:

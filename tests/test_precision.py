@@ -4,10 +4,9 @@ import pytest
 import torch
 from torch import nn
 
-from liegg._precision import TENSOR_FLOAT, convolves, full_products, rounding_unit
+from liegg._precision import PLACES, TENSOR_FLOAT, convolves, full_products, rounding_unit
 
 GPU, CPU = torch.device("cuda"), torch.device("cpu")
-PLACES = (torch.backends.cuda.matmul, torch.backends.cudnn.conv, torch.backends.cudnn.rnn)
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])

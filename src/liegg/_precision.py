@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import nn
@@ -11,6 +12,10 @@ TENSOR_FLOAT = 2.0**-10
 
 CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d, nn.RNNBase)
 """Modules that cuDNN computes, which rounds their products to TensorFloat-32 unless told otherwise."""
+
+
+PLACES: tuple[Any, ...] = (torch.backends.cuda.matmul, torch.backends.cudnn.conv, torch.backends.cudnn.rnn)  # pyright: ignore
+"""Where torch keeps what a GPU may do to the products of float32 numbers."""
 
 
 def convolves(*modules: nn.Module) -> bool:
@@ -33,20 +38,18 @@ def rounding_unit(dtype: torch.dtype, device: torch.device, *, convolves: bool =
     own = torch.finfo(dtype).eps
     if dtype is not torch.float32 or device.type != "cuda":
         return own
-    products = torch.backends.cuda.matmul.fp32_precision == "tf32"
-    convolutions = convolves and torch.backends.cudnn.conv.fp32_precision == "tf32"
-    return TENSOR_FLOAT if products or convolutions else own
+    products, convolutions, _ = (place.fp32_precision == "tf32" for place in PLACES)
+    return TENSOR_FLOAT if products or (convolves and convolutions) else own
 
 
 @contextmanager
 def full_products() -> Iterator[None]:
     """Let GPUs multiply float32 numbers in float32 while a block runs, so that differences mean something; then as before."""
-    places = (torch.backends.cuda.matmul, torch.backends.cudnn.conv, torch.backends.cudnn.rnn)
-    before = [place.fp32_precision for place in places]
+    before = [place.fp32_precision for place in PLACES]
     try:
-        for place in places:
+        for place in PLACES:
             place.fp32_precision = "ieee"
         yield
     finally:
-        for place, precision in zip(places, before, strict=True):
+        for place, precision in zip(PLACES, before, strict=True):
             place.fp32_precision = precision

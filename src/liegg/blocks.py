@@ -100,7 +100,9 @@ def as_groups(groups: Any) -> Int[Tensor, " n"] | None:
     if isinstance(groups, str) or not hasattr(groups, "__len__") or getattr(groups, "ndim", 1) != 1:
         raise ArgumentError("groups must be a list or an array with one label for every sample, for example [0, 0, 1, 1].")
     labels = groups.tolist() if hasattr(groups, "tolist") else list(groups)
-    labels = [label.tolist() if isinstance(label, Tensor) else label for label in labels]  # tensors of equal value are no equal keys
+    labels = [
+        label.tolist() if isinstance(label, Tensor) else label for label in labels
+    ]  # tensors of equal value are no equal keys
     numbers: dict[Any, int] = {}
     try:
         return torch.tensor([numbers.setdefault(label, len(numbers)) for label in labels], dtype=torch.int64)
@@ -179,11 +181,11 @@ def settled(state: Gathered) -> tuple[RFactor | Gram, Parts, str]:
         rows: tuple[RFactor | Gram, ...] = tuple(Gram(squares[i], squared[i]) for i in used)
         kept = "gram"
     else:
-        whole = accumulate.update(accumulate.init(factors.shape[2]), factors.flatten(0, 1))._replace(rows=sum(exact))
+        folds = accumulate.update(accumulate.init(factors.shape[2]), factors.flatten(0, 1))._replace(rows=sum(exact))
+        whole = accumulate.merge(folds, gram.factor(Gram(squares.sum(0), sum(squared)))) if any(squared) else folds
         rows = tuple(RFactor(factors[i], exact[i]) for i in used)
         kept = "qr"
     if any(exact) and any(squared):
-        whole = accumulate.merge(whole, gram.factor(Gram(squares.sum(0), sum(squared))))
         rows = tuple(accumulate.merge(RFactor(factors[i], exact[i]), gram.factor(Gram(squares[i], squared[i]))) for i in used)
         kept = "qr+gram"
     return whole, Parts(rows, moments[used], tuple(state.samples[used].tolist())), kept

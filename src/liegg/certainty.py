@@ -22,7 +22,8 @@ class Certainty:
     Attributes:
         nullity: interval of the number of symmetries.
         support: share of the draws that find the same number.
-        angle: in radians, what the found directions turn by at most, in a share `level` of the draws.
+        angle: in radians, what the found directions turn by at most, in a share `level` of the draws; if none was found, what the
+            direction of smallest defect does.
         level: nominal coverage.
         blocks: number of blocks of samples.
         draws: number of draws of them.
@@ -191,8 +192,8 @@ def certainty(found: Resampled, case: Evidence, nullity: int, limits: Limits) ->
     spectra = torch.cat([at_floor, shifted.sort(dim=1).values], dim=1)
     numbers = counts(spectra, spectra, spectra, case.floor, limits).double()
     ends = numbers.quantile(torch.tensor([0.5 - limits.level / 2, 0.5 + limits.level / 2], dtype=torch.float64))
-    last = min(max(nullity - found.first - found.moments.skip, 0), len(found.directions))
+    last = min(max(max(nullity, 1) - found.first - found.moments.skip, 0), len(found.directions))
     return Certainty(
-        (int(ends[0].floor()), int(ends[1].ceil())), float((numbers == nullity).double().mean()),
+        (min(int(ends[0].floor()), nullity), max(int(ends[1].ceil()), nullity)), float((numbers == nullity).double().mean()),
         turning(found.replicates, found.directions, 0, last, level=limits.level), limits.level, found.replicates.blocks, len(logs),
     )  # fmt: skip

@@ -34,6 +34,7 @@ class Study(StrEnum):
     layerwise = "layerwise"
     sample_complexity = "sample-complexity"
     cifar10 = "cifar10"
+    false_discovery = "false-discovery"
     all = "all"
     claims = "claims"
 
@@ -100,9 +101,16 @@ def discover(
     batch_size: Annotated[int | None, typer.Option(help="Samples to a batch; by default what suits their size.")] = None,
     seed: Annotated[int, typer.Option(help="For random combinations.")] = 0,
     route: Annotated[str, typer.Option(help="auto, jvp, vjp or autograd: how derivatives are taken.")] = "auto",
-    threshold: Annotated[float, typer.Option(help="Largest defect δ² of a symmetry.")] = 0.03,
-    minimum_gap: Annotated[float, typer.Option(help="Smallest ratio from the last symmetry's defect to the next.")] = 10.0,
-    resolution: Annotated[float, typer.Option(help="Defects below this are alike when gaps are compared.")] = 1e-4,
+    limit: Annotated[
+        list[str] | None, typer.Option(help="What counts as a symmetry, as often as needed: threshold=0.05, strong, minimum_gap, …")
+    ] = None,
+    controls: Annotated[bool, typer.Option(help="Make intervals and hold directions against random ones.")] = True,
+    control: Annotated[str | None, typer.Option(help="reinitialised: the same architecture with fresh weights, too.")] = None,
+    control_draws: Annotated[int, typer.Option(help="Models with fresh weights.")] = 5,
+    groups: Annotated[
+        str | None, typer.Option(help="g.npy with a label for every sample; those of a label belong together.")
+    ] = None,
+    held_out: Annotated[str | None, typer.Option(help="Samples, as for --data, on which finite motions are verified.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder to save the result into.")] = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -119,12 +127,14 @@ def discover(
         reply = None if output_action is None else files.parse_action(output_action)
         chosen: Any = int(outputs) if outputs.isdigit() else outputs
         samples = files.load_samples(data)
+        apart = None if held_out is None else files.load_samples(held_out)
+        labels = None if groups is None else files.load_samples(groups)
         network = files.load_model(model, weights)
         with _bar("reading the data through the model", len(samples), hidden=quiet or json) as step:
             sym = run(
                 network, samples, acting, output_action=reply, outputs=chosen, batch_size=batch_size, seed=seed,
-                route=cast(Any, route), threshold=threshold, minimum_gap=minimum_gap,
-                resolution=resolution, progress=step,
+                route=cast(Any, route), controls=controls, control=cast(Any, control), control_draws=control_draws,
+                groups=labels, held_out=apart, progress=step, **cast(Any, files.parse_limits(limit or [])),
             )  # fmt: skip
         if out is not None:
             sym.save(out)

@@ -71,7 +71,12 @@ def random_directions(values: Float[Tensor, " r"], *, seed: int, share: float = 
 
 
 def against_fresh(
-    high: Float[Tensor, " m"], along: Sequence[Float[Tensor, " m"]], smallest: Sequence[float], notes: tuple[str, ...] = ()
+    high: Float[Tensor, " m"],
+    along: Sequence[Float[Tensor, " m"]],
+    smallest: Sequence[float],
+    notes: tuple[str, ...] = (),
+    *,
+    floor: float = 0.0,
 ) -> FreshControl:
     """Hold defects against those that fresh weights have along the same directions.
 
@@ -83,11 +88,12 @@ def against_fresh(
         along: for each draw its defects along the same directions; NaN where it says nothing.
         smallest: each draw's own smallest defect.
         notes: what could not be reset.
+        floor: defect below which all are alike: what fresh weights have exactly was not learned.
     """
-    found = torch.stack(list(along))
-    logs = found.clamp_min(torch.finfo(torch.float64).tiny).log()
+    found, least = torch.stack(list(along)), max(floor, torch.finfo(torch.float64).tiny)
+    logs = found.clamp_min(least).log()
     draws = len(found)
     wide = quantile(0.9, draws - 1) * math.sqrt(1 + 1 / draws)
     expected = logs.mean(0) - wide * logs.std(0)
-    below = (high.clamp_min(torch.finfo(torch.float64).tiny).log() < expected) & (high < found.amin(0))
+    below = (high.clamp_min(least).log() < expected) & (high.clamp_min(least) < found.clamp_min(least).amin(0))
     return FreshControl(found, torch.tensor(list(smallest), dtype=torch.float64), tuple(below.tolist()), notes)

@@ -33,7 +33,7 @@ from liegg.verdict import decide, found_directions, numerical_floor
 from liegg.verification import verify
 
 ROUNDING = 4.0
-"""Rounding units that a model's derivative may be off by as a whole; exact symmetries keep to this."""
+"""Rounding units that a derivative may be off by where it should be 0; unit lengths and softmax sums keep to 3."""
 
 NEAREST = 3
 """Directions after the last symmetry that are held against fresh weights too."""
@@ -199,7 +199,8 @@ def _fresh(model: Any, asked: _Asked, sym: Symmetries, draws: int) -> FreshContr
         smallest.append(float(found.defects[0]) if len(found.defects) else float("nan"))
         notes = fresh.notes
     high = sym.intervals[:count, 1]
-    return against_fresh(torch.where(high.isnan(), sym.defects[:count], high), along, smallest, notes)
+    high = torch.where(high.isnan(), sym.defects[:count], high)
+    return against_fresh(high, along, smallest, notes, floor=sym.decision.floor)
 
 
 def conclude(
@@ -241,7 +242,7 @@ def conclude(
         unknown, displacement, seen.samples, sensitivity=kappa, trivial_tolerance=limits.trivial_tolerance, coverage=limits.coverage
     )
     floor = numerical_floor(unit, limits, conditioning=_conditioning(ran, solved.sensitivity))
-    least = (limits.floor_factor * unit) ** 2 * seen.output_square / max(displacement.typical, torch.finfo(torch.float64).tiny)
+    least = (ROUNDING * unit) ** 2 * seen.output_square / max(displacement.typical, torch.finfo(torch.float64).tiny)
     if _rounding_alone(ran, solved.sensitivity, unit, least):
         solved = replace(solved, values=torch.zeros_like(solved.values), sensitivity=0.0)
     draws = None
@@ -280,8 +281,10 @@ def _conditioning(ran: Ran, sensitivity: float) -> float:
 
 
 def _rounding_alone(ran: Ran, sensitivity: float, unit: float, least: float) -> bool:
-    """Whether nothing but rounding moves the output along any candidate: of the output, or of a gradient that cancels."""
-    return sensitivity <= least or (ran.slope is not None and sensitivity <= (ROUNDING * unit) ** 2 * ran.slope)
+    """Whether nothing but rounding moves the output along any candidate: the gradient cancels, or is itself rounding."""
+    if ran.slope is None:
+        return sensitivity <= least
+    return sensitivity <= (ROUNDING * unit) ** 2 * ran.slope or ran.slope <= least
 
 
 def _reacts(ran: Ran, least: float) -> bool:

@@ -89,6 +89,22 @@ def _parse_word(word: str, kind: str) -> tuple[str, Any]:
     return "group", word
 
 
+def parse_limits(words: list[str]) -> dict[str, float]:
+    """Limits from words such as `threshold=0.05`; whether there is such a limit is for `liegg.discover` to say.
+
+    >>> parse_limits(["threshold=0.05", "minimum_gap=5"])
+    {'threshold': 0.05, 'minimum_gap': 5.0}
+    """
+    found: dict[str, float] = {}
+    for word in words:
+        name, _, value = word.partition("=")
+        try:
+            found[name.strip().replace("-", "_")] = float(value)
+        except ValueError as error:
+            raise ArgumentError(f"--limit {word!r}: expected a name and a number, for example --limit threshold=0.05.") from error
+    return found
+
+
 def check_device(name: str) -> None:
     """Raise `ArgumentError` unless torch can compute on the device of this name here."""
     try:

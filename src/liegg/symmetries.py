@@ -110,8 +110,8 @@ class Symmetries:
 
     @cached_property
     def certainty(self) -> Certainty | None:
-        """Intervals of the number of symmetries and of the angle of their span; None if none were made."""
-        if self.resampled is None:
+        """Intervals of the number of symmetries and of the angle of their span; None if none were made, or nothing was decided."""
+        if self.resampled is None or self.decision.undecided:
             return None
         case = evidence(self.defects, self.bounds, floor=self.decision.floor, control=self.decision.control)
         return certainty(self.resampled, case, self.nullity, Limits(**{

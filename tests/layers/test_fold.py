@@ -15,7 +15,7 @@ CPU = torch.device("cpu")
 
 def dense(y, slopes, weights=None):
     """Squares of both invariance problems' rows, by the formula, sample after sample."""
-    plain = unit = 0
+    plain = unit = torch.zeros(len(slopes), len(slopes), dtype=torch.float64)
     for i in range(len(y)):
         t, u = slopes[:, i].mT, y[i] / y[i].norm()
         across = (t - u[:, None] * (u @ t)) / y[i].norm()

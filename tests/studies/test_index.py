@@ -115,6 +115,7 @@ def test_all_figures_of_all_studies(folder):
     assert names == [
         "o5", "rotmnist-spectrum", "rotmnist-rotations", "configurations-heatmaps", "configurations-correlation",
         "draws", "layerwise", "sample-complexity-o5", "sample-complexity-rotmnist", "cifar10-spectrum", "cifar10-rotations",
+        "false-discovery-defects", "false-discovery-rules", "false-discovery-strength", "false-discovery-coverage",
     ]  # fmt: skip
     draw(folder, *(f"{name}.{kind}" for name in names for kind in ("png", "svg")))
     page = Page(write_index(folder))

@@ -87,7 +87,8 @@ def _sure(sym: Symmetries) -> list[str]:
     if (sure := sym.certainty) is not None:
         low, high = sure.nullity
         number = f"{low}" if low == high else f"{low} to {high}"
-        angle = f", their span turns by at most {math.degrees(sure.angle):.2g}°" if sym.nullity else ""
+        whose = "their span" if sym.nullity else "the nearest candidate"
+        angle = f", {whose} turns by at most {math.degrees(sure.angle):.2g}°"
         lines.append(f"  over draws of the samples ({sure.blocks} blocks, {100 * sure.level:g} %): {number} symmetries{angle}")
     if sym.control is not None and sym.control.draws:
         share = f"{100 * (1 - sym.control.share):g} %"

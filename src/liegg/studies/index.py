@@ -147,8 +147,35 @@ STUDIES = (
             ),
         ),
     ),
+    Study(
+        "false-discovery",
+        "Error rates",
+        "Functions and networks with known answers: what the verdict finds that is not there, or misses (beyond the paper).",
+        (
+            Figure(
+                "false-discovery-defects",
+                "Defects of every case on a logarithmic axis, by family, with the limits of the verdict.",
+                "The defects that decide, by family of functions.",
+            ),
+            Figure(
+                "false-discovery-rules",
+                "Bars of the share of wrong counts, for every rule and family.",
+                "Wrong counts of liegg's verdict and of other rules on the same defects.",
+            ),
+            Figure(
+                "false-discovery-strength",
+                "Defects with their intervals against the size of the broken part, on logarithmic axes.",
+                "Defects of symmetric functions plus ε times an asymmetric one.",
+            ),
+            Figure(
+                "false-discovery-coverage",
+                "Share of intervals that hold the value of 200,000 samples, against the number of samples.",
+                "Coverage of the intervals.",
+            ),
+        ),
+    ),
 )
-"""The studies in the paper's order."""
+"""The studies in the paper's order, then those beyond it."""
 
 
 def write_index(folder: str | Path) -> Path:

@@ -1,10 +1,18 @@
 """The paper's section 5.2: do a shallow and a deep perceptron learn the rotation of rotated MNIST?"""
 
+import math
 from pathlib import Path
 from typing import Any
 
 import torch
+from jaxtyping import Float
+from torch import Tensor, nn
 
+from liegg.actions import Image
+from liegg.algebra.catalog import so
+from liegg.algebra.subspace import distance_to_span
+from liegg.controls import FRESH_DRAWS
+from liegg.discovery import discover
 from liegg.studies import datasets, ensemble, images
 from liegg.studies.ensemble.members import parameters
 
@@ -36,7 +44,11 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
     members = [ensemble.Member(sizes, seed, len(digits.train), epochs) for sizes in kinds.values() for seed in seeds]
 
     def describe(places: list[int], trained: ensemble.Trained) -> list[dict[str, Any]]:
-        return images.describe_both([members[place] for place in places], trained, pictures.train[0], pictures.test)
+        rows = images.describe_both([members[place] for place in places], trained, pictures.train[0], pictures.test)
+        for index, (place, row) in enumerate(zip(places, rows, strict=True)):
+            if members[place].sizes == NETWORKS["deep"]:
+                row["verdict"] = verdict(trained.stack.network(index), pictures.train[0], draws=2 if quick else FRESH_DRAWS)
+        return rows
 
     rows = ensemble.work(members, lambda _: images.classification(pictures), describe, images.SCHEDULE, how)
     if rows is None:
@@ -49,7 +61,29 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
         "parameters": {name: parameters(sizes) for name, sizes in kinds.items()},
         "networks": {name: [row["trained"] for row in part] for name, part in parts.items()},
         "untrained": {name: [row["untrained"] for row in part] for name, part in parts.items()},
+        "verdicts": [row["verdict"] for row in parts["deep"]],
         "example": example(digits.test).tolist(),
+    }
+
+
+def verdict(network: nn.Module, pictures: Float[Tensor, "b s s"], *, draws: int) -> dict[str, Any]:
+    """What liegg says of a network's logits, with fresh weights beside it; and how far the first direction is from the rotation."""
+    action = Image("linear", shape=tuple(pictures.shape[1:]))
+    sym = discover(network, pictures.flatten(1), action, control="reinitialised", control_draws=draws)
+    first = action.matrices(sym.scale_free.directions[:1])
+    turn = float(distance_to_span(action.coefficients(first), action.coefficients(so(2))))
+    sure, fresh = sym.certainty, sym.fresh
+    return {
+        "defects": sym.defects.tolist(),
+        "intervals": sym.intervals.tolist(),
+        "grades": list(sym.grades),
+        "nullity": sym.nullity,
+        "control": None if sym.control is None else sym.control.low,
+        "angle": None if sure is None else math.degrees(sure.angle),
+        "from_rotation": math.degrees(math.asin(min(turn, 1.0))),
+        "fresh": None if fresh is None else fresh.along.tolist(),
+        "learned": None if fresh is None else list(fresh.learned),
+        "sentence": sym.decision.sentence,
     }
 
 

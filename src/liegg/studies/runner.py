@@ -17,7 +17,7 @@ from liegg.studies.ensemble import Work, processes
 from liegg.studies.ensemble.campaign import read_kept, refuse_other
 from liegg.studies.provenance import FORMAT, provenance, read_results, write_json
 
-STUDIES = ("o5", "rotmnist", "configurations", "draws", "layerwise", "sample-complexity", "cifar10")
+STUDIES = ("o5", "rotmnist", "configurations", "draws", "layerwise", "sample-complexity", "cifar10", "false-discovery")
 """Studies in the order in which `run_all` takes them."""
 
 Progress = Callable[[str, int, int], object]

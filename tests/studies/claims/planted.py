@@ -158,6 +158,7 @@ def everything() -> dict[str, dict[str, Any]]:
         "draws": draws(),
         "layerwise": layerwise(),
         "sample-complexity": samples(),
+        "false-discovery": stored("false-discovery"),
     }
 
 

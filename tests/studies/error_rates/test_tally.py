@@ -10,7 +10,8 @@ from liegg.studies.error_rates.tally import by_label, coverage, inventions, nonl
 def row(family: str, count: int, expected: int = 0, **more: Any) -> dict[str, Any]:
     base = {
         "family": family, "kind": "k", "n": 3, "copies": 1, "action": "Linear", "outputs": 1, "samples": 100, "dtype": "float64",
-        "nonlinear": True, "nearly_linear": False, "expected": expected, "strong": count, "approximate": 0, "range": None,
+        "nonlinear": True, "nearly_linear": False, "expected": expected, "exact": count, "strong": count, "approximate": 0,
+        "range": None,
         "last": 4e-32 if expected else None, "next": 0.5, "rounding_unit": 1e-16, "angle": 0.001 if count == expected else None,
         "counts": {"liegg": count, "other": 1},
     }  # fmt: skip
@@ -30,8 +31,9 @@ def test_inventions() -> None:
 
 
 def test_recoveries() -> None:
-    found = recoveries([row("exact", 3, 3), row("exact", 2, 3), row("exact", 5, 3), row("exact", 3, 3, last=9e-32, angle=0.2)])
-    assert found == {"cases": 4, "right": 2, "missed": 1, "extra": 1, "held": None, "angle": 0.2, "rounding": 9.0}
+    found = recoveries([row("exact", 3, 3), row("exact", 2, 3), row("exact", 5, 3),
+                        row("exact", 3, 3, exact=2, last=9e-32, angle=0.2)])  # fmt: skip
+    assert found == {"cases": 4, "right": 2, "exact": 1, "missed": 1, "extra": 1, "held": None, "angle": 0.2, "rounding": 9.0}
     ranged = [row("exact", 3, 3, range=[3, 3]), row("exact", 2, 3, range=[2, 3]), row("exact", 5, 3, range=[5, 6])]
     assert recoveries(ranged)["held"] == 2
 

@@ -93,6 +93,7 @@ def judge(case: Case) -> dict[str, Any]:
         "nonlinear": ratio >= CLEARLY_NONLINEAR,
         "nearly_linear": said.nearly_linear,
         "expected": right,
+        "exact": sum(grade == "exact" for grade in said.grades),
         "strong": sum(grade in STRONG for grade in said.grades),
         "approximate": sum(grade not in STRONG for grade in said.grades),
         "range": None if said.range is None else list(said.range),

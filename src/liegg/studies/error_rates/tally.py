@@ -50,9 +50,9 @@ def recoveries(rows: Sequence[Row]) -> dict[str, Any]:
     """Of functions with known symmetries: how many have the right count.
 
     Returns:
-        `cases`; `right`; `missed`, with too few; `extra`, with too many; `held`, those whose stated range holds the right count
-        (None if no range is stated); `angle`, the largest between the right algebra and a found one of its size, in radians;
-        `rounding`, the largest defect of a symmetry in squared rounding units.
+        `cases`; `right`; `exact`, those also graded so; `missed`, with too few; `extra`, with too many; `held`, those whose stated
+        range holds the right count (None if no range is stated); `angle`, the largest between the right algebra and a found one of
+        its size, in radians; `rounding`, the largest defect of a symmetry in squared rounding units.
     """
     found = [(row["counts"][LIEGG], row["expected"]) for row in rows]
     ranged = [row for row in rows if row["range"] is not None]
@@ -60,6 +60,7 @@ def recoveries(rows: Sequence[Row]) -> dict[str, Any]:
     return {
         "cases": len(rows),
         "right": sum(count == right for count, right in found),
+        "exact": sum(row["counts"][LIEGG] == row["expected"] == row["exact"] for row in rows),
         "missed": sum(count < right for count, right in found),
         "extra": sum(count > right for count, right in found),
         "held": sum(row["range"][0] <= row["expected"] <= row["range"][1] for row in ranged) if ranged else None,
