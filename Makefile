@@ -28,6 +28,7 @@ bench: $(VENV)/.installed-dev  ## Measure speed and memory as ratios in one run;
 	$(BIN)/python benchmarks/training.py
 	$(BIN)/python benchmarks/layers.py
 	$(BIN)/python benchmarks/identify.py
+	$(BIN)/python benchmarks/controls.py
 
 docs: $(VENV)/.installed-docs  ## Build the documentation into site/, warnings are errors.
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -125,7 +125,7 @@ def main() -> None:
     chosen = parser.parse_args()
     device = torch.device(chosen.device)
     begin = time.perf_counter()
-    counts = (512, 18) if chosen.quick else (16_384, 144) if device.type == "cpu" else (65_536, 65_536)
+    counts = (512, 18) if chosen.quick else (16_384, 144) if device.type == "cpu" else (65_536, 32_768)
     few = (32, 18) if chosen.quick else (128, 18) if device.type == "cpu" else (1_024, 1_024)
     pictures = liegg.smooth(torch.rand(max(counts), 3, SIDE, SIDE, generator=torch.Generator().manual_seed(0)), 1.0).to(device)
     flat, repeats = pictures[: counts[0]].flatten(1), 1 if chosen.quick else 3

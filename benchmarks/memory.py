@@ -40,7 +40,7 @@ def dense(samples: int, n: int) -> None:
 
 def streamed(samples: int, n: int) -> None:
     """The product."""
-    liegg.discover(network(n), Batched(samples, n), liegg.Linear(n), outputs="sum")
+    liegg.discover(network(n), Batched(samples, n), liegg.Linear(n), outputs="sum", controls=False)
 
 
 if __name__ == "__main__":

@@ -181,8 +181,8 @@ def test_trivial_directions_are_never_counted():
         ([0.0, 0.0], "2 of 2 directions are symmetries: all at the numerical floor 1e-27, no direction is left"),
         ([0.5, 1.0], "no symmetry: the smallest defect is 0.5, above the threshold 0.03"),
         ([0.01, 0.02, 0.1],
-         "no symmetry: 2 defects lie below the threshold 0.03 (from 0.01), but none is set apart from the rest by a gap of 10 times "
-         "or more and by its interval"),
+         "no symmetry: 2 defects lie below the threshold 0.03 (from 0.01), but none is set apart from the rest by a gap of 10 "
+         "times or more and by its interval"),
     ],
 )  # fmt: skip
 def test_reasons(values, reason):

@@ -22,7 +22,7 @@ def test_a_verdict_is_read_as_it_is() -> None:
     grades = ("exact", "strong", "approximate") + ("weak",) * 6
     decision = replace(found.decision, grades=grades, warnings=("the model is nearly linear on this data",))
     said = verdict(replace(found, decision=decision))
-    assert (said.nullity, said.grades, said.nearly_linear) == (3, ("exact", "strong", "approximate"), True)
+    assert (said.nullity, said.grades, said.warned) == (3, ("exact", "strong", "approximate"), True)
     assert said.intervals is not None
     assert said.intervals.shape == (9, 2)
     assert said.range == found.nullity_interval
@@ -35,7 +35,7 @@ def test_intervals_that_were_not_made_are_none() -> None:
 
 def test_grades_of_a_real_verdict_belong_to_the_counted_directions() -> None:
     said = verdict(liegg.discover(sphere, DATA, liegg.Linear(3)))
-    assert (said.nullity, said.grades, said.nearly_linear) == (3, ("exact",) * 3, False)
+    assert (said.nullity, said.grades, said.warned) == (3, ("exact",) * 3, False)
 
 
 def test_a_case_is_told_with_its_labels_and_all_counts() -> None:

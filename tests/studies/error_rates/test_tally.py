@@ -10,7 +10,7 @@ from liegg.studies.error_rates.tally import by_label, coverage, inventions, nonl
 def row(family: str, count: int, expected: int = 0, **more: Any) -> dict[str, Any]:
     base = {
         "family": family, "kind": "k", "n": 3, "copies": 1, "action": "Linear", "outputs": 1, "samples": 100, "dtype": "float64",
-        "nonlinear": True, "nearly_linear": False, "expected": expected, "exact": count, "strong": count, "approximate": 0,
+        "nonlinear": True, "warned": False, "expected": expected, "exact": count, "strong": count, "approximate": 0,
         "range": None,
         "last": 4e-32 if expected else None, "next": 0.5, "rounding_unit": 1e-16, "angle": 0.001 if count == expected else None,
         "counts": {"liegg": count, "other": 1},
@@ -20,7 +20,7 @@ def row(family: str, count: int, expected: int = 0, **more: Any) -> dict[str, An
 
 def test_inventions() -> None:
     rows = [
-        row("asymmetric", 0), row("asymmetric", 2), row("asymmetric", 1, strong=0, approximate=1, nearly_linear=True),
+        row("asymmetric", 0), row("asymmetric", 2), row("asymmetric", 1, strong=0, approximate=1, warned=True),
         row("asymmetric", 3, strong=1, approximate=2),
     ]  # fmt: skip
     found = inventions(rows)

@@ -30,14 +30,14 @@ class Verdict:
         grades: how good each of them is: `"exact"`, `"strong"`, `"approximate"` or `"weak"`.
         intervals: 95 % interval of each δ², `[r, 2]`, NaN for those at the floor; None if none are stated.
         range: least and most directions that the samples allow; None if not stated.
-        nearly_linear: whether it warns that the function is nearly linear on this data.
+        warned: whether it warns of what may make it wrong: data that covers too little, a model nearly linear on it.
     """
 
     nullity: int
     grades: tuple[str, ...]
     intervals: Float[Tensor, "r 2"] | None
     range: tuple[int, int] | None
-    nearly_linear: bool
+    warned: bool
 
 
 def verdict(sym: Symmetries) -> Verdict:
@@ -48,7 +48,7 @@ def verdict(sym: Symmetries) -> Verdict:
         sym.decision.grades[: sym.nullity],
         sym.intervals if made else None,
         sym.nullity_interval if made else None,
-        any("nearly linear" in warning for warning in sym.decision.warnings),
+        bool(sym.decision.warnings),
     )
 
 
@@ -91,7 +91,7 @@ def judge(case: Case) -> dict[str, Any]:
         "dtype": str(case.data.dtype).removeprefix("torch."),
         "midpoint_ratio": shortened(ratio),
         "nonlinear": ratio >= CLEARLY_NONLINEAR,
-        "nearly_linear": said.nearly_linear,
+        "warned": said.warned,
         "expected": right,
         "exact": sum(grade == "exact" for grade in said.grades),
         "strong": sum(grade in STRONG for grade in said.grades),

@@ -33,7 +33,7 @@ def inventions(rows: Sequence[Row]) -> dict[str, Any]:
 
     Returns:
         `cases`; `false`, with any direction counted; `strong`, with one that was called exact or strong; `approximate`, with one
-        of a lower grade; `unwarned`, the false ones without the warning that the function is nearly linear; `upper`, of the rate.
+        of a lower grade; `unwarned`, the false ones without any warning; `upper`, of the rate.
     """
     false = [row for row in rows if row["counts"][LIEGG]]
     return {
@@ -41,7 +41,7 @@ def inventions(rows: Sequence[Row]) -> dict[str, Any]:
         "false": len(false),
         "strong": sum(row["strong"] > 0 for row in false),
         "approximate": sum(row["approximate"] > 0 for row in false),
-        "unwarned": sum(not row["nearly_linear"] for row in false),
+        "unwarned": sum(not row["warned"] for row in false),
         "upper": upper_limit(len(false), len(rows)),
     }
 
