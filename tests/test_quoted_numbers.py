@@ -166,11 +166,11 @@ def layer_quotes() -> dict[str, list[str]]:
                 cells = [*values[:-1], *["-"] * (8 - len(values)), values[-1]]
                 rows.append(f"| {regime} | " + " | ".join(cells) + " |")
     accuracy = [f"{regime} {mean(net['test_accuracy'] for net in networks):.3f}" for regime, networks in results.items()]
-    bench = RESULTS["bench-layers"]
+    bench, gpu = RESULTS["bench-layers"], RESULTS["bench-layers-cuda"]
     cost = [
         f"| {found['layers']} | {found['all_layers_of_forward_alone']:.2f} | {found['reverse_of_all_layers']['sum']:.1f} | "
         + (f"{found['reverse_of_all_layers']['each']:.0f}" if "each" in found["reverse_of_all_layers"] else "-")
-        for found in (bench["perceptron"], bench["residual"])
+        for found in (bench["perceptron"], bench["residual"], gpu["residual"], gpu["perceptron"])
     ]
     return {"docs/layerwise.md": [*rows, *accuracy], "docs/benchmarks.md": cost}
 
