@@ -86,3 +86,15 @@ def test_names_of_algebras_in_random_coordinates(tmp_path):
     assert stored["no_algebras"]["trials"] >= 60
     assert stored["no_algebras"]["named"] == []
     assert [one["name"] for one in stored["o5"]] == ["so(5)"]
+
+
+def test_cost_of_intervals_and_controls(tmp_path):
+    out = tmp_path / "bench.json"
+    subprocess.run(
+        [sys.executable, str(ROOT / "benchmarks" / "controls.py"), "--quick", "--out", str(out)], check=True, capture_output=True
+    )
+    cases = json.loads(out.read_text())["cases"]
+    assert len(cases) == 7
+    for one in cases.values():
+        assert one["ratio"] == pytest.approx(one["default_seconds"] / one["bare_seconds"])
+        assert one["blocks"] >= 12

@@ -1,6 +1,9 @@
 """The whole way, from a model and data to generators: known algebras, the oracle's numbers, what must not matter."""
 
 import json
+import math
+import re
+from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
@@ -23,7 +26,7 @@ from cases import (
     sphere_case,
     square,
 )
-from liegg._errors import ArgumentError, ShapeError
+from liegg._errors import ArgumentError, NotDifferentiableError, ShapeError
 from liegg.actions import Restricted
 
 
@@ -300,3 +303,114 @@ def test_scalar_samples_and_scalar_outputs():
     sym = liegg.discover(lambda x: x**3, normal(100, 1)[:, 0], liegg.Linear(1), output_action=liegg.Linear(1))
     assert sym.nullity == 1  # scaling the input by s scales the output by s³
     torch.testing.assert_close(sym.output_generators / sym.generators, torch.full((1, 1, 1), 3.0, dtype=torch.float64))
+
+
+def bent(strength):
+    """|x|² with a part that breaks two of its three symmetries."""
+    return lambda x: x.square().sum(1) + strength * x[:, 0].sin()
+
+
+def test_controls_change_no_defect_and_can_be_switched_off():
+    with_them, without = (liegg.discover(bent(0.1), normal(500, 3), liegg.Linear(3), controls=on) for on in (True, False))
+    torch.testing.assert_close(with_them.defects, without.defects, rtol=1e-11, atol=1e-28)
+    assert without.bounds is without.control is without.certainty is None
+    assert bool(without.intervals.isnan().all())
+    assert (without.settings["controls"], without.settings["blocks"]) == (False, 0)
+    assert (with_them.settings["controls"], with_them.settings["blocks"]) == (True, 32)
+    assert without.nullity_interval == (without.nullity, without.nullity)
+
+
+def test_intervals_are_around_what_a_large_sample_has():
+    large = liegg.discover(bent(0.1), normal(100_000, 3, seed=9), liegg.Linear(3), controls=False).defects
+    sym = liegg.discover(bent(0.1), normal(1000, 3), liegg.Linear(3))
+    low, high = sym.intervals[1:].unbind(1)
+    assert bool((low < large[1:]).all())
+    assert bool((large[1:] < high).all())
+    assert bool((high / low < 2).all())
+    assert sym.grades[:4] == ("exact", "strong", "strong", "none")
+    assert sym.nullity_interval == (3, 3)
+    assert 0 < math.degrees(sym.certainty.angle) < 3
+
+
+def test_copies_of_samples_are_no_evidence_when_they_stay_together():
+    x = normal(300, 3)
+    copies = x.repeat_interleave(4, 0)
+    alone, taken, grouped = (
+        liegg.discover(bent(0.1), data, liegg.Linear(3), groups=groups)
+        for data, groups in ((x, None), (copies, None), (copies, [i // 4 for i in range(1200)]))
+    )
+    torch.testing.assert_close(grouped.intervals, alone.intervals, rtol=1e-6, atol=0, equal_nan=True)
+    wide = [float((sym.intervals[1:, 1] / sym.intervals[1:, 0]).log().mean()) for sym in (alone, taken)]
+    assert wide[1] < 0.8 * wide[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"groups": [0, 1]}, "groups has 2 labels, but the data has more samples. Give one to each sample."),
+        ({"groups": range(60)}, "groups has 60 labels for 50 samples. Give one to each sample."),
+        ({"control": "shuffled"}, "control='shuffled', control_draws=5: expected control='reinitialised' and at least 2 draws."),
+        ({"control": "reinitialised", "control_draws": 1}, "control_draws=1: expected"),
+        ({"control": "reinitialised"}, "a function"),  # which has no weights to reset
+        ({"treshold": 0.1}, "there is no argument 'treshold'. The limits are threshold, minimum_gap"),
+        ({"level": 1.0}, "level=1.0: expected the share of intervals that cover, for example level=0.95."),
+    ],
+)
+def test_questions_about_trust_that_make_no_sense(options, text, monkeypatch):
+    monkeypatch.setattr("jaxtyping.config.jaxtyping_disable", True)  # as users run it: the words, not beartype's
+    with pytest.raises(ArgumentError, match=re.escape(text)):
+        liegg.discover(square, normal(50, 3), liegg.Linear(3), **options)
+
+
+def test_fresh_weights_tell_what_was_learned():
+    """Trained on |x|²: its three rotations were learned. A network of |x| has them whatever its weights are."""
+    torch.manual_seed(0)
+    widths = (3, 64, 64, 1)
+    layers = [part for i, o in pairwise(widths) for part in (torch.nn.Linear(i, o), torch.nn.SiLU())]
+    network = torch.nn.Sequential(*layers[:-1])
+    optimiser = torch.optim.Adam(network.parameters(), 3e-3)
+    for step in range(400):
+        x = normal(256, 3, seed=step).float()
+        loss = (network(x)[:, 0] - x.square().sum(1)).square().mean()
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    before = [weight.clone() for weight in network.parameters()]
+    sym = liegg.discover(network, normal(1000, 3).float(), liegg.Linear(3), control="reinitialised")
+    assert sym.nullity == 3
+    assert sym.fresh is not None
+    assert sym.fresh.learned[:3] == (True, True, True)
+    assert sym.fresh.along.shape == (5, 6)
+    assert float(sym.fresh.along[:, :3].min()) > 10 * float(sym.defects[2])
+    assert all(torch.equal(one, other) for one, other in zip(before, network.parameters(), strict=True))
+
+
+def test_steps_say_that_a_derivative_cannot_see_them():
+    class Steps(torch.autograd.Function):
+        """Rounds, with a derivative of zero as torch.sign has."""
+
+        @staticmethod
+        def forward(ctx, x):
+            return x.round()
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return torch.zeros_like(gradient)
+
+    with pytest.raises(NotDifferentiableError, match="changes with the input but carries no derivative"):
+        liegg.discover(lambda x: Steps.apply(x.square().sum(1)), normal(100, 3), liegg.Linear(3))
+
+
+def test_a_model_invariant_under_all_candidates_is_exactly_that():
+    sym = liegg.discover(lambda x: x.square().sum(1), normal(100, 3), liegg.Linear(3).restrict(liegg.so(3)))
+    assert (sym.nullity, sym.decision.exact) == (3, 3)
+    turned = liegg.discover(lambda x: x[:, 2:] ** 2, normal(100, 3), liegg.Linear(3).restrict(liegg.so(3)[:1]))
+    assert (turned.nullity, turned.grades) == (1, ("exact",))
+
+
+def test_dead_outputs_and_saturated_ones_are_said():
+    dead = liegg.discover(lambda x: torch.cat([x**3, 0 * x[:, :2]], 1), normal(100, 3), liegg.Linear(3))
+    assert any("2 of 5 outputs never move on this data (3, 4)" in warning for warning in dead.decision.warnings)
+    weights = 3 * normal(3, 4)
+    full = liegg.discover(lambda x: torch.softmax(50 * (x @ weights).sin(), 1), normal(2000, 3), liegg.Linear(3))
+    assert any("a saturated softmax or sigmoid?" in warning for warning in full.decision.warnings)

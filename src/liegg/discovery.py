@@ -200,7 +200,7 @@ def _fresh(model: Any, asked: _Asked, sym: Symmetries, draws: int) -> FreshContr
         notes = fresh.notes
     high = sym.intervals[:count, 1]
     high = torch.where(high.isnan(), sym.defects[:count], high)
-    return against_fresh(high, along, smallest, notes, floor=sym.decision.floor)
+    return against_fresh(high, along, smallest, notes, floor=max(sym.decision.floor, asked.limits.resolution))
 
 
 def conclude(

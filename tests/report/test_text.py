@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import liegg
-from cases import CASES, conjugated_map, lorentz, norm_case, normal, plane
+from cases import CASES, conjugated_map, lorentz, mlp, norm_case, normal, plane
 
 
 def printed(case):
@@ -72,3 +72,32 @@ def test_repr_is_one_line():
     sym, _ = printed(lorentz())
     assert repr(sym).startswith("Symmetries(nullity=6, action=Linear(n=4")
     assert "\n" not in repr(sym)
+
+
+def test_everything_at_once_stays_under_forty_lines():
+    """A small network on data with a still feature, mixed units and few samples, with fresh weights and finite motions."""
+    x = normal(60, 6) * torch.tensor([1.0, 1, 1, 1, 50, 0], dtype=torch.float64)
+    sym = liegg.discover(mlp(6, 16, 2), x, liegg.Linear(6), control="reinitialised", control_draws=2, held_out=normal(30, 6))
+    text = str(sym)
+    assert len(text.splitlines()) < 40
+    assert max(map(len, text.splitlines())) <= 160
+    assert "fresh weights, 2 draws:" in text
+    assert "finite motions: there is no symmetry to verify" in text
+    assert "warning: the features' sizes differ" in text
+
+
+def test_what_was_learned_and_verified_is_told():
+    turn = torch.nn.utils.parametrizations.orthogonal(torch.nn.Linear(3, 3, bias=False)).double()
+
+    class Radius(torch.nn.Module):
+        def forward(self, x):
+            return x.norm(dim=1, keepdim=True)
+
+    model = torch.nn.Sequential(turn, Radius(), torch.nn.Linear(1, 4).double(), torch.nn.Tanh())
+    text = str(liegg.discover(model, normal(200, 3), liegg.Linear(3), control="reinitialised", held_out=normal(50, 3)))
+    assert "3 exact symmetries" in text
+    text = text.replace("\n    ", " ")
+    assert "learned (clearly below them): no direction of the first 6" in text  # fresh weights have them too
+    assert "finite motions: 3 of 3 generators hold as far as they were followed on 50 held-out samples" in text.replace(
+        "\n    ", " "
+    )
