@@ -72,7 +72,7 @@ def test_no_direction_that_moves_has_no_control():
 
 
 def learned(high, *draws):
-    return against_fresh(column(*high), [column(*draw) for draw in draws], [1.0] * len(draws)).learned
+    return against_fresh(column(*high), [column(*draw) for draw in draws], [column(*draw) for draw in draws]).learned
 
 
 def test_learned_is_what_lies_clearly_below_every_draw():
@@ -123,9 +123,24 @@ def test_units_do_not_matter_and_smaller_is_never_less_learned(fresh, high, shif
 
 
 def test_what_was_held_against_is_kept():
-    control = against_fresh(column(0.1, 0.2), [column(1.0, 2.0), column(3.0, 4.0)], [0.5, math.nan], ("scale was kept",))
+    own = [column(0.5, 0.7), column(0.6, math.nan)]
+    control = against_fresh(column(0.1, 0.2), [column(1.0, 2.0), column(3.0, 4.0)], own, ("scale was kept",))
     assert control.along.tolist() == [[1.0, 2.0], [3.0, 4.0]]
-    assert control.smallest[0] == 0.5
-    assert math.isnan(control.smallest[1])
+    assert control.own[0].tolist() == [0.5, 0.7]
+    assert math.isnan(control.own[1, 1])
     assert control.notes == ("scale was kept",)
     assert len(control.learned) == 2
+
+
+def test_fresh_weights_may_choose_their_directions_too():
+    """Along the model's smallest direction fresh weights have a large defect, but each has another as small as the model's."""
+    high, along, own = column(0.01), [column(1.0), column(0.9), column(1.1)], [column(0.012), column(0.008), column(0.011)]
+    assert against_fresh(high, along, own).learned == (False,)
+    assert against_fresh(column(1e-4), along, own).learned == (True,)
+    assert against_fresh(high, along, own, unlike=True).learned == (True,)  # theirs are those of a nearly linear function
+
+
+def test_what_lies_below_the_floor_is_alike():
+    along = [column(1e-15), column(2e-15), column(3e-15)]
+    assert against_fresh(column(1e-30), along, along).learned == (True,)
+    assert against_fresh(column(1e-30), along, along, floor=1e-4).learned == (False,)

@@ -182,7 +182,7 @@ def test_trivial_directions_are_never_counted():
         ([0.5, 1.0], "no symmetry: the smallest defect is 0.5, above the threshold 0.03"),
         ([0.01, 0.02, 0.1],
          "no symmetry: 2 defects lie below the threshold 0.03 (from 0.01), but none is set apart from the rest by a gap of 10 "
-         "times or more and by its interval"),
+         "times (more before a small one) and by its interval"),
     ],
 )  # fmt: skip
 def test_reasons(values, reason):
@@ -235,8 +235,8 @@ def test_what_the_data_does_not_cover_is_said_with_what_would_help():
     assert "Add samples in other directions" in warned(along_one=0.9)
     barely = dataclasses.replace(solved([1e-3, 1.0], trivial=3), barely=2)
     said = decide(barely, samples=100, floor=FLOOR).warnings
-    assert said[0].startswith("1 directions do not move the data")
-    assert said[1].startswith("2 directions move the data by less than 0.001 % of what they could: it covers too little there")
+    assert said[0].startswith("1 direction does not move the data")
+    assert said[1].startswith("2 directions move the data by less than 0.001 % of the possible: it covers too little there")
 
 
 def test_a_direction_near_a_boundary_is_said_to_be():

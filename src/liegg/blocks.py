@@ -103,6 +103,8 @@ def as_groups(groups: Any) -> Int[Tensor, " n"] | None:
     labels = [
         label.tolist() if isinstance(label, Tensor) else label for label in labels
     ]  # tensors of equal value are no equal keys
+    if any(label != label for label in labels):
+        raise ArgumentError("groups holds a label that is not a number (NaN), which equals no other. Give every sample a label.")
     numbers: dict[Any, int] = {}
     try:
         return torch.tensor([numbers.setdefault(label, len(numbers)) for label in labels], dtype=torch.int64)

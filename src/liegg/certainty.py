@@ -124,7 +124,7 @@ def block_moments(
     skip = int((solved.values[first:] <= APART).sum())
     some = slice(skip, skip + SOLVED)
     changes, change = _changes(parts, columns, some)
-    parted = directions[some].reshape(len(directions[some]), -1, inner.shape[1])
+    parted = directions[some].unflatten(1, (-1, inner.shape[1]))
     moved = torch.einsum("krs,pst->pkrt", parted, inner).flatten(2)
     return Moments(
         changes, moved @ directions[some].mT, change, _motion(inner, directions),

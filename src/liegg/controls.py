@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from liegg.resample import quantile
@@ -43,13 +43,13 @@ class FreshControl:
 
     Attributes:
         along: `[draws, m]`, its defects along the directions that were found in the model, and the nearest candidates after them.
-        smallest: `[draws]`, its own smallest defect, whatever the direction.
+        own: `[draws, m]`, its own defects of the same rank, along whatever directions.
         learned: for each of these directions, whether the model's defect lies clearly below those of fresh weights.
         notes: what could not be reset.
     """
 
     along: Float[Tensor, "f m"]
-    smallest: Float[Tensor, " f"]
+    own: Float[Tensor, "f m"]
     learned: tuple[bool, ...]
     notes: tuple[str, ...] = ()
 
@@ -73,27 +73,36 @@ def random_directions(values: Float[Tensor, " r"], *, seed: int, share: float = 
 def against_fresh(
     high: Float[Tensor, " m"],
     along: Sequence[Float[Tensor, " m"]],
-    smallest: Sequence[float],
+    own: Sequence[Float[Tensor, " m"]],
     notes: tuple[str, ...] = (),
     *,
     floor: float = 0.0,
+    unlike: bool = False,
 ) -> FreshControl:
     """Hold defects against those that fresh weights have along the same directions.
 
     Learned is a direction whose defect, with all of its interval, lies below the one-sided 95 % prediction interval of the
-    logarithm of a further fresh draw, and below every draw that was made.
+    logarithm of a further fresh draw, and below every draw that was made: along the same direction, and of the same rank
+    whatever the direction. The latter because the direction was chosen for its small defect, and fresh weights may choose too;
+    it is not asked where fresh weights make a nearly linear function and the model is none: they are then invariant in many
+    directions for a reason that the model does not have.
 
     Args:
         high: upper end of each defect's interval.
         along: for each draw its defects along the same directions; NaN where it says nothing.
-        smallest: each draw's own smallest defect.
+        own: for each draw its own smallest defects, ascending; NaN where it has none.
         notes: what could not be reset.
         floor: defect below which all are alike: what fresh weights have exactly was not learned.
+        unlike: fresh weights make nearly linear functions, and the model is none.
     """
-    found, least = torch.stack(list(along)), max(floor, torch.finfo(torch.float64).tiny)
-    logs = found.clamp_min(least).log()
-    draws = len(found)
-    wide = quantile(0.9, draws - 1) * math.sqrt(1 + 1 / draws)
-    expected = logs.mean(0) - wide * logs.std(0)
-    below = (high.clamp_min(least).log() < expected) & (high.clamp_min(least) < found.clamp_min(least).amin(0))
-    return FreshControl(found, torch.tensor(list(smallest), dtype=torch.float64), tuple(below.tolist()), notes)
+    least = max(floor, torch.finfo(torch.float64).tiny)
+    high = high.clamp_min(least).log()
+
+    def below(draws: Float[Tensor, "f m"]) -> Bool[Tensor, " m"]:
+        logs = draws.clamp_min(least).log()
+        wide = quantile(0.9, len(draws) - 1) * math.sqrt(1 + 1 / len(draws))
+        return (high < logs.mean(0) - wide * logs.std(0)) & (high < logs.amin(0))
+
+    same, free = torch.stack(list(along)), torch.stack(list(own))
+    learned = below(same) if unlike else below(same) & below(free)
+    return FreshControl(same, free, tuple(learned.tolist()), notes)

@@ -8,6 +8,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 import torch
 from torch import Tensor
+from torch.utils.data import DataLoader, SequentialSampler
 
 from liegg._errors import ArgumentError
 from liegg._precision import full_products, rounding_unit
@@ -21,7 +22,7 @@ from liegg.controls import FRESH_DRAWS, FreshControl, against_fresh, random_dire
 from liegg.data import Data, as_batches
 from liegg.defect import defects, mean_sensitivity
 from liegg.equivariance import eliminate
-from liegg.fresh import calibrate, reinitialised
+from liegg.fresh import UNCALIBRATED, calibrate, reinitialised
 from liegg.grades import LimitOptions, Limits
 from liegg.gram import Gram
 from liegg.linearity import bend
@@ -127,6 +128,7 @@ def discover(
             f"control={control!r}, control_draws={control_draws!r}: expected control='reinitialised' and at least 2 draws."
         )
     labels = as_groups(groups)
+    _check_trust(model, data, labels, held_out, control, controls=controls)
     columns = asked_of(action).size + (0 if output_action is None else output_action.size)
     asked = _Asked(data, action, output_action, outputs, route, batch_size, seed, chosen)
     dealer = Dealer(count_for(columns), labels) if controls else None
@@ -169,7 +171,7 @@ def _analysed(
                 how = plan(
                     function, wide, first, outputs=asked.outputs, route=asked.route, output_action=output_action, seed=asked.seed
                 )
-            bent = _bend(function, first) if dealer is not None else None
+            bent = _bend(function, first)
             seen = stream(function, wide, first, batches_left, how, output_action=output_action, dealer=dealer, progress=progress)
     ran = Ran(
         first.dtype, first.device.type, function.name, batches.size,
@@ -191,16 +193,20 @@ def _fresh(model: Any, asked: _Asked, sym: Symmetries, draws: int) -> FreshContr
     """Hold the directions found, and the nearest after them, against the same architecture with fresh weights."""
     count = min(len(sym.defects), sym.nullity + NEAREST)
     directions = sym.action.matrices(sym.scale_free.directions[:count])
-    along, smallest, notes = [], [], ()
+    along, own, linear, notes = [], [], [], ()
     for draw in range(draws):
         fresh = reinitialised(model, seed=asked.seed + 1 + draw)
         found = _analysed(calibrate(fresh.module, asked.data, batch_size=asked.batch_size), asked)
         along.append(found.defect(directions))
-        smallest.append(float(found.defects[0]) if len(found.defects) else float("nan"))
-        notes = fresh.notes
+        own.append(torch.cat([found.defects, torch.full((count,), torch.nan, dtype=torch.float64)])[:count])
+        linear.append((found.settings["bend"] or 0.0) < asked.limits.linear)
+        notes = tuple(note for note in fresh.notes if note != UNCALIBRATED)
     high = sym.intervals[:count, 1]
     high = torch.where(high.isnan(), sym.defects[:count], high)
-    return against_fresh(high, along, smallest, notes, floor=max(sym.decision.floor, asked.limits.resolution))
+    bent = (sym.settings["bend"] or 0.0) >= asked.limits.linear
+    return against_fresh(
+        high, along, own, notes, floor=max(sym.decision.floor, asked.limits.resolution), unlike=bent and all(linear)
+    )
 
 
 def conclude(
@@ -227,6 +233,7 @@ def conclude(
     limits.check()
     wide = asked_of(action)
     limits = replace(limits, trivial_tolerance=max(limits.trivial_tolerance, seen.trivial_floor))
+    inside = isinstance(action, Restricted) and wide is not action
     covered = max(limits.trivial_tolerance, limits.coverage)
     replies = 0 if output_action is None else output_action.size
     unit = torch.finfo(ran.dtype).eps if ran.unit is None else ran.unit
@@ -241,6 +248,8 @@ def conclude(
     solved = defects(
         unknown, displacement, seen.samples, sensitivity=kappa, trivial_tolerance=limits.trivial_tolerance, coverage=limits.coverage
     )
+    if ran.slope is not None:  # which is of a few samples only
+        ran = replace(ran, slope=max(ran.slope, solved.sensitivity))
     floor = numerical_floor(unit, limits, conditioning=_conditioning(ran, solved.sensitivity))
     least = (ROUNDING * unit) ** 2 * seen.output_square / max(displacement.typical, torch.finfo(torch.float64).tiny)
     if _rounding_alone(ran, solved.sensitivity, unit, least):
@@ -252,12 +261,21 @@ def conclude(
             trivial_tolerance=covered, seed=how.seed,
         )  # fmt: skip
     bounds = None if draws is None else draws.bounds(level=limits.level)
-    against = None if seen.parts is None else random_directions(solved.values, seed=how.seed)
+    against = None
+    if seen.parts is not None:  # a few candidates are held against all directions of the action they are taken from
+        all_of_them = solved.values
+        if inside and output_action is None and solved.sensitivity > 0:
+            all_of_them = defects(
+                seen.rows if isinstance(seen.rows, Gram) else seen.rows.r, whole, seen.samples, sensitivity=solved.sensitivity,
+                trivial_tolerance=covered,
+            ).values  # fmt: skip
+        against = random_directions(all_of_them, seed=how.seed)
     decision = decide(
         solved, samples=seen.samples, floor=floor, limits=limits, bounds=bounds,
         control=float("inf") if against is None else against.low, eliminated=0 if problem is None else problem.rank,
         feature_sizes=action.feature_sizes(seen.moment), along_one=_along_one(whole), bend=ran.bend,
         degenerate=solved.sensitivity == 0 and len(solved.values) > 0 and not _reacts(ran, least),
+        distinct=seen.distinct,
         told=() if seen.health is None or (seen.health.kind == "flat" and _reacts(ran, least)) else seen.health.sentences,
     )  # fmt: skip
     coefficients = found_directions(solved, decision)
@@ -305,6 +323,23 @@ def _about_blocks(seen: Streamed, draws: Resampled | None) -> tuple[str, ...]:
     if seen.parts is None or draws is not None or len(seen.parts.samples) >= FEWEST:
         return ()
     return (f"no intervals: {len(seen.parts.samples)} samples or groups are too few to draw from, {FEWEST} are needed",)
+
+
+def _check_trust(
+    model: Any, data: Data, labels: Tensor | None, held_out: Data | None, control: str | None, *, controls: bool
+) -> None:
+    """Raise `ArgumentError` for what would only be found out after the whole pass."""
+    if labels is not None and not controls:
+        raise ArgumentError("groups= is for intervals, which controls=False switches off. Leave one of them out.")
+    sampler = getattr(data, "sampler", None)
+    if labels is not None and isinstance(data, DataLoader) and not isinstance(sampler, SequentialSampler):
+        raise ArgumentError("groups= needs the samples in a fixed order, but the loader shuffles them. Pass shuffle=False.")
+    if held_out is not None:
+        as_batches(held_out)
+        if hasattr(held_out, "__len__") and not isinstance(held_out, DataLoader) and len(held_out) < 2:
+            raise ArgumentError(f"held_out has {len(held_out)} samples; at least 2 are needed to verify anything.")
+    if control is not None:
+        reinitialised(model, seed=0)
 
 
 def check_request(action: Any, output_action: Any, seed: Any) -> None:

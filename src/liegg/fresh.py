@@ -23,6 +23,9 @@ RESETS = ("reset_parameters", "_reset_parameters", "reset_running_stats")
 SETTLING = 50
 """Evaluations, at most, in which a parametrization that iterates (spectral norm) finds the estimates that fit new weights."""
 
+UNCALIBRATED = "normalisation layers have mean 0 and variance 1 after the reset; liegg.fresh.calibrate takes them from data"
+"""What is noted of models with such layers."""
+
 CALIBRATION_BATCHES = 8
 """Batches from which normalisation layers take their statistics: enough for means and variances good to a few per cent."""
 
@@ -88,7 +91,7 @@ def reinitialised(model: Any, *, seed: int) -> Fresh:
         if len(devices) == 1:
             module.to(next(iter(devices)))
     if _normalising(module):
-        notes.append("normalisation layers have mean 0 and variance 1 after the reset; liegg.fresh.calibrate takes them from data")
+        notes.append(UNCALIBRATED)
     return Fresh(module, tuple(notes), kept)
 
 

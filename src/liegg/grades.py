@@ -108,6 +108,9 @@ class Limits:
 
     def check(self) -> None:
         """Raise `ArgumentError` for a limit that makes no sense."""
+        for field in fields(self):
+            if not isinstance(getattr(self, field.name), int | float):
+                raise ArgumentError(f"{field.name}={getattr(self, field.name)!r}: expected a number, such as {field.default}.")
         if not 0 < self.threshold < math.inf:
             raise ArgumentError(f"threshold={self.threshold}: expected a positive defect, for example threshold={THRESHOLD}.")
         if not 1 <= self.minimum_gap < math.inf:
@@ -181,8 +184,8 @@ def count(case: Evidence, limits: Limits) -> int:
     """Number of symmetries: of the counts that level, gap and intervals allow, the one with the widest gap after it.
 
     The first `k` are possible if the last of them is at most `threshold`, the next at least `minimum_gap` times as large (more
-    where it lies below `clear` itself), and no interval of the first reaches one of the rest. Defects below `resolution` are
-    alike, so learned symmetries beside exact ones are counted with them. Of equal gaps the larger count is taken.
+    where it lies below `clear` itself), and no interval of the first reaches one of the rest. Where the gaps of possible counts
+    are compared, defects below `resolution` are alike, so that learned symmetries beside exact ones are counted with them.
     """
     return int(counts(case.values[None], case.low[None], case.high[None], case.floor, limits)[0])
 
@@ -213,6 +216,10 @@ MOVED = ("floor", "threshold", "minimum_gap", "clear", "resolution", "strong", "
 """Numbers that a grade may hang on."""
 
 
+WIDER = 1.5
+"""How much wider or narrower intervals are at levels 15 % away: at 0.81 by a third narrower, near 1 by a half wider and more."""
+
+
 def _numbers(floor: float, limits: Limits) -> list[float]:
     """The numbers of `MOVED`."""
     return [floor, *(getattr(limits, name) for name in MOVED[1:])]
@@ -222,18 +229,24 @@ def _counts(many: _Many) -> Int[Tensor, " d"]:
     values = many.values
     if not values.shape[1]:
         return torch.zeros(len(values), dtype=torch.int64)
-    least = torch.minimum(torch.maximum(many.floor, many.resolution), many.threshold / many.minimum_gap)
-    lifted = torch.maximum(values, least.clamp_min(torch.finfo(values.dtype).tiny))
     beyond = values.new_full((len(values), 1), torch.inf)
-    following = torch.cat([lifted[:, 1:], beyond], dim=1)
-    gaps = following / lifted
+
+    def gap_above(least: Float[Tensor, "e 1"]) -> Float[Tensor, "d r"]:
+        """Ratio of each value to the one before it, where those below `least` are alike."""
+        lifted = torch.maximum(values, least.clamp_min(torch.finfo(values.dtype).tiny))
+        return torch.cat([lifted[:, 1:], beyond], dim=1) / lifted
+
+    gaps = gap_above(torch.minimum(many.floor, many.threshold / many.minimum_gap))
+    following = torch.cat([values[:, 1:], beyond], dim=1)
     needed = many.minimum_gap * torch.where(values <= many.floor, 1.0, (many.clear / following).clamp_min(1.0))
-    below = torch.maximum(many.high, least).cummax(1).values
+    below = torch.maximum(many.high, many.floor).cummax(1).values
     above = torch.cat([many.low.flip(1).cummin(1).values.flip(1)[:, 1:], beyond], dim=1)
-    allowed = (values <= torch.maximum(many.threshold, least)) & (gaps >= needed) & (below < above)
-    score = torch.where(allowed, gaps, 0.0)
+    allowed = (values <= torch.maximum(many.threshold, many.floor)) & (gaps >= needed) & (below < above)
+    alike = gap_above(torch.minimum(torch.maximum(many.floor, many.resolution), many.threshold / many.minimum_gap))
+    score = torch.where(allowed, alike, 0.0)
     best = score.amax(1, keepdim=True)
-    last = values.shape[1] - (score == best).flip(1).to(torch.int8).argmax(1)
+    widest = torch.where(score == best, torch.where(allowed, gaps, 0.0), 0.0)  # of those equally wide the one really wider
+    last = values.shape[1] - (widest == widest.amax(1, keepdim=True)).flip(1).to(torch.int8).argmax(1)
     return torch.where(best[:, 0] > 0, last, 0)
 
 
@@ -273,14 +286,19 @@ def close_calls(case: Evidence, limits: Limits, *, factor: float = CLOSE) -> tup
             row[place] = max(float(row[place]), 1.0) if name == "minimum_gap" else row[place]
             rows.append(row)
             names.append("floor_factor" if name == "floor" else name)
-    numbers = torch.stack([*rows, own, own])
+    numbers = torch.stack([*rows, own, own, own, own])
     spectra = [part.expand(len(numbers), -1).clone() for part in (case.values, case.low, case.high)]
+    middle, half = (case.low * case.high).sqrt(), (case.high / case.low.clamp_min(torch.finfo(torch.float64).tiny)).sqrt()
+    for row, times in ((-4, WIDER), (-3, 1 / WIDER)):  # at other levels intervals are as much wider or narrower
+        wide = half**times
+        spectra[1][row] = torch.where(case.high > case.low, middle / wide, case.low)
+        spectra[2][row] = torch.where(case.high > case.low, middle * wide, case.high)
     for row, end in ((-2, case.low), (-1, case.high)):
         moved = torch.where(case.values > case.floor, end, case.values)
         for part in spectra:
             part[row] = moved
     ranks = _ranks(_Many(*spectra, *(column[:, None] for column in numbers.unbind(1))), case.control)
     changed = (ranks != ranks[:1]).tolist()
-    names += ["interval", "interval"]
+    names += ["level", "level", "interval", "interval"]
     told = list(zip(names, changed, strict=True))
     return tuple(", ".join(dict.fromkeys(name for name, flags in told if flags[i])) for i in range(len(case.values)))

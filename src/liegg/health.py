@@ -27,6 +27,9 @@ STEEPNESS = 1e-3
 IDLE = 0.5
 """Share of samples without any derivative from which on it is said."""
 
+UNEVEN = 30.0
+"""Ratio of the outputs' sensitivities above which the smaller ones no longer count."""
+
 NAMED = 10
 """Dead outputs that are named."""
 
@@ -195,6 +198,10 @@ def diagnose(
     else:
         dead = same
         quiet = motion == 0 or (unchanged and motion <= n * floor * size)
+    uneven = 1.0
+    if pulse.motions is not None and not bool(dead.all()):
+        alive = pulse.motions.cpu()[~dead]
+        uneven = float((alive.max() / alive.min()).sqrt())
     kind = "ok" if not quiet else "constant" if unchanged else "flat"
     effective = _effective(motion, float(pulse.concentration), n - still)
     typical = math.exp(float(pulse.logarithm) / (n - still)) if 2 * still < n else 0.0
@@ -207,7 +214,8 @@ def diagnose(
     names = tuple(dead.nonzero().flatten().tolist())
     told = _cause(kind, n, softmax=outputs == "sum" and not bool(same.all()))
     if kind == "ok":
-        told = _warnings(n, len(same), names, still if still >= idle * n else 0, effective if saturated else None)
+        told = _warnings(n, len(same), names, still if still >= idle * n else 0, effective if saturated else None,
+                         uneven if effective >= carried * n else 1.0)  # fmt: skip
     return Health(kind, len(names), names[:NAMED], still / n, effective, saturated, tuple(told))
 
 
@@ -237,13 +245,18 @@ def _cause(kind: str, n: int, *, softmax: bool) -> list[str]:
     ]
 
 
-def _warnings(n: int, c: int, dead: tuple[int, ...], idle: int, effective: float | None) -> list[str]:
+def _warnings(n: int, c: int, dead: tuple[int, ...], idle: int, effective: float | None, uneven: float) -> list[str]:
     """What the verdict rests on, where that is less than it seems."""
     told = []
     if dead:
         shown = ", ".join(map(str, dead[:NAMED])) + (", …" if len(dead) > NAMED else "")
         told.append(
             f"{len(dead)} of {c} outputs never move on this data ({shown}): the verdict rests on the other {c - len(dead)}."
+        )
+    if uneven > UNEVEN:
+        told.append(
+            f"the outputs' sensitivities differ by a factor of {uneven:.0f}: the verdict rests on the largest. Scale the outputs, "
+            "or analyse them one by one."
         )
     if effective is not None:
         told.append(

@@ -173,7 +173,8 @@ def _slope(model: Model, batch: Float[Tensor, "b ..."], *, summed: bool) -> floa
 
     None if it cannot be taken.
     """
-    leaf = batch[:SLOPE_SAMPLES].clone().requires_grad_()
+    places = torch.linspace(0, len(batch) - 1, min(SLOPE_SAMPLES, len(batch))).long()  # sorted data may be flat at one end
+    leaf = batch[places.to(batch.device)].clone().requires_grad_()
     with torch.enable_grad():
         try:
             y = model(leaf)

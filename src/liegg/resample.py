@@ -103,6 +103,8 @@ def solve(
     moments: Moments, lengths: Float[Tensor, " k"], weights: Float[Tensor, "d p"]
 ) -> tuple[Float[Tensor, "d k"], Float[Tensor, "d k k"]]:
     """Solve the pair for weighted sums of the blocks: logarithms of the lengths over those given, and the directions as rows."""
+    if not len(lengths):
+        return weights.new_zeros(len(weights), 0), weights.new_zeros(len(weights), 0, 0)
     scale = lengths.rsqrt()
     shares = weights / (weights @ moments.samples)[:, None]
     lower = _root(torch.einsum("dp,pkl->dkl", shares, moments.changes) * (scale[:, None] * scale))

@@ -63,7 +63,7 @@ def save(sym: Symmetries, folder: str | Path) -> Path:
     if sym.bounds is not None:
         arrays["bounds"] = sym.bounds
     if sym.fresh is not None:
-        arrays |= {"fresh.along": sym.fresh.along, "fresh.smallest": sym.fresh.smallest}
+        arrays |= {"fresh.along": sym.fresh.along, "fresh.own": sym.fresh.own}
     if sym.output_coefficients is not None:
         arrays["output_coefficients"] = sym.output_coefficients
     record = {
@@ -149,4 +149,4 @@ def _numbers(control: dict[str, Any]) -> dict[str, Any]:
 def _fresh(record: dict[str, Any] | None, arrays: dict[str, Tensor]) -> FreshControl | None:
     if record is None:
         return None
-    return FreshControl(arrays["fresh.along"], arrays["fresh.smallest"], tuple(record["learned"]), tuple(record["notes"]))
+    return FreshControl(arrays["fresh.along"], arrays["fresh.own"], tuple(record["learned"]), tuple(record["notes"]))

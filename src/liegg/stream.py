@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from liegg import accumulate, blocks, gram
+from liegg._distinct import Distinct
 from liegg._errors import NonFiniteError
 from liegg.actions import Action
 from liegg.blocks import Dealer, Parts
@@ -33,6 +34,7 @@ class Streamed(NamedTuple):
         noise: squared motion that rounding may give a generator that does not move the data.
         parts: the same of every block of samples; None if the samples were not dealt out to blocks.
         health: what is wrong with the model, if anything; None if that was not asked.
+        distinct: number of samples that differ (and of groups of them, if fewer), as far as it matters; None if not counted.
     """
 
     rows: accumulate.RFactor | gram.Gram
@@ -44,6 +46,7 @@ class Streamed(NamedTuple):
     noise: float = 0.0
     parts: Parts | None = None
     health: Health | None = None
+    distinct: int | None = None
 
 
 class Folded(NamedTuple):
@@ -100,6 +103,7 @@ def stream(
     squares = squared_inputs = torch.zeros((), dtype=torch.float64, device=first.device)
     samples = 0
     pulse: Pulse | None = None
+    different = Distinct(4 * columns + 1)
     replies = 0 if output_action is None else output_action.size
 
     def pieces() -> Iterator[Float[Tensor, "_ g"]]:
@@ -114,9 +118,9 @@ def stream(
             squares = squares + torch.linalg.vector_norm(y, dtype=torch.float64).square()
             samples += x.shape[0]
             _check_finite(rows, y, samples - x.shape[0], model.name)
-            if dealer is not None:
-                pulse = pulse or pulse_init(y, each=how.outputs == "each")
-                pulse = pulse_add(pulse, rows[..., replies:], y, split=None if parts is None else parts[0].shape[2])
+            different.add(x)
+            pulse = pulse or pulse_init(y, each=how.outputs == "each")
+            pulse = pulse_add(pulse, rows[..., replies:], y, split=None if parts is None else parts[0].shape[2])
             block = torch.zeros(len(x), dtype=torch.int64) if dealer is None else dealer.deal(len(x))
             moments, room = moments_of(action, x, derived, room, block, len(gathered.samples))
             gathered = blocks.add_moments(gathered, moments)
@@ -149,7 +153,8 @@ def stream(
     kept = torch.zeros(0, 0, dtype=torch.float64) if moment is None else moment.sum(0).cpu()
     trivial_floor, noise = roundings(action, first, kept, float(squared_inputs) / samples)
     health = None if pulse is None else diagnose(pulse, dtype=first.dtype, outputs=how.outputs)
-    return Streamed(rows, kept, samples, float(squares) / samples, name, trivial_floor, noise, dealt, health)
+    distinct = min([different.count, *([] if dealer is None or dealer.groups is None else [len(dealer.seen)])])
+    return Streamed(rows, kept, samples, float(squares) / samples, name, trivial_floor, noise, dealt, health, distinct)
 
 
 def folded(columns: int, device: torch.device | None = None) -> Folded:

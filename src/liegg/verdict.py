@@ -99,6 +99,7 @@ def decide(
     along_one: float = 0.0,
     bend: float | None = None,
     degenerate: bool = False,
+    distinct: int | None = None,
     told: Sequence[str] = (),
 ) -> Decision:
     """Grade every direction and count the symmetries, see `liegg.grades`; say why, and what may be wrong with it.
@@ -119,6 +120,7 @@ def decide(
         along_one: share of the data's squared size along one axis, to warn of data in a narrow cone.
         bend: how much the model bends between samples, squared and relative; None if not known.
         degenerate: nothing at all moves the output, so nothing can be said.
+        distinct: number of samples that differ, where copies were among them; only these are evidence.
         told: further warnings.
 
     Returns:
@@ -129,6 +131,8 @@ def decide(
     values = defects.values
     total, trivial = len(values), len(defects.trivial)
     case = evidence(values, bounds, floor=floor, control=control)
+    different = samples if distinct is None else min(distinct, samples)
+    copied = "" if different == samples or different >= 2 * total else " different"
     at_floor = int((values <= min(floor, limits.threshold)).sum())
     constraints = total - at_floor + eliminated
     nullity, grades, near = count(case, limits), grade(case, limits), close_calls(case, limits)
@@ -141,14 +145,17 @@ def decide(
             "no candidate direction moves the output beyond rounding, though other changes of the input do: the model is invariant "
             "under all that was asked"
         )
-    elif at_floor and constraints >= samples:
+    elif at_floor and constraints >= different:
         undecided, nullity, gap = at_floor, 0, 1.0
         warnings.append(
-            f"{samples} samples cannot decide {total} directions: {undecided} are not constrained by any sample. "
-            f"Use more than {total + eliminated} samples."
+            f"{plural(different, f'{copied} sample'.strip())} cannot decide {total} directions: {undecided} are not constrained by "
+            f"any sample. Use more than {total + eliminated}{copied} samples."
         )
-    elif samples < 2 * total:
-        warnings.append(f"only {samples} samples for {total} directions: small defects may be chance. Use {2 * total} or more.")
+    elif different < 2 * total:
+        warnings.append(
+            f"only {plural(different, f'{copied} sample'.strip())} for {total} directions: small defects may be chance. Use "
+            f"{2 * total} or more."
+        )
     if undecided:
         grades, near = ("none",) * total, ("",) * total
     warnings += _about_the_data(defects, feature_sizes, along_one, bend, limits, found=nullity > 0 or "weak" in grades)
@@ -157,7 +164,7 @@ def decide(
     doubtful = [i + 1 for i, mark in enumerate(near) if mark and (i < nullity or grades[i] == "weak" or "threshold" in mark)]
     if doubtful:
         marks = sorted({name for i in doubtful for name in near[i - 1].split(", ")})
-        reasons.append(f"direction{'s' * (len(doubtful) > 1)} {_numbers(doubtful)} near a boundary ({', '.join(marks)})")
+        reasons.append(f"direction{'s' * (len(doubtful) > 1)} {runs(doubtful)} near a boundary ({', '.join(marks)})")
     return Decision(
         nullity, exact, undecided, trivial, gap, grades, near, limits.threshold, limits.minimum_gap, limits.resolution, floor,
         limits.strong, limits.weak, control, _sentence(values, grades, nullity, undecided, total), tuple(reasons), tuple(warnings),
@@ -200,14 +207,16 @@ def _about_the_data(
             "samples in other directions to know more"
         )
     if still := len(defects.trivial) - defects.barely:
+        one = still == 1
         said.append(
-            f"{still} directions do not move the data (a subspace, a constant feature, or rounding alone); nothing can be said of "
-            "them without data that they move"
+            f"{plural(still, 'direction')} {'does' if one else 'do'} not move the data (a subspace, a constant feature, or rounding "
+            f"alone); nothing can be said of {'it without data that it moves' if one else 'them without data that they move'}"
         )
     if defects.barely:
+        share = f"{100 * math.sqrt(limits.coverage):.2g} %"
         said.append(
-            f"{defects.barely} directions move the data by less than {100 * math.sqrt(limits.coverage):.2g} % of what they could: "
-            "it covers too little there to say anything. Add samples that vary more along them"
+            f"{plural(defects.barely, 'direction')} {'moves' if defects.barely == 1 else 'move'} the data by less than {share} of "
+            "the possible: it covers too little there to say anything. Add samples that vary more along them"
         )
     if found and bend is not None and bend < limits.linear:
         said.append(
@@ -222,7 +231,8 @@ def _reasons(values: Float[Tensor, " r"], nullity: int, exact: int, gap: float, 
         return [_why_none(values, limits.threshold, limits.minimum_gap)]
     where = f"all at the numerical floor {floor:.0e}" if exact == nullity else f"defects up to {float(values[nullity - 1]):.2g}"
     after = f"the next is {gap:.3g} times larger" if nullity < len(values) else "no direction is left"
-    return [f"{nullity} of {len(values)} directions are symmetries: {where}, {after}"]
+    are = "is a symmetry" if nullity == 1 else "are symmetries"
+    return [f"{nullity} of {plural(len(values), 'direction')} {are}: {where}, {after}"]
 
 
 def _sentence(values: Float[Tensor, " r"], grades: tuple[str, ...], nullity: int, undecided: int, total: int) -> str:
@@ -233,7 +243,7 @@ def _sentence(values: Float[Tensor, " r"], grades: tuple[str, ...], nullity: int
         return f"Nothing can be said about {undecided} of {total} directions; no symmetry is claimed."
     if not nullity:
         weak = grades.count("weak")
-        moves = f"{100 * math.sqrt(float(values[0])):.2g} %"
+        moves = f"{100 * math.sqrt(float(values[0])):.{2 if values[0] < 0.98 else 3}g} %"
         nearest = f"the nearest candidate moves the output by {moves} of what an average direction does"
         return f"No symmetry: {nearest}" + (f" ({weak} weak candidate{'s' * (weak > 1)})." if weak else ".")
     kinds = Counter(grades[:nullity])
@@ -248,15 +258,20 @@ def _sentence(values: Float[Tensor, " r"], grades: tuple[str, ...], nullity: int
     )
 
 
-def _numbers(places: list[int]) -> str:
+def plural(number: int, word: str) -> str:
+    """A number with its noun: 1 sample, 2 samples."""
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def runs(places: Sequence[int]) -> str:
     """Whole numbers with runs drawn together: 1–3, 7."""
-    runs: list[list[int]] = []
+    found: list[list[int]] = []
     for place in places:
-        if runs and runs[-1][-1] == place - 1:
-            runs[-1].append(place)
+        if found and found[-1][-1] == place - 1:
+            found[-1].append(place)
         else:
-            runs.append([place])
-    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in runs)
+            found.append([place])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in found)
 
 
 def _size_ratio(squares: Float[Tensor, " n"] | None) -> float:
@@ -277,7 +292,6 @@ def _why_none(values: Float[Tensor, " r"], threshold: float, minimum_gap: float)
     if smallest > threshold:
         return f"no symmetry: the smallest defect is {smallest:.2g}, above the threshold {threshold:g}"
     below = int((values <= threshold).sum())
-    return (
-        f"no symmetry: {below} defects lie below the threshold {threshold:g} (from {smallest:.2g}), but none is set apart from the "
-        f"rest by a gap of {minimum_gap:g} times or more and by its interval"
-    )
+    lie = f"{plural(below, 'defect')} {'lies' if below == 1 else 'lie'} below the threshold {threshold:g} (from {smallest:.2g})"
+    apart = f"by a gap of {minimum_gap:g} times (more before a small one) and by its interval"
+    return f"no symmetry: {lie}, but none is set apart from the rest {apart}"

@@ -98,6 +98,4 @@ def test_what_was_learned_and_verified_is_told():
     assert "3 exact symmetries" in text
     text = text.replace("\n    ", " ")
     assert "learned (clearly below them): no direction of the first 6" in text  # fresh weights have them too
-    assert "finite motions: 3 of 3 generators hold as far as they were followed on 50 held-out samples" in text.replace(
-        "\n    ", " "
-    )
+    assert "finite motions: 3 of 3 generators hold as far as followed, on 50 held-out samples" in text.replace("\n    ", " ")

@@ -55,7 +55,8 @@ def test_quick_study(quick_folder: Path) -> None:
 def test_stored_results_show_how_many_samples_are_needed() -> None:
     stored = json.loads((RESULTS / "sample-complexity.json").read_text())
     vectors = stored["o5"]["networks"]
-    assert all(row["nullity"] == 10 for rows in vectors for row in rows)  # the ten directions are there from 25 samples on
+    assert all(row["nullity"] == 10 for rows in vectors for row in rows if row["samples"] >= 250)
+    assert all(rows[0]["nullity"] == 0 for rows in vectors)  # 25 samples set nothing apart
     few, all_of_them = (mean(rows[place]["mean_bias_of_ten"] for rows in vectors) for place in (0, -1))
     assert vectors[0][0]["samples"] == 25
     assert few > 5 * all_of_them  # but ten times as far from so(5)

@@ -132,10 +132,18 @@ def test_a_prediction_from_another_distribution_does_not_agree():
     assert "beyond the error" in curve.sentence()
 
 
-def test_summed_outputs_predict_nothing():
-    function = lambda x: torch.stack([square(x), x[:, 0]], 1)  # noqa: E731
+def test_where_the_sum_was_asked_about_the_sum_is_verified():
+    function = lambda x: torch.stack([square(x) + x[:, 0], -x[:, 0]], 1)  # noqa: E731
     sym = liegg.discover(function, HELD_OUT, liegg.Linear(2), outputs="sum")
-    found = verify(function, HELD_OUT, sym, TURN)
+    found = verify(function, HELD_OUT, sym)
+    assert (sym.nullity, found.holds) == (1, True)
+    assert float(found.curves[0].change.max()) < 1e-18
+    assert found.curves[0].class_changes is None
+
+
+def test_random_combinations_predict_nothing():
+    function = lambda x: torch.stack([square(x), x[:, 0], x[:, 1]], 1)  # noqa: E731
+    found = verify(function, HELD_OUT, liegg.discover(function, HELD_OUT, liegg.Linear(2), outputs=2), TURN)
     assert found.curves[0].curvature is not None
     assert found.curves[0].curvature.predicted is None
     assert any("did not take each output alone" in note for note in found.notes)

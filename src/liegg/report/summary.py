@@ -56,7 +56,7 @@ def _fresh(fresh: FreshControl | None) -> dict[str, Any] | None:
     if fresh is None:
         return None
     return {
-        "along": fresh.along.tolist(), "smallest": fresh.smallest.tolist(), "learned": list(fresh.learned),
+        "along": fresh.along.tolist(), "own": fresh.own.tolist(), "learned": list(fresh.learned),
         "notes": list(fresh.notes),
     }  # fmt: skip
 

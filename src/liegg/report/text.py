@@ -4,6 +4,7 @@ import math
 import textwrap
 
 from liegg.symmetries import Symmetries
+from liegg.verdict import plural, runs
 
 SHOWN_AFTER = 3
 """Directions listed after the last symmetry, so that the gap can be seen."""
@@ -11,11 +12,14 @@ SHOWN_AFTER = 3
 MOST = 38
 """Lines of a table; the middle of the directions is left out and said to be."""
 
-REMARKS = 4
+REMARKS = 3
 """Warnings, and notes, that are shown in full."""
 
 WIDTH = 120
 """Columns of a table; sentences are wrapped."""
+
+LONGEST = 300
+"""Letters of the generators in words; the rest is counted."""
 
 NAMED = 12
 """Generators told in words."""
@@ -30,8 +34,8 @@ def table(sym: Symmetries) -> str:
     question = "invariance" if sym.output_action is None else "equivariance"
     lines = [
         f"{question} of {sym.model} under {sym.action}: {sym.nullity} {'symmetry' if sym.nullity == 1 else 'symmetries'}",
-        f"{sym.samples} samples, {sym.rows} rows, outputs={sym.settings['outputs']!r}, by {sym.settings['route']}, "
-        f"{sym.settings['dtype']}",
+        f"{plural(sym.samples, 'sample')}, {plural(sym.rows, 'row')}, outputs={sym.settings['outputs']!r}, "
+        f"by {sym.settings['route']}, {sym.settings['dtype']}",
         "",
         f"  {sym.decision.sentence}",
         *(f"  {reason}" for reason in sym.decision.reasons),
@@ -39,8 +43,8 @@ def table(sym: Symmetries) -> str:
         *_named(sym),
         *_learned(sym),
         *_verified(sym),
-        *_shortened([f"  warning: {warning}" for warning in sym.decision.warnings]),
-        *_shortened([f"  note: {note}" for note in sym.notes]),
+        *_shortened([f"  warning: {warning}" for warning in sym.decision.warnings], "sym.decision.warnings"),
+        *_shortened([f"  note: {note}" for note in sym.notes], "sym.notes"),
         "",
     ]
     lines = [part for line in lines for part in _wrapped(line)]
@@ -58,7 +62,7 @@ def _directions(sym: Symmetries, room: int) -> list[str]:
     level = f"{100 * sym.settings['level']:g} % interval"
     lines = [f"  {'':>4}  {'defect δ²':>11}  {level:^23}  {'grade':<13}  {'variance σ²/|D|':>15}   (paper's, its own order)"]
     listed = list(range(min(total, sym.nullity + SHOWN_AFTER)))
-    most = max(room - 2, 6)
+    most = max(room - 2, 4)
     if skipped := max(0, len(listed) - most):
         listed = [*listed[: most // 2], -1, *listed[len(listed) - most // 2 :]]
         skipped = min(total, sym.nullity + SHOWN_AFTER) - len(listed) + 1
@@ -76,9 +80,9 @@ def _directions(sym: Symmetries, room: int) -> list[str]:
     return lines
 
 
-def _shortened(lines: list[str]) -> list[str]:
-    """The first few."""
-    return lines if len(lines) <= REMARKS else [*lines[: REMARKS - 1], f"  and {len(lines) - REMARKS + 1} more, see sym.decision"]
+def _shortened(lines: list[str], where: str) -> list[str]:
+    """The first few, and where the rest is."""
+    return lines if len(lines) <= REMARKS else [*lines[: REMARKS - 1], f"  and {len(lines) - REMARKS + 1} more in {where}"]
 
 
 def _sure(sym: Symmetries) -> list[str]:
@@ -87,9 +91,10 @@ def _sure(sym: Symmetries) -> list[str]:
     if (sure := sym.certainty) is not None:
         low, high = sure.nullity
         number = f"{low}" if low == high else f"{low} to {high}"
-        whose = "their span" if sym.nullity else "the nearest candidate"
+        number += " symmetry" if low == high == 1 else " symmetries"
+        whose = "the nearest candidate" if not sym.nullity else "its direction" if sym.nullity == 1 else "their span"
         angle = f", {whose} turns by at most {math.degrees(sure.angle):.2g}°"
-        lines.append(f"  over draws of the samples ({sure.blocks} blocks, {100 * sure.level:g} %): {number} symmetries{angle}")
+        lines.append(f"  over draws of the samples ({sure.blocks} blocks, {100 * sure.level:g} %): {number}{angle}")
     if sym.control is not None and sym.control.draws:
         share = f"{100 * (1 - sym.control.share):g} %"
         lines.append(f"  control: {share} of random directions of equal displacement have δ² above {sym.control.low:.2g}")
@@ -102,13 +107,14 @@ def _learned(sym: Symmetries) -> list[str]:
         return []
     draws, shown = sym.fresh.along.shape
     learned = [i + 1 for i, yes in enumerate(sym.fresh.learned) if yes]
-    said = f"directions {', '.join(map(str, learned))}" if learned else "no direction"
+    said = f"direction{'s' * (len(learned) > 1)} {runs(learned)}" if learned else "no direction"
     middle = sym.fresh.along.median(0).values[: max(sym.nullity, 1)]
+    low, high = f"{float(middle.min()):.2g}", f"{float(middle.max()):.2g}"
     lines = [
-        f"  fresh weights, {draws} draws: δ² along the same directions {float(middle.min()):.2g} to {float(middle.max()):.2g}; "
+        f"  fresh weights, {draws} draws: δ² along the same directions {low if low == high else f'{low} to {high}'}; "
         f"learned (clearly below them): {said} of the first {shown}"
     ]
-    return [*lines, *_shortened([f"  note: {note}" for note in sym.fresh.notes])]
+    return [*lines, *_shortened([f"  note: {note}" for note in sym.fresh.notes], "sym.fresh.notes")]
 
 
 def _verified(sym: Symmetries) -> list[str]:
@@ -128,5 +134,7 @@ def _named(sym: Symmetries) -> list[str]:
     near = f"; the nearest is {math.degrees(found.angle):.2g}° away" if found.angle > 1e-6 else ""
     words = list(found.readable.words[:NAMED])
     more = [f"{found.dimension - NAMED} more"] if found.dimension > NAMED else []
-    account = f"generators: {', '.join(words + more)}"
+    while len(account := f"generators: {', '.join(words + more)}") > LONGEST and len(words) > 1:
+        words = words[:-1]
+        more = [f"{found.dimension - len(words)} more"]
     return [f"  algebra: {found.title()}{near}", f"  {account}"]

@@ -1,5 +1,6 @@
 """The assembly: a model, held-out samples and symmetries in, their finite verification out."""
 
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -13,13 +14,13 @@ from liegg._random import seeded
 from liegg.actions import Action, Displacement
 from liegg.data import Batches, Data, as_batches
 from liegg.defect import TRIVIAL_TOLERANCE
-from liegg.model import opened, probe
+from liegg.model import Model, opened, probe
 from liegg.polarization import check_output_action
 from liegg.symmetries import Symmetries
 from liegg.verification.controls import best_partners, moving, random_directions, random_elements, speeds
 from liegg.verification.curvature import curvature
 from liegg.verification.curves import curve
-from liegg.verification.measure import ROUNDING, Directions, Question
+from liegg.verification.measure import CONSTANT, Directions, Question
 from liegg.verification.orbits import Orbit, orbit
 from liegg.verification.record import Curve, Verification
 from liegg.verification.request import actions_of, check_numbers, directions_of
@@ -105,17 +106,24 @@ def verify(
         function = probe(function, x)
         if output_action is not None:
             check_output_action(output_action, function)
+        if known is not None and known.settings["outputs"] == "sum":  # the sum was asked about, and is what is looked at here
+            function = replace(function, function=_summed(function), output_shape=(1,))
         question = Question(function, action, output_action, x)
         if not bool(torch.isfinite(question.y).all()):
             raise ArgumentError(f"{function.name} returned NaN or infinity for a sample. Check it there, or remove the sample.")
         about |= {"spread": question.spread, "samples": len(x), "model": function.name}
-        if question.variance <= (ROUNDING * torch.finfo(x.dtype).eps) ** 2 * question.output_square:
+        if question.variance <= (CONSTANT * torch.finfo(x.dtype).eps) ** 2 * question.output_square:
             same = "the output is the same for all samples (to rounding): it has no variance to measure a change by"
             return Verification((), None, variance=question.variance, notes=(*function.notes, same), **about)
         if output_action is not None and given.k is None:
             given = given._replace(k=known._partners(given.h) if known else best_partners(question, given.h))
         curves, group, notes = _follow_all(question, given, known, points, fraction, controls, seed, longest)
     return Verification(curves, group, variance=question.variance, notes=(*function.notes, *notes), **about)
+
+
+def _summed(function: Model) -> Callable[[Tensor], Tensor]:
+    """The sum of a function's outputs."""
+    return lambda x: function(x).sum(1, keepdim=True)
 
 
 def _follow_all(

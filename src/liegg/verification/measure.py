@@ -13,6 +13,9 @@ from liegg.actions import Action, Grid, Product, Restricted
 from liegg.data import BATCH_ELEMENTS, BATCH_SIZE
 from liegg.model import Model
 
+CONSTANT = 4.0
+"""Rounding units of the model's dtype within which outputs of all samples are the same."""
+
 ROUNDING = 100.0
 """Rounding units of the model's dtype, relative to the size of its outputs, up to which a change of them may be rounding alone."""
 

@@ -165,7 +165,8 @@ class Verification:
         others = sorted(curve.control_radius / curve.radius for curve in self.curves if curve.radius > 0)
         beside = f"; random directions hold to {100 * others[len(others) // 2]:.2g} % as far" if others else ""
         return (
-            f"{holding} of {len(self.curves)} generators hold as far as they were followed on {self.samples} held-out samples, "
+            f"{holding} of {len(self.curves)} generator{'' if len(self.curves) == 1 else 's'} hold as far as followed, on "
+            f"{self.samples} held-out samples, "
             f"r at most {worst:.2g}{beside}"
         )
 

@@ -1,0 +1,38 @@
+"""How many of the samples are really different: copies of a few look like many and are no more evidence."""
+
+from dataclasses import dataclass, field
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+ALIKE = 1e-9
+"""Relative difference up to which two projections are those of one sample."""
+
+
+@dataclass(eq=False)
+class Distinct:
+    """Counts different samples up to a limit, by their projections on one random direction.
+
+    Attributes:
+        most: number from which on there are enough, and nothing more is looked at.
+        seen: sorted projections of the different samples so far.
+    """
+
+    most: int
+    seen: Float[Tensor, " k"] = field(default_factory=lambda: torch.zeros(0, dtype=torch.float64))
+
+    def add(self, x: Float[Tensor, "b ..."]) -> None:
+        """Look at the samples of a batch."""
+        if len(self.seen) >= self.most:
+            return
+        flat = x.detach().reshape(len(x), -1).to("cpu", torch.float64)
+        onto = torch.randn(flat.shape[1], generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+        found = torch.cat([self.seen, (flat * onto).sum(1)]).sort().values
+        step = found.diff() > ALIKE * found.abs().max()
+        self.seen = found[torch.cat([torch.ones(1, dtype=torch.bool), step])]
+
+    @property
+    def count(self) -> int:
+        """Number of different samples; at least `most` where there are so many."""
+        return len(self.seen)
