@@ -124,7 +124,7 @@ def test_discover_wants_a_label_for_every_sample(samples):
 
 
 @pytest.mark.parametrize(
-    ("columns", "count"), [(0, 32), (1, 32), (64, 32), (65, 31), (128, 16), (170, 12), (171, 12), (1182, 12), (1183, 1), (10**6, 1)]
+    ("columns", "count"), [(0, 32), (1, 32), (64, 32), (65, 31), (128, 16), (170, 12), (171, 12), (591, 12), (592, 1), (10**6, 1)]
 )
 def test_how_many_blocks(columns, count):
     assert count_for(columns) == count

@@ -23,8 +23,8 @@ COUNT, FEWEST = 32, 12
 COLUMNS = 2048
 """Columns of all blocks up to which there are more than the fewest: each block costs as many rows in the end as it has columns."""
 
-NUMBERS = 2**24
-"""Numbers kept in the factors of all blocks, at most: 128 MB."""
+NUMBERS = 2**22
+"""Numbers kept in the factors of all blocks, at most: 32 MB, which 591 candidates fill."""
 
 PENDING = 256
 """Fewest rows of a block to a QR."""

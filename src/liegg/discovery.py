@@ -176,7 +176,7 @@ def _analysed(
     ran = Ran(
         first.dtype, first.device.type, function.name, batches.size,
         rounding_unit(first.dtype, first.device, convolves=function.convolves), function.slope, first[0].numel(), bent,
-        function.notes,
+        (*function.notes, *_about_count(dealer, wide)),
     )  # fmt: skip
     return conclude(seen, action, how, asked.limits, ran, output_action=output_action)
 
@@ -316,6 +316,13 @@ def _along_one(displacement: Any) -> float:
         return 0.0
     squares = torch.linalg.eigvalsh(displacement.block)
     return float(squares[-1] / squares.sum()) if float(squares.sum()) > 0 else 0.0
+
+
+def _about_count(dealer: Dealer | None, action: Action) -> tuple[str, ...]:
+    """That there are too many candidates for intervals, where they were asked for."""
+    if dealer is None or dealer.count > 1:
+        return ()
+    return (f"no intervals: with {action.size} candidates blocks of samples would take too much memory; restrict the action",)
 
 
 def _about_blocks(seen: Streamed, draws: Resampled | None) -> tuple[str, ...]:

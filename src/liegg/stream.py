@@ -153,7 +153,8 @@ def stream(
     kept = torch.zeros(0, 0, dtype=torch.float64) if moment is None else moment.sum(0).cpu()
     trivial_floor, noise = roundings(action, first, kept, float(squared_inputs) / samples)
     health = None if pulse is None else diagnose(pulse, dtype=first.dtype, outputs=how.outputs)
-    distinct = min([different.count, *([] if dealer is None or dealer.groups is None else [len(dealer.seen)])])
+    grouped = dealer is not None and dealer.groups is not None
+    distinct = min(different.count, len(dealer.seen)) if dealer is not None and grouped else different.count
     return Streamed(rows, kept, samples, float(squares) / samples, name, trivial_floor, noise, dealt, health, distinct)
 
 

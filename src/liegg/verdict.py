@@ -207,10 +207,10 @@ def _about_the_data(
             "samples in other directions to know more"
         )
     if still := len(defects.trivial) - defects.barely:
-        one = still == 1
+        moving = "it without data that it moves" if still == 1 else "them without data that they move"
         said.append(
-            f"{plural(still, 'direction')} {'does' if one else 'do'} not move the data (a subspace, a constant feature, or rounding "
-            f"alone); nothing can be said of {'it without data that it moves' if one else 'them without data that they move'}"
+            f"{plural(still, 'direction')} {'does' if still == 1 else 'do'} not move the data (a subspace, a constant feature, or "
+            f"rounding alone); nothing can be said of {moving}"
         )
     if defects.barely:
         share = f"{100 * math.sqrt(limits.coverage):.2g} %"
