@@ -415,3 +415,39 @@ def test_dead_outputs_and_saturated_ones_are_said():
     weights = 3 * normal(3, 4)
     full = liegg.discover(lambda x: torch.softmax(50 * (x @ weights).sin(), 1), normal(2000, 3), liegg.Linear(3))
     assert any("a saturated softmax or sigmoid?" in warning for warning in full.decision.warnings)
+
+
+@pytest.mark.parametrize("power", [1.0, 4.0, 6.0, 10.0, 30.0])
+def test_exact_directions_are_counted_whatever_follows_them(power):
+    """|Bx|² for ever more stretched B: the seventh defect falls to nothing, but the six exact ones stay what they are."""
+    stretch = torch.diag(power ** torch.arange(4, dtype=torch.float64))
+    sym = liegg.discover(lambda x: torch.log1p((x @ stretch).square().sum(1)), normal(2000, 4), liegg.Linear(4))
+    assert sym.nullity >= 6
+    assert sym.grades[:6] == ("exact",) * 6
+
+
+def test_the_first_samples_alone_do_not_make_a_model_flat():
+    x = normal(3000, 3).float()
+    x[:64] *= 1e-9
+    assert liegg.discover(lambda x: x.square().sum(1) + 1, x, liegg.Linear(3)).nullity == 3
+
+
+def test_fewer_candidates_are_held_against_all_of_their_action():
+    def f(x):
+        return x.square().sum(1) + 0.3 * x.pow(3).sum(1)
+
+    whole, part = (liegg.discover(f, normal(1000, 3), a) for a in (liegg.Linear(3), liegg.Linear(3).restrict(liegg.so(3))))
+    assert whole.grades[:3] == part.grades == ("weak",) * 3
+    assert whole.control is not None
+    assert part.control is not None
+    assert part.control.low == pytest.approx(whole.control.low, rel=1e-6)
+
+
+def test_groups_need_an_order_and_a_use():
+    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(normal(50, 3)), batch_size=10, shuffle=True)
+    with pytest.raises(ArgumentError, match=r"the loader shuffles them\. Pass shuffle=False"):
+        liegg.discover(square, loader, liegg.Linear(3), groups=list(range(50)))
+    with pytest.raises(ArgumentError, match="groups= is for intervals, which controls=False switches off"):
+        liegg.discover(square, normal(50, 3), liegg.Linear(3), groups=list(range(50)), controls=False)
+    with pytest.raises(ArgumentError, match="held_out has 1 samples; at least 2 are needed"):
+        liegg.discover(square, normal(50, 3), liegg.Linear(3), held_out=normal(1, 3))

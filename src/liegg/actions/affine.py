@@ -141,4 +141,6 @@ class Affine(Action):
 
     def _apply(self, rows: Float[Tensor, "n m"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
         vectors = as_vectors(x, self.n, self.copies, self.layout)
-        return from_vectors(vectors @ rows[:, : self.n].mT + rows[:, self.n], x, self.layout)
+        wide = torch.promote_types(x.dtype, torch.float32)  # products in half precision are coarse, and some CPUs lack them
+        moved = vectors.to(wide) @ rows[:, : self.n].to(wide).mT + rows[:, self.n].to(wide)
+        return from_vectors(moved.to(x.dtype), x, self.layout)

@@ -118,4 +118,6 @@ class Linear(Action):
         return self._vector(h).to(device=x.device, dtype=x.dtype).unflatten(0, (self.n, self.n))
 
     def _apply(self, matrix: Float[Tensor, "n n"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
-        return from_vectors(as_vectors(x, self.n, self.copies, self.layout) @ matrix.mT, x, self.layout)
+        wide = torch.promote_types(x.dtype, torch.float32)  # products in half precision are coarse, and some CPUs lack them
+        moved = as_vectors(x, self.n, self.copies, self.layout).to(wide) @ matrix.to(wide).mT
+        return from_vectors(moved.to(x.dtype), x, self.layout)
