@@ -75,9 +75,10 @@ def assert_read_alike(stack: Stack, images: Tensor, shape: tuple[int, ...], with
             known = alone(stack, index, images, shape, name)
             assert gap(sym, known) < within, (index, name)
             assert (sym.nullity, sym.decision.undecided) == (known.nullity, known.decision.undecided)
-            assert (sym.decision.trivial, sym.decision.warnings) == (known.decision.trivial, known.decision.warnings)
+            known_warnings = tuple(w for w in known.decision.warnings if "linear" not in w and "output" not in w)
+            assert (sym.decision.trivial, sym.decision.warnings) == (known.decision.trivial, known_warnings)
             assert (sym.samples, sym.rows, repr(sym.action)) == (known.samples, known.rows, repr(known.action))
-            own = {"route", "batch_size", "noise"}  # noise was compared as a number
+            own = {"route", "batch_size", "noise", "bend"}  # noise was compared as a number; the stack does not look for bends
             assert {k: v for k, v in sym.settings.items() if k not in own} == {
                 k: v for k, v in known.settings.items() if k not in own
             }
