@@ -231,6 +231,20 @@ class Symmetries:
 
         return save(self, folder)
 
+    def report(
+        self,
+        path: str | Path,
+        *,
+        samples: Any = None,
+        layers: Any = None,
+        title: str | None = None,
+        snippet: str | None = None,
+    ) -> Path:
+        """Write one self-contained HTML page; see `liegg.report.page.write_report`."""
+        from liegg.report.page import write_report
+
+        return write_report(self, path, samples=samples, layers=layers, title=title, snippet=snippet)
+
     def __str__(self) -> str:
         from liegg.report.text import table
 

@@ -1,0 +1,56 @@
+"""Numbers as a page writes them."""
+
+import math
+
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def number(value: float | int | None, digits: int = 3) -> str:
+    """A number for people; a dash where there is none.
+
+    >>> number(0.0312), number(2.5e-9), number(None), number(1e30), number(-0.5), number(12)
+    ('0.0312', '2.5 × 10⁻⁹', '–', '10³⁰', '−0.5', '12')
+    """
+    if value is None or not math.isfinite(value):
+        return "–"
+    if value == 0 or 1e-4 <= abs(value) < 1e5:
+        return f"{value:.{digits}g}".replace("-", "−") if abs(value) < 1e3 or value != int(value) else f"{value:.0f}"
+    mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
+    power = power_of_ten(int(exponent))
+    return power if float(mantissa) == 1 else f"{float(mantissa):g} × {power}".replace("-", "−")
+
+
+def power_of_ten(exponent: int) -> str:
+    """The power as text.
+
+    >>> power_of_ten(-3), power_of_ten(0)
+    ('10⁻³', '1')
+    """
+    return "1" if exponent == 0 else "10" + str(exponent).translate(SUPERSCRIPTS)
+
+
+def angle(radians: float | None) -> str:
+    """Radians as degrees.
+
+    >>> angle(math.pi / 6), angle(1e-17)
+    ('30°', '0°')
+    """
+    if radians is None or not math.isfinite(radians):
+        return "–"
+    degrees = math.degrees(radians)
+    return "0°" if degrees < 1e-9 else f"{number(degrees, 2)}°"
+
+
+def nice_steps(low: float | int, high: float | int, most: int = 6) -> list[float]:
+    """Round numbers at equal steps inside an interval.
+
+    >>> nice_steps(0.0, 1.0, 6), nice_steps(1, 25, 6)
+    ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [5.0, 10.0, 15.0, 20.0, 25.0])
+    """
+    if not high > low:
+        return [float(low)]
+    rough = (high - low) / most
+    size = 10.0 ** math.floor(math.log10(rough))
+    step = next(size * factor for factor in (1, 2, 5, 10, 20) if (high - low) / (size * factor) <= most)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [round(k * step, 12) for k in range(first, last + 1)]
