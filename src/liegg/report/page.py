@@ -8,6 +8,7 @@ import numpy as np
 from torch import Tensor
 
 from liegg._errors import MissingExtraError
+from liegg._write import write_text
 from liegg.layers import LayerSymmetries
 from liegg.report import page_charts as charts
 from liegg.report.page_generators import bases, trivial_matrices
@@ -54,7 +55,7 @@ def write_report(
         MissingExtraError: jinja2 is not installed.
         ArgumentError: samples that are no finite numbers, or of a shape that the action does not move.
     """
-    return _whole_or_not(report_html(sym, samples=samples, layers=layers, title=title, snippet=snippet), Path(path))
+    return write_text(report_html(sym, samples=samples, layers=layers, title=title, snippet=snippet), Path(path))
 
 
 def report_html(
@@ -200,15 +201,3 @@ def embedded(value: Any) -> str:
     '{"a":"\\u003c/script\\u003e"}'
     """
     return json.dumps(value, allow_nan=False, separators=(",", ":")).translate(ESCAPES)
-
-
-def _whole_or_not(text: str, path: Path) -> Path:
-    """Write under another name in the same folder and rename into place."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.part")
-    try:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return path

@@ -11,6 +11,7 @@ import torch
 
 from liegg._errors import ResultsError
 from liegg._version import __version__
+from liegg._write import write_text
 
 FORMAT = 2
 """Layout of the stored results of the studies; raised whenever a reader of older ones would misunderstand newer ones."""
@@ -43,16 +44,6 @@ def provenance(command: str, *, seconds: float, device: str = "cpu") -> dict[str
 def write_json(value: dict[str, Any], path: str | Path) -> Path:
     """Write JSON under another name and rename it into place, so that no half-written result can be mistaken for one."""
     return write_text(json.dumps(value, indent=1, allow_nan=False) + "\n", path)
-
-
-def write_text(text: str, path: str | Path) -> Path:
-    """Write a text under another name and rename it into place; the folder is made if needed."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.part")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)
-    return path
 
 
 def read_results(folder: str | Path, study: str) -> dict[str, Any] | None:
