@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from liegg._errors import MissingExtraError
+from liegg._write import write_text
 from liegg.studies.claims.evaluation import DAMAGE, damaged, evaluate
 from liegg.studies.claims.text import by_claim, tally
-from liegg.studies.provenance import read_results, write_text
+from liegg.studies.provenance import read_results
 
 
 @dataclass(frozen=True)
