@@ -182,3 +182,22 @@ def test_why_not_the_cubic_kernel_of_grid_sample():
     slopes = [(read(12 + step) - read(12 - step)) / (2 * step) for read in (theirs, ours)]
     assert slopes[0] / central == pytest.approx(1.5, rel=1e-4)
     assert slopes[1] == pytest.approx(-2 * torch.pi / 24, rel=1e-4)
+
+
+@pytest.mark.parametrize("border", BORDERS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("shape", [(9,), (5, 8), (4, 3, 5)], ids=str)
+def test_without_derivatives_it_is_the_same(shape, border, dtype):
+    x, places = normal(3, *shape).to(dtype), scattered(50, shape, -0.5, 1.5).to(dtype)
+    with torch.no_grad():
+        alone = resample(x, places, border)
+    torch.testing.assert_close(alone, resample(x, places, border), rtol=0, atol=4 * torch.finfo(dtype).eps)
+
+
+def test_forward_derivatives_are_taken_without_gradients_too():
+    x, places, step = normal(2, 5, 8), scattered(20, (5, 8), 0.1, 0.9), normal(20, 2, seed=4)
+    with torch.no_grad():
+        value, slope = jvp(lambda p: resample(x, p, "replicate"), places, step)
+        ahead, behind = (resample(x, places + sign * 1e-6 * step, "replicate") for sign in (1, -1))
+    torch.testing.assert_close(value, resample(x, places, "replicate"))
+    torch.testing.assert_close(slope, (ahead - behind) / 2e-6, rtol=0, atol=1e-7)

@@ -24,6 +24,7 @@ from liegg.report.page_charts import MOST, defects
 from liegg.report.page_generators import field, heat_map
 from liegg.report.page_snippet import action_code, snippet_of
 from liegg.report.page_stage import MOST_SAMPLES, motions_of, stage_of
+from liegg.verification.others import others_of
 
 EMPTY = {"br", "img", "input", "meta"}
 SECTIONS = [
@@ -171,7 +172,7 @@ def test_heights_are_logarithms_and_stop_at_the_edge(rotations):
 
 def test_generators_are_shown_in_words_in_both_bases(rotations):
     made = page(rotations)
-    assert [button["id"] for button in made.all("input") if button["type"] == "radio"] == ["basis-found", "basis-readable"]
+    assert [button["id"] for button in made.all("input") if button["type"] == "radio"] == ["basis-readable", "basis-found"]
     assert len(made.all("article")) == 20
     for words in rotations.identification.readable.words:
         assert words in made.text
@@ -230,7 +231,9 @@ def test_no_symmetry_moves_the_nearest_candidates_and_says_so(nothing):
     assert "No symmetry of Sequential was found among these candidates." in made.text
     assert "The slider shows the nearest candidates" in made.text
     motions = made.data["motions"]["list"]
-    assert [one["curve"] for one in motions] == [None] * 3
+    assert [one["curve"] for one in motions] == [f"other-{i}" for i in range(len(others_of(nothing).words))]
+    assert "The nearest candidate: " in made.text
+    assert f"candidate 1: {others_of(nothing).words[0]}" in motions[0]["label"]
     first = nothing.action.matrices(nothing.scale_free.directions[:1])[0]
     np.testing.assert_allclose(motions[0]["place"], first / first.norm(), atol=1e-5)
 
@@ -276,7 +279,7 @@ def test_directions_that_are_undecided():
     made = page(sym, samples=normal(2, 3))
     assert len(made.all("g", "mark undecided")) == sym.decision.undecided > 0
     assert f"; {sym.decision.undecided} directions are undecided." in verdict(sym.to_dict())
-    assert "Nothing was decided." in made.text
+    assert "Nothing was decided about the first directions, for want of samples." in made.text
 
 
 def test_a_restricted_action():
@@ -472,7 +475,7 @@ def test_samples_may_be_arrays_and_are_left_alone(rotations):
 def test_motions_are_the_generators_with_their_curves(rotations):
     stage = stage_of(rotations.action, normal(2, 5))
     motions = motions_of(rotations, stage)["list"]
-    assert [one["curve"] for one in motions] == list(range(10))
+    assert [one["curve"] for one in motions] == [f"generator-{i}" for i in range(10)]
     np.testing.assert_allclose([one["place"] for one in motions], rotations.generators, atol=1e-6)
     for one, curve in zip(motions, rotations.verification.curves, strict=True):
         assert (one["longest"], one["both"], one["period"]) == (curve.longest, curve.both_ways, curve.period)
@@ -564,3 +567,20 @@ def test_a_large_restriction_is_read_from_the_record():
     assert '# basis: a float64 tensor of sym.to_dict()["action"]["basis"]' in code
     assert "seed=3" in code
     assert "threshold=0.01" in code
+
+
+def test_readable_motions_and_candidates_have_curves_of_their_own():
+    q = torch.linalg.qr(normal(4, 4))[0]
+    net = lambda x: (x @ q)[:, :3].square().sum(1) + 0.3 * (x @ q)[:, 3] ** 3  # noqa: E731
+    sym = liegg.discover(net, normal(300, 4), liegg.Linear(4), held_out=normal(60, 4, seed=2))
+    made = page(sym, samples=normal(3, 4))
+    motions = made.data["motions"]["list"]
+    extra = [one for one in motions if one["basis"] == "readable basis"]
+    assert extra
+    assert motions[: len(extra)] == extra  # they come first
+    for i, (one, curve) in enumerate(zip(extra, sym.verification.others, strict=True)):
+        assert one["curve"] == f"other-{i}"
+        assert one["longest"] == curve.longest
+        assert made.data["curves"][one["curve"]]["change"] == curve.change.tolist()
+    shown = {chart["data-curve"] for chart in made.all("div", "chart") if "data-curve" in chart}
+    assert shown == {*made.data["curves"], "group"}

@@ -277,7 +277,7 @@ def test_without_a_curve_the_samples_still_move(opened, silent_page):
     slide(page, 0.9)
     assert dots(page) != before
     assert page.query_selector("#beside svg") is None
-    assert "There is no curve" in page.inner_text("#beside")
+    assert "Pass held-out samples to get the curve" in page.inner_text("#beside")
 
 
 def test_charts_tell_their_numbers(opened, vector_page):
@@ -293,11 +293,11 @@ def test_charts_tell_their_numbers(opened, vector_page):
 
 def test_the_basis_can_be_switched(opened, vector_page):
     page = opened(vector_page)
-    assert page.is_visible(".basis-found")
-    assert not page.is_visible(".basis-readable")
-    page.click("label[for=basis-readable]")
     assert page.is_visible(".basis-readable")
     assert not page.is_visible(".basis-found")
+    page.click("label[for=basis-found]")
+    assert page.is_visible(".basis-found")
+    assert not page.is_visible(".basis-readable")
 
 
 def luminance(colour: str) -> float:
@@ -353,7 +353,7 @@ def test_without_a_script_everything_else_is_there(browser, image_page):
     page = context.new_page()
     page.goto(image_page.as_uri())
     assert page.is_visible("#verification .curve")
-    assert page.is_visible(".basis-found")
+    assert page.is_visible(".basis-readable")
     assert not page.is_visible("#stage")
     assert "needs the script of the page" in page.inner_text("#move")
     context.close()

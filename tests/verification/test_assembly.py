@@ -246,6 +246,15 @@ def test_a_picture_s_rotation_holds_and_shows_what_resampling_does():
     assert "resampling alone" in str(found)
 
 
+def test_the_curvature_of_a_picture_s_rotation_is_at_the_floor_of_interpolation():
+    sym = liegg.discover(radial, blobs(150, 0), liegg.Image("affine"))
+    assert sym.nullity == 1
+    (curve,) = verify(radial, blobs(40, 9), sym, controls=2, points=7).curves
+    assert curve.curvature is not None
+    assert curve.curvature.agrees
+    assert curve.curvature.ratio is None  # the slopes of splines and of the derivative differ by more than the output's
+
+
 def test_pixels_that_do_not_survive_interpolation_show_it():
     x = normal(40, 12, 12)  # white noise: nothing between the pixels
     (curve,) = verify(lambda x: x.square().mean((1, 2)), x, liegg.Image(), TURN, controls=2, points=7).curves
@@ -260,10 +269,19 @@ def test_pixels_that_do_not_survive_interpolation_show_it():
 def test_nothing_found_is_said_and_no_error():
     sym = liegg.discover(mlp(3, 32, 1), normal(200, 3), liegg.Linear(3))
     assert sym.nullity == 0
-    found = verify(mlp(3, 32, 1), HELD_OUT, sym)
-    assert (found.curves, found.group, found.holds, found.samples) == ((), None, None, 0)
+    found = verify(mlp(3, 32, 1), normal(100, 3, seed=3), sym)
+    assert (found.curves, found.group, found.holds, found.samples) == ((), None, None, 100)
     assert "there is no symmetry to verify" in str(found)
+    assert "candidate 1, " in str(found)
+    assert found.summary.startswith("no symmetry was found to verify; the nearest candidate, ")
     json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_nothing_decided_is_said_and_no_error():
+    sym = liegg.discover(mlp(3, 32, 1), normal(5, 3), liegg.Linear(3))
+    assert sym.decision.undecided
+    found = verify(mlp(3, 32, 1), normal(100, 3, seed=3), sym)
+    assert (found.curves, found.holds) == ((), None)
 
 
 def test_a_constant_output_is_said_and_nothing_is_divided():

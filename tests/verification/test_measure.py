@@ -93,3 +93,15 @@ def test_the_spread_of_equal_samples_is_their_size():
     question = Question(Model(lambda x: x, "same"), liegg.Linear(2), None, torch.tensor([[3.0, 4.0]] * 5))
     assert question.spread == 5.0
     assert asked(liegg.Linear(2), 2).spread == pytest.approx(float(normal(20, 2).var(0, correction=0).sum().sqrt()))
+
+
+def test_motions_of_vectors_start_as_fast_as_the_fields_say_and_pictures_nearly():
+    smooth = torch.nn.functional.interpolate(normal(4, 1, 5, 5), size=(24, 24), mode="bicubic")
+    same = Model(lambda x: x.flatten(1), "same", output_shape=(24 * 24,))
+    gaps = []
+    for pictures in (smooth, normal(4, 1, 24, 24)):
+        question, h = Question(same, liegg.Image(), None, pictures), torch.eye(4, dtype=torch.float64)
+        speed = torch.stack([question.action.field(row, pictures).square().flatten(1).sum(1).mean() for row in h])
+        gaps.append(float((question.slope_gaps(h) / speed).max()))
+    assert gaps[0] < 1e-2 < 0.05 < gaps[1]  # the schemes agree on smooth pictures, not on noise
+    assert float(asked(liegg.Linear(3), 3).slope_gaps(torch.eye(9, dtype=torch.float64)).max()) < 1e-12

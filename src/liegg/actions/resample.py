@@ -5,6 +5,7 @@ from itertools import product
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+from torch.nn.functional import embedding_bag
 
 from liegg.actions.stencils import Border, along, knot_matrix, outside
 
@@ -32,17 +33,33 @@ def resample(signals: Float[Tensor, "b ..."], places: Float[Tensor, "p d"], bord
     shape = signals.shape[1:]
     for axis in range(-len(shape), 0):
         signals = along(knot_matrix(signals.shape[axis], border), signals, axis)
-    flat = signals.flatten(1)
     taps = [_taps(places[:, axis], side, border) for axis, side in enumerate(shape)]
-    total = torch.zeros(len(flat), len(places), dtype=signals.dtype, device=signals.device)
-    for corner in product(range(4), repeat=len(shape)):
-        pixel = torch.zeros(len(places), dtype=torch.int64, device=places.device)
-        weight = torch.ones(len(places), dtype=places.dtype, device=places.device)
-        for tap, side, (pixels, weights) in zip(corner, shape, taps, strict=True):
-            pixel = pixel * side + pixels[tap]
-            weight = weight * weights[tap]
-        total = total + flat[:, pixel] * weight
+    corners = [_corner(corner, shape, taps) for corner in product(range(4), repeat=len(shape))]
+    pixels, weights = (torch.stack(each, dim=1) for each in zip(*corners, strict=True))
+    return _weighted(signals.flatten(1), pixels, weights)
+
+
+def _weighted(signals: Float[Tensor, "b s"], pixels: Int[Tensor, "p k"], weights: Float[Tensor, "p k"]) -> Float[Tensor, "b p"]:
+    """Sums of weighted pixels. In one call several times faster, where no derivative is asked: that call has no forward one."""
+    if not torch.is_grad_enabled():
+        try:
+            return embedding_bag(pixels, signals.mT.contiguous(), per_sample_weights=weights, mode="sum").mT.contiguous()
+        except (NotImplementedError, RuntimeError):
+            pass
+    total = torch.zeros(len(signals), len(pixels), dtype=signals.dtype, device=signals.device)
+    for pixel, weight in zip(pixels.unbind(1), weights.unbind(1), strict=True):
+        total = total + signals[:, pixel] * weight
     return total
+
+
+def _corner(
+    corner: tuple[int, ...], shape: torch.Size, taps: list[tuple[Int[Tensor, "4 p"], Float[Tensor, "4 p"]]]
+) -> tuple[Int[Tensor, " p"], Float[Tensor, " p"]]:
+    """The coefficient at one corner of the cube around each place, by its number, and what it counts."""
+    pixel, weight = taps[0][0][corner[0]], taps[0][1][corner[0]]
+    for tap, side, (pixels, weights) in zip(corner[1:], shape[1:], taps[1:], strict=True):
+        pixel, weight = pixel * side + pixels[tap], weight * weights[tap]
+    return pixel, weight
 
 
 def _taps(places: Float[Tensor, " p"], side: int, border: Border) -> tuple[Int[Tensor, "4 p"], Float[Tensor, "4 p"]]:

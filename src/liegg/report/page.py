@@ -16,6 +16,7 @@ from liegg.report.page_numbers import angle, number
 from liegg.report.page_snippet import snippet_of
 from liegg.report.page_stage import motions_of, stage_of
 from liegg.symmetries import Symmetries
+from liegg.verification.others import others_of
 
 SHOWN_CURVES = 12
 """Curves drawn; their sentences are all told."""
@@ -77,6 +78,7 @@ def report_html(
         "action": repr(sym.action),
         "output_action": None if sym.output_action is None else repr(sym.output_action),
         "certain": _certain(record),
+        "nearest": _nearest(sym, record),
         "spectrum": charts.defects(record),
         "variance": charts.variances(record),
         "bias": charts.biases(sym),
@@ -131,11 +133,24 @@ def _certain(record: dict[str, Any]) -> list[tuple[str, str]]:
         if sure["angle"] is not None:
             facts.append(("the span turns by at most" if nullity else "the nearest candidate turns by up to", angle(sure["angle"])))
     if nullity:
-        facts.append(("largest δ²", number(record["defects"][nullity - 1])))
+        facts.append(("largest δ²", _with_interval(record, nullity - 1)))
         facts.append(("gap to the next", "none is left" if decision["gap"] is None else f"{number(decision['gap'])} times"))
     elif record["defects"]:
-        facts.append(("smallest δ²", number(record["defects"][0])))
+        facts.append(("smallest δ²", _with_interval(record, 0)))
     return facts
+
+
+def _with_interval(record: dict[str, Any], i: int) -> str:
+    """A defect and its interval."""
+    low, high = record["intervals"][i]
+    return number(record["defects"][i]) + ("" if low is None or high is None else f" ({number(low)} – {number(high)})")
+
+
+def _nearest(sym: Symmetries, record: dict[str, Any]) -> str:
+    """The nearest candidate in words, where no symmetry was found."""
+    if sym.nullity or sym.decision.undecided or not (words := others_of(sym).words):
+        return ""
+    return f"The nearest candidate: {words[0]}; δ² {_with_interval(record, 0)}, grade {record['grades'][0]}."
 
 
 def _curves(record: dict[str, Any]) -> list[dict[str, Any]]:
@@ -143,21 +158,37 @@ def _curves(record: dict[str, Any]) -> list[dict[str, Any]]:
     found = record["verification"]
     if found is None:
         return []
-    every = [(f"generator {i}", curve) for i, curve in enumerate(found["curves"], start=1)]
-    every += [] if found["group"] is None else [("the group", found["group"])]
-    texts = [sentence.partition(": ")[2] for sentence in found["sentences"]]
-    drawn = [i for i in range(len(every)) if i < SHOWN_CURVES or every[i][0] == "the group"]
+    every = [
+        (f"other-{i}", words, curve)
+        for i, (words, curve) in enumerate(zip(found["other_words"], found["others"], strict=True))
+    ]  # fmt: skip
+    every += [] if found["group"] is None else [("group", "the group", found["group"])]
+    every += [(f"generator-{i}", f"generator {i + 1}", curve) for i, curve in enumerate(found["curves"])]
+    texts = [text.removeprefix(f"{words}: ") for text, words in zip(found["other_sentences"], found["other_words"], strict=True)]
+    own = [sentence.partition(": ")[2] for sentence in found["sentences"]]
+    texts += own[len(found["curves"]) :] + own[: len(found["curves"])]
+    drawn = {
+        key for i, (key, *_) in enumerate(every) if i < SHOWN_CURVES or key == "group" or int(key.partition("-")[2]) < SHOWN_CURVES
+    }
     return [
-        {"place": i, "name": name, "sentence": text, "chart": charts.curve(curve, name, found["fraction"]) if i in drawn else None}
-        for i, ((name, curve), text) in enumerate(zip(every, texts, strict=True))
+        {
+            "key": key,
+            "name": name,
+            "sentence": text,
+            "chart": charts.curve(curve, name, found["fraction"]) if key in drawn else None,
+        }
+        for (key, name, curve), text in zip(every, texts, strict=True)
     ]
 
 
-def _curve_numbers(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """What the script reads off beside the slider."""
+def _curve_numbers(record: dict[str, Any]) -> dict[str, Any]:
+    """What the script reads off beside the slider, by the key of the curve."""
     found = record["verification"]
     keys = ("times", "change", "control_mean")
-    return [] if found is None else [{key: curve[key] for key in keys} for curve in found["curves"][:SHOWN_CURVES]]
+    kinds = () if found is None else (("generator", found["curves"]), ("other", found["others"]))
+    return {
+        f"{kind}-{i}": {key: curve[key] for key in keys} for kind, curves in kinds for i, curve in enumerate(curves[:SHOWN_CURVES])
+    }
 
 
 def _fresh(record: dict[str, Any]) -> list[dict[str, Any]]:

@@ -36,6 +36,7 @@ def defects(record: dict[str, Any]) -> dict[str, Any]:
     shown = _window(len(values), nullity)
     chart = _scatter(
         values, shown, nullity, [_told_defect(record, i) for i in shown], "defect δ²", undecided=decision["undecided"],
+        weak=[i for i, grade in enumerate(record["grades"]) if grade == "weak"],
         intervals=record["intervals"], extra=[decision["threshold"]],
     )  # fmt: skip
     limits = [("threshold", decision["threshold"]), ("strong", decision["strong"])]
@@ -155,6 +156,7 @@ def _scatter(
     label: str,
     *,
     undecided: int = 0,
+    weak: Sequence[int] = (),
     intervals: Sequence[Sequence[float | None]] = (),
     log: bool = True,
     extra: Sequence[float] = (),
@@ -166,7 +168,7 @@ def _scatter(
     marks = []
     for i, tip in zip(shown, told, strict=True):
         low, high = intervals[i] if intervals else (None, None)
-        kind = "undecided" if i < undecided else "found" if i < found else "other"
+        kind = "undecided" if i < undecided else "found" if i < found else "weak" if i in weak else "other"
         whisker = None if low is None or high is None else (place(low), place(high))
         marks.append({"x": across(i + 1), "y": place(values[i]), "kind": kind, "whisker": whisker, "tip": tip})
     steps = [step for step in nice_steps(shown.start + 1, max(shown.stop, 1), 8) if step == int(step)]

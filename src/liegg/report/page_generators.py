@@ -10,10 +10,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg.algebra.describe import describe
 from liegg.algebra.wording import coordinate_names
 from liegg.report.page_numbers import number
 from liegg.symmetries import Symmetries
+from liegg.verification.others import others_of, words_of
 
 MOST = 12
 """Generators drawn; words are given for all."""
@@ -29,7 +29,7 @@ SHARE = 0.01
 
 
 def bases(sym: Symmetries, record: dict[str, Any]) -> list[dict[str, Any]]:
-    """The generators in every basis there is: as found, readable, and in the frame of what they preserve.
+    """The generators in every basis there is: readable, as found, and in the frame of what they preserve; else nearest candidates.
 
     Args:
         sym: the result of `discover`.
@@ -39,16 +39,16 @@ def bases(sym: Symmetries, record: dict[str, Any]) -> list[dict[str, Any]]:
         For each basis its name, what it is, all words, and the first generators with matrix, field and what there is to tell of it.
     """
     if not sym.nullity:
-        return []
+        return _candidates(sym, record)
     readable, action = sym.identification.readable, sym.action
     names = names_of(sym)
     words = tuple(words_of(sym, matrix) for matrix in sym.generators)
     found = [
-        ("found", "as found", "orthonormal in the Frobenius inner product, smallest defect first", sym.generators, words, names),
         (
             "readable", "readable", "the same span with few entries; entries that the error explains are rounded",
             readable.generators, readable.words, names,
         ),
+        ("found", "as found", "orthonormal in the Frobenius inner product, smallest defect first", sym.generators, words, names),
     ]  # fmt: skip
     primed = tuple(f"{name}′" if name != "1" else name for name in names)
     if readable.framed is not None and tuple(text.replace("′", "") for text in readable.framed_words) != readable.words:
@@ -72,6 +72,24 @@ def bases(sym: Symmetries, record: dict[str, Any]) -> list[dict[str, Any]]:
     return listed
 
 
+def _candidates(sym: Symmetries, record: dict[str, Any]) -> list[dict[str, Any]]:
+    """The nearest candidates, where no symmetry was found."""
+    nearest, names = others_of(sym), names_of(sym)
+    cards = [
+        _card(matrix, text, names, homogeneous=sym.action.homogeneous, label=f"candidate {i}")
+        for i, (matrix, text) in enumerate(zip(nearest.matrices, nearest.words, strict=True), start=1)
+    ]
+    first = sym.decision.undecided
+    for card, defect, grade in zip(cards, record["defects"][first:], record["grades"][first:], strict=False):
+        card["told"] += [f"δ² {number(defect)}", f"grade {grade}"]
+    about = "no symmetry was found; these motions change the output least"
+    return (
+        [{"key": "found", "name": "nearest candidates", "about": about, "words": list(nearest.words), "cards": cards}]
+        if cards
+        else []
+    )
+
+
 def trivial_matrices(sym: Symmetries, most: int = 6) -> list[dict[str, Any]]:
     """The first directions that do not move the data, as matrices."""
     matrices = sym.action.matrices(sym.trivial[:most])
@@ -83,13 +101,6 @@ def names_of(sym: Symmetries) -> tuple[str, ...]:
     action = sym.action
     inner = coordinate_names(action.ambient - action.homogeneous, action.axes)
     return (*inner, "1") if action.homogeneous else inner
-
-
-def words_of(sym: Symmetries, matrix: Float[Tensor, "n n"]) -> str:
-    """What a generator does, with entries left out that its error explains."""
-    action = sym.action
-    close = min(max(1e-6, 5 * sym.uncertainty / len(matrix)), 0.24)
-    return describe(matrix, coordinates=action.axes, homogeneous=action.homogeneous, tolerance=close)
 
 
 def _card(matrix: Float[Tensor, "n n"], words: str, names: tuple[str, ...], *, homogeneous: bool, label: str) -> dict[str, Any]:

@@ -16,17 +16,16 @@ from liegg.actions._base import as_vectors
 from liegg.actions.color import Channels
 from liegg.actions.grid import Grid
 from liegg.algebra.wording import coordinate_names
-from liegg.report.page_generators import strongest_plane, words_of
+from liegg.report.page_generators import strongest_plane
 from liegg.report.page_numbers import number
 from liegg.symmetries import Symmetries
+from liegg.verification.others import others_of, words_of
 
 MOST_SAMPLES, LONGEST_SIDE, MOST_VECTORS = 8, 96, 256
 MOST_ENTRIES = 40_000
 """Entries of all matrices that are put into the page; motions beyond are left out, and said to be."""
 
-MOST_MOTIONS, CANDIDATES = 12, 3
-PARALLEL = 1 - 1e-6
-"""Cosine from which on two generators are the same motion at another speed."""
+MOST_MOTIONS = 12
 
 
 def stage_of(action: Action, samples: Tensor | np.ndarray | None) -> dict[str, Any] | None:
@@ -113,17 +112,14 @@ def motions_of(sym: Symmetries, stage: dict[str, Any] | None) -> dict[str, Any]:
         chosen = _found(sym)
         note = ""
     else:
-        count = min(CANDIDATES, len(sym.defects))
-        matrices = sym.action.matrices(sym.scale_free.directions[:count])
-        nearest = [matrix / matrix.norm() for matrix in matrices]
+        first = sym.decision.undecided
         chosen = [
-            _motion(matrix, f"candidate {i}: {words_of(sym, matrix)}", "nearest candidates", None, None)
-            | {"told": f"δ² = {number(float(sym.defects[i - 1]))}"}
-            for i, matrix in enumerate(nearest, start=1)
+            one | {"label": f"candidate {i}: {one['label']}", "told": f"δ² = {number(float(sym.defects[first + i - 1]))}"}
+            for i, one in enumerate(_others(sym, "nearest candidates"), start=1)
         ]
         note = "No symmetry was found. The slider shows the nearest candidates: motions that change the output least, and yet do."
         if sym.decision.undecided:
-            note = "Nothing was decided. The slider shows the first of the directions that may or may not be symmetries."
+            note = "Nothing was decided about the first directions, for want of samples. The slider shows what comes after them."
         note = note if chosen else "No candidate moves the data, so there is nothing to show."
     room = max(1, min(MOST_MOTIONS * 2, MOST_ENTRIES // max(1, sym.action.ambient**2)))
     if sym.action.ambient**2 > MOST_ENTRIES:
@@ -134,36 +130,31 @@ def motions_of(sym: Symmetries, stage: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def _found(sym: Symmetries) -> list[dict[str, Any]]:
-    """The generators found, with the curves that were measured along them, and the readable ones that are others."""
+    """The readable generators and those found, with the curves that were measured along them."""
     verified = sym.verification
     curves = verified.curves if verified is not None and len(verified.curves) == sym.nullity else ()
     raw = sym.generators[:MOST_MOTIONS]
     chosen = [
         _motion(
-            matrix, f"generator {i + 1}: {words_of(sym, matrix)}", "as found", i if curves else None, curves[i] if curves else None
+            matrix, f"generator {i + 1}: {words_of(sym, matrix)}", "as found", f"generator-{i}" if curves else None,
+            curves[i] if curves else None,
         )
         for i, matrix in enumerate(raw)
+    ]  # fmt: skip
+    return [*_others(sym, "readable basis"), *chosen]
+
+
+def _others(sym: Symmetries, basis: str) -> list[dict[str, Any]]:
+    """Further motions, with their curves if they were followed."""
+    verified, beside = sym.verification, others_of(sym)
+    curves = verified.others if verified is not None and verified.other_words == beside.words else ()
+    return [
+        _motion(matrix, words, basis, f"other-{i}" if curves else None, curves[i] if curves else None)
+        for i, (matrix, words) in enumerate(zip(beside.matrices, beside.words, strict=True))
     ]
-    readable = sym.identification.readable
-    flat = raw.flatten(1)
-    for matrix, words in list(zip(readable.generators, readable.words, strict=True))[:MOST_MOTIONS]:
-        along = (flat @ matrix.flatten().to(flat)).abs() / (matrix.norm() * flat.norm(dim=1))
-        if float(along.max()) < PARALLEL and _among(sym.action, matrix):
-            chosen.append(_motion(matrix.to(flat), words, "readable basis", None, None))
-    return chosen
 
 
-def _among(action: Action, matrix: Float[Tensor, "n n"]) -> bool:
-    """Whether a motion is one of the action, not asking for its restriction: rounded entries may leave that a little."""
-    whole = action.parent if isinstance(action, Restricted) else action
-    try:
-        whole.coefficients(matrix[None])
-    except ArgumentError:
-        return False
-    return True
-
-
-def _motion(matrix: Float[Tensor, "n n"], label: str, basis: str, place: int | None, curve: Any) -> dict[str, Any]:
+def _motion(matrix: Float[Tensor, "n n"], label: str, basis: str, key: str | None, curve: Any) -> dict[str, Any]:
     """A motion and how far to follow it: as far as its curve, else once around, else a motion of size 1."""
     if curve is not None:
         reach = {"longest": curve.longest, "both": curve.both_ways, "period": curve.period}
@@ -175,7 +166,7 @@ def _motion(matrix: Float[Tensor, "n n"], label: str, basis: str, place: int | N
         turns = math.isfinite(time) and float(values.real.abs().max()) < 0.25 * fastest
         longest = time if turns else 1 / max(float(torch.linalg.matrix_norm(matrix.double(), 2)), 1e-300)
         reach = {"longest": longest, "both": not (turns and closes), "period": time if turns and closes else None}
-    return {"label": label, "basis": basis, "curve": place, "matrix": matrix, "told": "", **reach}
+    return {"label": label, "basis": basis, "curve": key, "matrix": matrix, "told": "", **reach}
 
 
 def _split(motion: dict[str, Any], action: Action, stage: dict[str, Any]) -> dict[str, Any]:

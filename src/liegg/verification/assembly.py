@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -11,33 +11,17 @@ from torch import Tensor
 
 from liegg._errors import ArgumentError
 from liegg._random import seeded
-from liegg.actions import Action, Displacement
+from liegg.actions import Action
 from liegg.data import Batches, Data, as_batches
-from liegg.defect import TRIVIAL_TOLERANCE
 from liegg.model import Model, opened, probe
 from liegg.polarization import check_output_action
 from liegg.symmetries import Symmetries
-from liegg.verification.controls import best_partners, moving, random_directions, random_elements, speeds
-from liegg.verification.curvature import curvature
-from liegg.verification.curves import curve
-from liegg.verification.measure import CONSTANT, Directions, Question
-from liegg.verification.orbits import Orbit, orbit
-from liegg.verification.record import Curve, Verification
+from liegg.verification.controls import best_partners
+from liegg.verification.follow import Asked, follow_all, follow_others
+from liegg.verification.measure import CONSTANT, Question
+from liegg.verification.others import others_of
+from liegg.verification.record import Verification
 from liegg.verification.request import actions_of, check_numbers, directions_of
-
-
-class Frame(NamedTuple):
-    """What the directions are measured against.
-
-    Attributes:
-        displacement: M, by which the controls move the data as much as the directions in question.
-        tolerance: share of it below which a direction moves nothing.
-        controls: random directions of unit speed.
-    """
-
-    displacement: Displacement
-    tolerance: float
-    controls: Directions
 
 
 def verify(
@@ -76,7 +60,8 @@ def verify(
             a whole period, or 1 for motions that do not come back.
 
     Returns:
-        A curve to a generator and one for the group, with radius and curvature. No curve if there is nothing to verify, or if the
+        A curve to a generator and one for the group, with radius and curvature. Where the generators are those found, also curves
+        of the readable ones, or of the nearest candidates if none was found. No curve if there is nothing to verify, or if the
         output is the same for all samples; the notes say so.
 
     Raises:
@@ -96,8 +81,9 @@ def verify(
     given = directions_of(sym, action, output_action, generators, output_generators)
     name = known.model if known else getattr(model, "__name__", type(model).__name__)
     about = {"fraction": fraction, "controls": controls, "seed": seed, "action": repr(action)}
-    if not len(given.h):
-        nothing = "there is no symmetry to verify: none was found" if generators is None else "no generator was given to verify"
+    beside = others_of(known) if known is not None and generators is None else None
+    nothing = "there is no symmetry to verify: none was found" if generators is None else "no generator was given to verify"
+    if not len(given.h) and not (beside is not None and beside.words):
         return Verification((), None, variance=None, spread=None, samples=0, model=name, notes=(nothing,), **about)
     with seeded(seed), torch.inference_mode(False), torch.no_grad(), opened(model) as function:
         batches = Batches(as_batches(data).source, samples, function.dtype, function.device)
@@ -117,97 +103,18 @@ def verify(
             return Verification((), None, variance=question.variance, notes=(*function.notes, same), **about)
         if output_action is not None and given.k is None:
             given = given._replace(k=known._partners(given.h) if known else best_partners(question, given.h))
-        curves, group, notes = _follow_all(question, given, known, points, fraction, controls, seed, longest)
-    return Verification(curves, group, variance=question.variance, notes=(*function.notes, *notes), **about)
+        asked = Asked(known, points, fraction, controls, seed, longest)
+        curves, group, notes = follow_all(question, given, asked) if len(given.h) else ((), None, [nothing])
+        others = () if beside is None or not beside.words else follow_others(question, beside, asked)
+    more = {} if beside is None or not others else {"other_words": beside.words, "other_generators": beside.matrices}
+    return Verification(
+        curves, group, variance=question.variance, notes=(*function.notes, *notes), others=others, **more, **about
+    )  # fmt: skip
 
 
 def _summed(function: Model) -> Callable[[Tensor], Tensor]:
     """The sum of a function's outputs."""
     return lambda x: function(x).sum(1, keepdim=True)
-
-
-def _follow_all(
-    question: Question,
-    given: Directions,
-    known: Symmetries | None,
-    points: int,
-    fraction: float,
-    controls: int,
-    seed: int,
-    longest: float | None,
-) -> tuple[tuple[Curve, ...], Curve | None, list[str]]:
-    """The curves of all generators, that of the group, and what there is to note."""
-    frame = _frame(question, known, controls, seed)
-    lengths = speeds(given.h, frame.displacement)
-    orbits = [orbit(question, h, longest=longest) for h in given.h]
-    still = [
-        i
-        for i, (o, v) in enumerate(zip(orbits, lengths, strict=True), start=1)
-        if o.speed == 0 or not _moves(given.h[i - 1], float(v), frame)
-    ]
-    if still:
-        raise ArgumentError(f"generator {still[0]} does not move the samples, so nothing can be said of it. Leave it out.")
-    predicted, floors, notes = _predictions(question, given, known, lengths)
-    notes += [f"generator {i}: {o.note}" for i, o in enumerate(orbits, start=1) if o.note]
-    if torch.linalg.matrix_rank(given.h) >= moving(frame.displacement, frame.tolerance):
-        notes.append(
-            "the generators span all candidates, so random directions are made of them: ask about more candidates for a contrast"
-        )
-    curves = []
-    for i, (path, speed) in enumerate(zip(orbits, lengths, strict=True)):
-        one = Directions(given.h[i : i + 1], None if given.k is None else given.k[i : i + 1])
-        start = curvature(
-            question, one, question.spread / path.speed, predicted=None if predicted is None else float(predicted[i]),
-            predicted_floor=float(floors[i]), analysed=known.samples if known else None,
-        )  # fmt: skip
-        others = frame.controls.scaled(float(speed))
-        curves.append(curve(question, one, others, path, points=points, fraction=fraction, curvature=start))
-    group = None
-    if len(given.h) > 1:
-        mixed = random_elements(given.h, frame.displacement, controls, seed)
-        elements = Directions(mixed @ given.h, None if given.k is None else mixed @ given.k)
-        unit = float(sum(v / o.speed for o, v in zip(orbits, lengths, strict=True))) / len(orbits) * question.spread
-        far = min(o.longest * o.speed for o in orbits) / question.spread
-        way = Orbit(question.spread, far, None, both_ways=False)
-        group = curve(question, elements.scaled(unit), frame.controls.scaled(unit), way, points=points, fraction=fraction)
-    return tuple(curves), group, notes
-
-
-def _frame(question: Question, known: Symmetries | None, controls: int, seed: int) -> Frame:
-    """Displacement of the analysis, or of the samples where there was none; and random directions by it."""
-    if known is not None:
-        displacement, tolerance = known.displacement, float(known.settings["trivial_tolerance"])
-    else:
-        x = question.x.double()
-        noise = question.action.noise(torch.float64, float(x.square().sum()) / len(x), tuple(x.shape[1:]))
-        measured = question.action.displacement(question.action.moment(x).cpu(), len(x))
-        displacement, tolerance = replace(measured, noise=noise), TRIVIAL_TOLERANCE
-    h = random_directions(displacement, controls, tolerance, seed)
-    if question.output_action is None:
-        return Frame(displacement, tolerance, Directions(h, None))
-    return Frame(displacement, tolerance, Directions(h, known._partners(h) if known else best_partners(question, h)))
-
-
-def _moves(h: Float[Tensor, " g"], speed: float, frame: Frame) -> bool:
-    """Whether a direction moves the data by more than rounding does."""
-    diagonal = frame.displacement.block.diagonal().repeat(frame.displacement.repeat)
-    return speed**2 > max(frame.tolerance * float(h.square() @ diagonal), frame.displacement.noise)
-
-
-def _predictions(
-    question: Question, given: Directions, known: Symmetries | None, lengths: Float[Tensor, " d"]
-) -> tuple[Float[Tensor, " d"] | None, Float[Tensor, " d"], list[str]]:
-    """Mean squared slope of the output by the analysis, what of it may be rounding, and why there is none."""
-    floors = torch.zeros_like(lengths)
-    if known is None:
-        return None, floors, []
-    if known.settings["outputs"] != "each" and question.y.shape[1] > 1:
-        return None, floors, ["no curvature was predicted: the analysis did not take each output alone (outputs='each')"]
-    if "'derivative': 'paper'" in str(known.action.settings()):
-        return None, floors, ["no curvature was predicted: derivative='paper' takes its slopes in other units than motions have"]
-    columns = given.h if given.k is None else torch.cat([given.k, given.h], dim=1)
-    slopes = (columns @ known.factor.mT).square().sum(1) / known.samples
-    return slopes, known.decision.floor * known.scale_free.sensitivity * lengths.square(), []
 
 
 def _read(batches: Batches, samples: int) -> Float[Tensor, "n ..."]:

@@ -114,6 +114,20 @@ class Question:
             total += float(gap.square().sum())
         return (total / len(self.x)) ** 0.5
 
+    def slope_gaps(self, h: Float[Tensor, "m g"], samples: int = 16) -> Float[Tensor, " m"]:
+        """Mean squared difference of how fast finite motions start and the fields of the action, on a few samples.
+
+        Between pixels both are guesses, by different schemes: neither can tell a slope of the output better than this.
+        """
+        x = self.x[:samples].double()
+        gaps = []
+        for row in h:
+            field = self.action.field(row.to(x), x).flatten(1)
+            step = 1e-4 * self.spread / max(float(field.square().sum(1).mean().sqrt()), 1e-300)
+            there, back = (self.action.act(sign * step * row, x).flatten(1) for sign in (1, -1))
+            gaps.append(((there - back) / (2 * step) - field).square().sum(1).mean())
+        return torch.stack(gaps).cpu()
+
     def outputs(self, h: Float[Tensor, "m g"], part: slice) -> Float[Tensor, "m b c"]:
         """Outputs of some samples after every motion."""
         x = self.x[part].double()

@@ -69,14 +69,14 @@ def orbit(question: Question, h: Float[Tensor, " g"], *, longest: float | None =
         return Orbit(0.0, 0.0, None, both_ways=True)
     period, gap = _period(question, h, matrix, size)
     closed = gap <= CLOSED
-    note = f"it comes back only nearly, to {gap:.0%} of the data's spread" if period is not None and not closed else ""
+    note = f"comes back only nearly, to {gap:.0%} of the data's spread" if period is not None and not closed else ""
     if longest is not None:
         return Orbit(speed, longest * question.spread / speed, period, both_ways=not closed, note=note)
     if period is not None:
         return Orbit(speed, period, period, both_ways=not closed, note=note)
     slow = _slow_turn(question, h, matrix, size)
     if slow is not None:
-        note = "its rotations never come back together; it was followed for one turn of the slowest"
+        note = "rotations that never come back together, followed for one turn of the slowest"
         return Orbit(speed, slow, None, both_ways=True, note=f"{note}, at most {MOST_TURNS} of the fastest")
     return Orbit(speed, question.spread / speed, None, both_ways=True)
 

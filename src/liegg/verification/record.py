@@ -127,6 +127,10 @@ class Verification:
         model: name of the model.
         action: the candidate generators, in words.
         notes: what a reader should know.
+        others: curves of further motions: of the readable generators that are not those found, or of the nearest candidates if
+            none was found. They decide nothing here.
+        other_words: what each of these motions does.
+        other_generators: their matrices; None if there are none.
     """
 
     curves: tuple[Curve, ...]
@@ -140,6 +144,9 @@ class Verification:
     model: str
     action: str
     notes: tuple[str, ...] = ()
+    others: tuple[Curve, ...] = ()
+    other_words: tuple[str, ...] = ()
+    other_generators: Float[Tensor, "k n n"] | None = None
 
     @property
     def holds(self) -> bool | None:
@@ -156,8 +163,15 @@ class Verification:
         return tuple(every)
 
     @property
+    def other_sentences(self) -> tuple[str, ...]:
+        """One sentence to a further motion."""
+        return tuple(f"{words}: {curve.sentence()}" for words, curve in zip(self.other_words, self.others, strict=True))
+
+    @property
     def summary(self) -> str:
-        """All generators in one sentence."""
+        """All generators in one sentence; the nearest candidate if none was found."""
+        if not self.curves and self.others:
+            return f"no symmetry was found to verify; the nearest candidate, {self.other_sentences[0]}"
         if not self.curves:
             return "; ".join(self.notes) or "nothing to verify"
         holding = sum(curve.holds for curve in self.curves)
@@ -172,13 +186,17 @@ class Verification:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON values; infinities and NaN become null."""
-        return _plain(self) | {"holds": self.holds, "sentences": list(self.sentences)}
+        return _plain(self) | {
+            "holds": self.holds, "sentences": list(self.sentences), "other_sentences": list(self.other_sentences)
+        }  # fmt: skip
 
     def __str__(self) -> str:
         count = f"{len(self.curves)} generator{'' if len(self.curves) == 1 else 's'}"
         head = f"{self.model} under {self.action} at finite size: {count} on {self.samples} samples"
         rule = f"r = mean squared change over the output's variance; a motion holds while r is at most {self.fraction:g}"
-        lines = [head, *([f"  {rule}"] if self.curves else []), *(f"  {line}" for line in self.sentences)]
+        lines = [head, *([f"  {rule}"] if self.curves or self.others else []), *(f"  {line}" for line in self.sentences)]
+        kind = "readable" if self.curves else "candidate"
+        lines += [f"  {kind} {i}, {line}" for i, line in enumerate(self.other_sentences, start=1)]
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
 
     def __repr__(self) -> str:
@@ -216,10 +234,12 @@ def verification_from_dict(record: dict[str, Any]) -> Verification:
         start = whole["curvature"]
         return Curve(**{**whole, "curvature": None if start is None else Curvature(**start)})
 
-    whole = {field.name: record[field.name] for field in fields(Verification)}
-    group = whole["group"]
+    whole = {field.name: record[field.name] for field in fields(Verification) if field.name in record}
+    group, others = whole["group"], whole.get("other_generators")
     changed = {
         "curves": tuple(curve(kept) for kept in whole["curves"]), "group": None if group is None else curve(group),
-        "notes": tuple(whole["notes"]),
+        "notes": tuple(whole["notes"]), "others": tuple(curve(kept) for kept in whole.get("others", ())),
+        "other_words": tuple(whole.get("other_words", ())),
+        "other_generators": None if others is None else torch.tensor(others, dtype=torch.float64),
     }  # fmt: skip
     return Verification(**{**whole, **changed})

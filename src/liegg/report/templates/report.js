@@ -130,6 +130,7 @@
         const all = stage.samples.flat().map(pick);
         const start = Math.max(...all.flat().map(Math.abs), 1e-12);
         const traced = stage.n <= 16 && all.length <= 64;
+        const closes = traced && motion.period !== null; // else a short tail says where it comes from
         const matrices = traced ? times.map((t) => expm(scaled(motion.place, t))) : [];
         const orbits = stage.samples.map((vectors) => vectors.map((v) => matrices.map((m) => pick(moved(m, v)))));
         const reach = Math.max(start, ...orbits.flat(3).map(Math.abs));
@@ -147,25 +148,28 @@
           return group.map((i) => {
             const layer = svg("g", { class: `p p${few ? i : 0}` }, plane);
             return stage.samples[i].map((v, copy) => {
-              if (traced) svg("polyline", { class: "orbit", points: orbits[i][copy].map((p) => place(p).map((q) => q.toFixed(1)).join()).join(" ") }, layer);
+              if (closes) svg("polyline", { class: "orbit", points: orbits[i][copy].map((p) => place(p).map((q) => q.toFixed(1)).join()).join(" ") }, layer);
               const [x, y] = place(pick(v));
               svg("circle", { class: "start", cx: x, cy: y, r: few ? 4 : 2.5 }, layer);
               const ray = few ? svg("line", { class: "ray", x1: side / 2, y1: side / 2 }, layer) : null;
               const dot = svg("circle", { class: "dot", r: few ? 5 : 3 }, layer);
               const text = few && stage.samples[i].length === 1 ? svg("text", {}, layer) : null;
               if (text) text.textContent = i + 1;
-              return { v, ray, dot, text, place: (w) => place(pick(w)) };
+              const tail = traced && !closes ? svg("polyline", { class: "tail" }, layer) : null;
+              return { v, ray, dot, text, tail, place: (w) => place(pick(w)) };
             });
           });
         });
       },
       draw(motion, t) {
         const matrix = expm(scaled(motion.place, t));
+        const before = motion.period === null ? Array.from({ length: 13 }, (_, k) => expm(scaled(motion.place, t - (Math.sign(t) * Math.min(Math.abs(t), 0.04 * motion.longest) * k) / 12))) : [];
         planes.flat(2).forEach((point) => {
           const [x, y] = point.place(moved(matrix, point.v));
           point.dot.setAttribute("cx", x);
           point.dot.setAttribute("cy", y);
           if (point.ray) { point.ray.setAttribute("x2", x); point.ray.setAttribute("y2", y); }
+          if (point.tail) point.tail.setAttribute("points", before.map((m) => point.place(moved(m, point.v)).map((q) => q.toFixed(1)).join()).join(" "));
           if (point.text) { point.text.setAttribute("x", x + 7); point.text.setAttribute("y", y - 5); }
         });
       },
