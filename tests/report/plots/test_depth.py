@@ -1,4 +1,6 @@
-"""Figures show the numbers of the record."""
+"""Layers against depth: the numbers of the record."""
+
+from typing import Any
 
 import pytest
 import torch
@@ -6,6 +8,9 @@ from torch import nn
 
 import liegg
 from cases import normal
+
+plot: Any = liegg.plot
+"""Untyped: what figures hold is looked into, of which matplotlib's types know little."""
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +25,7 @@ def drawn(ax):
 
 
 def test_layers_against_depth(found):
-    made = liegg.plot.layers(found)
+    made = plot.layers(found)
     variance, defect = made.axes
     assert drawn(variance) == {
         "output": found.variance().tolist(), "output of unit length": found.variance("unit").tolist(),
@@ -33,14 +38,22 @@ def test_layers_against_depth(found):
 
 
 def test_layers_against_a_reference(found, tmp_path):
-    made = liegg.plot.layers(found, liegg.so(3), "so(3)")
+    made = plot.layers(found, liegg.so(3), "so(3)")
     _, bias, defect = made.axes
     assert drawn(bias)["output"] == found.bias(liegg.so(3)).tolist()
     assert drawn(bias)["output of unit length"] == found.bias(liegg.so(3), "unit").tolist()
     assert bias.get_ylabel() == "bias against so(3)"
     assert drawn(defect)["invariance"] == found.defect(liegg.so(3)).tolist()
-    paths = liegg.plot.save_figure(made, tmp_path / "layers")
+    paths = plot.save_figure(made, tmp_path / "layers")
     assert all(path.stat().st_size > 1000 for path in paths)
+
+
+def test_a_figure_of_your_own_is_drawn_into(found):
+    made = plot.figure(6, 8)
+    upper, lower = made.subfigures(2, 1)
+    assert plot.layers(found, made=lower) is lower
+    assert len(lower.axes) == 2
+    assert not upper.axes
 
 
 def test_exact_zeros_still_have_a_place():
@@ -49,5 +62,5 @@ def test_exact_zeros_still_have_a_place():
             return torch.ones(len(x), 1, dtype=x.dtype)
 
     found = liegg.discover_layers(Constant(), normal(20, 2), liegg.Linear(2))
-    made = liegg.plot.layers(found)
+    made = plot.layers(found)
     assert min(drawn(made.axes[0])["output"]) > 0
