@@ -282,6 +282,7 @@ def test_a_value_that_overflows_the_model_s_dtype_is_named():
         (None, DataError, "data is a NoneType"),
         ([{"x": X}], DataError, "the batch that starts at sample 0 is a dict; expected a tensor or array"),
         ([X, {"x": X}], DataError, "the batch that starts at sample 10 is a dict"),
+        ([[1.0, 2.0], [3.0, 4.0]], DataError, "the batch that starts at sample 0 is a float; expected a tensor or array, or a tuple whose first entry is one. For lists of numbers pass torch.tensor(data)."),
         (Items([{"x": x} for x in X]), DataError, "is a dict; expected a tensor or array"),
         (Items([object()]), DataError, "sample 0 of the Dataset is a object; expected a tensor or array"),
         (Items([X[0], object()]), ShapeError, "sample 1 has shape ()"),

@@ -183,9 +183,12 @@ def _as_tensor(batch: Any, first: int) -> Float[Tensor, "b ..."]:
             raise _wrong_dtype(batch.dtype)
         batch = torch.tensor(batch if batch.dtype.isnative else batch.astype(batch.dtype.newbyteorder("=")))
     if not isinstance(batch, Tensor):
+        hint = "For dictionaries pass the inputs alone, for example [batch['x'] for batch in data]."
+        if isinstance(batch, int | float):
+            hint = "For lists of numbers pass torch.tensor(data)."
         raise DataError(
             f"the batch that starts at sample {first} is a {type(batch).__name__}; expected a tensor or array, or a tuple "
-            "whose first entry is one. For dictionaries pass the inputs alone, for example [batch['x'] for batch in data]."
+            f"whose first entry is one. {hint}"
         )
     if batch.ndim == 0:
         raise ShapeError(f"the batch that starts at sample {first} is a single number; expected samples along the first axis.")

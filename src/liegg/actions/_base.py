@@ -356,6 +356,8 @@ def check_vectors(shape: tuple[int, ...], n: int, copies: int, layout: str, name
         hint = f" For {shape[0] // n} vectors of dimension {n} pass {name}({n}, copies={shape[0] // n})."
     elif len(shape) == 1:
         hint = f" For one vector of dimension {shape[0]} pass {name}({shape[0]})."
+    elif len(shape) == 3:
+        hint = " For pictures pass liegg.Image()."
     wanted = " or ".join(map(str, sorted(accepted, key=len)))
     raise ShapeError(f"a sample has shape {tuple(shape)}; {name}({n}, copies={copies}) expects {wanted}." + hint)
 

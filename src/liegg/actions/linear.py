@@ -107,7 +107,9 @@ class Linear(Action):
     def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
         """Flatten matrices row by row."""
         if matrices.ndim != 3 or matrices.shape[1:] != (self.n, self.n):
-            raise ArgumentError(f"generators have shape {tuple(matrices.shape)}; expected [d, {self.n}, {self.n}].")
+            raise ArgumentError(
+                f"generators have shape {tuple(matrices.shape)}; expected [d, {self.n}, {self.n}], matrices of {self!r}."
+            )
         return matrices.flatten(1)
 
     def settings(self) -> dict[str, Any]:

@@ -41,11 +41,16 @@ def resample(signals: Float[Tensor, "b ..."], places: Float[Tensor, "p d"], bord
 
 def _weighted(signals: Float[Tensor, "b s"], pixels: Int[Tensor, "p k"], weights: Float[Tensor, "p k"]) -> Float[Tensor, "b p"]:
     """Sums of weighted pixels. In one call several times faster, where no derivative is asked: that call has no forward one."""
-    if not torch.is_grad_enabled():
-        try:
-            return embedding_bag(pixels, signals.mT.contiguous(), per_sample_weights=weights, mode="sum").mT.contiguous()
-        except (NotImplementedError, RuntimeError):
-            pass
+    if torch.is_grad_enabled():
+        return _summed(signals, pixels, weights)
+    try:
+        return embedding_bag(pixels, signals.mT.contiguous(), per_sample_weights=weights, mode="sum").mT.contiguous()
+    except (NotImplementedError, RuntimeError):
+        return _summed(signals, pixels, weights)
+
+
+def _summed(signals: Float[Tensor, "b s"], pixels: Int[Tensor, "p k"], weights: Float[Tensor, "p k"]) -> Float[Tensor, "b p"]:
+    """The same, one corner after the other."""
     total = torch.zeros(len(signals), len(pixels), dtype=signals.dtype, device=signals.device)
     for pixel, weight in zip(pixels.unbind(1), weights.unbind(1), strict=True):
         total = total + signals[:, pixel] * weight
