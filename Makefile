@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench docs clean
+.PHONY: help demo test lint bench docs pictures clean
 
 help:            ## Show this list.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s ':'
@@ -29,6 +29,11 @@ bench: $(VENV)/.installed-dev  ## Measure speed and memory as ratios in one run;
 	$(BIN)/python benchmarks/layers.py
 	$(BIN)/python benchmarks/identify.py
 	$(BIN)/python benchmarks/controls.py
+
+pictures: $(VENV)/.installed-dev  ## Make the pictures and the shown outputs of README and docs again (needs chromium).
+	$(BIN)/python docs/pictures.py
+	$(BIN)/python docs/screenshot.py
+	$(BIN)/python tests/pages.py --write
 
 docs: $(VENV)/.installed-docs  ## Build the documentation into site/, warnings are errors.
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -33,16 +33,19 @@ ORDER = [
     ["stream"],
     ["spectrum"],
     ["equivariance", "defect"],
-    ["metrics", "resample", "grades"],
+    ["metrics", "pairs", "resample", "grades"],
     ["controls", "certainty"],
     ["verdict"],
     ["symmetries"],
+    ["contrast"],
+    ["comparison"],
     ["verification"],
     ["storage"],
     ["discovery"],
     ["layers"],
     ["testing"],
     ["report"],
+    ["runs"],
     ["studies"],
     ["files"],
     ["cli"],
@@ -54,10 +57,10 @@ OPTIONAL = {"matplotlib", "typer", "rich", "scipy", "pooch", "jinja2"}
 """Packages that come with extras, or are slow to load."""
 
 PUBLIC = [
-    "Action", "Affine", "Color", "Decision", "Identification", "Image", "LayerSymmetries", "LieggError", "Linear", "Product",
-    "Sequence", "Symmetries", "Verification", "Volume", "__version__", "aff", "algebra", "diagonal", "direct_sum",
-    "discover", "discover_layers", "gl", "heis", "identify", "load", "o", "plot", "scaling", "se", "shear", "sl", "smooth",
-    "so", "sp", "su", "testing", "translation", "u", "verify",
+    "Action", "Affine", "Color", "Comparison", "Decision", "Identification", "Image", "LayerSymmetries", "LieggError", "Linear",
+    "Product", "Sequence", "Symmetries", "Verification", "Volume", "__version__", "aff", "algebra", "compare", "diagonal",
+    "direct_sum", "discover", "discover_layers", "gl", "heis", "identify", "load", "o", "plot", "scaling", "se", "shear", "sl",
+    "smooth", "so", "sp", "su", "testing", "translation", "u", "verify",
 ]  # fmt: skip
 
 

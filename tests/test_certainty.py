@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.stats
 import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import liegg
 from cases import mlp, norm_case, normal, square
@@ -11,6 +14,7 @@ from liegg.actions import Linear
 from liegg.blocks import FEWEST, count_for
 from liegg.certainty import Resampled, certainty
 from liegg.grades import Limits, evidence
+from liegg.pairs import Pairs
 from liegg.resample import Moments, drawn
 from oracle import fields, jacobians
 
@@ -206,6 +210,84 @@ def test_seeds_decide_the_draws_and_nothing_else_does():
     torch.testing.assert_close(one.intervals, other.intervals, rtol=0.2, atol=0.0)
 
 
+@pytest.mark.parametrize("size", [1e-5, 1e-9])
+def test_intervals_are_relative_however_small_the_defects(size):
+    """A perturbation of size s has defects as s², between the same relative ends, and turns the directions as s."""
+    bend = mlp(3, 8, 1)
+    one, other = (liegg.discover(lambda x, s=s: square(x) + s * bend(x)[:, 0], normal(200, 3), Linear(3)) for s in (1e-3, size))
+    scale = (size / 1e-3) ** 2
+    torch.testing.assert_close(other.intervals[:3], one.intervals[:3] * scale, rtol=0.02, atol=0.0)
+    torch.testing.assert_close(other.intervals[3:], one.intervals[3:], rtol=0.02, atol=0.0)
+    assert one.certainty is not None
+    assert other.certainty is not None
+    assert other.certainty.angle == pytest.approx(one.certainty.angle * size / 1e-3, rel=0.02)
+
+
+# Directions that were not found.
+
+
+def test_the_interval_of_any_direction_is_that_of_a_ratio_over_the_blocks(asked):
+    """By numpy from the dense rows: the spread of log(change / motion) over the draws, κ to first order, Student's quantile."""
+    sym, (changes, motions, eta), block, error = asked
+    h = normal(4, sym.action.size, seed=4)
+    generators = sym.action.matrices(h)
+    flat = generators.flatten(1).numpy()
+    moved, changed = motions @ flat.T, changes @ flat.T
+    if eta is not None:
+        changed = changed - eta @ sym.output_action.matrices(sym._partners(h)).flatten(1).numpy().T
+    count, weights = block.max() + 1, sym.resampled.weights.numpy()
+    a, m = (np.stack([np.square(part[block == p]).sum((0, 1)) for p in range(count)]) for part in (changed, moved))
+    total, samples = sym.resampled.moments.total.numpy(), sym.resampled.moments.samples.numpy()
+    kappa = (weights @ total) / (weights @ samples) / sym.scale_free.sensitivity - 1
+    logs = np.log((weights @ a) / (weights @ m)) - kappa[:, None]
+    half = logs.std(0, ddof=1) * np.sqrt(count / (count - 1)) * scipy.stats.t.ppf(0.975, count - 1)
+    middle = a.sum(0) / m.sum(0) / sym.scale_free.sensitivity
+    expected = np.stack([middle * np.exp(-half), middle * np.exp(half)], 1)
+    np.testing.assert_allclose(sym.defect_interval(generators), expected, rtol=max(1e-4, 10 * error))
+    np.testing.assert_allclose(sym.defect(generators), middle, rtol=10 * error)
+
+
+@given(seed=st.integers(0, 10**6), size=st.floats(0.01, 100))
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_neither_size_nor_sign_of_a_generator_matters(asked, seed, size):
+    generators = asked[0].action.matrices(normal(2, asked[0].action.size, seed=seed))
+    one, other = asked[0].defect_interval(generators), asked[0].defect_interval(-size * generators)
+    torch.testing.assert_close(one, other, rtol=1e-9, atol=0.0)
+
+
+def test_directions_without_an_interval():
+    """Exact ones, trivial ones, none at all, and none where no intervals were made."""
+    sym = liegg.discover(square, normal(200, 3), Linear(3))
+    exact = sym.defect_interval(torch.cat([liegg.so(3), liegg.scaling(3)]))
+    assert exact.isnan().all(1).tolist() == [True, True, True, False]
+    flat = normal(200, 3) * torch.tensor([1.0, 1.0, 0.0], dtype=torch.float64)
+    sym = liegg.discover(mlp(3, 8, 2), flat, Linear(3))
+    units = torch.eye(9, dtype=torch.float64).reshape(9, 3, 3)
+    assert sym.defect_interval(units).isnan().all(1).tolist() == [False, False, True] * 3  # what x₃ = 0 would move
+    assert sym.defect_interval(units[:0]).shape == (0, 2)
+    sym = liegg.discover(mlp(3, 8, 2), normal(200, 3), Linear(3), controls=False)
+    assert bool(sym.defect_interval(units).isnan().all())
+
+
+def test_with_many_samples_the_choice_of_directions_no_longer_matters():
+    sym = liegg.discover(mlp(3, 8, 2), normal(20000, 3), Linear(3))
+    fixed = sym.defect_interval(sym.action.matrices(sym.scale_free.directions))
+    torch.testing.assert_close(fixed, sym.intervals, rtol=0.02, atol=0.0)
+
+
+def test_the_interval_of_a_fixed_direction_covers():
+    model, samples, repetitions = mlp(3, 8, 2), 200, 60
+    fixed = torch.cat([liegg.so(3), normal(5, 3, 3, seed=9)])
+    truth = liegg.discover(model, normal(200_000, 3, seed=99), Linear(3), controls=False).defect(fixed)
+    covered = torch.zeros(len(fixed))
+    for seed in range(repetitions):
+        low, high = liegg.discover(model, normal(samples, 3, seed=100 + seed), Linear(3)).defect_interval(fixed).unbind(1)
+        covered += (low <= truth) & (truth <= high)
+    share = covered / repetitions
+    assert 0.9 <= float(share.mean()) <= 0.98
+    assert bool((share >= 0.83).all())
+
+
 # The number of symmetries.
 
 
@@ -221,7 +303,8 @@ def draws_of(lengths, *, blocks=20, samples=10, first=0, seed=0):
     motions = samples * torch.eye(k, dtype=torch.float64).repeat(blocks, 1, 1)
     ones = torch.full((blocks,), float(samples), dtype=torch.float64)
     moments = Moments(rows.mT @ rows, motions, rows.square().sum(1), motions.diagonal(dim1=1, dim2=2), ones, ones)
-    return Resampled(moments, lengths, 1.0, drawn(blocks, 400, seed), first, torch.eye(k, dtype=torch.float64))
+    pairs = Pairs(rows, motions, ones, ones, squared=False)
+    return Resampled(pairs, moments, lengths, 1.0, drawn(blocks, 400, seed), first, torch.eye(k, dtype=torch.float64))
 
 
 def sure(values, nullity, *, exact=0, limits=LIMITS, **rest):

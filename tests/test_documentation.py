@@ -1,11 +1,11 @@
 """What README and docs show runs as shown."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+import pages
 
 ROOT = Path(__file__).parents[1]
 PAGES = (
@@ -17,7 +17,11 @@ PAGES = (
     "docs/naming.md",
     "docs/trust.md",
     "docs/verify.md",
+    *pages.SHOWN,
 )
+
+PICTURE_BYTES = 150_000
+"""Largest picture of a page."""
 
 
 def python_blocks(page: str) -> list[str]:
@@ -25,15 +29,53 @@ def python_blocks(page: str) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_examples_run_and_print_what_their_comments_say(page: str, tmp_path: Path) -> None:
+def test_examples_run_and_print_what_the_page_says(page: str, tmp_path: Path) -> None:
     blocks = python_blocks(page)
     assert blocks
     # in a process of its own, where nothing is imported that the page does not import
-    done = subprocess.run([sys.executable, "-W", "error", "-c", "\n".join(blocks)], capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    printed = done.stdout
+    printed = pages.run(page, tmp_path)
+    pages.check(page, printed)
     for promised in re.findall(r"^print\(.*\)  # ([\d ]+)(?:$|:)", "\n".join(blocks), flags=re.MULTILINE):
-        assert f"{promised}\n" in printed
+        assert f"{promised}\n" in "".join(printed)
+    if page in pages.SHOWN:
+        for block, said in zip(pages.blocks((ROOT / page).read_text(encoding="utf-8")), printed, strict=True):
+            assert bool(said) == (block.shown is not None), f"{page}, line {block.line}: shown and printed differ"
+    for name in pages.pictures(page):
+        assert (tmp_path / name).stat().st_size < PICTURE_BYTES
+        assert (ROOT / "docs" / "images" / name).stat().st_size < PICTURE_BYTES
+
+
+def test_outputs_are_the_same_in_words_and_nearly_in_numbers() -> None:
+    assert not pages.difference("δ² up to 0.0140\n   3 of 9", "δ² up to 0.0143\n3 of 9 ")
+    assert not pages.difference("r at most 3e-24, -0.", "r at most 7e-31, 0.")
+    assert "'3'" in pages.difference("3 of 9", "4 of 9")
+    assert "'0.014'" in pages.difference("up to 0.014", "up to 0.016")
+    assert "'1'" in pages.difference("turn 1", "turn -1")
+    assert "strong" in pages.difference("3 strong", "3 weak")
+    assert "more" in pages.difference("3", "3 more")
+    assert "so(#)" in pages.difference("so(3)", "so(1,3)")
+    assert pages.difference("x₁", "x₂")
+
+
+def test_a_stale_output_fails_and_is_rewritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "One.\n\n```python\nn = 2\nprint(n)\n```\n\n```text\n3\n```\n\nTwo.\n\n```python\nprint(n + 1)\n```\n"
+    (tmp_path / "page.md").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(pages, "ROOT", tmp_path)
+    printed = pages.run("page.md", tmp_path)
+    assert printed == ["2\n", "3\n"]
+    with pytest.raises(AssertionError, match=r"page.md, after line 3: the page shows '3', the code prints '2'"):
+        pages.check("page.md", printed)
+    (tmp_path / "page.md").write_text(pages.rewritten(text, printed), encoding="utf-8")
+    pages.check("page.md", printed)
+    assert [block.shown for block in pages.blocks((tmp_path / "page.md").read_text(encoding="utf-8"))] == ["2\n", "3\n"]
+
+
+def test_an_error_or_a_warning_names_the_line_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "ROOT", tmp_path)
+    for statement, named in (("1 / 0", "ZeroDivisionError"), ("import warnings; warnings.warn('old')", "UserWarning: old")):
+        (tmp_path / "page.md").write_text(f"Text.\n\n```python\n{statement}\n```\n", encoding="utf-8")
+        with pytest.raises(AssertionError, match=rf'(?s)"page.md", line 4.*{named}'):
+            pages.run("page.md", tmp_path)
 
 
 def test_the_readme_example_is_fifteen_lines_and_finds_so5(capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,6 +32,13 @@ RECORDS = {
     "trivial directions": lambda: discovered(plane()),
     "constant": lambda: liegg.discover(lambda x: torch.zeros_like(x[:, :2]), normal(100, 3), liegg.Linear(3)),
     "infinite gap": lambda: all_of_so(),
+    "squared": lambda: liegg.discover(mlp(3, 8, 2, dtype=torch.float32), normal(200, 3).float(), liegg.Linear(3)),
+    "restricted equivariance": lambda: liegg.discover(
+        lambda x: x * x.square().sum(1, keepdim=True) + 0.1 * x.roll(1, 1) ** 2, normal(100, 3),
+        liegg.Linear(3).restrict(liegg.sl(3)), output_action=liegg.Linear(3),
+    ),
+    "groups": lambda: liegg.discover(mlp(3, 8, 2), normal(200, 3), liegg.Linear(3), groups=[i % 20 for i in range(200)], seed=4),
+    "no intervals": lambda: liegg.discover(mlp(3, 8, 2), normal(200, 3), liegg.Linear(3), controls=False),
     "controlled and verified": lambda: liegg.discover(
         mlp(3, 8, 2), normal(200, 3), liegg.Linear(3), control="reinitialised", control_draws=2, held_out=normal(50, 3)
     ),
@@ -55,8 +62,6 @@ def flat(record, prefix="") -> Iterator[tuple[str, Any]]:
     """Every value of a record by its name, however deep."""
     for field in dataclasses.fields(record):
         value = getattr(record, field.name)
-        if field.name == "resampled":  # not stored: what follows from it is
-            continue
         if field.name == "verification":
             yield prefix + field.name, None if value is None else value.to_dict()
             continue
@@ -99,6 +104,40 @@ def test_what_comes_back_answers_the_same_questions(sym, tmp_path):
     assert again.to_dict() == sym.to_dict()
     assert torch.equal(again.generators, sym.generators)
     torch.testing.assert_close(again.defect(sym.generators), sym.defect(sym.generators), equal_nan=True, rtol=0, atol=0)
+    every = sym.action.matrices(torch.eye(sym.action.size, dtype=torch.float64))
+    torch.testing.assert_close(again.defect_interval(every), sym.defect_interval(every), equal_nan=True, rtol=0, atol=0)
+    torch.testing.assert_close(again.intervals, sym.intervals, equal_nan=True, rtol=0, atol=0)
+
+
+def test_certainty_is_the_same_read_or_made_again(sym, tmp_path):
+    again = liegg.load(sym.save(tmp_path))
+    assert again.certainty == sym.certainty or vars(again.certainty) == vars(sym.certainty)
+    if sym.certainty is not None:
+        del vars(again)["certainty"]  # as it was stored: now from the blocks
+        assert vars(again.certainty) == vars(sym.certainty)
+
+
+def test_blocks_are_stored_where_there_are_intervals(sym, tmp_path):
+    arrays = load_file(sym.save(tmp_path) / "arrays.safetensors")
+    assert ("blocks.rows" in arrays) == (sym.bounds is not None)
+
+
+def test_a_record_of_format_2_has_its_intervals_but_none_of_other_directions(sym, tmp_path):
+    """Format 2 was the same without the blocks."""
+    folder = sym.save(tmp_path)
+    arrays = load_file(folder / "arrays.safetensors")
+    save_file({k: v.clone() for k, v in arrays.items() if not k.startswith("blocks.")}, folder / "arrays.safetensors")
+    record = json.loads((folder / "record.json").read_text(encoding="utf-8"))
+    del record["blocks_squared"]
+    (folder / "record.json").write_text(json.dumps(record | {"format": 2}), encoding="utf-8")
+    again = liegg.load(folder)
+    assert again.resampled is None
+    assert str(again) == str(sym)
+    torch.testing.assert_close(again.intervals, sym.intervals, equal_nan=True, rtol=0, atol=0)
+    assert again.nullity_interval == sym.nullity_interval
+    every = sym.action.matrices(torch.eye(sym.action.size, dtype=torch.float64))
+    assert bool(again.defect_interval(every).isnan().all())
+    assert liegg.load(again.save(tmp_path / "again")).resampled is None
 
 
 def test_the_json_is_plain(sym, tmp_path):
@@ -107,7 +146,7 @@ def test_the_json_is_plain(sym, tmp_path):
 
     text = (sym.save(tmp_path) / "record.json").read_text(encoding="utf-8")
     record = json.loads(text, parse_constant=refuse)
-    assert (record["format"], record["nullity"]) == (2, sym.nullity)
+    assert (record["format"], record["nullity"]) == (3, sym.nullity)
 
 
 def test_no_other_file_and_no_pickle(sym, tmp_path):
@@ -163,9 +202,9 @@ def cut_arrays(folder):
     path.write_bytes(path.read_bytes()[:-9])
 
 
-def drop_array(folder):
+def drop_array(folder, name="factor"):
     arrays = load_file(folder / "arrays.safetensors")
-    save_file({k: v.clone() for k, v in arrays.items() if k != "factor"}, folder / "arrays.safetensors")
+    save_file({k: v.clone() for k, v in arrays.items() if k != name}, folder / "arrays.safetensors")
 
 
 @pytest.mark.parametrize(
@@ -180,7 +219,9 @@ def drop_array(folder):
         (cut_arrays, r"damaged \(SafetensorError"),
         (drop_key, r"damaged \(KeyError: 'decision'\)"),
         (drop_array, r"damaged \(KeyError: 'factor'\)"),
-        (lambda f: edit(f, format=3), "holds a record of format 3; this version reads format 2"),
+        (lambda f: drop_array(f, "blocks.total"), r"damaged \(KeyError: 'blocks.total'\)"),
+        (lambda f: edit(f, format=4), "holds a record of format 4; this version reads formats 2 and 3"),
+        (lambda f: edit(f, format=1), "holds a record of format 1; this version reads formats 2 and 3"),
         (lambda f: edit(f, action={"kind": "warp"}), "the stored action is of kind 'warp'"),
         (lambda f: edit(f, action={"kind": "linear", "n": -1}), r"damaged \(ArgumentError: Linear\(-1"),
         (lambda f: edit(f, action={"kind": "linear", "sides": 3}), r"damaged \(TypeError: "),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from liegg.actions import Action, Affine, Color, Image, Linear, Product, Sequence, Volume, smooth
     from liegg.algebra import Identification, identify
     from liegg.algebra.catalog import aff, diagonal, direct_sum, gl, heis, o, scaling, se, shear, sl, so, sp, su, translation, u
+    from liegg.comparison import Comparison, compare
     from liegg.discovery import discover
     from liegg.layers import LayerSymmetries, discover_layers
     from liegg.report import plots as plot
@@ -24,12 +25,14 @@ if TYPE_CHECKING:
 
 _HOME = (
     {
+        "Comparison": "liegg.comparison",
         "Decision": "liegg.verdict",
         "Identification": "liegg.algebra",
         "LayerSymmetries": "liegg.layers",
         "LieggError": "liegg._errors",
         "Symmetries": "liegg.symmetries",
         "Verification": "liegg.verification",
+        "compare": "liegg.comparison",
         "discover": "liegg.discovery",
         "discover_layers": "liegg.layers",
         "identify": "liegg.algebra",
@@ -64,6 +67,7 @@ __all__ = [
     "Action",
     "Affine",
     "Color",
+    "Comparison",
     "Decision",
     "Identification",
     "Image",
@@ -78,6 +82,7 @@ __all__ = [
     "__version__",
     "aff",
     "algebra",
+    "compare",
     "diagonal",
     "direct_sum",
     "discover",

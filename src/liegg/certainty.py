@@ -9,10 +9,10 @@ from torch import Tensor
 
 from liegg.actions import Action, Displacement
 from liegg.blocks import FEWEST, Parts
-from liegg.defect import Defects, whitening
+from liegg.defect import Defects
 from liegg.grades import Evidence, Limits, counts
-from liegg.gram import Gram
-from liegg.resample import APART, DRAWS, REPLICATES, SOLVED, Moments, Replicates, drawn, interval, replicate, turning
+from liegg.pairs import Pairs, pairs_of
+from liegg.resample import DRAWS, REPLICATES, SOLVED, Moments, Replicates, drawn, interval, replicate, turning
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,8 @@ class Resampled:
     """Draws of blocks with the solution that they belong to.
 
     Attributes:
-        moments: what the blocks say of the directions that lie above the floor.
+        pairs: what the blocks say of any direction.
+        moments: what they say of the directions that lie above the floor.
         lengths: mean squared change of the output per squared motion along each of these.
         sensitivity: mean sensitivity κ.
         weights: how often each block was drawn.
@@ -50,6 +51,7 @@ class Resampled:
         directions: coefficients of the solved directions, of unit motion.
     """
 
+    pairs: Pairs
     moments: Moments
     lengths: Float[Tensor, " r"]
     sensitivity: float
@@ -61,6 +63,26 @@ class Resampled:
         """Interval of every defect; of those at the floor NaN."""
         above = interval(self.moments, self.lengths, self.sensitivity, self.weights, level=level)
         return torch.cat([above.new_full((self.first, 2), torch.nan), above * (self.lengths / self.sensitivity)[:, None]])
+
+    def along(self, h: Float[Tensor, "d g"], values: Float[Tensor, " d"], *, floor: float, level: float) -> Float[Tensor, "d 2"]:
+        """Interval of the defects of directions that were not chosen from this data: a ratio of means over the blocks.
+
+        Args:
+            h: coefficients of the directions.
+            values: their defects.
+            floor: defect below which a direction is exact, and has no interval: NaN.
+            level: nominal coverage.
+        """
+        ends = values.new_full((len(h), 2), torch.nan)
+        above = values > floor
+        if not bool(above.any()):
+            return ends
+        h, values = h[above], values[above]
+        change, none = self.pairs.change(h, slice(0))
+        fixed = Moments(none, none, change, self.pairs.motion(h), self.pairs.total, self.pairs.samples)
+        relative = interval(fixed, values * self.sensitivity, self.sensitivity, self.weights, level=level)
+        ends[above] = relative * values[:, None]
+        return ends
 
     @cached_property
     def replicates(self) -> Replicates:
@@ -78,7 +100,6 @@ def resampled(
     floor: float,
     trivial_tolerance: float,
     seed: int,
-    draws: int = DRAWS,
 ) -> Resampled | None:
     """Solve the problem again for draws of the blocks; None where there are too few blocks, or nothing to solve.
 
@@ -86,95 +107,35 @@ def resampled(
         parts: rows and moments of the blocks, of the wide action, after the columns of the output action.
         solved: the solution for all the data.
         action: the candidate generators.
-        partner: output coefficients that go with each input coefficient, held fixed: they are the best, so to first order they
-            make no difference; None for invariance.
+        partner: output coefficients that go with each input coefficient, held fixed; None for invariance.
         whole: the action whose rows were taken, whose mean sensitivity is the unit; and its displacement.
         floor: defect below which a direction is exact.
         trivial_tolerance: as for `liegg.defect.defects`.
         seed: of the draws.
-        draws: number of draws.
+    """
+    if len(parts.samples) < FEWEST or solved.sensitivity <= 0 or not bool((solved.values > floor).any()):
+        return None
+    return redrawn(pairs_of(parts, action, partner, whole, trivial_tolerance=trivial_tolerance), solved, floor=floor, seed=seed)
+
+
+def redrawn(pairs: Pairs, solved: Defects, *, floor: float, seed: int) -> Resampled:
+    """Draws of given blocks: the same for the same seed, so that a stored result has them again from its blocks alone.
+
+    Args:
+        pairs: what the blocks say.
+        solved: the solution for all the data, with some direction above the floor.
+        floor: defect below which a direction is exact.
+        seed: of the draws.
     """
     first = int((solved.values <= floor).sum())
-    if len(parts.samples) < FEWEST or solved.sensitivity <= 0 or first == len(solved.values):
-        return None
-    moments, directions = block_moments(parts, solved, first, action, partner, whole, trivial_tolerance=trivial_tolerance)
-    lengths = solved.values[first:] * solved.sensitivity
-    weights = drawn(len(parts.samples), draws, seed)
-    return Resampled(moments, lengths, solved.sensitivity, weights, first, directions[moments.solved])
-
-
-def block_moments(
-    parts: Parts,
-    solved: Defects,
-    first: int,
-    action: Action,
-    partner: Float[Tensor, "m g"] | None,
-    whole: tuple[Action, Displacement],
-    *,
-    trivial_tolerance: float,
-) -> tuple[Moments, Float[Tensor, "r g"]]:
-    """What the blocks say of the directions from `first` on; and those directions, scaled to unit motion."""
-    samples = torch.tensor(parts.samples, dtype=torch.float64)
-    wide, displacement = whole
-    inner = torch.stack([action.displacement(moment, 1).block for moment in parts.moments])
     directions = solved.directions[first:]
-    directions = directions / _motion(inner, directions).sum(0).div(samples.sum()).sqrt()[:, None]
-    basis = directions if wide is action else directions @ action.basis.to(directions)  # pyright: ignore[reportAttributeAccessIssue]
-    columns = basis.mT if partner is None else torch.cat([partner @ directions.mT, basis.mT])
-    skip = int((solved.values[first:] <= APART).sum())
-    some = slice(skip, skip + SOLVED)
-    changes, change = _changes(parts, columns, some)
-    parted = directions[some].unflatten(1, (-1, inner.shape[1]))
-    moved = torch.einsum("krs,pst->pkrt", parted, inner).flatten(2)
-    return Moments(
-        changes, moved @ directions[some].mT, change, _motion(inner, directions),
-        _sensitivities(parts, wide, displacement, 0 if partner is None else len(partner), trivial_tolerance), samples, skip,
-    ), directions  # fmt: skip
-
-
-def _changes(parts: Parts, columns: Float[Tensor, "q r"], some: slice) -> tuple[Float[Tensor, "p k k"], Float[Tensor, "p r"]]:
-    """Squared change between some directions, and along each, summed over every block."""
-    if isinstance(parts.rows[0], Gram):
-        applied = _full(parts) @ columns
-        return columns[:, some].mT @ applied[:, :, some], (columns * applied).sum(1).clamp_min(0)
-    moved = torch.stack([rows.r for rows in parts.rows]) @ columns
-    return moved[:, :, some].mT @ moved[:, :, some], moved.square().sum(1)
-
-
-def _full(parts: Parts) -> Float[Tensor, "p g g"]:
-    """Gram matrices of all blocks; both their triangles are true."""
-    return torch.stack([rows.matrix for rows in parts.rows if isinstance(rows, Gram)])
-
-
-def _motion(inner: Float[Tensor, "p s s"], h: Float[Tensor, "r g"]) -> Float[Tensor, "p r"]:
-    """Squared motion along directions, summed over every block."""
-    parted = h.reshape(len(h), -1, inner.shape[1])
-    products = torch.einsum("krs,krt->kst", parted, parted).flatten(1)
-    return inner.flatten(1) @ products.mT
-
-
-def _sensitivities(
-    parts: Parts, wide: Action, displacement: Displacement, replies: int, trivial_tolerance: float
-) -> Float[Tensor, " p"]:
-    r"""What each block adds to $\kappa = \mathrm{tr}(M^+ A) / \mathrm{rank}\, M$, to first order in its weight; times its samples.
-
-    $\kappa(w) \approx \mathrm{tr}(M^+ A_w) - \mathrm{tr}(M^+ M_w M^+ A) + \mathrm{tr}(M^+ A)$, over the rank.
-    """
-    whiten, _ = whitening(displacement, trivial_tolerance)
-    copies, (side, kept) = displacement.repeat, whiten.shape
-    if isinstance(parts.rows[0], Gram):
-        blocks = _full(parts).reshape(-1, copies, side, copies, side).diagonal(dim1=1, dim2=3).sum(-1)
-        changes = whiten.mT @ blocks @ whiten
-    else:
-        factors = torch.stack([rows.r for rows in parts.rows])[:, :, replies:]
-        moved = factors.reshape(len(factors), -1, side) @ whiten
-        changes = moved.mT @ moved
-    mean = changes.sum(0) / sum(parts.samples)
-    inner = torch.stack([wide.displacement(moment, 1).block for moment in parts.moments])
-    motions = whiten.mT @ inner @ whiten
-    samples = torch.tensor(parts.samples, dtype=torch.float64)
-    each = changes.diagonal(dim1=1, dim2=2).sum(1) - (motions * mean).sum((1, 2)) + samples * float(mean.trace())
-    return each / (copies * kept)
+    directions = directions / pairs.motion(directions).sum(0).div(pairs.samples.sum()).sqrt()[:, None]
+    some = slice(SOLVED)
+    change, changes = pairs.change(directions, some)
+    motions = pairs.motion_between(directions[some])
+    moments = Moments(changes, motions, change, pairs.motion(directions), pairs.total, pairs.samples)
+    lengths, weights = solved.values[first:] * solved.sensitivity, drawn(len(pairs.samples), DRAWS, seed)
+    return Resampled(pairs, moments, lengths, solved.sensitivity, weights, first, directions[some])
 
 
 def certainty(found: Resampled, case: Evidence, nullity: int, limits: Limits) -> Certainty:
@@ -192,7 +153,7 @@ def certainty(found: Resampled, case: Evidence, nullity: int, limits: Limits) ->
     spectra = torch.cat([at_floor, shifted.sort(dim=1).values], dim=1)
     numbers = counts(spectra, spectra, spectra, case.floor, limits).double()
     ends = numbers.quantile(torch.tensor([0.5 - limits.level / 2, 0.5 + limits.level / 2], dtype=torch.float64))
-    last = min(max(max(nullity, 1) - found.first - found.moments.skip, 0), len(found.directions))
+    last = min(max(max(nullity, 1) - found.first, 0), len(found.directions))
     return Certainty(
         (min(int(ends[0].floor()), nullity), max(int(ends[1].ceil()), nullity)), float((numbers == nullity).double().mean()),
         turning(found.replicates, found.directions, 0, last, level=limits.level), limits.level, found.replicates.blocks, len(logs),

@@ -149,6 +149,37 @@ def load_samples(text: str) -> np.ndarray:
     return array
 
 
+def load_parts(data: str, held_out: str | None) -> tuple[np.ndarray, np.ndarray | None]:
+    """Samples to analyse, and those to verify on.
+
+    Args:
+        data: as for `load_samples`.
+        held_out: the same; or a share of the data, such as `0.2`, whose last samples are then kept apart; or None.
+
+    Raises:
+        ArgumentError: a share that leaves nothing on one side.
+    """
+    samples = load_samples(data)
+    if held_out is None:
+        return samples, None
+    try:
+        share = float(held_out)
+    except ValueError:
+        return samples, load_samples(held_out)
+    kept = round(len(samples) * (1 - share)) if 0 < share < 1 else 0
+    if not 0 < kept < len(samples) - 1:
+        raise ArgumentError(
+            f"--held-out {held_out}: of {len(samples)} samples this leaves too few on one side; expected a share between 0 and 1, "
+            "for example 0.2, or a file such as y.npy."
+        )
+    return samples[:kept], samples[kept:]
+
+
+def first_samples(samples: np.ndarray, count: int = 8) -> torch.Tensor:
+    """A few samples, in memory of their own."""
+    return torch.from_numpy(np.array(samples[:count]))
+
+
 def _from_archive(path: Path, key: str) -> np.ndarray:
     with np.load(path, allow_pickle=False) as archive:
         names = archive.files
@@ -165,7 +196,7 @@ def load_model(text: str, weights: Path | None = None) -> Any:
     Args:
         text: the factory is called without arguments; a module or function that is no class is taken as it is if it is a
             `torch.nn.Module` already.
-        weights: safetensors file loaded into the module, names and shapes matching.
+        weights: safetensors file, or a state dict in a .pt or .pth file, loaded into the module, names and shapes matching.
 
     Raises:
         ArgumentError: nothing of that name, a factory that fails, weights that do not fit.
@@ -179,15 +210,35 @@ def load_model(text: str, weights: Path | None = None) -> Any:
         return made
     if not isinstance(made, torch.nn.Module):
         raise ArgumentError(f"--weights needs a torch.nn.Module; {text} gave a {type(made).__name__}.")
+    state = _load_state(weights)
     try:
-        made.load_state_dict(load_file(weights))
+        made.load_state_dict(state)
+    except RuntimeError as error:
+        raise ArgumentError(f"weights {str(weights)!r} do not fit {text}: {error}") from error
+    return made
+
+
+def _load_state(weights: Path) -> dict[str, torch.Tensor]:
+    """Named tensors of a file; of .pt and .pth files with torch's reader that runs no code of the file."""
+    try:
+        if weights.suffix not in (".pt", ".pth"):
+            return load_file(weights)
+        state = torch.load(weights, map_location="cpu", weights_only=True)
     except (OSError, SafetensorError) as error:
         raise ArgumentError(
             f"weights {str(weights)!r} cannot be read: {error}. Save them with safetensors.torch.save_file."
         ) from error
-    except RuntimeError as error:
-        raise ArgumentError(f"weights {str(weights)!r} do not fit {text}: {error}") from error
-    return made
+    except Exception as error:  # a damaged file, or one that holds code, fails in many ways; nothing of it was run
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise ArgumentError(
+            f"weights {str(weights)!r} hold more than tensors, or are damaged ({reason}). Save the state dict alone: "
+            "torch.save(model.state_dict(), ...)."
+        ) from error
+    if not isinstance(state, dict) or not all(isinstance(value, torch.Tensor) for value in state.values()):
+        raise ArgumentError(
+            f"weights {str(weights)!r} are no state dict of tensors. Save it with torch.save(model.state_dict(), ...)."
+        )
+    return state
 
 
 def _load_program(path: Path) -> torch.export.ExportedProgram:

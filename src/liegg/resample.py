@@ -23,9 +23,6 @@ REPLICATES = 100
 SOLVED = 64
 """Directions of smallest defect that are solved again for every draw; the others are held fixed."""
 
-APART = 1e-10
-"""Defect below which a direction is held fixed too: no draw would mix it with the rest, and beside it the rest loses its digits."""
-
 RIDGE = 1e-9
 """Share of the diagonal added before a Cholesky factor: a draw with too few samples has none without it."""
 
@@ -41,7 +38,6 @@ class Moments:
         motion: `[p, r]`, its squared motion.
         total: `[p]`, what the block adds to the mean sensitivity, to first order.
         samples: `[p]`, samples in each block.
-        skip: directions before the first that is solved: so much smaller than the rest that no draw would mix them.
     """
 
     changes: Float[Tensor, "p k k"]
@@ -50,12 +46,11 @@ class Moments:
     motion: Float[Tensor, "p r"]
     total: Float[Tensor, " p"]
     samples: Float[Tensor, " p"]
-    skip: int = 0
 
     @property
     def solved(self) -> slice:
-        """Which of the directions are solved again."""
-        return slice(self.skip, self.skip + self.changes.shape[1])
+        """Which of the directions are solved again: the first."""
+        return slice(self.changes.shape[1])
 
 
 @dataclass(frozen=True, eq=False)

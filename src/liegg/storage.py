@@ -13,19 +13,26 @@ from torch import Tensor
 from liegg._errors import RecordError
 from liegg.accumulate import RFactor
 from liegg.actions import Displacement, action_from_settings
-from liegg.certainty import Certainty
+from liegg.certainty import Certainty, Resampled, redrawn
 from liegg.controls import FreshControl, RandomControl
 from liegg.defect import Defects
+from liegg.pairs import Pairs
 from liegg.spectrum import Spectrum
 from liegg.symmetries import Symmetries
 from liegg.verdict import Decision
 from liegg.verification.record import verification_from_dict
 
-FORMAT = 2
+FORMAT = 3
 """Version of the layout of a stored record."""
+
+READ = (2, FORMAT)
+"""Versions that can be read: format 2 had no blocks, so a result of it has its intervals, but none of further directions."""
 
 FILES = ("record.json", "arrays.safetensors")
 """What a stored record consists of."""
+
+BLOCKS = ("rows", "motions", "total", "samples")
+"""Arrays of `Pairs`, from which the draws are made again."""
 
 
 def save(sym: Symmetries, folder: str | Path) -> Path:
@@ -43,13 +50,7 @@ def save(sym: Symmetries, folder: str | Path) -> Path:
     Raises:
         RecordError: the path exists and is no folder.
     """
-    folder = Path(folder)
-    if folder.exists() and not folder.is_dir():
-        raise RecordError(f"{folder} is a file; expected a folder to save into, for example {folder.with_suffix('')}-run/.")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RecordError(f"{folder} cannot be made: {error.strerror}. Choose another folder.") from error
+    folder = made(folder)
     arrays = {
         "spectrum.values": sym.spectrum.values,
         "spectrum.basis": sym.spectrum.basis,
@@ -62,6 +63,8 @@ def save(sym: Symmetries, folder: str | Path) -> Path:
     }
     if sym.bounds is not None:
         arrays["bounds"] = sym.bounds
+    if sym.resampled is not None:
+        arrays |= {f"blocks.{name}": getattr(sym.resampled.pairs, name) for name in BLOCKS}
     if sym.fresh is not None:
         arrays |= {"fresh.along": sym.fresh.along, "fresh.own": sym.fresh.own}
     if sym.output_coefficients is not None:
@@ -71,6 +74,7 @@ def save(sym: Symmetries, folder: str | Path) -> Path:
         "displacement_repeat": sym.displacement.repeat,
         "displacement_noise": sym.displacement.noise,
         "barely": sym.scale_free.barely,
+        "blocks_squared": sym.resampled is not None and sym.resampled.pairs.squared,
         **sym.to_dict(),
     }
     record_part, arrays_part = (folder / f".{name}.part" for name in FILES)
@@ -79,6 +83,18 @@ def save(sym: Symmetries, folder: str | Path) -> Path:
     (folder / "record.json").unlink(missing_ok=True)  # an old record must never stand beside new arrays
     arrays_part.replace(folder / "arrays.safetensors")
     record_part.replace(folder / "record.json")
+    return folder
+
+
+def made(folder: str | Path) -> Path:
+    """A folder to save into, made if needed; raise `RecordError` where that cannot be."""
+    folder = Path(folder)
+    if folder.exists() and not folder.is_dir():
+        raise RecordError(f"{folder} is a file; expected a folder to save into, for example {folder.with_suffix('')}-run/.")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RecordError(f"{folder} cannot be made: {error.strerror}. Choose another folder.") from error
     return folder
 
 
@@ -94,8 +110,9 @@ def load(folder: str | Path) -> Symmetries:
     folder = Path(folder)
     try:
         record = json.loads((folder / "record.json").read_text(encoding="utf-8"))
-        if record["format"] != FORMAT:
-            raise RecordError(f"{folder} holds a record of format {record['format']}; this version reads format {FORMAT}.")
+        if record["format"] not in READ:
+            known = " and ".join(map(str, READ))
+            raise RecordError(f"{folder} holds a record of format {record['format']}; this version reads formats {known}.")
         return _assemble(record, load_file(folder / "arrays.safetensors"))
     except FileNotFoundError as error:
         missing = next((name for name in FILES if not (folder / name).exists()), "a file")
@@ -111,16 +128,13 @@ def _assemble(record: dict[str, Any], arrays: dict[str, Tensor]) -> Symmetries:
     decision = record["decision"] | {key: tuple(record["decision"][key]) for key in lists}
     decision |= {key: math.inf for key in ("gap", "control") if decision[key] is None}
     output = record["output_action"]
+    solved = Defects(
+        arrays["defects.values"], arrays["defects.directions"], arrays["defects.trivial"], record["sensitivity"], record["barely"]
+    )
     sym = Symmetries(
         action=action_from_settings(record["action"]),
         output_action=None if output is None else action_from_settings(output),
-        scale_free=Defects(
-            arrays["defects.values"],
-            arrays["defects.directions"],
-            arrays["defects.trivial"],
-            record["sensitivity"],
-            record["barely"],
-        ),
+        scale_free=solved,
         decision=Decision(**{field.name: decision[field.name] for field in dataclasses.fields(Decision)}),
         coefficients=arrays["coefficients"],
         output_coefficients=arrays.get("output_coefficients"),
@@ -131,6 +145,7 @@ def _assemble(record: dict[str, Any], arrays: dict[str, Tensor]) -> Symmetries:
         settings=record["settings"],
         notes=tuple(record["notes"]),
         bounds=arrays.get("bounds"),
+        resampled=_resampled(record, solved, arrays),
         control=None if record["control"] is None else RandomControl(**_numbers(record["control"])),
         fresh=_fresh(record["fresh"], arrays),
         verification=None if record["verification"] is None else verification_from_dict(record["verification"]),
@@ -139,6 +154,14 @@ def _assemble(record: dict[str, Any], arrays: dict[str, Tensor]) -> Symmetries:
     vars(sym)["certainty"] = None if sure is None else Certainty(**{**sure, "nullity": tuple(sure["nullity"])})
     vars(sym)["spectrum"] = Spectrum(arrays["spectrum.values"], arrays["spectrum.basis"])  # as it was, not solved again
     return sym
+
+
+def _resampled(record: dict[str, Any], solved: Defects, arrays: dict[str, Tensor]) -> Resampled | None:
+    """The draws of the stored blocks, made again with the seed that made them."""
+    if "blocks.rows" not in arrays:
+        return None
+    pairs = Pairs(*(arrays[f"blocks.{name}"] for name in BLOCKS), squared=record["blocks_squared"])
+    return redrawn(pairs, solved, floor=record["decision"]["floor"], seed=record["settings"]["seed"])
 
 
 def _numbers(control: dict[str, Any]) -> dict[str, Any]:

@@ -87,7 +87,7 @@ def test_settings_make_it_again(action, shape):
     [
         (lambda: Linear(0), ArgumentError, r"Linear\(0, copies=1\): both must be positive, for example Linear\(5, copies=2\)"),
         (lambda: Linear(3, copies=0), ArgumentError, r"Linear\(3, copies=0\): both must be positive"),
-        (lambda: Linear(2).coefficients(torch.zeros(4, 3, 3)), ArgumentError, r"\(4, 3, 3\); \[d, 2, 2\], matrices of Linear"),
+        (lambda: Linear(2).coefficients(torch.zeros(4, 3, 3)), ArgumentError, r"4, 3, 3\); expected \[d, 2, 2\], matrices of L"),
         (lambda: Linear(3).check((4,)), ShapeError, r"a sample has shape \(4,\).*expects \(3,\) or \(1, 3\).*pass Linear\(4\)"),
         (lambda: Linear(3).check((6,)), ShapeError, r"For 2 vectors of dimension 3 pass Linear\(3, copies=2\)"),
         (lambda: Linear(3, copies=2).check((3, 2)), ShapeError, r"other way round: pass .*layout='vector_first'"),

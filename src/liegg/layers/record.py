@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import torch
@@ -138,6 +139,18 @@ class LayerSymmetries:
             "layers": [layer.to_dict() for layer in self.layers],
             "notes": list(self.notes),
         }
+
+    def save(self, folder: str | Path) -> Path:
+        """Write `layers.json` and every layer's results into a folder, made if needed; `load_layers` reads them back."""
+        from liegg.layers.storage import save_layers
+
+        return save_layers(self, folder)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the table, with its columns kept."""
+        from html import escape
+
+        return f'<pre style="overflow-x: auto; line-height: 1.35">{escape(str(self))}</pre>'
 
     def __str__(self) -> str:
         from liegg.report.layer_text import table

@@ -77,7 +77,7 @@ def report_html(
         "verdict": verdict(record),
         "action": repr(sym.action),
         "output_action": None if sym.output_action is None else repr(sym.output_action),
-        "certain": _certain(record),
+        "certain": facts(record),
         "nearest": _nearest(sym, record),
         "spectrum": charts.defects(record),
         "variance": charts.variances(record),
@@ -95,7 +95,7 @@ def report_html(
         "number": number,
         "angle": angle,
     }
-    return _render(values, {"stage": stage, "motions": motions, "curves": _curve_numbers(record)})
+    return rendered("report.html.jinja", values, {"stage": stage, "motions": motions, "curves": _curve_numbers(record)})
 
 
 def verdict(record: dict[str, Any]) -> str:
@@ -120,24 +120,25 @@ def verdict(record: dict[str, Any]) -> str:
     return f"{model} is {how} {what} under {whom}."
 
 
-def _certain(record: dict[str, Any]) -> list[tuple[str, str]]:
+def facts(record: dict[str, Any]) -> list[tuple[str, str]]:
     """Facts beside the verdict, each with its name."""
     decision, nullity = record["decision"], record["nullity"]
-    facts = [("symmetries", str(nullity))]
+    listed = [("symmetries", str(nullity))]
     if nullity:
-        facts.append(("grade", record["grades"][nullity - 1]))
+        listed.append(("grade", record["grades"][nullity - 1]))
     if (sure := record["certainty"]) is not None:
         low, high = sure["nullity"]
         level = f"{100 * sure['level']:g} %"
-        facts.append((f"{level} interval", str(low) if low == high else f"{low} to {high}"))
+        listed.append((f"{level} interval of that", str(low) if low == high else f"{low} to {high}"))
         if sure["angle"] is not None:
-            facts.append(("the span turns by at most" if nullity else "the nearest candidate turns by up to", angle(sure["angle"])))
+            whose = "the span turns by at most" if nullity else "the nearest candidate turns by up to"
+            listed.append((whose, angle(sure["angle"])))
     if nullity:
-        facts.append(("largest δ²", _with_interval(record, nullity - 1)))
-        facts.append(("gap to the next", "none is left" if decision["gap"] is None else f"{number(decision['gap'])} times"))
+        listed.append(("largest δ²", _with_interval(record, nullity - 1)))
+        listed.append(("gap to the next", "none is left" if decision["gap"] is None else f"{number(decision['gap'])} times"))
     elif record["defects"]:
-        facts.append(("smallest δ²", _with_interval(record, 0)))
-    return facts
+        listed.append(("smallest δ²", _with_interval(record, 0)))
+    return listed
 
 
 def _with_interval(record: dict[str, Any], i: int) -> str:
@@ -208,8 +209,14 @@ def _spread(values: list[float | None]) -> str:
     return f"{number(known[len(known) // 2])} ({number(known[0])} – {number(known[-1])})" if known else "–"
 
 
-def _render(values: dict[str, Any], data: dict[str, Any]) -> str:
-    """The template filled in; everything that comes from outside is escaped by it, the data for the script here."""
+def rendered(template: str, values: dict[str, Any], data: dict[str, Any] | None = None) -> str:
+    """A template filled in; everything that comes from outside is escaped by it, the data for the script here.
+
+    Args:
+        template: its file.
+        values: what it names.
+        data: what the script of the page reads.
+    """
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
         from markupsafe import Markup
@@ -221,8 +228,8 @@ def _render(values: dict[str, Any], data: dict[str, Any]) -> str:
     if environment.loader is None:
         raise MissingExtraError("the templates of the report are not installed. Install liegg again.")
     style, script = (Markup(environment.loader.get_source(environment, f"report.{kind}")[0]) for kind in ("css", "js"))
-    encoded = Markup(embedded(data))
-    return environment.get_template("report.html.jinja").render(values | {"style": style, "script": script, "data": encoded})
+    encoded = Markup(embedded({} if data is None else data))
+    return environment.get_template(template).render(values | {"style": style, "script": script, "data": encoded})
 
 
 def embedded(value: Any) -> str:

@@ -29,6 +29,9 @@ MAIN = 10_000
 DATA_SEED = 1000
 """Added to the seed of a network for that of its samples, so that weights and samples are not drawn from the same numbers."""
 
+HELD_OUT_SEED = 2000
+"""The same for samples that are kept apart."""
+
 
 def target(x: Float[Tensor, "... 10"]) -> Float[Tensor, "..."]:
     """The paper's function of two vectors of R⁵: sin|x₁| − |x₂|³/2 + cosine of the angle between them."""
@@ -100,6 +103,11 @@ class InnerProducts(nn.Module):
         """Outputs `[b, 1]` of samples `[b, 10]`."""
         one, two = x[:, :5], x[:, 5:]
         return self.head(torch.stack([(one * one).sum(1), (one * two).sum(1), (two * two).sum(1)], dim=1))
+
+
+def held_out(seed: int, count: int = 1_000) -> Float[Tensor, "n 10"]:
+    """Samples that no network of the study was trained on."""
+    return torch.randn(count, 10, generator=torch.Generator().manual_seed(HELD_OUT_SEED + seed))
 
 
 def extract(network: nn.Module, inputs: Float[Tensor, "n 10"]) -> Symmetries:

@@ -1,0 +1,267 @@
+"""The pictures of docs/concepts.md, made by liegg itself: python docs/pictures.py writes docs/images/concept-*.png.
+
+Everything is computed, on fixed seeds; nothing is drawn by hand but the labels.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from matplotlib.ticker import MaxNLocator
+from torch import Tensor, nn
+
+import liegg
+from liegg._random import seeded
+from liegg.report.plots import FOUND, MUTED, OTHER, THIRD, figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+IMAGES = Path(__file__).parent / "images"
+
+TURN = torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64)
+GROW = torch.eye(2, dtype=torch.float64)
+BOOST = torch.tensor([[0.0, 1.0], [1.0, 0.0]], dtype=torch.float64)
+
+
+def normal(*shape: int, seed: int = 0) -> Tensor:
+    """Standard normal numbers in float64 that depend on the seed alone."""
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def bowl(x: Tensor) -> Tensor:
+    """Squared length: every rotation leaves it alone."""
+    return x.square().sum(1)
+
+
+def nearly(x: Tensor) -> Tensor:
+    """Squared length and a little that no rotation leaves alone."""
+    return bowl(x) + 0.06 * torch.sin(2 * x).sum(1) + 0.05 * x[:, 0] * x[:, 1]
+
+
+def flow() -> "Figure":
+    """Three motions of the plane over the level sets of a function that only the first leaves alone."""
+    made = figure(7.2, 2.8)
+    line = torch.linspace(-1, 1, 7, dtype=torch.float64)
+    points = torch.cartesian_prod(line, line)
+    action = liegg.Linear(2)
+    sym = liegg.discover(bowl, normal(500, 2), action)
+    names = (("rotation", TURN), ("boost", BOOST), ("scaling", GROW))
+    for ax, (name, h) in zip(made.subplots(1, 3), names, strict=True):
+        _levels(ax)
+        velocity = points @ h.mT
+        row = (2 * points * velocity).sum(1)  # <df, velocity>, the derivative of the bowl being 2 x
+        _arrows(ax, points, velocity, [FOUND if abs(value) < 1e-12 else OTHER for value in row.tolist()])
+        defect = float(sym.defect(h[None])[0])
+        _plain(ax, f"{name}: δ² = {0 if defect < 1e-20 else round(defect, 2):g}")
+    return made
+
+
+def trivial() -> "Figure":
+    """A direction that moves the data, and one that does not: nothing can be said of the second."""
+    made = figure(6.2, 3.3)
+    line = torch.linspace(-1, 1, 7, dtype=torch.float64)
+    x = torch.stack([line, torch.zeros_like(line)], 1)
+    grid = torch.cartesian_prod(line, line[line.abs() > 0.1])
+    unit = torch.zeros(2, 2, 2, dtype=torch.float64)
+    unit[0, 1, 0], unit[1, 0, 1] = 1.0, 1.0
+    words = (r"$E_{21}$: velocity $(0,\ x_1)$", r"$E_{12}$: velocity $(x_2,\ 0)$, trivial")
+    axes = made.subplots(1, 2)
+    for ax, h, title in zip(axes, unit, words, strict=True):
+        _arrows(ax, grid, grid @ h.mT, "0.82")
+        _arrows(ax, x, x @ h.mT, FOUND)
+        ax.plot(x[:, 0], x[:, 1], "o", color=OTHER, markersize=5, label="samples")
+        _plain(ax, title)
+    axes[1].legend(loc="upper left", fontsize="small", framealpha=1)
+    return made
+
+
+def scale() -> "Figure":
+    """The same model in three units of length: the variance moves by decades, the defect does not."""
+    made = figure(7.2, 3.2)
+    left, right = made.subplots(1, 2)
+    x = normal(2000, 3)
+    for factor, colour, marker in ((0.1, THIRD, "^"), (1.0, FOUND, "o"), (10.0, OTHER, "s")):
+        # inputs and outputs in other units, as if metres were written as centimetres
+        sym = liegg.discover(lambda x, f=factor: f * nearly(x / f), factor * x, liegg.Linear(3))
+        place = range(1, 10)
+        left.plot(place, sym.spectrum.values, marker, color=colour, label=f"all lengths × {factor:g}", markersize=6)
+        size = {"^": 11, "o": 8, "s": 4}[marker]
+        right.plot(place, sym.defects, marker, color=colour, markersize=size, fillstyle="full" if size == 4 else "none")
+    left.set_ylabel("symmetry variance  σ²/|D|")
+    right.set_ylabel("defect  δ²")
+    left.set_title("the paper's variance follows the units", fontsize="medium")
+    right.set_title("the defect does not", fontsize="medium")
+    left.legend(frameon=False, fontsize="small")
+    for ax in (left, right):
+        _logarithmic(ax)
+    return made
+
+
+def verdict() -> "Figure":
+    """The spectrum of defects with all that decides: level, gap, intervals, random directions."""
+    made = figure(7.2, 4.0)
+    ax = made.subplots()
+    sym = liegg.discover(nearly, normal(400, 3), liegg.Linear(3))
+    place, values = torch.arange(1, 10), sym.defects
+    low, high = sym.intervals.T
+    found = sym.nullity
+    for part, colour, marker, label in (
+        (slice(0, found), FOUND, "o", "symmetry"),
+        (slice(found, None), OTHER, "s", "no symmetry"),
+    ):
+        ax.errorbar(
+            place[part], values[part], [values[part] - low[part], high[part] - values[part]],
+            fmt=marker, color=colour, capsize=4, markersize=6, label=f"{label}, 95 % interval",
+        )  # fmt: skip
+    limits = sym.settings
+    ax.axhline(limits["threshold"], color=MUTED, linestyle=":", linewidth=1.2)
+    ax.text(9.5, limits["threshold"] * 0.86, "level: counted only below", ha="right", va="top", color=MUTED, fontsize="small")
+    ax.axhspan(sym.decision.control, 20, color=OTHER, alpha=0.08, linewidth=0)
+    ax.text(0.55, 6, "95 % of random directions lie in here", va="bottom", color=OTHER, fontsize="small")
+    ends = {"arrowstyle": "<->", "color": "black", "linewidth": 1.2}
+    ax.annotate("", (found + 0.5, float(values[found - 1])), (found + 0.5, float(values[found])), arrowprops=ends)
+    middle = float((values[found - 1] * values[found]).sqrt())
+    ax.text(found + 0.65, middle * 2.2, f"gap: {sym.decision.gap:.0f} times", va="center", fontsize="medium")
+    ax.set_ylabel("defect  δ²")
+    ax.set_title(sym.decision.sentence, fontsize="small")
+    _logarithmic(ax)
+    ax.set_ylim(float(low[0]) / 3, 20)
+    ax.set_xlim(0.4, 9.6)
+    ax.legend(frameon=False, fontsize="small", loc="lower right")
+    return made
+
+
+def learned() -> "Figure":
+    """A trained network against fresh weights, and along finite rotations of samples it was not analysed on."""
+    made = figure(7.6, 3.6)
+    left, right = made.subplots(1, 2)
+    model, x = _trained()
+    sym = liegg.discover(model, x, liegg.Linear(3), control="reinitialised", held_out=normal(256, 3, seed=9))
+    if sym.fresh is None or sym.verification is None:
+        raise RuntimeError("controls were asked for and not made")
+    shown = torch.arange(1, sym.fresh.along.shape[1] + 1)
+    for values, marker, offset, label in (
+        (sym.fresh.along, "_", 0.0, "fresh weights, along the same directions"),
+        (sym.fresh.own, ".", 0.2, "fresh weights, along their own best ones"),
+    ):
+        for i, draw in enumerate(values):
+            left.plot(shown + offset, draw, marker, color=OTHER, markersize=9, label=None if i else label)
+    left.plot(shown, sym.defects[: len(shown)], "o", color=FOUND, markersize=7, label="trained")
+    left.set_ylabel("defect  δ²")
+    left.set_title(f"learned: {sum(sym.fresh.learned)} of the first {len(shown)} directions", fontsize="medium")
+    _logarithmic(left)
+    left.set_ylim(2e-6, 4)
+    left.legend(frameon=False, fontsize="small", loc="lower left")
+    _finite(right, sym.verification.curves[0], sym.verification.fraction)
+    return made
+
+
+def _finite(ax: "Axes", curve: Any, fraction: float) -> None:
+    """r(t) of a generator, what derivatives predict at its start, and random directions."""
+    degrees = 360 * curve.times / curve.period
+    ax.fill_between(degrees, curve.control_low, curve.control_high, color=OTHER, alpha=0.2, linewidth=0)
+    ax.plot(degrees, curve.control_mean, color=OTHER, label="random directions of equal displacement")
+    ax.plot(degrees, curve.change, "-o", color=FOUND, markersize=3, label="generator found")
+    start = torch.linspace(1, 25, 40, dtype=torch.float64)
+    height = curve.curvature.predicted * (start * curve.period / 360) ** 2
+    ax.plot(start, height, "--", color="black", linewidth=1.2, label=r"$\propto t^2$, from the derivatives")
+    ax.axhline(fraction, color=MUTED, linestyle=":", linewidth=1.2)
+    ax.set(xlabel="rotation, in degrees", ylabel="r(t)", yscale="log", ylim=(1e-8, 10), xticks=range(0, 361, 90))
+    ax.set_title("held-out samples, moved by finite amounts", fontsize="medium")
+    ax.grid(axis="y", color="0.9", linewidth=0.6)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False, fontsize="small", loc="lower right")
+
+
+def layers() -> "Figure":
+    """Shifts of a picture: convolutions move with them, the average over all places stays."""
+    made = figure(7.2, 3.4)
+    ax = made.subplots()
+    model, pictures = _convolutions()
+    action = liegg.Image("affine", border="periodic")
+    found = liegg.discover_layers(model, pictures, action, output_action=action)
+    shifts = liegg.translation(2)
+    place = range(len(found))
+    floor = 1e-8  # below it nothing is worth telling apart
+    ax.plot(place, found.defect(shifts).clamp_min(floor), "-o", color=FOUND, label="invariance: the output stays")
+    moves = found.defect(shifts, "equivariance")
+    ax.plot(place, moves.clamp_min(floor), "-^", color=THIRD, label="equivariance: the output moves likewise")
+    ax.axhline(found[0].invariance.decision.threshold, color=MUTED, linestyle=":", linewidth=1.2)
+    ax.set_xticks(list(place), [f"{layer.kind}\n{layer.name}" for layer in found], fontsize="small")
+    ax.set(ylabel="defect δ² of shifts", yscale="log", ylim=(floor / 3, 30))
+    ax.set_yticks([1e-8, 1e-6, 1e-4, 1e-2, 1], ["10⁻⁸ or less", "10⁻⁶", "10⁻⁴", "10⁻²", "1"])
+    ax.grid(axis="y", color="0.9", linewidth=0.6)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False, fontsize="small", loc="center left")
+    return made
+
+
+def _trained() -> tuple[nn.Module, Tensor]:
+    """A small perceptron trained on a rotation-invariant function of space, and its data."""
+    x = normal(2000, 3)
+    y = torch.exp(-x.square().sum(1, keepdim=True) / 2)
+    with seeded(0):
+        model = nn.Sequential(nn.Linear(3, 48), nn.SiLU(), nn.Linear(48, 48), nn.SiLU(), nn.Linear(48, 1)).double()
+    steps = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for _ in range(600):
+        steps.zero_grad()
+        (model(x) - y).square().mean().backward()
+        steps.step()
+    return model, x
+
+
+def _convolutions() -> tuple[nn.Module, Tensor]:
+    """A network that shifts cannot tell from its end on, with random weights, and smooth periodic pictures."""
+    with seeded(0):
+        convs = [nn.Conv2d(i, 4, 3, padding=1, padding_mode="circular") for i in (1, 4)]
+        model = nn.Sequential(convs[0], nn.Tanh(), convs[1], nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 3)).double()
+    place = torch.arange(16, dtype=torch.float64) * 2 * torch.pi / 16
+    phase, size = 2 * torch.pi * normal(2, 100, 3, seed=1), normal(2, 100, 3, seed=2)
+    waves = (size[..., None] * torch.cos(torch.arange(1, 4)[:, None] * place + phase[..., None])).sum(2) / 8
+    return model, (waves[0][:, :, None] * waves[1][:, None, :])[:, None]
+
+
+def _levels(ax: "Axes") -> None:
+    """Level sets of the bowl."""
+    line = torch.linspace(-1.25, 1.25, 101)
+    height = line[None].square() + line[:, None].square()
+    ax.contour(line, line, height, levels=[0.1, 0.3, 0.6, 1.0, 1.5], colors="0.75", linewidths=1)
+
+
+def _arrows(ax: "Axes", points: Tensor, velocity: Tensor, colour: Any) -> None:
+    """A field of velocities, all at one scale; points that stand still have no arrow."""
+    still = velocity.norm(dim=1) < 1e-12
+    kept = [c for c, stands in zip(colour, still.tolist(), strict=True) if not stands] if isinstance(colour, list) else colour
+    (x, y), (u, v) = points[~still].T, velocity[~still].T
+    if len(x):
+        ax.quiver(x, y, u, v, color=kept, angles="xy", scale_units="xy", scale=5, width=0.007, headwidth=3.5)
+
+
+def _plain(ax: "Axes", title: str) -> None:
+    """Equal units, no numbers on the axes."""
+    ax.set(aspect="equal", xticks=[], yticks=[], xlim=(-1.3, 1.3), ylim=(-1.3, 1.3))
+    ax.set_title(title, fontsize="medium")
+    ax.set_xlabel("$x_1$")
+    ax.set_ylabel("$x_2$")
+
+
+def _logarithmic(ax: "Axes") -> None:
+    """Directions along, decades up."""
+    ax.set(yscale="log", xlabel="direction, most invariant first")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.grid(axis="y", color="0.9", linewidth=0.6)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def main() -> None:
+    """Draw them all."""
+    torch.set_num_threads(1)  # sums in one order
+    for make in (flow, trivial, scale, verdict, learned, layers):
+        made = make()
+        made.savefig(IMAGES / f"concept-{make.__name__}.png", dpi=140, facecolor="white", metadata={"Software": None})
+
+
+if __name__ == "__main__":
+    main()

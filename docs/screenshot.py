@@ -1,0 +1,42 @@
+"""The pictures of README and the landing page: python docs/screenshot.py writes docs/images/report.png and o5-demo.png.
+
+It runs the demo and opens the report that it leaves in the browser that is installed (chromium), with the slider moved.
+"""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+IMAGES = Path(__file__).parent / "images"
+WIDTH, HEIGHT = 1100, 1130
+"""Of the window: the verdict, and the samples with their curve."""
+
+TURNED = 0.3
+"""How far the slider is moved, as a share of its way."""
+
+
+def main() -> None:
+    """Make both pictures."""
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        sys.exit("docs/screenshot.py needs a browser: install chromium.")
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, "-m", "liegg", "demo", "--quiet", "--out", folder], check=True)
+        shutil.copyfile(Path(folder) / "o5-demo.png", IMAGES / "o5-demo.png")
+        with sync_playwright() as running:
+            started = running.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+            page = started.new_page(viewport={"width": WIDTH, "height": HEIGHT}, device_scale_factor=1.25, color_scheme="light")
+            page.goto((Path(folder) / "report.html").as_uri())
+            page.eval_on_selector(
+                "#time", "(r, t) => { r.value = r.min * 1 + t * (r.max - r.min); r.dispatchEvent(new Event('input')); }", TURNED
+            )
+            page.screenshot(path=IMAGES / "report.png")
+            started.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""`liegg discover`."""
+
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import typer
+
+from liegg.cli._shared import Json, Quiet, bar, mistakes, print_json
+
+ACTIONS = [
+    ("linear:3", "invertible maps of vectors of dimension 3"),
+    ("linear:5x2", "the same map of two vectors of dimension 5 to a sample"),
+    ("affine:3x20", "maps and translations of 20 points in space"),
+    ("image", "linear maps of the plane, about the middle of a picture"),
+    ("image:affine", "and translations"),
+    ("image:similarity", "rotation and scaling"),
+    ("image:euclidean", "rotation and translations"),
+    ("image:affine:28x28", "of pictures that come flat"),
+    ("image+color", "the plane and the colours in one spectrum"),
+    ("color", "maps of the colours"),
+    ("volume", "linear maps of space, on volumes"),
+    ("sequence", "stretching time about the middle"),
+    ("sequence:affine", "and shifting it"),
+]
+"""What tab completion offers for an action."""
+
+
+def _actions(incomplete: str) -> list[tuple[str, str]]:
+    return [(word, told) for word, told in ACTIONS if word.startswith(incomplete)]
+
+
+def _one_of(*words: str) -> Any:
+    return lambda incomplete: [word for word in words if word.startswith(incomplete)]
+
+
+Acting = "linear:5x2 (gl(5) on two vectors), affine:3x20, image, image:affine:28x28, color, image+color."
+
+
+def discover(
+    model: Annotated[
+        str, typer.Option(help="package.module:factory (called without arguments), or an exported program model.pt2.")
+    ],
+    data: Annotated[str, typer.Option(help="x.npy with samples along the first axis, or x.npz:name.")],
+    action: Annotated[str, typer.Option(help=Acting, autocompletion=_actions)],
+    weights: Annotated[
+        Path | None, typer.Option(help="Weights loaded into the factory's module: .safetensors, or a state dict .pt or .pth.")
+    ] = None,
+    output_action: Annotated[
+        str | None, typer.Option(help="Ask for equivariance: action on the outputs, as for --action.", autocompletion=_actions)
+    ] = None,
+    outputs: Annotated[
+        str,
+        typer.Option(
+            help="each, sum (the paper's reading), or a number of random combinations.", autocompletion=_one_of("each", "sum")
+        ),
+    ] = "each",
+    batch_size: Annotated[int | None, typer.Option(help="Samples to a batch; by default what suits their size.")] = None,
+    seed: Annotated[int, typer.Option(help="For random combinations.")] = 0,
+    route: Annotated[
+        str,
+        typer.Option(
+            help="auto, jvp, vjp or autograd: how derivatives are taken.", autocompletion=_one_of("auto", "jvp", "vjp", "autograd")
+        ),
+    ] = "auto",
+    limit: Annotated[
+        list[str] | None, typer.Option(help="What counts as a symmetry, as often as needed: threshold=0.05, strong, minimum_gap, …")
+    ] = None,
+    controls: Annotated[bool, typer.Option(help="Make intervals and hold directions against random ones.")] = True,
+    control: Annotated[
+        str | None,
+        typer.Option(help="reinitialised: the same architecture with fresh weights, too.", autocompletion=_one_of("reinitialised")),
+    ] = None,
+    control_draws: Annotated[int, typer.Option(help="Models with fresh weights.")] = 5,
+    groups: Annotated[
+        str | None, typer.Option(help="g.npy with a label for every sample; those of a label belong together.")
+    ] = None,
+    held_out: Annotated[
+        str | None,
+        typer.Option(help="Finite motions are verified on these samples: as for --data, or a share of the data, such as 0.2."),
+    ] = None,
+    layers: Annotated[bool, typer.Option("--layers", help="Look into every layer, too.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Run folder for the result and its report.")] = None,
+    title: Annotated[str | None, typer.Option(help="Heading of the report.")] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find the symmetries of your model on your data.
+
+    With --out a run folder is written: record.json and arrays.safetensors (liegg.load reads them), the first samples, report.html
+    (open it in a browser) and log.txt; `liegg show`, `liegg report` and `liegg compare` read it back. With --quiet the number of
+    symmetries alone is printed.
+
+    Examples:
+
+    liegg discover --model mypackage.nets:build --weights w.safetensors --data x.npy --action linear:5x2 --out run
+
+    liegg discover --model nets:cnn --weights w.pt --data images.npy --action image:affine --held-out 0.2 --layers --out run
+
+    liegg discover --model model.pt2 --data x.npz:points --action affine:3x20 --output-action linear:3 --json
+    """  # noqa: D412
+    with mistakes():
+        from liegg import files
+        from liegg.discovery import discover as run
+        from liegg.runs import Clock, write_run
+
+        clock = Clock()
+        acting = files.parse_action(action)
+        reply = None if output_action is None else files.parse_action(output_action)
+        limits = files.parse_limits(limit or [])
+        chosen: Any = int(outputs) if outputs.isdigit() else outputs
+        samples, apart = files.load_parts(data, held_out)
+        labels = None if groups is None else files.load_samples(groups)
+        if labels is not None and len(labels) > len(samples) and held_out is not None:
+            labels = labels[: len(samples)]  # a share of the data was held out, and of its labels with it
+        network = files.load_model(model, weights)
+        if out is not None:
+            files.check_folder(out)
+        clock.note(f"loaded {model} and {len(samples)} samples of {data}")
+        with bar("reading the data through the model", len(samples), "samples", hidden=quiet or json) as step:
+            sym = run(
+                network, samples, acting, output_action=reply, outputs=chosen, batch_size=batch_size, seed=seed,
+                route=cast(Any, route), controls=controls, control=cast(Any, control), control_draws=control_draws,
+                groups=labels, held_out=apart, progress=step, **cast(Any, limits),
+            )  # fmt: skip
+        clock.note(f"found {sym.nullity} symmetries")
+        found = None
+        if layers:
+            from liegg.layers import discover_layers
+
+            with bar("looking into the layers", len(samples), "samples", hidden=quiet or json) as step:
+                found = discover_layers(network, samples, acting, batch_size=batch_size, progress=step)
+            clock.note(f"looked into {len(found)} layers")
+        page = None
+        if out is not None:
+            page = write_run(out, sym, samples=files.first_samples(apart if apart is not None else samples), layers=found,
+                             clock=clock, title=title)  # fmt: skip
+        if json:
+            print_json(sym.to_dict() | ({} if found is None else {"layers": found.to_dict()}))
+            return
+        if quiet:
+            typer.echo(str(sym.nullity))
+            return
+        typer.echo("\n\n".join(str(part) for part in (sym, found) if part is not None))
+        if page is not None:
+            typer.echo(f"\nRun folder: {out}\nReport: {page}")

@@ -1,0 +1,92 @@
+"""`liegg show`, `liegg report` and `liegg compare`: what stored runs say."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from liegg.cli._shared import Json, Quiet, mistakes, print_json
+
+Run = Annotated[Path, typer.Argument(help="Folder that liegg discover --out or sym.save(...) wrote.")]
+
+
+def show(
+    run: Run,
+    log: Annotated[bool, typer.Option("--log", help="What was typed and when, in place of the result.")] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Print a stored result again.
+
+    With --quiet the number of symmetries and the name of the algebra alone.
+
+    Example: liegg show run
+    """
+    with mistakes():
+        from liegg.runs import read_log
+        from liegg.storage import load
+
+        if log:
+            typer.echo(read_log(run), nl=False)
+            return
+        sym = load(run)
+        if json:
+            print_json(sym.to_dict())
+        else:
+            typer.echo(f"{sym.nullity} {sym.name}" if quiet else str(sym))
+
+
+def report(
+    run: Run,
+    out: Annotated[Path | None, typer.Option(help="The page to write; by default report.html in the folder.")] = None,
+    samples: Annotated[
+        str | None, typer.Option(help="x.npy or x.npz:name: samples to move in the page, in place of those in the folder.")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Heading of the page; by default it names the model.")] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Make the report of a stored result: one HTML page that needs nothing else. Prints where it is.
+
+    Example: liegg report run --title "Our classifier" --out classifier.html
+    """
+    with mistakes():
+        import torch
+
+        from liegg.files import load_samples
+        from liegg.runs import read_run
+
+        found = read_run(run)
+        moved = found.samples if samples is None else torch.from_numpy(load_samples(samples)[:8].copy())
+        page = found.sym.report(out or run / "report.html", samples=moved, layers=found.layers, title=title)
+        if json:
+            print_json({"report": str(page), "bytes": page.stat().st_size})
+        else:
+            typer.echo(str(page) if quiet else f"Report: {page}")
+
+
+def compare(
+    first: Annotated[Path, typer.Argument(help="Folder of one run.")],
+    second: Annotated[Path, typer.Argument(help="Folder of another, with the same --action.")],
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Two models side by side: have they the same symmetries, and which is more invariant?
+
+    With --quiet the sentence alone.
+
+    Example: liegg compare plain/ augmented/
+    """
+    with mistakes():
+        from liegg.comparison import compare as hold
+        from liegg.runs import labels
+        from liegg.storage import load
+
+        results = load(first), load(second)
+        named = zip(results, labels(first, second), strict=True)
+        found = hold(*(replace(sym, model=f"{label} ({sym.model})") for sym, label in named))
+        if json:
+            print_json(found.to_dict())
+        else:
+            typer.echo(found.sentence if quiet else str(found))

@@ -1,0 +1,19 @@
+"""The record as a notebook shows it: the verdict, the facts, the spectrum, and the whole table to be opened."""
+
+from liegg.report import page_charts as charts
+from liegg.report.page import facts, rendered, verdict
+from liegg.symmetries import Symmetries
+
+
+def notebook_html(sym: Symmetries) -> str:
+    """A compact piece of HTML without script; for `Symmetries._repr_html_`.
+
+    Args:
+        sym: the result of `discover`.
+
+    Raises:
+        MissingExtraError: jinja2 is not installed.
+    """
+    record = sym.to_dict()
+    values = {"verdict": verdict(record), "facts": facts(record), "record": record, "table": str(sym)}
+    return rendered("notebook.html.jinja", values | {"chart": charts.defects(record)})

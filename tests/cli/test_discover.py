@@ -1,0 +1,145 @@
+"""`liegg discover` as a user meets it."""
+
+import json
+import shlex
+from pathlib import Path
+
+import jaxtyping
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+
+import liegg
+from command import run
+
+
+def test_discover_prints_and_saves(folder: Path) -> None:
+    code, out, _ = run("discover", "--model", "nets_for_cli:norm", "--data", "x.npy", "--action", "linear:4", "--out", "run")
+    assert code == 0
+    assert "6 symmetries" in out
+    stored = liegg.load("run")
+    assert stored.nullity == 6
+    assert float(stored.angles(liegg.so(4)).max()) < 1e-12
+
+
+def test_discover_json_is_only_json(folder: Path) -> None:
+    words = ("discover", "--model", "nets_for_cli:norm", "--data", "x.npz:two", "--action", "linear:4", "--json")
+    code, out, err = run(*words)
+    assert (code, err) == (0, "")
+    assert json.loads(out)["nullity"] == 6
+
+
+def test_quiet_prints_the_number_alone(folder: Path) -> None:
+    assert run("discover", "--model", "nets_for_cli:norm", "--data", "x.npy", "--action", "linear:4", "-q")[1] == "6\n"
+
+
+def test_weights_are_loaded(folder: Path) -> None:
+    linear = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2))
+    with torch.no_grad():
+        for weight in linear.parameters():
+            weight.zero_()
+    save_file(linear.state_dict(), "zero.safetensors")
+    words = ("discover", "--model", "nets_for_cli:build", "--data", "x.npy", "--action", "linear:2x2", "-q")
+    assert run(*words)[1] == "0\n"
+    assert run(*words, "--weights", "zero.safetensors")[1] == "0\n"  # a constant says nothing
+
+
+def test_exported_program(folder: Path) -> None:
+    network = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2)).eval()
+    batch = torch.export.Dim("batch")
+    program = torch.export.export(network, (torch.zeros(2, 4),), dynamic_shapes=({0: batch},))
+    torch.export.save(program, "model.pt2")
+    code, out, _ = run("discover", "--model", "model.pt2", "--data", "x.npy", "--action", "affine:2x2", "--json")
+    assert code == 0
+    direct = liegg.discover(network, np.load("x.npy"), liegg.Affine(2, copies=2))
+    assert json.loads(out)["spectrum"] == pytest.approx(direct.spectrum.values.tolist(), rel=1e-4)
+
+
+def test_equivariance(folder: Path) -> None:
+    words = shlex.split("discover --model nets_for_cli:build --data x.npy --action linear:2x2 --output-action linear:2")
+    code, out, _ = run(*words)
+    assert code == 0
+    assert out.startswith("equivariance of Sequential")
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"--action": "linear"}, "action 'linear': Expected linear:N, linear:NxCOPIES or affine:NxCOPIES, for example linear:5x2;"),
+        ({"--action": "linear:3"}, "a sample has shape (4,); Linear(3, copies=1) expects (3,) or (1, 3)."),
+        ({"--model": "nets_for_cli"}, "expected package.module:factory or a file model.pt2."),
+        ({"--model": "no_such_package:f"}, "there is no module 'no_such_package'"),
+        ({"--model": "nets_for_cli:absent"}, "module 'nets_for_cli' has no 'absent'."),
+        ({"--model": "nets_for_cli:nothing"}, "is a int; expected a function without arguments"),
+        ({"--model": "nets_for_cli:broken"}, "the factory failed with RuntimeError: no such file"),
+        ({"--model": "syntax_for_cli:f"}, "importing 'syntax_for_cli' failed with SyntaxError"),
+        ({"--model": "raising_for_cli:f"}, "importing 'raising_for_cli' failed with RuntimeError: at import"),
+        ({"--model": "attribute_for_cli:f"}, "importing 'attribute_for_cli' failed with AttributeError: module 'os'"),
+        ({"--data": "number.npy"}, "data 'number.npy' is a single number; expected samples along the first axis."),
+        ({"--out": "file/sub"}, "results cannot be written there"),
+        ({"--route": "sideways"}, "route='sideways': expected 'auto', 'jvp', 'vjp' or 'autograd'."),
+        ({"--limit": "minimum_gap=0.5"}, "minimum_gap=0.5: expected a ratio of 1 or more"),
+        ({"--limit": "resolution=-1"}, "resolution=-1.0: expected 0 or a small defect"),
+        ({"--limit": "treshold=0.1"}, "there is no argument 'treshold'. The limits are threshold, minimum_gap"),
+        ({"--limit": "threshold"}, "--limit 'threshold': expected a name and a number, for example --limit threshold=0.05."),
+        ({"--control": "shuffled"}, "control='shuffled', control_draws=5: expected control='reinitialised' and at least 2 draws."),
+        ({"--held-out": "missing.npy"}, "there is no file missing.npy"),
+        ({"--seed": "-1"}, "seed=-1: expected a whole number from 0 to 2^63 - 1."),
+        ({"--model": "absent.pt2"}, "model 'absent.pt2': there is no such file."),
+        ({"--model": "x.npy.pt2"}, "there is no such file"),
+        ({"--data": "absent.npy"}, "there is no file absent.npy."),
+        ({"--data": "x.csv"}, "expected a .npy file, or an .npz file and a name as x.npz:name."),
+        ({"--data": "x.npz"}, "choose one of its arrays, for example x.npz:one; it holds one, two."),
+        ({"--outputs": "some"}, "outputs='some': expected 'each', 'sum' or a positive number of random combinations."),
+        ({"--batch-size": "0"}, "batch_size=0: expected a positive number of samples"),
+    ],
+)
+def test_mistakes_end_with_one_line_and_exit_code_two(
+    folder: Path, changes: dict[str, str], text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # users run without the type checks that would answer first
+    words = {"--model": "nets_for_cli:norm", "--data": "x.npy", "--action": "linear:4"} | changes
+    code, out, err = run("discover", *[part for pair in words.items() for part in pair])
+    assert code == 2
+    assert out == ""
+    assert text in err
+    assert "Traceback" not in err
+
+
+def test_pickled_arrays_and_other_files_are_refused(folder: Path) -> None:
+    np.save("pickled.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    Path("junk.npy").write_bytes(b"junk")
+    Path("junk.npz").write_bytes(b"junk")
+    Path("junk.pt2").write_bytes(b"junk")
+    Path("junk.safetensors").write_bytes(b"junk")
+    base = {"--model": "nets_for_cli:build", "--data": "x.npy", "--action": "linear:4"}
+    for change in ({"--data": "pickled.npy"}, {"--data": "junk.npy"}, {"--data": "junk.npz"}):
+        code, _, err = run("discover", *[part for pair in (base | change).items() for part in pair])
+        assert code == 2
+        assert "cannot be read" in err
+    code, _, err = run("discover", *[part for pair in (base | {"--model": "junk.pt2"}).items() for part in pair])
+    assert (code, "is no exported program" in err) == (2, True)
+    code, _, err = run("discover", *[part for pair in (base | {"--weights": "junk.safetensors"}).items() for part in pair])
+    assert (code, "cannot be read" in err) == (2, True)
+
+
+def test_weights_that_do_not_fit_are_named(folder: Path) -> None:
+    save_file({"0.weight": torch.zeros(3, 3)}, "other.safetensors")
+    words = shlex.split("discover --model nets_for_cli:build --data x.npy --action linear:4 --weights other.safetensors")
+    code, _, err = run(*words)
+    assert code == 2
+    assert "do not fit nets_for_cli:build" in err
+
+
+def test_images_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("pictures.py").write_text("def build():\n    return lambda x: x.mean((1, 2)).square()\n")
+    np.save("x.npy", np.random.default_rng(0).random((200, 8, 9)))
+    code, out, err = run("discover", "--model", "pictures:build", "--data", "x.npy", "--action", "image:affine:periodic", "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    assert (
+        found["nullity"] == 4
+    )  # of a mean over a periodic picture: two translations and two shears, row by row and column by column
+    assert found["action"]["kind"] == "grid"
