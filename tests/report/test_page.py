@@ -146,7 +146,7 @@ def test_the_verdict_names_group_grade_and_uncertainty(rotations):
     assert rotations.decision.sentence in made.text
     for reason in rotations.decision.reasons:
         assert " ".join(reason.split()) in made.text
-    assert "95 % interval 10 " in made.text
+    assert "95 % interval of that 10 " in made.text
 
 
 def test_every_direction_has_a_mark_that_tells_its_numbers(rotations):

@@ -60,12 +60,11 @@ def reproduce(
                 results = runner.write_claims(out) if processes.rank() == 0 else None
             else:
                 results = runner.run(study.value, out, quick=quick, device=device, progress=progress)
-        if results is None:  # another process tells
-            return
-        if json:
-            print_json(results)
-            return
         whole = study in (Study.all, Study.claims)
-        if not quiet:
-            typer.echo(claims.table(claims.evaluate(out)) if whole else runner.table(study.value, results))
-        typer.echo(f"Page: {out / 'index.html'}" if whole else f"Results: {out / (study.value + '.json')}")
+        if json and results is not None:
+            print_json(results)
+        elif results is not None:  # else another process tells
+            if not quiet:
+                typer.echo(claims.table(claims.evaluate(out)) if whole else runner.table(study.value, results))
+            typer.echo(f"Page: {out / 'index.html'}" if whole else f"Results: {out / (study.value + '.json')}")
+        processes.end()

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from liegg._errors import ResultsError
-from liegg.studies.ensemble import Classification, Member, Schedule, Trained, Work, work
+from liegg.studies.ensemble import Classification, Member, Schedule, Trained, Work, processes, work
 
 MEMBERS = [Member((2, *[20] * depth, 3), seed, 60, 40) for depth in (1, 2, 3) for seed in (1, 2)]
 """Three depths, so three groups."""
@@ -41,6 +41,7 @@ if __name__ == "__main__":  # as the processes of the tests below
     rows = everything(Path(sys.argv[1]) / "unfinished")
     if rows is not None:
         (Path(sys.argv[1]) / "rows.json").write_text(json.dumps(rows))
+    processes.end()
 
 
 @pytest.fixture(scope="module")
