@@ -14,7 +14,7 @@ demo: $(VENV)/.installed   ## Train an O(5) network in seconds, discover so(5), 
 	$(BIN)/liegg demo --out demo
 
 test: lint       ## Lint, types, tests and doctests.
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --numprocesses 2 --dist loadgroup
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --numprocesses 2
 
 lint: $(VENV)/.installed-dev   ## Formatting, lint rules, types.
 	$(BIN)/ruff format --check .

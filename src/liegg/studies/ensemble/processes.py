@@ -76,8 +76,8 @@ def join() -> None:
 def end() -> None:
     """End a process that is one of several, at once and well; nothing where there is only one.
 
-    Threads of torch's process groups may outlive the interpreter and then abort the process, one time in five, after all is done and
-    even if the group was taken down. So the interpreter is not left to end by itself.
+    Threads of torch's process groups may outlive the interpreter and then abort the process, one time in five, after all is done
+    and even if the group was taken down. So the interpreter is not left to end by itself.
     """
     if count() > 1:
         part()
