@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
+from pathlib import Path
 from typing import Any, Literal, Unpack
 
 import numpy as np
@@ -18,8 +20,9 @@ from liegg.accumulate import RFactor
 from liegg.actions import Action, Restricted
 from liegg.blocks import FEWEST, Dealer, as_groups, count_for
 from liegg.certainty import Resampled, resampled
+from liegg.checkpoints import EVERY, Checkpoint
 from liegg.controls import FRESH_DRAWS, FreshControl, against_fresh, random_directions
-from liegg.data import Data, as_batches
+from liegg.data import Batches, Data, as_batches
 from liegg.defect import defects, mean_sensitivity
 from liegg.equivariance import eliminate
 from liegg.fresh import UNCALIBRATED, calibrate, reinitialised
@@ -28,8 +31,10 @@ from liegg.gram import Gram
 from liegg.linearity import bend
 from liegg.model import Model, opened, probe
 from liegg.polarization import Outputs, Plan, Route, check_output_action, plan
-from liegg.stream import Streamed, stream
+from liegg.shares import Group, agree, fingerprint, joined, part, together
+from liegg.stream import AROUND, Pass, Streamed, begin, empty, finish, read
 from liegg.symmetries import Symmetries
+from liegg.tally import Tally
 from liegg.verdict import decide, found_directions, numerical_floor
 from liegg.verification import verify
 
@@ -83,6 +88,9 @@ def discover(
     control_draws: int = FRESH_DRAWS,
     held_out: Data | None = None,
     progress: Callable[[int], object] | None = None,
+    checkpoint: str | Path | None = None,
+    checkpoint_every: float = EVERY,
+    processes: Literal["all", "alone"] = "all",
     **limits: Unpack[LimitOptions],
 ) -> Symmetries:
     r"""Find the generators of the Lie group under which a model's output does not change, or changes in a known way.
@@ -106,6 +114,12 @@ def discover(
         control_draws: number of models with fresh weights.
         held_out: samples on which the symmetries found are verified at finite size, see `liegg.verify`.
         progress: called with the number of samples after each batch.
+        checkpoint: file that what is kept is written to every `checkpoint_every` seconds. Killed at any moment and called again
+            with the same arguments, the pass goes on from there and ends with the same numbers. With several processes each has
+            its own, its number added to the name.
+        checkpoint_every: seconds between two writings, at least.
+        processes: inside an initialised `torch.distributed` group, `"all"` processes call this together, each reads its share of
+            the samples, and all get the same result; `"alone"` leaves the group aside.
         **limits: what counts as a symmetry, such as `threshold`; see `liegg.grades.Limits` for all of them.
 
     Returns:
@@ -132,10 +146,35 @@ def discover(
     columns = asked_of(action).size + (0 if output_action is None else output_action.size)
     asked = _Asked(data, action, output_action, outputs, route, batch_size, seed, chosen)
     dealer = Dealer(count_for(columns), labels) if controls else None
-    sym = _analysed(model, asked, dealer, progress)
+    if processes not in ("all", "alone"):
+        raise ArgumentError(f"processes={processes!r}: expected 'all' or 'alone'.")
+    if not checkpoint_every >= 0:
+        raise ArgumentError(f"checkpoint_every={checkpoint_every!r}: expected a number of seconds, for example {EVERY:g}.")
+    group = joined() if processes == "all" else None
+    try:
+        return _discovered(model, asked, dealer, progress, group, checkpoint, checkpoint_every, control, control_draws, held_out)
+    finally:
+        part(group)
+
+
+def _discovered(
+    model: Any,
+    asked: "_Asked",
+    dealer: Dealer | None,
+    progress: Callable[[int], object] | None,
+    group: Group | None,
+    checkpoint: str | Path | None,
+    every: float,
+    control: str | None,
+    control_draws: int,
+    held_out: Data | None,
+) -> Symmetries:
+    """The analysis, its controls and its verification."""
+    kept_in = None if checkpoint is None else Path(checkpoint)
+    sym = _analysed(model, asked, dealer, progress, group, kept_in, every)
     if control is not None:
-        sym = replace(sym, fresh=_fresh(model, asked, sym, control_draws))
-    return sym if held_out is None else replace(sym, verification=verify(model, held_out, sym, seed=seed))
+        sym = replace(sym, fresh=_fresh(model, asked, sym, control_draws, group))
+    return sym if held_out is None else replace(sym, verification=verify(model, held_out, sym, seed=asked.seed))
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,15 +192,21 @@ class _Asked:
 
 
 def _analysed(
-    model: Any, asked: _Asked, dealer: Dealer | None = None, progress: Callable[[int], object] | None = None
+    model: Any,
+    asked: _Asked,
+    dealer: Dealer | None = None,
+    progress: Callable[[int], object] | None = None,
+    group: Group | None = None,
+    kept_in: Path | None = None,
+    every: float = EVERY,
 ) -> Symmetries:
     """One pass over the data, and what follows from it."""
     action, output_action = asked.action, asked.output_action
     batches = as_batches(asked.data, batch_size=asked.batch_size)
     with seeded(asked.seed), torch.inference_mode(False), torch.no_grad(), opened(model) as function:
         batches = batches.prepared(function.dtype, function.device)
-        with closing(iter(batches)) as batches_left:
-            first = next(batches_left)
+        with closing(batches.numbered()) as left:
+            start, first = next(left)
             action.check(tuple(first.shape[1:]))
             wide = asked_of(action)
             with full_products():
@@ -172,13 +217,56 @@ def _analysed(
                     function, wide, first, outputs=asked.outputs, route=asked.route, output_action=output_action, seed=asked.seed
                 )
             bent = _bend(function, first)
-            seen = stream(function, wide, first, batches_left, how, output_action=output_action, dealer=dealer, progress=progress)
+            made = begin(function, wide, first, how, output_action=output_action, dealer=dealer)
+            if group is None and kept_in is None:  # the data is read once, and no further than the batch at work
+                kept = read(made, empty(made), chain([(start, first)], left), progress=progress)
+            else:
+                kept = _shared(made, batches, asked, progress, group, kept_in, every)
+        seen = finish(made, kept)
     ran = Ran(
         first.dtype, first.device.type, function.name, batches.size,
         rounding_unit(first.dtype, first.device, convolves=function.convolves), function.slope, first[0].numel(), bent,
         (*function.notes, *_about_count(dealer, wide)),
     )  # fmt: skip
     return conclude(seen, action, how, asked.limits, ran, output_action=output_action)
+
+
+def _shared(
+    made: Pass,
+    batches: Batches,
+    asked: _Asked,
+    progress: Callable[[int], object] | None,
+    group: Group | None,
+    kept_in: Path | None,
+    every: float,
+) -> Tally:
+    """What is kept of the data where several processes read a share of it each, or a pass is taken up where it was left."""
+    mark = fingerprint(made.first, made.model(made.first[:AROUND]), {
+        "samples": batches.count, "action": asked.action.settings(), "outputs": asked.outputs, "seed": asked.seed,
+        "output_action": None if asked.output_action is None else asked.output_action.settings(), "plan": made.how.route,
+        "blocks": made.count, "batch_size": batches.size, "processes": 1 if group is None else group.size,
+        "versions": [__version__, torch.__version__],
+    })  # fmt: skip
+    if group is not None:
+        agree(group, mark)
+        batches = batches.share(group.rank, group.size)
+        kept_in = None if kept_in is None else kept_in.with_name(f"{kept_in.name}.{group.rank}-of-{group.size}")
+    stored = None if kept_in is None else Checkpoint(kept_in, mark, every)
+
+    def work() -> Tally:
+        before = None if stored is None else stored.load(empty(made))
+        kept, position = (empty(made), batches.start) if before is None else before
+        if before is not None and progress is not None:
+            progress(kept.samples)
+        left = replace(batches, start=position)
+        with closing(left.numbered()) as numbered:
+            kept = read(made, kept, numbered, progress=progress, after=None if stored is None else stored.tell)
+        if stored is not None:
+            end = batches.stop if batches.stop is not None else batches.count
+            stored.save(kept, position + kept.samples if end is None else end)
+        return kept
+
+    return work() if group is None else together(group, work, lambda: empty(made))
 
 
 def _bend(function: Model, first: Tensor) -> float | None:
@@ -189,14 +277,14 @@ def _bend(function: Model, first: Tensor) -> float | None:
         return None
 
 
-def _fresh(model: Any, asked: _Asked, sym: Symmetries, draws: int) -> FreshControl:
+def _fresh(model: Any, asked: _Asked, sym: Symmetries, draws: int, group: Group | None = None) -> FreshControl:
     """Hold the directions found, and the nearest after them, against the same architecture with fresh weights."""
     count = min(len(sym.defects), sym.nullity + NEAREST)
     directions = sym.action.matrices(sym.scale_free.directions[:count])
     along, own, linear, notes = [], [], [], ()
     for draw in range(draws):
         fresh = reinitialised(model, seed=asked.seed + 1 + draw)
-        found = _analysed(calibrate(fresh.module, asked.data, batch_size=asked.batch_size), asked)
+        found = _analysed(calibrate(fresh.module, asked.data, batch_size=asked.batch_size), asked, group=group)
         along.append(found.defect(directions))
         own.append(torch.cat([found.defects, torch.full((count,), torch.nan, dtype=torch.float64)])[:count])
         linear.append((found.settings["bend"] or 0.0) < asked.limits.linear)

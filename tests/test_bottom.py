@@ -1,0 +1,158 @@
+"""The bottom of a spectrum against the full solution and scipy: clusters, null spaces, slopes; residuals that bound."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cases import normal
+from liegg import accumulate, gram
+from liegg._errors import ArgumentError
+from liegg.actions import Affine, Displacement, KroneckerSum, Linear
+from liegg.bottom import RESIDUAL, bottom, smallest
+from liegg.defect import defects
+from liegg.spectrum import spectrum
+
+SIDE, COUNT = 300, 12
+
+
+def matrix_of(values, seed=0):
+    """Square matrix without structure with the given singular values, as an R factor."""
+    left, right = (torch.linalg.qr(normal(SIDE, SIDE, seed=seed + k))[0] for k in (0, 1))
+    return torch.linalg.qr(left * torch.as_tensor(values, dtype=torch.float64) @ right, mode="r").R
+
+
+def padded(small, first=0.3):
+    return [*small, *np.linspace(first, 2, SIDE - len(small))]
+
+
+VALUES = {
+    "a gap": padded(np.linspace(0.01, 0.05, COUNT)),
+    "no gap": np.linspace(0.1, 2, SIDE),
+    "null space": padded([0.0] * COUNT),
+    "null space larger than asked for": padded([0.0] * 100),
+    "null space smaller than asked for": padded([0.0] * 5),
+    "nulls and near nulls": padded([0.0, 0.0, 1e-9, 1e-8, 1e-5, 1e-4]),
+    "null space below a slope": [0.0] * 5 + list(np.logspace(-3.2, 0, SIDE - 5)),
+    "cluster cut in two": padded([0.01] * 60),
+    "two clusters": padded([1e-3] * 6 + [1e-2] * 6),
+    "all alike": [1.0] * SIDE,
+    "large": list(1e100 * np.linspace(0.1, 1, SIDE)),
+    "small": list(1e-100 * np.linspace(0.1, 1, SIDE)),
+    "zero": [0.0] * SIDE,
+}
+
+
+@pytest.fixture(params=VALUES.values(), ids=list(VALUES))
+def values(request):
+    return np.sort(request.param)
+
+
+def test_values_are_scipys(values):
+    matrix = matrix_of(values)
+    found = smallest(matrix, COUNT, full_limit=0)
+    np.testing.assert_allclose(found.values, np.sort(scipy.linalg.svdvals(matrix.numpy()))[:COUNT], rtol=0, atol=1e-13 * values[-1])
+    assert bool((found.values.diff() >= 0).all())
+
+
+def test_vectors_are_orthonormal_and_go_with_their_values(values):
+    matrix = matrix_of(values)
+    found = smallest(matrix, COUNT, full_limit=0)
+    torch.testing.assert_close(found.vectors @ found.vectors.mT, torch.eye(COUNT, dtype=torch.float64), rtol=0, atol=1e-13)
+    largest = max(values[-1], 1e-300)
+    torch.testing.assert_close((matrix / largest @ found.vectors.mT).norm(dim=0), found.values / largest, rtol=0, atol=1e-14)
+
+
+def test_residuals_are_those_of_the_pairs_and_small(values):
+    matrix = matrix_of(values)
+    found = smallest(matrix, COUNT, full_limit=0)
+    largest = max(float(values[-1]), 1e-100)
+    exact = matrix.mT / largest @ (matrix / largest @ found.vectors.mT) - found.vectors.mT * (found.values / largest).square()
+    torch.testing.assert_close(found.residuals / largest**2, exact.norm(dim=0), rtol=1e-6, atol=1e-14)
+    assert float(found.residuals.max()) <= 10 * RESIDUAL * largest**2
+
+
+def test_the_null_space_is_scipys():
+    matrix = matrix_of(VALUES["null space below a slope"])
+    null = scipy.linalg.null_space(matrix.numpy(), rcond=1e-12)
+    found = smallest(matrix, COUNT, full_limit=0).vectors[:5].numpy()
+    assert np.max(scipy.linalg.subspace_angles(found.T, null)) < 1e-10
+
+
+@given(nulls=st.integers(0, 30), seed=st.integers(0, 10_000), count=st.integers(1, 20))
+@settings(deadline=None, max_examples=15)
+def test_an_exact_value_lies_within_every_residual(nulls, seed, count):
+    spread = torch.rand(SIDE - nulls, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).sort().values + 1e-3
+    matrix = matrix_of([*[0.0] * nulls, *spread.tolist()], seed=seed)
+    found = smallest(matrix, count, full_limit=0)
+    squares = np.sort(scipy.linalg.svdvals(matrix.numpy())) ** 2
+    for value, residual in zip(found.values.square(), found.residuals, strict=True):
+        assert np.abs(squares - float(value)).min() <= float(residual) + 1e-14
+
+
+def test_the_same_bits_twice():
+    one, other = (smallest(matrix_of(VALUES["a gap"]), COUNT, full_limit=0) for _ in range(2))
+    assert torch.equal(one.vectors, other.vectors)
+    assert one.steps > 0
+
+
+def test_few_columns_are_solved_for_whole():
+    matrix = normal(20, 10)
+    found = smallest(matrix, 50)
+    assert (len(found.values), found.steps) == (10, 0)
+    np.testing.assert_allclose(found.values, np.sort(scipy.linalg.svdvals(matrix.numpy())), atol=1e-13)
+
+
+def of_quadratic_form(action, x, weights):
+    """Rows and displacement of a function of one quadratic form."""
+    rows = action.contract((weights * x).reshape(len(x), 1, -1) * x.square().sum(1).cos()[:, None, None], x).flatten(0, 1)
+    return rows, action.displacement(action.moment(x), len(x))
+
+
+WHOLE = {
+    "linear": (Linear(24), normal(3000, 24)),
+    "affine": (Affine(23), normal(3000, 23)),
+    "a flat direction": (Linear(24), torch.cat([normal(3000, 23), normal(3000, 23).sum(1, keepdim=True)], 1)),
+    "grid, one large block": (KroneckerSum((17, 17)), normal(2500, 289)),
+    "grid with a dark border": (KroneckerSum((18, 17)), normal(2500, 306) * (torch.arange(306) >= 17)),
+}
+
+
+@pytest.mark.parametrize("kind", ["qr", "gram"])
+@pytest.mark.parametrize(("action", "x"), WHOLE.values(), ids=list(WHOLE))
+def test_defects_are_those_of_the_full_solution(action, x, kind):
+    rows, displacement = of_quadratic_form(action, x, torch.linspace(1, 2, x.shape[1], dtype=torch.float64))
+    columns = rows.shape[1]
+    given = accumulate.update(accumulate.init(columns), rows).r if kind == "qr" else gram.update(gram.init(columns), rows)
+    full, low = defects(given, displacement, len(x)), bottom(given, displacement, len(x), COUNT)
+    floor = 1e-20 if kind == "qr" else 1e-11
+    torch.testing.assert_close(low.values, full.values[:COUNT], rtol=1e-6, atol=floor)
+    assert bool(((low.values - full.values[:COUNT]).abs() <= low.residuals + floor).all())
+    assert low.sensitivity == pytest.approx(full.sensitivity, rel=1e-9)
+    assert low.moving == len(full.values)
+    assert float(low.residuals.max()) < 1e-9
+    parts = low.directions.reshape(COUNT, displacement.repeat, -1)
+    moved = torch.einsum("drs,st,drt->d", parts, displacement.block, parts)
+    changed = (low.directions @ (rows.mT @ rows)).mul(low.directions).sum(1) / len(x)
+    torch.testing.assert_close(changed / moved / low.sensitivity, low.values, rtol=1e-6, atol=1e-10)
+    torch.testing.assert_close(low.directions.norm(dim=1), torch.ones(COUNT, dtype=torch.float64))
+
+
+def test_without_displacement_it_is_the_papers_spectrum():
+    factor = matrix_of(VALUES["a gap"])
+    found = bottom(factor, None, 10, COUNT)
+    torch.testing.assert_close(found.values, spectrum(factor, 10).values[:COUNT], rtol=1e-9, atol=0)
+
+
+def test_a_sensitivity_of_ones_own():
+    factor, displacement = matrix_of(VALUES["a gap"]), Displacement(torch.eye(SIDE, dtype=torch.float64))
+    own, given_one = bottom(factor, displacement, 10, 3), bottom(factor, displacement, 10, 3, sensitivity=2.0)
+    torch.testing.assert_close(own.values * own.sensitivity, 2.0 * given_one.values)
+    assert bool((bottom(factor, displacement, 10, 3, sensitivity=0.0).values == 0).all())
+
+
+def test_nothing_wanted_is_an_error():
+    with pytest.raises(ArgumentError, match="count=0: expected how many of the smallest defects are wanted, for example count=20"):
+        bottom(matrix_of(VALUES["a gap"]), None, 10, 0)
