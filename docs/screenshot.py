@@ -1,6 +1,7 @@
 """The pictures of README and the landing page: python docs/screenshot.py writes docs/images/report.png and o5-demo.png.
 
-It runs the demo and opens the report that it leaves in the browser that is installed (chromium), with the slider moved.
+It runs the demo, keeps its report as docs/demo-report.html, and opens that in the browser that is installed (chromium), with the
+slider moved.
 """
 
 import shutil
@@ -12,7 +13,8 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 IMAGES = Path(__file__).parent / "images"
-WIDTH, HEIGHT = 1100, 1130
+REPORT = Path(__file__).parent / "demo-report.html"
+WIDTH, HEIGHT = 1100, 1165
 """Of the window: the verdict, and the samples with their curve."""
 
 TURNED = 0.3
@@ -20,17 +22,18 @@ TURNED = 0.3
 
 
 def main() -> None:
-    """Make both pictures."""
+    """Make the report and both pictures."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         sys.exit("docs/screenshot.py needs a browser: install chromium.")
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, "-m", "liegg", "demo", "--quiet", "--out", folder], check=True)
         shutil.copyfile(Path(folder) / "o5-demo.png", IMAGES / "o5-demo.png")
+        shutil.copyfile(Path(folder) / "report.html", REPORT)
         with sync_playwright() as running:
             started = running.chromium.launch(executable_path=browser, args=["--no-sandbox"])
             page = started.new_page(viewport={"width": WIDTH, "height": HEIGHT}, device_scale_factor=1.25, color_scheme="light")
-            page.goto((Path(folder) / "report.html").as_uri())
+            page.goto(REPORT.resolve().as_uri())
             page.eval_on_selector(
                 "#time", "(r, t) => { r.value = r.min * 1 + t * (r.max - r.min); r.dispatchEvent(new Event('input')); }", TURNED
             )

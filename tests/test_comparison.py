@@ -160,11 +160,22 @@ def test_directions_of_one_alone_are_measured_in_the_other():
 
 def test_without_symmetries_candidates_of_a_rank_are_compared():
     found, a, b = compared("network", "other network"), model("network"), model("other network")
-    assert [contrast.found for contrast in found.contrasts] == ["neither"] * 3
-    for number, contrast in enumerate(found.contrasts):
+    assert [contrast.found for contrast in found.contrasts] == ["neither"] * 5
+    for number, contrast in enumerate(found.contrasts[:3]):
         assert (contrast.a.value, contrast.b.value) == (float(a.defects[number]), float(b.defects[number]))
         assert [contrast.a.low, contrast.a.high] == a.intervals[number].tolist()
     assert found.overall is found.contrasts[0]
+
+
+def test_the_nearest_candidate_of_each_is_asked_in_the_other():
+    found, a, b = compared("network", "other network"), model("network"), model("other network")
+    for contrast, sym, other, name in zip(found.contrasts[3:], (a, b), (b, a), "ab", strict=True):
+        own, there = (contrast.a, contrast.b) if name == "a" else (contrast.b, contrast.a)
+        generator = sym.action.matrices(sym.scale_free.directions[:1])
+        assert own.value == float(sym.defects[0])
+        assert there.value == pytest.approx(float(other.defect(generator)))
+        assert [there.low, there.high] == pytest.approx(other.defect_interval(generator)[0].tolist())
+        assert contrast.words.startswith(f"nearest of {name}: ")
 
 
 def test_what_one_does_not_decide_is_not_compared():

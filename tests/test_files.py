@@ -80,6 +80,28 @@ def test_state_dicts_of_torch_are_loaded_without_running_code(tmp_path: Path, mo
         load_model("nets_for_files:build", Path("nowhere.pt"))
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [("nets.py:build", r"Type the module's name, nets:build\."), ("w.pt", r"Weights go to --weights\.")],
+)
+def test_what_people_type_for_a_model_is_answered(text: str, hint: str) -> None:
+    with pytest.raises(liegg.LieggError, match=hint):
+        load_model(text)
+
+
+def test_names_of_wrapped_modules_and_nested_dicts_are_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    Path("nets_wrapped.py").write_text("import torch\n\ndef build():\n    return torch.nn.Linear(2, 1)\n")
+    state = torch.nn.Linear(2, 1).state_dict()
+    torch.save({f"module.{name}": value for name, value in state.items()}, "wrapped.pt")
+    with pytest.raises(liegg.LieggError, match=r"Its names begin with 'module\.', as DataParallel writes them"):
+        load_model("nets_wrapped:build", Path("wrapped.pt"))
+    torch.save({"epoch": 3, "model": dict(state)}, "nested.pt")
+    with pytest.raises(liegg.LieggError, match="The weights may be its entry 'model'"):
+        load_model("nets_wrapped:build", Path("nested.pt"))
+
+
 def test_a_share_of_the_data_is_held_out(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.arange(20.0).reshape(10, 2))
     np.save(tmp_path / "y.npy", np.ones((3, 2)))

@@ -31,9 +31,14 @@ def test_everything_comes_back(tmp_path, sym, layers):
     page = write_run(tmp_path / "run", sym, samples=X, layers=layers, title="A title")
     assert page == tmp_path / "run" / "report.html"
     assert names(tmp_path / "run") == {
-        "record.json", "arrays.safetensors", "samples.safetensors", "layers", "report.html", "log.txt",
+        "record.json", "arrays.safetensors", "samples.safetensors", "layers", "report.html", "log.txt", "run.json",
     }  # fmt: skip
     found = read_run(tmp_path / "run")
+    assert found.title == "A title"
+    assert (
+        len({(tmp_path / "run" / name).stat().st_mode for name in ("record.json", "arrays.safetensors", "samples.safetensors")})
+        == 1
+    )
     assert torch.equal(found.sym.generators, sym.generators)
     assert found.samples is not None
     assert torch.equal(found.samples, X[:8])
@@ -53,13 +58,13 @@ def test_a_second_run_leaves_nothing_of_the_first_but_its_log(tmp_path, sym, lay
 
 
 def test_the_log_says_what_happened_when(tmp_path, sym, monkeypatch):
-    monkeypatch.setattr("sys.argv", ["/somewhere/bin/liegg", "discover", "--data", "x.npy"])
+    monkeypatch.setattr("sys.argv", ["/somewhere/bin/liegg", "discover", "--data", "my x.npy"])
     clock = Clock(started=0.0)
     clock.note("loaded the samples")
     write_run(tmp_path, sym, clock=clock)
     first, typed, loaded, wrote, *_ = read_log(tmp_path).splitlines()
     assert first.startswith(f"1970-01-01T00:00:00Z  liegg {liegg.__version__}, torch ")
-    assert typed == "$ liegg discover --data x.npy"
+    assert typed == "$ liegg discover --data 'my x.npy'"
     assert loaded.endswith(" s  loaded the samples")
     assert wrote.endswith(f" s  wrote {tmp_path / 'report.html'}")
 
@@ -88,6 +93,29 @@ def test_interrupted_while_writing_the_samples(tmp_path, sym, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         write_run(tmp_path, sym, samples=X)
     assert names(tmp_path) == {"record.json", "arrays.safetensors"}
+
+
+def test_layers_of_an_interrupted_run_are_not_in_the_way(tmp_path, sym, layers, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("liegg.layers.storage.write_text", interrupted)  # all but the index
+        with pytest.raises(KeyboardInterrupt):
+            write_run(tmp_path, sym, layers=layers)
+    assert (tmp_path / "layers" / "000").is_dir()
+    assert read_run(tmp_path).layers is None
+    (tmp_path / "layers" / "mine.txt").write_text("keep me")
+    write_run(tmp_path, sym)
+    assert names(tmp_path / "layers") == {"mine.txt"}
+    assert read_run(tmp_path).layers is None
+
+
+def test_a_damaged_title_is_named(tmp_path, sym):
+    write_run(tmp_path, sym, title="A title")
+    (tmp_path / "run.json").write_text("[]")
+    with pytest.raises(RecordError, match=r"run\.json is damaged .* Remove it to do without\."):
+        read_run(tmp_path)
 
 
 def test_damaged_samples_are_named(tmp_path, sym):

@@ -2,10 +2,17 @@
 
 from pathlib import Path
 
+from liegg._errors import ArgumentError
+
 
 def write_text(text: str, path: str | Path) -> Path:
     """Write a text under another name and rename it into place; the folder is made if needed."""
     path = Path(path)
+    if path.exists() and not path.is_file():
+        kind = "a folder" if path.is_dir() else "no plain file"
+        raise ArgumentError(
+            f"{path} is {kind}; expected a file to write, for example {path / 'report.html' if path.is_dir() else 'report.html'}."
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.part")
     try:

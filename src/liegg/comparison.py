@@ -13,7 +13,7 @@ from liegg._linalg import canonical_basis, orthonormal_rows
 from liegg.actions import Action, Restricted
 from liegg.algebra.describe import describe
 from liegg.algebra.subspace import principal_angles
-from liegg.contrast import Contrast, along, by_rank, within
+from liegg.contrast import Contrast, along, by_rank, of_rank, within
 from liegg.symmetries import Symmetries
 
 LEAST = 1e-6
@@ -112,6 +112,12 @@ class Comparison:
 
         return comparison_dict(self)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the table, with its columns kept."""
+        from html import escape
+
+        return f'<pre style="overflow-x: auto; line-height: 1.35">{escape(str(self))}</pre>'
+
     def __str__(self) -> str:
         from liegg.report.compare_text import table
 
@@ -157,6 +163,7 @@ def compare(a: Symmetries, b: Symmetries) -> Comparison:
     elif not contrasts:
         contrasts = by_rank(a, b)
         overall = contrasts[0] if contrasts else None
+        contrasts += _crosswise(a, b) if contrasts else []
     replies = _output_difference(a, b, mine[:shared], theirs[:shared])
     return Comparison(
         _side(a), _side(b), "invariance" if a.output_action is None else "equivariance", repr(a.action), a.settings["level"],
@@ -179,6 +186,22 @@ def _contrasts(
                 for sym, whole, stranger in ((a, mine, "b"), (b, theirs, "a"))
             )
             found.append(Contrast(name, words, generator, in_a, in_b))
+    return found
+
+
+def _crosswise(a: Symmetries, b: Symmetries) -> list[Contrast]:
+    """The nearest candidate of each model, asked in both: which of them is nearer is then a question about one motion."""
+    found = []
+    for name, sym in (("a", a), ("b", b)):
+        h = _outer(sym.action, sym.scale_free.directions[:1])
+        generator = sym.action.matrices(sym.scale_free.directions[:1])[0]
+        generator = generator / generator.norm()
+        words = describe(generator, coordinates=sym.action.axes, homogeneous=sym.action.homogeneous, tolerance=0.1)
+        own, other = of_rank(sym, 0), b if sym is a else a
+        there = along(other, _inner(other.action, h))
+        found.append(
+            Contrast("neither", f"nearest of {name}: {words}", generator, *((own, there) if name == "a" else (there, own)))
+        )
     return found
 
 

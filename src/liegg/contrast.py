@@ -62,7 +62,7 @@ class Contrast:
     @property
     def ratio(self) -> tuple[float, float, float] | None:
         """Defect in b over that in a with its interval, the two taken as independent; None if one is exact or not known."""
-        if self.a.exact or self.b.exact or not min(self.a.value, self.b.value) > 0:
+        if self.a.exact or self.b.exact or not min(self.a.value, self.b.value) > 0 or 0 in (self.a.low, self.b.low):
             return None
         middle = math.log(self.b.value / self.a.value)
         down = math.hypot(math.log(self.b.value / self.b.low), math.log(self.a.high / self.a.value))
@@ -110,9 +110,10 @@ def by_rank(a: Symmetries, b: Symmetries) -> list[Contrast]:
     if a.decision.undecided or b.decision.undecided:
         return []
     first = range(min(NEAREST, len(a.defects), len(b.defects)))
-    return [Contrast("neither", f"candidate {i + 1} of each", None, _of_rank(a, i), _of_rank(b, i)) for i in first]
+    return [Contrast("neither", f"candidate {i + 1} of each, two motions", None, of_rank(a, i), of_rank(b, i)) for i in first]
 
 
-def _of_rank(sym: Symmetries, number: int) -> Measured:
+def of_rank(sym: Symmetries, number: int) -> Measured:
+    """Defect of one of a result's own directions."""
     low, high = sym.intervals[number].tolist()
     return _measured(float(sym.defects[number]), low, high, sym.decision.floor)

@@ -59,6 +59,7 @@ class Ran:
         numbers: numbers in a sample, which stand in for the conditioning where the gradient is not known.
         bend: how far it is from linear on the data; None if not known.
         notes: how it was opened, where that was out of the ordinary.
+        shape: shape of a sample; None if not known.
     """
 
     dtype: torch.dtype
@@ -70,6 +71,7 @@ class Ran:
     numbers: int = 1
     bend: float | None = None
     notes: tuple[str, ...] = ()
+    shape: tuple[int, ...] | None = None
 
 
 def discover(
@@ -226,7 +228,7 @@ def _analysed(
     ran = Ran(
         first.dtype, first.device.type, function.name, batches.size,
         rounding_unit(first.dtype, first.device, convolves=function.convolves), function.slope, first[0].numel(), bent,
-        (*function.notes, *_about_count(dealer, wide)),
+        (*function.notes, *_about_count(dealer, wide)), tuple(first.shape[1:]),
     )  # fmt: skip
     return conclude(seen, action, how, asked.limits, ran, output_action=output_action)
 
@@ -372,6 +374,7 @@ def conclude(
         **asdict(limits), "noise": seen.noise, "unit": unit, "bend": ran.bend,
         "blocks": 0 if seen.parts is None else len(seen.parts.samples), "controls": seen.parts is not None,
         "dtype": str(ran.dtype).removeprefix("torch."), "device": ran.device,
+        "sample": None if ran.shape is None else list(ran.shape),
         "versions": {"liegg": __version__, "torch": torch.__version__, "numpy": np.__version__},
     }  # fmt: skip
     return Symmetries(

@@ -6,7 +6,8 @@ import re
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from liegg._errors import ArgumentError, DataError
+from liegg._random import seeded
 from liegg.actions import Action, Affine, Color, Image, Linear, Product, Sequence, Volume
 from liegg.actions.stencils import BORDERS, SCHEMES
 
@@ -116,14 +118,27 @@ def check_device(name: str) -> None:
         ) from error
 
 
-def check_folder(path: Path) -> None:
-    """Raise `ArgumentError` unless results can be written into the folder; it is made if needed."""
+def check_folder(path: Path) -> bool:
+    """Raise `ArgumentError` unless results can be written into the folder; it is made if needed, and then the answer is True."""
+    there = path.exists()
     try:
         path.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path):
             pass
     except OSError as error:
         raise ArgumentError(f"--out {str(path)!r}: results cannot be written there: {error}. Name a folder that can be.") from error
+    return not there
+
+
+@contextmanager
+def removed_if_empty(folder: Path | None) -> Iterator[None]:
+    """Remove a folder again if what should have filled it fails."""
+    try:
+        yield
+    except BaseException:
+        if folder is not None and folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
+        raise
 
 
 def load_samples(text: str) -> np.ndarray:
@@ -175,18 +190,51 @@ def load_parts(data: str, held_out: str | None) -> tuple[np.ndarray, np.ndarray 
     return samples[:kept], samples[kept:]
 
 
+def load_labels(text: str, samples: int, apart: int, held_out: str | None) -> np.ndarray:
+    """Labels of the samples that are analysed.
+
+    Args:
+        text: as for `load_samples`.
+        samples: number of samples that are analysed.
+        apart: number of samples that are held out.
+        held_out: what was typed for them: where it is a share of the data, labels may be those of all the data.
+    """
+    labels = load_samples(text)
+    shared = held_out is not None and re.fullmatch(r"[\d.eE+-]+", held_out) is not None
+    return labels[:samples] if shared and len(labels) == samples + apart else labels
+
+
 def first_samples(samples: np.ndarray, count: int = 8) -> torch.Tensor:
-    """A few samples, in memory of their own."""
-    return torch.from_numpy(np.array(samples[:count]))
+    """A few samples, in memory of their own.
+
+    Raises:
+        DataError: they are no numbers.
+    """
+    few = np.array(samples[:count])
+    if few.dtype.kind not in "fiub":
+        raise DataError(f"samples have dtype {few.dtype}; expected numbers, for example an array saved as float32.")
+    return torch.from_numpy(few.astype(few.dtype.newbyteorder("=")))
+
+
+def own_weights(network: Any, weights: Path | None) -> str:
+    """A word where the weights are those that a factory made itself; empty if they were given, or there are none."""
+    if weights is not None or not isinstance(network, torch.nn.Module) or not any(True for _ in network.parameters()):
+        return ""
+    return "no --weights were given: the weights that the factory makes itself (under seed 0) are analysed."
 
 
 def _from_archive(path: Path, key: str) -> np.ndarray:
     with np.load(path, allow_pickle=False) as archive:
         names = archive.files
+        if not names:
+            raise DataError(f"data '{path}' holds no array. Save one with numpy.savez(path, x=x).")
         if not key and len(names) == 1:
             key = names[0]
         if key not in names:
-            raise DataError(f"data '{path}': choose one of its arrays, for example {path}:{names[0]}; it holds {', '.join(names)}.")
+            missing = f"it has no {key!r}; " if key else ""
+            raise DataError(
+                f"data '{path}': {missing}choose one of its arrays, for example {path}:{names[0]}; it holds {', '.join(names)}."
+            )
         return archive[key]
 
 
@@ -205,7 +253,8 @@ def load_model(text: str, weights: Path | None = None) -> Any:
         if weights is not None:
             raise ArgumentError("--weights goes with a factory; an exported program carries its own.")
         return _load_program(Path(text))
-    made = _call_factory(text)
+    with seeded(0):  # a factory that draws its weights gives the same ones every time
+        made = _call_factory(text)
     if weights is None:
         return made
     if not isinstance(made, torch.nn.Module):
@@ -214,7 +263,9 @@ def load_model(text: str, weights: Path | None = None) -> Any:
     try:
         made.load_state_dict(state)
     except RuntimeError as error:
-        raise ArgumentError(f"weights {str(weights)!r} do not fit {text}: {error}") from error
+        reason = " ".join(str(error).split())
+        hint = " Its names begin with 'module.', as DataParallel writes them: remove that." if "module." in reason else ""
+        raise ArgumentError(f"weights {str(weights)!r} do not fit {text}: {reason}{hint}") from error
     return made
 
 
@@ -235,8 +286,10 @@ def _load_state(weights: Path) -> dict[str, torch.Tensor]:
             "torch.save(model.state_dict(), ...)."
         ) from error
     if not isinstance(state, dict) or not all(isinstance(value, torch.Tensor) for value in state.values()):
+        inside = [name for name, value in state.items() if isinstance(value, dict)] if isinstance(state, dict) else []
+        hint = f" The weights may be its entry {inside[0]!r}." if inside else ""
         raise ArgumentError(
-            f"weights {str(weights)!r} are no state dict of tensors. Save it with torch.save(model.state_dict(), ...)."
+            f"weights {str(weights)!r} are no state dict of tensors.{hint} Save it with torch.save(model.state_dict(), ...)."
         )
     return state
 
@@ -258,15 +311,17 @@ def _load_program(path: Path) -> torch.export.ExportedProgram:
 def _call_factory(text: str) -> Any:
     place, colon, name = text.partition(":")
     if not colon or not place or not name:
-        raise ArgumentError(f"model {text!r}: expected package.module:factory or a file model.pt2.")
+        hint = " Weights go to --weights." if Path(text).suffix in (".pt", ".pth", ".safetensors") else ""
+        raise ArgumentError(f"model {text!r}: expected package.module:factory or a file model.pt2.{hint}")
     here = str(Path.cwd())
     if here not in sys.path:  # as `python -m` does, so that a module in the current folder is found
         sys.path.insert(0, here)
     try:
         module = importlib.import_module(place)
     except ModuleNotFoundError as error:
+        hint = f" Type the module's name, {place[:-3].replace('/', '.')}:{name}." if place.endswith(".py") else ""
         raise ArgumentError(
-            f"model {text!r}: there is no module {error.name!r}; looked in {here} and the installed packages."
+            f"model {text!r}: there is no module {error.name!r}; looked in {here} and the installed packages.{hint}"
         ) from error
     except Exception as error:  # whatever the user's module raises while it is imported
         raise ArgumentError(f"model {text!r}: importing {place!r} failed with {type(error).__name__}: {error}") from error

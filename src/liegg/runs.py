@@ -1,5 +1,7 @@
 """A run folder: the record, its arrays, a few samples, the layers, the report and a log of how they came about."""
 
+import json
+import shlex
 import shutil
 import sys
 import time
@@ -15,13 +17,13 @@ from liegg._errors import RecordError
 from liegg._version import __version__
 from liegg._write import write_text
 from liegg.layers import LayerSymmetries
-from liegg.layers.storage import load_layers, save_layers
+from liegg.layers.storage import INDEX, load_layers, save_layers
 from liegg.report.page_stage import MOST_SAMPLES
 from liegg.storage import load, made, save
 from liegg.symmetries import Symmetries
 
-SAMPLES, LAYERS, REPORT, LOG = "samples.safetensors", "layers", "report.html", "log.txt"
-"""What lies beside the record; `layers` is a folder."""
+SAMPLES, LAYERS, REPORT, LOG, ABOUT = "samples.safetensors", "layers", "report.html", "log.txt", "run.json"
+"""What lies beside the record; `layers` is a folder, `run.json` holds a title if one was given."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +51,13 @@ class Run:
         sym: the result.
         samples: a few inputs of the model, for the report; None if none were kept.
         layers: the result for every layer; None if that was not asked.
+        title: heading of the report; None if none was given.
     """
 
     sym: Symmetries
     samples: Tensor | None
     layers: LayerSymmetries | None
+    title: str | None = None
 
 
 def write_run(
@@ -82,11 +86,12 @@ def write_run(
         RecordError: the path exists and is no folder.
     """
     folder = made(folder)
-    for name in (REPORT, SAMPLES):  # nothing of an earlier run may stand beside a new record
+    for name in (REPORT, SAMPLES, ABOUT):  # nothing of an earlier run may stand beside a new record
         (folder / name).unlink(missing_ok=True)
-    if (folder / LAYERS / "layers.json").exists():
-        shutil.rmtree(folder / LAYERS)
+    _remove_layers(folder / LAYERS)
     save(sym, folder)
+    if title is not None:
+        write_text(json.dumps({"title": title}) + "\n", folder / ABOUT)
     if samples is not None:
         samples = samples[:MOST_SAMPLES].detach().cpu().contiguous()
         _save_samples(samples, folder)
@@ -95,7 +100,7 @@ def write_run(
     page = sym.report(folder / REPORT, samples=samples, layers=layers, title=title)
     clock = clock or Clock()
     clock.note(f"wrote {page}")
-    _append(folder, clock, str(sym))
+    _append(folder, clock, "\n\n".join(str(part) for part in (sym, layers) if part is not None))
     return page
 
 
@@ -115,7 +120,12 @@ def read_run(folder: str | Path) -> Run:
             raise RecordError(
                 f"{folder / SAMPLES} is damaged ({type(error).__name__}: {error}). Remove it to do without."
             ) from error
-    return Run(sym, samples, load_layers(folder / LAYERS) if (folder / LAYERS).exists() else None)
+    layers = load_layers(folder / LAYERS) if (folder / LAYERS / INDEX).exists() else None
+    try:
+        title = json.loads((folder / ABOUT).read_text(encoding="utf-8"))["title"] if (folder / ABOUT).exists() else None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RecordError(f"{folder / ABOUT} is damaged ({type(error).__name__}: {error}). Remove it to do without.") from error
+    return Run(sym, samples, layers, title)
 
 
 def read_log(folder: str | Path) -> str:
@@ -141,10 +151,21 @@ def labels(first: str | Path, second: str | Path) -> tuple[str, str]:
     return (one.name, two.name) if one.name != two.name and one.name and two.name else (str(one), str(two))
 
 
+def _remove_layers(folder: Path) -> None:
+    """Remove the layers of an earlier run, one that was interrupted too; nothing else that may lie there."""
+    (folder / INDEX).unlink(missing_ok=True)
+    for one in folder.glob("[0-9][0-9][0-9]*"):
+        if one.is_dir():
+            shutil.rmtree(one)
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
+
+
 def _save_samples(samples: Tensor, folder: Path) -> None:
     part = folder / f".{SAMPLES}.part"
     try:
         save_file({"samples": samples}, part)
+        part.chmod((folder / "record.json").stat().st_mode)  # safetensors lets nobody else read it
         part.replace(folder / SAMPLES)
     finally:
         part.unlink(missing_ok=True)
@@ -157,5 +178,5 @@ def _append(folder: Path, clock: Clock, told: str) -> None:
     when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(clock.started))
     python = ".".join(map(str, sys.version_info[:3]))
     head = f"{when}  liegg {__version__}, torch {torch.__version__}, Python {python}"
-    typed = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])
+    typed = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
     write_text("\n".join([*([before.rstrip("\n"), ""] if before else []), head, f"$ {typed}", *clock.lines, "", told]) + "\n", path)

@@ -80,6 +80,7 @@ def save(sym: Symmetries, folder: str | Path) -> Path:
     record_part, arrays_part = (folder / f".{name}.part" for name in FILES)
     save_file({name: array.contiguous() for name, array in arrays.items()}, arrays_part)
     record_part.write_text(json.dumps(record, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    arrays_part.chmod(record_part.stat().st_mode)  # safetensors lets nobody else read it
     (folder / "record.json").unlink(missing_ok=True)  # an old record must never stand beside new arrays
     arrays_part.replace(folder / "arrays.safetensors")
     record_part.replace(folder / "record.json")

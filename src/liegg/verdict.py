@@ -167,7 +167,9 @@ def decide(
         reasons.append(f"direction{'s' * (len(doubtful) > 1)} {runs(doubtful)} near a boundary ({', '.join(marks)})")
     return Decision(
         nullity, exact, undecided, trivial, gap, grades, near, limits.threshold, limits.minimum_gap, limits.resolution, floor,
-        limits.strong, limits.weak, control, _sentence(values, grades, nullity, undecided, total), tuple(reasons), tuple(warnings),
+        limits.strong, limits.weak, control, _sentence(
+            values, grades, nullity, undecided, total, limits.threshold, replies=eliminated > 0
+        ), tuple(reasons), tuple(warnings),
     )  # fmt: skip
 
 
@@ -235,8 +237,18 @@ def _reasons(values: Float[Tensor, " r"], nullity: int, exact: int, gap: float, 
     return [f"{nullity} of {plural(len(values), 'direction')} {are}: {where}, {after}"]
 
 
-def _sentence(values: Float[Tensor, " r"], grades: tuple[str, ...], nullity: int, undecided: int, total: int) -> str:
-    """The verdict for someone who reads nothing else."""
+def _sentence(
+    values: Float[Tensor, " r"],
+    grades: tuple[str, ...],
+    nullity: int,
+    undecided: int,
+    total: int,
+    threshold: float,
+    *,
+    replies: bool,
+) -> str:
+    """The verdict for someone who reads nothing else; `replies` if the output may move along, by an action of its own."""
+    strays = "strays from that" if replies else "moves"
     if not total:
         return "Nothing can be said: no candidate direction moves the data."
     if undecided:
@@ -244,6 +256,11 @@ def _sentence(values: Float[Tensor, " r"], grades: tuple[str, ...], nullity: int
     if not nullity:
         weak = grades.count("weak")
         moves = f"{100 * math.sqrt(float(values[0])):.{2 if values[0] < 0.98 else 3}g} %"
+        below = int((values <= threshold).sum())
+        if below:
+            lie = f"{plural(below, 'direction')} {'lies' if below == 1 else 'lie'} below the threshold"
+            which = "it" if below == 1 else "them"
+            return f"No clear count: {lie} (the output moves by {moves} of an average one or more), but nothing sets {which} apart."
         nearest = f"the nearest candidate moves the output by {moves} of what an average direction does"
         return f"No symmetry: {nearest}" + (f" ({weak} weak candidate{'s' * (weak > 1)})." if weak else ".")
     kinds = Counter(grades[:nullity])
@@ -251,10 +268,13 @@ def _sentence(values: Float[Tensor, " r"], grades: tuple[str, ...], nullity: int
     last = float(values[nullity - 1])
     symmetries = "symmetry" if nullity == 1 else "symmetries"
     if len(kinds) == 1 and kinds["exact"]:
+        if replies:
+            return f"{nullity} exact {symmetries}: the output moves along as its action does, to rounding."
         return f"{nullity} exact {symmetries}: nothing but rounding moves the output along {'it' if nullity == 1 else 'them'}."
+    along = "the output moves along as its action does, and " if replies else "the output "
     return (
-        f"{' + '.join(parts)} {symmetries}: the output moves by at most {100 * math.sqrt(last):.2g} % of what it does along an "
-        "average direction."
+        f"{' + '.join(parts)} {symmetries}: {along}{strays} by at most {100 * math.sqrt(last):.2g} % of what it "
+        f"{'moves' if replies else 'does'} along an average direction."
     )
 
 

@@ -30,7 +30,16 @@ def test_it_finds_so5_and_ends_with_the_report_and_the_sentence(shown: tuple[Pat
 
 def test_it_leaves_a_run_folder_with_the_figure(shown: tuple[Path, str]) -> None:
     out, _ = shown
-    names = {"record.json", "arrays.safetensors", "samples.safetensors", "report.html", "log.txt", "o5-demo.png", "o5-demo.svg"}
+    names = {
+        "record.json",
+        "arrays.safetensors",
+        "samples.safetensors",
+        "report.html",
+        "log.txt",
+        "run.json",
+        "o5-demo.png",
+        "o5-demo.svg",
+    }
     assert {path.name for path in out.iterdir()} == names
     assert (out / "o5-demo.png").stat().st_size > 10_000
     page = (out / "report.html").read_text(encoding="utf-8")

@@ -143,3 +143,55 @@ def test_images_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         found["nullity"] == 4
     )  # of a mean over a periodic picture: two translations and two shears, row by row and column by column
     assert found["action"]["kind"] == "grid"
+
+
+def test_layers_are_asked_the_same(folder: Path) -> None:
+    words = ["discover", "--model", "nets_for_cli:build", "--data", "x.npy", "--action", "linear:4", "--layers", "--json"]
+    code, out, err = run(
+        *words, "--outputs", "sum", "--limit", "threshold=0.9", "--limit", "minimum_gap=1.01", "--limit", "clear=0.01"
+    )
+    found = json.loads(out)
+    last = found["layers"]["layers"][-1]["invariance"]
+    assert code == 0, err
+    assert last["settings"]["outputs"] == "sum"
+    assert last["settings"]["threshold"] == 0.9
+    assert last["defects"] == pytest.approx(found["defects"], rel=1e-4)
+    assert last["nullity"] == found["nullity"]
+
+
+def test_labels_of_another_length_are_refused_whatever_is_held_out(folder: Path) -> None:
+    words = ["discover", "--model", "nets_for_cli:norm", "--data", "x.npy", "--action", "linear:4", "-q"]
+    np.save("all.npy", np.arange(300) // 3)
+    np.save("part.npy", np.arange(240) // 3)
+    np.save("more.npy", np.arange(500) // 3)
+    assert run(*words, "--groups", "all.npy", "--held-out", "0.2")[0] == 0  # cut as the data are
+    assert run(*words, "--groups", "part.npy", "--held-out", "0.2")[0] == 0
+    for held_out in (["--held-out", "0.2"], ["--held-out", "x.npy"], []):
+        code, _, err = run(*words, "--groups", "more.npy", *held_out)
+        assert code == 2
+        assert "groups has 500 labels for" in err
+
+
+def test_weights_that_were_not_given_are_said_and_the_same_every_time(folder: Path) -> None:
+    Path("drawn_for_cli.py").write_text("import torch\n\ndef build():\n    return torch.nn.Linear(4, 2)\n")
+    words = ["discover", "--model", "drawn_for_cli:build", "--data", "x.npy", "--action", "linear:4", "--json"]
+    (_, one, err), (_, two, _) = run(*words), run(*words)
+    assert one == two
+    assert err == "liegg: no --weights were given: the weights that the factory makes itself (under seed 0) are analysed.\n"
+
+
+def test_foreign_byte_order_and_a_folder_of_a_failed_run(folder: Path) -> None:
+    np.save("big.npy", np.load("x.npy").astype(">f8"))
+    words = ["discover", "--model", "nets_for_cli:norm", "--action", "linear:4", "-q", "--out", "run"]
+    assert run(*words, "--data", "big.npy")[0] == 0
+    assert liegg.load("run").nullity == 6
+    code, _, _ = run(*words[:-1], "other", "--data", "x.npz:one", "--limit", "nonsense=3")
+    assert code == 2
+    assert not Path("other").exists()
+
+
+def test_an_empty_archive_and_a_name_that_it_lacks(folder: Path) -> None:
+    np.savez("none.npz")
+    words = ["discover", "--model", "nets_for_cli:norm", "--action", "linear:4"]
+    assert "data 'none.npz' holds no array. Save one with numpy.savez(path, x=x)." in run(*words, "--data", "none.npz")[2]
+    assert "data 'x.npz': it has no 'three'; choose one of its arrays" in run(*words, "--data", "x.npz:three")[2]

@@ -1,6 +1,7 @@
 """`liegg show`, `report` and `compare` on run folders."""
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +53,27 @@ def test_report_elsewhere_with_a_title_and_other_samples(runs: Path) -> None:
     assert "&lt;b&gt;Ours&lt;/b&gt;" in text
     assert "7.5" in text
     assert run("report", "norm", "-q")[1] == f"{Path('norm', 'report.html')}\n"
+
+
+def test_report_into_a_folder_keeps_the_title_and_refuses_what_is_no_file(runs: Path) -> None:
+    assert run(*FOUND, "--model", "nets_for_cli:norm", "--title", "Ours", "--out", "titled", "-q")[0] == 0
+    Path("pages").mkdir()
+    assert run("report", "titled", "--out", "pages", "-q")[1] == f"{Path('pages', 'report.html')}\n"
+    assert "<title>Ours</title>" in Path("pages", "report.html").read_text(encoding="utf-8")
+    os.mkfifo("pipe")
+    code, _, err = run("report", "titled", "--out", "pipe")
+    assert (code, err) == (2, "liegg: pipe is no plain file; expected a file to write, for example report.html.\n")
+    np.save("words.npy", np.array([["a", "b"]]))
+    code, _, err = run("report", "titled", "--samples", "words.npy")
+    assert code == 2
+    assert "expected numbers" in err
+
+
+def test_the_log_as_json_and_the_layers_again(runs: Path) -> None:
+    assert "6 symmetries" in json.loads(run("show", "norm", "--log", "--json")[1])["log"]
+    assert "layers of Sequential" in run("show", "net")[1]
+    assert "layers of Sequential" in run("show", "net", "--log")[1]
+    assert run("show", "net", "-q")[1] == "0\n"
 
 
 def test_compare_says_who_has_what(runs: Path) -> None:

@@ -73,7 +73,11 @@ SENTENCES = {
         made(side(3), side(3, "sl(2,R)"), 1, (EXACT, EXACT)),
         "1 direction shared; 2 more only in a (so(3) in all), 2 only in b (sl(2,R) in all); on the shared one both are exact.",
     ),
-    "apart": (made(side(3), side(1, "so(2)"), 0), "No symmetry in common: so(3) in a, so(2) in b, at least 69° apart."),
+    "apart": (
+        made(side(3), side(1, "so(2)"), 0),
+        "No symmetry in common: so(3) in a, so(2) in b, at least 69° apart; along those of a the other has a δ² of 0.012; "
+        "along those of b the other has a δ² of 0.001.",
+    ),
     "only a": (
         made(side(3), side(0), 0), "a is invariant under so(3), b has no symmetry: along the same directions its δ² is 0.012.",
     ),
@@ -137,7 +141,7 @@ def test_every_direction_has_a_line_with_its_numbers():
 
 
 def test_the_mean_comes_last_where_there_are_several():
-    assert str(made(side(3), side(3), 3)).splitlines()[-1].endswith("a, 12 times      mean of the shared")
+    assert str(made(side(3), side(3), 3)).splitlines()[-1].endswith("a, 12 times       mean of the shared")
     assert "mean of the shared" not in str(made(side(1), side(1), 1))
 
 

@@ -144,6 +144,14 @@ def test_the_slider_moves_every_picture_and_the_marker(opened, image_page):
     assert pixels(page) == before
 
 
+def test_the_slider_reaches_the_whole_turn_and_begins_at_nothing(opened, image_page):
+    page = opened(image_page)
+    assert page.inner_text("#now").startswith("0.00")
+    page.focus("#time")
+    page.keyboard.press("End")
+    assert "360°" in page.inner_text("#now")
+
+
 def test_hostile_names_stay_text(opened, image_page):
     page = opened(image_page)
     assert page.evaluate("window.hit") is None
@@ -261,7 +269,7 @@ def test_vectors_turn_and_axes_can_be_chosen(opened, vector_page):
     slide(page, 0.25)
     after = np.array(dots(page)) - 200
     motion = json.loads(page.inner_text("#data") or page.eval_on_selector("#data", "(s) => s.textContent"))["motions"]["list"][0]
-    t, (i, j) = time(page), motion["plane"]
+    t, (i, j) = time(page) * motion["longest"] / 200, motion["plane"]
     turn = torch.linalg.matrix_exp(t * torch.tensor(motion["place"], dtype=torch.float64))[[i, j]][:, [i, j]].numpy()
     flip = np.array([1.0, -1.0])  # a page's y runs down
     np.testing.assert_allclose(after * flip, before * flip @ turn.T, atol=0.05)

@@ -384,3 +384,10 @@ def test_the_caller_s_model_data_and_generators_are_left_as_they_were(monkeypatc
     assert torch.equal(x.detach(), HELD_OUT.float())
     assert x.grad is None
     assert values(found) == values(verify(net, x, liegg.Linear(2), TURN))
+
+
+def test_samples_of_another_shape_than_those_analysed_are_refused():
+    small, large = normal(60, 9, 9), normal(60, 12, 12)
+    sym = liegg.discover(lambda x: x.square().mean((1, 2)), small, liegg.Image())
+    with pytest.raises(liegg.LieggError, match=r"a sample has shape \(12, 12\); those that were analysed have \(9, 9\)\."):
+        verify(lambda x: x.square().mean((1, 2)), large, sym)

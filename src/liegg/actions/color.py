@@ -87,6 +87,11 @@ class Channels(Action):
         return self._maps(self.channels).displacement(moment, samples)
 
     @property
+    def axes(self) -> tuple[str, ...] | None:
+        """Red, green and blue of three channels."""
+        return ("R", "G", "B") if self.channels == 3 else None
+
+    @property
     def homogeneous(self) -> bool:
         """Where there are offsets."""
         return self._maps(self.channels).homogeneous

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from liegg._errors import ArgumentError
 from liegg.actions._base import Action
+from liegg.algebra.wording import coordinate_names
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -41,6 +42,15 @@ class Product(Action):
     def size(self) -> int:
         """Sum of the sizes."""
         return sum(part.size for part in self.parts)
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Names of the parts' coordinates, one part after the other; `1` for the last of affine maps."""
+        names: list[str] = []
+        for part in self.parts:
+            inner = part.ambient - part.homogeneous
+            names += [*coordinate_names(inner, part.axes), *(["1"] if part.homogeneous else [])]
+        return tuple(names)
 
     @property
     def ambient(self) -> int:

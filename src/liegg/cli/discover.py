@@ -78,7 +78,9 @@ def discover(
         str | None,
         typer.Option(help="Finite motions are verified on these samples: as for --data, or a share of the data, such as 0.2."),
     ] = None,
-    layers: Annotated[bool, typer.Option("--layers", help="Look into every layer, too.")] = False,
+    layers: Annotated[
+        bool, typer.Option("--layers", help="Look into every layer, too, with the same outputs and limits; no intervals there.")
+    ] = False,
     out: Annotated[Path | None, typer.Option(help="Run folder for the result and its report.")] = None,
     title: Annotated[str | None, typer.Option(help="Heading of the report.")] = None,
     json: Json = False,
@@ -109,14 +111,18 @@ def discover(
         limits = files.parse_limits(limit or [])
         chosen: Any = int(outputs) if outputs.isdigit() else outputs
         samples, apart = files.load_parts(data, held_out)
-        labels = None if groups is None else files.load_samples(groups)
-        if labels is not None and len(labels) > len(samples) and held_out is not None:
-            labels = labels[: len(samples)]  # a share of the data was held out, and of its labels with it
+        labels = None if groups is None else files.load_labels(groups, len(samples), 0 if apart is None else len(apart), held_out)
+        shown = files.first_samples(samples if apart is None else apart)
         network = files.load_model(model, weights)
-        if out is not None:
-            files.check_folder(out)
         clock.note(f"loaded {model} and {len(samples)} samples of {data}")
-        with bar("reading the data through the model", len(samples), "samples", hidden=quiet or json) as step:
+        if own := files.own_weights(network, weights):
+            clock.note(own)
+            typer.echo(f"liegg: {own}", err=True)
+        made = out is not None and files.check_folder(out)
+        with (
+            files.removed_if_empty(out if made else None),
+            bar("reading the data through the model", len(samples), "samples", hidden=quiet or json) as step,
+        ):
             sym = run(
                 network, samples, acting, output_action=reply, outputs=chosen, batch_size=batch_size, seed=seed,
                 route=cast(Any, route), controls=controls, control=cast(Any, control), control_draws=control_draws,
@@ -128,12 +134,14 @@ def discover(
             from liegg.layers import discover_layers
 
             with bar("looking into the layers", len(samples), "samples", hidden=quiet or json) as step:
-                found = discover_layers(network, samples, acting, batch_size=batch_size, progress=step)
+                found = discover_layers(
+                    network, samples, acting, output_action=reply, outputs=chosen, batch_size=batch_size, seed=seed, progress=step,
+                    **cast(Any, limits),
+                )  # fmt: skip
             clock.note(f"looked into {len(found)} layers")
         page = None
         if out is not None:
-            page = write_run(out, sym, samples=files.first_samples(apart if apart is not None else samples), layers=found,
-                             clock=clock, title=title)  # fmt: skip
+            page = write_run(out, sym, samples=shown, layers=found, clock=clock, title=title)
         if json:
             print_json(sym.to_dict() | ({} if found is None else {"layers": found.to_dict()}))
             return

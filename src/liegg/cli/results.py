@@ -24,17 +24,20 @@ def show(
     Example: liegg show run
     """
     with mistakes():
-        from liegg.runs import read_log
-        from liegg.storage import load
+        from liegg.runs import read_log, read_run
 
         if log:
-            typer.echo(read_log(run), nl=False)
+            text = read_log(run)
+            print_json({"log": text}) if json else typer.echo(text, nl=False)
             return
-        sym = load(run)
+        found = read_run(run)
+        sym, layers = found.sym, found.layers
         if json:
-            print_json(sym.to_dict())
+            print_json(sym.to_dict() | ({} if layers is None else {"layers": layers.to_dict()}))
+        elif quiet:
+            typer.echo(f"{sym.nullity} {sym.name}" if sym.nullity else "0")
         else:
-            typer.echo(f"{sym.nullity} {sym.name}" if quiet else str(sym))
+            typer.echo("\n\n".join(str(part) for part in (sym, layers) if part is not None))
 
 
 def report(
@@ -43,7 +46,7 @@ def report(
     samples: Annotated[
         str | None, typer.Option(help="x.npy or x.npz:name: samples to move in the page, in place of those in the folder.")
     ] = None,
-    title: Annotated[str | None, typer.Option(help="Heading of the page; by default it names the model.")] = None,
+    title: Annotated[str | None, typer.Option(help="Heading of the page; by default the one it had, or the model's name.")] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -52,14 +55,13 @@ def report(
     Example: liegg report run --title "Our classifier" --out classifier.html
     """
     with mistakes():
-        import torch
-
-        from liegg.files import load_samples
-        from liegg.runs import read_run
+        from liegg.files import first_samples, load_samples
+        from liegg.runs import REPORT, read_run
 
         found = read_run(run)
-        moved = found.samples if samples is None else torch.from_numpy(load_samples(samples)[:8].copy())
-        page = found.sym.report(out or run / "report.html", samples=moved, layers=found.layers, title=title)
+        moved = found.samples if samples is None else first_samples(load_samples(samples))
+        place = run / REPORT if out is None else out / REPORT if out.is_dir() else out
+        page = found.sym.report(place, samples=moved, layers=found.layers, title=title or found.title)
         if json:
             print_json({"report": str(page), "bytes": page.stat().st_size})
         else:

@@ -179,7 +179,9 @@ def _concluded(layer: Layer, seen: LayerStreamed, asked: _Asked, how: Plan, netw
     """Result of a layer that the pass went through."""
     truncated, name = until(network, layer), f"{network.name}.{layer.name}"
     unit = rounding_unit(first.dtype, first.device, convolves=convolves(network.root))
-    ran = Ran(first.dtype, first.device.type, name, asked.batch_size, unit, numbers=first[0].numel())
+    ran = Ran(
+        first.dtype, first.device.type, name, asked.batch_size, unit, numbers=first[0].numel(), shape=tuple(first.shape[1:])
+    )  # fmt: skip
 
     def symmetries(problem: Streamed, function: Callable[[Tensor], Tensor], output_action: Action | None = None) -> Symmetries:
         found = conclude(problem, asked.action, how, asked.limits, ran, output_action=output_action)

@@ -15,8 +15,8 @@ WIDTH = 120
 MOST = 38
 """Lines of a table; the middle of the directions is left out and said to be."""
 
-LONGEST = 24
-"""Letters of a motion's name, and of a model's in front of a sentence."""
+LONGEST = 32
+"""Letters of a motion's name, at most."""
 
 UNLIKE = 0.1
 """Relative difference from which on output generators are said to differ, unless the uncertainties explain more."""
@@ -89,11 +89,23 @@ def _apart(found: Comparison) -> str:
     a, b = found.a, found.b
     if a.nullity and b.nullity:
         angle = f"{math.degrees(float(found.angles[0])):.2g}°"
-        return f"No symmetry in common: {_algebra(a)} in a, {_algebra(b)} in b, at least {angle} apart."
+        told = f"No symmetry in common: {_algebra(a)} in a, {_algebra(b)} in b, at least {angle} apart"
+        across = [(one, _known(found, one, other)) for one, other in (("a", "b"), ("b", "a"))]
+        return (
+            told
+            + "".join(f"; along those of {one} the other has a δ² of {_range(values)}" for one, values in across if values)
+            + "."
+        )
     name, other, side = ("a", "b", a) if a.nullity else ("b", "a", b)
-    values = [value for contrast in found.contrasts if not math.isnan(value := getattr(contrast, other).value)]
+    values = _known(found, name, other)
     along = f": along the same directions its δ² is {_range(values)}" if values else ""
     return f"{name} is {_adjective(found)} under {_algebra(side)}, {other} has no symmetry{along}."
+
+
+def _known(found: Comparison, one: str, other: str) -> list[float]:
+    """Defects in the other model along the directions that only one has."""
+    values = [getattr(contrast, other).value for contrast in found.contrasts if contrast.found == one]
+    return [value for value in values if not math.isnan(value)]
 
 
 def _range(values: list[float]) -> str:
@@ -179,7 +191,7 @@ def _angles(found: Comparison) -> list[str]:
 def _rows(found: Comparison, room: int) -> list[str]:
     """One line to a direction, and the mean of shared ones last."""
     level = f"{100 * found.level:g} % interval"
-    lines = [f"  {'found in':<8}  {'δ² in a':>9}  {level:^19}  {'δ² in b':>9}  {level:^19}  {'clearly smaller':<15}  motion"]
+    lines = [f"  {'found in':<8}  {'δ² in a':>9}  {level:^19}  {'δ² in b':>9}  {level:^19}  {'clearly smaller':<16}  motion"]
     contrasts = list(found.contrasts)
     if found.overall is not None and found.shared > 1:
         contrasts.append(found.overall)
@@ -191,7 +203,7 @@ def _rows(found: Comparison, room: int) -> list[str]:
         if left_out > 0 and number == most // 2:
             lines.append(f"  ...       {left_out} more")
         words = contrast.words if len(contrast.words) <= LONGEST else contrast.words[: LONGEST - 1] + "…"
-        cells = f"{_cells(contrast.a)}  {_cells(contrast.b)}  {_clearly(contrast):<15}"
+        cells = f"{_cells(contrast.a)}  {_cells(contrast.b)}  {_clearly(contrast):<16}"
         lines.append(f"  {contrast.found:<8}  {cells}  {words}".rstrip())
     return ["", *lines] if contrasts else []
 

@@ -58,7 +58,7 @@ def bases(sym: Symmetries, record: dict[str, Any]) -> list[dict[str, Any]]:
     listed = []
     for key, name, about, matrices, told, axes in found:
         drawn = [
-            _card(matrix, text, axes, homogeneous=action.homogeneous, label=f"generator {i}")
+            _card(matrix, text, axes, homogeneous=action.homogeneous, label=f"{'generator' if key == 'found' else 'element'} {i}")
             for i, (matrix, text) in enumerate(zip(matrices[:MOST], told, strict=False), start=1)
         ]
         if key == "found":

@@ -94,7 +94,10 @@ def read_stack(
         for index, (network, kept) in enumerate(zip(found, seen, strict=True)):
             network[name] = conclude(
                 kept[outputs], candidates, Plan(outputs, "jvp"), Limits(),
-                Ran(images.dtype, images.device.type, f"network {index}", size, numbers=images[0].numel()),
+                Ran(
+                    images.dtype, images.device.type, f"network {index}", size, numbers=images[0].numel(),
+                    shape=tuple(images.shape[1:]),
+                ),
             )  # fmt: skip
     return found
 

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._errors import ArgumentError
+from liegg._errors import ArgumentError, ShapeError
 from liegg._random import seeded
 from liegg.actions import Action
 from liegg.data import Batches, Data, as_batches
@@ -89,6 +89,7 @@ def verify(
         batches = Batches(as_batches(data).source, samples, function.dtype, function.device)
         x = _read(batches, samples)
         action.check(tuple(x.shape[1:]))
+        _check_alike(known, tuple(x.shape[1:]))
         function = probe(function, x)
         if output_action is not None:
             check_output_action(output_action, function)
@@ -110,6 +111,15 @@ def verify(
     return Verification(
         curves, group, variance=question.variance, notes=(*function.notes, *notes), others=others, **more, **about
     )  # fmt: skip
+
+
+def _check_alike(known: Symmetries | None, shape: tuple[int, ...]) -> None:
+    """Raise `ShapeError` for samples of another shape than those that were analysed."""
+    analysed = None if known is None else known.settings.get("sample")
+    if analysed is not None and tuple(analysed) != shape:
+        raise ShapeError(
+            f"a sample has shape {shape}; those that were analysed have {tuple(analysed)}. Pass samples of that shape."
+        )
 
 
 def _summed(function: Model) -> Callable[[Tensor], Tensor]:

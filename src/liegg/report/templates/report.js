@@ -220,8 +220,10 @@
     const box = byId("samples"), range = byId("time"), play = byId("play"), select = byId("motion");
     const stage = (data.stage.kind === "image" ? imageStage : pointStage)(data.stage, box);
     let motion, mark, frame = 0, heading = 1;
+    const PLACES = 200; // of the slider on each side: whole numbers, so that its ends are reached
+    const now = () => (Number(range.value) * motion.longest) / PLACES;
     const show = () => {
-      const t = Number(range.value);
+      const t = now() + 0; // no -0
       const degrees = motion.period ? ` · ${Math.round((360 * t) / motion.period)}°` : "";
       byId("now").textContent = `${t.toFixed(2)}${degrees}`;
       range.setAttribute("aria-valuetext", byId("now").textContent);
@@ -236,7 +238,7 @@
     };
     const choose = () => {
       motion = data.motions.list[Number(select.value)];
-      Object.assign(range, { min: start(), max: motion.longest, step: motion.longest / 200, value: 0 });
+      Object.assign(range, { min: motion.both ? -PLACES : 0, max: PLACES, step: 1, value: 0 });
       mark = curveBeside(byId("beside"), motion.curve);
       ["axis-x", "axis-y"].forEach((id, k) => { if (byId(id)) byId(id).value = motion.plane[k]; });
       layOut();
@@ -251,22 +253,22 @@
       let last = null;
       play.setAttribute("aria-pressed", "true");
       play.textContent = "❚❚ pause";
-      const step = (now) => {
-        let t = Number(range.value) + (heading * (last === null ? 0 : now - last) * motion.longest) / 5000;
-        last = now;
+      const step = (time) => {
+        let t = now() + (heading * (last === null ? 0 : time - last) * motion.longest) / 5000;
+        last = time;
         if (!motion.both && t > motion.longest) t -= motion.longest;
         else if (t > motion.longest || t < start()) { heading = -heading; t = Math.min(Math.max(t, start()), motion.longest); }
         if (!motion.both) heading = 1;
         range.step = "any";
-        range.value = t;
+        range.value = (t * PLACES) / motion.longest;
         show();
         frame = requestAnimationFrame(step);
       };
       frame = requestAnimationFrame(step);
     };
     const toggle = () => (frame ? stop() : run());
-    range.addEventListener("input", () => { stop(); range.step = motion.longest / 200; show(); });
-    range.addEventListener("keydown", (event) => { if (event.key.startsWith("Arrow")) { stop(); range.step = motion.longest / 200; } });
+    range.addEventListener("input", () => { stop(); range.step = 1; show(); });
+    range.addEventListener("keydown", (event) => { if (event.key.startsWith("Arrow")) { stop(); range.step = 1; } });
     play.addEventListener("click", toggle);
     select.addEventListener("change", () => { stop(); choose(); });
     for (const id of ["axis-x", "axis-y"]) byId(id)?.addEventListener("change", layOut);
@@ -275,7 +277,7 @@
       if (event.target === play && event.key.startsWith("Arrow")) {
         event.preventDefault();
         stop();
-        range.step = motion.longest / 200;
+        range.step = 1;
         if (["ArrowRight", "ArrowUp"].includes(event.key)) range.stepUp(); else range.stepDown();
         show();
       }
@@ -286,17 +288,23 @@
   // Charts: hover, or arrow keys where the chart has the focus, read one point after the other.
   for (const chart of document.querySelectorAll("[data-chart]")) {
     const marks = [...chart.querySelectorAll(".mark")], readout = chart.closest(".chart").querySelector(".readout");
-    let current = -1;
+    let current = 0; // which the text below tells from the start
     const read = (k) => {
       marks[current]?.classList.remove("on");
       current = Math.min(Math.max(k, 0), marks.length - 1);
       marks[current]?.classList.add("on");
       if (marks[current]) readout.textContent = marks[current].dataset.tip;
     };
-    marks.forEach((mark, k) => mark.addEventListener("pointerenter", () => read(k)));
+    chart.addEventListener("pointermove", (event) => {
+      const away = marks.map((mark) => {
+        const box = (mark.querySelector("circle, rect, path") ?? mark).getBoundingClientRect();
+        return Math.hypot(event.clientX - box.x - box.width / 2, 0.2 * (event.clientY - box.y - box.height / 2)); // above all along the axis
+      });
+      if (away.length) read(away.indexOf(Math.min(...away)));
+    });
     chart.addEventListener("keydown", (event) => {
-      const step = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
-      if (step) { event.preventDefault(); read(current + step); }
+      const place = { ArrowRight: current + 1, ArrowUp: current + 1, ArrowLeft: current - 1, ArrowDown: current - 1, Home: 0, End: marks.length - 1 }[event.key];
+      if (place !== undefined) { event.preventDefault(); read(place); }
     });
     chart.addEventListener("blur", () => marks[current]?.classList.remove("on"));
   }
