@@ -24,22 +24,30 @@ from measure import in_process, peak_bytes, reset_peak, resident_bytes
 
 HERE = Path(__file__).parent
 COUNT = 20
+CASES = ("qr", "full", "bottom", "full_network", "bottom_network")
 ROWS = 4
 """Rows to a column."""
 
 
-def problem(n: int, device: torch.device) -> tuple[gram.Gram, Displacement, int, float]:
-    """Sum over the rows of a function of one quadratic form, which n (n - 1) / 2 directions keep; and the seconds it took."""
+def problem(n: int, device: torch.device, *, network: bool) -> tuple[gram.Gram, Displacement, int, float]:
+    """Sum over the rows of a function, and the seconds it took.
+
+    Either a function of one quadratic form, which n (n - 1) / 2 directions keep: a large null space, found in one step. Or a random
+    network without any symmetry, whose defects have no gap anywhere: the hardest case for a solver of the bottom alone.
+    """
     samples = ROWS * n * n
     generator = torch.Generator().manual_seed(0)
     weights = torch.linspace(1, 4, n, dtype=torch.float64, device=device)
+    hidden = (torch.randn(n, 64, generator=generator, dtype=torch.float64) / n**0.5).to(device)
     action, state = Linear(n), gram.init(n * n, device)
     moment = torch.zeros(n, n, dtype=torch.float64, device=device)
     seconds = 0.0
     for _ in range(ROWS):
         x = torch.randn(samples // ROWS, n, generator=generator, dtype=torch.float64).to(device)
-        shell = (x.square() @ weights)[:, None]
-        slopes = weights * x * torch.cos(shell / n)
+        if network:
+            slopes = (1 - torch.tanh(x @ hidden).square()) @ hidden.mT
+        else:
+            slopes = weights * x * torch.cos((x.square() @ weights)[:, None] / n)
         begin = now(device)
         state = gram.update_products(state, slopes, x)
         moment += action.moment(x)
@@ -62,9 +70,9 @@ def one(n: int, what: str, device: torch.device) -> dict[str, Any]:
         solve = lambda: accumulate.update(accumulate.init(n * n, device), rows)  # noqa: E731
         found: dict[str, Any] = {}
     else:
-        state, displacement, samples, seconds = problem(n, device)
+        state, displacement, samples, seconds = problem(n, device, network=what.endswith("network"))
         found = {"gram_seconds": seconds}
-        if what == "full":
+        if what.startswith("full"):
             solve = lambda: defects(state, displacement, samples)  # noqa: E731
         else:
             solve = lambda: bottom(state, displacement, samples, COUNT)  # noqa: E731
@@ -82,7 +90,7 @@ def one(n: int, what: str, device: torch.device) -> dict[str, Any]:
     found["extra_bytes"] = peak - before
     if what != "qr":
         found["smallest"] = solved.values[:4].tolist()
-    if what == "bottom":
+    if what.startswith("bottom"):
         found |= {"residual": float(solved.residuals.max()), "steps": solved.steps}
     return found
 
@@ -90,15 +98,16 @@ def one(n: int, what: str, device: torch.device) -> dict[str, Any]:
 def case(n: int, device: str, skip: set[str]) -> dict[str, Any]:
     """All of one size, with what was predicted of its memory."""
     row: dict[str, Any] = {"n": n, "columns": n * n, "rows": ROWS * n * n}
-    for what in ("qr", "full", "bottom"):
+    for what in CASES:
         if what in skip:
             continue
         row[what] = in_process(Path(__file__), "--one", str(n), what, "--device", device)
-        said = estimate(n * n, solver="bottom" if what == "bottom" else "full", count=COUNT)
+        said = estimate(n * n, solver="bottom" if what.startswith("bottom") else "full", count=COUNT)
         row[what]["estimated_bytes"] = said.folding + said.factor if what == "qr" else said.solver
         print(f"gl({n}) {what}: " + ", ".join(f"{key} {value}" for key, value in row[what].items()), flush=True)
-    if "full" in row and "bottom" in row:
-        row["ratio"] = row["full"]["seconds"] / row["bottom"]["seconds"]
+    for end in ("", "_network"):
+        if f"full{end}" in row and f"bottom{end}" in row:
+            row[f"ratio{end}"] = row[f"full{end}"]["seconds"] / row[f"bottom{end}"]["seconds"]
     return row
 
 
@@ -108,7 +117,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small sizes, for a look")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--sizes", type=int, nargs="*", help="sides n, in place of 48, 64 and 100")
-    parser.add_argument("--skip", nargs="*", default=[], choices=["qr", "full", "bottom"], help="what not to run")
+    parser.add_argument("--skip", nargs="*", default=[], choices=CASES, help="what not to run")
     parser.add_argument("--one", nargs=2, metavar=("N", "WHAT"), help=argparse.SUPPRESS)
     parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()

@@ -73,6 +73,7 @@ def work(folder: Path) -> None:
             x[350, 0] = torch.nan
             liegg.discover(net, x, liegg.Linear(3), batch_size=50)
         elif part == "dies":
+
             def slow(x):
                 if rank == 1:
                     os.kill(os.getpid(), 9)

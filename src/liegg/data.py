@@ -89,7 +89,7 @@ class Batches:
         for _, batch in self.numbered():
             yield batch
 
-    def numbered(self) -> Generator[tuple[int, Float[Tensor, "b ..."]], None, None]:
+    def numbered(self) -> Generator[tuple[int, Float[Tensor, "_ ..."]], None, None]:
         """Batches, each with the number of its first sample in the source."""
         whole = self.count is None
         first, shape = 0 if whole else self.start, None

@@ -131,7 +131,7 @@ def empty(made: Pass) -> Tally:
 def read(
     made: Pass,
     kept: Tally,
-    numbered: Iterable[tuple[int, Float[Tensor, "b ..."]]],
+    numbered: Iterable[tuple[int, Float[Tensor, "_ ..."]]],
     *,
     progress: Callable[[int], object] | None = None,
     after: Callable[[Tally, int], object] | None = None,
@@ -263,7 +263,7 @@ def stream(
     return finish(made, read(made, empty(made), numbered(chain([first], rest)), progress=progress))
 
 
-def numbered(batches: Iterable[Float[Tensor, "b ..."]], first: int = 0) -> Iterator[tuple[int, Float[Tensor, "b ..."]]]:
+def numbered(batches: Iterable[Float[Tensor, "_ ..."]], first: int = 0) -> Iterator[tuple[int, Float[Tensor, "_ ..."]]]:
     """Batches, each with the number of its first sample."""
     for batch in batches:
         yield first, batch
