@@ -24,6 +24,7 @@ from liegg.grades import (
     STRONG,
     THRESHOLD,
     WEAK,
+    WIDER,
     Evidence,
     LimitOptions,
     Limits,
@@ -343,7 +344,15 @@ def test_no_limit_moved_by_15_percent_changes_a_grade_without_a_mark(case, limit
                 assert before == after or name in mark, f"{name} times {times}: {before} becomes {after}, marked {mark!r}"
 
 
+def stretched(case, times):
+    """The same with intervals that are so many times as wide, as at another level; in logarithms, about their middles."""
+    middle, half = (case.low * case.high).sqrt(), (case.high / case.low.clamp_min(1e-300)).sqrt() ** times
+    there = case.high > case.low
+    return replace(case, low=torch.where(there, middle / half, case.low), high=torch.where(there, middle * half, case.high))
+
+
 @given(spectra(most=4), SOME_LIMITS)
+@example(case_of([10**-3.25, 1.0, 1.0], wide=[10**0.25, 1.0, 1.0]), replace(USUAL, weak=0.5))  # an end on the limit itself
 @settings(max_examples=20, deadline=None)
 def test_marks_are_earned(case, limits):
     """A mark names a limit that changes the grade within the factor, or an interval with another grade at one of its ends."""
@@ -351,7 +360,9 @@ def test_marks_are_earned(case, limits):
     steps = [1 + sign * 0.05 * step for sign in (1, -1) for step in (1, 2, 3)]
     for i, mark in enumerate(marks):
         for name in mark.split(", ") if mark else ():
-            if name != "interval":
+            if name == "level":
+                assert any(grade(stretched(case, times), limits)[i] != own[i] for times in (WIDER, 1 / WIDER))
+            elif name != "interval":
                 assert any(grade(*with_moved(case, limits, name, times))[i] != own[i] for times in steps)
             else:
                 assert bool((case.high > case.low).any())
