@@ -30,11 +30,12 @@ ORDER = [
     ["accumulate"],
     ["gram"],
     ["blocks"],
-    ["memory", "tally"],
+    ["tally"],
+    ["shares"],
+    ["checkpoints"],
     ["stream"],
     ["spectrum"],
     ["equivariance", "defect"],
-    ["bottom"],
     ["metrics", "pairs", "resample", "grades"],
     ["controls", "certainty"],
     ["verdict"],
@@ -59,10 +60,10 @@ OPTIONAL = {"matplotlib", "typer", "rich", "scipy", "pooch", "jinja2"}
 """Packages that come with extras, or are slow to load."""
 
 PUBLIC = [
-    "Action", "Affine", "Banded", "Blocks", "Color", "Comparison", "Decision", "Identification", "Image", "KroneckerSum",
-    "LayerSymmetries", "LieggError", "Linear", "Product", "Sequence", "Symmetries", "Verification", "Volume", "Weights",
-    "__version__", "aff", "algebra", "compare", "diagonal", "direct_sum", "discover", "discover_layers", "gl", "heis", "identify",
-    "load", "o", "plot", "scaling", "se", "shear", "sl", "smooth", "so", "sp", "su", "testing", "translation", "u", "verify",
+    "Action", "Affine", "Color", "Comparison", "Decision", "Identification", "Image", "LayerSymmetries", "LieggError", "Linear",
+    "Product", "Sequence", "Symmetries", "Verification", "Volume", "__version__", "aff", "algebra", "compare", "diagonal",
+    "direct_sum", "discover", "discover_layers", "gl", "heis", "identify", "load", "o", "plot", "scaling", "se", "shear", "sl",
+    "smooth", "so", "sp", "su", "testing", "translation", "u", "verify",
 ]  # fmt: skip
 
 

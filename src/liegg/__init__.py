@@ -11,21 +11,7 @@ from liegg._version import __version__
 if TYPE_CHECKING:
     from liegg import algebra, testing
     from liegg._errors import LieggError
-    from liegg.actions import (
-        Action,
-        Affine,
-        Banded,
-        Blocks,
-        Color,
-        Image,
-        KroneckerSum,
-        Linear,
-        Product,
-        Sequence,
-        Volume,
-        Weights,
-        smooth,
-    )
+    from liegg.actions import Action, Affine, Color, Image, Linear, Product, Sequence, Volume, smooth
     from liegg.algebra import Identification, identify
     from liegg.algebra.catalog import aff, diagonal, direct_sum, gl, heis, o, scaling, se, shear, sl, so, sp, su, translation, u
     from liegg.comparison import Comparison, compare
@@ -53,24 +39,7 @@ _HOME = (
         "load": "liegg.storage",
         "verify": "liegg.verification",
     }
-    | dict.fromkeys(
-        (
-            "Action",
-            "Affine",
-            "Banded",
-            "Blocks",
-            "Color",
-            "Image",
-            "KroneckerSum",
-            "Linear",
-            "Product",
-            "Sequence",
-            "Volume",
-            "Weights",
-            "smooth",
-        ),
-        "liegg.actions",
-    )
+    | dict.fromkeys(("Action", "Affine", "Color", "Image", "Linear", "Product", "Sequence", "Volume", "smooth"), "liegg.actions")
     | dict.fromkeys(
         (
             "aff",
@@ -97,14 +66,11 @@ _MODULES = {"algebra": "liegg.algebra", "plot": "liegg.report.plots", "testing":
 __all__ = [
     "Action",
     "Affine",
-    "Banded",
-    "Blocks",
     "Color",
     "Comparison",
     "Decision",
     "Identification",
     "Image",
-    "KroneckerSum",
     "LayerSymmetries",
     "LieggError",
     "Linear",
@@ -113,7 +79,6 @@ __all__ = [
     "Symmetries",
     "Verification",
     "Volume",
-    "Weights",
     "__version__",
     "aff",
     "algebra",
