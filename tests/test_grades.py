@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import fields, replace
+from typing import Any
 
 import pytest
 import torch
@@ -44,7 +45,7 @@ def column(*values):
     return torch.tensor(values, dtype=torch.float64)
 
 
-def case_of(values, *, wide: float | list[float] = 1.0, floor=FLOOR, control=math.inf):
+def case_of(values, *, wide: Any = 1.0, floor=FLOOR, control=math.inf):
     """Evidence with intervals from each defect over `wide` to that times `wide`, one for all or one to each."""
     wide = column(*wide) if isinstance(wide, list) else column(*[wide] * len(values))
     return evidence(column(*values), torch.stack([column(*values) / wide, column(*values) * wide], 1), floor=floor, control=control)
