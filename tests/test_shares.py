@@ -182,4 +182,4 @@ def test_fingerprints_tell_what_differs():
 def test_processes_are_asked_for_by_one_of_two_words(monkeypatch):
     monkeypatch.setattr("jaxtyping.config.jaxtyping_disable", True)
     with pytest.raises(liegg.LieggError, match="processes='some': expected 'all' or 'alone'"):
-        liegg.discover(mlp(3, 8, 2), normal(50, 3), liegg.Linear(3), processes="some")
+        liegg.discover(mlp(3, 8, 2), normal(50, 3), liegg.Linear(3), processes="some")  # pyright: ignore[reportArgumentType]

@@ -246,7 +246,7 @@ def _shared(
     mark = fingerprint(made.first, made.model(made.first[:AROUND]), {
         "samples": batches.count, "action": asked.action.settings(), "outputs": asked.outputs, "seed": asked.seed,
         "output_action": None if asked.output_action is None else asked.output_action.settings(), "plan": made.how.route,
-        "blocks": made.count, "batch_size": batches.size, "processes": 1 if group is None else group.size,
+        "blocks": made.blocks, "batch_size": batches.size, "processes": 1 if group is None else group.size,
         "versions": [__version__, torch.__version__],
     })  # fmt: skip
     if group is not None:

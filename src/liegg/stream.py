@@ -86,7 +86,7 @@ class Pass(NamedTuple):
         return 0 if self.output_action is None else self.output_action.size
 
     @property
-    def count(self) -> int:
+    def blocks(self) -> int:
         """Number of blocks."""
         return 1 if self.dealer is None else self.dealer.count
 
@@ -116,7 +116,7 @@ def begin(
         dealer: deals the samples out to blocks that are kept apart.
     """
     made = Pass(model, action, how, output_action, dealer, first, None)
-    if made.squares and made.count == 1 and how.route != "jvp":
+    if made.squares and made.blocks == 1 and how.route != "jvp":
         parts = action.halves(torch.empty_like(first[:1])[:, None], first[:1])
         made = made._replace(halves=None if parts is None else (parts[0].shape[2], parts[1].shape[2]))
     return made
@@ -125,7 +125,7 @@ def begin(
 def empty(made: Pass) -> Tally:
     """The record of no samples."""
     pulse = pulse_init(made.model(made.first[:AROUND]), each=made.how.outputs == "each")
-    return tallies.init(made.columns, made.count, pulse, made.first.device)
+    return tallies.init(made.columns, made.blocks, pulse, made.first.device)
 
 
 def read(
@@ -181,12 +181,12 @@ def _added(
     kept.distinct.add(x)
     pulse = pulse_add(kept.pulse, rows[..., made.replies :], y, split=None if made.halves is None else made.halves[0])
     block = torch.zeros(len(x), dtype=torch.int64) if made.dealer is None else made.dealer.deal(number, len(x))
-    moments, room = moments_of(made.action, x, derived, room, block, made.count)
+    moments, room = moments_of(made.action, x, derived, room, block, made.blocks)
     kept = kept._replace(
         gathered=blocks.add_moments(kept.gathered, moments), pulse=pulse, samples=kept.samples + len(x),
         squares=kept.squares + torch.linalg.vector_norm(y, dtype=torch.float64).square(), inputs=kept.inputs + square_of(x),
     )  # fmt: skip
-    if made.count == 1:
+    if made.blocks == 1:
         return _folded_in(made, kept, kept.waiting.put(rows.flatten(0, 1)), number + len(x)), room
     enough = made.squares and number + len(x) > 2 * made.columns
     return kept._replace(gathered=blocks.add(kept.gathered, rows, block, squared=enough)), room
@@ -222,7 +222,7 @@ def finish(made: Pass, kept: Tally) -> Streamed:
     dealt = None
     if made.dealer is not None:
         made.dealer.finish(kept.samples)
-    if made.count == 1:
+    if made.blocks == 1:
         rows, name = tallies.settled(kept.rows)
         moment = kept.gathered.moments
     else:
