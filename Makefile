@@ -39,7 +39,7 @@ docs: $(VENV)/.installed-docs  ## Build the documentation into site/, warnings a
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean:           ## Remove everything the other targets made.
-	rm -rf $(VENV) .venv-emlp demo site .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-emlp .venv-peers demo site .pytest_cache .ruff_cache .hypothesis
 
 # torch first and by its exact version, so that no later package can pull another build of it.
 $(VENV)/.torch: constraints.txt
@@ -68,3 +68,16 @@ peer-emlp:       ## Analyse a real O(5)-invariant EMLP; writes results/o5-emlp.j
 	.venv-emlp/bin/python -m pip install --quiet --requirement peers/emlp-requirements.txt
 	.venv-emlp/bin/python -m pip install --quiet --no-deps --editable .
 	.venv-emlp/bin/python peers/emlp_o5.py
+
+# Networks of other packages as test subjects, in an environment of their own too; STORE=--store writes results/peers.json and its page.
+.PHONY: test-peers
+test-peers: .venv-peers/.installed  ## Analyse a ViT, ResNets, SchNet and L-GATr with random weights.
+	OMP_NUM_THREADS=1 .venv-peers/bin/python -m pytest --quiet --confcutdir peers peers/test_*.py $(STORE)
+	$(if $(STORE),.venv-peers/bin/python peers/page.py)
+
+.venv-peers/.installed: peers/requirements.txt pyproject.toml
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --constraint peers/requirements.txt torch
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --requirement peers/requirements.txt
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@

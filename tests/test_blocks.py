@@ -39,9 +39,10 @@ def pieces_of(total, sizes):
 @settings(max_examples=40, deadline=None)
 def test_samples_are_dealt_one_after_the_other(sizes, count):
     dealer = Dealer(count)
-    dealt = torch.cat([dealer.deal(size) for size in sizes])
+    starts = [sum(sizes[:i]) for i in range(len(sizes))]
+    dealt = torch.cat([dealer.deal(start, size) for start, size in zip(starts, sizes, strict=True)])
     assert dealt.tolist() == [i % count for i in range(sum(sizes))]
-    dealer.finish()
+    dealer.finish(sum(sizes))
 
 
 @given(
@@ -52,8 +53,10 @@ def test_samples_are_dealt_one_after_the_other(sizes, count):
 @settings(max_examples=60, deadline=None)
 def test_groups_stay_together_and_are_dealt_by_first_appearance(labels, count, step):
     dealer = Dealer(count, as_groups(labels))
-    dealt = torch.cat([dealer.deal(len(range(*part.indices(len(labels))))) for part in pieces_of(len(labels), [step])]).tolist()
-    dealer.finish()
+    parts = [range(*part.indices(len(labels))) for part in pieces_of(len(labels), [step])]
+    dealt = torch.cat([dealer.deal(part.start, len(part)) for part in parts]).tolist()
+    dealer.finish(len(labels))
+    assert dealer.different == len(set(labels))
     order = list(dict.fromkeys(labels))
     assert dealt == [order.index(label) % count for label in labels]
 
@@ -103,17 +106,16 @@ def test_labels_that_are_none_are_refused(groups, text):
 
 def test_too_few_labels_are_refused():
     dealer = Dealer(4, as_groups([0, 0, 1]))
-    dealer.deal(2)
+    dealer.deal(0, 2)
     with pytest.raises(ArgumentError) as caught:
-        dealer.deal(2)
+        dealer.deal(2, 2)
     assert str(caught.value) == "groups has 3 labels, but the data has more samples. Give one to each sample."
 
 
 def test_too_many_labels_are_refused():
     dealer = Dealer(4, as_groups([0, 0, 1]))
-    dealer.deal(2)
     with pytest.raises(ArgumentError) as caught:
-        dealer.finish()
+        dealer.finish(2)
     assert str(caught.value) == "groups has 3 labels for 2 samples. Give one to each sample."
 
 

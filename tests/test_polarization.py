@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import jaxtyping
@@ -46,7 +47,7 @@ def ready(function: Any, x: Tensor) -> Iterator[Model]:
 def rows_of(function: Any, action: Action, x: Tensor, outputs: Outputs, route: Route, seed: int = 0) -> Tensor:
     with ready(function, x) as model:
         how = plan(model, action, x, outputs=outputs, route=route)
-        return polarize(model, action, x, how, signs=torch.Generator().manual_seed(seed))
+        return polarize(model, action, x, replace(how, seed=seed))
 
 
 def dense_rows(function: Any, action: Action, x: Tensor) -> Tensor:
@@ -138,10 +139,7 @@ def test_combinations_are_unbiased():
     each = rows_of(function, action, x, "each", "vjp").flatten(0, 1)
     exact = each.mT @ each
     with ready(function, x) as model:
-        drawn = [
-            polarize(model, action, x, Plan(2, "vjp"), signs=torch.Generator().manual_seed(seed)).flatten(0, 1)
-            for seed in range(400)
-        ]
+        drawn = [polarize(model, action, x, Plan(2, "vjp", seed)).flatten(0, 1) for seed in range(400)]
     grams = torch.stack([rows.mT @ rows for rows in drawn])
     error, standard = grams.mean(0) - exact, grams.std(0) / len(grams) ** 0.5
     assert bool((error.abs() <= 5 * standard).all())
@@ -154,8 +152,8 @@ def test_combinations_do_not_depend_on_the_batching(route):
     x, function, action = draw(12, 4), lambda x: torch.sin(x) * x, liegg.Linear(4)
     whole = rows_of(function, action, x, 3, route)
     with ready(function, x) as model:
-        signs = torch.Generator().manual_seed(0)
-        pieces = [polarize(model, action, piece, Plan(3, route), signs=signs) for piece in x.split([1, 4, 7])]
+        starts = zip((0, 1, 5), x.split([1, 4, 7]), strict=True)
+        pieces = [polarize(model, action, piece, Plan(3, route), first=start) for start, piece in starts]
     assert torch.equal(torch.cat(pieces), whole)
 
 

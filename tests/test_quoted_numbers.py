@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import runpy
 from pathlib import Path
 from statistics import mean
 
@@ -36,6 +37,7 @@ GIVEN = {
     "docs/howto-images.md": {"1.5"},  # the paper's smoothing
     "docs/faq.md": {"1.5"},  # the paper's smoothing
     "docs/concepts.md": set(),
+    "docs/peers.md": set(),
     "docs/paper.md": {"5.1", "5.2", "5.3", "5.4", "3.3", "0.49", "0.31", "0.25"},  # the paper's sections and numbers
 }
 """Decimal numbers that are no measurement of ours: versions, thresholds, the paper's own figures."""
@@ -211,6 +213,12 @@ def claim_quotes() -> dict[str, list[str]]:
     return {"docs/claims.md": [line for line in markdown(evaluate(ROOT / "results")).splitlines() if line.strip()]}
 
 
+def peer_quotes() -> dict[str, list[str]]:
+    """The table of other people's networks, as the script that writes it makes it."""
+    page = runpy.run_path(str(ROOT / "peers" / "page.py"))
+    return {"docs/peers.md": [*page["rows"](RESULTS["peers"]), page["versions"](RESULTS["peers"])]}
+
+
 def paper_quotes() -> dict[str, list[str]]:
     """What the page of figures says again, in the words of the studies' own pages."""
     first = [net["readings"]["paper, sum"]["bias"][0] for net in RESULTS["cifar10"]["networks"]]
@@ -364,6 +372,7 @@ for part in (
     layer_quotes(),
     naming_quotes(),
     paper_quotes(),
+    peer_quotes(),
     claim_quotes(),
 ):
     for name, texts in part.items():

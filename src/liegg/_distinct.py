@@ -28,11 +28,23 @@ class Distinct:
             return
         flat = x.detach().reshape(len(x), -1).to("cpu", torch.float64)
         onto = torch.randn(flat.shape[1], generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-        found = torch.cat([self.seen, (flat * onto).sum(1)]).sort().values
-        step = found.diff() > ALIKE * found.abs().max()
-        self.seen = found[torch.cat([torch.ones(1, dtype=torch.bool), step])]
+        self.seen = _different(torch.cat([self.seen, (flat * onto).sum(1)]))
 
     @property
     def count(self) -> int:
         """Number of different samples; at least `most` where there are so many."""
         return len(self.seen)
+
+
+def distinct_merge(one: Distinct, other: Distinct) -> Distinct:
+    """Different samples of both."""
+    return Distinct(one.most, _different(torch.cat([one.seen, other.seen])))
+
+
+def _different(projections: Float[Tensor, " k"]) -> Float[Tensor, " j"]:
+    """Sorted, and one for each that are alike."""
+    if not len(projections):
+        return projections
+    found = projections.sort().values
+    step = found.diff() > ALIKE * found.abs().max()
+    return found[torch.cat([torch.ones(1, dtype=torch.bool), step])]

@@ -57,6 +57,14 @@ class RecordError(LieggError, ValueError):
     """A stored result cannot be read."""
 
 
+class CheckpointError(LieggError, ValueError):
+    """A checkpoint cannot be used or written."""
+
+
+class ProcessError(LieggError, RuntimeError):
+    """Processes that analyse together do not agree, or one of them is lost."""
+
+
 class ResultsError(LieggError, ValueError):
     """Stored results of a study, or an unfinished run of one, cannot be used."""
 

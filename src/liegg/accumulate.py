@@ -1,6 +1,7 @@
 """Stage 4, accumulate: all that is kept of the rows is their R factor."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
@@ -76,28 +77,53 @@ def merge(one: RFactor, other: RFactor) -> RFactor:
     return RFactor(_triangle(torch.cat([one.r, other.r])), one.rows + other.rows)
 
 
-def blocks(pieces: Iterable[Float[Tensor, "_ p"]], columns: int) -> Iterator[Float[Tensor, "_ p"]]:
-    """Regroup rows into blocks of one size, large enough for an efficient QR, whatever the batching was.
+@dataclass(eq=False)
+class Waiting:
+    """Rows regrouped into blocks of one size, large enough for an efficient QR, whatever the batching was.
 
-    Every block but the last has `max(4 columns, 1024)` rows, so the same rows in the same order give the same bits. The blocks
-    share one buffer: each is overwritten when the next is asked for.
+    Every block has `max(4 columns, 1024)` rows, so the same rows in the same order give the same bits. The blocks share one buffer:
+    each is overwritten when more rows come.
+
+    Attributes:
+        columns: columns of the factor, which decide the size of a block.
     """
-    buffer: Tensor | None = None
-    filled = 0
-    for piece in pieces:
-        if buffer is None:
-            size = max(BLOCK_COLUMNS * columns, BLOCK_ROWS)
-            buffer = torch.empty(size, piece.shape[1], dtype=torch.float64, device=piece.device)
+
+    columns: int
+    _buffer: Float[Tensor, "s p"] | None = None
+    _filled: int = 0
+
+    @property
+    def rows(self) -> Float[Tensor, "w p"] | None:
+        """Rows that wait; None if none ever came."""
+        return None if self._buffer is None else self._buffer[: self._filled]
+
+    def put(self, piece: Float[Tensor, "m p"]) -> Iterator[Float[Tensor, "s p"]]:
+        """Add rows; the blocks that they fill."""
         while piece.shape[0]:
-            part = piece[: buffer.shape[0] - filled]
-            buffer[filled : filled + part.shape[0]] = part
-            filled += part.shape[0]
+            if self._buffer is None:
+                size = max(BLOCK_COLUMNS * self.columns, BLOCK_ROWS)
+                self._buffer = torch.empty(size, piece.shape[1], dtype=torch.float64, device=piece.device)
+            part = piece[: self._buffer.shape[0] - self._filled]
+            self._buffer[self._filled : self._filled + part.shape[0]] = part
+            self._filled += part.shape[0]
             piece = piece[part.shape[0] :]
-            if filled == buffer.shape[0]:
-                yield buffer
-                filled = 0
-    if buffer is not None and filled:
-        yield buffer[:filled]
+            if self._filled == self._buffer.shape[0]:
+                self._filled = 0
+                yield self._buffer
+
+    def rest(self) -> Iterator[Float[Tensor, "w p"]]:
+        """The last block, which need not be full, if there is one; none waits then."""
+        if self._buffer is not None and self._filled:
+            filled, self._filled = self._filled, 0
+            yield self._buffer[:filled]
+
+
+def blocks(pieces: Iterable[Float[Tensor, "_ p"]], columns: int) -> Iterator[Float[Tensor, "_ p"]]:
+    """Rows in the blocks of `Waiting`, and the last, which need not be full."""
+    waiting = Waiting(columns)
+    for piece in pieces:
+        yield from waiting.put(piece)
+    yield from waiting.rest()
 
 
 def _triangle(stacked: Float[Tensor, "m g"]) -> Float[Tensor, "g g"]:

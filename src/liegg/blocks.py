@@ -4,7 +4,7 @@ What is kept of all the data is the sum over the blocks; how the blocks differ t
 and one moment per block, whatever the number of samples.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
@@ -51,42 +51,44 @@ def count_for(columns: int) -> int:
     return count if count * columns**2 <= NUMBERS else 1
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Dealer:
     """Deals samples out to blocks: one after the other, or those of a group together.
 
     Attributes:
         count: number of blocks.
-        groups: label of every sample, in the order in which the samples come; None for samples that are independent.
+        groups: label of every sample, numbered in the order in which they come; None for samples that are independent.
     """
 
     count: int
     groups: Int[Tensor, " n"] | None = None
-    dealt: int = 0
-    seen: dict[int, int] = field(default_factory=dict)
 
-    def deal(self, samples: int) -> Int[Tensor, " b"]:
-        """Block of each of the next samples.
+    def deal(self, first: int, samples: int) -> Int[Tensor, " b"]:
+        """Block of each of some samples, by their numbers in the data alone: it does not matter who reads them, or when.
+
+        Args:
+            first: number of the first of them.
+            samples: how many there are.
 
         Raises:
             ArgumentError: there are fewer labels than samples.
         """
-        start, self.dealt = self.dealt, self.dealt + samples
         if self.groups is None:
-            return torch.arange(start, self.dealt) % self.count
-        labels = self.groups[start : self.dealt].tolist()
+            return torch.arange(first, first + samples) % self.count
+        labels = self.groups[first : first + samples]
         if len(labels) < samples:
             raise ArgumentError(f"groups has {len(self.groups)} labels, but the data has more samples. Give one to each sample.")
-        for label in labels:
-            self.seen.setdefault(label, len(self.seen) % self.count)
-        return torch.tensor([self.seen[label] for label in labels], dtype=torch.int64)
+        return labels % self.count
 
-    def finish(self) -> None:
+    def finish(self, samples: int) -> None:
         """Raise `ArgumentError` unless every label had its sample."""
-        if self.groups is None:
-            return
-        if self.dealt < len(self.groups):
-            raise ArgumentError(f"groups has {len(self.groups)} labels for {self.dealt} samples. Give one to each sample.")
+        if self.groups is not None and samples < len(self.groups):
+            raise ArgumentError(f"groups has {len(self.groups)} labels for {samples} samples. Give one to each sample.")
+
+    @property
+    def different(self) -> int | None:
+        """Number of groups; None for samples that are independent."""
+        return None if self.groups is None else len(self.groups.unique())
 
 
 def as_groups(groups: Any) -> Int[Tensor, " n"] | None:
@@ -164,6 +166,17 @@ def folded(state: Gathered) -> Gathered:
     factors = torch.zeros_like(state.factors)
     factors[:, : r.shape[1]] = r[:, :columns]
     return state._replace(factors=factors, pending=())
+
+
+def merge(one: Gathered, other: Gathered) -> Gathered:
+    """What is kept of the samples of both."""
+    one, other = folded(one), folded(other)
+    both = folded(one._replace(pending=(other.factors,)))
+    moments = one.moments if other.moments is None else other.moments if one.moments is None else one.moments + other.moments
+    return both._replace(
+        squares=one.squares + other.squares, exact=one.exact + other.exact, squared=one.squared + other.squared, moments=moments,
+        samples=one.samples + other.samples,
+    )  # fmt: skip
 
 
 def add_moments(state: Gathered, moments: Float[Tensor, "p s s"]) -> Gathered:

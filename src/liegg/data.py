@@ -3,14 +3,14 @@
 import math
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset, default_collate
+from torch.utils.data import DataLoader, Dataset, IterableDataset, Subset, default_collate
 
 from liegg._errors import (
     ArgumentError,
@@ -46,35 +46,74 @@ class Batches:
         size: samples to a batch; loaders and iterables of batches keep their own; None lets the device and the first sample decide.
         dtype: floating point type to convert to; None keeps the data's own.
         device: where to put the batches; None keeps them where they are.
+        start: number of the first sample to give; those before are passed over.
+        stop: number of the sample to stop before; None for all.
+        turn: of every so many batches give one: its number and theirs. For data that can only be read in its order.
     """
 
     source: Any
     size: int | None = None
     dtype: torch.dtype | None = None
     device: torch.device | None = None
+    start: int = 0
+    stop: int | None = None
+    turn: tuple[int, int] = (0, 1)
+
+    @property
+    def count(self) -> int | None:
+        """Number of samples of the source; None where only reading it tells."""
+        if isinstance(self.source, Tensor | np.ndarray):
+            return len(self.source)
+        return len(self.source) if _indexed(self.source) else None
+
+    def share(self, number: int, of: int) -> "Batches":
+        """The part of the samples that one of several readers takes: a range of them, or every so-manieth batch.
+
+        Args:
+            number: of the reader, from 0.
+            of: how many readers there are.
+        """
+        if self.count is None:
+            return replace(self, turn=(number, of))
+        return replace(self, start=self.count * number // of, stop=self.count * (number + 1) // of)
 
     def prepared(self, dtype: torch.dtype | None, device: torch.device | None) -> "Batches":
         """The same for a model of this dtype on this device; of an array the size of its batches is then known."""
         array = isinstance(self.source, Tensor | np.ndarray)
         device = device or (self.source.device if isinstance(self.source, Tensor) else None)
         size = self.size or (_fitting(math.prod(self.source.shape[1:]), device) if array else None)
-        return Batches(self.source, size, dtype, device)
+        return replace(self, size=size, dtype=dtype, device=device)
 
     def __iter__(self) -> Generator[Float[Tensor, "b ..."], None, None]:
         """Yield one batch after the other; raise a `DataError` that names the first bad sample."""
-        first, shape = 0, None
+        for _, batch in self.numbered():
+            yield batch
+
+    def numbered(self) -> Generator[tuple[int, Float[Tensor, "_ ..."]], None, None]:
+        """Batches, each with the number of its first sample in the source."""
+        whole = self.count is None
+        first, shape = 0 if whole else self.start, None
         with _loader_generators_kept(self.source):
-            for raw in _pieces(self.source, self.size, self.device):
+            for turn, raw in enumerate(_pieces(_ranged(self.source, self.start, self.stop), self.size, self.device)):
                 batch = _as_tensor(_inputs(raw), first)
                 if batch.shape[0] == 0:
                     continue
                 shape = batch.shape[1:] if shape is None else shape
                 if batch.shape[1:] != shape:
                     raise _ragged(first, tuple(batch.shape[1:]), tuple(shape))
-                yield _finite(batch.to(device=self.device, dtype=self.dtype), first)
+                if whole and (turn % self.turn[1] != self.turn[0] or first < self.start):
+                    first += batch.shape[0]
+                    continue
+                yield first, _finite(self._moved(batch), first)
                 first += batch.shape[0]
-        if first == 0:
+        if first == 0 and (whole or not self.count):
             raise EmptyDataError(f"the data holds no sample ({_describe(self.source)}). Pass at least one.")
+
+    def _moved(self, batch: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
+        """The batch where and as the model wants it; on the way to a GPU nothing waits for it."""
+        if self.device is not None and self.device.type == "cuda" and batch.device.type == "cpu":
+            batch = batch.pin_memory()
+        return batch.to(device=self.device, dtype=self.dtype, non_blocking=True)
 
 
 def as_batches(data: Data, *, batch_size: int | None = None) -> Batches:
@@ -121,6 +160,19 @@ def _fitting(numbers: int, device: torch.device | None) -> int:
     """Samples to a batch, where one of them has so many numbers."""
     times = ON_GPU if device is not None and device.type == "cuda" else 1
     return min(times * BATCH_SIZE, max(1, times * BATCH_ELEMENTS // max(1, numbers)))
+
+
+def _indexed(source: Any) -> bool:
+    """Whether samples can be asked for by their number."""
+    return isinstance(source, Dataset) and hasattr(source, "__len__") and not isinstance(source, IterableDataset)
+
+
+def _ranged(source: Any, start: int, stop: int | None) -> Any:
+    """A range of the samples, where they can be asked for by number; else all of them."""
+    if (start == 0 and stop is None) or not (isinstance(source, Tensor | np.ndarray) or _indexed(source)):
+        return source
+    stop = len(source) if stop is None else stop
+    return source[start:stop] if isinstance(source, Tensor | np.ndarray) else Subset(source, range(start, stop))
 
 
 def _pieces(source: Any, size: int | None, device: torch.device | None) -> Iterable[Any]:

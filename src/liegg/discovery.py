@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
 from typing import Any, Literal, Unpack
 
 import numpy as np
@@ -14,59 +16,25 @@ from liegg._errors import ArgumentError
 from liegg._precision import full_products, rounding_unit
 from liegg._random import seeded
 from liegg._version import __version__
-from liegg.accumulate import RFactor
-from liegg.actions import Action, Restricted
-from liegg.blocks import FEWEST, Dealer, as_groups, count_for
-from liegg.certainty import Resampled, resampled
-from liegg.controls import FRESH_DRAWS, FreshControl, against_fresh, random_directions
-from liegg.data import Data, as_batches
-from liegg.defect import defects, mean_sensitivity
-from liegg.equivariance import eliminate
+from liegg.actions import Action
+from liegg.blocks import Dealer, as_groups, count_for
+from liegg.checkpoints import EVERY, Checkpoint
+from liegg.conclusion import Ran, asked_of, conclude
+from liegg.controls import FRESH_DRAWS, FreshControl, against_fresh
+from liegg.data import Batches, Data, as_batches
 from liegg.fresh import UNCALIBRATED, calibrate, reinitialised
 from liegg.grades import LimitOptions, Limits
-from liegg.gram import Gram
 from liegg.linearity import bend
 from liegg.model import Model, opened, probe
-from liegg.polarization import Outputs, Plan, Route, check_output_action, plan
-from liegg.stream import Streamed, stream
+from liegg.polarization import Outputs, Route, check_output_action, plan
+from liegg.shares import Group, agree, fingerprint, joined, part, together
+from liegg.stream import AROUND, Pass, begin, empty, finish, read
 from liegg.symmetries import Symmetries
-from liegg.verdict import decide, found_directions, numerical_floor
+from liegg.tally import Tally
 from liegg.verification import verify
-
-ROUNDING = 4.0
-"""Rounding units that a derivative may be off by where it should be 0; unit lengths and softmax sums keep to 3."""
 
 NEAREST = 3
 """Directions after the last symmetry that are held against fresh weights too."""
-
-
-@dataclass(frozen=True)
-class Ran:
-    """How a pass over the data ran: what the verdict has to know of the model and the machine.
-
-    Attributes:
-        dtype: precision of the model.
-        device: kind of device that it ran on.
-        model: its name.
-        batch_size: samples to a batch, as asked for.
-        unit: rounding unit of its arithmetic.
-        slope: its mean squared gradient; None if not known.
-        numbers: numbers in a sample, which stand in for the conditioning where the gradient is not known.
-        bend: how far it is from linear on the data; None if not known.
-        notes: how it was opened, where that was out of the ordinary.
-        shape: shape of a sample; None if not known.
-    """
-
-    dtype: torch.dtype
-    device: str
-    model: str
-    batch_size: int | None = None
-    unit: float | None = None
-    slope: float | None = None
-    numbers: int = 1
-    bend: float | None = None
-    notes: tuple[str, ...] = ()
-    shape: tuple[int, ...] | None = None
 
 
 def discover(
@@ -85,6 +53,9 @@ def discover(
     control_draws: int = FRESH_DRAWS,
     held_out: Data | None = None,
     progress: Callable[[int], object] | None = None,
+    checkpoint: str | Path | None = None,
+    checkpoint_every: float = EVERY,
+    processes: Literal["all", "alone"] = "all",
     **limits: Unpack[LimitOptions],
 ) -> Symmetries:
     r"""Find the generators of the Lie group under which a model's output does not change, or changes in a known way.
@@ -108,6 +79,12 @@ def discover(
         control_draws: number of models with fresh weights.
         held_out: samples on which the symmetries found are verified at finite size, see `liegg.verify`.
         progress: called with the number of samples after each batch.
+        checkpoint: file that what is kept is written to every `checkpoint_every` seconds. Killed at any moment and called again
+            with the same arguments, the pass goes on from there and ends with the same numbers. With several processes each has
+            its own, its number added to the name.
+        checkpoint_every: seconds between two writings, at least.
+        processes: inside an initialised `torch.distributed` group, `"all"` processes call this together, each reads its share of
+            the samples, and all get the same result; `"alone"` leaves the group aside.
         **limits: what counts as a symmetry, such as `threshold`; see `liegg.grades.Limits` for all of them.
 
     Returns:
@@ -134,10 +111,35 @@ def discover(
     columns = asked_of(action).size + (0 if output_action is None else output_action.size)
     asked = _Asked(data, action, output_action, outputs, route, batch_size, seed, chosen)
     dealer = Dealer(count_for(columns), labels) if controls else None
-    sym = _analysed(model, asked, dealer, progress)
+    if processes not in ("all", "alone"):
+        raise ArgumentError(f"processes={processes!r}: expected 'all' or 'alone'.")
+    if not checkpoint_every >= 0:
+        raise ArgumentError(f"checkpoint_every={checkpoint_every!r}: expected a number of seconds, for example {EVERY:g}.")
+    group = joined() if processes == "all" else None
+    try:
+        return _discovered(model, asked, dealer, progress, group, checkpoint, checkpoint_every, control, control_draws, held_out)
+    finally:
+        part(group)
+
+
+def _discovered(
+    model: Any,
+    asked: "_Asked",
+    dealer: Dealer | None,
+    progress: Callable[[int], object] | None,
+    group: Group | None,
+    checkpoint: str | Path | None,
+    every: float,
+    control: str | None,
+    control_draws: int,
+    held_out: Data | None,
+) -> Symmetries:
+    """The analysis, its controls and its verification."""
+    kept_in = None if checkpoint is None else Path(checkpoint)
+    sym = _analysed(model, asked, dealer, progress, group, kept_in, every)
     if control is not None:
-        sym = replace(sym, fresh=_fresh(model, asked, sym, control_draws))
-    return sym if held_out is None else replace(sym, verification=verify(model, held_out, sym, seed=seed))
+        sym = replace(sym, fresh=_fresh(model, asked, sym, control_draws, group))
+    return sym if held_out is None else replace(sym, verification=verify(model, held_out, sym, seed=asked.seed))
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,15 +157,21 @@ class _Asked:
 
 
 def _analysed(
-    model: Any, asked: _Asked, dealer: Dealer | None = None, progress: Callable[[int], object] | None = None
+    model: Any,
+    asked: _Asked,
+    dealer: Dealer | None = None,
+    progress: Callable[[int], object] | None = None,
+    group: Group | None = None,
+    kept_in: Path | None = None,
+    every: float = EVERY,
 ) -> Symmetries:
     """One pass over the data, and what follows from it."""
     action, output_action = asked.action, asked.output_action
     batches = as_batches(asked.data, batch_size=asked.batch_size)
     with seeded(asked.seed), torch.inference_mode(False), torch.no_grad(), opened(model) as function:
         batches = batches.prepared(function.dtype, function.device)
-        with closing(iter(batches)) as batches_left:
-            first = next(batches_left)
+        with closing(batches.numbered()) as left:
+            start, first = next(left)
             action.check(tuple(first.shape[1:]))
             wide = asked_of(action)
             with full_products():
@@ -174,13 +182,56 @@ def _analysed(
                     function, wide, first, outputs=asked.outputs, route=asked.route, output_action=output_action, seed=asked.seed
                 )
             bent = _bend(function, first)
-            seen = stream(function, wide, first, batches_left, how, output_action=output_action, dealer=dealer, progress=progress)
+            made = begin(function, wide, first, how, output_action=output_action, dealer=dealer)
+            if group is None and kept_in is None:  # the data is read once, and no further than the batch at work
+                kept = read(made, empty(made), chain([(start, first)], left), progress=progress)
+            else:
+                kept = _shared(made, batches, asked, progress, group, kept_in, every)
+        seen = finish(made, kept)
     ran = Ran(
         first.dtype, first.device.type, function.name, batches.size,
         rounding_unit(first.dtype, first.device, convolves=function.convolves), function.slope, first[0].numel(), bent,
         (*function.notes, *_about_count(dealer, wide)), tuple(first.shape[1:]),
     )  # fmt: skip
     return conclude(seen, action, how, asked.limits, ran, output_action=output_action)
+
+
+def _shared(
+    made: Pass,
+    batches: Batches,
+    asked: _Asked,
+    progress: Callable[[int], object] | None,
+    group: Group | None,
+    kept_in: Path | None,
+    every: float,
+) -> Tally:
+    """What is kept of the data where several processes read a share of it each, or a pass is taken up where it was left."""
+    mark = fingerprint(made.first, made.model(made.first[:AROUND]), {
+        "samples": batches.count, "action": asked.action.settings(), "outputs": asked.outputs, "seed": asked.seed,
+        "output_action": None if asked.output_action is None else asked.output_action.settings(), "plan": made.how.route,
+        "blocks": made.blocks, "batch_size": batches.size, "processes": 1 if group is None else group.size,
+        "versions": [__version__, torch.__version__],
+    })  # fmt: skip
+    if group is not None:
+        agree(group, mark)
+        batches = batches.share(group.rank, group.size)
+        kept_in = None if kept_in is None else kept_in.with_name(f"{kept_in.name}.{group.rank}-of-{group.size}")
+    stored = None if kept_in is None else Checkpoint(kept_in, mark, every)
+
+    def work() -> Tally:
+        before = None if stored is None else stored.load(empty(made))
+        kept, position = (empty(made), batches.start) if before is None else before
+        if before is not None and progress is not None:
+            progress(kept.samples)
+        left = replace(batches, start=position)
+        with closing(left.numbered()) as numbered:
+            kept = read(made, kept, numbered, progress=progress, after=None if stored is None else stored.tell)
+        if stored is not None:
+            end = batches.stop if batches.stop is not None else batches.count
+            stored.save(kept, position + kept.samples if end is None else end)
+        return kept
+
+    return work() if group is None else together(group, work, lambda: empty(made))
 
 
 def _bend(function: Model, first: Tensor) -> float | None:
@@ -191,14 +242,14 @@ def _bend(function: Model, first: Tensor) -> float | None:
         return None
 
 
-def _fresh(model: Any, asked: _Asked, sym: Symmetries, draws: int) -> FreshControl:
+def _fresh(model: Any, asked: _Asked, sym: Symmetries, draws: int, group: Group | None = None) -> FreshControl:
     """Hold the directions found, and the nearest after them, against the same architecture with fresh weights."""
     count = min(len(sym.defects), sym.nullity + NEAREST)
     directions = sym.action.matrices(sym.scale_free.directions[:count])
     along, own, linear, notes = [], [], [], ()
     for draw in range(draws):
         fresh = reinitialised(model, seed=asked.seed + 1 + draw)
-        found = _analysed(calibrate(fresh.module, asked.data, batch_size=asked.batch_size), asked)
+        found = _analysed(calibrate(fresh.module, asked.data, batch_size=asked.batch_size), asked, group=group)
         along.append(found.defect(directions))
         own.append(torch.cat([found.defects, torch.full((count,), torch.nan, dtype=torch.float64)])[:count])
         linear.append((found.settings["bend"] or 0.0) < asked.limits.linear)
@@ -211,128 +262,11 @@ def _fresh(model: Any, asked: _Asked, sym: Symmetries, draws: int) -> FreshContr
     )
 
 
-def conclude(
-    seen: Streamed, action: Action, how: Plan, limits: Limits, ran: Ran, *, output_action: Action | None = None
-) -> Symmetries:
-    """All that follows the pass over the data: solve, judge, and write down how.
-
-    A pure function of what was streamed; it knows neither the model nor the data.
-
-    Args:
-        seen: what the pass kept: the rows of `asked_of(action)`, after the columns of the output action.
-        action: the candidate generators.
-        how: how the rows were taken.
-        limits: what counts as a symmetry.
-        ran: how the pass ran.
-        output_action: action on the outputs; None for invariance.
-
-    Returns:
-        The symmetries with spectrum, defects, decision and settings.
-
-    Raises:
-        ArgumentError: a limit that makes no sense.
-    """
-    limits.check()
-    wide = asked_of(action)
-    limits = replace(limits, trivial_tolerance=max(limits.trivial_tolerance, seen.trivial_floor))
-    inside = isinstance(action, Restricted) and wide is not action
-    covered = max(limits.trivial_tolerance, limits.coverage)
-    replies = 0 if output_action is None else output_action.size
-    unit = torch.finfo(ran.dtype).eps if ran.unit is None else ran.unit
-    displacement = replace(action.displacement(seen.moment, seen.samples), noise=seen.noise)
-    whole = displacement if wide is action else replace(wide.displacement(seen.moment, seen.samples), noise=seen.noise)
-    kappa = None  # that of the problem itself, unless it is only a part of the question
-    if output_action is not None or wide is not action:
-        kappa = mean_sensitivity(seen.rows.r[:, replies:], whole, seen.samples, trivial_tolerance=covered)
-    kept = project(seen.rows, replies, action) if isinstance(action, Restricted) and action.projects else seen.rows
-    problem = None if output_action is None else eliminate(kept.r, replies)
-    unknown = kept if isinstance(kept, Gram) else (problem or kept).r
-    solved = defects(
-        unknown, displacement, seen.samples, sensitivity=kappa, trivial_tolerance=limits.trivial_tolerance, coverage=limits.coverage
-    )
-    if ran.slope is not None:  # which is of a few samples only
-        ran = replace(ran, slope=max(ran.slope, solved.sensitivity))
-    floor = numerical_floor(unit, limits, conditioning=_conditioning(ran, solved.sensitivity))
-    least = (ROUNDING * unit) ** 2 * seen.output_square / max(displacement.typical, torch.finfo(torch.float64).tiny)
-    if _rounding_alone(ran, solved.sensitivity, unit, least):
-        solved = replace(solved, values=torch.zeros_like(solved.values), sensitivity=0.0)
-    draws = None
-    if seen.parts is not None:
-        draws = resampled(
-            seen.parts, solved, action, None if problem is None else problem.partner, (wide, whole), floor=floor,
-            trivial_tolerance=covered, seed=how.seed,
-        )  # fmt: skip
-    bounds = None if draws is None else draws.bounds(level=limits.level)
-    against = None
-    if seen.parts is not None:  # a few candidates are held against all directions of the action they are taken from
-        all_of_them = solved.values
-        if inside and output_action is None and solved.sensitivity > 0:
-            all_of_them = defects(
-                seen.rows if isinstance(seen.rows, Gram) else seen.rows.r, whole, seen.samples, sensitivity=solved.sensitivity,
-                trivial_tolerance=covered,
-            ).values  # fmt: skip
-        against = random_directions(all_of_them, seed=how.seed)
-    decision = decide(
-        solved, samples=seen.samples, floor=floor, limits=limits, bounds=bounds,
-        control=float("inf") if against is None else against.low, eliminated=0 if problem is None else problem.rank,
-        feature_sizes=action.feature_sizes(seen.moment), along_one=_along_one(whole), bend=ran.bend,
-        degenerate=solved.sensitivity == 0 and len(solved.values) > 0 and not _reacts(ran, least),
-        distinct=seen.distinct,
-        told=() if seen.health is None or (seen.health.kind == "flat" and _reacts(ran, least)) else seen.health.sentences,
-    )  # fmt: skip
-    coefficients = found_directions(solved, decision)
-    settings = {
-        "outputs": how.outputs, "route": how.route, "accumulator": seen.accumulator, "seed": how.seed, "batch_size": ran.batch_size,
-        **asdict(limits), "noise": seen.noise, "unit": unit, "bend": ran.bend,
-        "blocks": 0 if seen.parts is None else len(seen.parts.samples), "controls": seen.parts is not None,
-        "dtype": str(ran.dtype).removeprefix("torch."), "device": ran.device,
-        "sample": None if ran.shape is None else list(ran.shape),
-        "versions": {"liegg": __version__, "torch": torch.__version__, "numpy": np.__version__},
-    }  # fmt: skip
-    return Symmetries(
-        action, output_action, solved, decision, coefficients,
-        None if problem is None else coefficients @ problem.partner.mT, kept, displacement, seen.samples,
-        ran.model, settings, (*ran.notes, *how.notes, *_about_blocks(seen, draws)), bounds=bounds, resampled=draws, control=against,
-    )  # fmt: skip
-
-
-def _conditioning(ran: Ran, sensitivity: float) -> float:
-    """Squared gradient over mean sensitivity; as many as a sample has numbers where the gradient is not known."""
-    return float(ran.numbers) if ran.slope is None or sensitivity <= 0 else ran.slope / sensitivity
-
-
-def _rounding_alone(ran: Ran, sensitivity: float, unit: float, least: float) -> bool:
-    """Whether nothing but rounding moves the output along any candidate: the gradient cancels, or is itself rounding."""
-    if ran.slope is None:
-        return sensitivity <= least
-    return sensitivity <= (ROUNDING * unit) ** 2 * ran.slope or ran.slope <= least
-
-
-def _reacts(ran: Ran, least: float) -> bool:
-    """Whether the model is known to react to something, if not to the candidates."""
-    return ran.slope is not None and ran.slope > least
-
-
-def _along_one(displacement: Any) -> float:
-    """Share of the data's squared size along one axis, where the action moves vectors as a whole."""
-    if displacement.repeat == 1 or displacement.block.shape[0] != displacement.repeat:
-        return 0.0
-    squares = torch.linalg.eigvalsh(displacement.block)
-    return float(squares[-1] / squares.sum()) if float(squares.sum()) > 0 else 0.0
-
-
 def _about_count(dealer: Dealer | None, action: Action) -> tuple[str, ...]:
     """That there are too many candidates for intervals, where they were asked for."""
     if dealer is None or dealer.count > 1:
         return ()
     return (f"no intervals: with {action.size} candidates blocks of samples would take too much memory; restrict the action",)
-
-
-def _about_blocks(seen: Streamed, draws: Resampled | None) -> tuple[str, ...]:
-    """Why there are no intervals, where they were asked for."""
-    if seen.parts is None or draws is not None or len(seen.parts.samples) >= FEWEST:
-        return ()
-    return (f"no intervals: {len(seen.parts.samples)} samples or groups are too few to draw from, {FEWEST} are needed",)
 
 
 def _check_trust(
@@ -361,13 +295,3 @@ def check_request(action: Any, output_action: Any, seed: Any) -> None:
         )
     if not isinstance(seed, int) or not 0 <= seed < 2**63:
         raise ArgumentError(f"seed={seed}: expected a whole number from 0 to 2^63 - 1.")
-
-
-def asked_of(action: Action) -> Action:
-    """Action whose rows are taken: restricted candidates are judged against all of their parent's, whose rows are projected."""
-    return action.parent if isinstance(action, Restricted) and action.projects else action
-
-
-def project(rows: RFactor | Gram, replies: int, action: Restricted) -> RFactor:
-    """Factor of a restricted action's columns from the rows of its parent; the first `replies` columns stay."""
-    return RFactor(torch.cat([rows.r[:, :replies], rows.r[:, replies:] @ action.basis.mT], dim=1), rows.rows)

@@ -238,17 +238,24 @@ def _from_archive(path: Path, key: str) -> np.ndarray:
         return archive[key]
 
 
-def load_model(text: str, weights: Path | None = None) -> Any:
+def load_model(text: str, weights: Path | None = None, device: str | None = None) -> Any:
     """Model from `package.module:factory`, or from an exported program `model.pt2`.
 
     Args:
         text: the factory is called without arguments; a module or function that is no class is taken as it is if it is a
             `torch.nn.Module` already.
         weights: safetensors file, or a state dict in a .pt or .pth file, loaded into the module, names and shapes matching.
+        device: where to put a module; None leaves it where it is.
 
     Raises:
         ArgumentError: nothing of that name, a factory that fails, weights that do not fit.
     """
+    if device is not None:
+        check_device(device)
+        made = load_model(text, weights)
+        if not isinstance(made, torch.nn.Module):
+            raise ArgumentError(f"--device needs a torch.nn.Module; {text} gave a {type(made).__name__}. Move it in the factory.")
+        return made.to(device)
     if text.endswith(".pt2"):
         if weights is not None:
             raise ArgumentError("--weights goes with a factory; an exported program carries its own.")

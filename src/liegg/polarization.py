@@ -12,6 +12,7 @@ from torch import Tensor
 
 from liegg._errors import ArgumentError, ModelError, ShapeError
 from liegg._forward import jvp
+from liegg._random import coins
 from liegg.actions import Action
 from liegg.model import PROBE_SAMPLES, Model
 
@@ -105,7 +106,7 @@ def polarize(
     plan: Plan,
     *,
     output_action: Action | None = None,
-    signs: torch.Generator | None = None,
+    first: int = 0,
     halved: bool = False,
     derived: Any = None,
 ) -> tuple[Float[Tensor, "b k g"], Float[Tensor, "b c"]]:
@@ -120,7 +121,7 @@ def polarize(
         x: a batch in the model's dtype.
         plan: what `plan` decided.
         output_action: action on the outputs, for equivariance.
-        signs: generator of the ±1 combinations; samples draw from it in turn, so batching does not change the rows.
+        first: number of the first sample in the data, by which its ±1 combinations are drawn: batching does not change the rows.
         halved: give both factors of `Action.halves` side by side in place of their products.
         derived: what `Action.derive` said of the batch, where that is known already.
 
@@ -129,10 +130,10 @@ def polarize(
     """
     if plan.route == "jvp":
         y, columns = _forward(model, action, x, plan.together)
-        weights = combinations(plan, y, signs)
+        weights = combinations(plan, y, first)
         rows = columns if weights is None else torch.einsum("bkc,bcg->bkg", weights, columns)
     else:
-        y, weights, rows = _reverse(model, action, x, plan, signs, halved, derived)
+        y, weights, rows = _reverse(model, action, x, plan, first, halved, derived)
     if output_action is None:
         return rows, y
     eta = output_action.fields(y.double().reshape(len(x), *model.output_shape)).reshape(len(x), output_action.size, -1).mT
@@ -190,16 +191,22 @@ def check_output_action(action: Action, model: Model) -> None:
         raise ShapeError(f"output_action does not fit the model's output: {error}") from error
 
 
-def combinations(plan: Plan, y: Float[Tensor, "b c"], signs: torch.Generator | None) -> Float[Tensor, "b k c"] | None:
-    """Combinations of the outputs, scaled so that the rows' Gram matrix is right on average; None for each output alone."""
+def combinations(plan: Plan, y: Float[Tensor, "b c"], first: int = 0) -> Float[Tensor, "b k c"] | None:
+    """Combinations of the outputs, scaled so that the rows' Gram matrix is right on average; None for each output alone.
+
+    Args:
+        plan: says which combinations.
+        y: outputs of some samples.
+        first: number of the first of them in the data: random signs depend on it and on the seed alone.
+    """
     if plan.outputs == "each":
         return None
     b, c = y.shape
     if plan.outputs == "sum":
         return torch.ones(b, 1, c, dtype=torch.float64, device=y.device)
     k = int(plan.outputs)
-    draws = torch.randint(0, 2, (b, k, c), generator=signs)
-    return ((2 * draws - 1) / k**0.5).to(device=y.device, dtype=torch.float64)
+    places = torch.arange(first * k * c, (first + b) * k * c, device=y.device).reshape(b, k, c)
+    return coins(plan.seed, places) / k**0.5
 
 
 def _forward(model: Model, action: Action, x: Tensor, together: int) -> tuple[Float[Tensor, "b c"], Float[Tensor, "b c g"]]:
@@ -225,7 +232,7 @@ def _push(model: Model, x: Tensor, tangents: Tensor, together: int) -> tuple[Flo
 
 
 def _reverse(
-    model: Model, action: Action, x: Tensor, plan: Plan, signs: torch.Generator | None, halved: bool = False, derived: Any = None
+    model: Model, action: Action, x: Tensor, plan: Plan, first: int = 0, halved: bool = False, derived: Any = None
 ) -> tuple[Float[Tensor, "b c"], Float[Tensor, "b k c"] | None, Float[Tensor, "b k g"]]:
     """One reverse derivative per output or combination, contracted with the action at once."""
     if plan.route == "vjp":
@@ -243,7 +250,7 @@ def _reverse(
     # Rows are summed in the model's precision (float32 at least), whose rounding the gradients carry anyway; then float64.
     precise = torch.promote_types(x.dtype, torch.float32)
     rows = []
-    weights = combinations(plan, y.detach(), signs)
+    weights = combinations(plan, y.detach(), first)
     for cotangents in _cotangents(y.detach(), weights, plan.together):
         slopes = torch.func.vmap(pull)(cotangents)[0] if plan.together > 1 else pull(cotangents[0])[0][None]
         slopes = slopes.detach().to(precise).transpose(0, 1)
@@ -268,14 +275,13 @@ def _cotangents(y: Float[Tensor, "b c"], weights: Float[Tensor, "b k c"] | None,
 
 def _test_rows(model: Model, action: Action, x: Tensor, route: Route, together: int) -> Float[Tensor, " b"]:
     """Entries in one random direction of the rows of random combinations of the outputs: the same whatever the route."""
-    generator = torch.Generator().manual_seed(0)
-    h = torch.randn(action.size, generator=generator, dtype=torch.float64)
+    h = torch.randn(action.size, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     trial = Plan(2, route, together=min(together, 2))
     if route == "jvp":
         tangents = action.field(h.to(x), x).expand(trial.together, *x.shape)
         y, slopes = _push(model, x, tangents, trial.together)
-        weights = combinations(trial, y.detach(), generator)
+        weights = combinations(trial, y.detach())
         rows = torch.einsum("bkc,bc->bk", weights, slopes[-1].detach().double())
     else:
-        rows = _reverse(model, action, x, trial, generator)[2] @ h.to(device=x.device)
+        rows = _reverse(model, action, x, trial)[2] @ h.to(device=x.device)
     return rows.flatten()

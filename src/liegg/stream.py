@@ -1,6 +1,6 @@
 """One pass over the data: all that the later stages need to know of it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -9,16 +9,21 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from liegg import accumulate, blocks, gram
-from liegg._distinct import Distinct
+from liegg import tally as tallies
 from liegg._errors import NonFiniteError
 from liegg.actions import Action
 from liegg.blocks import Dealer, Parts
-from liegg.health import Health, Pulse, diagnose, pulse_add, pulse_init
+from liegg.health import Health, diagnose, pulse_add, pulse_init
 from liegg.model import Model
 from liegg.polarization import ROW_ELEMENTS, Plan, polarize, rows_per_sample
+from liegg.tally import Tally
 
 COARSE_FLOOR = 1e-6
 """Share of the displacement below which nothing can be told apart where its sum is taken in float32: ten times its rounding."""
+
+
+AROUND = 64
+"""Samples whose mean output is where sums of squared outputs are taken around."""
 
 
 class Streamed(NamedTuple):
@@ -49,16 +54,186 @@ class Streamed(NamedTuple):
     distinct: int | None = None
 
 
-class Folded(NamedTuple):
-    """Rows while they are being folded.
+class Pass(NamedTuple):
+    """How a pass over the data is made; the same in every process that takes part, and when it is taken up again.
 
     Attributes:
-        exact: those that went into an R factor.
-        squared: those that were summed to a Gram matrix.
+        model: the probed model.
+        action: candidate generators.
+        how: how rows are taken.
+        output_action: action on the outputs, for equivariance.
+        dealer: deals the samples out to blocks that are kept apart; None keeps no more than the sum.
+        first: a batch of the data, by which precision, device and sizes are known.
+        halves: widths of both factors of a row, where rows are kept as such; None where they are formed.
     """
 
-    exact: accumulate.RFactor
-    squared: gram.Gram
+    model: Model
+    action: Action
+    how: Plan
+    output_action: Action | None
+    dealer: Dealer | None
+    first: Float[Tensor, "b ..."]
+    halves: tuple[int, int] | None
+
+    @property
+    def columns(self) -> int:
+        """Generators, with those of the output action."""
+        return self.action.size + self.replies
+
+    @property
+    def replies(self) -> int:
+        """Generators of the output action."""
+        return 0 if self.output_action is None else self.output_action.size
+
+    @property
+    def blocks(self) -> int:
+        """Number of blocks."""
+        return 1 if self.dealer is None else self.dealer.count
+
+    @property
+    def squares(self) -> bool:
+        """Whether rows may be squared."""
+        return gram.allowed(self.first.dtype) and self.output_action is None
+
+
+def begin(
+    model: Model,
+    action: Action,
+    first: Float[Tensor, "b ..."],
+    how: Plan,
+    *,
+    output_action: Action | None = None,
+    dealer: Dealer | None = None,
+) -> Pass:
+    """How the pass will be made.
+
+    Args:
+        model: the probed model.
+        action: candidate generators.
+        first: a batch of the data.
+        how: how rows are taken.
+        output_action: action on the outputs, for equivariance.
+        dealer: deals the samples out to blocks that are kept apart.
+    """
+    made = Pass(model, action, how, output_action, dealer, first, None)
+    if made.squares and made.blocks == 1 and how.route != "jvp":
+        parts = action.halves(torch.empty_like(first[:1])[:, None], first[:1])
+        made = made._replace(halves=None if parts is None else (parts[0].shape[2], parts[1].shape[2]))
+    return made
+
+
+def empty(made: Pass) -> Tally:
+    """The record of no samples."""
+    pulse = pulse_init(made.model(made.first[:AROUND]), each=made.how.outputs == "each")
+    return tallies.init(made.columns, made.blocks, pulse, made.first.device)
+
+
+def read(
+    made: Pass,
+    kept: Tally,
+    numbered: Iterable[tuple[int, Float[Tensor, "_ ..."]]],
+    *,
+    progress: Callable[[int], object] | None = None,
+    after: Callable[[Tally, int], object] | None = None,
+) -> Tally:
+    """Take the rows of every batch and fold them; sum the moments of the samples and the squares of the outputs.
+
+    A block of rows goes into a Gram matrix only if the model is coarse enough for it (`gram.allowed`), the question is
+    invariance, and its samples are not among the first, of which there are twice as many as columns: with fewer, null directions
+    exist that every row satisfies exactly, whatever the model's rounding, and only a QR keeps those exact.
+
+    Args:
+        made: how the pass is made.
+        kept: what is kept of the samples before.
+        numbered: batches, each with the number of its first sample in the data.
+        progress: called with the number of samples after each batch.
+        after: called after each batch with what is kept, and the number of the next sample.
+
+    Raises:
+        NonFiniteError: a derivative is not finite; the message names the sample.
+        ArgumentError: the dealer's groups do not fit the samples.
+    """
+    most = max(1, ROW_ELEMENTS // (made.columns * rows_per_sample(made.how.outputs, made.model)))
+    room, derived, last = torch.empty(0), None, 0
+    for start, batch in numbered:
+        number = start
+        for x in batch.split(most):
+            derived = made.action.derive(x, derived)
+            kept, room = _added(made, kept, x, number, derived, room)
+            number += len(x)
+            if progress is not None:
+                progress(len(x))
+        last = number
+        if after is not None:
+            after(kept, number)
+    return _folded_in(made, kept, kept.waiting.rest(), last)
+
+
+def _added(
+    made: Pass, kept: Tally, x: Float[Tensor, "b ..."], number: int, derived: Any, room: Float[Tensor, "..."]
+) -> tuple[Tally, Float[Tensor, "..."]]:
+    """The record with some more samples, the first of which has this number; and room to be used again."""
+    rows, y = polarize(
+        made.model, made.action, x, made.how, output_action=made.output_action, first=number, halved=made.halves is not None,
+        derived=derived,
+    )  # fmt: skip
+    _check_finite(rows, y, number, made.model.name)
+    kept.distinct.add(x)
+    pulse = pulse_add(kept.pulse, rows[..., made.replies :], y, split=None if made.halves is None else made.halves[0])
+    block = torch.zeros(len(x), dtype=torch.int64) if made.dealer is None else made.dealer.deal(number, len(x))
+    moments, room = moments_of(made.action, x, derived, room, block, made.blocks)
+    kept = kept._replace(
+        gathered=blocks.add_moments(kept.gathered, moments), pulse=pulse, samples=kept.samples + len(x),
+        squares=kept.squares + torch.linalg.vector_norm(y, dtype=torch.float64).square(), inputs=kept.inputs + square_of(x),
+    )  # fmt: skip
+    if made.blocks == 1:
+        return _folded_in(made, kept, kept.waiting.put(rows.flatten(0, 1)), number + len(x)), room
+    enough = made.squares and number + len(x) > 2 * made.columns
+    return kept._replace(gathered=blocks.add(kept.gathered, rows, block, squared=enough)), room
+
+
+def _folded_in(made: Pass, kept: Tally, full: Iterable[Float[Tensor, "m p"]], seen: int) -> Tally:
+    """The record with blocks of rows folded in; `seen` samples of the data come before the end of the last."""
+    state, enough = kept.rows, seen > 2 * made.columns
+    for block in full:
+        if made.halves is None:
+            state = tallies.fold(state, block, squared=made.squares and enough)
+            continue
+        left, right = block.split(list(made.halves), dim=1)
+        if enough:
+            state = state._replace(squared=gram.update_products(state.squared, left, right))
+        else:
+            formed = torch.einsum("mp,mq->mpq", left, right).flatten(1)
+            state = tallies.fold(state, formed, squared=False)
+    return kept._replace(rows=state)
+
+
+def finish(made: Pass, kept: Tally) -> Streamed:
+    """What the later stages need of all the data.
+
+    Args:
+        made: how the pass was made.
+        kept: what was kept of all samples; no rows wait.
+
+    Raises:
+        ArgumentError: there are more labels of groups than samples.
+        NonFiniteError: the moments overflow.
+    """
+    dealt = None
+    if made.dealer is not None:
+        made.dealer.finish(kept.samples)
+    if made.blocks == 1:
+        rows, name = tallies.settled(kept.rows)
+        moment = kept.gathered.moments
+    else:
+        rows, dealt, name = blocks.settled(kept.gathered)
+        moment = dealt.moments
+    moment = torch.zeros(0, 0, dtype=torch.float64) if moment is None else moment.sum(0).cpu()
+    floor, noise = roundings(made.action, made.first, moment, float(kept.inputs) / kept.samples)
+    health = diagnose(kept.pulse, dtype=made.first.dtype, outputs=made.how.outputs)
+    groups = None if made.dealer is None else made.dealer.different
+    distinct = kept.distinct.count if groups is None else min(kept.distinct.count, groups)
+    return Streamed(rows, moment, kept.samples, float(kept.squares) / kept.samples, name, floor, noise, dealt, health, distinct)
 
 
 def stream(
@@ -72,11 +247,7 @@ def stream(
     dealer: Dealer | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Streamed:
-    """Take the rows of every batch and fold them; sum the moments of the samples and the squares of the outputs.
-
-    A block of rows goes into a Gram matrix only if the model is coarse enough for it (`gram.allowed`), the question is
-    invariance, and more samples than twice the columns were seen: with fewer, null directions exist that every row satisfies
-    exactly, whatever the model's rounding, and only a QR keeps those exact.
+    """The whole pass in one process: `begin`, `read` and `finish`.
 
     Args:
         model: the probed model.
@@ -87,96 +258,16 @@ def stream(
         output_action: action on the outputs, for equivariance.
         dealer: deals the samples out to blocks that are kept apart; None keeps no more than the sum.
         progress: called with the number of samples after each batch.
-
-    Raises:
-        NonFiniteError: a derivative is not finite; the message names the sample.
-        ArgumentError: the dealer's groups do not fit the samples.
     """
-    columns = action.size + (0 if output_action is None else output_action.size)
-    squared = gram.allowed(first.dtype) and output_action is None
-    whole = dealer is None or dealer.count == 1
-    parts = action.halves(torch.empty_like(first[:1])[:, None], first[:1]) if squared and whole and how.route != "jvp" else None
-    most = max(1, ROW_ELEMENTS // (columns * rows_per_sample(how.outputs, model)))
-    signs = torch.Generator().manual_seed(how.seed)
-    gathered = blocks.init(1 if dealer is None else dealer.count, 1 if whole else columns, first.device)
-    room = torch.empty(0)
-    squares = squared_inputs = torch.zeros((), dtype=torch.float64, device=first.device)
-    samples = 0
-    pulse: Pulse | None = None
-    different = Distinct(4 * columns + 1)
-    replies = 0 if output_action is None else output_action.size
-
-    def pieces() -> Iterator[Float[Tensor, "_ g"]]:
-        nonlocal gathered, samples, room, squares, squared_inputs, pulse
-        derived = None
-        for x in (part for batch in chain([first], rest) for part in batch.split(most)):
-            derived = action.derive(x, derived)
-            squared_inputs = squared_inputs + square_of(x)
-            rows, y = polarize(
-                model, action, x, how, output_action=output_action, signs=signs, halved=parts is not None, derived=derived
-            )
-            squares = squares + torch.linalg.vector_norm(y, dtype=torch.float64).square()
-            samples += x.shape[0]
-            _check_finite(rows, y, samples - x.shape[0], model.name)
-            different.add(x)
-            pulse = pulse or pulse_init(y, each=how.outputs == "each")
-            pulse = pulse_add(pulse, rows[..., replies:], y, split=None if parts is None else parts[0].shape[2])
-            block = torch.zeros(len(x), dtype=torch.int64) if dealer is None else dealer.deal(len(x))
-            moments, room = moments_of(action, x, derived, room, block, len(gathered.samples))
-            gathered = blocks.add_moments(gathered, moments)
-            if whole:
-                yield rows.flatten(0, 1)
-            else:
-                gathered = blocks.add(gathered, rows, block, squared=squared and samples > 2 * columns)
-            if progress is not None:
-                progress(x.shape[0])
-
-    state = folded(columns, first.device)
-    for block in accumulate.blocks(pieces(), columns):
-        enough = samples > 2 * columns
-        if parts is not None:
-            left, right = block.split([part.shape[2] for part in parts], dim=1)
-            if enough:
-                state = state._replace(squared=gram.update_products(state.squared, left, right))
-                continue
-            block = torch.einsum("mp,mq->mpq", left, right).flatten(1)
-        state = fold(state, block, squared=squared and enough)
-    if dealer is not None:
-        dealer.finish()
-    dealt = None
-    if whole:
-        rows, name = settled(state)
-        moment = gathered.moments
-    else:
-        rows, dealt, name = blocks.settled(gathered)
-        moment = dealt.moments
-    kept = torch.zeros(0, 0, dtype=torch.float64) if moment is None else moment.sum(0).cpu()
-    trivial_floor, noise = roundings(action, first, kept, float(squared_inputs) / samples)
-    health = None if pulse is None else diagnose(pulse, dtype=first.dtype, outputs=how.outputs)
-    grouped = dealer is not None and dealer.groups is not None
-    distinct = min(different.count, len(dealer.seen)) if dealer is not None and grouped else different.count
-    return Streamed(rows, kept, samples, float(squares) / samples, name, trivial_floor, noise, dealt, health, distinct)
+    made = begin(model, action, first, how, output_action=output_action, dealer=dealer)
+    return finish(made, read(made, empty(made), numbered(chain([first], rest)), progress=progress))
 
 
-def folded(columns: int, device: torch.device | None = None) -> Folded:
-    """No rows at all."""
-    return Folded(accumulate.init(columns, device), gram.init(columns, device))
-
-
-def fold(state: Folded, rows: Float[Tensor, "m g"], *, squared: bool) -> Folded:
-    """Add rows: to the Gram matrix if they may be squared, else to the R factor."""
-    if squared:
-        return state._replace(squared=gram.update(state.squared, rows))
-    return state._replace(exact=accumulate.update(state.exact, rows))
-
-
-def settled(state: Folded) -> tuple[accumulate.RFactor | gram.Gram, str]:
-    """All rows in one, on the CPU, and how they were kept: `"qr"`, `"gram"` or `"qr+gram"`."""
-    exact, summed = state
-    if summed.rows and not exact.rows:
-        return gram.Gram(summed.matrix.cpu(), summed.rows), "gram"
-    both = accumulate.merge(exact, gram.factor(summed)) if summed.rows else exact
-    return accumulate.RFactor(both.r.cpu(), both.rows), "qr+gram" if summed.rows else "qr"
+def numbered(batches: Iterable[Float[Tensor, "_ ..."]], first: int = 0) -> Iterator[tuple[int, Float[Tensor, "_ ..."]]]:
+    """Batches, each with the number of its first sample."""
+    for batch in batches:
+        yield first, batch
+        first += len(batch)
 
 
 def moments_of(

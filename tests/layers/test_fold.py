@@ -1,14 +1,17 @@
 """Rows of a layer against rows written out in full: of the output, of its direction, and of the pair with an action."""
 
+import math
+
 import pytest
 import torch
 
 import liegg
 from cases import normal
+from liegg._random import coins
 from liegg.layers import fold
 from liegg.layers.fold import add, keep, room_for
 from liegg.polarization import Plan
-from liegg.stream import settled
+from liegg.tally import settled
 
 CPU = torch.device("cpu")
 
@@ -26,7 +29,7 @@ def dense(y, slopes, weights=None):
 
 def signs(*shape):
     """Combinations as `discover` draws them under seed 9."""
-    return ((2 * torch.randint(0, 2, shape, generator=torch.Generator().manual_seed(9)) - 1) / shape[1] ** 0.5).double()
+    return coins(9, torch.arange(math.prod(shape)).reshape(shape)) / shape[1] ** 0.5
 
 
 def squares(state):
@@ -36,12 +39,12 @@ def squares(state):
 
 def fold_in(y, slopes, how, *, squared, batches=(3, 7), **more):
     kept = keep(len(slopes), more["output_action"].size if "output_action" in more else 0, CPU)
-    drawn = torch.Generator().manual_seed(how.seed)
     room = room_for(len(slopes), y.shape[1], max(batches), CPU)
-    flags = []
+    flags, first = [], 0
     for values, moved in zip(y.split(batches), slopes.split(batches, dim=1), strict=True):
-        kept, finite = add(kept, values, moved, how, squared=squared, room=room, signs=drawn, **more)
+        kept, finite = add(kept, values, moved, how, squared=squared, room=room, first=first, **more)
         flags.append(finite)
+        first += len(values)
     return kept, torch.cat(flags)
 
 

@@ -81,6 +81,12 @@ def discover(
     layers: Annotated[
         bool, typer.Option("--layers", help="Look into every layer, too, with the same outputs and limits; no intervals there.")
     ] = False,
+    device: Annotated[
+        str | None, typer.Option(help="Where to run the model: cpu, cuda, cuda:1, mps; by default where its weights are.")
+    ] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="File to keep what was read in: type the same again after a crash, and it goes on.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Run folder for the result and its report.")] = None,
     title: Annotated[str | None, typer.Option(help="Heading of the report.")] = None,
     json: Json = False,
@@ -99,13 +105,19 @@ def discover(
     liegg discover --model nets:cnn --weights w.pt --data images.npy --action image:affine --held-out 0.2 --layers --out run
 
     liegg discover --model model.pt2 --data x.npz:points --action affine:3x20 --output-action linear:3 --json
+
+    torchrun --nproc-per-node 4 -m liegg discover --model nets:cnn --weights w.pt --data x.npy --action image --device cuda
     """  # noqa: D412
     with mistakes():
         from liegg import files
         from liegg.discovery import discover as run
         from liegg.runs import Clock, write_run
+        from liegg.studies.ensemble import processes
 
         clock = Clock()
+        tells = processes.rank() == 0  # where several run, the first prints and writes
+        hidden = quiet or json or not tells
+        processes.joined()
         acting = files.parse_action(action)
         reply = None if output_action is None else files.parse_action(output_action)
         limits = files.parse_limits(limit or [])
@@ -113,41 +125,39 @@ def discover(
         samples, apart = files.load_parts(data, held_out)
         labels = None if groups is None else files.load_labels(groups, len(samples), 0 if apart is None else len(apart), held_out)
         shown = files.first_samples(samples if apart is None else apart)
-        network = files.load_model(model, weights)
+        network = files.load_model(model, weights, None if device is None else processes.device_here(device))
         clock.note(f"loaded {model} and {len(samples)} samples of {data}")
         if own := files.own_weights(network, weights):
             clock.note(own)
-            typer.echo(f"liegg: {own}", err=True)
-        made = out is not None and files.check_folder(out)
+            typer.echo(f"liegg: {own}", err=True) if tells else None
+        made = out is not None and tells and files.check_folder(out)
         with (
             files.removed_if_empty(out if made else None),
-            bar("reading the data through the model", len(samples), "samples", hidden=quiet or json) as step,
+            bar("reading the data through the model", len(samples), "samples", hidden=hidden) as step,
         ):
             sym = run(
                 network, samples, acting, output_action=reply, outputs=chosen, batch_size=batch_size, seed=seed,
                 route=cast(Any, route), controls=controls, control=cast(Any, control), control_draws=control_draws,
-                groups=labels, held_out=apart, progress=step, **cast(Any, limits),
+                groups=labels, held_out=apart, progress=step, checkpoint=checkpoint, **cast(Any, limits),
             )  # fmt: skip
         clock.note(f"found {sym.nullity} symmetries")
         found = None
-        if layers:
+        if layers and tells:
             from liegg.layers import discover_layers
 
-            with bar("looking into the layers", len(samples), "samples", hidden=quiet or json) as step:
+            with bar("looking into the layers", len(samples), "samples", hidden=hidden) as step:
                 found = discover_layers(
                     network, samples, acting, output_action=reply, outputs=chosen, batch_size=batch_size, seed=seed, progress=step,
                     **cast(Any, limits),
                 )  # fmt: skip
             clock.note(f"looked into {len(found)} layers")
-        page = None
-        if out is not None:
-            page = write_run(out, sym, samples=shown, layers=found, clock=clock, title=title)
-        if json:
-            print_json(sym.to_dict() | ({} if found is None else {"layers": found.to_dict()}))
-            return
-        if quiet:
-            typer.echo(str(sym.nullity))
-            return
-        typer.echo("\n\n".join(str(part) for part in (sym, found) if part is not None))
-        if page is not None:
-            typer.echo(f"\nRun folder: {out}\nReport: {page}")
+        if tells:
+            page = None if out is None else write_run(out, sym, samples=shown, layers=found, clock=clock, title=title)
+            if json:
+                print_json(sym.to_dict() | ({} if found is None else {"layers": found.to_dict()}))
+            elif quiet:
+                typer.echo(str(sym.nullity))
+            else:
+                typer.echo("\n\n".join(str(part) for part in (sym, found) if part is not None))
+                typer.echo(f"\nRun folder: {out}\nReport: {page}") if page is not None else None
+        processes.end()

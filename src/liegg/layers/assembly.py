@@ -14,8 +14,9 @@ from liegg._errors import ArgumentError, ModelError, ShapeError
 from liegg._precision import convolves, full_products, rounding_unit
 from liegg._random import seeded
 from liegg.actions import Action
+from liegg.conclusion import Ran, asked_of, conclude
 from liegg.data import Data, as_batches
-from liegg.discovery import Ran, asked_of, check_request, conclude, discover
+from liegg.discovery import check_request, discover
 from liegg.grades import LimitOptions, Limits
 from liegg.layers.carry import course
 from liegg.layers.choose import Layers, choose, wanted

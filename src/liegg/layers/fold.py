@@ -10,7 +10,7 @@ from liegg.accumulate import BLOCK_COLUMNS
 from liegg.actions import Action
 from liegg.gram import Gram
 from liegg.polarization import Plan, combinations
-from liegg.stream import Folded, fold, folded
+from liegg.tally import Folded, fold, folded
 
 CHUNK = {"cpu": 2**20, "cuda": 2**26}
 """Numbers converted to float64 at once: 8 MB and 512 MB."""
@@ -64,7 +64,7 @@ def add(
     unit: float = 0.0,
     shape: tuple[int, ...] = (),
     output_action: Action | None = None,
-    signs: torch.Generator | None = None,
+    first: int = 0,
 ) -> tuple[Kept, Bool[Tensor, " b"]]:
     r"""Fold the rows of one batch.
 
@@ -82,7 +82,7 @@ def add(
         unit: rounding unit of the model's arithmetic, from `liegg._precision`.
         shape: shape of one sample's output.
         output_action: action on the outputs, if `kept` has room for it.
-        signs: generator of random combinations.
+        first: number of the first sample in the data, by which its random combinations are drawn.
 
     Returns:
         What is kept now, and for every sample whether all its numbers are finite.
@@ -106,7 +106,7 @@ def add(
         finite[start : start + step] = torch.isfinite(along).all(1)
         if not bool(finite.all()):
             break
-        weights = combinations(how, values, signs)
+        weights = combinations(how, values, first + start)
         rows = both.mT if weights is None else weights @ both.mT
         kept = kept if whole else _add_rows(kept, rows, along, squared=squared)
         if kept.equivariance is not None and output_action is not None:

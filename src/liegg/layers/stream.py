@@ -16,7 +16,8 @@ from liegg.layers.carry import Course, carry
 from liegg.layers.fold import Kept, add, keep, room_for
 from liegg.layers.watch import Layer, Network
 from liegg.polarization import Plan
-from liegg.stream import Folded, Streamed, moments_of, roundings, settled, square_of
+from liegg.stream import Streamed, moments_of, roundings, square_of
+from liegg.tally import Folded, settled
 
 NUMBERS = {"cpu": 2**23, "cuda": 2**29}
 """Numbers in the widest output and its tangents, at most: 32 MB and 2 GB in float32. Forward mode holds a few such at a time."""
@@ -81,7 +82,6 @@ def stream_layers(
         layer.name: keep(columns, 0 if (eta := output_actions[layer.name]) is None else eta.size, first.device)
         for layer in way.layers
     }
-    signs = {layer.name: torch.Generator().manual_seed(plans[layer.name].seed) for layer in way.layers}
     numbers = numbers_on(first.device)
     most = max(1, numbers // ((1 + columns) * widest))
     unit = rounding_unit(first.dtype, first.device, convolves=convolves(network.root))
@@ -97,7 +97,7 @@ def stream_layers(
         name = layer.name
         kept[name], finite[name] = add(
             kept[name], y, slopes, plans[name], squared=squared, shape=layer.shape, output_action=output_actions[name],
-            signs=signs[name], room=wide, unit=unit,
+            first=samples, room=wide, unit=unit,
         )  # fmt: skip
 
     for x in (part for batch in chain([first], rest) for part in batch.split(most)):
@@ -142,7 +142,7 @@ def _tangents(action: Action, x: Float[Tensor, "b ..."], room: Float[Tensor, "..
 
 
 def _settled(kept: Kept, moment: Float[Tensor, "s s"], samples: int, rounding: tuple[float, float]) -> LayerStreamed:
-    """What was kept of one layer, as `liegg.discovery.conclude` takes it."""
+    """What was kept of one layer, as `liegg.conclusion.conclude` takes it."""
 
     def problem(state: Folded, square: Any) -> Streamed:
         rows, accumulator = settled(state)

@@ -12,8 +12,8 @@ from liegg._forward import jvp
 from liegg.accumulate import RFactor
 from liegg.actions import Action, Image
 from liegg.actions.stencils import Scheme
+from liegg.conclusion import Ran, conclude
 from liegg.data import BATCH_SIZE
-from liegg.discovery import Ran, conclude
 from liegg.grades import Limits
 from liegg.polarization import Plan
 from liegg.stream import COARSE_FLOOR, Streamed

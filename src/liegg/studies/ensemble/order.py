@@ -4,8 +4,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-STRIDE = -7046029254386353131
-"""2⁶⁴ divided by the golden ratio, the step between the states of SplitMix64, as a signed number."""
+from liegg._random import STRIDE, mixed
 
 LAST = 2**63 - 1
 
@@ -26,18 +25,6 @@ def permutations(seeds: Int[Tensor, " s"], epochs: Int[Tensor, " s"], counts: In
         In each row first the permuted indices below its count, then the indices from its count to the width.
     """
     place = torch.arange(width, device=seeds.device)
-    keys = _mixed(_mixed(seeds * STRIDE) + (epochs + 1) * STRIDE)
-    draws = _mixed(keys[:, None] + (place + 1) * STRIDE)
+    keys = mixed(mixed(seeds * STRIDE) + (epochs + 1) * STRIDE)
+    draws = mixed(keys[:, None] + (place + 1) * STRIDE)
     return draws.masked_fill(place >= counts[:, None], LAST).sort(dim=1, stable=True).indices
-
-
-def _mixed(state: Int[Tensor, "..."]) -> Int[Tensor, "..."]:
-    """SplitMix64's mixing of 64 bits, in wrapping signed arithmetic."""
-    state = (state ^ _shifted(state, 30)) * -4658895280553007687
-    state = (state ^ _shifted(state, 27)) * -7723592293110705685
-    return state ^ _shifted(state, 31)
-
-
-def _shifted(state: Int[Tensor, "..."], bits: int) -> Int[Tensor, "..."]:
-    """Shift to the right that fills with zeros, as for unsigned numbers."""
-    return (state >> bits) & ((1 << (64 - bits)) - 1)

@@ -66,6 +66,12 @@ def told(value: Any) -> Any:
     return box[0]
 
 
+def joined() -> None:
+    """Meet the other processes at once, if there are any."""
+    if count() > 1:
+        join()
+
+
 def join() -> None:
     """Meet the other processes; they may be busy for days before they answer."""
     if not dist.is_initialized():

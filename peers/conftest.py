@@ -1,0 +1,102 @@
+"""What the tests on other packages' networks share: seeds, and a ledger of what was found that `--store` writes to a file."""
+
+import time
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import liegg
+from liegg._random import seeded
+from liegg.studies.provenance import provenance, write_json
+
+PACKAGES = ("lgatr", "torch-geometric", "transformers")
+COMMAND = "make test-peers STORE=--store"
+ROWS: dict[str, dict[str, Any]] = {}
+BEGIN = time.perf_counter()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--store [FOLDER]`: write what was found to peers.json there, by default in results."""
+    parser.addoption("--store", nargs="?", const="results", help="folder for peers.json, written if all tests pass")
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Store what was found, but only if every test passed."""
+    folder = session.config.getoption("--store")
+    if folder and exitstatus == pytest.ExitCode.OK:
+        record = provenance(COMMAND, seconds=time.perf_counter() - BEGIN)
+        record["versions"] |= {name: version(name) for name in PACKAGES}
+        write_json({"study": "peers", "rows": ROWS, "provenance": record}, Path(folder) / "peers.json")
+
+
+@pytest.fixture(autouse=True)
+def fixed_seed() -> Iterator[None]:
+    """Random weights are the same in every run."""
+    with seeded(0):
+        yield
+
+
+@pytest.fixture
+def discovered() -> Callable[..., liegg.Symmetries]:
+    """A plain `liegg.discover`, timed beside one forward and backward pass over the same data, and entered into the ledger."""
+
+    def run(title: str, model: nn.Module, data: Tensor, action: liegg.Action, **options: Any) -> liegg.Symmetries:
+        begin = time.perf_counter()
+        sym = liegg.discover(model, data, action, **options)
+        seconds = time.perf_counter() - begin
+        _enter(title, model, sym, seconds, _forward_backward(model, data))
+        return sym
+
+    return run
+
+
+@pytest.fixture
+def layers_discovered() -> Callable[..., liegg.LayerSymmetries]:
+    """A plain `liegg.discover_layers`, timed and entered into the ledger."""
+
+    def run(title: str, model: nn.Module, data: Tensor, action: liegg.Action, **options: Any) -> liegg.LayerSymmetries:
+        begin = time.perf_counter()
+        found = liegg.discover_layers(model, data, action, **options)
+        seconds = time.perf_counter() - begin
+        _enter(title, model, found[-1].invariance, seconds, _forward_backward(model, data), layers=len(found.layers))
+        return found
+
+    return run
+
+
+def _enter(title: str, model: nn.Module, sym: liegg.Symmetries, seconds: float, plain: float, **more: Any) -> None:
+    nearest = sym.defects.tolist()
+    ROWS[title] = {
+        "parameters": sum(weight.numel() for weight in model.parameters()),
+        "samples": sym.samples,
+        "dtype": sym.settings["dtype"],
+        "action": repr(sym.action),
+        "route": sym.settings["route"],
+        "candidates": sym.action.size,
+        "nullity": sym.nullity,
+        "name": sym.name,
+        "says": sym.decision.sentence,
+        "largest_defect_found": nearest[sym.nullity - 1] if sym.nullity else None,
+        "next_defect": nearest[sym.nullity] if sym.nullity < len(nearest) else None,
+        "seconds": seconds,
+        "forward_backward_seconds": plain,
+        "notes": list(sym.notes),
+    } | more
+
+
+def _forward_backward(model: nn.Module, data: Tensor) -> float:
+    """Seconds of one pass over the data with gradients of the input, in eval mode."""
+    training = model.training
+    model.eval()
+    begin = time.perf_counter()
+    for part in data.split(64):
+        x = part.clone().requires_grad_()
+        torch.autograd.grad(model(x).sum(), x)
+    seconds = time.perf_counter() - begin
+    model.train(training)
+    return seconds

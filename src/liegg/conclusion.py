@@ -1,0 +1,181 @@
+"""What follows the pass over the data: solve, judge, and write down how."""
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from liegg._version import __version__
+from liegg.accumulate import RFactor
+from liegg.actions import Action, Restricted
+from liegg.blocks import FEWEST
+from liegg.certainty import Resampled, resampled
+from liegg.controls import random_directions
+from liegg.defect import defects, mean_sensitivity
+from liegg.equivariance import eliminate
+from liegg.grades import Limits
+from liegg.gram import Gram
+from liegg.polarization import Plan
+from liegg.stream import Streamed
+from liegg.symmetries import Symmetries
+from liegg.verdict import decide, found_directions, numerical_floor
+
+ROUNDING = 4.0
+"""Rounding units that a derivative may be off by where it should be 0; unit lengths and softmax sums keep to 3."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a pass over the data ran: what the verdict has to know of the model and the machine.
+
+    Attributes:
+        dtype: precision of the model.
+        device: kind of device that it ran on.
+        model: its name.
+        batch_size: samples to a batch, as asked for.
+        unit: rounding unit of its arithmetic.
+        slope: its mean squared gradient; None if not known.
+        numbers: numbers in a sample, which stand in for the conditioning where the gradient is not known.
+        bend: how far it is from linear on the data; None if not known.
+        notes: how it was opened, where that was out of the ordinary.
+        shape: shape of a sample; None if not known.
+    """
+
+    dtype: torch.dtype
+    device: str
+    model: str
+    batch_size: int | None = None
+    unit: float | None = None
+    slope: float | None = None
+    numbers: int = 1
+    bend: float | None = None
+    notes: tuple[str, ...] = ()
+    shape: tuple[int, ...] | None = None
+
+
+def conclude(
+    seen: Streamed, action: Action, how: Plan, limits: Limits, ran: Ran, *, output_action: Action | None = None
+) -> Symmetries:
+    """All that follows the pass over the data: solve, judge, and write down how.
+
+    A pure function of what was streamed; it knows neither the model nor the data.
+
+    Args:
+        seen: what the pass kept: the rows of `asked_of(action)`, after the columns of the output action.
+        action: the candidate generators.
+        how: how the rows were taken.
+        limits: what counts as a symmetry.
+        ran: how the pass ran.
+        output_action: action on the outputs; None for invariance.
+
+    Returns:
+        The symmetries with spectrum, defects, decision and settings.
+
+    Raises:
+        ArgumentError: a limit that makes no sense.
+    """
+    limits.check()
+    wide = asked_of(action)
+    limits = replace(limits, trivial_tolerance=max(limits.trivial_tolerance, seen.trivial_floor))
+    inside = isinstance(action, Restricted) and wide is not action
+    covered = max(limits.trivial_tolerance, limits.coverage)
+    replies = 0 if output_action is None else output_action.size
+    unit = torch.finfo(ran.dtype).eps if ran.unit is None else ran.unit
+    displacement = replace(action.displacement(seen.moment, seen.samples), noise=seen.noise)
+    whole = displacement if wide is action else replace(wide.displacement(seen.moment, seen.samples), noise=seen.noise)
+    kappa = None  # that of the problem itself, unless it is only a part of the question
+    if output_action is not None or wide is not action:
+        kappa = mean_sensitivity(seen.rows.r[:, replies:], whole, seen.samples, trivial_tolerance=covered)
+    kept = project(seen.rows, replies, action) if isinstance(action, Restricted) and action.projects else seen.rows
+    problem = None if output_action is None else eliminate(kept.r, replies)
+    unknown = kept if isinstance(kept, Gram) else (problem or kept).r
+    solved = defects(
+        unknown, displacement, seen.samples, sensitivity=kappa, trivial_tolerance=limits.trivial_tolerance, coverage=limits.coverage
+    )
+    if ran.slope is not None:  # which is of a few samples only
+        ran = replace(ran, slope=max(ran.slope, solved.sensitivity))
+    floor = numerical_floor(unit, limits, conditioning=_conditioning(ran, solved.sensitivity))
+    least = (ROUNDING * unit) ** 2 * seen.output_square / max(displacement.typical, torch.finfo(torch.float64).tiny)
+    if _rounding_alone(ran, solved.sensitivity, unit, least):
+        solved = replace(solved, values=torch.zeros_like(solved.values), sensitivity=0.0)
+    draws = None
+    if seen.parts is not None:
+        draws = resampled(
+            seen.parts, solved, action, None if problem is None else problem.partner, (wide, whole), floor=floor,
+            trivial_tolerance=covered, seed=how.seed,
+        )  # fmt: skip
+    bounds = None if draws is None else draws.bounds(level=limits.level)
+    against = None
+    if seen.parts is not None:  # a few candidates are held against all directions of the action they are taken from
+        all_of_them = solved.values
+        if inside and output_action is None and solved.sensitivity > 0:
+            all_of_them = defects(
+                seen.rows if isinstance(seen.rows, Gram) else seen.rows.r, whole, seen.samples, sensitivity=solved.sensitivity,
+                trivial_tolerance=covered,
+            ).values  # fmt: skip
+        against = random_directions(all_of_them, seed=how.seed)
+    decision = decide(
+        solved, samples=seen.samples, floor=floor, limits=limits, bounds=bounds,
+        control=float("inf") if against is None else against.low, eliminated=0 if problem is None else problem.rank,
+        feature_sizes=action.feature_sizes(seen.moment), along_one=_along_one(whole), bend=ran.bend,
+        degenerate=solved.sensitivity == 0 and len(solved.values) > 0 and not _reacts(ran, least),
+        distinct=seen.distinct,
+        told=() if seen.health is None or (seen.health.kind == "flat" and _reacts(ran, least)) else seen.health.sentences,
+    )  # fmt: skip
+    coefficients = found_directions(solved, decision)
+    settings = {
+        "outputs": how.outputs, "route": how.route, "accumulator": seen.accumulator, "seed": how.seed, "batch_size": ran.batch_size,
+        **asdict(limits), "noise": seen.noise, "unit": unit, "bend": ran.bend,
+        "blocks": 0 if seen.parts is None else len(seen.parts.samples), "controls": seen.parts is not None,
+        "dtype": str(ran.dtype).removeprefix("torch."), "device": ran.device,
+        "sample": None if ran.shape is None else list(ran.shape),
+        "versions": {"liegg": __version__, "torch": torch.__version__, "numpy": np.__version__},
+    }  # fmt: skip
+    return Symmetries(
+        action, output_action, solved, decision, coefficients,
+        None if problem is None else coefficients @ problem.partner.mT, kept, displacement, seen.samples,
+        ran.model, settings, (*ran.notes, *how.notes, *_about_blocks(seen, draws)), bounds=bounds, resampled=draws, control=against,
+    )  # fmt: skip
+
+
+def _conditioning(ran: Ran, sensitivity: float) -> float:
+    """Squared gradient over mean sensitivity; as many as a sample has numbers where the gradient is not known."""
+    return float(ran.numbers) if ran.slope is None or sensitivity <= 0 else ran.slope / sensitivity
+
+
+def _rounding_alone(ran: Ran, sensitivity: float, unit: float, least: float) -> bool:
+    """Whether nothing but rounding moves the output along any candidate: the gradient cancels, or is itself rounding."""
+    if ran.slope is None:
+        return sensitivity <= least
+    return sensitivity <= (ROUNDING * unit) ** 2 * ran.slope or ran.slope <= least
+
+
+def _reacts(ran: Ran, least: float) -> bool:
+    """Whether the model is known to react to something, if not to the candidates."""
+    return ran.slope is not None and ran.slope > least
+
+
+def _along_one(displacement: Any) -> float:
+    """Share of the data's squared size along one axis, where the action moves vectors as a whole."""
+    if displacement.repeat == 1 or displacement.block.shape[0] != displacement.repeat:
+        return 0.0
+    squares = torch.linalg.eigvalsh(displacement.block)
+    return float(squares[-1] / squares.sum()) if float(squares.sum()) > 0 else 0.0
+
+
+def _about_blocks(seen: Streamed, draws: Resampled | None) -> tuple[str, ...]:
+    """Why there are no intervals, where they were asked for."""
+    if seen.parts is None or draws is not None or len(seen.parts.samples) >= FEWEST:
+        return ()
+    return (f"no intervals: {len(seen.parts.samples)} samples or groups are too few to draw from, {FEWEST} are needed",)
+
+
+def asked_of(action: Action) -> Action:
+    """Action whose rows are taken: restricted candidates are judged against all of their parent's, whose rows are projected."""
+    return action.parent if isinstance(action, Restricted) and action.projects else action
+
+
+def project(rows: RFactor | Gram, replies: int, action: Restricted) -> RFactor:
+    """Factor of a restricted action's columns from the rows of its parent; the first `replies` columns stay."""
+    return RFactor(torch.cat([rows.r[:, :replies], rows.r[:, replies:] @ action.basis.mT], dim=1), rows.rows)
