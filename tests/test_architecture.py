@@ -25,6 +25,7 @@ ORDER = [
     ["model"],
     ["fresh", "linearity"],
     ["actions"],
+    ["combinations"],
     ["polarization"],
     ["health"],
     ["accumulate"],

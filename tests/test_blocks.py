@@ -179,32 +179,34 @@ WAYS = {
 @pytest.mark.parametrize("columns", [1, 4, 9])
 @pytest.mark.parametrize("sizes", [[1], [7], [64, 3], [1000]], ids=str)
 @pytest.mark.parametrize("way", WAYS)
-def test_every_block_is_that_of_its_own_rows(way, sizes, columns):
-    rows = normal(200, 2, columns)
+@pytest.mark.parametrize("each", [2, 40], ids=["few rows to a sample", "many"])
+def test_every_block_is_that_of_its_own_rows(each, way, sizes, columns):
+    rows = normal(200, each, columns)
     block = torch.randint(6, (200,), generator=torch.Generator().manual_seed(1))
     block[block == 4] = 0  # a block without samples
     sizes = [60, *sizes] if way == "qr+gram" else sizes
     whole, parts, kept = blocks.settled(gathered(rows, block, sizes, count=6, squared=WAYS[way]))
     assert kept == way
-    assert whole.rows == 400
+    assert whole.rows == 200 * each
     assert len(parts.rows) == len(parts.moments) == 5
     torch.testing.assert_close(square_of(whole), torch.einsum("bkg,bkh->gh", rows, rows), rtol=1e-12, atol=1e-11)
     for own, moment, samples, number in zip(parts.rows, parts.moments, parts.samples, [0, 1, 2, 3, 5], strict=True):
         mine = rows[block == number]
-        assert (samples, own.rows) == (len(mine), 2 * len(mine))
+        assert (samples, own.rows) == (len(mine), each * len(mine))
         assert isinstance(own, Gram if way == "gram" else RFactor)
         torch.testing.assert_close(square_of(own), torch.einsum("bkg,bkh->gh", mine, mine), rtol=1e-12, atol=1e-11)
         torch.testing.assert_close(moment, mine.sum() * torch.eye(1, dtype=torch.float64), rtol=1e-12, atol=1e-11)
 
 
-def test_factors_of_blocks_keep_what_squaring_would_drown():
+@pytest.mark.parametrize("each", [1, 12], ids=["few rows to a sample", "many"])
+def test_factors_of_blocks_keep_what_squaring_would_drown(each):
     """Columns of a common direction with 1e-11 beside it: the R factor of a block resolves it, a squared matrix could not."""
-    rows = normal(300, 1, 1) * torch.ones(3, dtype=torch.float64) + 1e-11 * normal(300, 1, 3, seed=1)
+    rows = normal(300, each, 1) * torch.ones(3, dtype=torch.float64) + 1e-11 * normal(300, each, 3, seed=1)
     block = torch.arange(300) % 4
     _, parts, _ = blocks.settled(gathered(rows, block, [50], count=4))
     for number, own in enumerate(parts.rows):
         values = torch.linalg.svdvals(own.r)
-        torch.testing.assert_close(values, torch.linalg.svdvals(rows[block == number][:, 0]), rtol=1e-3, atol=0.0)
+        torch.testing.assert_close(values, torch.linalg.svdvals(rows[block == number].flatten(0, 1)), rtol=1e-3, atol=0.0)
         assert 1e-12 < float(values[-1] / values[0]) < 1e-10
 
 

@@ -198,7 +198,7 @@ def test_the_cheapest_route_is_taken(count, outputs, route, kept):
 def test_directions_carried_together_or_one_by_one_give_the_same_rows(route, monkeypatch):
     function, action, x = curved(5, 4), liegg.Linear(2, copies=2), draw(6, 4)
     together = rows_of(function, action, x, "each", route)
-    monkeypatch.setattr("liegg.polarization.TOGETHER_ELEMENTS", 2 * x.numel())
+    monkeypatch.setattr("liegg.polarization.TOGETHER_ELEMENTS", 2 * 6 * 5)  # two directions of the five outputs of six samples
     assert plan_for(function, action, x, route=route).together == 2
     torch.testing.assert_close(rows_of(function, action, x, "each", route), together, rtol=1e-12, atol=1e-14)
     monkeypatch.setattr("liegg.polarization.TOGETHER_ELEMENTS", 1)

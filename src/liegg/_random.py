@@ -41,14 +41,29 @@ STRIDE = -7046029254386353131
 """2⁶⁴ divided by the golden ratio, the step between the states of SplitMix64, as a signed number."""
 
 
-def coins(seed: int, places: Int[Tensor, "..."]) -> Float[Tensor, "..."]:
-    """Random signs ±1 that depend on a seed and a number alone: the same on every device, in any batch and process.
+WORD = 64
+"""Signs that one number gives: its bits."""
 
-    >>> coins(3, torch.arange(6)).tolist()
-    [1.0, 1.0, -1.0, -1.0, -1.0, -1.0]
+
+def coins(
+    seed: int, places: Int[Tensor, "..."], *, size: float = 1.0, dtype: torch.dtype = torch.float64
+) -> Float[Tensor, "... 64"]:
+    """Random signs, 64 to a number, that depend on a seed and that number alone: the same on every device, in any batch.
+
+    Args:
+        seed: of all of them.
+        places: the numbers.
+        size: what the signs are multiplied by.
+        dtype: of the result.
+
+    >>> coins(3, torch.arange(2))[:, :6].tolist()
+    [[1.0, 1.0, -1.0, -1.0, -1.0, 1.0], [1.0, -1.0, 1.0, 1.0, 1.0, -1.0]]
     """
     key = mixed(torch.tensor(seed, device=places.device) * STRIDE)
-    return 1.0 - 2.0 * (mixed(key + (places + 1) * STRIDE) & 1).double()
+    bits = torch.arange(8, device=places.device)
+    octets = (mixed(key + (places + 1) * STRIDE)[..., None] >> 8 * bits) & 255
+    table = (1.0 - 2.0 * ((torch.arange(256, device=places.device)[:, None] >> bits) & 1)).to(dtype) * size
+    return table[octets].flatten(-2)
 
 
 def mixed(state: Int[Tensor, "..."]) -> Int[Tensor, "..."]:

@@ -29,6 +29,10 @@ NUMBERS = 2**22
 PENDING = 256
 """Fewest rows of a block to a QR."""
 
+TALL = 4
+"""Rows of one sample, in multiples of the columns, from which on they are folded by themselves, before they are sorted to blocks:
+few samples of many rows would fill a fraction of the room that all blocks take side by side."""
+
 
 class Parts(NamedTuple):
     """What is kept of every block, on the CPU.
@@ -145,14 +149,18 @@ def init(count: int, columns: int, device: torch.device) -> Gathered:
 
 def add(state: Gathered, rows: Float[Tensor, "b k g"], block: Int[Tensor, " b"], *, squared: bool) -> Gathered:
     """Add rows of some samples to their blocks, as squares where that is allowed."""
-    count = len(state.samples)
+    count, each = len(state.samples), rows.shape[1]
     dealt = torch.bincount(block, minlength=count)
     state = state._replace(samples=state.samples + dealt)
-    piece = arranged(rows, block, count).flatten(1, 2)
+    tall = each >= TALL * rows.shape[2]
+    if squared and tall:
+        state.squares.add_(arranged(rows.mT @ rows, block, count).sum(1))
+        return state._replace(squared=state.squared + dealt * each)
+    piece = arranged(torch.linalg.qr(rows, mode="r").R if tall else rows, block, count).flatten(1, 2)
     if squared:
         state.squares.baddbmm_(piece.mT, piece)
-        return state._replace(squared=state.squared + dealt * rows.shape[1])
-    state = state._replace(pending=(*state.pending, piece), exact=state.exact + dealt * rows.shape[1])
+        return state._replace(squared=state.squared + dealt * each)
+    state = state._replace(pending=(*state.pending, piece), exact=state.exact + dealt * each)
     waiting = sum(part.shape[1] for part in state.pending)
     return folded(state) if waiting >= max(BLOCK_COLUMNS * state.factors.shape[2], PENDING) else state
 

@@ -2,7 +2,6 @@
 
 import math
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -12,11 +11,10 @@ from torch import Tensor
 
 from liegg._errors import ArgumentError, ModelError, ShapeError
 from liegg._forward import jvp
-from liegg._random import coins
 from liegg.actions import Action
+from liegg.combinations import Outputs, combined, cotangents
 from liegg.model import PROBE_SAMPLES, Model
 
-Outputs = Literal["each", "sum"] | int
 Route = Literal["jvp", "vjp", "autograd"]
 
 TOGETHER_ELEMENTS = 2**24
@@ -24,6 +22,9 @@ TOGETHER_ELEMENTS = 2**24
 
 ROW_ELEMENTS = 2**24
 """Numbers in the rows of one batch, at most: 128 MB in float64. A batch with more outputs times generators is split."""
+
+OUTPUT_COPIES = 4
+"""Times that the outputs of a batch are held in float64 while their sums are taken, whatever the rows."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Plan:
         route: `"jvp"`, `"vjp"` or `"autograd"`.
         seed: seed of the random combinations.
         together: directions carried through the model in one pass.
-        notes: why a route other than the cheapest was taken.
+        notes: why a route other than the cheapest was taken; what would take less memory.
     """
 
     outputs: Outputs
@@ -82,10 +83,12 @@ def plan(
     passes = rows_per_sample(outputs, model)
     if passes == math.prod(model.output_shape) and outputs != "sum":
         outputs = "each"  # as many combinations as outputs: the outputs themselves are exact and no dearer
-    room = max(1, TOGETHER_ELEMENTS // x.numel())
+    columns = action.size + (0 if output_action is None else output_action.size)
+    held = min(len(x), samples_at_once(outputs, model, columns))
+    room = max(1, TOGETHER_ELEMENTS // (held * max(x[0].numel(), math.prod(model.output_shape), 1)))
     x = x[:PROBE_SAMPLES]
     reference = _reference(model, action, x)
-    notes: list[str] = []
+    notes = _about_rows(passes, columns)
     cheapest: tuple[Route, ...] = ("jvp", "vjp") if action.size < passes else ("vjp",)
     for candidate in cheapest if route == "auto" else (route,):
         many = {"jvp": min(room, action.size), "vjp": min(room, passes)}.get(candidate, 1)
@@ -129,15 +132,14 @@ def polarize(
         Rows `[b, k, g]`, or `[b, k, m + g]` with an output action of size `m`; and outputs `[b, c]`.
     """
     if plan.route == "jvp":
-        y, columns = _forward(model, action, x, plan.together)
-        weights = combinations(plan, y, first)
-        rows = columns if weights is None else torch.einsum("bkc,bcg->bkg", weights, columns)
+        y, rows = _forward(model, action, x, plan, first)
     else:
-        y, weights, rows = _reverse(model, action, x, plan, first, halved, derived)
+        y, rows = _reverse(model, action, x, plan, first, halved, derived)
     if output_action is None:
         return rows, y
-    eta = output_action.fields(y.double().reshape(len(x), *model.output_shape)).reshape(len(x), output_action.size, -1).mT
-    return torch.cat([-eta if weights is None else -(weights @ eta), rows], dim=2), y
+    eta = output_action.fields(y.double().reshape(len(x), *model.output_shape)).reshape(len(x), output_action.size, -1)
+    replies = combined(eta.transpose(0, 1), plan.outputs, seed=plan.seed, first=first).permute(1, 2, 0)
+    return torch.cat([-replies, rows], dim=2), y
 
 
 def rows_per_sample(outputs: Outputs, model: Model) -> int:
@@ -158,6 +160,26 @@ def rows_per_sample(outputs: Outputs, model: Model) -> int:
     if isinstance(outputs, bool) or not isinstance(outputs, int) or outputs < 1:
         raise ArgumentError(f"outputs={outputs!r}: expected 'each', 'sum' or a positive number of random combinations.")
     return min(outputs, count)
+
+
+def samples_at_once(outputs: Outputs, model: Model, columns: int) -> int:
+    """Samples whose rows, and whose outputs, are small enough to be held together; at least one.
+
+    Args:
+        outputs: which outputs get rows of their own.
+        model: the probed model.
+        columns: numbers in a row.
+    """
+    width = math.prod(model.output_shape)
+    return max(1, ROW_ELEMENTS // max(columns * rows_per_sample(outputs, model), OUTPUT_COPIES * width, 1))
+
+
+def _about_rows(count: int, columns: int) -> list[str]:
+    """What to do about the rows of a single sample, where they are many."""
+    if count * columns <= ROW_ELEMENTS:
+        return []
+    size = f"{count * columns * 8 / 2**30:.1f} GB"
+    return [f"each sample gives {count} rows of {columns} numbers ({size}); outputs=16 takes random combinations instead"]
 
 
 def _reference(model: Model, action: Action, x: Tensor) -> Float[Tensor, " b"]:
@@ -191,32 +213,16 @@ def check_output_action(action: Action, model: Model) -> None:
         raise ShapeError(f"output_action does not fit the model's output: {error}") from error
 
 
-def combinations(plan: Plan, y: Float[Tensor, "b c"], first: int = 0) -> Float[Tensor, "b k c"] | None:
-    """Combinations of the outputs, scaled so that the rows' Gram matrix is right on average; None for each output alone.
-
-    Args:
-        plan: says which combinations.
-        y: outputs of some samples.
-        first: number of the first of them in the data: random signs depend on it and on the seed alone.
-    """
-    if plan.outputs == "each":
-        return None
-    b, c = y.shape
-    if plan.outputs == "sum":
-        return torch.ones(b, 1, c, dtype=torch.float64, device=y.device)
-    k = int(plan.outputs)
-    places = torch.arange(first * k * c, (first + b) * k * c, device=y.device).reshape(b, k, c)
-    return coins(plan.seed, places) / k**0.5
-
-
-def _forward(model: Model, action: Action, x: Tensor, together: int) -> tuple[Float[Tensor, "b c"], Float[Tensor, "b c g"]]:
-    """One forward derivative per generator, `together` of them in one pass."""
+def _forward(
+    model: Model, action: Action, x: Tensor, plan: Plan, first: int
+) -> tuple[Float[Tensor, "b c"], Float[Tensor, "b k g"]]:
+    """One forward derivative per generator, `together` of them in one pass; outputs are combined before the next pass."""
     x = x.clone()  # the tangent of a view is made as large as the tensor it looks into, which may be all of the data
     y, columns = None, []
-    for some in torch.eye(action.size, dtype=x.dtype, device=x.device).split(together):
+    for some in torch.eye(action.size, dtype=x.dtype, device=x.device).split(plan.together):
         tangents = action.tangents(some, x)
-        y, slopes = _push(model, x, tangents, together)
-        columns.append(slopes.detach().double())
+        y, slopes = _push(model, x, tangents, plan.together)
+        columns.append(combined(slopes.detach(), plan.outputs, seed=plan.seed, first=first))
     if y is None:
         raise ArgumentError("the action has no generator: give it at least one.")
     return y.detach(), torch.cat(columns).permute(1, 2, 0)
@@ -233,7 +239,7 @@ def _push(model: Model, x: Tensor, tangents: Tensor, together: int) -> tuple[Flo
 
 def _reverse(
     model: Model, action: Action, x: Tensor, plan: Plan, first: int = 0, halved: bool = False, derived: Any = None
-) -> tuple[Float[Tensor, "b c"], Float[Tensor, "b k c"] | None, Float[Tensor, "b k g"]]:
+) -> tuple[Float[Tensor, "b c"], Float[Tensor, "b k g"]]:
     """One reverse derivative per output or combination, contracted with the action at once."""
     if plan.route == "vjp":
         y, pull = torch.func.vjp(model, x)[:2]
@@ -250,9 +256,8 @@ def _reverse(
     # Rows are summed in the model's precision (float32 at least), whose rounding the gradients carry anyway; then float64.
     precise = torch.promote_types(x.dtype, torch.float32)
     rows = []
-    weights = combinations(plan, y.detach(), first)
-    for cotangents in _cotangents(y.detach(), weights, plan.together):
-        slopes = torch.func.vmap(pull)(cotangents)[0] if plan.together > 1 else pull(cotangents[0])[0][None]
+    for some in cotangents(y.detach(), plan.outputs, plan.together, seed=plan.seed, first=first):
+        slopes = torch.func.vmap(pull)(some)[0] if plan.together > 1 else pull(some[0])[0][None]
         slopes = slopes.detach().to(precise).transpose(0, 1)
         halves = action.halves(slopes, x.to(precise)) if halved else None
         if halves is not None:
@@ -261,16 +266,7 @@ def _reverse(
             rows.append(action.contract(slopes, x.to(precise)).double())
         else:
             rows.append(action.contract(slopes, x.to(precise), derived=derived).double())
-    return y.detach(), weights, rows[0] if len(rows) == 1 else torch.cat(rows, dim=1)
-
-
-def _cotangents(y: Float[Tensor, "b c"], weights: Float[Tensor, "b k c"] | None, together: int) -> Iterator[Float[Tensor, "t b c"]]:
-    """Directions of the output whose derivatives make the rows, some at a time."""
-    if weights is not None:
-        yield from weights.to(y.dtype).transpose(0, 1).split(together)
-        return
-    for some in torch.arange(y.shape[1], device=y.device).split(together):
-        yield torch.nn.functional.one_hot(some, y.shape[1]).to(y.dtype)[:, None].expand(-1, *y.shape)
+    return y.detach(), rows[0] if len(rows) == 1 else torch.cat(rows, dim=1)
 
 
 def _test_rows(model: Model, action: Action, x: Tensor, route: Route, together: int) -> Float[Tensor, " b"]:
@@ -279,9 +275,8 @@ def _test_rows(model: Model, action: Action, x: Tensor, route: Route, together: 
     trial = Plan(2, route, together=min(together, 2))
     if route == "jvp":
         tangents = action.field(h.to(x), x).expand(trial.together, *x.shape)
-        y, slopes = _push(model, x, tangents, trial.together)
-        weights = combinations(trial, y.detach())
-        rows = torch.einsum("bkc,bc->bk", weights, slopes[-1].detach().double())
+        slopes = _push(model, x, tangents, trial.together)[1]
+        rows = combined(slopes[-1:].detach(), trial.outputs, seed=trial.seed)[0]
     else:
-        rows = _reverse(model, action, x, trial)[2] @ h.to(device=x.device)
+        rows = _reverse(model, action, x, trial)[1] @ h.to(device=x.device)
     return rows.flatten()

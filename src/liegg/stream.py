@@ -15,7 +15,7 @@ from liegg.actions import Action
 from liegg.blocks import Dealer, Parts
 from liegg.health import Health, diagnose, pulse_add, pulse_init
 from liegg.model import Model
-from liegg.polarization import ROW_ELEMENTS, Plan, polarize, rows_per_sample
+from liegg.polarization import Plan, polarize, samples_at_once
 from liegg.tally import Tally
 
 COARSE_FLOOR = 1e-6
@@ -153,7 +153,7 @@ def read(
         NonFiniteError: a derivative is not finite; the message names the sample.
         ArgumentError: the dealer's groups do not fit the samples.
     """
-    most = max(1, ROW_ELEMENTS // (made.columns * rows_per_sample(made.how.outputs, made.model)))
+    most = samples_at_once(made.how.outputs, made.model, made.columns)
     room, derived, last = torch.empty(0), None, 0
     for start, batch in numbered:
         number = start

@@ -1,13 +1,11 @@
 """Rows of a layer against rows written out in full: of the output, of its direction, and of the pair with an action."""
 
-import math
-
 import pytest
 import torch
 
 import liegg
 from cases import normal
-from liegg._random import coins
+from liegg.combinations import weights
 from liegg.layers import fold
 from liegg.layers.fold import add, keep, room_for
 from liegg.polarization import Plan
@@ -29,7 +27,8 @@ def dense(y, slopes, weights=None):
 
 def signs(*shape):
     """Combinations as `discover` draws them under seed 9."""
-    return coins(9, torch.arange(math.prod(shape)).reshape(shape)) / shape[1] ** 0.5
+    samples, count, outputs = shape
+    return weights(samples, outputs, count, seed=9)
 
 
 def squares(state):

@@ -8,8 +8,9 @@ from torch import Tensor
 
 from liegg.accumulate import BLOCK_COLUMNS
 from liegg.actions import Action
+from liegg.combinations import combined
 from liegg.gram import Gram
-from liegg.polarization import Plan, combinations
+from liegg.polarization import Plan
 from liegg.tally import Folded, fold, folded
 
 CHUNK = {"cpu": 2**20, "cuda": 2**26}
@@ -106,12 +107,12 @@ def add(
         finite[start : start + step] = torch.isfinite(along).all(1)
         if not bool(finite.all()):
             break
-        weights = combinations(how, values, first + start)
-        rows = both.mT if weights is None else weights @ both.mT
+        rows = combined(both.transpose(0, 1), how.outputs, seed=how.seed, first=first + start).permute(1, 2, 0)
         kept = kept if whole else _add_rows(kept, rows, along, squared=squared)
         if kept.equivariance is not None and output_action is not None:
-            eta = output_action.fields(values.double().reshape(-1, *shape)).reshape(len(values), output_action.size, c).mT
-            pair = torch.cat([-eta if weights is None else -(weights @ eta), rows[:, :, 1:]], dim=2)
+            eta = output_action.fields(values.double().reshape(-1, *shape)).reshape(len(values), output_action.size, c)
+            replies = combined(eta.transpose(0, 1), how.outputs, seed=how.seed, first=first + start).permute(1, 2, 0)
+            pair = torch.cat([-replies, rows[:, :, 1:]], dim=2)
             kept = kept._replace(equivariance=_fold(kept.equivariance, pair, squared=False))
     return kept, finite
 
