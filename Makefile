@@ -29,6 +29,10 @@ bench: $(VENV)/.installed-dev  ## Measure speed and memory as ratios in one run;
 	$(BIN)/python benchmarks/layers.py
 	$(BIN)/python benchmarks/identify.py
 	$(BIN)/python benchmarks/controls.py
+	$(BIN)/python benchmarks/growth.py
+	$(BIN)/python benchmarks/scaling.py
+	$(BIN)/python benchmarks/many_outputs.py
+	$(BIN)/python benchmarks/tables.py
 
 pictures: $(VENV)/.installed-dev  ## Make the pictures and the shown outputs of README and docs again (needs chromium).
 	$(BIN)/python docs/pictures.py

@@ -1,4 +1,4 @@
-"""Peak extra memory of one way of extracting the spectrum, for one number of samples; prints JSON. Run by run.py."""
+"""Peak extra memory of one way of extracting the spectrum, for one number of samples; prints JSON. Run by run.py and growth.py."""
 
 import json
 import sys
@@ -43,8 +43,13 @@ def streamed(samples: int, n: int) -> None:
     liegg.discover(network(n), Batched(samples, n), liegg.Linear(n), outputs="sum", controls=False)
 
 
+def default(samples: int, n: int) -> None:
+    """The product with intervals and controls."""
+    liegg.discover(network(n), Batched(samples, n), liegg.Linear(n), outputs="sum")
+
+
 if __name__ == "__main__":
-    way, samples = {"dense": dense, "streamed": streamed}[sys.argv[1]], int(sys.argv[2])
+    way, samples = {"dense": dense, "streamed": streamed, "default": default}[sys.argv[1]], int(sys.argv[2])
     way(64, 2)  # code and libraries in memory before the measurement begins
     before = resident_bytes()
     reset_peak()

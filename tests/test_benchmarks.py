@@ -9,8 +9,11 @@ import pytest
 import torch
 
 import derivatives
+import growth
 import images
 import liegg
+import scaling
+import tables
 from dense import dense_rows, dense_spectrum
 
 ROOT = Path(__file__).parents[1]
@@ -98,3 +101,69 @@ def test_cost_of_intervals_and_controls(tmp_path):
     for one in cases.values():
         assert one["ratio"] == pytest.approx(one["default_seconds"] / one["bare_seconds"])
         assert one["blocks"] >= 12
+
+
+def quick(script: str, out: Path) -> dict:
+    """What the quick form of a script stores."""
+    command = [sys.executable, str(ROOT / "benchmarks" / script), "--quick", "--out", str(out)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(out.read_text())
+
+
+def test_growth_has_a_row_for_every_size(tmp_path: Path) -> None:
+    stored = quick("growth.py", tmp_path / "bench.json")
+    for name, key, sizes in (
+        ("samples", "samples", [1000, 2000]), ("outputs", "outputs", [1, 20]), ("candidates", "candidates", [4, 16]),
+        ("inputs", "numbers", [16, 32]),
+    ):  # fmt: skip
+        assert [row[key] for row in stored[name]] == sizes
+        assert all(value > 0 for row in stored[name] for value in row.values())
+    assert "reverse_seconds" in stored["outputs"][-1]
+    assert list(stored["memory"]["streamed"]) == list(stored["memory"]["default"]) == ["2000"]
+    for section, (result, lines) in tables.SECTIONS.items():
+        if result == "bench-growth":
+            assert len(lines(stored)) == (3 if "memory" in section else 4)  # two lines of head, one to a size
+
+
+def test_one_reverse_pass_for_every_output_gives_our_rows() -> None:
+    model, x, action = growth.perceptron(4, 8, 3), growth.normal(60, 4), liegg.Affine(2, copies=2)
+    rows = torch.cat(growth.one_by_one(model, x, action)).double()
+    ours = liegg.discover(model, x, action, route="jvp").factor
+    torch.testing.assert_close(torch.einsum("bkg,bkh->gh", rows, rows), ours.mT @ ours, rtol=1e-4, atol=1e-4)
+
+
+def test_two_processes_are_timed_and_agree_with_one(tmp_path: Path) -> None:
+    stored = quick("scaling.py", tmp_path / "bench.json")
+    assert set(stored["seconds"]) == {"1", "2"}
+    assert all(set(times) == {"500", "1000", "2000"} for times in stored["seconds"].values())
+    assert stored["largest_difference"] < 1e-6
+    assert [one["processes"] for one in stored["predicted"]] == [2, 4, 8, 16, 64]
+    assert len(tables.scaling(stored)) == 4 + 5
+
+
+def test_the_model_of_scaling_is_recovered_from_times_that_follow_it() -> None:
+    true = scaling.Costs(0.5, 1e-4, 0.2)
+    times = {count: {size: [true.seconds(size, count)] * 3 for size in (1000, 50_000, 100_000)} for count in (1, 2)}
+    assert scaling.costs(times) == pytest.approx(true)
+    found = scaling.conclude(times)
+    assert found["strong"]["speed_up"] == pytest.approx(10.5 / 5.7)
+    assert found["weak"]["efficiency"] == pytest.approx(5.5 / 5.7)
+    assert found["predicted"][1] == pytest.approx(
+        {"processes": 4, "strong": 10.5 / (0.5 + 2.5 + 0.4), "large": 1000.5 / (0.5 + 250 + 0.4), "weak": 5.5 / (0.5 + 5 + 0.4)}
+    )
+
+
+def test_coverage_is_counted_for_every_way_of_reading_the_outputs(tmp_path: Path) -> None:
+    stored = quick("many_outputs.py", tmp_path / "bench.json")["coverage"]
+    assert [one["taken"] for one in stored] == [1, 4, 16, "each"]
+    assert all(0.5 < one["all"] <= 1 for one in stored)
+    widths = [one["log_width"] for one in stored]
+    assert widths == sorted(widths, reverse=True)  # fewer combinations tell less
+
+
+def test_tables_stand_between_their_marks() -> None:
+    page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    assert all(page.count(tables.mark(section)) == 2 for section in tables.SECTIONS)
+    stored = {path.stem: json.loads(path.read_text()) for path in (ROOT / "results").glob("*.json")}
+    assert tables.filled(page, stored) == page

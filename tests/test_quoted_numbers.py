@@ -10,6 +10,7 @@ from statistics import mean
 import pytest
 
 import pages
+import tables
 from liegg.studies.claims import evaluate, markdown
 
 ROOT = Path(__file__).parents[1]
@@ -93,6 +94,12 @@ def benchmark_quotes() -> dict[str, list[str]]:
         f"| each of the ten outputs | {bench['overhead']['each_ratio_512']:.2f} | {bench['overhead']['each_ratio']:.2f} |",
     ]
     return {"docs/benchmarks.md": [*rows, *memory, dense, *cost]}
+
+
+def table_quotes() -> dict[str, list[str]]:
+    """The tables that `benchmarks/tables.py` puts into the page."""
+    made = [lines(RESULTS[result]) for result, lines in tables.SECTIONS.values() if result in RESULTS]
+    return {"docs/benchmarks.md": [line for lines in made for line in lines if line]}
 
 
 def sample_quotes() -> dict[str, list[str]]:
@@ -366,6 +373,7 @@ for part in (
     error_quotes(),
     o5_quotes(),
     benchmark_quotes(),
+    table_quotes(),
     image_quotes(),
     sample_quotes(),
     configuration_quotes(),

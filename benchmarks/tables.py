@@ -1,0 +1,154 @@
+"""Tables of docs/benchmarks.md from stored results: `python benchmarks/tables.py` puts them between their marks in the page."""
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "benchmarks.md"
+Results = dict[str, Any]
+
+
+def scaling(found: Results) -> list[str]:
+    """Measured and predicted speed-ups over processes."""
+    strong, weak = found["strong"], found["weak"]
+    rows = [
+        f"| {one['processes']} | {one['strong']:.2f} | {one['large']:.2f} | {100 * one['weak']:.0f} % |"
+        for one in found["predicted"]
+    ]
+    size, share = f"{strong['samples']:,} samples", f"{weak['samples_each']:,} samples"
+    return [
+        f"Two processes read {size} {strong['speed_up']:.2f} times as fast as one (the aim is {strong['aim']}). With {share} each "
+        f"they take {1 / weak['efficiency']:.2f} times as long as one with {share} alone. Their answers differ from its by "
+        f"{found['largest_difference']:.0e} at most.",
+        "",
+        f"| processes, predicted | {size} | {found['large']:,} samples | efficiency with {share} each |",
+        "|---|---|---|---|",
+        *rows,
+    ]
+
+
+def by_samples(found: Results) -> list[str]:
+    """Time by the number of samples."""
+    return [
+        "| samples | liegg | of a plain pass | dense / liegg |",
+        "|---|---|---|---|",
+        *[
+            f"| {one['samples']:,} | {_time(one['liegg_seconds'])} | {_ratio(one, 'liegg', 'pass')} | "
+            f"{_ratio(one, 'dense', 'liegg')} |"
+            for one in found["samples"]
+        ],
+    ]
+
+
+def by_candidates(found: Results) -> list[str]:
+    """Time by the number of candidates."""
+    return [
+        "| candidates | liegg | of a plain pass | dense / liegg |",
+        "|---|---|---|---|",
+        *[
+            f"| {one['candidates']:,} | {_time(one['liegg_seconds'])} | {_ratio(one, 'liegg', 'pass')} | "
+            f"{_ratio(one, 'dense', 'liegg')} |"
+            for one in found["candidates"]
+        ],
+    ]
+
+
+def by_inputs(found: Results) -> list[str]:
+    """Time by the size of a sample."""
+    return [
+        "| numbers to a sample | liegg | of a plain pass |",
+        "|---|---|---|",
+        *[f"| {one['numbers']:,} | {_time(one['liegg_seconds'])} | {_ratio(one, 'liegg', 'pass')} |" for one in found["inputs"]],
+    ]
+
+
+def by_outputs(found: Results) -> list[str]:
+    """Time by the number of outputs, as multiples of a plain pass."""
+    return [
+        "| outputs | plain pass | six forward derivatives alone | each output | 16 combinations | one reverse pass for each |",
+        "|---|---|---|---|---|---|",
+        *[
+            f"| {one['outputs']:,} | {_time(one['pass_seconds'])} | "
+            + " | ".join(_ratio(one, name, "pass") for name in ("derivatives", "each", "combined", "reverse"))
+            + " |"
+            for one in found["outputs"]
+        ],
+    ]
+
+
+def memory(found: Results) -> list[str]:
+    """Peak memory by the number of samples."""
+    bare, default = found["memory"]["streamed"], found["memory"]["default"]
+    return [
+        "| samples | bare | with intervals and controls |",
+        "|---|---|---|",
+        *[f"| {int(count):,} | {bare[count] / 2**20:.1f} MB | {default[count] / 2**20:.1f} MB |" for count in bare],
+    ]
+
+
+def coverage(found: Results) -> list[str]:
+    """Share of intervals that hold the truth, and the ratio of their ends, by how the outputs were read."""
+    ways = list(dict.fromkeys(one["taken"] for one in found["coverage"]))
+    cells: dict[tuple[int, int], dict[Any, str]] = {}
+    for one in found["coverage"]:
+        told = f"{100 * one['all']:.1f} %, {math.exp(one['log_width']):.2f}"
+        cells.setdefault((one["outputs"], one["samples"]), {})[one["taken"]] = told
+    names = ["each output" if way == "each" else f"{way} combination{'s' * (way > 1)}" for way in ways]
+    return [
+        f"| outputs | samples | {' | '.join(names)} |",
+        "|---|---|" + "---|" * len(ways),
+        *[f"| {outputs:,} | {samples:,} | {' | '.join(told[way] for way in ways)} |" for (outputs, samples), told in cells.items()],
+    ]
+
+
+SECTIONS: dict[str, tuple[str, Callable[[Results], list[str]]]] = {
+    "scaling": ("bench-scaling", scaling),
+    "growth with samples": ("bench-growth", by_samples),
+    "growth with candidates": ("bench-growth", by_candidates),
+    "growth with numbers": ("bench-growth", by_inputs),
+    "growth with outputs": ("bench-growth", by_outputs),
+    "growth of memory": ("bench-growth", memory),
+    "coverage": ("outputs-coverage", coverage),
+}
+"""Name of the mark, stored result, and what makes the lines between two of these marks."""
+
+
+def mark(section: str) -> str:
+    """What stands before and after the lines of a section."""
+    return f"<!-- {section} -->\n"
+
+
+def filled(page: str, stored: dict[str, Results]) -> str:
+    r"""The page with the lines of every section whose result is there.
+
+    >>> result = {"inputs": [{"numbers": 64, "liegg_seconds": 0.5, "pass_seconds": 0.25}]}
+    >>> print(filled("<!-- growth with numbers -->\n<!-- growth with numbers -->\n", {"bench-growth": result}).splitlines()[4])
+    | 64 | 500 ms | 2.00 |
+    """
+    for section, (result, lines) in SECTIONS.items():
+        if result in stored and mark(section) in page:
+            before, _, after = page.split(mark(section))
+            page = f"{before}{mark(section)}\n" + "\n".join(lines(stored[result])) + f"\n\n{mark(section)}{after}"
+    return page
+
+
+def _time(seconds: float) -> str:
+    return f"{1000 * seconds:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
+
+
+def _ratio(one: dict[str, float], above: str, below: str) -> str:
+    value = one[f"{above}_seconds"] / one[f"{below}_seconds"] if f"{above}_seconds" in one else None
+    return "-" if value is None else f"{value:.2f}" if value < 10 else f"{value:.0f}"
+
+
+def main() -> None:
+    """Fill the page."""
+    stored = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in (ROOT / "results").glob("*.json")}
+    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), stored), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
