@@ -220,7 +220,10 @@ def diagnose(
 
 
 def _squares(rows: Float[Tensor, "b k p"]) -> Float[Tensor, "b k"]:
-    return torch.linalg.vector_norm(rows.detach(), dim=2, dtype=torch.float64).square()
+    rows = rows.detach()
+    if rows.device.type == "cpu" and not rows.is_contiguous():  # as forward derivatives lie: a norm is twenty times slower there
+        return torch.einsum("bkp,bkp->bk", rows.double(), rows.double())
+    return torch.linalg.vector_norm(rows, dim=2, dtype=torch.float64).square()
 
 
 def _effective(total: float, squares: float, most: int) -> float:
