@@ -135,7 +135,8 @@ def conclude(
     return Symmetries(
         action, output_action, solved, decision, coefficients,
         None if problem is None else coefficients @ problem.partner.mT, kept, displacement, seen.samples,
-        ran.model, settings, (*ran.notes, *how.notes, *_about_blocks(seen, draws)), bounds=bounds, resampled=draws, control=against,
+        ran.model, settings, (*ran.notes, *how.notes, *_about_memory(seen, ran), *_about_blocks(seen, draws)), bounds=bounds,
+        resampled=draws, control=against,
     )  # fmt: skip
 
 
@@ -162,6 +163,13 @@ def _along_one(displacement: Any) -> float:
         return 0.0
     squares = torch.linalg.eigvalsh(displacement.block)
     return float(squares[-1] / squares.sum()) if float(squares.sum()) > 0 else 0.0
+
+
+def _about_memory(seen: Streamed, ran: Ran) -> tuple[str, ...]:
+    """That batches were halved, where they did not fit."""
+    if not seen.fits:
+        return ()
+    return (f"the batches did not fit into the memory of the {ran.device}: they were halved, down to {seen.fits} samples",)
 
 
 def _about_blocks(seen: Streamed, draws: Resampled | None) -> tuple[str, ...]:

@@ -15,8 +15,9 @@ from liegg.actions import Action
 from liegg.layers.carry import Course, carry
 from liegg.layers.fold import Kept, add, keep, room_for
 from liegg.layers.watch import Layer, Network
+from liegg.motion import moments_of, roundings, square_of
 from liegg.polarization import Plan
-from liegg.stream import Streamed, moments_of, roundings, square_of
+from liegg.stream import Streamed
 from liegg.tally import Folded, settled
 
 NUMBERS = {"cpu": 2**23, "cuda": 2**29}
