@@ -19,8 +19,8 @@ from liegg.model import PROBE_SAMPLES, Model
 Outputs = Literal["each", "sum"] | int
 Route = Literal["jvp", "vjp", "autograd"]
 
-TOGETHER_ELEMENTS = 2**24
-"""Numbers in the tangents (or gradients) of all directions carried in one pass, at most: 64 MB in float32."""
+TOGETHER_ELEMENTS = {"cpu": 2**24, "cuda": 2**28}
+"""Numbers in the tangents (or gradients) of all directions carried in one pass, at most: 64 MB and 1 GB in float32."""
 
 ROW_ELEMENTS = 2**24
 """Numbers in the rows of one batch, at most: 128 MB in float64. A batch with more outputs times generators is split."""
@@ -82,7 +82,7 @@ def plan(
     passes = rows_per_sample(outputs, model)
     if passes == math.prod(model.output_shape) and outputs != "sum":
         outputs = "each"  # as many combinations as outputs: the outputs themselves are exact and no dearer
-    room = max(1, TOGETHER_ELEMENTS // x.numel())
+    room = together_on(x)
     x = x[:PROBE_SAMPLES]
     reference = _reference(model, action, x)
     notes: list[str] = []
@@ -138,6 +138,11 @@ def polarize(
         return rows, y
     eta = output_action.fields(y.double().reshape(len(x), *model.output_shape)).reshape(len(x), output_action.size, -1).mT
     return torch.cat([-eta if weights is None else -(weights @ eta), rows], dim=2), y
+
+
+def together_on(x: Float[Tensor, "b ..."]) -> int:
+    """Directions that a batch's device is asked to carry in one pass."""
+    return max(1, TOGETHER_ELEMENTS.get(x.device.type, TOGETHER_ELEMENTS["cpu"]) // max(1, x.numel()))
 
 
 def rows_per_sample(outputs: Outputs, model: Model) -> int:
