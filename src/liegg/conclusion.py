@@ -135,8 +135,8 @@ def conclude(
     return Symmetries(
         action, output_action, solved, decision, coefficients,
         None if problem is None else coefficients @ problem.partner.mT, kept, displacement, seen.samples,
-        ran.model, settings, (*ran.notes, *how.notes, *_about_memory(seen, ran), *_about_blocks(seen, draws)), bounds=bounds,
-        resampled=draws, control=against,
+        ran.model, settings, (*ran.notes, *how.notes, *about_memory(seen.fits, ran.device), *_about_blocks(seen, draws)),
+        bounds=bounds, resampled=draws, control=against,
     )  # fmt: skip
 
 
@@ -165,11 +165,9 @@ def _along_one(displacement: Any) -> float:
     return float(squares[-1] / squares.sum()) if float(squares.sum()) > 0 else 0.0
 
 
-def _about_memory(seen: Streamed, ran: Ran) -> tuple[str, ...]:
-    """That batches were halved, where they did not fit."""
-    if not seen.fits:
-        return ()
-    return (f"the batches did not fit into the memory of the {ran.device}: they were halved, down to {seen.fits} samples",)
+def about_memory(fits: int, device: str) -> tuple[str, ...]:
+    """That batches were halved to so many samples, where they did not fit."""
+    return (f"the batches did not fit into the memory of the {device}: they were halved, down to {fits} samples",) if fits else ()
 
 
 def _about_blocks(seen: Streamed, draws: Resampled | None) -> tuple[str, ...]:

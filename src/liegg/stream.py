@@ -168,7 +168,7 @@ def read(
                 derived = made.action.derive(x, derived)
                 taken = _taken(made, x, number, derived, room)
             except torch.OutOfMemoryError as error:
-                most, derived, room, taken = _fewer(len(x), made, error), None, torch.empty(0), None
+                most, derived, room, taken = fewer(len(x), made.first.device, error), None, torch.empty(0), None
             if taken is None:  # now that nothing holds what was made on the way
                 kept = kept._replace(fits=most)
                 torch.cuda.empty_cache()
@@ -206,11 +206,15 @@ def _taken(made: Pass, x: Float[Tensor, "b ..."], number: int, derived: Any, roo
     return _Taken(rows, y, block, *moments_of(made.action, x, derived, room, block, made.blocks))
 
 
-def _fewer(samples: int, made: Pass, error: Exception) -> int:
-    """How many samples to try next, where so many did not fit."""
+def fewer(samples: int, device: torch.device, error: Exception) -> int:
+    """How many samples to try next, where so many did not fit.
+
+    Raises:
+        DeviceMemoryError: it was only one.
+    """
     if samples == 1:
         raise DeviceMemoryError(
-            f"not even one sample fits into the memory of {made.first.device} ({str(error).splitlines()[0]}). Use a device with "
+            f"not even one sample fits into the memory of {device} ({str(error).splitlines()[0]}). Use a device with "
             "more memory, a model in half precision, or outputs='sum'."
         ) from error
     return (samples + 1) // 2

@@ -105,7 +105,7 @@ def carry(
         nonlocal reason
         try:
             run(network, moving, layers, look)
-        except LieggError:
+        except (LieggError, torch.OutOfMemoryError):
             raise
         except Exception as error:  # whatever forward mode cannot do, reverse mode is the remedy
             reason = one_line(error)

@@ -201,8 +201,10 @@ def _add_square(state: Folded, square: Float[Tensor, "g g"], rows: int) -> Folde
 
 
 def _fold(state: Folded, rows: Float[Tensor, "b k g"], *, squared: bool) -> Folded:
-    """Add rows block by block."""
+    """Add rows block by block; what is kept before stays as it is, so that a batch that does not fit can be taken back."""
     columns = rows.shape[2]
+    if squared:
+        state = state._replace(squared=Gram(state.squared.matrix.clone(), state.squared.rows))
     for block in rows.reshape(-1, columns).split(max(BLOCK_COLUMNS * columns, BLOCK.get(rows.device.type, BLOCK["cpu"]))):
         state = fold(state, block, squared=squared)
     return state
