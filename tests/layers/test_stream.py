@@ -79,7 +79,7 @@ class Cramped(nn.Module):
 @pytest.mark.parametrize("outputs", ["each", "sum", 2])
 def test_batches_that_do_not_fit_are_halved_and_counted_once(outputs, dtype):
     """The layers before the one that did not fit had seen the batch already."""
-    net, x = mlp(3, 8, 4, dtype=dtype), normal(300, 3).to(dtype)
+    net, x = list(mlp(3, 8, 4, dtype=dtype)), normal(300, 3).to(dtype)
     whole = found(nn.Sequential(*net[:2], nn.Identity(), *net[2:]), x, outputs=outputs, batch_size=150)
     halved = found(nn.Sequential(*net[:2], Cramped(40), *net[2:]), x, outputs=outputs, batch_size=150)
     said = "the batches did not fit into the memory of the cpu: they were halved, down to 38 samples"
