@@ -1,7 +1,8 @@
 """Cost of the symmetries of all layers, stored as results/bench-layers.json.
 
-Compared are all layers in one pass, the forward-mode passes of the generators alone (their tangents given), and reverse mode layer
-by layer, its rows alone: of the paper's sum, one reverse pass per layer, and for the perceptron also of every output.
+Compared are all layers in one pass; torch's forward-mode passes of the generators alone (their tangents given), one by one and
+batched, which computes the values once for all of them; and reverse mode layer by layer, its rows alone: of the paper's sum, one
+reverse pass per layer, and for the perceptron also of every output.
 """
 
 import argparse
@@ -15,11 +16,10 @@ import torch
 from torch import Tensor, nn
 
 import liegg
-from liegg._forward import jvp
 from liegg.layers.stream import numbers_on
 from liegg.layers.watch import Layer, network_of, until
 from liegg.model import Model
-from liegg.polarization import TOGETHER_ELEMENTS, Outputs, Plan, polarize
+from liegg.polarization import Outputs, Plan, polarize, together_on
 from liegg.studies.provenance import provenance, write_json
 from measure import alternating
 
@@ -68,7 +68,15 @@ def forward_alone(model: nn.Module, images: Tensor, tangents: Tensor, size: int)
     """The derivatives of the model's output along all tangents, in batches, and nothing else."""
     with torch.no_grad():
         for x, motion in zip(images.split(size), tangents.split(size, dim=1), strict=True):
-            torch.func.vmap(lambda tangent, x=x: jvp(model, x, tangent))(motion)
+            torch.func.vmap(lambda tangent, x=x: torch.func.jvp(model, (x,), (tangent,)))(motion)
+
+
+def one_by_one(model: nn.Module, images: Tensor, tangents: Tensor, size: int) -> None:
+    """The same by one forward-mode pass to a generator."""
+    with torch.no_grad():
+        for x, motion in zip(images.split(size), tangents.split(size, dim=1), strict=True):
+            for tangent in motion:
+                torch.func.jvp(model, (x,), (tangent,))
 
 
 def layer_by_layer(model: nn.Module, images: Tensor, layers: list[Layer], outputs: Outputs, size: int) -> None:
@@ -77,8 +85,8 @@ def layer_by_layer(model: nn.Module, images: Tensor, layers: list[Layer], output
     for layer in layers:
         function = Model(until(network, layer), layer.name, output_shape=layer.shape, in_place=False)
         for x in images.split(size):
-            together = max(1, TOGETHER_ELEMENTS // x.numel())
-            polarize(function, ACTION, x, Plan(outputs, "vjp", together=min(together, torch.Size(layer.shape).numel())))
+            together = min(together_on(x), torch.Size(layer.shape).numel())
+            polarize(function, ACTION, x, Plan(outputs, "vjp", together=together))
 
 
 def cost(model: nn.Module, images: Tensor, few: int, readings: tuple[Outputs, ...], repeats: int) -> dict[str, object]:
@@ -101,6 +109,7 @@ def cost(model: nn.Module, images: Tensor, few: int, readings: tuple[Outputs, ..
 
     works = {
         "forward_alone": timed(lambda: forward_alone(model, images, tangents, size)),
+        "forward_one_by_one": timed(lambda: one_by_one(model, images, tangents, size)),
         "all_layers": timed(lambda: liegg.discover_layers(model, images, ACTION)),
         "all_layers_sum": timed(lambda: liegg.discover_layers(model, images, ACTION, outputs="sum")),
     }
@@ -110,9 +119,11 @@ def cost(model: nn.Module, images: Tensor, few: int, readings: tuple[Outputs, ..
     by_image = {name: time / (few if name.startswith("reverse") else len(images)) for name, time in seconds.items()}
     return {
         "images": len(images), "images_reverse": few, "layers": len(found), "batch_size": size, "seconds_per_image": by_image,
+        "all_layers_of_forward_one_by_one": by_image["all_layers"] / by_image["forward_one_by_one"],
         "all_layers_of_forward_alone": by_image["all_layers"] / by_image["forward_alone"],
         "sum_of_forward_alone": by_image["all_layers_sum"] / by_image["forward_alone"],
         "reverse_of_all_layers": {f"{outputs}": by_image[f"reverse_{outputs}"] / by_image["all_layers"] for outputs in readings},
+        "reverse_sum_of_all_layers_sum": by_image["reverse_sum"] / by_image["all_layers_sum"],
     }  # fmt: skip
 
 

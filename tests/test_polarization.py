@@ -16,7 +16,7 @@ import liegg
 from liegg._errors import ArgumentError, ModelError, ShapeError
 from liegg.actions import Action
 from liegg.model import Model, opened, probe
-from liegg.polarization import Outputs, Plan, Route, plan
+from liegg.polarization import TOGETHER_ELEMENTS, Outputs, Plan, Route, plan
 from liegg.polarization import polarize as rows_and_outputs
 
 ROUTES: tuple[Route, ...] = ("jvp", "vjp", "autograd")
@@ -198,10 +198,10 @@ def test_the_cheapest_route_is_taken(count, outputs, route, kept):
 def test_directions_carried_together_or_one_by_one_give_the_same_rows(route, monkeypatch):
     function, action, x = curved(5, 4), liegg.Linear(2, copies=2), draw(6, 4)
     together = rows_of(function, action, x, "each", route)
-    monkeypatch.setattr("liegg.polarization.TOGETHER_ELEMENTS", 2 * 6 * 5)  # two directions of the five outputs of six samples
+    monkeypatch.setitem(TOGETHER_ELEMENTS, "cpu", 2 * 6 * 5)  # two directions of the five outputs of six samples
     assert plan_for(function, action, x, route=route).together == 2
     torch.testing.assert_close(rows_of(function, action, x, "each", route), together, rtol=1e-12, atol=1e-14)
-    monkeypatch.setattr("liegg.polarization.TOGETHER_ELEMENTS", 1)
+    monkeypatch.setitem(TOGETHER_ELEMENTS, "cpu", 1)
     assert plan_for(function, action, x, route=route).together == 1
     torch.testing.assert_close(rows_of(function, action, x, "each", route), together, rtol=1e-12, atol=1e-14)
 

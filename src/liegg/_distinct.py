@@ -6,6 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._device import sent
+
 ALIKE = 1e-9
 """Relative difference up to which two projections are those of one sample."""
 
@@ -26,9 +28,10 @@ class Distinct:
         """Look at the samples of a batch."""
         if len(self.seen) >= self.most:
             return
-        flat = x.detach().reshape(len(x), -1).to("cpu", torch.float64)
+        flat = x.detach().reshape(len(x), -1)
         onto = torch.randn(flat.shape[1], generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-        self.seen = _different(torch.cat([self.seen, (flat * onto).sum(1)]))
+        projections = (flat.double() * sent(onto, x.device)).sum(1)
+        self.seen = _different(torch.cat([self.seen, projections.cpu()]))  # waits for a GPU, until there are enough
 
     @property
     def count(self) -> int:

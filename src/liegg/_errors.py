@@ -53,6 +53,10 @@ class NotDifferentiableError(ModelError):
     """The output changes with the input, but carries no derivative."""
 
 
+class DeviceMemoryError(LieggError, RuntimeError):
+    """The device has too little memory."""
+
+
 class RecordError(LieggError, ValueError):
     """A stored result cannot be read."""
 

@@ -8,6 +8,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from liegg._device import sent
+
 FULL_SVD_LIMIT = 512
 """Largest number of columns for which a full SVD is taken; above it an SVD costs about nine eigendecompositions."""
 
@@ -49,7 +51,7 @@ def arranged(values: Float[Tensor, "b *k"], block: Int[Tensor, " b"], count: int
     slot = torch.empty_like(block)
     slot[order] = torch.arange(len(block)) - (counts.cumsum(0) - counts)[block[order]]
     out = torch.zeros(count, int(counts.max()), *values.shape[1:], dtype=torch.float64, device=values.device)
-    out[block.to(values.device), slot.to(values.device)] = values.double()
+    out[sent(block, values.device), sent(slot, values.device)] = values.double()
     return out
 
 

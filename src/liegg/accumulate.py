@@ -13,8 +13,11 @@ from liegg._errors import NonFiniteError
 BLOCK_COLUMNS = 4
 """Rows to a block, in multiples of the number of columns: a QR of `[R; block]` then wastes a fifth of its work at most."""
 
-BLOCK_ROWS = 1024
+BLOCK_ROWS = {"cpu": 1024, "cuda": 2**16}
 """Fewest rows to a block: below it a QR is all overhead."""
+
+BLOCK_NUMBERS = 2**24
+"""Numbers to a block beyond which it is not made larger for the overhead alone: 128 MB."""
 
 
 class RFactor(NamedTuple):
@@ -57,6 +60,11 @@ def update(state: RFactor, rows: Float[Tensor, "m g"]) -> RFactor:
                 [0., 2.]], dtype=torch.float64), 3)
     """
     check_finite(rows, state.rows)
+    return extend(state, rows)
+
+
+def extend(state: RFactor, rows: Float[Tensor, "m g"]) -> RFactor:
+    """As `update`, for rows that were looked at already: nothing is read back from the device."""
     rows = rows.to(torch.float64)
     stacked = rows if state.rows == 0 else torch.cat([state.r, rows])
     return RFactor(_triangle(stacked), state.rows + rows.shape[0])
@@ -77,11 +85,17 @@ def merge(one: RFactor, other: RFactor) -> RFactor:
     return RFactor(_triangle(torch.cat([one.r, other.r])), one.rows + other.rows)
 
 
+def block_rows(columns: int, device: torch.device) -> int:
+    """Rows to a block: enough for an efficient QR on this device."""
+    fewest = BLOCK_ROWS.get(device.type, BLOCK_ROWS["cpu"])
+    return max(BLOCK_COLUMNS * columns, min(fewest, max(BLOCK_ROWS["cpu"], BLOCK_NUMBERS // columns)))
+
+
 @dataclass(eq=False)
 class Waiting:
     """Rows regrouped into blocks of one size, large enough for an efficient QR, whatever the batching was.
 
-    Every block has `max(4 columns, 1024)` rows, so the same rows in the same order give the same bits. The blocks share one buffer:
+    Every block has `block_rows` rows, so the same rows in the same order give the same bits. The blocks share one buffer:
     each is overwritten when more rows come.
 
     Attributes:
@@ -101,7 +115,7 @@ class Waiting:
         """Add rows; the blocks that they fill."""
         while piece.shape[0]:
             if self._buffer is None:
-                size = max(BLOCK_COLUMNS * self.columns, BLOCK_ROWS)
+                size = block_rows(self.columns, piece.device)
                 self._buffer = torch.empty(size, piece.shape[1], dtype=torch.float64, device=piece.device)
             part = piece[: self._buffer.shape[0] - self._filled]
             self._buffer[self._filled : self._filled + part.shape[0]] = part

@@ -135,7 +135,8 @@ def conclude(
     return Symmetries(
         action, output_action, solved, decision, coefficients,
         None if problem is None else coefficients @ problem.partner.mT, kept, displacement, seen.samples,
-        ran.model, settings, (*ran.notes, *how.notes, *_about_blocks(seen, draws)), bounds=bounds, resampled=draws, control=against,
+        ran.model, settings, (*ran.notes, *how.notes, *about_memory(seen.fits, ran.device), *_about_blocks(seen, draws)),
+        bounds=bounds, resampled=draws, control=against,
     )  # fmt: skip
 
 
@@ -162,6 +163,11 @@ def _along_one(displacement: Any) -> float:
         return 0.0
     squares = torch.linalg.eigvalsh(displacement.block)
     return float(squares[-1] / squares.sum()) if float(squares.sum()) > 0 else 0.0
+
+
+def about_memory(fits: int, device: str) -> tuple[str, ...]:
+    """That batches were halved to so many samples, where they did not fit."""
+    return (f"the batches did not fit into the memory of the {device}: they were halved, down to {fits} samples",) if fits else ()
 
 
 def _about_blocks(seen: Streamed, draws: Resampled | None) -> tuple[str, ...]:

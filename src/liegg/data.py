@@ -4,6 +4,7 @@ import math
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, IterableDataset, Subset, default_collate
 
+from liegg._device import Later, sent
 from liegg._errors import (
     ArgumentError,
     DataError,
@@ -39,7 +41,8 @@ ON_GPU = 8
 class Batches:
     """Re-iterable batches `[b, *x]` of real floating point samples, checked as they stream by.
 
-    Nothing is read before iteration and no more than one batch is held.
+    Nothing is read before iteration and no more than one batch is held. On a GPU a bad number is told of one batch later than on
+    a CPU, so that nobody waits for it; never for the first batch.
 
     Attributes:
         source: what the user gave.
@@ -91,8 +94,8 @@ class Batches:
 
     def numbered(self) -> Generator[tuple[int, Float[Tensor, "_ ..."]], None, None]:
         """Batches, each with the number of its first sample in the source."""
-        whole = self.count is None
-        first, shape = 0 if whole else self.start, None
+        whole, late = self.count is None, Later()
+        first, shape, given = 0 if whole else self.start, None, False
         with _loader_generators_kept(self.source):
             for turn, raw in enumerate(_pieces(_ranged(self.source, self.start, self.stop), self.size, self.device)):
                 batch = _as_tensor(_inputs(raw), first)
@@ -104,16 +107,23 @@ class Batches:
                 if whole and (turn % self.turn[1] != self.turn[0] or first < self.start):
                     first += batch.shape[0]
                     continue
-                yield first, _finite(self._moved(batch), first)
+                batch = self._moved(batch)
+                late.put(torch.isfinite(batch.sum()), partial(_check_finite, batch, first))  # one reduction for the usual case
+                if not given:  # the model is tried out on the first
+                    late.settle()
+                given = True
+                yield first, batch
                 first += batch.shape[0]
+        late.settle()
         if first == 0 and (whole or not self.count):
             raise EmptyDataError(f"the data holds no sample ({_describe(self.source)}). Pass at least one.")
 
     def _moved(self, batch: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
         """The batch where and as the model wants it; on the way to a GPU nothing waits for it."""
-        if self.device is not None and self.device.type == "cuda" and batch.device.type == "cpu":
-            batch = batch.pin_memory()
-        return batch.to(device=self.device, dtype=self.dtype, non_blocking=True)
+        if self.device is None or self.device == batch.device:
+            return batch.to(dtype=self.dtype)
+        smaller = self.dtype is not None and self.dtype.itemsize < batch.dtype.itemsize  # converted where fewer bytes travel
+        return sent(batch, self.device, self.dtype if smaller else None).to(dtype=self.dtype)
 
 
 def as_batches(data: Data, *, batch_size: int | None = None) -> Batches:
@@ -265,17 +275,15 @@ def _ragged(index: int, shape: tuple[int, ...], before: tuple[int, ...]) -> Shap
     )
 
 
-def _finite(batch: Float[Tensor, "b ..."], first: int) -> Float[Tensor, "b ..."]:
+def _check_finite(batch: Float[Tensor, "b ..."], first: int) -> None:
     """Raise `NonFiniteError` naming the first sample with NaN or infinity."""
-    if not bool(torch.isfinite(batch.sum())):  # one reduction for the usual case; the exact search only on suspicion
-        bad = (~torch.isfinite(batch)).reshape(len(batch), -1).any(1)
-        if bool(bad.any()):
-            index = int(bad.to(torch.int8).argmax())
-            kind = "NaN" if bool(batch[index].isnan().any()) else f"a value that is infinite in {batch.dtype}"
-            raise NonFiniteError(
-                f"sample {first + index} holds {kind}. Remove it, for example data[data.isfinite().flatten(1).all(1)]."
-            )
-    return batch
+    bad = (~torch.isfinite(batch)).reshape(len(batch), -1).any(1)
+    if bool(bad.any()):
+        index = int(bad.to(torch.int8).argmax())
+        kind = "NaN" if bool(batch[index].isnan().any()) else f"a value that is infinite in {batch.dtype}"
+        raise NonFiniteError(
+            f"sample {first + index} holds {kind}. Remove it, for example data[data.isfinite().flatten(1).all(1)]."
+        )
 
 
 def _describe(source: Any) -> str:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, SequentialSampler
 
+from liegg._device import fitted
 from liegg._errors import ArgumentError
 from liegg._precision import full_products, rounding_unit
 from liegg._random import seeded
@@ -206,7 +207,7 @@ def _shared(
     every: float,
 ) -> Tally:
     """What is kept of the data where several processes read a share of it each, or a pass is taken up where it was left."""
-    mark = fingerprint(made.first, made.model(made.first[:AROUND]), {
+    mark = fingerprint(made.first, fitted(made.model, made.first[:AROUND]), {
         "samples": batches.count, "action": asked.action.settings(), "outputs": asked.outputs, "seed": asked.seed,
         "output_action": None if asked.output_action is None else asked.output_action.settings(), "plan": made.how.route,
         "blocks": made.blocks, "batch_size": batches.size, "processes": 1 if group is None else group.size,

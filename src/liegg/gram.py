@@ -73,6 +73,11 @@ def update(state: Gram, rows: Float[Tensor, "m g"]) -> Gram:
         NonFiniteError: a row holds NaN or infinity; the message names the first such row.
     """
     check_finite(rows, state.rows)
+    return extend(state, rows)
+
+
+def extend(state: Gram, rows: Float[Tensor, "m g"]) -> Gram:
+    """As `update`, for rows that were looked at already: nothing is read back from the device."""
     rows = rows.to(torch.float64)
     add_upper_square(state.matrix, rows)
     return Gram(state.matrix, state.rows + rows.shape[0])

@@ -1,11 +1,13 @@
 """How far a model is from linear on the data: a linear function has symmetries that nothing was needed to learn."""
 
 import math
+from functools import partial
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._device import fitted
 from liegg.model import Model
 
 PAIRS = 256
@@ -34,9 +36,13 @@ def bend(model: Model, x: Float[Tensor, "b ..."], *, pairs: int = PAIRS) -> floa
         True
     """
     places = torch.linspace(0, len(x) - 1, min(pairs, len(x))).long().to(x.device)
-    one, other = x[places], x[places.roll(1)]
+    return fitted(partial(_bend, model), x[places])
+
+
+def _bend(model: Model, x: Float[Tensor, "b ..."]) -> float | None:
+    """Bend between each sample and the one before."""
     with torch.no_grad():
-        ends, middle = model(one).double(), model((one + other) / 2).double()
+        ends, middle = model(x).double(), model((x + x.roll(1, 0)) / 2).double()
     half = (ends - ends.roll(1, 0)) / 2
     change = float(half.square().sum())
     bent = float((middle - (ends + ends.roll(1, 0)) / 2).square().sum())

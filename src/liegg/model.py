@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
@@ -13,6 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from liegg._device import fitted
 from liegg._errors import (
     ArgumentError,
     BatchMixingError,
@@ -174,10 +176,17 @@ def _slope(model: Model, batch: Float[Tensor, "b ..."], *, summed: bool) -> floa
     None if it cannot be taken.
     """
     places = torch.linspace(0, len(batch) - 1, min(SLOPE_SAMPLES, len(batch))).long()  # sorted data may be flat at one end
-    leaf = batch[places.to(batch.device)].clone().requires_grad_()
+    return fitted(partial(_slope_at, model, summed=summed), batch[places.to(batch.device)])
+
+
+def _slope_at(model: Model, x: Float[Tensor, "b ..."], *, summed: bool) -> float | None:
+    """Mean squared gradient at these samples."""
+    leaf = x.clone().requires_grad_()
     with torch.enable_grad():
         try:
             y = model(leaf)
+        except torch.OutOfMemoryError:
+            raise
         except RuntimeError as error:
             raise ModelError(
                 f"{model.name} failed on a batch of shape {tuple(leaf.shape)} and dtype {leaf.dtype} with gradients on: {error}. "
@@ -187,6 +196,8 @@ def _slope(model: Model, batch: Float[Tensor, "b ..."], *, summed: bool) -> floa
         try:
             signs = torch.ones_like(y) if summed else signs
             slope = torch.autograd.grad(y, leaf, signs, materialize_grads=True)[0]
+        except torch.OutOfMemoryError:
+            raise
         except RuntimeError:
             return None  # no derivative can be taken at all, which the choice of a route reports
     return float(slope.double().square().sum()) / len(leaf)
@@ -195,7 +206,7 @@ def _slope(model: Model, batch: Float[Tensor, "b ..."], *, summed: bool) -> floa
 def _varies(model: Model, batch: Float[Tensor, "b ..."], *, summed: bool) -> bool:
     """Whether two samples of a whole batch have different outputs; three samples of one class would not tell."""
     with torch.no_grad():
-        y = model(batch)
+        y = fitted(model, batch)
         y = y.sum(1, keepdim=True) if summed else y
     return bool((y != y[:1]).any())
 

@@ -17,8 +17,8 @@ from liegg.model import PROBE_SAMPLES, Model
 
 Route = Literal["jvp", "vjp", "autograd"]
 
-TOGETHER_ELEMENTS = 2**24
-"""Numbers in the tangents (or gradients) of all directions carried in one pass, at most: 64 MB in float32."""
+TOGETHER_ELEMENTS = {"cpu": 2**24, "cuda": 2**28}
+"""Numbers in the tangents (or gradients) of all directions carried in one pass, at most: 64 MB and 1 GB in float32."""
 
 ROW_ELEMENTS = 2**24
 """Numbers in the rows of one batch, at most: 128 MB in float64. A batch with more outputs times generators is split."""
@@ -85,7 +85,7 @@ def plan(
         outputs = "each"  # as many combinations as outputs: the outputs themselves are exact and no dearer
     columns = action.size + (0 if output_action is None else output_action.size)
     held = min(len(x), samples_at_once(outputs, model, columns))
-    room = max(1, TOGETHER_ELEMENTS // (held * max(x[0].numel(), math.prod(model.output_shape), 1)))
+    room = together_on(x, held * max(x[0].numel(), math.prod(model.output_shape)))
     x = x[:PROBE_SAMPLES]
     reference = _reference(model, action, x)
     notes = _about_rows(passes, columns)
@@ -140,6 +140,17 @@ def polarize(
     eta = output_action.fields(y.double().reshape(len(x), *model.output_shape)).reshape(len(x), output_action.size, -1)
     replies = combined(eta.transpose(0, 1), plan.outputs, seed=plan.seed, first=first).permute(1, 2, 0)
     return torch.cat([-replies, rows], dim=2), y
+
+
+def together_on(x: Float[Tensor, "b ..."], numbers: int | None = None) -> int:
+    """Directions that a batch's device is asked to carry in one pass.
+
+    Args:
+        x: the batch.
+        numbers: numbers that one direction takes, where that is not the size of the batch.
+    """
+    most = TOGETHER_ELEMENTS.get(x.device.type, TOGETHER_ELEMENTS["cpu"])
+    return max(1, most // max(1, x.numel() if numbers is None else numbers))
 
 
 def rows_per_sample(outputs: Outputs, model: Model) -> int:

@@ -1,6 +1,7 @@
 """One pass over the data: all that the later stages need to know of it."""
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -10,17 +11,15 @@ from torch import Tensor
 
 from liegg import accumulate, blocks, gram
 from liegg import tally as tallies
-from liegg._errors import NonFiniteError
+from liegg._device import Later, fitted
+from liegg._errors import DeviceMemoryError, NonFiniteError
 from liegg.actions import Action
 from liegg.blocks import Dealer, Parts
 from liegg.health import Health, diagnose, pulse_add, pulse_init
 from liegg.model import Model
+from liegg.motion import moments_of, roundings, square_of
 from liegg.polarization import Plan, polarize, samples_at_once
 from liegg.tally import Tally
-
-COARSE_FLOOR = 1e-6
-"""Share of the displacement below which nothing can be told apart where its sum is taken in float32: ten times its rounding."""
-
 
 AROUND = 64
 """Samples whose mean output is where sums of squared outputs are taken around."""
@@ -40,6 +39,7 @@ class Streamed(NamedTuple):
         parts: the same of every block of samples; None if the samples were not dealt out to blocks.
         health: what is wrong with the model, if anything; None if that was not asked.
         distinct: number of samples that differ (and of groups of them, if fewer), as far as it matters; None if not counted.
+        fits: samples that fitted into the memory of the device at once, where those of a batch did not; else 0.
     """
 
     rows: accumulate.RFactor | gram.Gram
@@ -52,6 +52,7 @@ class Streamed(NamedTuple):
     parts: Parts | None = None
     health: Health | None = None
     distinct: int | None = None
+    fits: int = 0
 
 
 class Pass(NamedTuple):
@@ -124,7 +125,7 @@ def begin(
 
 def empty(made: Pass) -> Tally:
     """The record of no samples."""
-    pulse = pulse_init(made.model(made.first[:AROUND]), each=made.how.outputs == "each")
+    pulse = pulse_init(fitted(made.model, made.first[:AROUND]), each=made.how.outputs == "each")
     return tallies.init(made.columns, made.blocks, pulse, made.first.device)
 
 
@@ -142,6 +143,9 @@ def read(
     invariance, and its samples are not among the first, of which there are twice as many as columns: with fewer, null directions
     exist that every row satisfies exactly, whatever the model's rounding, and only a QR keeps those exact.
 
+    A GPU is never waited for, but for numbers that are not finite, one batch later. Samples that do not fit into its memory
+    together are taken in halves, from then on.
+
     Args:
         made: how the pass is made.
         kept: what is kept of the samples before.
@@ -152,44 +156,83 @@ def read(
     Raises:
         NonFiniteError: a derivative is not finite; the message names the sample.
         ArgumentError: the dealer's groups do not fit the samples.
+        DeviceMemoryError: not even one sample fits into the memory of the device.
     """
     most = samples_at_once(made.how.outputs, made.model, made.columns)
-    room, derived, last = torch.empty(0), None, 0
+    late, derived, room, last = Later(), None, torch.empty(0), 0
     for start, batch in numbered:
-        number = start
-        for x in batch.split(most):
-            derived = made.action.derive(x, derived)
-            kept, room = _added(made, kept, x, number, derived, room)
+        number, stop = start, start + len(batch)
+        while number < stop:
+            x = batch[number - start : number - start + most]
+            try:
+                derived = made.action.derive(x, derived)
+                taken = _taken(made, x, number, derived, room)
+            except torch.OutOfMemoryError as error:
+                most, derived, room, taken = fewer(len(x), made.first.device, error), None, torch.empty(0), None
+            if taken is None:  # now that nothing holds what was made on the way
+                kept = kept._replace(fits=most)
+                torch.cuda.empty_cache()
+                continue
+            late.put(torch.isfinite(taken.rows.sum() + taken.y.sum()), partial(_check_finite, taken, number, made.model.name))
+            kept, room = _with(made, kept, x, number, taken), taken.room
             number += len(x)
             if progress is not None:
                 progress(len(x))
-        last = number
+        last = stop
         if after is not None:
-            after(kept, number)
+            late.settle()
+            after(kept, stop)
+    late.settle()
     return _folded_in(made, kept, kept.waiting.rest(), last)
 
 
-def _added(
-    made: Pass, kept: Tally, x: Float[Tensor, "b ..."], number: int, derived: Any, room: Float[Tensor, "..."]
-) -> tuple[Tally, Float[Tensor, "..."]]:
-    """The record with some more samples, the first of which has this number; and room to be used again."""
+class _Taken(NamedTuple):
+    """What some samples add."""
+
+    rows: Float[Tensor, "b k g"]
+    y: Float[Tensor, "b c"]
+    block: Int[Tensor, " b"]
+    moments: Float[Tensor, "p s s"]
+    room: Float[Tensor, "..."]
+
+
+def _taken(made: Pass, x: Float[Tensor, "b ..."], number: int, derived: Any, room: Float[Tensor, "..."]) -> _Taken:
+    """Rows and moments of some samples, the first of which has this number; nothing is changed but the room."""
     rows, y = polarize(
         made.model, made.action, x, made.how, output_action=made.output_action, first=number, halved=made.halves is not None,
         derived=derived,
     )  # fmt: skip
-    _check_finite(rows, y, number, made.model.name)
+    block = torch.zeros(len(x), dtype=torch.int64) if made.dealer is None else made.dealer.deal(number, len(x))
+    return _Taken(rows, y, block, *moments_of(made.action, x, derived, room, block, made.blocks))
+
+
+def fewer(samples: int, device: torch.device, error: Exception) -> int:
+    """How many samples to try next, where so many did not fit.
+
+    Raises:
+        DeviceMemoryError: it was only one.
+    """
+    if samples == 1:
+        raise DeviceMemoryError(
+            f"not even one sample fits into the memory of {device} ({str(error).splitlines()[0]}). Use a device with "
+            "more memory, a model in half precision, or outputs='sum'."
+        ) from error
+    return (samples + 1) // 2
+
+
+def _with(made: Pass, kept: Tally, x: Float[Tensor, "b ..."], number: int, taken: _Taken) -> Tally:
+    """The record with some more samples, the first of which has this number."""
+    rows, y = taken.rows, taken.y
     kept.distinct.add(x)
     pulse = pulse_add(kept.pulse, rows[..., made.replies :], y, split=None if made.halves is None else made.halves[0])
-    block = torch.zeros(len(x), dtype=torch.int64) if made.dealer is None else made.dealer.deal(number, len(x))
-    moments, room = moments_of(made.action, x, derived, room, block, made.blocks)
     kept = kept._replace(
-        gathered=blocks.add_moments(kept.gathered, moments), pulse=pulse, samples=kept.samples + len(x),
+        gathered=blocks.add_moments(kept.gathered, taken.moments), pulse=pulse, samples=kept.samples + len(x),
         squares=kept.squares + torch.linalg.vector_norm(y, dtype=torch.float64).square(), inputs=kept.inputs + square_of(x),
     )  # fmt: skip
     if made.blocks == 1:
-        return _folded_in(made, kept, kept.waiting.put(rows.flatten(0, 1)), number + len(x)), room
+        return _folded_in(made, kept, kept.waiting.put(rows.flatten(0, 1)), number + len(x))
     enough = made.squares and number + len(x) > 2 * made.columns
-    return kept._replace(gathered=blocks.add(kept.gathered, rows, block, squared=enough)), room
+    return kept._replace(gathered=blocks.add(kept.gathered, rows, taken.block, squared=enough))
 
 
 def _folded_in(made: Pass, kept: Tally, full: Iterable[Float[Tensor, "m p"]], seen: int) -> Tally:
@@ -233,7 +276,9 @@ def finish(made: Pass, kept: Tally) -> Streamed:
     health = diagnose(kept.pulse, dtype=made.first.dtype, outputs=made.how.outputs)
     groups = None if made.dealer is None else made.dealer.different
     distinct = kept.distinct.count if groups is None else min(kept.distinct.count, groups)
-    return Streamed(rows, moment, kept.samples, float(kept.squares) / kept.samples, name, floor, noise, dealt, health, distinct)
+    return Streamed(
+        rows, moment, kept.samples, float(kept.squares) / kept.samples, name, floor, noise, dealt, health, distinct, kept.fits
+    )
 
 
 def stream(
@@ -270,59 +315,12 @@ def numbered(batches: Iterable[Float[Tensor, "_ ..."]], first: int = 0) -> Itera
         first += len(batch)
 
 
-def moments_of(
-    action: Action, x: Float[Tensor, "b ..."], derived: Any, room: Float[Tensor, "..."], block: Int[Tensor, " b"], count: int = 1
-) -> tuple[Float[Tensor, "p s s"], Float[Tensor, "..."]]:
-    """Moments of the blocks of one batch, and room in float64 to be used again for the next.
-
-    Args:
-        action: candidate generators.
-        x: the batch.
-        derived: what `Action.derive` said of it.
-        room: what the call before returned; anything empty for the first.
-        block: block of every sample.
-        count: number of blocks.
-    """
-    if derived is None:
-        if len(room) < len(x):
-            room = torch.empty_like(x, dtype=torch.float64)
-        x = room[: len(x)].copy_(x)  # into memory that is there: new pages cost more than the sum
-    if count == 1:
-        return (action.moment(x) if derived is None else action.moment(x, derived=derived))[None], room
-    return action.moments(x, block, count, derived=derived), room
-
-
-def roundings(
-    action: Action, first: Float[Tensor, "b ..."], moment: Float[Tensor, "s s"], input_square: float
-) -> tuple[float, float]:
-    """What rounding alone may do: `Streamed.trivial_floor` and `Streamed.noise`.
-
-    Args:
-        action: candidate generators.
-        first: the first batch.
-        moment: summed moments of all samples.
-        input_square: mean squared length of a sample.
-
-    Raises:
-        NonFiniteError: the moments overflow.
-    """
-    if not bool(torch.isfinite(moment).all()):
-        raise NonFiniteError(
-            "the squared motion of the data overflows: its numbers are too large for their precision. Divide them by their largest."
-        )
-    coarse = action.derive(first[:1]) is not None and first.dtype != torch.float64
-    precision = torch.promote_types(first.dtype, torch.float32) if coarse else torch.float64
-    return COARSE_FLOOR if coarse else 0.0, action.noise(precision, input_square, tuple(first.shape[1:]))
-
-
-def _check_finite(rows: Float[Tensor, "b k g"], y: Float[Tensor, "b c"], first: int, name: str) -> None:
+def _check_finite(taken: _Taken, first: int, name: str) -> None:
     """Raise `NonFiniteError` naming the first sample whose output or rows hold NaN or infinity."""
-    if bool(torch.isfinite(rows.sum() + y.sum())):  # one reduction for the usual case; the exact search only on suspicion
-        return
     for values, sentence in (
-        (y, "{} returned NaN or infinity for sample {}. Check it there, or remove the sample."),
+        (taken.y, "{} returned NaN or infinity for sample {}. Check it there, or remove the sample."),
         (
-            rows,
+            taken.rows,
             "the derivative of {} at sample {} is NaN or infinite. Remove the sample, or make the model smooth there: a square "
             "root or a norm has no derivative at 0.",
         ),
@@ -330,8 +328,3 @@ def _check_finite(rows: Float[Tensor, "b k g"], y: Float[Tensor, "b c"], first: 
         finite = torch.isfinite(values).flatten(1).all(1)
         if not bool(finite.all()):
             raise NonFiniteError(sentence.format(name, first + int(finite.to(torch.int8).argmin())))
-
-
-def square_of(x: Float[Tensor, "b ..."]) -> Float[Tensor, ""]:
-    """Sum of squares, in the batch's own precision (float32 at least): a size is all that is asked of it."""
-    return torch.linalg.vector_norm(x, dtype=torch.promote_types(x.dtype, torch.float32)).double().square()

@@ -38,6 +38,7 @@ class Tally(NamedTuple):
         samples: number of samples.
         pulse: sums that tell what is wrong with the model.
         distinct: which of the samples differ.
+        fits: samples that fitted into the memory of the device at once, where those of a batch did not; else 0.
     """
 
     rows: Folded
@@ -48,6 +49,7 @@ class Tally(NamedTuple):
     samples: int
     pulse: Pulse
     distinct: Distinct
+    fits: int = 0
 
 
 def init(columns: int, count: int, pulse: Pulse, device: torch.device) -> Tally:
@@ -71,10 +73,10 @@ def folded(columns: int, device: torch.device | None = None) -> Folded:
 
 
 def fold(state: Folded, rows: Float[Tensor, "m g"], *, squared: bool) -> Folded:
-    """Add rows: to the Gram matrix if they may be squared, else to the R factor."""
+    """Add rows, which must be finite: to the Gram matrix if they may be squared, else to the R factor."""
     if squared:
-        return state._replace(squared=gram.update(state.squared, rows))
-    return state._replace(exact=accumulate.update(state.exact, rows))
+        return state._replace(squared=gram.extend(state.squared, rows))
+    return state._replace(exact=accumulate.extend(state.exact, rows))
 
 
 def settled(state: Folded) -> tuple[RFactor | Gram, str]:
@@ -99,6 +101,7 @@ def merge(one: Tally, other: Tally) -> Tally:
     return Tally(
         rows, one.waiting, blocks.merge(one.gathered, other.gathered), one.squares + other.squares, one.inputs + other.inputs,
         one.samples + other.samples, pulse_merge(one.pulse, other.pulse), distinct_merge(one.distinct, other.distinct),
+        min(one.fits or other.fits, other.fits or one.fits),
     )  # fmt: skip
 
 
@@ -111,7 +114,7 @@ def to_tensors(tally: Tally) -> dict[str, Tensor]:
         "blocks.squared": gathered.squared, "blocks.moments": gathered.moments, "blocks.samples": gathered.samples,
         "squares": tally.squares, "inputs": tally.inputs, "distinct": tally.distinct.seen,
     }  # fmt: skip
-    counts = [tally.rows.exact.rows, tally.rows.squared.rows, tally.samples, len(gathered.pending), pulse.samples]
+    counts = [tally.rows.exact.rows, tally.rows.squared.rows, tally.samples, len(gathered.pending), pulse.samples, tally.fits]
     kept["counts"] = torch.tensor(counts)
     kept |= {f"pending.{i}": part for i, part in enumerate(gathered.pending)}
     kept |= {f"pulse.{name}": value for name, value in pulse._asdict().items() if isinstance(value, Tensor)}
@@ -136,7 +139,7 @@ def from_tensors(kept: dict[str, Tensor], empty: Tally) -> Tally:
         ValueError: one has another shape than this analysis needs.
     """
     device = empty.squares.device
-    exact, squared, samples, pending, seen = kept["counts"].tolist()
+    exact, squared, samples, pending, seen, fits = kept["counts"].tolist()
     for name, like in to_tensors(empty).items():
         if name not in ("waiting", "distinct") and name in kept and kept[name].shape != like.shape:
             raise ValueError(f"{name} has shape {tuple(kept[name].shape)}; this analysis needs {tuple(like.shape)}")
@@ -155,5 +158,5 @@ def from_tensors(kept: dict[str, Tensor], empty: Tally) -> Tally:
         list(waiting.put(there("waiting")))  # less than a block
     return Tally(
         rows, waiting, gathered, there("squares"), there("inputs"), samples, empty.pulse._replace(samples=seen, **values),
-        Distinct(empty.distinct.most, kept["distinct"].clone()),
+        Distinct(empty.distinct.most, kept["distinct"].clone()), fits,
     )  # fmt: skip

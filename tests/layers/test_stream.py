@@ -6,6 +6,7 @@ from torch import nn
 
 import liegg
 from cases import mlp, normal
+from liegg._errors import DeviceMemoryError
 from liegg.layers import stream
 
 
@@ -59,3 +60,47 @@ def test_few_samples_decide_nothing_in_any_layer():
 
     few = found(nn.Sequential(Norm()), normal(5, 3).float())
     assert (few[0].invariance.nullity, few[0].invariance.decision.undecided) == (0, 4)
+
+
+class Cramped(nn.Module):
+    """A layer on a device that has memory for so many samples."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self.most = most
+
+    def forward(self, x):
+        if len(x) > self.most:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB.")
+        return x
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("outputs", ["each", "sum", 2])
+def test_batches_that_do_not_fit_are_halved_and_counted_once(outputs, dtype):
+    """The layers before the one that did not fit had seen the batch already."""
+    net, x = list(mlp(3, 8, 4, dtype=dtype)), normal(300, 3).to(dtype)
+    whole = found(nn.Sequential(*net[:2], nn.Identity(), *net[2:]), x, outputs=outputs, batch_size=150)
+    halved = found(nn.Sequential(*net[:2], Cramped(40), *net[2:]), x, outputs=outputs, batch_size=150)
+    said = "the batches did not fit into the memory of the cpu: they were halved, down to 38 samples"
+    assert said in halved.notes
+    assert said not in whole.notes
+    for one, other in zip(halved, whole, strict=True):
+        assert one.invariance.samples == 300
+        rtol = 1e-10 if dtype == torch.float64 else 1e-5
+        torch.testing.assert_close(one.invariance.defects, other.invariance.defects, rtol=rtol, atol=1e-12)
+        torch.testing.assert_close(one.unit.defects, other.unit.defects, rtol=rtol, atol=1e-12)
+
+
+def test_a_layer_for_which_not_even_one_sample_fits():
+    calls = []
+
+    class Full(nn.Module):
+        def forward(self, x):
+            calls.append(len(x))
+            if len(calls) > 20:
+                raise torch.OutOfMemoryError("CUDA out of memory.")
+            return x
+
+    with pytest.raises(DeviceMemoryError, match=r"not even one sample fits into the memory of cpu \(CUDA out of memory"):
+        found(nn.Sequential(Full(), *mlp(3, 8, 4)), normal(300, 3), batch_size=4)

@@ -6,9 +6,10 @@ from itertools import combinations_with_replacement
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
+from liegg._device import sent
 from liegg._errors import ArgumentError, ShapeError
 from liegg.actions._base import Action
 from liegg.actions.affine import Affine
@@ -179,17 +180,29 @@ class Grid(Action):
 
     def moment(self, x: Float[Tensor, "b ..."], derived: tuple[Tensor, ...] | None = None) -> Float[Tensor, "g g"]:
         r"""Sums of $\partial_i x\, \partial_k x\, \tilde p_j \tilde p_l$: over samples in their own precision, then over places."""
-        *slopes, room = (part.flatten(0, 1) for part in (self.derive(x) if derived is None else derived))
-        weights = self._weights(room, x).double()
+        return self.moments(x, torch.zeros(len(x), dtype=torch.int64), 1, derived)[0]
+
+    def moments(
+        self, x: Float[Tensor, "b ..."], block: Int[Tensor, " b"], count: int, derived: tuple[Tensor, ...] | None = None
+    ) -> Float[Tensor, "p s s"]:
+        """As `moment`, the sums over the samples of every block by one product."""
+        parts = self.derive(x) if derived is None else derived
+        channels, d, n = parts[0].shape[1], self.dimension, self.ambient
+        *slopes, room = (part.flatten(0, 1) for part in parts)
+        places = self._weights(room, x).double()
+        between = (places[:, :, None] * places[:, None]).flatten(1)
         space = None if torch.is_grad_enabled() else room
-        ones = room.new_ones(1, len(room))
-        sums = {
-            (i, k): (ones @ torch.mul(slopes[i], slopes[k], out=space))[0].double()
-            for i, k in combinations_with_replacement(range(self.dimension), 2)
+        used, place = block.unique(return_inverse=True)
+        member = torch.nn.functional.one_hot(place, max(1, len(used))).mT.repeat_interleave(channels, 1)
+        member = sent(member, room.device, room.dtype)
+        sums = {  # over the samples first, so that the places are summed in float64
+            (i, k): ((member @ torch.mul(slopes[i], slopes[k], out=space)).double() @ between).unflatten(1, (n, n))
+            for i, k in combinations_with_replacement(range(d), 2)
         }
-        whole = torch.stack([sums[min(i, k), max(i, k)] for i in range(self.dimension) for k in range(self.dimension)])
-        pairs = whole.unflatten(0, (self.dimension, self.dimension))
-        return torch.einsum("ikp,pj,pl->ijkl", pairs, weights, weights).reshape(self.size, self.size)
+        found = torch.stack([torch.stack([sums[min(i, k), max(i, k)] for k in range(d)], dim=2) for i in range(d)], dim=1)
+        whole = found.new_zeros(count, self.size, self.size)
+        whole[sent(used, whole.device)] = found.reshape(-1, self.size, self.size)[: len(used)]
+        return whole
 
     @property
     def homogeneous(self) -> bool:
@@ -260,7 +273,7 @@ class Grid(Action):
             inside = torch.zeros(sides, dtype=torch.float64)
             inside[tuple(slice(self.frame, side - self.frame) for side in sides)] = 1.0
             places = places * inside.reshape(-1, 1)
-        return (places if kept is None else places * kept).to(like)
+        return sent(places if kept is None else places * kept, like.device, like.dtype)
 
 
 def _over_channels(products: Float[Tensor, "b c p"]) -> Float[Tensor, "b p"]:

@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._device import sent
 from liegg._errors import ArgumentError, DtypeError
 
 Scheme = Literal["spectral", "central", "gaussian", "paper"]
@@ -62,7 +63,7 @@ def along(
     matrix: Float[Tensor, "s s"], x: Float[Tensor, "..."], axis: int, out: Float[Tensor, "..."] | None = None
 ) -> Float[Tensor, "..."]:
     """Apply a matrix along one axis, counted from the end: -1 is the last. `out` takes the result where it is given."""
-    matrix = matrix.to(device=x.device, dtype=x.dtype)
+    matrix = sent(matrix, x.device, x.dtype)
     if axis == -1:
         return torch.matmul(x, matrix.mT, out=out)
     flat = x.flatten(axis + 1)

@@ -14,7 +14,7 @@ from liegg._errors import ArgumentError, ModelError, ShapeError
 from liegg._precision import convolves, full_products, rounding_unit
 from liegg._random import seeded
 from liegg.actions import Action
-from liegg.conclusion import Ran, asked_of, conclude
+from liegg.conclusion import Ran, about_memory, asked_of, conclude
 from liegg.data import Data, as_batches
 from liegg.discovery import check_request, discover
 from liegg.grades import LimitOptions, Limits
@@ -135,7 +135,8 @@ def discover_layers(
     if not found:
         raise ModelError(f"no layer of {network.name} is left to analyse: {'; '.join(notes)}.")
     samples = next(iter(found.values())).invariance.samples
-    whole = (*function.notes, *(way.notes if seen else ()), *notes)
+    fits = max((streamed.invariance.fits for streamed in seen.values()), default=0)
+    whole = (*function.notes, *(way.notes if seen else ()), *about_memory(fits, first.device.type), *notes)
     return LayerSymmetries(tuple(found.values()), function.name, action, output_action, samples, whole)
 
 

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._errors import LieggError
-from liegg._forward import jvp
+from liegg._forward import FixedNorms, jvp
 from liegg.actions import Action
 from liegg.layers.survey import projection
 from liegg.layers.watch import Layer, Network, one_line, run
@@ -105,7 +105,7 @@ def carry(
         nonlocal reason
         try:
             run(network, moving, layers, look)
-        except LieggError:
+        except (LieggError, torch.OutOfMemoryError):
             raise
         except Exception as error:  # whatever forward mode cannot do, reverse mode is the remedy
             reason = one_line(error)
@@ -115,7 +115,7 @@ def carry(
         x = x.clone()  # the tangent of a view is made as large as the tensor it looks into
         torch.func.vmap(lambda tangent: jvp(lambda at: through(at.clone() if copy else at), x, tangent)[1])(tangents)
     else:
-        with forward_ad.dual_level():
+        with forward_ad.dual_level(), FixedNorms():
             moving = forward_ad.make_dual(x.repeat(g, *[1] * (x.ndim - 1)), tangents.flatten(0, 1))
             through(moving.clone() if copy else moving)
     return Carried(tuple(missing), reason)

@@ -97,8 +97,9 @@ def add(
         kept = _add_products(kept, products, c)
     if whole and kept.equivariance is None:
         return kept, finite  # nothing was read back from the device
-    if squared and how.outputs == "sum" and unit >= COARSE:
-        return _add_coarse_sums(kept, y.float(), slopes.float())
+    if squared and how.outputs == "sum":  # rows in the precision of the model, as reverse mode takes them
+        precise = torch.promote_types(y.dtype, torch.float32)
+        return _add_sums(kept, y.to(precise), slopes.to(precise))
     step = max(1, CHUNK.get(y.device.type, CHUNK["cpu"]) // ((1 + g) * c))
     for start in range(0, len(y), step):
         values = y[start : start + step]
@@ -167,8 +168,8 @@ def _add_products(kept: Kept, products: Float[Tensor, "b p p"], outputs: int) ->
     )
 
 
-def _add_coarse_sums(kept: Kept, y: Float[Tensor, "b c"], slopes: Float[Tensor, "g b c"]) -> tuple[Kept, Bool[Tensor, " b"]]:
-    """Add the rows of the summed outputs where float32 is fine enough, nothing read back from the device."""
+def _add_sums(kept: Kept, y: Float[Tensor, "b c"], slopes: Float[Tensor, "g b c"]) -> tuple[Kept, Bool[Tensor, " b"]]:
+    """Add the rows of the summed outputs in the precision of the model, nothing read back from the device."""
     squares = y.square().sum(1).double()
     along = torch.bmm(slopes.transpose(0, 1), y[:, :, None])[:, :, 0].double() * _inverse(squares)[:, None]
     plain = slopes.sum(2, dtype=torch.float64).mT
@@ -201,8 +202,10 @@ def _add_square(state: Folded, square: Float[Tensor, "g g"], rows: int) -> Folde
 
 
 def _fold(state: Folded, rows: Float[Tensor, "b k g"], *, squared: bool) -> Folded:
-    """Add rows block by block."""
+    """Add rows block by block; what is kept before stays as it is, so that a batch that does not fit can be taken back."""
     columns = rows.shape[2]
+    if squared:
+        state = state._replace(squared=Gram(state.squared.matrix.clone(), state.squared.rows))
     for block in rows.reshape(-1, columns).split(max(BLOCK_COLUMNS * columns, BLOCK.get(rows.device.type, BLOCK["cpu"]))):
         state = fold(state, block, squared=squared)
     return state

@@ -1,6 +1,7 @@
 """One pass over the data for all layers at once: what `liegg.stream` keeps of one function, kept of each."""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -9,14 +10,16 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from liegg import gram
+from liegg._device import Later
 from liegg._errors import ModelError, NonFiniteError
 from liegg._precision import convolves, rounding_unit
 from liegg.actions import Action
 from liegg.layers.carry import Course, carry
 from liegg.layers.fold import Kept, add, keep, room_for
 from liegg.layers.watch import Layer, Network
+from liegg.motion import moments_of, roundings, square_of
 from liegg.polarization import Plan
-from liegg.stream import Streamed, moments_of, roundings, square_of
+from liegg.stream import Streamed, fewer
 from liegg.tally import Folded, settled
 
 NUMBERS = {"cpu": 2**23, "cuda": 2**29}
@@ -76,6 +79,7 @@ def stream_layers(
     Raises:
         NonFiniteError: an output or a derivative is not finite; the message names layer and sample.
         ModelError: the network does not make the same calls on every batch.
+        DeviceMemoryError: not even one sample fits into the memory of the device.
     """
     columns = action.size
     kept = {
@@ -100,26 +104,39 @@ def stream_layers(
             first=samples, room=wide, unit=unit,
         )  # fmt: skip
 
-    for x in (part for batch in chain([first], rest) for part in batch.split(most)):
-        derived = action.derive(x, derived)
-        input_square = input_square + square_of(x)
+    late, left, fits = Later(), iter(chain([first], rest)), 0
+    batch = next(left, None)
+    while batch is not None:
+        x, before, done = batch[:most], dict(kept), None
         squared = gram.allowed(first.dtype) and samples + len(x) > 2 * columns
-        tangents = _tangents(action, x, tangents, numbers // PIECES)
-        done = carry(network, x, tangents, way.layers, see, way=way.way, copy=way.writes)
+        try:
+            derived = action.derive(x, derived)
+            tangents = _tangents(action, x, tangents, numbers // PIECES)
+            done = carry(network, x, tangents, way.layers, see, way=way.way, copy=way.writes)
+        except torch.OutOfMemoryError as error:
+            most = fits = fewer(len(x), first.device, error)
+        if done is None:  # now that nothing holds what was made on the way
+            kept, derived, tangents = before, None, tangents.new_empty(0)
+            torch.cuda.empty_cache()
+            continue
         if done.missing:
             raise ModelError(
                 f"layer {done.missing[0]!r} of {network.name} was reached before, but not at samples {samples} to "
                 f"{samples + len(x) - 1} ({done.reason or 'it was not called'}). Every batch must run through the same layers."
             )
-        _check_finite(finite, network, samples)
+        well = torch.stack([flags.all() for flags in finite.values()]).all()  # one question to the device
+        late.put(well, partial(_check_finite, dict(finite), network, samples))
+        input_square = input_square + square_of(x)
         step, room = moments_of(action, x, derived, room, torch.zeros(len(x), dtype=torch.int64))
         moment = step[0] if moment is None else moment + step[0]
         samples += len(x)
         if progress is not None:
             progress(len(x))
+        batch = batch[len(x) :] if len(batch) > len(x) else next(left, None)
+    late.settle()
     whole = torch.zeros(0, 0, dtype=torch.float64) if moment is None else moment.cpu()
     rounding = roundings(action, first, whole, float(input_square) / samples)
-    return {name: _settled(state, whole, samples, rounding) for name, state in kept.items()}
+    return {name: _settled(state, whole, samples, rounding, fits) for name, state in kept.items()}
 
 
 def numbers_on(device: torch.device) -> int:
@@ -141,12 +158,12 @@ def _tangents(action: Action, x: Float[Tensor, "b ..."], room: Float[Tensor, "..
     return whole
 
 
-def _settled(kept: Kept, moment: Float[Tensor, "s s"], samples: int, rounding: tuple[float, float]) -> LayerStreamed:
+def _settled(kept: Kept, moment: Float[Tensor, "s s"], samples: int, rounding: tuple[float, float], fits: int) -> LayerStreamed:
     """What was kept of one layer, as `liegg.conclusion.conclude` takes it."""
 
     def problem(state: Folded, square: Any) -> Streamed:
         rows, accumulator = settled(state)
-        return Streamed(rows, moment, samples, float(square) / samples, accumulator, *rounding)
+        return Streamed(rows, moment, samples, float(square) / samples, accumulator, *rounding, fits=fits)
 
     pair = None if kept.equivariance is None else problem(kept.equivariance, kept.square)
     return LayerStreamed(
@@ -156,8 +173,6 @@ def _settled(kept: Kept, moment: Float[Tensor, "s s"], samples: int, rounding: t
 
 def _check_finite(finite: Mapping[str, Bool[Tensor, " b"]], network: Network, before: int) -> None:
     """Raise `NonFiniteError` naming the first layer and sample with a number that is not finite; `before` samples came earlier."""
-    if not finite or bool(torch.stack([flags.all() for flags in finite.values()]).all()):  # one question to the device
-        return
     name, flags = next((name, flags) for name, flags in finite.items() if not bool(flags.all()))
     raise NonFiniteError(
         f"the output of layer {name!r} of {network.name}, or its derivative, is NaN, infinite or too large to be squared for "

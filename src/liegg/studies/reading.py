@@ -15,8 +15,9 @@ from liegg.actions.stencils import Scheme
 from liegg.conclusion import Ran, conclude
 from liegg.data import BATCH_SIZE
 from liegg.grades import Limits
+from liegg.motion import COARSE_FLOOR
 from liegg.polarization import Plan
-from liegg.stream import COARSE_FLOOR, Streamed
+from liegg.stream import Streamed
 from liegg.studies.ensemble import Stack
 from liegg.symmetries import Symmetries
 
