@@ -6,6 +6,7 @@ against: one plain forward and backward pass, the dense formula, one reverse pas
 
 import argparse
 import time
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,10 @@ def by_samples(counts: tuple[int, ...], repeats: int) -> list[dict[str, float]]:
     model, rows = perceptron(16, 64, 64, 1), []
     for count in counts:
         x = normal(count, 16)
-        works = {"pass": lambda x=x: plain(model, x), "liegg": lambda x=x: extract(model, x, liegg.Linear(16))}
+        works: dict[str, Callable[[], object]] = {
+            "pass": lambda x=x: plain(model, x),
+            "liegg": lambda x=x: extract(model, x, liegg.Linear(16)),
+        }
         if count <= DENSE_SAMPLES:
             works["dense"] = lambda x=x: dense_spectrum(dense_rows(model, x, 16))
         rows.append({"samples": count, **_seconds(works, repeats)})
@@ -144,8 +148,8 @@ def memory(counts: tuple[int, ...]) -> dict[str, dict[str, int]]:
     }
 
 
-def _seconds(works: dict[str, Any], repeats: int) -> dict[str, float]:
-    return {f"{name}_seconds": value for name, value in alternating(works, repeats).items()}
+def _seconds(works: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
+    return {f"{name}_seconds": value for name, value in alternating(dict(works), repeats).items()}
 
 
 def main() -> None:
