@@ -11,19 +11,29 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._errors import ArgumentError, MissingExtraError
+from liegg._linalg import without_zero_rows
 from liegg.accumulate import RFactor
 from liegg.actions import Action, Displacement
 from liegg.algebra import Identification, identify
+from liegg.algebra.identify import too_large, unseen
 from liegg.algebra.subspace import distance_to_span
+from liegg.bottom import Bottom, bottom_spectrum
 from liegg.certainty import Certainty, Resampled, certainty
 from liegg.controls import FreshControl, RandomControl
 from liegg.defect import Defects, defect_of
 from liegg.equivariance import eliminate
 from liegg.grades import Limits, evidence
 from liegg.gram import Gram
+from liegg.memory import readable
 from liegg.metrics import angles_to, symmetry_bias, symmetry_variance
 from liegg.spectrum import Spectrum, spectrum
 from liegg.verdict import Decision
+
+LARGEST = 2**27
+"""Numbers in all generators up to which they are made as matrices: 1 GB."""
+
+SHOWN, SHOWN_SIDE = 2**21, 512
+"""Numbers in all generators, and rows of one, up to which they are told in words, drawn, and written down: seconds."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,6 +58,7 @@ class Symmetries:
         control: defects of random directions; None if that was not asked.
         fresh: the same architecture with fresh weights; None if that was not asked.
         verification: what finite motions of held-out samples showed (`liegg.verify`); None if that was not asked.
+        bottom: how the smallest defects were solved for, with residuals, where only these were asked for; None where all were.
     """
 
     action: Action
@@ -67,6 +78,7 @@ class Symmetries:
     control: RandomControl | None = None
     fresh: FreshControl | None = None
     verification: Any = None
+    bottom: Bottom | None = None
 
     @property
     def nullity(self) -> int:
@@ -83,10 +95,26 @@ class Symmetries:
         """Factor with `factorᵀ factor = EᵀE` for all columns `[−η | ξ]`; without an output action `q` is `g`."""
         return self.kept.r
 
+    @property
+    def unsolved(self) -> int:
+        """Number of directions that move the data, but were not solved for; see `bottom`."""
+        return 0 if self.bottom is None else self.bottom.moving - len(self.defects)
+
+    @property
+    def at_least(self) -> bool:
+        """Whether there may be more symmetries of the kind: all defects that were solved for count, and others were not."""
+        return self.unsolved > 0 and self.nullity == len(self.defects)
+
     @cached_property
     def spectrum(self) -> Spectrum:
-        """The paper's spectrum: every direction's symmetry variance, in the Frobenius metric. Solved when first asked for."""
-        return spectrum(eliminate(self.factor, self.factor.shape[1] - self.action.size).r, self.samples)
+        """The paper's spectrum: every direction's symmetry variance, in the Frobenius metric. Solved when first asked for.
+
+        Of as many of the smallest as defects, where only the smallest were asked for.
+        """
+        left = eliminate(self.factor, self.factor.shape[1] - self.action.size).r
+        if self.bottom is not None:
+            return bottom_spectrum(without_zero_rows(left), self.samples, self.bottom.asked)
+        return spectrum(left, self.samples)
 
     @property
     def variance(self) -> float:
@@ -95,7 +123,7 @@ class Symmetries:
 
     @property
     def defects(self) -> Float[Tensor, " r"]:
-        """Scale-free defect δ² of every direction that moves the data, ascending."""
+        """Scale-free defect δ² of every direction that moves the data, ascending; or of the smallest that were asked for."""
         return self.scale_free.values
 
     @property
@@ -113,7 +141,10 @@ class Symmetries:
         """Intervals of the number of symmetries and of the angle of their span; None if none were made, or nothing was decided."""
         if self.resampled is None or self.decision.undecided:
             return None
-        case = evidence(self.defects, self.bounds, floor=self.decision.floor, control=self.decision.control)
+        values, bounds = self.defects, self.bounds
+        if self.bottom is not None and self.bottom.whole is not None:
+            values, bounds = self.bottom.whole.values, self.resampled.bounds(level=self.settings["level"])
+        case = evidence(values, bounds, floor=self.decision.floor, control=self.decision.control)
         return certainty(self.resampled, case, self.nullity, Limits(**{
             field.name: self.settings[field.name] for field in fields(Limits)
         }))  # fmt: skip
@@ -125,8 +156,24 @@ class Symmetries:
 
     @cached_property
     def generators(self) -> Float[Tensor, "d n n"]:
-        """Generators of the symmetries found, as matrices, orthonormal in the Frobenius inner product."""
+        """Generators of the symmetries found, as matrices, orthonormal in the Frobenius inner product.
+
+        Raises:
+            ArgumentError: they are too many or too large to be held as matrices; `coefficients` holds them all.
+        """
+        n = self.action.ambient
+        if self.nullity * n**2 > LARGEST:
+            raise ArgumentError(
+                f"{self.nullity} generators of {n} × {n} take {readable(8 * self.nullity * n**2)} as matrices. Make a few of them "
+                "with sym.action.matrices(sym.coefficients[:3])."
+            )
         return self.action.matrices(self.coefficients)
+
+    @property
+    def shown(self) -> bool:
+        """Whether the generators are few and small enough to be told in words, drawn and written down as matrices."""
+        n = self.action.ambient
+        return n <= SHOWN_SIDE and self.nullity * n**2 <= SHOWN
 
     @cached_property
     def output_generators(self) -> Float[Tensor, "d m m"]:
@@ -155,7 +202,15 @@ class Symmetries:
 
     @cached_property
     def identification(self) -> Identification:
-        """Which algebra the generators span: its name, its rivals, what it preserves, and a readable basis."""
+        """Which algebra the generators span: its name, its rivals, what it preserves, and a readable basis.
+
+        Unknown without a look where the matrices are too large, or where not all symmetries were solved for.
+        """
+        n = self.action.ambient
+        if too_large(self.nullity, n):
+            return unseen(self.nullity, n)
+        if self.at_least:
+            return unseen(self.nullity, n, "there may be more symmetries than were solved for; a larger bottom= would tell")
         return identify(
             self.generators,
             uncertainty=min(self.uncertainty, 0.5),
@@ -199,6 +254,13 @@ class Symmetries:
             output_generators: what each is to do to the output; by default what suits it best (nothing, for invariance).
         """
         h = self.action.coefficients(generators).to(self.factor)
+        return self.direction_defect(h, output_generators)
+
+    def direction_defect(
+        self, coefficients: Float[Tensor, "d g"], output_generators: Float[Tensor, "d m m"] | None = None
+    ) -> Float[Tensor, " d"]:
+        """Defect δ² of any directions, given by coefficients; see `defect`."""
+        h = coefficients.to(self.factor)
         k = self._partners(h)
         if output_generators is not None:
             if self.output_action is None:
@@ -206,7 +268,7 @@ class Symmetries:
             k = self.output_action.coefficients(output_generators).to(h)
         columns = torch.cat([k, h], dim=1)
         return defect_of(
-            h, columns @ self.factor.mT, self.displacement, self.samples, self.scale_free.sensitivity,
+            h, columns @ without_zero_rows(self.factor).mT, self.displacement, self.samples, self.scale_free.sensitivity,
             trivial_tolerance=self.settings["trivial_tolerance"],
         )  # fmt: skip
 
@@ -233,7 +295,7 @@ class Symmetries:
     def direction_variance(self, coefficients: Float[Tensor, "d g"]) -> Float[Tensor, " d"]:
         """Symmetry variance of any directions, given by coefficients: mean squared change of the output per unit of the motion."""
         h = coefficients.to(self.factor)
-        return (torch.cat([self._partners(h), h], dim=1) @ self.factor.mT).square().sum(1) / self.samples
+        return (torch.cat([self._partners(h), h], dim=1) @ without_zero_rows(self.factor).mT).square().sum(1) / self.samples
 
     def _partners(self, h: Float[Tensor, "d g"]) -> Float[Tensor, "d m"]:
         """Output coefficients that suit given input coefficients best."""
