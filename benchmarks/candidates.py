@@ -8,7 +8,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,38 +73,40 @@ def one(n: int, what: str, device: torch.device) -> dict[str, Any]:
         state, displacement, samples, seconds = problem(n, device, network=what.endswith("network"))
         found = {"gram_seconds": seconds}
         if what.startswith("full"):
-            solve = lambda: defects(state, displacement, samples)  # noqa: E731
+            solve = lambda: (defects(state, displacement, samples), None)  # noqa: E731
         else:
             solve = lambda: bottom(state, displacement, samples, COUNT)  # noqa: E731
-    if device.type == "cuda":
-        torch.linalg.eigh(torch.eye(64, dtype=torch.float64, device=device))  # starts the library
-        torch.cuda.reset_peak_memory_stats(device)
-        before = torch.cuda.memory_allocated(device)
-    else:
-        reset_peak()
-        before = resident_bytes()
+    before = settled(device)
     begin = now(device)
     solved = solve()
     found["seconds"] = now(device) - begin
-    peak = torch.cuda.max_memory_allocated(device) if device.type == "cuda" else peak_bytes()
-    found["extra_bytes"] = peak - before
+    found["extra_bytes"] = (torch.cuda.max_memory_allocated(device) if device.type == "cuda" else peak_bytes()) - before
     if what != "qr":
-        found["smallest"] = solved.values[:4].tolist()
+        found["smallest"] = solved[0].values[:4].tolist()
     if what.startswith("bottom"):
-        found |= {"residual": float(solved.residuals.max()), "steps": solved.steps}
+        found |= {"residual": float(solved[1].residuals.max()), "steps": solved[1].steps}
+    said = estimate(n * n, solver="bottom" if what.startswith("bottom") else "full", count=COUNT)
+    found["estimated_bytes"] = said.folding + said.factor if what == "qr" else said.solver
     return found
 
 
-def case(n: int, device: str, skip: set[str]) -> dict[str, Any]:
+def settled(device: torch.device) -> int:
+    """Bytes in use now, from which on the largest are counted."""
+    if device.type != "cuda":
+        reset_peak()
+        return resident_bytes()
+    torch.linalg.eigh(torch.eye(64, dtype=torch.float64, device=device))  # starts the library
+    torch.cuda.reset_peak_memory_stats(device)
+    return torch.cuda.memory_allocated(device)
+
+
+def case(n: int, device: str, skip: Sequence[str]) -> dict[str, Any]:
     """All of one size, with what was predicted of its memory."""
     row: dict[str, Any] = {"n": n, "columns": n * n, "rows": ROWS * n * n}
     for what in CASES:
-        if what in skip:
-            continue
-        row[what] = in_process(Path(__file__), "--one", str(n), what, "--device", device)
-        said = estimate(n * n, solver="bottom" if what.startswith("bottom") else "full", count=COUNT)
-        row[what]["estimated_bytes"] = said.folding + said.factor if what == "qr" else said.solver
-        print(f"gl({n}) {what}: " + ", ".join(f"{key} {value}" for key, value in row[what].items()), flush=True)
+        if what not in skip:
+            row[what] = in_process(Path(__file__), "--one", str(n), what, "--device", device)
+            print(f"gl({n}) {what}: " + ", ".join(f"{key} {value}" for key, value in row[what].items()), flush=True)
     for end in ("", "_network"):
         if f"full{end}" in row and f"bottom{end}" in row:
             row[f"ratio{end}"] = row[f"full{end}"]["seconds"] / row[f"bottom{end}"]["seconds"]
@@ -112,9 +114,9 @@ def case(n: int, device: str, skip: set[str]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Run, print a table, store the numbers."""
+    """Run, print a line to a case, store the numbers."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="small sizes, for a look")
+    parser.add_argument("--quick", action="store_true", help="one small size, for a look")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--sizes", type=int, nargs="*", help="sides n, in place of 48, 64 and 100")
     parser.add_argument("--skip", nargs="*", default=[], choices=CASES, help="what not to run")
@@ -125,8 +127,8 @@ def main() -> None:
         print(json.dumps(one(int(chosen.one[0]), chosen.one[1], torch.device(chosen.device))))
         return
     begin = time.perf_counter()
-    sizes = chosen.sizes or ([32] if chosen.quick else [48, 64, 100])
-    cases = [case(n, chosen.device, set(chosen.skip)) for n in sizes]
+    sizes = chosen.sizes or ([28] if chosen.quick else [48, 64, 100])
+    cases = [case(n, chosen.device, chosen.skip) for n in sizes]
     where = torch.device(chosen.device).type
     command = " ".join(["python", "benchmarks/candidates.py", *sys.argv[1:]])
     results = {"cases": cases, "provenance": provenance(command, seconds=time.perf_counter() - begin, device=where)}

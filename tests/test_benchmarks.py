@@ -98,3 +98,20 @@ def test_cost_of_intervals_and_controls(tmp_path):
     for one in cases.values():
         assert one["ratio"] == pytest.approx(one["default_seconds"] / one["bare_seconds"])
         assert one["blocks"] >= 12
+
+
+def test_large_candidate_spaces_take_the_memory_that_was_said(tmp_path):
+    """Not more than was said but for 32 MB that torch itself takes, and not far below; both solvers find the same."""
+    out = tmp_path / "bench.json"
+    command = [sys.executable, str(ROOT / "benchmarks" / "candidates.py"), "--quick", "--out", str(out)]
+    subprocess.run(command, check=True, capture_output=True)
+    stored = json.loads(out.read_text())
+    (found,) = stored["cases"]
+    for what in ("qr", "full", "bottom"):
+        assert found[what]["extra_bytes"] <= 1.1 * found[what]["estimated_bytes"] + 2**25
+        assert found[what]["estimated_bytes"] <= 4 * found[what]["extra_bytes"]
+    assert found["full_network"]["smallest"] == pytest.approx(found["bottom_network"]["smallest"], rel=1e-8)
+    assert found["bottom_network"]["smallest"][0] > 1e-4  # so that it says something
+    assert found["bottom_network"]["steps"] > 0
+    assert found["ratio"] == pytest.approx(found["full"]["seconds"] / found["bottom"]["seconds"])
+    assert stored["provenance"]["command"].startswith("python benchmarks/candidates.py --quick")

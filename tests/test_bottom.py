@@ -153,10 +153,10 @@ def sphere(x):
 def test_at_least_as_many_as_were_asked_for():
     sym = liegg.discover(sphere, normal(300, 5), liegg.Linear(5), bottom=4)
     assert (sym.nullity, sym.at_least, sym.unsolved, sym.name) == (4, True, 21, "unknown")
-    text = str(sym)
+    text = " ".join(str(sym).split())
     assert "layout='copies_first'): at least 4 symmetries" in text
     assert "the 4 smallest defects of 25 solved for, each right to" in text
-    assert "...   21 more were not solved for" in text
+    assert "... 21 more were not solved for" in text
     assert "there may be more symmetries than were solved for; a larger bottom= would tell" in text
     inside = liegg.discover(sphere, normal(300, 5), liegg.Linear(5), bottom=12)
     assert (inside.nullity, inside.at_least, inside.unsolved, inside.name) == (10, False, 13, "so(5)")

@@ -103,7 +103,9 @@ class Identification:
     @property
     def metric(self) -> Float[Tensor, "n n"] | None:
         """The metric it preserves, if there is exactly one; of determinant ±1, with no more positive than negative squares."""
-        return None if self.unseen else self.forms.metric
+        if self.unseen or (not len(self.generators) and self.generators.shape[1] > 1):  # nothing preserves every form
+            return None
+        return self.forms.metric
 
     @cached_property
     def invariants(self) -> Invariants | None:
