@@ -29,6 +29,7 @@ bench: $(VENV)/.installed-dev  ## Measure speed and memory as ratios in one run;
 	$(BIN)/python benchmarks/layers.py
 	$(BIN)/python benchmarks/identify.py
 	$(BIN)/python benchmarks/controls.py
+	$(BIN)/python benchmarks/candidates.py
 
 pictures: $(VENV)/.installed-dev  ## Make the pictures and the shown outputs of README and docs again (needs chromium).
 	$(BIN)/python docs/pictures.py

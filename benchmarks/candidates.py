@@ -116,7 +116,7 @@ def case(n: int, device: str, skip: Sequence[str]) -> dict[str, Any]:
 def main() -> None:
     """Run, print a line to a case, store the numbers."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="one small size, for a look")
+    parser.add_argument("--quick", action="store_true", help="one small size and the network alone, for a look")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--sizes", type=int, nargs="*", help="sides n, in place of 48, 64 and 100")
     parser.add_argument("--skip", nargs="*", default=[], choices=CASES, help="what not to run")
@@ -128,7 +128,8 @@ def main() -> None:
         return
     begin = time.perf_counter()
     sizes = chosen.sizes or ([28] if chosen.quick else [48, 64, 100])
-    cases = [case(n, chosen.device, chosen.skip) for n in sizes]
+    skip = [*chosen.skip, *(("full", "bottom") if chosen.quick else ())]
+    cases = [case(n, chosen.device, skip) for n in sizes]
     where = torch.device(chosen.device).type
     command = " ".join(["python", "benchmarks/candidates.py", *sys.argv[1:]])
     results = {"cases": cases, "provenance": provenance(command, seconds=time.perf_counter() - begin, device=where)}
