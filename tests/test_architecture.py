@@ -37,7 +37,7 @@ ORDER = [
     ["spectrum"],
     ["equivariance", "defect", "smallest"],
     ["bottom"],
-    ["metrics", "pairs", "resample", "grades"],
+    ["metrics", "pairs", "resample", "grades", "extent"],
     ["controls", "certainty"],
     ["verdict"],
     ["symmetries"],

@@ -22,18 +22,12 @@ from liegg.certainty import Certainty, Resampled, certainty
 from liegg.controls import FreshControl, RandomControl
 from liegg.defect import Defects, defect_of
 from liegg.equivariance import eliminate
+from liegg.extent import generators_of, shown
 from liegg.grades import Limits, evidence
 from liegg.gram import Gram
-from liegg.memory import readable
 from liegg.metrics import angles_to, symmetry_bias, symmetry_variance
 from liegg.spectrum import Spectrum, spectrum
 from liegg.verdict import Decision
-
-LARGEST = 2**27
-"""Numbers in all generators up to which they are made as matrices: 1 GB."""
-
-SHOWN, SHOWN_SIDE = 2**21, 512
-"""Numbers in all generators, and rows of one, up to which they are told in words, drawn, and written down: seconds."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -161,19 +155,12 @@ class Symmetries:
         Raises:
             ArgumentError: they are too many or too large to be held as matrices; `coefficients` holds them all.
         """
-        n = self.action.ambient
-        if self.nullity * n**2 > LARGEST:
-            raise ArgumentError(
-                f"{self.nullity} generators of {n} × {n} take {readable(8 * self.nullity * n**2)} as matrices. Make a few of them "
-                "with sym.action.matrices(sym.coefficients[:3])."
-            )
-        return self.action.matrices(self.coefficients)
+        return generators_of(self.action, self.coefficients)
 
     @property
     def shown(self) -> bool:
         """Whether the generators are few and small enough to be told in words, drawn and written down as matrices."""
-        n = self.action.ambient
-        return n <= SHOWN_SIDE and self.nullity * n**2 <= SHOWN
+        return shown(self.nullity, self.action.ambient)
 
     @cached_property
     def output_generators(self) -> Float[Tensor, "d m m"]:

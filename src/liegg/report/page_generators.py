@@ -11,8 +11,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg.algebra.wording import coordinate_names
+from liegg.extent import SHOWN_SIDE
 from liegg.report.page_numbers import number
-from liegg.symmetries import SHOWN_SIDE, Symmetries
+from liegg.symmetries import Symmetries
 from liegg.verification.others import others_of, words_of
 
 MOST = 12

@@ -56,7 +56,7 @@ def test_dozens_of_generators_of_784_rows(pixels, tmp_path):
 
 
 def test_matrices_that_cannot_be_had_say_what_to_do(monkeypatch, pixels):
-    monkeypatch.setattr("liegg.symmetries.LARGEST", 10**6)
+    monkeypatch.setattr("liegg.extent.LARGEST", 10**6)
     sym = liegg.discover(lambda x: x[:, :300].sum(1), normal(200, 784), liegg.Weights([i // 8 for i in range(784)]), bottom=5)
     with pytest.raises(
         liegg.LieggError, match=r"generators of 784 × 784 take 24.6 MB as matrices. Make a few of them with sym.action"
