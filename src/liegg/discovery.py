@@ -81,8 +81,8 @@ def discover(
             says which directions were learned.
         control_draws: number of models with fresh weights.
         held_out: samples on which the symmetries found are verified at finite size, see `liegg.verify`.
-        bottom: solve for so many of the smallest defects only, which is several times cheaper for thousands of candidates; the
-            result says how far each may be off (`sym.bottom`) and that nothing is known of the other directions. None for all.
+        bottom: solve for so many of the smallest defects only, which is cheaper for many thousands of candidates; the result says
+            how far each may be off (`sym.bottom`) and that nothing is known of the other directions. None for all.
         progress: called with the number of samples after each batch.
         checkpoint: file that what is kept is written to every `checkpoint_every` seconds. Killed at any moment and called again
             with the same arguments, the pass goes on from there and ends with the same numbers. With several processes each has

@@ -79,7 +79,7 @@ def discover(
         typer.Option(help="Finite motions are verified on these samples: as for --data, or a share of the data, such as 0.2."),
     ] = None,
     bottom: Annotated[
-        int | None, typer.Option(help="Solve for so many of the smallest defects only; for thousands of candidates.")
+        int | None, typer.Option(help="Solve for so many of the smallest defects only; for many thousands of candidates.")
     ] = None,
     layers: Annotated[
         bool, typer.Option("--layers", help="Look into every layer, too, with the same outputs and limits; no intervals there.")
