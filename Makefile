@@ -32,6 +32,7 @@ bench: $(VENV)/.installed-dev  ## Measure speed and memory as ratios in one run;
 	$(BIN)/python benchmarks/growth.py
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/many_outputs.py
+	$(BIN)/python benchmarks/candidates.py
 	$(BIN)/python benchmarks/tables.py
 
 pictures: $(VENV)/.installed-dev  ## Make the pictures and the shown outputs of README and docs again (needs chromium).

@@ -32,13 +32,14 @@ ORDER = [
     ["accumulate"],
     ["gram"],
     ["blocks"],
-    ["tally"],
+    ["memory", "tally"],
     ["shares"],
     ["checkpoints"],
     ["stream"],
     ["spectrum"],
-    ["equivariance", "defect"],
-    ["metrics", "pairs", "resample", "grades"],
+    ["equivariance", "defect", "smallest"],
+    ["bottom"],
+    ["metrics", "pairs", "resample", "grades", "extent"],
     ["controls", "certainty"],
     ["verdict"],
     ["symmetries"],
@@ -63,10 +64,11 @@ OPTIONAL = {"matplotlib", "typer", "rich", "scipy", "pooch", "jinja2"}
 """Packages that come with extras, or are slow to load."""
 
 PUBLIC = [
-    "Action", "Affine", "Color", "Comparison", "Decision", "Identification", "Image", "LayerSymmetries", "LieggError", "Linear",
-    "Product", "Sequence", "Symmetries", "Verification", "Volume", "__version__", "aff", "algebra", "compare", "diagonal",
-    "direct_sum", "discover", "discover_layers", "gl", "heis", "identify", "load", "o", "plot", "scaling", "se", "shear", "sl",
-    "smooth", "so", "sp", "su", "testing", "translation", "u", "verify",
+    "Action", "Affine", "Banded", "Blocks", "Color", "Comparison", "Decision", "Identification", "Image", "KroneckerSum",
+    "LayerSymmetries", "LieggError", "Linear", "Product", "Sequence", "Symmetries", "Verification", "Volume", "Weights",
+    "__version__", "aff", "algebra", "compare", "diagonal", "direct_sum", "discover", "discover_layers", "gl", "heis", "identify",
+    "load", "memory", "o", "plot", "scaling", "se", "shear", "sl", "smooth", "so", "sp", "su", "testing", "translation", "u",
+    "verify",
 ]  # fmt: skip
 
 

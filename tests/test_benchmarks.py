@@ -167,3 +167,20 @@ def test_tables_stand_between_their_marks() -> None:
     assert all(page.count(tables.mark(section)) == 2 for section in tables.SECTIONS)
     stored = {path.stem: json.loads(path.read_text()) for path in (ROOT / "results").glob("*.json")}
     assert tables.filled(page, stored) == page
+
+
+def test_large_candidate_spaces_take_the_memory_that_was_said(tmp_path):
+    """Not more than was said but for 32 MB that torch itself takes, and not far below; both solvers find the same."""
+    out = tmp_path / "bench.json"
+    command = [sys.executable, str(ROOT / "benchmarks" / "candidates.py"), "--quick", "--out", str(out)]
+    subprocess.run(command, check=True, capture_output=True)
+    stored = json.loads(out.read_text())
+    (found,) = stored["cases"]
+    for what in ("qr", "full_network", "bottom_network"):
+        assert found[what]["extra_bytes"] <= 1.1 * found[what]["estimated_bytes"] + 2**25
+        assert found[what]["estimated_bytes"] <= 4 * found[what]["extra_bytes"]
+    assert found["full_network"]["smallest"] == pytest.approx(found["bottom_network"]["smallest"], rel=1e-8)
+    assert found["bottom_network"]["smallest"][0] > 1e-4  # so that it says something
+    assert found["bottom_network"]["steps"] > 0
+    assert found["ratio_network"] == pytest.approx(found["full_network"]["seconds"] / found["bottom_network"]["seconds"])
+    assert stored["provenance"]["command"].startswith("python benchmarks/candidates.py --quick")

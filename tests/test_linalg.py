@@ -8,7 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cases import normal
-from liegg._linalg import canonical_basis, fix_signs, orthonormal_rows, rank, right_singular
+from liegg._linalg import (
+    canonical_basis,
+    fix_signs,
+    orthonormal_rows,
+    rank,
+    right_singular,
+    symmetric_eigen,
+    without_zero_rows,
+)
 from liegg.algebra import so
 from liegg.spectrum import spectrum
 from liegg.verdict import numerical_floor
@@ -152,3 +160,48 @@ def test_signs_of_nothing():
 )  # fmt: skip
 def test_rank(values, expected):
     assert rank(torch.tensor(values), 1e-6) == expected
+
+
+def scattered(sizes, seed=0):
+    """A symmetric matrix of blocks that do not touch, its rows and columns in random order."""
+    blocks = [normal(size, size, seed=seed + i) for i, size in enumerate(sizes)]
+    matrix = torch.block_diag(*[block + block.mT for block in blocks])
+    order = torch.randperm(len(matrix), generator=torch.Generator().manual_seed(seed))
+    return matrix[order][:, order]
+
+
+@pytest.mark.parametrize(
+    "sizes", [[3] * 100, [1] * 300, [1, 2, 3, 4] * 30, [20] * 13 + [1], [300]], ids=["alike", "diagonal", "mixed", "large", "one"]
+)
+def test_eigenvalues_of_parts_that_do_not_touch(sizes):
+    matrix = scattered(sizes)
+    values, vectors = symmetric_eigen(matrix)
+    torch.testing.assert_close(values, torch.linalg.eigvalsh(matrix), rtol=0, atol=1e-12)
+    torch.testing.assert_close(vectors @ torch.diag(values) @ vectors.mT, matrix, rtol=0, atol=1e-12)
+    torch.testing.assert_close(vectors.mT @ vectors, torch.eye(len(matrix), dtype=torch.float64), rtol=0, atol=1e-12)
+
+
+def test_a_chain_is_one_part():
+    """Neighbours touch: labels have to travel along all of it."""
+    side = 400
+    matrix = torch.diag(torch.ones(side - 1, dtype=torch.float64), 1)
+    matrix = matrix + matrix.mT
+    order = torch.randperm(side, generator=torch.Generator().manual_seed(0))
+    exact = 2 * torch.cos(torch.pi * torch.arange(side, 0, -1, dtype=torch.float64) / (side + 1))
+    torch.testing.assert_close(symmetric_eigen(matrix[order][:, order])[0], exact, rtol=0, atol=1e-12)
+
+
+def test_zero_rows_of_a_large_factor_say_nothing():
+    rows = torch.cat([normal(3, 600), torch.zeros(7, 600, dtype=torch.float64)])
+    assert without_zero_rows(rows).shape == (3, 600)
+    assert without_zero_rows(torch.zeros(5, 600)).shape == (1, 600)
+    assert without_zero_rows(torch.zeros(5, 6)).shape == (5, 6)  # small ones stay as they are
+
+
+def test_few_rows_of_many_columns():
+    matrix = normal(20, 700)
+    values, vectors = right_singular(matrix)
+    torch.testing.assert_close(values[-20:], torch.linalg.svdvals(matrix).flip(0), rtol=1e-13, atol=0)
+    assert bool((values[:-20] == 0).all())
+    torch.testing.assert_close(vectors @ vectors.mT, torch.eye(700, dtype=torch.float64), rtol=0, atol=1e-12)
+    assert float((matrix @ vectors[:-20].mT).abs().max()) < 1e-12

@@ -43,6 +43,20 @@ RECORDS = {
         mlp(3, 8, 2), normal(200, 3), liegg.Linear(3), control="reinitialised", control_draws=2, held_out=normal(50, 3)
     ),
     "verified": lambda: liegg.discover(lambda x: x.square().sum(1), normal(50, 2), liegg.Linear(2), held_out=normal(50, 2)),
+    "bottom": lambda: liegg.discover(lambda x: x.square().sum(1), normal(200, 4), liegg.Linear(4), bottom=8),
+    "bottom and more": lambda: liegg.discover(lambda x: x.square().sum(1), normal(200, 4), liegg.Linear(4), bottom=3),
+    "bottom, no blocks": lambda: liegg.discover(mlp(4, 8, 2), normal(200, 4), liegg.Linear(4), bottom=3, controls=False),
+    "bottom of equivariance": lambda: liegg.discover(
+        (c := conjugated_map()).function, c.data, c.action, output_action=c.output_action, bottom=2
+    ),
+    "blocks on the diagonal": lambda: liegg.discover(
+        lambda x: x.unflatten(1, (2, 3)).square().sum(2), normal(200, 6), liegg.Blocks([3, 3])
+    ),
+    "along axes": lambda: liegg.discover(
+        lambda x: (x @ x.mT).flatten(1), normal(200, 2, 3), liegg.KroneckerSum((2, 3), [None, liegg.so(3)]), bottom=4
+    ),
+    "band": lambda: liegg.discover(lambda x: x.square().sum(1), normal(100, 5), liegg.Banded(5, 2, shared=True, periodic=True)),
+    "weights": lambda: liegg.discover(lambda x: x[:, :3].prod(1), normal(100, 5), liegg.Weights([0, 1, 2, 3, -1])),
     "none": lambda: discovered(network()),
     "nothing moves": lambda: liegg.discover(lambda x: x.sum(1), torch.zeros(20, 3), liegg.Linear(3)),
     "undecided": lambda: liegg.discover(lambda x: x.square().sum(1), normal(4, 3), liegg.Linear(3)),
@@ -67,6 +81,8 @@ def flat(record, prefix="") -> Iterator[tuple[str, Any]]:
             continue
         if field.name == "kept":  # the R factor, which is what is stored, whether it was kept as such or as a Gram matrix
             yield from ((f"{prefix}factor", value.r), (f"{prefix}rows", value.rows))
+        elif isinstance(value, tuple) and any(isinstance(part, torch.Tensor) for part in value):
+            yield from ((f"{prefix}{field.name}.{i}", part) for i, part in enumerate(value))
         elif dataclasses.is_dataclass(value):
             yield f"{prefix}{field.name}.type", type(value)
             yield from flat(value, f"{prefix}{field.name}.")

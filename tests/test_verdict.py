@@ -290,3 +290,51 @@ def test_oblique_directions_come_out_orthonormal_in_order():
     torch.testing.assert_close(found @ found.mT, torch.eye(3, dtype=torch.float64), rtol=0, atol=1e-13)
     for k in (1, 2, 3):
         assert torch.linalg.matrix_rank(torch.cat([found[:k], oblique[:k]])) == k
+
+
+def test_of_the_smallest_alone_a_count_needs_a_defect_after_it():
+    """The last may be followed by one that is hardly larger; only what lies at the floor is a symmetry whatever comes next."""
+    values = [1e-4, 1e-4, 0.5]
+    assert decided(values, unsolved=20).nullity == decided([*values, 1.0]).nullity == 2
+    assert decided(values[:2], unsolved=20).nullity == 0
+    assert decided(values[:2]).nullity == 2
+    assert decided([0.0, 1e-4], unsolved=20).nullity == 1
+    assert decided([0.0, 0.0], unsolved=20).nullity == 2
+
+
+def test_at_least():
+    found = decided([0.0, 0.0], unsolved=20)
+    assert found.sentence == "At least 2 exact symmetries: nothing but rounding moves the output along them."
+    assert found.reasons == ("2 of 22 directions are symmetries: all at the numerical floor 1e-27, the next was not solved for",)
+    assert found.gap == 1.0
+    assert found.warnings == (
+        "the largest of the 2 defects solved for, 0, is below the threshold: there may be more symmetries. Pass bottom=4",
+    )
+    assert decided([0.0, 0.5], unsolved=20).sentence.startswith("1 exact symmetry")
+    assert decided([0.0, 0.5], unsolved=20).warnings == ()
+    assert decided([0.0, 0.0, 1e-4, 2e-3], unsolved=20).sentence.startswith("At least 2 exact symmetries")
+
+
+def test_too_few_samples_for_those_that_were_not_solved_for():
+    """How many lie at the floor is not known, so neither is the number of constraints: all others may be."""
+    found = decided([0.0, 0.0], unsolved=20, samples=20)
+    assert (found.nullity, found.undecided) == (0, 2)
+    assert (
+        "20 samples cannot decide 22 directions: at least 2 are not constrained by any sample. Use more than 22"
+        in found.warnings[0]
+    )
+    assert decided([0.0, 0.0], unsolved=20, samples=21).nullity == 2
+
+
+def test_all_directions_need_no_work():
+    every = solved([0.0] * 40, directions=torch.linalg.qr(normal(40, 40)).Q)
+    found = found_directions(every, decide(every, samples=100, floor=FLOOR))
+    assert torch.equal(found, torch.eye(40, dtype=torch.float64))
+
+
+def test_very_many_directions_keep_the_basis_they_were_solved_in(monkeypatch):
+    monkeypatch.setattr("liegg.verdict.CANONICAL", 10)
+    rows = torch.linalg.qr(normal(6, 4)).Q.mT.contiguous()
+    some = solved([0.0] * 4, trivial=2, directions=rows)
+    found = found_directions(some, decide(some, samples=100, floor=FLOOR))
+    torch.testing.assert_close(found.abs(), rows.abs(), rtol=0, atol=1e-14)

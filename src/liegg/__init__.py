@@ -9,9 +9,23 @@ from typing import TYPE_CHECKING, Any
 from liegg._version import __version__
 
 if TYPE_CHECKING:
-    from liegg import algebra, testing
+    from liegg import algebra, memory, testing
     from liegg._errors import LieggError
-    from liegg.actions import Action, Affine, Color, Image, Linear, Product, Sequence, Volume, smooth
+    from liegg.actions import (
+        Action,
+        Affine,
+        Banded,
+        Blocks,
+        Color,
+        Image,
+        KroneckerSum,
+        Linear,
+        Product,
+        Sequence,
+        Volume,
+        Weights,
+        smooth,
+    )
     from liegg.algebra import Identification, identify
     from liegg.algebra.catalog import aff, diagonal, direct_sum, gl, heis, o, scaling, se, shear, sl, so, sp, su, translation, u
     from liegg.comparison import Comparison, compare
@@ -39,7 +53,24 @@ _HOME = (
         "load": "liegg.storage",
         "verify": "liegg.verification",
     }
-    | dict.fromkeys(("Action", "Affine", "Color", "Image", "Linear", "Product", "Sequence", "Volume", "smooth"), "liegg.actions")
+    | dict.fromkeys(
+        (
+            "Action",
+            "Affine",
+            "Banded",
+            "Blocks",
+            "Color",
+            "Image",
+            "KroneckerSum",
+            "Linear",
+            "Product",
+            "Sequence",
+            "Volume",
+            "Weights",
+            "smooth",
+        ),
+        "liegg.actions",
+    )
     | dict.fromkeys(
         (
             "aff",
@@ -61,16 +92,19 @@ _HOME = (
         "liegg.algebra.catalog",
     )
 )
-_MODULES = {"algebra": "liegg.algebra", "plot": "liegg.report.plots", "testing": "liegg.testing"}
+_MODULES = {"algebra": "liegg.algebra", "memory": "liegg.memory", "plot": "liegg.report.plots", "testing": "liegg.testing"}
 
 __all__ = [
     "Action",
     "Affine",
+    "Banded",
+    "Blocks",
     "Color",
     "Comparison",
     "Decision",
     "Identification",
     "Image",
+    "KroneckerSum",
     "LayerSymmetries",
     "LieggError",
     "Linear",
@@ -79,6 +113,7 @@ __all__ = [
     "Symmetries",
     "Verification",
     "Volume",
+    "Weights",
     "__version__",
     "aff",
     "algebra",
@@ -91,6 +126,7 @@ __all__ = [
     "heis",
     "identify",
     "load",
+    "memory",
     "o",
     "plot",
     "scaling",

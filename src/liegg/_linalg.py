@@ -19,6 +19,12 @@ SMALL_END = 1e-9
 An eigendecomposition of RᵀR in float64 is right to about 1e-16 of its largest value, so what lies above this share has at
 least seven correct digits already."""
 
+FEW_ROWS = 4
+"""Times as many columns as rows from which on a full SVD is the cheaper one, however many columns there are."""
+
+SPARSE_SIDE, SPARSE_ENTRIES = 256, 32
+"""Side from which on a symmetric matrix is looked at for parts that do not touch, and entries to a row up to which it is."""
+
 PANELS = 8
 """Column panels of a symmetric product; more save little."""
 
@@ -63,6 +69,12 @@ def orthonormal_rows(rows: Float[Tensor, "k g"], *, tolerance: float = 1e-10) ->
     return right[values > tolerance * values[0]] if values[0] > 0 else right[:0]
 
 
+def orthonormal_columns(columns: Float[Tensor, "g q"]) -> Float[Tensor, "g q"]:
+    """Orthonormal basis of the span; what is dependent is filled up."""
+    lengths = columns.norm(dim=0).clamp_min(torch.finfo(columns.dtype).tiny)
+    return torch.linalg.qr(columns / lengths).Q
+
+
 def add_upper_square(total: Float[Tensor, "g g"], rows: Float[Tensor, "m g"]) -> Float[Tensor, "g g"]:
     """Add `rowsᵀ rows` to a matrix in place, by panels of columns and only on and above their diagonal: 36 of 64 blocks."""
     edges = [total.shape[0] * i // PANELS for i in range(PANELS + 1)]
@@ -79,10 +91,11 @@ def right_singular(
 ) -> tuple[Float[Tensor, " g"], Float[Tensor, "g g"]]:
     r"""All right singular pairs of a matrix, ascending, with a complete basis whatever its rank.
 
-    Up to `full_limit` columns by SVD. Above, from eigendecompositions of $R^\top R$, taken again on what the squaring drowned: with
-    $V_0$ the eigenvectors below `SMALL_END`, the same is done for $R V_0$, whose own largest value sets a new scale, until few
-    enough columns are left for an SVD or nothing but rounding. Before, the lean of $V_0$ towards the other eigenvectors $V_1$ is
-    taken out, $V_0 \leftarrow V_0 - V_1 \Lambda_1^{-1} V_1^\top R^\top R V_0$: only about 1e-7, but it would leave a zero at 1e-13.
+    Up to `full_limit` columns, or for very few rows, by SVD. Above, from eigendecompositions of $R^\top R$, taken again on what
+    the squaring drowned: with $V_0$ the eigenvectors below `SMALL_END`, the same is done for $R V_0$, whose own largest value
+    sets a new scale, until few enough columns are left for an SVD or nothing but rounding. Before, the lean of $V_0$ towards the
+    other eigenvectors $V_1$ is taken out, $V_0 \leftarrow V_0 - V_1 \Lambda_1^{-1} V_1^\top R^\top R V_0$: only about 1e-7, but it
+    would leave a zero at 1e-13.
 
     Args:
         matrix: float64, any number of rows; or, beside `square`, a function that makes it where it is needed.
@@ -105,7 +118,7 @@ def _ascending(
     """Singular values ascending and right vectors as columns; below `floor` nothing but rounding is left to resolve."""
     made = functools.cache(given) if callable(given) else lambda: given
     columns = made().shape[1] if square is None else square.shape[1]
-    if columns <= full_limit:
+    if columns <= full_limit or (square is None and FEW_ROWS * made().shape[0] <= columns):
         matrix = made()
         _, values, right = torch.linalg.svd(matrix, full_matrices=True)
         values = torch.cat([values, values.new_zeros(columns - values.shape[0])])
@@ -123,6 +136,57 @@ def _ascending(
         values[:small], turn = _ascending(matrix @ low, None, full_limit, floor)
         vectors = torch.cat([low @ turn, high], dim=1)
     return values, vectors
+
+
+def without_zero_rows(matrix: Float[Tensor, "m g"]) -> Float[Tensor, "k g"]:
+    """A large factor without the zero rows at its end, which it has where there were fewer rows than columns.
+
+    >>> without_zero_rows(torch.eye(600)[:2]).shape
+    torch.Size([2, 600])
+    """
+    if matrix.shape[1] <= FULL_SVD_LIMIT:
+        return matrix
+    used = matrix.any(1).nonzero()
+    return matrix[: int(used[-1]) + 1 if len(used) else 1]
+
+
+def symmetric_eigen(matrix: Float[Tensor, "s s"]) -> tuple[Float[Tensor, " s"], Float[Tensor, "s s"]]:
+    """Eigenvalues of a symmetric matrix, ascending, and eigenvectors as columns; part by part where its parts do not touch.
+
+    >>> symmetric_eigen(torch.tensor([[2.0, 0.0], [0.0, 1.0]]))[0]
+    tensor([1., 2.])
+    """
+    parts = _parts(matrix)
+    if parts is None:
+        values, vectors = torch.linalg.eigh(matrix)
+        return values, vectors
+    values, vectors, first = matrix.new_zeros(len(matrix)), torch.zeros_like(matrix), 0
+    for members in parts:  # [parts of one size, size]
+        own, axes = torch.linalg.eigh(matrix[members[:, :, None], members[:, None, :]])
+        columns = torch.arange(first, first + members.numel(), device=matrix.device).reshape(members.shape)
+        values[columns], vectors[members[:, :, None], columns[:, None, :]] = own, axes
+        first += members.numel()
+    order = torch.argsort(values, stable=True)
+    return values[order], vectors[:, order]
+
+
+def _parts(matrix: Float[Tensor, "s s"]) -> list[Int[Tensor, "c k"]] | None:
+    """Indices of the parts of a symmetric matrix that do not touch, those of one size together; None if it is small or dense."""
+    side = len(matrix)
+    if side < SPARSE_SIDE or int(torch.count_nonzero(matrix)) > SPARSE_ENTRIES * side:
+        return None
+    row, column = matrix.nonzero(as_tuple=True)
+    label = torch.arange(side, device=matrix.device)
+    while True:  # every index takes the smallest label among those it touches, and that one's label in turn
+        lower = label.scatter_reduce(0, row, label[column], "amin")
+        lower = lower[lower]
+        if torch.equal(lower, label):
+            break
+        label = lower
+    order = torch.argsort(label, stable=True)
+    sizes = torch.unique_consecutive(label[order], return_counts=True)[1]
+    groups = order.split(sizes.tolist())
+    return [torch.stack([group for group in groups if len(group) == size]) for size in sizes.unique().tolist()]
 
 
 def canonical_basis(rows: Float[Tensor, "d g"]) -> Float[Tensor, "d g"]:

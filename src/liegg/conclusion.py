@@ -5,14 +5,17 @@ from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from liegg._version import __version__
 from liegg.accumulate import RFactor
-from liegg.actions import Action, Restricted
+from liegg.actions import Action, Displacement, Restricted
 from liegg.blocks import FEWEST
+from liegg.bottom import Bottom, bottom, first_of
 from liegg.certainty import Resampled, resampled
 from liegg.controls import random_directions
-from liegg.defect import defects, mean_sensitivity
+from liegg.defect import Defects, defects, mean_sensitivity
 from liegg.equivariance import eliminate
 from liegg.grades import Limits
 from liegg.gram import Gram
@@ -55,7 +58,14 @@ class Ran:
 
 
 def conclude(
-    seen: Streamed, action: Action, how: Plan, limits: Limits, ran: Ran, *, output_action: Action | None = None
+    seen: Streamed,
+    action: Action,
+    how: Plan,
+    limits: Limits,
+    ran: Ran,
+    *,
+    output_action: Action | None = None,
+    smallest: int | None = None,
 ) -> Symmetries:
     """All that follows the pass over the data: solve, judge, and write down how.
 
@@ -68,6 +78,8 @@ def conclude(
         limits: what counts as a symmetry.
         ran: how the pass ran.
         output_action: action on the outputs; None for invariance.
+        smallest: solve for so many of the smallest defects only; None for all. Where blocks are kept, candidates are so few that
+            all are solved for all the same, since intervals and random directions need them; what is kept is as many as asked for.
 
     Returns:
         The symmetries with spectrum, defects, decision and settings.
@@ -90,31 +102,34 @@ def conclude(
     kept = project(seen.rows, replies, action) if isinstance(action, Restricted) and action.projects else seen.rows
     problem = None if output_action is None else eliminate(kept.r, replies)
     unknown = kept if isinstance(kept, Gram) else (problem or kept).r
-    solved = defects(
-        unknown, displacement, seen.samples, sensitivity=kappa, trivial_tolerance=limits.trivial_tolerance, coverage=limits.coverage
-    )
+    whole_problem, low = _solved(unknown, displacement, seen, kappa, limits, smallest)
     if ran.slope is not None:  # which is of a few samples only
-        ran = replace(ran, slope=max(ran.slope, solved.sensitivity))
-    floor = numerical_floor(unit, limits, conditioning=_conditioning(ran, solved.sensitivity))
+        ran = replace(ran, slope=max(ran.slope, whole_problem.sensitivity))
+    floor = numerical_floor(unit, limits, conditioning=_conditioning(ran, whole_problem.sensitivity))
     least = (ROUNDING * unit) ** 2 * seen.output_square / max(displacement.typical, torch.finfo(torch.float64).tiny)
-    if _rounding_alone(ran, solved.sensitivity, unit, least):
-        solved = replace(solved, values=torch.zeros_like(solved.values), sensitivity=0.0)
+    if _rounding_alone(ran, whole_problem.sensitivity, unit, least):
+        whole_problem = replace(whole_problem, values=torch.zeros_like(whole_problem.values), sensitivity=0.0)
+        low = None if low is None else replace(low, residuals=torch.zeros_like(low.residuals))
     draws = None
     if seen.parts is not None:
         draws = resampled(
-            seen.parts, solved, action, None if problem is None else problem.partner, (wide, whole), floor=floor,
+            seen.parts, whole_problem, action, None if problem is None else problem.partner, (wide, whole), floor=floor,
             trivial_tolerance=covered, seed=how.seed,
         )  # fmt: skip
     bounds = None if draws is None else draws.bounds(level=limits.level)
     against = None
     if seen.parts is not None:  # a few candidates are held against all directions of the action they are taken from
-        all_of_them = solved.values
-        if inside and output_action is None and solved.sensitivity > 0:
+        all_of_them = whole_problem.values
+        if inside and output_action is None and whole_problem.sensitivity > 0:
             all_of_them = defects(
-                seen.rows if isinstance(seen.rows, Gram) else seen.rows.r, whole, seen.samples, sensitivity=solved.sensitivity,
-                trivial_tolerance=covered,
+                seen.rows if isinstance(seen.rows, Gram) else seen.rows.r, whole, seen.samples,
+                sensitivity=whole_problem.sensitivity, trivial_tolerance=covered,
             ).values  # fmt: skip
         against = random_directions(all_of_them, seed=how.seed)
+    solved = whole_problem
+    if smallest is not None and low is not None and seen.parts is not None:
+        solved, low = first_of(whole_problem, low, smallest)
+        bounds = None if bounds is None else bounds[:smallest]
     decision = decide(
         solved, samples=seen.samples, floor=floor, limits=limits, bounds=bounds,
         control=float("inf") if against is None else against.low, eliminated=0 if problem is None else problem.rank,
@@ -122,10 +137,12 @@ def conclude(
         degenerate=solved.sensitivity == 0 and len(solved.values) > 0 and not _reacts(ran, least),
         distinct=seen.distinct,
         told=() if seen.health is None or (seen.health.kind == "flat" and _reacts(ran, least)) else seen.health.sentences,
+        unsolved=0 if low is None else low.moving - len(solved.values),
     )  # fmt: skip
     coefficients = found_directions(solved, decision)
     settings = {
         "outputs": how.outputs, "route": how.route, "accumulator": seen.accumulator, "seed": how.seed, "batch_size": ran.batch_size,
+        "bottom": smallest,
         **asdict(limits), "noise": seen.noise, "unit": unit, "bend": ran.bend,
         "blocks": 0 if seen.parts is None else len(seen.parts.samples), "controls": seen.parts is not None,
         "dtype": str(ran.dtype).removeprefix("torch."), "device": ran.device,
@@ -136,8 +153,26 @@ def conclude(
         action, output_action, solved, decision, coefficients,
         None if problem is None else coefficients @ problem.partner.mT, kept, displacement, seen.samples,
         ran.model, settings, (*ran.notes, *how.notes, *about_memory(seen.fits, ran.device), *_about_blocks(seen, draws)),
-        bounds=bounds, resampled=draws, control=against,
+        bounds=bounds, resampled=draws, control=against, bottom=low,
     )  # fmt: skip
+
+
+def _solved(
+    unknown: Float[Tensor, "m g"] | Gram,
+    displacement: Displacement,
+    seen: Streamed,
+    kappa: float | None,
+    limits: Limits,
+    smallest: int | None,
+) -> tuple[Defects, Bottom | None]:
+    """All defects; or the smallest alone where that is asked for, and nothing else needs the rest."""
+    options: dict[str, Any] = {
+        "sensitivity": kappa, "trivial_tolerance": limits.trivial_tolerance, "coverage": limits.coverage
+    }  # fmt: skip
+    if smallest is None:
+        return defects(unknown, displacement, seen.samples, **options), None
+    every = displacement.repeat * displacement.block.shape[0]
+    return bottom(unknown, displacement, seen.samples, smallest if seen.parts is None else every, **options)
 
 
 def _conditioning(ran: Ran, sensitivity: float) -> float:

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._linalg import fix_signs, orthonormal_rows, right_singular
+from liegg._linalg import fix_signs, orthonormal_rows, right_singular, symmetric_eigen, without_zero_rows
 from liegg.actions import Displacement
 from liegg.gram import Gram
 
@@ -61,27 +61,42 @@ def defects(
     """
     whiten, kernel = whitening(displacement, max(trivial_tolerance, coverage))
     copies, side = displacement.repeat, displacement.block.shape[0]
-    barely = 0
-    if coverage > trivial_tolerance and kernel.shape[1]:
-        barely = copies * (kernel.shape[1] - whitening(displacement, trivial_tolerance)[1].shape[1])
-    trivial = torch.block_diag(*[kernel.mT] * copies).reshape(-1, copies * side)
+    trivial, barely = trivial_of(kernel, displacement, trivial_tolerance, coverage)
     if not whiten.shape[1]:
-        return Defects(kernel.new_zeros(0), kernel.new_zeros(0, copies * side), fix_signs(trivial), 0.0, barely)
+        return Defects(kernel.new_zeros(0), kernel.new_zeros(0, copies * side), trivial, 0.0, barely)
 
     def whitened(matrix: Float[Tensor, "m g"]) -> Float[Tensor, "m k"]:
-        return (matrix.reshape(-1, copies, side) @ whiten).flatten(1)
+        return (matrix.reshape(-1, side) @ whiten).reshape(len(matrix), -1)
 
     if isinstance(rows, Gram):
         values, vectors = right_singular(lambda: whitened(rows.r), square=rows.between(whiten))
     else:
-        values, vectors = right_singular(whitened(rows))
+        values, vectors = right_singular(whitened(without_zero_rows(rows)))
     lengths = values.square() / samples
     if sensitivity is None:
         sensitivity = float(lengths.mean())
-    directions = (vectors.reshape(-1, copies, whiten.shape[1]) @ whiten.mT).flatten(1)
+    directions = (vectors.reshape(-1, whiten.shape[1]) @ whiten.mT).reshape(len(vectors), -1)
     directions = fix_signs(directions.div_(directions.norm(dim=1, keepdim=True)))
     scaled = lengths / sensitivity if sensitivity > 0 else torch.zeros_like(lengths)
-    return Defects(scaled, directions, fix_signs(trivial), sensitivity, barely)
+    return Defects(scaled, directions, trivial, sensitivity, barely)
+
+
+def trivial_of(
+    kernel: Float[Tensor, "s t"], displacement: Displacement, trivial_tolerance: float, coverage: float
+) -> tuple[Float[Tensor, "q g"], int]:
+    """Coefficients of the directions that do not move the data, as rows, and how many of them do, but too little.
+
+    Args:
+        kernel: from `whitening`, with the larger of both shares.
+        displacement: M of the data.
+        trivial_tolerance: as for `defects`.
+        coverage: as for `defects`.
+    """
+    copies, side = displacement.repeat, displacement.block.shape[0]
+    barely = 0
+    if coverage > trivial_tolerance and kernel.shape[1]:
+        barely = copies * (kernel.shape[1] - whitening(displacement, trivial_tolerance)[1].shape[1])
+    return fix_signs(torch.block_diag(*[kernel.mT] * copies).reshape(-1, copies * side)), barely
 
 
 def mean_sensitivity(
@@ -104,7 +119,7 @@ def whitening(displacement: Displacement, trivial_tolerance: float) -> tuple[Flo
     block = displacement.block.masked_fill(still[:, None] | still, 0.0)
     lengths = block.diagonal().clamp_min(0).sqrt()
     scale = torch.where(lengths > 0, lengths, 1.0)
-    squares, axes = torch.linalg.eigh(block / scale[:, None] / scale)
+    squares, axes = symmetric_eigen(block / scale[:, None] / scale)
     moving = squares > trivial_tolerance * max(float(squares[-1]), torch.finfo(block.dtype).tiny)
     kernel = orthonormal_rows((axes[:, ~moving] / scale[:, None]).mT).mT
     whiten = axes[:, moving] / squares[moving].sqrt() / scale[:, None]

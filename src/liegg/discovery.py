@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, SequentialSampler
 
+from liegg import memory
 from liegg._device import fitted
 from liegg._errors import ArgumentError
 from liegg._precision import full_products, rounding_unit
@@ -19,6 +20,7 @@ from liegg._random import seeded
 from liegg._version import __version__
 from liegg.actions import Action
 from liegg.blocks import Dealer, as_groups, count_for
+from liegg.bottom import check_count
 from liegg.checkpoints import EVERY, Checkpoint
 from liegg.conclusion import Ran, asked_of, conclude
 from liegg.controls import FRESH_DRAWS, FreshControl, against_fresh
@@ -27,7 +29,7 @@ from liegg.fresh import UNCALIBRATED, calibrate, reinitialised
 from liegg.grades import LimitOptions, Limits
 from liegg.linearity import bend
 from liegg.model import Model, opened, probe
-from liegg.polarization import Outputs, Route, check_output_action, plan
+from liegg.polarization import Outputs, Route, check_output_action, plan, rows_per_sample
 from liegg.shares import Group, agree, fingerprint, joined, part, together
 from liegg.stream import AROUND, Pass, begin, empty, finish, read
 from liegg.symmetries import Symmetries
@@ -53,6 +55,7 @@ def discover(
     control: Literal["reinitialised"] | None = None,
     control_draws: int = FRESH_DRAWS,
     held_out: Data | None = None,
+    bottom: int | None = None,
     progress: Callable[[int], object] | None = None,
     checkpoint: str | Path | None = None,
     checkpoint_every: float = EVERY,
@@ -79,6 +82,8 @@ def discover(
             says which directions were learned.
         control_draws: number of models with fresh weights.
         held_out: samples on which the symmetries found are verified at finite size, see `liegg.verify`.
+        bottom: solve for so many of the smallest defects only, which is cheaper for many thousands of candidates; the result says
+            how far each may be off (`sym.bottom`) and that nothing is known of the other directions. None for all.
         progress: called with the number of samples after each batch.
         checkpoint: file that what is kept is written to every `checkpoint_every` seconds. Killed at any moment and called again
             with the same arguments, the pass goes on from there and ends with the same numbers. With several processes each has
@@ -92,7 +97,8 @@ def discover(
         The symmetries with spectrum, defects, intervals, decision and settings.
 
     Raises:
-        LieggError: bad data, a model that is no function of one sample, or arguments that make no sense.
+        LieggError: bad data, a model that is no function of one sample, arguments that make no sense, or more candidates than
+            there is memory for.
 
     Examples:
         >>> import liegg
@@ -103,6 +109,7 @@ def discover(
     """
     chosen = Limits.of(limits)
     check_request(action, output_action, seed)
+    check_count(bottom)
     if control not in (None, "reinitialised") or not isinstance(control_draws, int) or control_draws < 2:
         raise ArgumentError(
             f"control={control!r}, control_draws={control_draws!r}: expected control='reinitialised' and at least 2 draws."
@@ -110,7 +117,7 @@ def discover(
     labels = as_groups(groups)
     _check_trust(model, data, labels, held_out, control, controls=controls)
     columns = asked_of(action).size + (0 if output_action is None else output_action.size)
-    asked = _Asked(data, action, output_action, outputs, route, batch_size, seed, chosen)
+    asked = _Asked(data, action, output_action, outputs, route, batch_size, seed, chosen, bottom)
     dealer = Dealer(count_for(columns), labels) if controls else None
     if processes not in ("all", "alone"):
         raise ArgumentError(f"processes={processes!r}: expected 'all' or 'alone'.")
@@ -155,6 +162,7 @@ class _Asked:
     batch_size: int | None
     seed: int
     limits: Limits
+    bottom: int | None
 
 
 def _analysed(
@@ -182,6 +190,13 @@ def _analysed(
                 how = plan(
                     function, wide, first, outputs=asked.outputs, route=asked.route, output_action=output_action, seed=asked.seed
                 )
+            memory.check(
+                memory.expected(
+                    action, output_action=output_action, dtype=first.dtype, rows=rows_per_sample(how.outputs, function),
+                    controls=dealer is not None, bottom=asked.bottom,
+                ),
+                device=first.device,
+            )  # fmt: skip
             bent = _bend(function, first)
             made = begin(function, wide, first, how, output_action=output_action, dealer=dealer)
             if group is None and kept_in is None:  # the data is read once, and no further than the batch at work
@@ -194,7 +209,7 @@ def _analysed(
         rounding_unit(first.dtype, first.device, convolves=function.convolves), function.slope, first[0].numel(), bent,
         (*function.notes, *_about_count(dealer, wide)), tuple(first.shape[1:]),
     )  # fmt: skip
-    return conclude(seen, action, how, asked.limits, ran, output_action=output_action)
+    return conclude(seen, action, how, asked.limits, ran, output_action=output_action, smallest=asked.bottom)
 
 
 def _shared(

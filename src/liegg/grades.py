@@ -160,6 +160,7 @@ class Evidence:
         high: upper end.
         floor: defect that rounding alone can produce.
         control: defect that few random directions of equal displacement stay below; infinite where there is no such control.
+        following: the least that the next defect may be, where only the smallest were solved for; infinite where there is no next.
     """
 
     values: Float[Tensor, " r"]
@@ -167,17 +168,23 @@ class Evidence:
     high: Float[Tensor, " r"]
     floor: float
     control: float = math.inf
+    following: float = math.inf
 
 
 def evidence(
-    values: Float[Tensor, " r"], bounds: Float[Tensor, "r 2"] | None = None, *, floor: float, control: float = math.inf
+    values: Float[Tensor, " r"],
+    bounds: Float[Tensor, "r 2"] | None = None,
+    *,
+    floor: float,
+    control: float = math.inf,
+    following: float = math.inf,
 ) -> Evidence:
     """Evidence with the intervals of directions at the floor shrunk to nothing: rounding has no sampling error."""
     if bounds is None:
-        return Evidence(values, values, values, floor, control)
+        return Evidence(values, values, values, floor, control, following)
     known = (values > floor) & bounds.isfinite().all(1)
     low, high = (torch.where(known, end, values) for end in bounds.unbind(1))
-    return Evidence(values, low, high, floor, control)
+    return Evidence(values, low, high, floor, control, following)
 
 
 def count(case: Evidence, limits: Limits) -> int:
@@ -187,14 +194,21 @@ def count(case: Evidence, limits: Limits) -> int:
     where it lies below `clear` itself), and no interval of the first reaches one of the rest. Where the gaps of possible counts
     are compared, defects below `resolution` are alike, so that learned symmetries beside exact ones are counted with them.
     """
-    return int(counts(case.values[None], case.low[None], case.high[None], case.floor, limits)[0])
+    return int(counts(case.values[None], case.low[None], case.high[None], case.floor, limits, following=case.following)[0])
 
 
 def counts(
-    values: Float[Tensor, "d r"], low: Float[Tensor, "d r"], high: Float[Tensor, "d r"], floor: float, limits: Limits
+    values: Float[Tensor, "d r"],
+    low: Float[Tensor, "d r"],
+    high: Float[Tensor, "d r"],
+    floor: float,
+    limits: Limits,
+    *,
+    following: float = math.inf,
 ) -> Int[Tensor, " d"]:
     """`count` for many spectra at once."""
-    return _counts(_Many(values, low, high, *(torch.tensor([[number]], dtype=torch.float64) for number in _numbers(floor, limits))))
+    own = (torch.tensor([[number]], dtype=torch.float64) for number in _numbers(floor, limits))
+    return _counts(_Many(values, low, high, *own, following=following))
 
 
 class _Many(NamedTuple):
@@ -210,6 +224,7 @@ class _Many(NamedTuple):
     resolution: Float[Tensor, "e 1"]
     strong: Float[Tensor, "e 1"]
     weak: Float[Tensor, "e 1"]
+    following: float = math.inf
 
 
 MOVED = ("floor", "threshold", "minimum_gap", "clear", "resolution", "strong", "weak")
@@ -229,12 +244,12 @@ def _counts(many: _Many) -> Int[Tensor, " d"]:
     values = many.values
     if not values.shape[1]:
         return torch.zeros(len(values), dtype=torch.int64)
-    beyond = values.new_full((len(values), 1), torch.inf)
+    beyond = values.new_full((len(values), 1), many.following)
 
     def gap_above(least: Float[Tensor, "e 1"]) -> Float[Tensor, "d r"]:
         """Ratio of each value to the one before it, where those below `least` are alike."""
         lifted = torch.maximum(values, least.clamp_min(torch.finfo(values.dtype).tiny))
-        return torch.cat([lifted[:, 1:], beyond], dim=1) / lifted
+        return torch.cat([lifted[:, 1:], torch.maximum(beyond, lifted[:, -1:])], dim=1) / lifted
 
     gaps = gap_above(torch.minimum(many.floor, many.threshold / many.minimum_gap))
     following = torch.cat([values[:, 1:], beyond], dim=1)
@@ -253,7 +268,7 @@ def _counts(many: _Many) -> Int[Tensor, " d"]:
 def grade(case: Evidence, limits: Limits) -> tuple[str, ...]:
     """Grade of every direction that moves the data."""
     one = [torch.tensor([[number]], dtype=torch.float64) for number in _numbers(case.floor, limits)]
-    ranks = _ranks(_Many(case.values[None], case.low[None], case.high[None], *one), case.control)
+    ranks = _ranks(_Many(case.values[None], case.low[None], case.high[None], *one, following=case.following), case.control)
     return tuple(GRADES[number] for number in ranks[0].tolist())
 
 
@@ -297,7 +312,7 @@ def close_calls(case: Evidence, limits: Limits, *, factor: float = CLOSE) -> tup
         moved = torch.where(case.values > case.floor, end, case.values)
         for part in spectra:
             part[row] = moved
-    ranks = _ranks(_Many(*spectra, *(column[:, None] for column in numbers.unbind(1))), case.control)
+    ranks = _ranks(_Many(*spectra, *(column[:, None] for column in numbers.unbind(1)), following=case.following), case.control)
     changed = (ranks != ranks[:1]).tolist()
     names += ["level", "level", "interval", "interval"]
     told = list(zip(names, changed, strict=True))

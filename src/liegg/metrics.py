@@ -13,7 +13,7 @@ def symmetry_variance(spectrum: Spectrum) -> float:
     return float(spectrum.values[0])
 
 
-def symmetry_bias(spectrum: Spectrum, action: Action, reference: Float[Tensor, "d n n"]) -> Float[Tensor, " g"]:
+def symmetry_bias(spectrum: Spectrum, action: Action, reference: Float[Tensor, "d n n"]) -> Float[Tensor, " k"]:
     r"""The paper's symmetry bias of every direction, $\lVert v_i - \mathrm{proj}_{\mathfrak g} v_i \rVert_F$.
 
     Args:

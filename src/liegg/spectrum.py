@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._linalg import fix_signs, right_singular
+from liegg._linalg import fix_signs, right_singular, without_zero_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -13,12 +13,12 @@ class Spectrum:
     """The paper's spectrum, in the Frobenius metric of the generators.
 
     Attributes:
-        values: `σ²/|D|`, ascending: the symmetry variance of every direction.
-        basis: right singular vectors as rows, in the same order; complete even with fewer rows than columns.
+        values: `σ²/|D|`, ascending: the symmetry variance of every direction, or of as many of the smallest as were asked for.
+        basis: right singular vectors as rows, in the same order; of every direction complete even with fewer rows than columns.
     """
 
-    values: Float[Tensor, " g"]
-    basis: Float[Tensor, "g g"]
+    values: Float[Tensor, " k"]
+    basis: Float[Tensor, "k g"]
 
 
 def spectrum(r: Float[Tensor, "m g"], samples: int) -> Spectrum:
@@ -34,5 +34,5 @@ def spectrum(r: Float[Tensor, "m g"], samples: int) -> Spectrum:
     Returns:
         Values ascending, with a complete orthonormal basis of deterministic signs.
     """
-    values, basis = right_singular(r)
+    values, basis = right_singular(without_zero_rows(r))
     return Spectrum(values.square() / samples, fix_signs(basis.contiguous()))

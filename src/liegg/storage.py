@@ -13,6 +13,7 @@ from torch import Tensor
 from liegg._errors import RecordError
 from liegg.accumulate import RFactor
 from liegg.actions import Displacement, action_from_settings
+from liegg.bottom import Bottom
 from liegg.certainty import Certainty, Resampled, redrawn
 from liegg.controls import FreshControl, RandomControl
 from liegg.defect import Defects
@@ -61,6 +62,10 @@ def save(sym: Symmetries, folder: str | Path) -> Path:
         "factor": sym.factor,
         "displacement.block": sym.displacement.block,
     }
+    if sym.bottom is not None:
+        arrays["bottom.residuals"] = sym.bottom.residuals
+        if (whole := sym.bottom.whole) is not None:
+            arrays |= {"bottom.values": whole.values, "bottom.directions": whole.directions}
     if sym.bounds is not None:
         arrays["bounds"] = sym.bounds
     if sym.resampled is not None:
@@ -132,6 +137,7 @@ def _assemble(record: dict[str, Any], arrays: dict[str, Tensor]) -> Symmetries:
     solved = Defects(
         arrays["defects.values"], arrays["defects.directions"], arrays["defects.trivial"], record["sensitivity"], record["barely"]
     )
+    low = _bottom(record.get("bottom"), solved, arrays)
     sym = Symmetries(
         action=action_from_settings(record["action"]),
         output_action=None if output is None else action_from_settings(output),
@@ -146,10 +152,11 @@ def _assemble(record: dict[str, Any], arrays: dict[str, Tensor]) -> Symmetries:
         settings=record["settings"],
         notes=tuple(record["notes"]),
         bounds=arrays.get("bounds"),
-        resampled=_resampled(record, solved, arrays),
+        resampled=_resampled(record, solved if low is None or low.whole is None else low.whole, arrays),
         control=None if record["control"] is None else RandomControl(**_numbers(record["control"])),
         fresh=_fresh(record["fresh"], arrays),
         verification=None if record["verification"] is None else verification_from_dict(record["verification"]),
+        bottom=low,
     )
     sure = record["certainty"]
     vars(sym)["certainty"] = None if sure is None else Certainty(**{**sure, "nullity": tuple(sure["nullity"])})
@@ -163,6 +170,15 @@ def _resampled(record: dict[str, Any], solved: Defects, arrays: dict[str, Tensor
         return None
     pairs = Pairs(*(arrays[f"blocks.{name}"] for name in BLOCKS), squared=record["blocks_squared"])
     return redrawn(pairs, solved, floor=record["decision"]["floor"], seed=record["settings"]["seed"])
+
+
+def _bottom(record: dict[str, Any] | None, solved: Defects, arrays: dict[str, Tensor]) -> Bottom | None:
+    if record is None:
+        return None
+    whole = None
+    if "bottom.values" in arrays:
+        whole = dataclasses.replace(solved, values=arrays["bottom.values"], directions=arrays["bottom.directions"])
+    return Bottom(record["asked"], record["moving"], arrays["bottom.residuals"], record["steps"], whole)
 
 
 def _numbers(control: dict[str, Any]) -> dict[str, Any]:

@@ -11,14 +11,18 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._errors import ArgumentError, MissingExtraError
+from liegg._linalg import without_zero_rows
 from liegg.accumulate import RFactor
 from liegg.actions import Action, Displacement
 from liegg.algebra import Identification, identify
+from liegg.algebra.identify import too_large, unseen
 from liegg.algebra.subspace import distance_to_span
+from liegg.bottom import Bottom, bottom_spectrum
 from liegg.certainty import Certainty, Resampled, certainty
 from liegg.controls import FreshControl, RandomControl
 from liegg.defect import Defects, defect_of
 from liegg.equivariance import eliminate
+from liegg.extent import generators_of, shown
 from liegg.grades import Limits, evidence
 from liegg.gram import Gram
 from liegg.metrics import angles_to, symmetry_bias, symmetry_variance
@@ -48,6 +52,7 @@ class Symmetries:
         control: defects of random directions; None if that was not asked.
         fresh: the same architecture with fresh weights; None if that was not asked.
         verification: what finite motions of held-out samples showed (`liegg.verify`); None if that was not asked.
+        bottom: how the smallest defects were solved for, with residuals, where only these were asked for; None where all were.
     """
 
     action: Action
@@ -67,6 +72,7 @@ class Symmetries:
     control: RandomControl | None = None
     fresh: FreshControl | None = None
     verification: Any = None
+    bottom: Bottom | None = None
 
     @property
     def nullity(self) -> int:
@@ -83,10 +89,26 @@ class Symmetries:
         """Factor with `factorᵀ factor = EᵀE` for all columns `[−η | ξ]`; without an output action `q` is `g`."""
         return self.kept.r
 
+    @property
+    def unsolved(self) -> int:
+        """Number of directions that move the data, but were not solved for; see `bottom`."""
+        return 0 if self.bottom is None else self.bottom.moving - len(self.defects)
+
+    @property
+    def at_least(self) -> bool:
+        """Whether there may be more symmetries of the kind: all defects that were solved for count, and others were not."""
+        return self.unsolved > 0 and self.nullity == len(self.defects)
+
     @cached_property
     def spectrum(self) -> Spectrum:
-        """The paper's spectrum: every direction's symmetry variance, in the Frobenius metric. Solved when first asked for."""
-        return spectrum(eliminate(self.factor, self.factor.shape[1] - self.action.size).r, self.samples)
+        """The paper's spectrum: every direction's symmetry variance, in the Frobenius metric. Solved when first asked for.
+
+        Of as many of the smallest as defects, where only the smallest were asked for.
+        """
+        left = eliminate(self.factor, self.factor.shape[1] - self.action.size).r
+        if self.bottom is not None:
+            return bottom_spectrum(without_zero_rows(left), self.samples, self.bottom.asked)
+        return spectrum(left, self.samples)
 
     @property
     def variance(self) -> float:
@@ -95,7 +117,7 @@ class Symmetries:
 
     @property
     def defects(self) -> Float[Tensor, " r"]:
-        """Scale-free defect δ² of every direction that moves the data, ascending."""
+        """Scale-free defect δ² of every direction that moves the data, ascending; or of the smallest that were asked for."""
         return self.scale_free.values
 
     @property
@@ -113,7 +135,10 @@ class Symmetries:
         """Intervals of the number of symmetries and of the angle of their span; None if none were made, or nothing was decided."""
         if self.resampled is None or self.decision.undecided:
             return None
-        case = evidence(self.defects, self.bounds, floor=self.decision.floor, control=self.decision.control)
+        values, bounds = self.defects, self.bounds
+        if self.bottom is not None and self.bottom.whole is not None:
+            values, bounds = self.bottom.whole.values, self.resampled.bounds(level=self.settings["level"])
+        case = evidence(values, bounds, floor=self.decision.floor, control=self.decision.control)
         return certainty(self.resampled, case, self.nullity, Limits(**{
             field.name: self.settings[field.name] for field in fields(Limits)
         }))  # fmt: skip
@@ -125,8 +150,17 @@ class Symmetries:
 
     @cached_property
     def generators(self) -> Float[Tensor, "d n n"]:
-        """Generators of the symmetries found, as matrices, orthonormal in the Frobenius inner product."""
-        return self.action.matrices(self.coefficients)
+        """Generators of the symmetries found, as matrices, orthonormal in the Frobenius inner product.
+
+        Raises:
+            ArgumentError: they are too many or too large to be held as matrices; `coefficients` holds them all.
+        """
+        return generators_of(self.action, self.coefficients)
+
+    @property
+    def shown(self) -> bool:
+        """Whether the generators are few and small enough to be told in words, drawn and written down as matrices."""
+        return shown(self.nullity, self.action.ambient)
 
     @cached_property
     def output_generators(self) -> Float[Tensor, "d m m"]:
@@ -155,7 +189,15 @@ class Symmetries:
 
     @cached_property
     def identification(self) -> Identification:
-        """Which algebra the generators span: its name, its rivals, what it preserves, and a readable basis."""
+        """Which algebra the generators span: its name, its rivals, what it preserves, and a readable basis.
+
+        Unknown without a look where the matrices are too large, or where not all symmetries were solved for.
+        """
+        n = self.action.ambient
+        if too_large(self.nullity, n):
+            return unseen(self.nullity, n)
+        if self.at_least:
+            return unseen(self.nullity, n, "there may be more symmetries than were solved for; a larger bottom= would tell")
         return identify(
             self.generators,
             uncertainty=min(self.uncertainty, 0.5),
@@ -199,6 +241,13 @@ class Symmetries:
             output_generators: what each is to do to the output; by default what suits it best (nothing, for invariance).
         """
         h = self.action.coefficients(generators).to(self.factor)
+        return self.direction_defect(h, output_generators)
+
+    def direction_defect(
+        self, coefficients: Float[Tensor, "d g"], output_generators: Float[Tensor, "d m m"] | None = None
+    ) -> Float[Tensor, " d"]:
+        """Defect δ² of any directions, given by coefficients; see `defect`."""
+        h = coefficients.to(self.factor)
         k = self._partners(h)
         if output_generators is not None:
             if self.output_action is None:
@@ -206,7 +255,7 @@ class Symmetries:
             k = self.output_action.coefficients(output_generators).to(h)
         columns = torch.cat([k, h], dim=1)
         return defect_of(
-            h, columns @ self.factor.mT, self.displacement, self.samples, self.scale_free.sensitivity,
+            h, columns @ without_zero_rows(self.factor).mT, self.displacement, self.samples, self.scale_free.sensitivity,
             trivial_tolerance=self.settings["trivial_tolerance"],
         )  # fmt: skip
 
@@ -233,7 +282,7 @@ class Symmetries:
     def direction_variance(self, coefficients: Float[Tensor, "d g"]) -> Float[Tensor, " d"]:
         """Symmetry variance of any directions, given by coefficients: mean squared change of the output per unit of the motion."""
         h = coefficients.to(self.factor)
-        return (torch.cat([self._partners(h), h], dim=1) @ self.factor.mT).square().sum(1) / self.samples
+        return (torch.cat([self._partners(h), h], dim=1) @ without_zero_rows(self.factor).mT).square().sum(1) / self.samples
 
     def _partners(self, h: Float[Tensor, "d g"]) -> Float[Tensor, "d m"]:
         """Output coefficients that suit given input coefficients best."""

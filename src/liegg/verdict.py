@@ -20,6 +20,9 @@ MIXED_UNITS = 30.0
 """Ratio of the features' sizes above which their motions are no longer comparable; a defect then differs by its square."""
 
 
+CANONICAL = 2**31
+"""Products that a canonical basis may take, d²g, which are seconds; of more directions the basis stays as it was solved for."""
+
 NARROW = 0.75
 """Share of the data's squared size along one axis, above which it lies in a narrow cone."""
 
@@ -34,7 +37,7 @@ class Decision:
         undecided: directions at the floor only because there are too few samples to constrain them, or because nothing moves the
             output; not counted.
         trivial: directions that do not move the data, or hardly; not counted.
-        gap: first defect not counted over the last one counted (or the floor); infinite if none is left.
+        gap: first defect not counted over the last one counted (or the floor); infinite if none is left, 1 if not solved for.
         grades: of every direction that moves the data: exact, strong, approximate, weak, none; see `liegg.grades`.
         near: for every direction the limits that its grade hangs on, by 15 %, and `interval` where its interval reaches another
             grade; empty where it is clear.
@@ -101,12 +104,16 @@ def decide(
     degenerate: bool = False,
     distinct: int | None = None,
     told: Sequence[str] = (),
+    unsolved: int = 0,
 ) -> Decision:
     """Grade every direction and count the symmetries, see `liegg.grades`; say why, and what may be wrong with it.
 
     Directions at the floor are symmetries only if there were more samples than independent constraints: as long as constraints
     are missing, each new sample brings one, so fewer constraints than samples means that none is missing. Otherwise data that
     was never asked for could still move them, and they are undecided.
+
+    Where only the smallest defects were solved for, the next one is known to be no smaller than the last of them: that last one is
+    set apart by a gap only if all lie at the floor, and then there may be more of the kind.
 
     Args:
         defects: the solved pair.
@@ -122,6 +129,7 @@ def decide(
         degenerate: nothing at all moves the output, so nothing can be said.
         distinct: number of samples that differ, where copies were among them; only these are evidence.
         told: further warnings.
+        unsolved: directions that move the data, but were not solved for; their defects are no smaller than the others.
 
     Returns:
         The decision with its reasons.
@@ -129,17 +137,18 @@ def decide(
     limits = limits or Limits()
     limits.check()
     values = defects.values
-    total, trivial = len(values), len(defects.trivial)
-    case = evidence(values, bounds, floor=floor, control=control)
+    total, trivial = len(values) + unsolved, len(defects.trivial)
     different = samples if distinct is None else min(distinct, samples)
     copied = "" if different == samples or different >= 2 * total else " different"
     at_floor = int((values <= min(floor, limits.threshold)).sum())
-    constraints = total - at_floor + eliminated
+    constraints = total - at_floor + eliminated  # at most, where more of them may lie at the floor than were solved for
+    following = float(values[-1]) if unsolved and at_floor < len(values) else math.inf
+    case = evidence(values, bounds, floor=floor, control=control, following=following)
     nullity, grades, near = count(case, limits), grade(case, limits), close_calls(case, limits)
-    gap, undecided = _gap_after(values, nullity, floor), 0
+    gap, undecided = 1.0 if unsolved and nullity == len(values) else _gap_after(values, nullity, floor), 0
     warnings = list(told)
     if degenerate:
-        undecided, nullity, gap = total, 0, 1.0
+        undecided, nullity, gap = len(values), 0, 1.0
     elif total and defects.sensitivity == 0:
         warnings.append(
             "no candidate direction moves the output beyond rounding, though other changes of the input do: the model is invariant "
@@ -148,8 +157,9 @@ def decide(
     elif at_floor and constraints >= different:
         undecided, nullity, gap = at_floor, 0, 1.0
         warnings.append(
-            f"{plural(different, f'{copied} sample'.strip())} cannot decide {total} directions: {undecided} are not constrained by "
-            f"any sample. Use more than {total + eliminated}{copied} samples."
+            f"{plural(different, f'{copied} sample'.strip())} cannot decide {total} directions: "
+            f"{'at least ' * (unsolved > 0)}{undecided} are not constrained by any sample. "
+            f"Use more than {total + eliminated}{copied} samples."
         )
     elif different < 2 * total:
         warnings.append(
@@ -157,10 +167,16 @@ def decide(
             f"{2 * total} or more."
         )
     if undecided:
-        grades, near = ("none",) * total, ("",) * total
+        grades, near = ("none",) * len(values), ("",) * len(values)
+    open_end = unsolved > 0 and float(values[-1]) <= max(limits.threshold, floor)
+    if open_end and not undecided:
+        warnings.append(
+            f"the largest of the {plural(len(values), 'defect')} solved for, {float(values[-1]):.2g}, is below the threshold: "
+            f"there may be more symmetries. Pass bottom={2 * len(values)}"
+        )
     warnings += _about_the_data(defects, feature_sizes, along_one, bend, limits, found=nullity > 0 or "weak" in grades)
     exact = min(at_floor, nullity)
-    reasons = _reasons(values, nullity, exact, gap, floor, limits) if total and not undecided else []
+    reasons = _reasons(values, nullity, exact, gap, floor, limits, unsolved) if total and not undecided else []
     doubtful = [i + 1 for i, mark in enumerate(near) if mark and (i < nullity or grades[i] == "weak" or "threshold" in mark)]
     if doubtful:
         marks = sorted({name for i in doubtful for name in near[i - 1].split(", ")})
@@ -168,7 +184,7 @@ def decide(
     return Decision(
         nullity, exact, undecided, trivial, gap, grades, near, limits.threshold, limits.minimum_gap, limits.resolution, floor,
         limits.strong, limits.weak, control, _sentence(
-            values, grades, nullity, undecided, total, limits.threshold, replies=eliminated > 0
+            values, grades, nullity, undecided, total, limits.threshold, replies=eliminated > 0, open_end=open_end
         ), tuple(reasons), tuple(warnings),
     )  # fmt: skip
 
@@ -180,11 +196,20 @@ def found_directions(defects: Defects, decision: Decision) -> Float[Tensor, "d g
     their span alone.
     """
     chosen = defects.directions[: decision.nullity]
-    exact = canonical_basis(orthonormal_rows(chosen[: decision.exact]))
+    exact = _settled(chosen[: decision.exact])
     if decision.exact == decision.nullity:
         return exact
     q, r = torch.linalg.qr(torch.cat([exact, chosen[decision.exact :]]).mT)
     return fix_signs((q * torch.where(r.diagonal() < 0, -1.0, 1.0)).mT.contiguous())
+
+
+def _settled(rows: Float[Tensor, "e g"]) -> Float[Tensor, "e g"]:
+    """Orthonormal basis of directions that tie, which depends on their span alone where that is not too much work."""
+    if len(rows) == rows.shape[1]:
+        return torch.eye(len(rows), dtype=rows.dtype)
+    if len(rows) * rows.numel() > CANONICAL:
+        return fix_signs(torch.linalg.qr(rows.mT).Q.mT.contiguous())
+    return canonical_basis(orthonormal_rows(rows))
 
 
 def _about_the_data(
@@ -228,13 +253,16 @@ def _about_the_data(
     return said
 
 
-def _reasons(values: Float[Tensor, " r"], nullity: int, exact: int, gap: float, floor: float, limits: Limits) -> list[str]:
+def _reasons(
+    values: Float[Tensor, " r"], nullity: int, exact: int, gap: float, floor: float, limits: Limits, unsolved: int
+) -> list[str]:
     if not nullity:
         return [_why_none(values, limits.threshold, limits.minimum_gap)]
     where = f"all at the numerical floor {floor:.0e}" if exact == nullity else f"defects up to {float(values[nullity - 1]):.2g}"
-    after = f"the next is {gap:.3g} times larger" if nullity < len(values) else "no direction is left"
+    left = "the next was not solved for" if unsolved else "no direction is left"
+    after = f"the next is {gap:.3g} times larger" if nullity < len(values) else left
     are = "is a symmetry" if nullity == 1 else "are symmetries"
-    return [f"{nullity} of {plural(len(values), 'direction')} {are}: {where}, {after}"]
+    return [f"{nullity} of {plural(len(values) + unsolved, 'direction')} {are}: {where}, {after}"]
 
 
 def _sentence(
@@ -246,8 +274,12 @@ def _sentence(
     threshold: float,
     *,
     replies: bool,
+    open_end: bool = False,
 ) -> str:
-    """The verdict for someone who reads nothing else; `replies` if the output may move along, by an action of its own."""
+    """The verdict for someone who reads nothing else.
+
+    `replies` if the output may move along, by an action of its own; `open_end` if further directions may be symmetries, too.
+    """
     strays = "strays from that" if replies else "moves"
     if not total:
         return "Nothing can be said: no candidate direction moves the data."
@@ -267,13 +299,16 @@ def _sentence(
     parts = [f"{number} {name}" for name in ("exact", "strong", "approximate") if (number := kinds[name])]
     last = float(values[nullity - 1])
     symmetries = "symmetry" if nullity == 1 else "symmetries"
+    least = "At least " if open_end else ""
     if len(kinds) == 1 and kinds["exact"]:
         if replies:
-            return f"{nullity} exact {symmetries}: the output moves along as its action does, to rounding."
-        return f"{nullity} exact {symmetries}: nothing but rounding moves the output along {'it' if nullity == 1 else 'them'}."
+            return f"{least}{nullity} exact {symmetries}: the output moves along as its action does, to rounding."
+        return (
+            f"{least}{nullity} exact {symmetries}: nothing but rounding moves the output along {'it' if nullity == 1 else 'them'}."
+        )
     along = "the output moves along as its action does, and " if replies else "the output "
     return (
-        f"{' + '.join(parts)} {symmetries}: {along}{strays} by at most {100 * math.sqrt(last):.2g} % of what it "
+        f"{least}{' + '.join(parts)} {symmetries}: {along}{strays} by at most {100 * math.sqrt(last):.2g} % of what it "
         f"{'moves' if replies else 'does'} along an average direction."
     )
 

@@ -34,6 +34,16 @@ def test_quiet_prints_the_number_alone(folder: Path) -> None:
     assert run("discover", "--model", "nets_for_cli:norm", "--data", "x.npy", "--action", "linear:4", "-q")[1] == "6\n"
 
 
+def test_the_smallest_defects_alone(folder: Path) -> None:
+    words = ("discover", "--model", "nets_for_cli:norm", "--data", "x.npy", "--action", "linear:4", "--json", "--bottom")
+    record = json.loads(run(*words, "8")[1])
+    assert (record["nullity"], len(record["defects"]), record["bottom"]["moving"]) == (6, 8, 16)
+    assert len(record["bottom"]["residuals"]) == 8
+    code, _, err = run(*words, "0")
+    assert code != 0
+    assert "bottom=0: expected how many of the smallest defects are wanted, for example bottom=20." in err
+
+
 def test_weights_are_loaded(folder: Path) -> None:
     linear = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2))
     with torch.no_grad():

@@ -11,7 +11,7 @@ from cases import CASES, conjugated_map, lorentz, network, normal
 KEYS = {
     "model", "question", "samples", "rows", "action", "output_action", "nullity", "variance", "spectrum", "defects", "sensitivity",
     "generators", "output_generators", "generator_variance", "generator_defect", "trivial", "name", "identification", "decision",
-    "settings", "notes", "intervals", "grades", "certainty", "control", "fresh", "verification",
+    "settings", "notes", "intervals", "grades", "certainty", "control", "fresh", "verification", "bottom",
 }  # fmt: skip
 
 

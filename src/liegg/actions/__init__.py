@@ -10,23 +10,31 @@ from liegg.actions.affine import Affine
 from liegg.actions.color import Channels, Color
 from liegg.actions.grid import Grid
 from liegg.actions.image import Image, Sequence, Volume
+from liegg.actions.kronecker import KroneckerSum, kronecker_from_settings
 from liegg.actions.linear import Linear
 from liegg.actions.product import Product
+from liegg.actions.sparse import Sparse
 from liegg.actions.stencils import smooth
+from liegg.actions.structured import Banded, Blocks, Weights, blocks_from_settings
 
 __all__ = [
     "Action",
     "Affine",
+    "Banded",
+    "Blocks",
     "Channels",
     "Color",
     "Displacement",
     "Grid",
     "Image",
+    "KroneckerSum",
     "Linear",
     "Product",
     "Restricted",
     "Sequence",
+    "Sparse",
     "Volume",
+    "Weights",
     "action_from_settings",
     "smooth",
 ]
@@ -38,7 +46,10 @@ def action_from_settings(settings: dict[str, Any]) -> Action:
     >>> action_from_settings(Linear(3, copies=2).settings())
     Linear(n=3, copies=2, layout='copies_first')
     """
-    kinds = {"linear": Linear, "affine": Affine, "grid": Grid, "channels": Channels}
+    kinds = {
+        "linear": Linear, "affine": Affine, "grid": Grid, "channels": Channels, "blocks": blocks_from_settings, "banded": Banded,
+        "weights": Weights, "kronecker": kronecker_from_settings,
+    }  # fmt: skip
     values = dict(settings)
     kind = values.pop("kind", None)
     if kind == "restricted":

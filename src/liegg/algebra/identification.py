@@ -63,6 +63,8 @@ class Identification:
         notes: what was done to the input.
         coordinates: names of the coordinates, for words.
         homogeneous: the matrices are affine maps, homogeneous with a zero last row.
+        unseen: dimension of a span that was not looked at, because there are too many matrices or too large ones; `span` and
+            `generators` are then empty.
     """
 
     name: str
@@ -81,6 +83,7 @@ class Identification:
     notes: tuple[str, ...] = ()
     coordinates: tuple[str, ...] | None = None
     homogeneous: bool = False
+    unseen: int = 0
 
     @property
     def known(self) -> bool:
@@ -90,7 +93,7 @@ class Identification:
     @property
     def dimension(self) -> int:
         """Dimension of the span."""
-        return len(self.span)
+        return self.unseen or len(self.span)
 
     @cached_property
     def forms(self) -> Forms:
@@ -100,6 +103,8 @@ class Identification:
     @property
     def metric(self) -> Float[Tensor, "n n"] | None:
         """The metric it preserves, if there is exactly one; of determinant ±1, with no more positive than negative squares."""
+        if self.unseen or (not len(self.generators) and self.generators.shape[1] > 1):  # nothing preserves every form
+            return None
         return self.forms.metric
 
     @cached_property
@@ -119,6 +124,8 @@ class Identification:
     @cached_property
     def readable(self) -> Readable:
         """A basis of few entries with words, and one in the frame where the preserved form is standard."""
+        if self.unseen:
+            return Readable(self.span, ())
         plain = adapted(
             self.span, homogeneous=self.homogeneous, coordinates=self.coordinates, uncertainty=min(self.uncertainty, 0.1)
         )
@@ -186,7 +193,7 @@ class Identification:
         lines += [sure] if 1 < self.margin < math.inf else []
         lines += [f"  note: {text}" for text in self.notes]
         lines += [f"  not {one.name}: {one.reason}" for one in self.alternatives[:SHOWN]]
-        lines += ["  generators, in a readable basis:", *words]
+        lines += ["  generators, in a readable basis:", *words] if words else []
         return lines + (["  in the frame where the preserved form is standard:", *framed] if framed and new else [])
 
     def __repr__(self) -> str:

@@ -84,6 +84,8 @@ def identify(
     """
     given = _as_tensor(generators)
     matrices = checked_generators(given)
+    if too_large(len(matrices), matrices.shape[1]):
+        return unseen(len(matrices), matrices.shape[1])
     single = given.is_floating_point() and given.dtype != torch.float64
     floor = EXACT_SINGLE if single else EXACT
     span = _independent(matrices, tolerance=1e-5 if single else 1e-10)
@@ -95,8 +97,6 @@ def identify(
     seen = replace(seen, coordinates=_named(coordinates, matrices.shape[1] - seen.homogeneous))
     if not len(span):
         return replace(seen, name="0", confident=True, margin=math.inf, angle=0.0, meaning=meaning("0"))
-    if len(span) * (n := span.shape[1]) ** 4 > LARGEST:
-        return replace(seen, reasons=(f"{len(span)} matrices of {n} × {n} are too large to be identified",))
     closed = closure(span, uncertainty=stated or 0.0)
     noise = _allowed(stated, closed, floor)
     found = candidates(span, max(noise, PRUNING), short=noise <= floor)
@@ -115,6 +115,24 @@ def identify(
         seen, name=name, generators=exact, aliases=aliases, meaning=words, margin=margin, confident=margin >= MARGIN,
         angle=chosen.fit.angle, reasons=(closure_reason(closed), form_reason(exact), fit_reason(chosen, noise, floor)),
     )  # fmt: skip
+
+
+def too_large(count: int, side: int) -> bool:
+    """Whether so many matrices of this side are too large to be identified."""
+    return count * side**4 > LARGEST
+
+
+def unseen(count: int, side: int, reason: str | None = None) -> Identification:
+    """What is said of matrices that were not looked at.
+
+    Args:
+        count: number of matrices, taken to be independent.
+        side: their side.
+        reason: why they were not; by default that they are too large.
+    """
+    none = torch.zeros(0, side, side, dtype=torch.float64)
+    why = f"{count} matrices of {side} × {side} are too large to be identified" if reason is None else reason
+    return Identification(UNKNOWN, none, none, reasons=(why,), unseen=count)
 
 
 def _called(chosen: Candidate, exact: Tensor, *, homogeneous: bool) -> tuple[str, tuple[str, ...], str]:

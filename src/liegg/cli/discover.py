@@ -78,6 +78,9 @@ def discover(
         str | None,
         typer.Option(help="Finite motions are verified on these samples: as for --data, or a share of the data, such as 0.2."),
     ] = None,
+    bottom: Annotated[
+        int | None, typer.Option(help="Solve for so many of the smallest defects only; for many thousands of candidates.")
+    ] = None,
     layers: Annotated[
         bool, typer.Option("--layers", help="Look into every layer, too, with the same outputs and limits; no intervals there.")
     ] = False,
@@ -138,7 +141,7 @@ def discover(
             sym = run(
                 network, samples, acting, output_action=reply, outputs=chosen, batch_size=batch_size, seed=seed,
                 route=cast(Any, route), controls=controls, control=cast(Any, control), control_draws=control_draws,
-                groups=labels, held_out=apart, progress=step, checkpoint=checkpoint, **cast(Any, limits),
+                groups=labels, held_out=apart, bottom=bottom, progress=step, checkpoint=checkpoint, **cast(Any, limits),
             )  # fmt: skip
         clock.note(f"found {sym.nullity} symmetries")
         found = None

@@ -83,6 +83,7 @@ def report_html(
         "variance": charts.variances(record),
         "bias": charts.biases(sym),
         "bases": bases(sym, record),
+        "side": sym.action.ambient,
         "stage": stage,
         "motions": motions,
         "curves": _curves(record),
@@ -123,7 +124,10 @@ def verdict(record: dict[str, Any]) -> str:
 def facts(record: dict[str, Any]) -> list[tuple[str, str]]:
     """Facts beside the verdict, each with its name."""
     decision, nullity = record["decision"], record["nullity"]
-    listed = [("symmetries", str(nullity))]
+    listed = [("symmetries", f"{nullity} or more" if nullity and _ends(record) else str(nullity))]
+    if (low := record["bottom"]) is not None:
+        largest = number(max(low["residuals"], default=0.0))
+        listed.append(("solved for", f"the {len(record['defects'])} smallest of {low['moving']}, each to {largest}"))
     if nullity:
         listed.append(("grade", record["grades"][nullity - 1]))
     if (sure := record["certainty"]) is not None:
@@ -135,10 +139,25 @@ def facts(record: dict[str, Any]) -> list[tuple[str, str]]:
             listed.append((whose, angle(sure["angle"])))
     if nullity:
         listed.append(("largest δ²", _with_interval(record, nullity - 1)))
-        listed.append(("gap to the next", "none is left" if decision["gap"] is None else f"{number(decision['gap'])} times"))
+        listed.append(
+            (
+                "gap to the next",
+                "none is left"
+                if decision["gap"] is None
+                else "not solved for"
+                if _ends(record)
+                else f"{number(decision['gap'])} times",
+            )
+        )
     elif record["defects"]:
         listed.append(("smallest δ²", _with_interval(record, 0)))
     return listed
+
+
+def _ends(record: dict[str, Any]) -> bool:
+    """Whether the direction after the last symmetry was not solved for."""
+    low = record["bottom"]
+    return low is not None and record["nullity"] == len(record["defects"]) < low["moving"]
 
 
 def _with_interval(record: dict[str, Any], i: int) -> str:

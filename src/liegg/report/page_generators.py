@@ -11,6 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg.algebra.wording import coordinate_names
+from liegg.extent import SHOWN_SIDE
 from liegg.report.page_numbers import number
 from liegg.symmetries import Symmetries
 from liegg.verification.others import others_of, words_of
@@ -38,6 +39,8 @@ def bases(sym: Symmetries, record: dict[str, Any]) -> list[dict[str, Any]]:
     Returns:
         For each basis its name, what it is, all words, and the first generators with matrix, field and what there is to tell of it.
     """
+    if not sym.shown:
+        return []
     if not sym.nullity:
         return _candidates(sym, record)
     readable, action = sym.identification.readable, sym.action
@@ -91,7 +94,9 @@ def _candidates(sym: Symmetries, record: dict[str, Any]) -> list[dict[str, Any]]
 
 
 def trivial_matrices(sym: Symmetries, most: int = 6) -> list[dict[str, Any]]:
-    """The first directions that do not move the data, as matrices."""
+    """The first directions that do not move the data, as matrices; none where these are too large."""
+    if sym.action.ambient > SHOWN_SIDE:
+        return []
     matrices = sym.action.matrices(sym.trivial[:most])
     return [heat_map(matrix, names_of(sym), f"trivial direction {i}") for i, matrix in enumerate(matrices, start=1)]
 

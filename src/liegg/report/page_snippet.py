@@ -2,7 +2,7 @@
 
 from dataclasses import fields
 
-from liegg.actions import Action, Product, Restricted
+from liegg.actions import Action, KroneckerSum, Product, Restricted, Sparse
 from liegg.controls import FRESH_DRAWS
 from liegg.grades import Limits
 from liegg.symmetries import Symmetries
@@ -28,6 +28,8 @@ def snippet_of(sym: Symmetries, *, layers: bool = False) -> str:
     ]
     if sym.output_action is not None:
         given.insert(0, f"output_action={action_code(sym.output_action)}")
+    if sym.bottom is not None:
+        given.append(f"bottom={settings['bottom']}")
     if not settings["controls"]:
         given.append("controls=False")
     if sym.fresh is not None:
@@ -45,6 +47,8 @@ def snippet_of(sym: Symmetries, *, layers: bool = False) -> str:
     lines.append("# model, data: yours" + (", held_out: samples it did not see" if sym.verification is not None else ""))
     if "restrict(basis)" in call:
         lines.append('# basis: a float64 tensor of sym.to_dict()["action"]["basis"]')
+    if isinstance(sym.action, Sparse | KroneckerSum):
+        lines.append(f"# action: {sym.action!r}, as in liegg.load(folder).action")
     also = ["layers = liegg.discover_layers(model, data, " + action_code(sym.action) + ")"] if layers else []
     last = f'sym.report("report.html", samples=data[:8]{", layers=layers" if layers else ""})'
     return "\n".join([*lines, call, "print(sym)", *also, last])
@@ -58,6 +62,8 @@ def action_code(action: Action) -> str:
     ("liegg.Linear(n=3, copies=1, layout='copies_first')",
      "liegg.Image(group='euclidean', derivative='spectral', border='replicate')")
     """
+    if isinstance(action, Sparse | KroneckerSum):
+        return "action"
     if isinstance(action, Product):
         return f"liegg.Product({', '.join(map(action_code, action.parts))})"
     if isinstance(action, Restricted) and not action.label:

@@ -108,6 +108,8 @@ def motions_of(sym: Symmetries, stage: dict[str, Any] | None) -> dict[str, Any]:
     """
     if stage is None or stage["kind"] == "none":
         return {"list": [], "note": "" if stage is None else stage["note"]}
+    if not sym.shown:
+        return {"list": [], "note": f"Matrices of {sym.action.ambient} rows are too large to be put into a page."}
     if sym.nullity:
         chosen = _found(sym)
         note = ""

@@ -4,12 +4,18 @@ import dataclasses
 import math
 from typing import Any
 
+from liegg.bottom import Bottom
 from liegg.controls import FreshControl
 from liegg.symmetries import Symmetries
+
+LISTED = 2**21
+"""Numbers that are listed; where there are more, null stands in their place, and the arrays beside the record hold them."""
 
 
 def summary(sym: Symmetries) -> dict[str, Any]:
     """Everything of the record as JSON values: finite numbers, strings, lists; infinities and NaN become null.
+
+    So do generators that are too many or too large for a text.
 
     Args:
         sym: the result of `discover`.
@@ -17,7 +23,8 @@ def summary(sym: Symmetries) -> dict[str, Any]:
     Returns:
         Keys `model`, `question`, `samples`, `rows`, `action`, `output_action`, `nullity`, `variance`, `spectrum`, `defects`,
         `sensitivity`, `generators`, `output_generators`, `generator_variance`, `generator_defect`, `trivial`, `name`,
-        `identification`, `intervals`, `grades`, `decision`, `certainty`, `control`, `fresh`, `verification`, `settings`, `notes`.
+        `identification`, `intervals`, `grades`, `decision`, `certainty`, `control`, `fresh`, `verification`, `bottom`, `settings`,
+        `notes`.
     """
     return _plain(
         {
@@ -34,11 +41,11 @@ def summary(sym: Symmetries) -> dict[str, Any]:
             "intervals": sym.intervals.tolist(),
             "grades": list(sym.grades),
             "sensitivity": sym.scale_free.sensitivity,
-            "generators": sym.generators.tolist(),
+            "generators": sym.generators.tolist() if sym.shown else None,
             "output_generators": None if sym.output_action is None else sym.output_generators.tolist(),
             "generator_variance": sym.direction_variance(sym.coefficients).tolist(),
-            "generator_defect": sym.defect(sym.generators).tolist() if sym.nullity else [],
-            "trivial": sym.trivial.tolist(),
+            "generator_defect": sym.direction_defect(sym.coefficients).tolist() if sym.nullity else [],
+            "trivial": sym.trivial.tolist() if sym.trivial.numel() <= LISTED else None,
             "name": sym.name,
             "identification": sym.identification.to_dict(),
             "decision": dataclasses.asdict(sym.decision),
@@ -46,10 +53,17 @@ def summary(sym: Symmetries) -> dict[str, Any]:
             "control": None if sym.control is None else dataclasses.asdict(sym.control),
             "fresh": _fresh(sym.fresh),
             "verification": None if sym.verification is None else sym.verification.to_dict(),
+            "bottom": _bottom(sym.bottom),
             "settings": sym.settings,
             "notes": list(sym.notes),
         }
     )
+
+
+def _bottom(low: Bottom | None) -> dict[str, Any] | None:
+    if low is None:
+        return None
+    return {"asked": low.asked, "moving": low.moving, "residuals": low.residuals.tolist(), "steps": low.steps}
 
 
 def _fresh(fresh: FreshControl | None) -> dict[str, Any] | None:

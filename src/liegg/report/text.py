@@ -33,12 +33,14 @@ def table(sym: Symmetries) -> str:
     """
     question = "invariance" if sym.output_action is None else "equivariance"
     lines = [
-        f"{question} of {sym.model} under {sym.action}: {sym.nullity} {'symmetry' if sym.nullity == 1 else 'symmetries'}",
+        f"{question} of {sym.model} under {sym.action}: "
+        f"{'at least ' * sym.at_least}{sym.nullity} {'symmetry' if sym.nullity == 1 else 'symmetries'}",
         f"{plural(sym.samples, 'sample')}, {plural(sym.rows, 'row')}, outputs={sym.settings['outputs']!r}, "
         f"by {sym.settings['route']}, {sym.settings['dtype']}",
         "",
         f"  {sym.decision.sentence}",
         *(f"  {reason}" for reason in sym.decision.reasons),
+        *_solved(sym),
         *_sure(sym),
         *_named(sym),
         *_learned(sym),
@@ -75,14 +77,28 @@ def _directions(sym: Symmetries, room: int) -> list[str]:
         mark = "undecided" if i < sym.decision.undecided else sym.grades[i] + ("?" if sym.decision.near[i] else "")
         value, variance = float(sym.defects[i]), float(spectrum[i])
         lines.append(f"  {i + 1:>4}  {value:>11.3e}  {ends:^23}  {mark:<13}  {variance:>15.3e}")
+    if sym.unsolved:
+        lines.append(f"  ...   {sym.unsolved} more were not solved for")
     if (rest := total - sym.nullity - SHOWN_AFTER) > 0:
-        lines.append(f"  ...   {rest} more, δ² up to {float(sym.defects[-1]):.3g}; variance up to {float(spectrum[-1]):.3g}")
+        lines.insert(
+            len(lines) - (sym.unsolved > 0),
+            f"  ...   {rest} more, δ² up to {float(sym.defects[-1]):.3g}; variance up to {float(spectrum[-1]):.3g}",
+        )
     return lines
 
 
 def _shortened(lines: list[str], where: str) -> list[str]:
     """The first few, and where the rest is."""
     return lines if len(lines) <= REMARKS else [*lines[: REMARKS - 1], f"  and {len(lines) - REMARKS + 1} more in {where}"]
+
+
+def _solved(sym: Symmetries) -> list[str]:
+    """That only the smallest defects were solved for, and how well."""
+    if sym.bottom is None:
+        return []
+    off = f"each right to {float(sym.bottom.residuals.max()):.1g}" if len(sym.bottom.residuals) else "none was there"
+    known = "; of the others it is known that they are no smaller" if sym.unsolved else ""
+    return [f"  the {plural(len(sym.defects), 'smallest defect')} of {sym.bottom.moving} solved for, {off}{known}"]
 
 
 def _sure(sym: Symmetries) -> list[str]:

@@ -37,6 +37,8 @@ def others_of(sym: Symmetries) -> Others:
     Args:
         sym: the result of `discover`.
     """
+    if not sym.shown:
+        return Others(sym.coefficients.new_zeros(0, *[sym.action.ambient] * 2), sym.coefficients[:0], ())
     if sym.nullity:
         readable = sym.identification.readable
         told = list(zip(readable.generators.to(sym.generators), readable.words, strict=True))[:MOST]
