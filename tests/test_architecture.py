@@ -20,7 +20,7 @@ TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in PAT
 # Left to right along the flow. A module may import what stands in an earlier line, and its own package.
 ORDER = [
     ["_errors", "_version", "_types", "_checks"],
-    ["_distinct", "_forward", "_linalg", "_precision", "_random", "_write"],
+    ["_compiled", "_distinct", "_forward", "_linalg", "_precision", "_random", "_write"],
     ["algebra", "data"],
     ["model"],
     ["fresh", "linearity"],

@@ -1,11 +1,13 @@
-"""Forward derivatives, without the warning that torch raises against itself on their first use."""
+"""Forward derivatives, without the warning that torch raises against itself on their first use, and of attention too."""
 
 import functools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 
 def jvp(function: Callable[[Tensor], Tensor], at: Tensor, along: Tensor) -> tuple[Tensor, Tensor]:
@@ -25,3 +27,15 @@ def _warm_up() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         torch.func.jvp(torch.sin, (torch.zeros(()),), (torch.ones(()),))
+
+
+@contextmanager
+def differentiable_attention() -> Iterator[None]:
+    """Hold torch to the attention kernels that have forward derivatives, and put its choice back."""
+    fast = torch.backends.mha.get_fastpath_enabled()
+    try:
+        torch.backends.mha.set_fastpath_enabled(False)
+        with sdpa_kernel(SDPBackend.MATH):
+            yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(fast)

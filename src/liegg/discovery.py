@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader, SequentialSampler
 
 from liegg._errors import ArgumentError
+from liegg._forward import differentiable_attention
 from liegg._precision import full_products, rounding_unit
 from liegg._random import seeded
 from liegg._version import __version__
@@ -168,7 +169,7 @@ def _analysed(
     """One pass over the data, and what follows from it."""
     action, output_action = asked.action, asked.output_action
     batches = as_batches(asked.data, batch_size=asked.batch_size)
-    with seeded(asked.seed), torch.inference_mode(False), torch.no_grad(), opened(model) as function:
+    with seeded(asked.seed), torch.inference_mode(False), torch.no_grad(), differentiable_attention(), opened(model) as function:
         batches = batches.prepared(function.dtype, function.device)
         with closing(batches.numbered()) as left:
             start, first = next(left)

@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from liegg._compiled import NOTE, is_compiled, original, uncompiled, unwrap
 from liegg._errors import (
     ArgumentError,
     BatchMixingError,
@@ -89,9 +90,11 @@ def opened(model: Any) -> Iterator[Model]:
     model = model.module() if exported else model
     if not callable(model):
         raise ArgumentError(f"model is a {type(model).__name__}; expected an nn.Module, an exported program or a function.")
-    model = getattr(model, "_orig_mod", model)  # what torch.compile wraps; derivatives are taken of the original
+    compiled = is_compiled(model)
+    model = original(model)
     name = getattr(model, "__name__", type(model).__name__)
-    function, kept, notes = model, _modules_inside(model), ()
+    function, kept = model, _modules_inside(model)
+    notes = (NOTE,) if compiled or any(map(is_compiled, kept)) else ()
     lazy = (nn.UninitializedParameter, nn.UninitializedBuffer)
     if any(isinstance(t, lazy) for m in kept for t in (*m.parameters(), *m.buffers())):
         raise ModelError(f"{name} has lazy parameters that do not exist yet. Call the model once on a batch before.")
@@ -99,10 +102,13 @@ def opened(model: Any) -> Iterator[Model]:
         try:
             function, kept = _eval_view(model), []
         except Exception as error:
-            notes = (f"the model could not be copied ({error}), so it was analysed in place and put back afterwards",)
+            notes = (
+                *notes,
+                f"the model could not be copied ({error}), so it was analysed in place and put back afterwards",
+            )
     tensors = [t for m in (model, *kept) if isinstance(m, nn.Module) for t in (*m.parameters(), *m.buffers())]
     first = next((t for t in tensors if t.dtype.is_floating_point), None)
-    with _eval_in_place(kept):
+    with uncompiled(), _eval_in_place(kept):
         yield Model(
             function, name, first.dtype if first is not None else None, first.device if first is not None else None,
             convolves=convolves(*(m for m in (model, *kept) if isinstance(m, nn.Module))), notes=notes,
@@ -243,7 +249,7 @@ def _eval_view(module: nn.Module) -> nn.Module:
         for weight in module.parameters()
         if id(weight) not in rewritten
     }
-    view = copy.deepcopy(module, memo).eval()
+    view = unwrap(copy.deepcopy(module, memo)).eval()
     return view.requires_grad_(False) if not isinstance(view, torch.jit.ScriptModule) else view
 
 

@@ -11,6 +11,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from liegg._errors import ArgumentError, ModelError, ShapeError
+from liegg._forward import differentiable_attention
 from liegg._precision import convolves, full_products, rounding_unit
 from liegg._random import seeded
 from liegg.actions import Action
@@ -23,7 +24,7 @@ from liegg.layers.choose import Layers, choose, wanted
 from liegg.layers.record import LayerResult, LayerSymmetries
 from liegg.layers.stream import LayerStreamed, stream_layers
 from liegg.layers.survey import survey
-from liegg.layers.watch import Layer, Network, differentiable_attention, network_of, one_line, until
+from liegg.layers.watch import Layer, Network, network_of, one_line, until
 from liegg.model import Model, opened, probe
 from liegg.polarization import Outputs, Plan, rows_per_sample
 from liegg.stream import Streamed

@@ -9,7 +9,6 @@ from typing import Any
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.utils.parametrize import ParametrizationList
 
 from liegg._errors import ArgumentError
@@ -180,18 +179,6 @@ def picked(output: Any, pick: Pick, name: str) -> Tensor:
     if tensor is None:
         raise ArgumentError(f"the output of layer {name!r} is {_described(chosen)}, which holds no floating point tensor.")
     return tensor
-
-
-@contextmanager
-def differentiable_attention() -> Iterator[None]:
-    """Hold torch to the attention kernels that have forward derivatives, and put its choice back."""
-    fast = torch.backends.mha.get_fastpath_enabled()
-    try:
-        torch.backends.mha.set_fastpath_enabled(False)
-        with sdpa_kernel(SDPBackend.MATH):
-            yield
-    finally:
-        torch.backends.mha.set_fastpath_enabled(fast)
 
 
 def one_line(error: Exception) -> str:
