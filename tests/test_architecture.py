@@ -23,6 +23,7 @@ ORDER = [
     ["_compiled", "_distinct", "_forward", "_linalg", "_precision", "_random", "_write"],
     ["algebra", "data"],
     ["model"],
+    ["entrance"],
     ["fresh", "linearity"],
     ["actions"],
     ["polarization"],

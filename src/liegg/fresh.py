@@ -17,6 +17,8 @@ from liegg._compiled import original, unwrap
 from liegg._errors import ArgumentError, ModelError
 from liegg._random import seeded
 from liegg.data import Batches, Data, as_batches
+from liegg.entrance import entering
+from liegg.model import Model
 
 RESETS = ("reset_parameters", "_reset_parameters", "reset_running_stats")
 """Methods by which a module draws its weights anew, of which the first is called; torch's attention has the second alone."""
@@ -130,8 +132,10 @@ def calibrate(module: nn.Module, data: Data, *, batches: int = CALIBRATION_BATCH
             layer.reset_running_stats()
             layer.training, layer.momentum = True, None
         given = as_batches(data, batch_size=batch_size)
-        first = next((t for t in (*module.parameters(), *module.buffers()) if t.is_floating_point()), torch.empty(0))
-        with closing(iter(Batches(given.source, given.size, first.dtype, first.device))) as left:
+        floats = [t for t in (*module.parameters(), *module.buffers()) if t.is_floating_point()] or [torch.empty(0)]
+        types = tuple(dict.fromkeys(tensor.dtype for tensor in floats))
+        taking = entering(Model(module, type(module).__name__, types[0], floats[0].device, dtypes=types), given)
+        with closing(iter(Batches(given.source, given.size, taking.dtype, taking.device))) as left:
             for x in islice(left, batches if momenta else 0):
                 _run(module, x)
         for layer, momentum in momenta:

@@ -24,7 +24,7 @@ from liegg._errors import (
     RandomModelError,
     ShapeError,
 )
-from liegg._precision import convolves
+from liegg._precision import coarsest, convolves, watched
 
 PROBE_SAMPLES = 3
 """Samples on which a model is probed: enough for one to have neighbours on both sides."""
@@ -48,6 +48,8 @@ class Model:
         output_shape: shape of one output before flattening; known after `probe`.
         in_place: the model writes into its input, so each call gets a copy; found out by `probe`.
         slope: squared length of the gradient, summed over the outputs, mean over a few samples; None if not known.
+        arithmetic: coarsest floating point type between input and output; found by `probe`.
+        dtypes: all floating point types of the parameters and buffers, in their order; see `liegg.entrance`.
         convolves: whether it has convolutions or recurrent layers, which some GPUs compute with fewer digits.
         notes: what the user should know about how the model was opened.
     """
@@ -60,6 +62,8 @@ class Model:
     in_place: bool = True
     slope: float | None = None
     convolves: bool = False
+    arithmetic: torch.dtype | None = None
+    dtypes: tuple[torch.dtype, ...] = ()
     notes: tuple[str, ...] = ()
 
     def __call__(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b c"]:
@@ -111,6 +115,7 @@ def opened(model: Any) -> Iterator[Model]:
     with uncompiled(), _eval_in_place(kept):
         yield Model(
             function, name, first.dtype if first is not None else None, first.device if first is not None else None,
+            dtypes=tuple(dict.fromkeys(t.dtype for t in tensors if t.dtype.is_floating_point)),
             convolves=convolves(*(m for m in (model, *kept) if isinstance(m, nn.Module))), notes=notes,
         )  # fmt: skip
 
@@ -124,7 +129,7 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
         summed: the sum of the outputs is what is asked about.
 
     Returns:
-        The model with its output shape and its slope.
+        The model with its output shape, its slope and its arithmetic.
 
     Raises:
         ShapeError: the output does not have one entry per sample.
@@ -136,14 +141,15 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
     """
     spread = torch.linspace(0, len(x) - 1, min(PROBE_SAMPLES, len(x))).long()  # neighbours may be equal in sorted data
     batch, x = x, x[spread.to(x.device)]
-    with torch.enable_grad():
+    with torch.enable_grad(), watched() as seen:
         raw = _call(model.function, x.clone().requires_grad_())
     y = _checked_output(raw, x, model.name, spread)
     with torch.no_grad():
         again = _call(model.function, x).reshape(len(x), -1)
         alone = torch.cat([_call(model.function, x[i : i + 1]).reshape(1, -1) for i in range(len(x))])
     scale = float(y.abs().max()) + torch.finfo(y.dtype).tiny
-    eps = torch.finfo(y.dtype).eps
+    arithmetic = coarsest(x.dtype, y.dtype, *seen())
+    eps = torch.finfo(arithmetic).eps
     if (change := float((again - y).abs().max()) / scale) > min(100 * eps, 0.1):
         raise RandomModelError(
             f"two calls of {model.name} on the same {len(x)} samples differ by {change:.1e} of the output's size: the model "
@@ -162,7 +168,18 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
             f"the output of {model.name} changes with the input but carries no derivative: something inside detaches it "
             "(torch.no_grad, .detach(), .numpy(), argmax, rounding). Return the differentiable quantity, such as logits."
         )
-    return replace(model, output_shape=tuple(raw.shape[1:]), in_place=_writes(model, x), slope=slope)
+    notes = (*model.notes, *about(arithmetic, x.dtype))
+    return replace(
+        model, output_shape=tuple(raw.shape[1:]), in_place=_writes(model, x), slope=slope, arithmetic=arithmetic, notes=notes
+    )
+
+
+def about(arithmetic: torch.dtype, given: torch.dtype) -> tuple[str, ...]:
+    """That a model computes with fewer digits than its samples have, where it does."""
+    if torch.finfo(arithmetic).eps <= torch.finfo(given).eps:
+        return ()
+    one, other = (str(dtype).removeprefix("torch.") for dtype in (arithmetic, given))
+    return (f"it computes in {one} on the way from {other} samples: differences within the rounding of {one} count as none",)
 
 
 def _writes(model: Model, x: Float[Tensor, "b ..."]) -> bool:

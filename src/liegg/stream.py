@@ -11,6 +11,7 @@ from torch import Tensor
 from liegg import accumulate, blocks, gram
 from liegg import tally as tallies
 from liegg._errors import NonFiniteError
+from liegg._precision import coarsest
 from liegg.actions import Action
 from liegg.blocks import Dealer, Parts
 from liegg.health import Health, diagnose, pulse_add, pulse_init
@@ -230,7 +231,7 @@ def finish(made: Pass, kept: Tally) -> Streamed:
         moment = dealt.moments
     moment = torch.zeros(0, 0, dtype=torch.float64) if moment is None else moment.sum(0).cpu()
     floor, noise = roundings(made.action, made.first, moment, float(kept.inputs) / kept.samples)
-    health = diagnose(kept.pulse, dtype=made.first.dtype, outputs=made.how.outputs)
+    health = diagnose(kept.pulse, dtype=coarsest(made.first.dtype, made.model.arithmetic), outputs=made.how.outputs)
     groups = None if made.dealer is None else made.dealer.different
     distinct = kept.distinct.count if groups is None else min(kept.distinct.count, groups)
     return Streamed(rows, moment, kept.samples, float(kept.squares) / kept.samples, name, floor, noise, dealt, health, distinct)

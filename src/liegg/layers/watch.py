@@ -34,12 +34,14 @@ class Network:
         name: its class name.
         parts: every module that can be watched, by its first name; the whole comes last.
         aliases: first name of every module by each of its names.
+        arithmetic: coarsest floating point type between input and output; None where it is that of the samples.
     """
 
     root: nn.Module
     name: str
     parts: dict[str, nn.Module]
     aliases: dict[str, str]
+    arithmetic: torch.dtype | None = None
 
     @property
     def whole(self) -> str:

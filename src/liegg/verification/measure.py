@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from liegg._precision import coarsest
 from liegg.actions import Action, Grid, Product, Restricted
 from liegg.data import BATCH_ELEMENTS, BATCH_SIZE
 from liegg.model import Model
@@ -71,6 +72,11 @@ class Question:
     action: Action
     output_action: Action | None
     x: Float[Tensor, "n ..."]
+
+    @property
+    def eps(self) -> float:
+        """Spacing of numbers around 1 in the coarsest arithmetic of the model."""
+        return torch.finfo(coarsest(self.x.dtype, self.model.arithmetic)).eps
 
     @cached_property
     def y(self) -> Float[Tensor, "n c"]:
