@@ -20,10 +20,11 @@ TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in PAT
 # Left to right along the flow. A module may import what stands in an earlier line, and its own package.
 ORDER = [
     ["_errors", "_version", "_types", "_checks"],
-    ["_device", "_precision", "_random", "_write"],
+    ["_compiled", "_device", "_precision", "_random", "_write"],
     ["_distinct", "_forward", "_linalg"],
     ["algebra", "data"],
     ["model"],
+    ["entrance"],
     ["fresh", "linearity"],
     ["actions"],
     ["combinations"],

@@ -1,12 +1,114 @@
-"""Forward derivatives; batch norms with fixed statistics."""
+"""Forward derivatives, of attention and fixed norms too, and torch's choice of kernels as it was afterwards."""
 
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import batch_norm
 
+import liegg
 from cases import normal
-from liegg._forward import jvp
+from liegg._errors import ModelError
+from liegg._forward import differentiable_attention, jvp
+
+
+class Fused(nn.Module):
+    """Three vectors that attend to each other by torch's fused kernel."""
+
+    def __init__(self):
+        super().__init__()
+        self.mixed, self.last = nn.Linear(4, 12), nn.Linear(4, 7)
+
+    def forward(self, x):
+        q, k, v = self.mixed(x)[:, None].chunk(3, -1)
+        return self.last(functional.scaled_dot_product_attention(q, k, v)).flatten(1)
+
+
+class Heads(nn.Module):
+    """The same by torch's own layer, whose fast path in eval mode has no forward derivative."""
+
+    def __init__(self):
+        super().__init__()
+        self.heads, self.last = nn.MultiheadAttention(4, 2, batch_first=True), nn.Linear(4, 7)
+
+    def forward(self, x):
+        return self.last(self.heads(x, x, x, need_weights=False)[0]).flatten(1)
+
+
+class Encoder(nn.Module):
+    """The same by torch's whole layer, which has a fast path of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer, self.last = nn.TransformerEncoderLayer(4, 2, 8, batch_first=True), nn.Linear(4, 7)
+
+    def forward(self, x):
+        return self.last(self.layer(x)).flatten(1)
+
+
+def made(kind: type[nn.Module]) -> nn.Module:
+    torch.manual_seed(0)
+    return kind().double()
+
+
+def kernels() -> tuple[bool, ...]:
+    cuda = torch.backends.cuda
+    return (torch.backends.mha.get_fastpath_enabled(), cuda.flash_sdp_enabled(), cuda.mem_efficient_sdp_enabled(),
+            cuda.math_sdp_enabled())  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [Fused, Heads, Encoder])
+def test_attention_is_read_by_forward_derivatives(kind):
+    net, x, action = made(kind), normal(30, 3, 4), liegg.Linear(4, copies=3)
+    cheapest = liegg.discover(net, x, action, controls=False)  # 16 directions, 21 outputs
+    assert cheapest.settings["route"] == "jvp"
+    assert not [note for note in cheapest.notes if "cannot transform" in note]
+    forward, reverse, plain = (liegg.discover(net, x, action, route=route, controls=False) for route in ("jvp", "vjp", "autograd"))
+    for other in (forward, plain):
+        torch.testing.assert_close(other.factor.mT @ other.factor, reverse.factor.mT @ reverse.factor, rtol=1e-10, atol=1e-12)
+        torch.testing.assert_close(other.defects, reverse.defects, rtol=1e-10, atol=1e-12)
+
+
+def test_the_kernels_are_the_callers_own_afterwards():
+    before = kernels()
+    with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
+        chosen = kernels()
+        liegg.discover(made(Fused), normal(30, 3, 4), liegg.Linear(4, copies=3), controls=False)
+        assert kernels() == chosen
+    assert kernels() == before
+
+
+def test_the_kernels_are_the_callers_own_after_a_failure():
+    before, seen = kernels(), []
+
+    def failing(x):
+        seen.append(kernels())
+        raise ValueError("no")
+
+    with pytest.raises(ModelError, match="ValueError: no"):
+        liegg.discover(failing, normal(30, 3, 4), liegg.Linear(4, copies=3))
+    assert kernels() == before
+    assert seen[0] == (False, False, False, True)
+
+
+def test_attention_kernels_are_put_back_after_a_failure():
+    before = torch.backends.mha.get_fastpath_enabled(), torch.backends.cuda.flash_sdp_enabled()
+
+    def failing():
+        with differentiable_attention():
+            assert not torch.backends.mha.get_fastpath_enabled()
+            assert not torch.backends.cuda.flash_sdp_enabled()
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        failing()
+    assert (torch.backends.mha.get_fastpath_enabled(), torch.backends.cuda.flash_sdp_enabled()) == before
+
+
+def test_a_derivative_and_the_value_with_it():
+    value, slope = jvp(torch.sin, torch.tensor(0.0), torch.tensor(2.0))
+    assert (float(value), float(slope)) == (0.0, 2.0)
 
 
 def shifted(norm: nn.Module, dtype: torch.dtype) -> nn.Module:

@@ -13,9 +13,10 @@ from torch import Tensor, nn
 import liegg
 from cases import normal
 from liegg._errors import ArgumentError, NotDifferentiableError
+from liegg.combinations import Outputs
 from liegg.health import NAMED, Health, Pulse, diagnose, pulse_add, pulse_init, pulse_merge
 from liegg.model import Model
-from liegg.polarization import Outputs, Plan, polarize
+from liegg.polarization import Plan, polarize
 
 Function = Callable[[Tensor], Tensor]
 

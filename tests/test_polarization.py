@@ -15,8 +15,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import liegg
 from liegg._errors import ArgumentError, ModelError, ShapeError
 from liegg.actions import Action
+from liegg.combinations import Outputs
 from liegg.model import Model, opened, probe
-from liegg.polarization import TOGETHER_ELEMENTS, Outputs, Plan, Route, plan
+from liegg.polarization import TOGETHER_ELEMENTS, Plan, Route, plan
 from liegg.polarization import polarize as rows_and_outputs
 
 ROUTES: tuple[Route, ...] = ("jvp", "vjp", "autograd")

@@ -1,14 +1,16 @@
-"""Forward derivatives, without the warning that torch raises against itself on their first use."""
+"""Forward derivatives, without the warning that torch raises against itself on their first use, and of attention too."""
 
 import functools
 import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 import torch.autograd.forward_ad as forward_ad
 from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.overrides import TorchFunctionMode
 
 
@@ -54,3 +56,15 @@ def _warm_up() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         torch.func.jvp(torch.sin, (torch.zeros(()),), (torch.ones(()),))
+
+
+@contextmanager
+def differentiable_attention() -> Iterator[None]:
+    """Hold torch to the attention kernels that have forward derivatives, and put its choice back."""
+    fast = torch.backends.mha.get_fastpath_enabled()
+    try:
+        torch.backends.mha.set_fastpath_enabled(False)
+        with sdpa_kernel(SDPBackend.MATH):
+            yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(fast)

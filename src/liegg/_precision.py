@@ -1,11 +1,12 @@
 """The rounding unit of the arithmetic that a model really runs in."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 TENSOR_FLOAT = 2.0**-10
 """Rounding unit of TensorFloat-32, in which GPUs multiply float32 numbers where they are allowed to."""
@@ -40,6 +41,42 @@ def rounding_unit(dtype: torch.dtype, device: torch.device, *, convolves: bool =
         return own
     products, convolutions, _ = (place.fp32_precision == "tf32" for place in PLACES)
     return TENSOR_FLOAT if products or (convolves and convolutions) else own
+
+
+def coarsest(*dtypes: torch.dtype | None) -> torch.dtype:
+    """The floating point type with the fewest digits; None stands for one that is not known and does not count.
+
+    >>> coarsest(torch.float32, None, torch.bfloat16, torch.float16)
+    torch.bfloat16
+    """
+    return max((dtype for dtype in dtypes if dtype is not None), key=lambda dtype: torch.finfo(dtype).eps)
+
+
+@contextmanager
+def watched() -> Iterator[Callable[[], tuple[torch.dtype, ...]]]:
+    """Follow what is computed from tensors that require gradients: autocast and casts inside a model show here alone.
+
+    Yields:
+        What gives the floating point types seen so far.
+    """
+    seen: dict[torch.dtype, None] = {}
+    with _Watch(seen):
+        yield lambda: tuple(seen)
+
+
+class _Watch(TorchFunctionMode):
+    """Notes the floating point types of all results that require gradients."""
+
+    def __init__(self, seen: dict[torch.dtype, None]):
+        super().__init__()
+        self.seen = seen
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        for one in result if isinstance(result, tuple | list) else (result,):
+            if isinstance(one, Tensor) and one.dtype.is_floating_point and one.requires_grad:
+                self.seen[one.dtype] = None
+        return result
 
 
 @contextmanager

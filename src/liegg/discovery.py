@@ -15,21 +15,24 @@ from torch.utils.data import DataLoader, SequentialSampler
 from liegg import memory
 from liegg._device import fitted
 from liegg._errors import ArgumentError
-from liegg._precision import full_products, rounding_unit
+from liegg._forward import differentiable_attention
+from liegg._precision import coarsest, full_products, rounding_unit
 from liegg._random import seeded
 from liegg._version import __version__
 from liegg.actions import Action
 from liegg.blocks import Dealer, as_groups, count_for
 from liegg.bottom import check_count
 from liegg.checkpoints import EVERY, Checkpoint
+from liegg.combinations import Outputs
 from liegg.conclusion import Ran, asked_of, conclude
 from liegg.controls import FRESH_DRAWS, FreshControl, against_fresh
 from liegg.data import Batches, Data, as_batches
+from liegg.entrance import entering
 from liegg.fresh import UNCALIBRATED, calibrate, reinitialised
 from liegg.grades import LimitOptions, Limits
 from liegg.linearity import bend
 from liegg.model import Model, opened, probe
-from liegg.polarization import Outputs, Route, check_output_action, plan, rows_per_sample
+from liegg.polarization import Route, check_output_action, plan, rows_per_sample
 from liegg.shares import Group, agree, fingerprint, joined, part, together
 from liegg.stream import AROUND, Pass, begin, empty, finish, read
 from liegg.symmetries import Symmetries
@@ -177,7 +180,8 @@ def _analysed(
     """One pass over the data, and what follows from it."""
     action, output_action = asked.action, asked.output_action
     batches = as_batches(asked.data, batch_size=asked.batch_size)
-    with seeded(asked.seed), torch.inference_mode(False), torch.no_grad(), opened(model) as function:
+    with seeded(asked.seed), torch.inference_mode(False), torch.no_grad(), differentiable_attention(), opened(model) as function:
+        function = entering(function, batches)
         batches = batches.prepared(function.dtype, function.device)
         with closing(batches.numbered()) as left:
             start, first = next(left)
@@ -206,7 +210,8 @@ def _analysed(
         seen = finish(made, kept)
     ran = Ran(
         first.dtype, first.device.type, function.name, batches.size,
-        rounding_unit(first.dtype, first.device, convolves=function.convolves), function.slope, first[0].numel(), bent,
+        rounding_unit(coarsest(first.dtype, function.arithmetic), first.device, convolves=function.convolves),
+        function.slope, first[0].numel(), bent,
         (*function.notes, *_about_count(dealer, wide)), tuple(first.shape[1:]),
     )  # fmt: skip
     return conclude(seen, action, how, asked.limits, ran, output_action=output_action, smallest=asked.bottom)

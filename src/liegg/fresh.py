@@ -13,9 +13,12 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.utils import parametrize
 
+from liegg._compiled import original, unwrap
 from liegg._errors import ArgumentError, ModelError
 from liegg._random import seeded
 from liegg.data import Batches, Data, as_batches
+from liegg.entrance import entering
+from liegg.model import Model
 
 RESETS = ("reset_parameters", "_reset_parameters", "reset_running_stats")
 """Methods by which a module draws its weights anew, of which the first is called; torch's attention has the second alone."""
@@ -82,7 +85,7 @@ def reinitialised(model: Any, *, seed: int) -> Fresh:
     if not isinstance(seed, int) or not 0 <= seed < 2**63:
         raise ArgumentError(f"seed={seed}: expected a whole number from 0 to 2^63 - 1.")
     with torch.inference_mode(False), torch.no_grad():
-        module = _copied(getattr(model, "_orig_mod", model))
+        module = _copied(original(model))
         devices = {tensor.device for tensor in (*module.parameters(), *module.buffers())}
         if len(devices) == 1:
             module.cpu()
@@ -129,8 +132,10 @@ def calibrate(module: nn.Module, data: Data, *, batches: int = CALIBRATION_BATCH
             layer.reset_running_stats()
             layer.training, layer.momentum = True, None
         given = as_batches(data, batch_size=batch_size)
-        first = next((t for t in (*module.parameters(), *module.buffers()) if t.is_floating_point()), torch.empty(0))
-        with closing(iter(Batches(given.source, given.size, first.dtype, first.device))) as left:
+        floats = [t for t in (*module.parameters(), *module.buffers()) if t.is_floating_point()] or [torch.empty(0)]
+        types = tuple(dict.fromkeys(tensor.dtype for tensor in floats))
+        taking = entering(Model(module, type(module).__name__, types[0], floats[0].device, dtypes=types), given)
+        with closing(iter(Batches(given.source, given.size, taking.dtype, taking.device))) as left:
             for x in islice(left, batches if momenta else 0):
                 _run(module, x)
         for layer, momentum in momenta:
@@ -164,7 +169,7 @@ def _copied(model: Any) -> nn.Module:
     if any(isinstance(tensor, lazy) for tensor in (*model.parameters(), *model.buffers())):
         raise ModelError(f"{name} has lazy parameters that do not exist yet. Call the model once on a batch before.")
     try:
-        twin = copy.deepcopy(model)
+        twin = unwrap(copy.deepcopy(model))
     except Exception as error:
         raise ArgumentError(f"{name} cannot be copied ({error}). Mend that, or {REMEDY}.") from error
     if {id(weight) for weight in twin.parameters()} & {id(weight) for weight in model.parameters()}:
@@ -252,8 +257,8 @@ def _parametrize(parts: Any, value: Any) -> None:
         with suppress(NotImplementedError):
             value = part.right_inverse(value) if callable(getattr(part, "right_inverse", None)) else value
     originals = [*parts.parameters(recurse=False), *parts.buffers(recurse=False)]
-    for original, new in zip(originals, [value] if parts.is_tensor else value, strict=True):
-        original.copy_(new)
+    for old, new in zip(originals, [value] if parts.is_tensor else value, strict=True):
+        old.copy_(new)
     modes = [(part, part.training) for part in parts.modules()]
     parts.train()
     for _ in range(SETTLING):

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._errors import ArgumentError
-from liegg.polarization import Outputs
+from liegg.combinations import Outputs
 
 ROUNDING = 4.0
 """Rounding units of the model's dtype within which nothing moves: constants that cancel (unit lengths, softmax sums) keep to 3."""

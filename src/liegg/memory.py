@@ -9,7 +9,7 @@ import torch
 
 from liegg import gram
 from liegg._errors import ArgumentError
-from liegg.accumulate import BLOCK_COLUMNS, BLOCK_ROWS
+from liegg.accumulate import block_rows
 from liegg.actions import Action, Restricted
 from liegg.blocks import count_for
 
@@ -129,7 +129,7 @@ def estimate(
             "'qr' or 'gram', and 'full' or 'bottom'."
         )
     square = columns**2 * NUMBER
-    waiting = max(BLOCK_COLUMNS * columns, BLOCK_ROWS) * columns * NUMBER
+    waiting = block_rows(columns, torch.device("cpu")) * columns * NUMBER  # on a GPU up to 128 MB more, where there are few
     folding = 2 * (square + waiting) if accumulator == "qr" else waiting  # stacked on the factor and copied once by the QR
     thin = THIN * columns * count * NUMBER if solver == "bottom" else 0
     return Memory(columns, blocks * (2 * square + side**2 * NUMBER), waiting, folding, SOLVER_SQUARES[solver] * square + thin)

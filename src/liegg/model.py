@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from liegg._compiled import NOTE, is_compiled, original, uncompiled, unwrap
 from liegg._device import fitted
 from liegg._errors import (
     ArgumentError,
@@ -25,7 +26,7 @@ from liegg._errors import (
     RandomModelError,
     ShapeError,
 )
-from liegg._precision import convolves
+from liegg._precision import coarsest, convolves, watched
 
 PROBE_SAMPLES = 3
 """Samples on which a model is probed: enough for one to have neighbours on both sides."""
@@ -49,6 +50,8 @@ class Model:
         output_shape: shape of one output before flattening; known after `probe`.
         in_place: the model writes into its input, so each call gets a copy; found out by `probe`.
         slope: squared length of the gradient, summed over the outputs, mean over a few samples; None if not known.
+        arithmetic: coarsest floating point type between input and output; found by `probe`.
+        dtypes: all floating point types of the parameters and buffers, in their order; see `liegg.entrance`.
         convolves: whether it has convolutions or recurrent layers, which some GPUs compute with fewer digits.
         notes: what the user should know about how the model was opened.
     """
@@ -61,6 +64,8 @@ class Model:
     in_place: bool = True
     slope: float | None = None
     convolves: bool = False
+    arithmetic: torch.dtype | None = None
+    dtypes: tuple[torch.dtype, ...] = ()
     notes: tuple[str, ...] = ()
 
     def __call__(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b c"]:
@@ -91,9 +96,11 @@ def opened(model: Any) -> Iterator[Model]:
     model = model.module() if exported else model
     if not callable(model):
         raise ArgumentError(f"model is a {type(model).__name__}; expected an nn.Module, an exported program or a function.")
-    model = getattr(model, "_orig_mod", model)  # what torch.compile wraps; derivatives are taken of the original
+    compiled = is_compiled(model)
+    model = original(model)
     name = getattr(model, "__name__", type(model).__name__)
-    function, kept, notes = model, _modules_inside(model), ()
+    function, kept = model, _modules_inside(model)
+    notes = (NOTE,) if compiled or any(map(is_compiled, kept)) else ()
     lazy = (nn.UninitializedParameter, nn.UninitializedBuffer)
     if any(isinstance(t, lazy) for m in kept for t in (*m.parameters(), *m.buffers())):
         raise ModelError(f"{name} has lazy parameters that do not exist yet. Call the model once on a batch before.")
@@ -101,12 +108,16 @@ def opened(model: Any) -> Iterator[Model]:
         try:
             function, kept = _eval_view(model), []
         except Exception as error:
-            notes = (f"the model could not be copied ({error}), so it was analysed in place and put back afterwards",)
+            notes = (
+                *notes,
+                f"the model could not be copied ({error}), so it was analysed in place and put back afterwards",
+            )
     tensors = [t for m in (model, *kept) if isinstance(m, nn.Module) for t in (*m.parameters(), *m.buffers())]
     first = next((t for t in tensors if t.dtype.is_floating_point), None)
-    with _eval_in_place(kept):
+    with uncompiled(), _eval_in_place(kept):
         yield Model(
             function, name, first.dtype if first is not None else None, first.device if first is not None else None,
+            dtypes=tuple(dict.fromkeys(t.dtype for t in tensors if t.dtype.is_floating_point)),
             convolves=convolves(*(m for m in (model, *kept) if isinstance(m, nn.Module))), notes=notes,
         )  # fmt: skip
 
@@ -120,7 +131,7 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
         summed: the sum of the outputs is what is asked about.
 
     Returns:
-        The model with its output shape and its slope.
+        The model with its output shape, its slope and its arithmetic.
 
     Raises:
         ShapeError: the output does not have one entry per sample.
@@ -132,14 +143,15 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
     """
     spread = torch.linspace(0, len(x) - 1, min(PROBE_SAMPLES, len(x))).long()  # neighbours may be equal in sorted data
     batch, x = x, x[spread.to(x.device)]
-    with torch.enable_grad():
+    with torch.enable_grad(), watched() as seen:
         raw = _call(model.function, x.clone().requires_grad_())
     y = _checked_output(raw, x, model.name, spread)
     with torch.no_grad():
         again = _call(model.function, x).reshape(len(x), -1)
         alone = torch.cat([_call(model.function, x[i : i + 1]).reshape(1, -1) for i in range(len(x))])
     scale = float(y.abs().max()) + torch.finfo(y.dtype).tiny
-    eps = torch.finfo(y.dtype).eps
+    arithmetic = coarsest(x.dtype, y.dtype, *seen())
+    eps = torch.finfo(arithmetic).eps
     if (change := float((again - y).abs().max()) / scale) > min(100 * eps, 0.1):
         raise RandomModelError(
             f"two calls of {model.name} on the same {len(x)} samples differ by {change:.1e} of the output's size: the model "
@@ -158,7 +170,18 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
             f"the output of {model.name} changes with the input but carries no derivative: something inside detaches it "
             "(torch.no_grad, .detach(), .numpy(), argmax, rounding). Return the differentiable quantity, such as logits."
         )
-    return replace(model, output_shape=tuple(raw.shape[1:]), in_place=_writes(model, x), slope=slope)
+    notes = (*model.notes, *about(arithmetic, x.dtype))
+    return replace(
+        model, output_shape=tuple(raw.shape[1:]), in_place=_writes(model, x), slope=slope, arithmetic=arithmetic, notes=notes
+    )
+
+
+def about(arithmetic: torch.dtype, given: torch.dtype) -> tuple[str, ...]:
+    """That a model computes with fewer digits than its samples have, where it does."""
+    if torch.finfo(arithmetic).eps <= torch.finfo(given).eps:
+        return ()
+    one, other = (str(dtype).removeprefix("torch.") for dtype in (arithmetic, given))
+    return (f"it computes in {one} on the way from {other} samples: differences within the rounding of {one} count as none",)
 
 
 def _writes(model: Model, x: Float[Tensor, "b ..."]) -> bool:
@@ -254,7 +277,7 @@ def _eval_view(module: nn.Module) -> nn.Module:
         for weight in module.parameters()
         if id(weight) not in rewritten
     }
-    view = copy.deepcopy(module, memo).eval()
+    view = unwrap(copy.deepcopy(module, memo)).eval()
     return view.requires_grad_(False) if not isinstance(view, torch.jit.ScriptModule) else view
 
 

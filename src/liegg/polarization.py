@@ -11,6 +11,7 @@ from torch import Tensor
 
 from liegg._errors import ArgumentError, ModelError, ShapeError
 from liegg._forward import jvp
+from liegg._precision import coarsest
 from liegg.actions import Action
 from liegg.combinations import Outputs, combined, cotangents
 from liegg.model import PROBE_SAMPLES, Model
@@ -213,7 +214,11 @@ def _why_not(model: Model, action: Action, x: Tensor, route: Route, together: in
     except Exception as error:  # whatever a transform cannot do, plain autograd is the remedy
         return f"{type(error).__name__}: {(str(error).strip() or 'no message').splitlines()[0].split('. ')[0].rstrip('.')}"
     gap = float((trial - reference).abs().max() / reference.abs().max().clamp_min(torch.finfo(torch.float64).tiny))
-    return "" if gap <= 10 * torch.finfo(x.dtype).eps ** 0.5 else f"it disagrees with plain reverse mode by {gap:.1e}"
+    return (
+        ""
+        if gap <= 10 * torch.finfo(coarsest(x.dtype, model.arithmetic)).eps ** 0.5
+        else f"it disagrees with plain reverse mode by {gap:.1e}"
+    )
 
 
 def check_output_action(action: Action, model: Model) -> None:

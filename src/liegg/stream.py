@@ -13,6 +13,7 @@ from liegg import accumulate, blocks, gram
 from liegg import tally as tallies
 from liegg._device import Later, fitted
 from liegg._errors import DeviceMemoryError, NonFiniteError
+from liegg._precision import coarsest
 from liegg.actions import Action
 from liegg.blocks import Dealer, Parts
 from liegg.health import Health, diagnose, pulse_add, pulse_init
@@ -273,7 +274,7 @@ def finish(made: Pass, kept: Tally) -> Streamed:
         moment = dealt.moments
     moment = torch.zeros(0, 0, dtype=torch.float64) if moment is None else moment.sum(0).cpu()
     floor, noise = roundings(made.action, made.first, moment, float(kept.inputs) / kept.samples)
-    health = diagnose(kept.pulse, dtype=made.first.dtype, outputs=made.how.outputs)
+    health = diagnose(kept.pulse, dtype=coarsest(made.first.dtype, made.model.arithmetic), outputs=made.how.outputs)
     groups = None if made.dealer is None else made.dealer.different
     distinct = kept.distinct.count if groups is None else min(kept.distinct.count, groups)
     return Streamed(

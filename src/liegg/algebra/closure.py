@@ -108,12 +108,14 @@ class _Tangent:
         return 2 * one - torch.einsum("ijk,ijm->km", self.constants, residual)
 
 
-def closure(generators: Num[Tensor, "d ..."], *, uncertainty: float = 0.0) -> Closure:
+def closure(generators: Num[Tensor, "d ..."], *, uncertainty: float = 0.0, affine: bool = False) -> Closure:
     """Distances of all brackets to the span, and whether noise of a given size explains them.
 
     Args:
         generators: matrices `[d, n, n]` in any basis.
         uncertainty: relative error of each unit generator.
+        affine: the matrices are affine, and so are their errors: last rows are zero. Brackets of translations with any such
+            matrix are translations, so that little of the noise in translations shows.
 
     Returns:
         Residuals, what the uncertainty explains of them, and the noise they suggest by themselves.
@@ -126,20 +128,27 @@ def closure(generators: Num[Tensor, "d ..."], *, uncertainty: float = 0.0) -> Cl
     uncertainty = checked_uncertainty(uncertainty)
     basis = canonical(generators)
     tangent = _Tangent.at(basis)
-    d, m = len(basis), len(tangent.outside)
     residuals, rms = tangent.residual.norm(dim=2), tangent.rms(tangent.residual)
-    # Noise of unit size has entries of standard deviation 1/n, in any orthonormal coordinates.
-    draws = torch.randn(DRAWS, d, m, generator=torch.Generator().manual_seed(0), dtype=torch.float64) / max(basis.shape[1], 1)
-    gain = math.sqrt(sum(tangent.rms(tangent.apply(move)) ** 2 for move in draws) / DRAWS)
+    gain = math.sqrt(sum(tangent.rms(tangent.apply(move)) ** 2 for move in _noise(tangent, affine=affine)) / DRAWS)
     unseen = math.nan if rms <= FLOOR else math.inf  # where no small motion shows in the brackets
     return Closure(
         residuals=residuals,
-        largest=float(residuals.max()) if d else 0.0,
+        largest=float(residuals.max()) if len(basis) else 0.0,
         rms=rms,
         explained=uncertainty * gain,
         noise=rms / gain if gain > FLOOR else unseen,
         closed=rms <= max(3 * uncertainty * gain, FLOOR),
     )
+
+
+def _noise(tangent: _Tangent, *, affine: bool) -> Float[Tensor, "k d m"]:
+    """Random motions of unit size: with n² free entries each has a standard deviation of 1/n, in any orthonormal coordinates."""
+    (d, m), n = (len(tangent.basis), len(tangent.outside)), math.isqrt(tangent.basis.shape[1])
+    generator = torch.Generator().manual_seed(0)
+    if not affine:
+        return torch.randn(DRAWS, d, m, generator=generator, dtype=torch.float64) / max(n, 1)
+    entries = torch.randn(DRAWS, d, n * (n - 1), generator=generator, dtype=torch.float64) / max(math.sqrt(n * (n - 1)), 1)
+    return torch.nn.functional.pad(entries, (0, n)) @ tangent.outside.mT  # the last n entries are the last row
 
 
 def generated(generators: Num[Tensor, "d ..."], *, tolerance: float = 1e-8) -> Float[Tensor, "e n n"]:

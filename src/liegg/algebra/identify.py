@@ -23,7 +23,7 @@ from liegg.algebra.closure import Closure, closure, generated, nearest_closed
 from liegg.algebra.fit import CHANCE, chi_square
 from liegg.algebra.forms import preserved_forms
 from liegg.algebra.identification import Identification
-from liegg.algebra.models.candidates import Candidate, candidates
+from liegg.algebra.models.candidates import PLAUSIBLE, Candidate, candidates
 from liegg.algebra.models.choice import MARGIN, margin_of, simplest
 from liegg.algebra.names import meaning, other_names
 from liegg.algebra.real_forms import UNKNOWN
@@ -38,6 +38,12 @@ EXACT_SINGLE = 1e-5
 
 LARGEST_NOISE = 0.05
 """Largest uncertainty that is believed from brackets alone (3°): beyond, a span that is no algebra may pass for one."""
+
+VAGUE = 0.3
+"""Uncertainty beyond which no name is sure (17°): a turn, a shear and a scaling then lie within each other's errors."""
+
+BLIND = 3.0
+"""Multiple of the stated uncertainty up to which the share of noise that shows in brackets may itself be made by noise."""
 
 LUCK = 1e-4
 """Largest chance that a span which is no algebra comes as near, for a name without a stated uncertainty."""
@@ -97,7 +103,7 @@ def identify(
     seen = replace(seen, coordinates=_named(coordinates, matrices.shape[1] - seen.homogeneous))
     if not len(span):
         return replace(seen, name="0", confident=True, margin=math.inf, angle=0.0, meaning=meaning("0"))
-    closed = closure(span, uncertainty=stated or 0.0)
+    closed = closure(span, uncertainty=stated or 0.0, affine=seen.homogeneous)
     noise = _allowed(stated, closed, floor)
     found = candidates(span, max(noise, PRUNING), short=noise <= floor)
     if seen.homogeneous and noise > floor:  # nothing that moves every covector is affine, however little it moves one
@@ -109,11 +115,12 @@ def identify(
     if chosen is None:
         return _by_structure(seen, closed, max(stated, PRUNING) if stated is not None else LARGEST_NOISE, floor)
     exact = canonical(chosen.fit.generators)
-    margin = margin_of(chosen, found, noise)
+    simpler = _limit(seen, chosen, found)
+    margin = min(margin_of(chosen, found, noise), 1.0 if simpler or noise > VAGUE else math.inf)
     name, aliases, words = _called(chosen, exact, homogeneous=seen.homogeneous)
     return replace(
         seen, name=name, generators=exact, aliases=aliases, meaning=words, margin=margin, confident=margin >= MARGIN,
-        angle=chosen.fit.angle, reasons=(closure_reason(closed), form_reason(exact), fit_reason(chosen, noise, floor)),
+        angle=chosen.fit.angle, reasons=(closure_reason(closed), form_reason(exact), fit_reason(chosen, noise, floor), *simpler),
     )  # fmt: skip
 
 
@@ -135,6 +142,21 @@ def unseen(count: int, side: int, reason: str | None = None) -> Identification:
     return Identification(UNKNOWN, none, none, reasons=(why,), unseen=count)
 
 
+def _limit(seen: Identification, chosen: Candidate, found: list[Candidate]) -> tuple[str, ...]:
+    """That a simpler algebra lies near a single matrix named in coordinates stretched beyond what is plausible.
+
+    Nothing tells whether the little that keeps them apart is error, since brackets say nothing of a single matrix.
+    """
+    if not seen.estimated or len(seen.span) > 1 or chosen.stretch <= PLAUSIBLE:
+        return ()
+    near = [one for one in found if one.fit.orbit < chosen.fit.orbit and one.fit.needs() <= LARGEST_NOISE]
+    return tuple(_state(one.name, LARGEST_NOISE) for one in near[:1])
+
+
+def _state(name: str, limit: float) -> str:
+    return f"it is near {name}: state the uncertainty, for example uncertainty={limit:g}, to let that explain the rest"
+
+
 def _called(chosen: Candidate, exact: Tensor, *, homogeneous: bool) -> tuple[str, tuple[str, ...], str]:
     """Name, other names and meaning of a model; one described as a semidirect sum may have a better name as an abstract algebra."""
     model = chosen.model
@@ -148,7 +170,7 @@ def _called(chosen: Candidate, exact: Tensor, *, homogeneous: bool) -> tuple[str
 
 def _by_structure(seen: Identification, closed: Closure, limit: float, floor: float) -> Identification:
     """A name from the structure constants alone, for what no model fits; unknown where the span is not closed or noise decides."""
-    exact = closed.rms <= floor
+    exact = closed.rms <= floor and seen.uncertainty <= floor  # small constants of noisy matrices are no constants
     if not exact and closed.noise > 3 * limit:
         return replace(seen, reasons=(open_reason(closed, len(generated(seen.span, tolerance=0.1))),))
     if len(seen.span) == 1:
@@ -179,9 +201,7 @@ def _one_parameter(seen: Identification, limit: float, floor: float) -> Identifi
     margin = min((one.needs / limit for one in near), default=math.inf)
     reasons = ["a single matrix generates a one-parameter group, whatever it is", form_reason(seen.span)]
     if seen.estimated and margin < MARGIN:
-        reasons.append(
-            f"it is near {near[0].name}: state the uncertainty, for example uncertainty={limit:g}, to let that explain the rest"
-        )
+        reasons.append(_state(near[0].name, limit))
     return replace(
         seen, name="R", meaning=meaning("R"), margin=margin, confident=margin >= MARGIN, angle=0.0, alternatives=near,
         reasons=tuple(reasons),
@@ -259,9 +279,10 @@ def _named(coordinates: Sequence[str] | None, count: int) -> tuple[str, ...] | N
 def _allowed(stated: float | None, closed: Closure, floor: float) -> float:
     """Uncertainty to work with: the one stated, but no more than the brackets bear out; without one, what they suggest.
 
-    Both are doubled, since brackets give it only roughly, and the first is raised further where few numbers speak.
+    Both are doubled, since brackets give it only roughly, and the first is raised further where few numbers speak. Brackets of
+    translations are blind to affine noise but for its own square, and bear nothing out.
     """
-    if math.isnan(closed.noise):
+    if math.isnan(closed.noise) or (stated is not None and closed.explained <= BLIND * stated**2):
         return floor if stated is None else max(stated, floor)
     if stated is None:
         return min(max(2 * closed.noise, floor), LARGEST_NOISE)

@@ -11,21 +11,24 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from liegg._errors import ArgumentError, ModelError, ShapeError
-from liegg._precision import convolves, full_products, rounding_unit
+from liegg._forward import differentiable_attention
+from liegg._precision import coarsest, convolves, full_products, rounding_unit
 from liegg._random import seeded
 from liegg.actions import Action
+from liegg.combinations import Outputs
 from liegg.conclusion import Ran, about_memory, asked_of, conclude
 from liegg.data import Data, as_batches
 from liegg.discovery import check_request, discover
+from liegg.entrance import entering
 from liegg.grades import LimitOptions, Limits
 from liegg.layers.carry import course
 from liegg.layers.choose import Layers, choose, wanted
 from liegg.layers.record import LayerResult, LayerSymmetries
 from liegg.layers.stream import LayerStreamed, stream_layers
-from liegg.layers.survey import survey
-from liegg.layers.watch import Layer, Network, differentiable_attention, network_of, one_line, until
-from liegg.model import Model, opened, probe
-from liegg.polarization import Outputs, Plan, rows_per_sample
+from liegg.layers.survey import survey, with_arithmetic
+from liegg.layers.watch import Layer, Network, network_of, one_line, until
+from liegg.model import Model, about, opened, probe
+from liegg.polarization import Plan, rows_per_sample
 from liegg.stream import Streamed
 from liegg.symmetries import Symmetries
 
@@ -102,11 +105,13 @@ def discover_layers(
     batches = as_batches(data, batch_size=batch_size)
     with seeded(seed), torch.inference_mode(False), torch.no_grad(), differentiable_attention(), opened(model) as function:
         network = network_of(cast(nn.Module, function.function), function.name)
+        function = entering(function, batches)
         batches = batches.prepared(function.dtype, function.device)
         asked = _Asked(data, action, output_action, outputs, batches.size, seed, bounds)
         with closing(iter(batches)) as batches_left:
             first = next(batches_left)
             action.check(tuple(first.shape[1:]))
+            network = with_arithmetic(network, first)
             with full_products():
                 calls, writes = survey(network, first, lambda call, module: names.pick(call, module, network))
                 chosen, notes = choose(calls, names, network)
@@ -136,7 +141,10 @@ def discover_layers(
         raise ModelError(f"no layer of {network.name} is left to analyse: {'; '.join(notes)}.")
     samples = next(iter(found.values())).invariance.samples
     fits = max((streamed.invariance.fits for streamed in seen.values()), default=0)
-    whole = (*function.notes, *(way.notes if seen else ()), *about_memory(fits, first.device.type), *notes)
+    whole = (
+        *function.notes, *about(network.arithmetic or first.dtype, first.dtype), *(way.notes if seen else ()),
+        *about_memory(fits, first.device.type), *notes,
+    )  # fmt: skip
     return LayerSymmetries(tuple(found.values()), function.name, action, output_action, samples, whole)
 
 
@@ -180,7 +188,7 @@ def _fitting(layers: list[Layer], output_action: Action | None) -> dict[str, Act
 def _concluded(layer: Layer, seen: LayerStreamed, asked: _Asked, how: Plan, network: Network, first: Tensor) -> LayerResult:
     """Result of a layer that the pass went through."""
     truncated, name = until(network, layer), f"{network.name}.{layer.name}"
-    unit = rounding_unit(first.dtype, first.device, convolves=convolves(network.root))
+    unit = rounding_unit(coarsest(first.dtype, network.arithmetic), first.device, convolves=convolves(network.root))
     ran = Ran(
         first.dtype, first.device.type, name, asked.batch_size, unit, numbers=first[0].numel(), shape=tuple(first.shape[1:])
     )  # fmt: skip

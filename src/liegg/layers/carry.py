@@ -12,6 +12,7 @@ from torch import Tensor
 
 from liegg._errors import LieggError
 from liegg._forward import FixedNorms, jvp
+from liegg._precision import coarsest
 from liegg.actions import Action
 from liegg.layers.survey import projection
 from liegg.layers.watch import Layer, Network, one_line, run
@@ -163,7 +164,7 @@ def _disagreeing(
     network: Network, x: Float[Tensor, "n ..."], motion: Float[Tensor, "n ..."], layers: Sequence[Layer], marks: dict[str, Tensor]
 ) -> dict[str, str]:
     """Layers whose forward derivatives are not those of reverse mode: one reverse pass for all, and one for each on suspicion."""
-    eps = torch.finfo(x.dtype).eps
+    eps = torch.finfo(coarsest(x.dtype, network.arithmetic)).eps
     allowed = 10 * eps**0.5
 
     def gap(some: Sequence[Layer]) -> float:

@@ -12,7 +12,7 @@ from torch import Tensor
 from liegg import gram
 from liegg._device import Later
 from liegg._errors import ModelError, NonFiniteError
-from liegg._precision import convolves, rounding_unit
+from liegg._precision import coarsest, convolves, rounding_unit
 from liegg.actions import Action
 from liegg.layers.carry import Course, carry
 from liegg.layers.fold import Kept, add, keep, room_for
@@ -88,7 +88,7 @@ def stream_layers(
     }
     numbers = numbers_on(first.device)
     most = max(1, numbers // ((1 + columns) * widest))
-    unit = rounding_unit(first.dtype, first.device, convolves=convolves(network.root))
+    unit = rounding_unit(coarsest(first.dtype, network.arithmetic), first.device, convolves=convolves(network.root))
     wide = room_for(columns, widest, most, first.device)
     tangents = torch.empty(0, dtype=first.dtype, device=first.device)
     moment: Tensor | None = None

@@ -4,6 +4,7 @@ import math
 import weakref
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import torch
@@ -11,6 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._errors import ArgumentError, LieggError, ModelError
+from liegg._precision import coarsest, watched
 from liegg.layers.watch import Network, Pick, call_name, hooked, one_line, picked
 from liegg.model import PROBE_SAMPLES
 
@@ -88,6 +90,16 @@ def survey(network: Network, x: Float[Tensor, "b ..."], pick: Callable[[str, str
     return calls, writes
 
 
+def with_arithmetic(network: Network, x: Float[Tensor, "b ..."]) -> Network:
+    """The network with the coarsest floating point type that it computes in, found on one sample; as it is where it fails there."""
+    try:
+        with torch.enable_grad(), watched() as seen:
+            network.root(x[:1].clone().requires_grad_())
+    except Exception:  # which the survey reports
+        return network
+    return replace(network, arithmetic=coarsest(x.dtype, *seen()))
+
+
 def projection(size: int, like: Tensor) -> Float[Tensor, " c"]:
     """A fixed vector without structure onto which outputs of a size are projected: chirped waves, as good as random ones."""
     place = torch.arange(1, size + 1, dtype=torch.float64, device=like.device)
@@ -125,7 +137,7 @@ def _listen(network: Network, x: Float[Tensor, "n ..."], pick: Callable[[str, st
                 marks, trouble = _marks(tensor, len(x)), ""
             except RuntimeError as error:  # inside of a transform of the network's own, where numbers cannot be read
                 marks, trouble = None, f"the output of layer {name!r} cannot be read ({one_line(error)})"
-            eps = max(torch.finfo(dtype).eps for dtype in (tensor.dtype, x.dtype))
+            eps = max(torch.finfo(dtype).eps for dtype in (tensor.dtype, coarsest(x.dtype, network.arithmetic)))
             heard.append(_Heard(name, module, not nested, same not in nested, same, trouble, tuple(tensor.shape), marks, eps))
         inside[-1] |= {name, *nested}
 

@@ -9,7 +9,6 @@ from typing import Any
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.utils.parametrize import ParametrizationList
 
 from liegg._errors import ArgumentError
@@ -35,12 +34,14 @@ class Network:
         name: its class name.
         parts: every module that can be watched, by its first name; the whole comes last.
         aliases: first name of every module by each of its names.
+        arithmetic: coarsest floating point type between input and output; None where it is that of the samples.
     """
 
     root: nn.Module
     name: str
     parts: dict[str, nn.Module]
     aliases: dict[str, str]
+    arithmetic: torch.dtype | None = None
 
     @property
     def whole(self) -> str:
@@ -180,18 +181,6 @@ def picked(output: Any, pick: Pick, name: str) -> Tensor:
     if tensor is None:
         raise ArgumentError(f"the output of layer {name!r} is {_described(chosen)}, which holds no floating point tensor.")
     return tensor
-
-
-@contextmanager
-def differentiable_attention() -> Iterator[None]:
-    """Hold torch to the attention kernels that have forward derivatives, and put its choice back."""
-    fast = torch.backends.mha.get_fastpath_enabled()
-    try:
-        torch.backends.mha.set_fastpath_enabled(False)
-        with sdpa_kernel(SDPBackend.MATH):
-            yield
-    finally:
-        torch.backends.mha.set_fastpath_enabled(fast)
 
 
 def one_line(error: Exception) -> str:

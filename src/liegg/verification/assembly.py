@@ -13,6 +13,7 @@ from liegg._errors import ArgumentError, ShapeError
 from liegg._random import seeded
 from liegg.actions import Action
 from liegg.data import Batches, Data, as_batches
+from liegg.entrance import entering
 from liegg.model import Model, opened, probe
 from liegg.polarization import check_output_action
 from liegg.symmetries import Symmetries
@@ -86,6 +87,7 @@ def verify(
     if not len(given.h) and not (beside is not None and beside.words):
         return Verification((), None, variance=None, spread=None, samples=0, model=name, notes=(nothing,), **about)
     with seeded(seed), torch.inference_mode(False), torch.no_grad(), opened(model) as function:
+        function = entering(function, as_batches(data))
         batches = Batches(as_batches(data).source, samples, function.dtype, function.device)
         x = _read(batches, samples)
         action.check(tuple(x.shape[1:]))
@@ -99,7 +101,7 @@ def verify(
         if not bool(torch.isfinite(question.y).all()):
             raise ArgumentError(f"{function.name} returned NaN or infinity for a sample. Check it there, or remove the sample.")
         about |= {"spread": question.spread, "samples": len(x), "model": function.name}
-        if question.variance <= (CONSTANT * torch.finfo(x.dtype).eps) ** 2 * question.output_square:
+        if question.variance <= (CONSTANT * question.eps) ** 2 * question.output_square:
             same = "the output is the same for all samples (to rounding): it has no variance to measure a change by"
             return Verification((), None, variance=question.variance, notes=(*function.notes, same), **about)
         if output_action is not None and given.k is None:

@@ -58,7 +58,7 @@ def best_partners(question: Question, h: Float[Tensor, "m g"]) -> Float[Tensor, 
     if question.output_action is None:
         return None
     y = question.y.reshape(len(question.y), *question.model.output_shape)
-    step = torch.finfo(question.x.dtype).eps ** (1 / 3) * question.spread
+    step = question.eps ** (1 / 3) * question.spread
     moment = question.output_action.moment(y)
     inverse = torch.linalg.pinv(question.output_action.displacement(moment, 1).dense(), hermitian=True)
     total = torch.zeros(len(h), question.output_action.size, dtype=torch.float64, device=y.device)

@@ -43,7 +43,7 @@ def curvature(
     Returns:
         Measured and predicted curvature, over the variance of the output.
     """
-    eps = torch.finfo(question.x.dtype).eps
+    eps = question.eps
     steps = [time * FIRST_STEP / RATIO**i for i in range(16) if i < 3 or FIRST_STEP / RATIO**i >= eps ** (1 / 3)]
     slopes, gaps = _squares(question, direction, torch.tensor(steps, dtype=torch.float64))
     best = int(gaps.mean(1).nan_to_num(nan=torch.inf).argmin())

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from liegg._precision import coarsest
 from liegg.actions import Action, Grid, Product, Restricted
 from liegg.data import BATCH_ELEMENTS, BATCH_SIZE
 from liegg.model import Model
@@ -71,6 +72,11 @@ class Question:
     action: Action
     output_action: Action | None
     x: Float[Tensor, "n ..."]
+
+    @property
+    def eps(self) -> float:
+        """Spacing of numbers around 1 in the coarsest arithmetic of the model."""
+        return torch.finfo(coarsest(self.x.dtype, self.model.arithmetic)).eps
 
     @cached_property
     def y(self) -> Float[Tensor, "n c"]:
@@ -135,8 +141,12 @@ class Question:
         found = []
         for some in h.split(at_once):
             moved = torch.cat([self.action.act(row, x) for row in some])
-            found.append(self.model(moved.to(self.x.dtype)).double().unflatten(0, (len(some), len(x))))
+            found.append(self.reply(moved).unflatten(0, (len(some), len(x))))
         return torch.cat(found)
+
+    def reply(self, moved: Float[Tensor, "b ..."]) -> Float[Tensor, "b c"]:
+        """Outputs of moved samples, which the model gets in the type and the memory layout of the samples as they are."""
+        return self.model(moved.to(self.x.dtype, memory_format=_layout(self.x))).double()
 
     def targets(self, k: Float[Tensor, "m p"] | None, part: slice) -> Float[Tensor, "m b c"]:
         """Where the outputs of some samples should be after every motion."""
@@ -145,6 +155,14 @@ class Question:
             return y[None]
         shaped = y.reshape(len(y), *self.model.output_shape)
         return torch.stack([self.output_action.act(row, shaped).reshape(y.shape) for row in k])
+
+
+def _layout(x: Float[Tensor, "n ..."]) -> torch.memory_format:
+    """Channels last where the samples lie so, which convolutions may be made for."""
+    last = {4: torch.channels_last, 5: torch.channels_last_3d}.get(x.ndim)
+    if last is None or x.is_contiguous() or not x.is_contiguous(memory_format=last):
+        return torch.preserve_format
+    return last
 
 
 def changes(question: Question, motions: Directions) -> Changes:
@@ -176,7 +194,7 @@ def there_and_back(question: Question, motions: Directions) -> Float[Tensor, " m
         shaped = y.reshape(len(y), *question.model.output_shape)
         for i, h in enumerate(motions.h):
             back = question.action.act(-h, question.action.act(h, x))
-            total[i] += (question.model(back.to(question.x.dtype)).double() - y).square().sum()
+            total[i] += (question.reply(back) - y).square().sum()
             if question.output_action is not None and motions.k is not None:
                 k = motions.k[i]
                 total[i] += (question.output_action.act(-k, question.output_action.act(k, shaped)) - shaped).square().sum()
