@@ -1,28 +1,28 @@
 """What follows the pass over the data: solve, judge, and write down how."""
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
 
 from liegg._version import __version__
 from liegg.accumulate import RFactor
-from liegg.actions import Action, Restricted
+from liegg.actions import Action, Displacement, Restricted
 from liegg.blocks import FEWEST
 from liegg.certainty import Resampled, resampled
 from liegg.controls import random_directions
-from liegg.defect import defects, mean_sensitivity
-from liegg.equivariance import eliminate
+from liegg.defect import Defects, defect_of, defects, mean_sensitivity
+from liegg.equivariance import Elimination, eliminate
 from liegg.grades import Limits
 from liegg.gram import Gram
 from liegg.polarization import Plan
+from liegg.rounding import Scatter, measured_floor
+from liegg.stillness import Stillness, stillness
 from liegg.stream import Streamed
 from liegg.symmetries import Symmetries
-from liegg.verdict import decide, found_directions, numerical_floor
-
-ROUNDING = 4.0
-"""Rounding units that a derivative may be off by where it should be 0; unit lengths and softmax sums keep to 3."""
+from liegg.verdict import decide, found_directions, numerical_floor, rounding_bound, trusted_floor
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,19 @@ class Ran:
 
 
 def conclude(
-    seen: Streamed, action: Action, how: Plan, limits: Limits, ran: Ran, *, output_action: Action | None = None
+    seen: Streamed,
+    action: Action,
+    how: Plan,
+    limits: Limits,
+    ran: Ran,
+    *,
+    output_action: Action | None = None,
+    measure: Callable[[], Scatter] | None = None,
 ) -> Symmetries:
     """All that follows the pass over the data: solve, judge, and write down how.
 
-    A pure function of what was streamed; it knows neither the model nor the data.
+    A pure function of what was streamed and, where a grade hangs on it, of how far the model's rows scatter; it knows neither
+    the model nor the data.
 
     Args:
         seen: what the pass kept: the rows of `asked_of(action)`, after the columns of the output action.
@@ -68,6 +76,8 @@ def conclude(
         limits: what counts as a symmetry.
         ran: how the pass ran.
         output_action: action on the outputs; None for invariance.
+        measure: tells how the rows of this model scatter by rounding; called only where a direction lies between what rounding
+            surely does and what it can do at most. None takes all of these for rounding, up to `strong`.
 
     Returns:
         The symmetries with spectrum, defects, decision and settings.
@@ -95,10 +105,27 @@ def conclude(
     )
     if ran.slope is not None:  # which is of a few samples only
         ran = replace(ran, slope=max(ran.slope, solved.sensitivity))
-    floor = numerical_floor(unit, limits, conditioning=_conditioning(ran, solved.sensitivity))
-    least = (ROUNDING * unit) ** 2 * seen.output_square / max(displacement.typical, torch.finfo(torch.float64).tiny)
-    if _rounding_alone(ran, solved.sensitivity, unit, least):
+    conditioning = _conditioning(ran, solved.sensitivity)
+    floor = numerical_floor(unit, limits, conditioning=conditioning)
+    typical = max(displacement.typical, torch.finfo(torch.float64).tiny)
+
+    def noise() -> tuple[float, bool]:
+        found = cast(Callable[[], Scatter], measure)()
+        alone = mean_sensitivity(found.r[:, replies:], whole, max(found.samples, 1), trivial_tolerance=covered)
+        return alone, found.constant
+
+    motion = stillness(
+        solved.sensitivity,
+        ran.slope,
+        seen.output_square / typical,
+        unit=unit,
+        limits=limits,
+        noise=None if measure is None else noise,
+    )
+    if motion.still:
         solved = replace(solved, values=torch.zeros_like(solved.values), sensitivity=0.0)
+    elif measure is not None:
+        floor = _measured(measure, floor, solved, displacement, action, problem, limits, unit, conditioning)
     draws = None
     if seen.parts is not None:
         draws = resampled(
@@ -119,9 +146,9 @@ def conclude(
         solved, samples=seen.samples, floor=floor, limits=limits, bounds=bounds,
         control=float("inf") if against is None else against.low, eliminated=0 if problem is None else problem.rank,
         feature_sizes=action.feature_sizes(seen.moment), along_one=_along_one(whole), bend=ran.bend,
-        degenerate=solved.sensitivity == 0 and len(solved.values) > 0 and not _reacts(ran, least),
+        degenerate=solved.sensitivity == 0 and len(solved.values) > 0 and not motion.reacts,
         distinct=seen.distinct,
-        told=() if seen.health is None or (seen.health.kind == "flat" and _reacts(ran, least)) else seen.health.sentences,
+        told=_told(seen, motion),
     )  # fmt: skip
     coefficients = found_directions(solved, decision)
     settings = {
@@ -144,16 +171,40 @@ def _conditioning(ran: Ran, sensitivity: float) -> float:
     return float(ran.numbers) if ran.slope is None or sensitivity <= 0 else ran.slope / sensitivity
 
 
-def _rounding_alone(ran: Ran, sensitivity: float, unit: float, least: float) -> bool:
-    """Whether nothing but rounding moves the output along any candidate: the gradient cancels, or is itself rounding."""
-    if ran.slope is None:
-        return sensitivity <= least
-    return sensitivity <= (ROUNDING * unit) ** 2 * ran.slope or ran.slope <= least
+def _measured(
+    measure: Callable[[], Scatter],
+    floor: float,
+    solved: Defects,
+    displacement: Displacement,
+    action: Action,
+    problem: Elimination | None,
+    limits: Limits,
+    unit: float,
+    conditioning: float,
+) -> float:
+    """The floor, measured where a direction lies between what rounding surely does and what it can do."""
+    trusted = trusted_floor(unit, limits, conditioning=conditioning)
+    most = min(rounding_bound(unit, limits, conditioning=conditioning), limits.threshold)
+    if not bool(((solved.values > trusted) & (solved.values <= most)).any()):
+        return floor
+    found = measure()
+    rows = RFactor(found.r, found.samples)
+    replies = 0 if problem is None else len(problem.partner)
+    rows = project(rows, replies, action) if isinstance(action, Restricted) and action.projects else rows
+    pairs = solved.directions if problem is None else torch.cat([solved.directions @ problem.partner.mT, solved.directions], dim=1)
+    alone = defect_of(solved.directions, pairs @ rows.r.mT, displacement, max(found.samples, 1), solved.sensitivity)
+    return measured_floor(floor, solved.values, alone, trusted=trusted, most=most)
 
 
-def _reacts(ran: Ran, least: float) -> bool:
-    """Whether the model is known to react to something, if not to the candidates."""
-    return ran.slope is not None and ran.slope > least
+def _told(seen: Streamed, motion: Stillness) -> tuple[str, ...]:
+    """What is wrong with the model."""
+    ill = seen.health is not None and seen.health.kind != "ok"
+    if motion.measured and not motion.reacts and not ill:
+        return (
+            "nothing but rounding moves the output: its derivatives come out differently whenever the samples are rounded anew, so "
+            "nothing can be said about its symmetries.",
+        )
+    return () if seen.health is None or (seen.health.kind == "flat" and motion.reacts) else seen.health.sentences
 
 
 def _along_one(displacement: Any) -> float:
