@@ -123,6 +123,35 @@ def test_floor(floor, values, alone, trusted, most, expected):
     assert measured_floor(floor, values, alone, trusted=trusted, most=most) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("values", "alone", "expected"),
+    [
+        ([1e-7, 5e-3, 0.9], [1e-7, 1e-6, 1e-6], 4e-7),  # the floor 1e-3 hides a gap of 50,000
+        ([1e-7, 2e-7, 5e-3], [1e-7, 3e-7, 1e-6], 1.2e-6),  # what rounding does to the worst of them
+        ([1e-5, 5e-3, 0.9], [1e-7, 1e-6, 1e-6], 1e-3),  # not rounding: a gap behind it is judged as before
+        ([1e-7, 1e-5, 5e-3], [1e-7, 1e-7, 1e-6], 1e-3),
+        ([1e-7, 2e-2, 0.9], [1e-7, 1e-6, 1e-6], 1e-3),  # a gap of twenty is seen above the floor as well
+        ([5e-4, 5e-3, 0.9], [5e-4, 1e-6, 1e-6], 1e-3),  # the floor never rises by it
+        ([1e-30, 5e-3, 0.9], [0.0, 1e-6, 1e-6], 1e-28),  # exact zeros, up to the error of the solution
+        ([5e-3, 0.9, 1.0], [1e-6, 1e-6, 1e-6], 1e-3),  # nothing at the floor
+    ],
+)
+def test_a_floor_that_hides_a_gap_comes_down_to_what_rounding_does(values, alone, expected):
+    values, alone = (torch.tensor(some, dtype=torch.float64) for some in (values, alone))
+    found = measured_floor(1e-3, values, alone, trusted=1e-3, most=2e-3, own=1e-28, gap=10.0)
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_scaling_in_half_precision_is_found_beside_small_defects():
+    """A function of the direction alone is steep near the origin; few samples carry the mean, and all defects are small."""
+    case = exact(97, seed=4)
+    sym = liegg.discover(case.model, case.data, case.action)
+    assert case.data.dtype is torch.bfloat16
+    assert float(sym.defects[1]) < 10 * sym.settings["strong"]
+    assert (sym.nullity, sym.decision.exact, sym.name) == (1, 1, "scaling(2)")
+    assert float(sym.angles(case.algebra).max()) < 0.01
+
+
 @given(st.data())
 @settings(max_examples=200, deadline=None)
 def test_no_direction_that_repeats_itself_is_below_the_floor_and_without_such_all_that_scatter_are(data):

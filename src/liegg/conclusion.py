@@ -18,7 +18,7 @@ from liegg.equivariance import Elimination, eliminate
 from liegg.grades import Limits
 from liegg.gram import Gram
 from liegg.polarization import Plan
-from liegg.rounding import Scatter, measured_floor
+from liegg.rounding import Scatter, hides, measured_floor
 from liegg.stillness import Stillness, stillness
 from liegg.stream import Streamed
 from liegg.symmetries import Symmetries
@@ -182,10 +182,11 @@ def _measured(
     unit: float,
     conditioning: float,
 ) -> float:
-    """The floor, measured where a direction lies between what rounding surely does and what it can do."""
+    """The floor, measured where a direction lies between what rounding surely does and can do, or a gap behind the floor."""
     trusted = trusted_floor(unit, limits, conditioning=conditioning)
     most = min(rounding_bound(unit, limits, conditioning=conditioning), limits.threshold)
-    if not bool(((solved.values > trusted) & (solved.values <= most)).any()):
+    asked = bool(((solved.values > trusted) & (solved.values <= most)).any())
+    if not asked and not hides(floor, solved.values, limits.minimum_gap):
         return floor
     found = measure()
     rows = RFactor(found.r, found.samples)
@@ -193,7 +194,8 @@ def _measured(
     rows = project(rows, replies, action) if isinstance(action, Restricted) and action.projects else rows
     pairs = solved.directions if problem is None else torch.cat([solved.directions @ problem.partner.mT, solved.directions], dim=1)
     alone = defect_of(solved.directions, pairs @ rows.r.mT, displacement, max(found.samples, 1), solved.sensitivity)
-    return measured_floor(floor, solved.values, alone, trusted=trusted, most=most)
+    own = rounding_bound(0.0, limits)
+    return measured_floor(floor, solved.values, alone, trusted=trusted, most=most, own=own, gap=limits.minimum_gap)
 
 
 def _told(seen: Streamed, motion: Stillness) -> tuple[str, ...]:

@@ -91,12 +91,20 @@ def scatter(
 
 
 def measured_floor(
-    floor: float, values: Float[Tensor, " r"], scattered: Float[Tensor, " r"], *, trusted: float, most: float
+    floor: float,
+    values: Float[Tensor, " r"],
+    scattered: Float[Tensor, " r"],
+    *,
+    trusted: float,
+    most: float,
+    own: float = 0.0,
+    gap: float = 1.0,
 ) -> float:
     """The floor moved to where the scatter says that rounding ends.
 
-    Directions between `trusted` and `most` are rounding if their defect is at most `EXCUSED` times their scatter. The floor rises
-    over those, and falls below the first that is not.
+    A direction is rounding if its defect is at most `EXCUSED` times its scatter. Between `trusted` and `most` the floor rises over
+    such directions, and falls below the first that is none. Where it hides the gap between directions that are all rounding and the
+    next, it comes down to what rounding does to them.
 
     Args:
         floor: as it is without any measurement.
@@ -104,6 +112,8 @@ def measured_floor(
         scattered: defect that rounding alone gives each direction.
         trusted: defect up to which a direction is rounding unseen.
         most: largest defect that can be rounding.
+        own: error of the solution itself, which does not scatter.
+        gap: smallest ratio between symmetries and the rest.
 
     Examples:
         >>> values = torch.tensor([0.0001, 0.002, 0.9], dtype=torch.float64)
@@ -111,12 +121,24 @@ def measured_floor(
         0.004
         >>> measured_floor(0.003, values, torch.full_like(values, 0.00001), trusted=0.001, most=0.02)
         0.001
+        >>> measured_floor(0.001, values, torch.full_like(values, 0.00005), trusted=0.001, most=0.02, gap=10.0)
+        0.0002
     """
+    alone = (EXCUSED * scattered).clamp_min(own)
     asked = (values > trusted) & (values <= most)
-    excused = asked & (values <= EXCUSED * scattered)
+    excused = values <= alone
     real = values[asked & ~excused].tolist()
-    reach = min(max(floor, EXCUSED * float(scattered[excused].max())), most) if bool(excused.any()) else floor
-    if not real or real[0] > reach:
-        return reach
-    before = values[excused & (values < real[0])].tolist()
-    return (before[-1] * real[0]) ** 0.5 if before else trusted
+    reach = min(max(floor, float(alone[asked & excused].max())), most) if bool((asked & excused).any()) else floor
+    if real and real[0] <= reach:
+        before = values[asked & excused & (values < real[0])].tolist()
+        reach = (before[-1] * real[0]) ** 0.5 if before else trusted
+    low = values <= reach
+    if hides(reach, values, gap) and bool(excused[low].all()):
+        return min(reach, float(alone[low].max()))
+    return reach
+
+
+def hides(floor: float, values: Float[Tensor, " r"], gap: float) -> bool:
+    """Whether a floor hides the gap behind the directions at it: the next is less than `gap` times as large as the floor itself."""
+    at_floor = int((values <= floor).sum())
+    return 0 < at_floor < len(values) and float(values[at_floor]) < gap * floor
