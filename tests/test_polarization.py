@@ -318,6 +318,35 @@ def test_plain_autograd_takes_over_with_a_note(model, reason):
     assert sym.settings["route"] == "autograd"
 
 
+def steep_average(outputs: int) -> Any:
+    """Attention over equal values: constant, up to the rounding of its derivatives."""
+    keys, values = 10 * draw(3, 5, 5, seed=1), 3 * draw(outputs, seed=2).expand(5, outputs)
+    return lambda x: (torch.einsum("bk,kij->bij", x, keys.to(x)).softmax(2) @ values.to(x)).sum(1)
+
+
+def lengths(x: Tensor) -> Tensor:
+    """Ten functions of the length, which no rotation changes."""
+    return torch.sin(x.square().sum(1, keepdim=True) * torch.arange(1, 11, device=x.device).to(x))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(
+    ("model", "action"),
+    [(steep_average(12), liegg.Linear(3)), (lengths, liegg.Linear(3).restrict(liegg.so(3)))],
+    ids=["constant", "invariant"],
+)
+def test_rows_that_are_rounding_on_every_route_are_no_disagreement(model, action, dtype):
+    how = plan_for(model, action, draw(50, 3).to(dtype))
+    assert (how.route, how.notes) == ("jvp", ())
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_a_wrong_derivative_is_found_beside_a_large_output(dtype):
+    """The output is a hundred times larger than what moves."""
+    how = plan_for(lambda x: 100 + WrongForward.apply(x).repeat(1, 6), liegg.Linear(2), draw(5, 2).to(dtype))
+    assert how.notes[0].startswith("torch.func.jvp cannot transform this model (it disagrees with plain reverse mode by ")
+
+
 @pytest.mark.parametrize(
     ("function", "reason"),
     [(ReverseOnly, "NotImplementedError: "), (WrongForward, "it disagrees with plain reverse mode by 1.0e+00")],

@@ -12,7 +12,7 @@ from liegg import algebra
 from liegg._errors import ArgumentError
 from liegg.defect import Defects
 from liegg.grades import FLOOR_FACTOR, STRONG, Limits
-from liegg.verdict import decide, found_directions, numerical_floor
+from liegg.verdict import decide, found_directions, numerical_floor, rounding_bound, trusted_floor
 
 FLOOR = 1e-27
 
@@ -203,6 +203,23 @@ def test_the_floor_is_at_least_that_of_the_solution_itself():
 def test_exact_is_never_less_than_strong():
     assert numerical_floor(2.0**-7, Limits(), conditioning=10.0) == STRONG
     assert numerical_floor(2.0**-7, Limits(strong=1e-2), conditioning=10.0) == 1e-2
+
+
+def test_what_rounding_can_do_is_not_limited_by_strong():
+    assert rounding_bound(2.0**-7, Limits(), conditioning=10.0) == pytest.approx(10 * (FLOOR_FACTOR / 128) ** 2, rel=1e-12)
+    assert rounding_bound(2.0**-52) == numerical_floor(2.0**-52)
+
+
+@pytest.mark.parametrize("conditioning", [0.5, 1.0, 7.0, 1e4, 1e9])
+def test_what_is_rounding_unseen_lies_below_the_floor_and_in_float64_is_all_of_it(conditioning):
+    """The error of the solution itself, 100 units times the conditioning, is larger there than what is granted to the model."""
+    floors = {unit: numerical_floor(unit, conditioning=conditioning) for unit in (2.0**-52, 2.0**-23, 2.0**-10, 2.0**-7)}
+    trusted = {unit: trusted_floor(unit, conditioning=conditioning) for unit in floors}
+    assert all(trusted[unit] <= floors[unit] for unit in floors)
+    assert trusted[2.0**-52] == floors[2.0**-52]
+    assert trusted[2.0**-23] == pytest.approx((FLOOR_FACTOR * 2.0**-23) ** 2, rel=1e-12)
+    assert trusted[2.0**-10] == pytest.approx((FLOOR_FACTOR * 2.0**-10) ** 2, rel=1e-12)
+    assert trusted[2.0**-7] == STRONG
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,15 @@
 """What follows the pass over the data: solve, judge, and write down how."""
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._linalg import FULL_SVD_LIMIT
+from liegg._linalg import FULL_SVD_LIMIT, without_zero_rows
 from liegg._version import __version__
 from liegg.accumulate import RFactor
 from liegg.actions import Action, Displacement, Restricted
@@ -16,19 +17,18 @@ from liegg.blocks import FEWEST
 from liegg.bottom import Bottom, bottom, first_of
 from liegg.certainty import Resampled, resampled
 from liegg.controls import random_directions
-from liegg.defect import Defects, defects, mean_sensitivity
-from liegg.equivariance import eliminate
+from liegg.defect import Defects, defect_of, defects, mean_sensitivity
+from liegg.equivariance import Elimination, eliminate
 from liegg.grades import Limits
 from liegg.gram import Gram
 from liegg.polarization import Plan
+from liegg.rounding import Scatter, hides, measured_floor
+from liegg.stillness import Stillness, stillness
 from liegg.stream import Streamed
 from liegg.symmetries import Symmetries
-from liegg.verdict import decide, found_directions, numerical_floor
+from liegg.verdict import decide, found_directions, numerical_floor, rounding_bound, trusted_floor
 
 Kept = TypeVar("Kept", Defects, Bottom)
-
-ROUNDING = 4.0
-"""Rounding units that a derivative may be off by where it should be 0; unit lengths and softmax sums keep to 3."""
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,12 @@ def conclude(
     *,
     output_action: Action | None = None,
     smallest: int | None = None,
+    measure: Callable[[], Scatter] | None = None,
 ) -> Symmetries:
     """All that follows the pass over the data: solve, judge, and write down how.
 
-    A pure function of what was streamed; it knows neither the model nor the data.
+    A pure function of what was streamed and, where a grade hangs on it, of how far the model's rows scatter; it knows neither
+    the model nor the data.
 
     Args:
         seen: what the pass kept: the rows of `asked_of(action)`, after the columns of the output action.
@@ -83,6 +85,8 @@ def conclude(
         output_action: action on the outputs; None for invariance.
         smallest: solve for so many of the smallest defects only; None for all. Where blocks are kept, candidates are so few that
             all are solved for all the same, since intervals and random directions need them; what is kept is as many as asked for.
+        measure: tells how the rows of this model scatter by rounding; called only where a direction lies between what rounding
+            surely does and what it can do at most. None takes all of these for rounding, up to `strong`.
 
     Returns:
         The symmetries with spectrum, defects, decision and settings.
@@ -108,11 +112,24 @@ def conclude(
     whole_problem, low = _solved(unknown, displacement, seen, kappa, limits, smallest, ran.device)
     if ran.slope is not None:  # which is of a few samples only
         ran = replace(ran, slope=max(ran.slope, whole_problem.sensitivity))
-    floor = numerical_floor(unit, limits, conditioning=_conditioning(ran, whole_problem.sensitivity))
-    least = (ROUNDING * unit) ** 2 * seen.output_square / max(displacement.typical, torch.finfo(torch.float64).tiny)
-    if _rounding_alone(ran, whole_problem.sensitivity, unit, least):
+    conditioning = _conditioning(ran, whole_problem.sensitivity)
+    floor = numerical_floor(unit, limits, conditioning=conditioning)
+
+    def noise() -> tuple[float, bool]:
+        found = cast(Callable[[], Scatter], measure)()
+        alone = mean_sensitivity(found.r[:, replies:], whole, max(found.samples, 1), trivial_tolerance=covered)
+        return alone, found.constant
+
+    typical = max(displacement.typical, torch.finfo(torch.float64).tiny)
+    motion = stillness(
+        whole_problem.sensitivity, ran.slope, seen.output_square / typical, unit=unit, limits=limits,
+        noise=None if measure is None else noise,
+    )  # fmt: skip
+    if motion.still:
         whole_problem = replace(whole_problem, values=torch.zeros_like(whole_problem.values), sensitivity=0.0)
         low = None if low is None else replace(low, residuals=torch.zeros_like(low.residuals))
+    elif measure is not None:
+        floor = _measured(measure, floor, whole_problem, displacement, action, problem, limits, unit, conditioning)
     draws = None
     if seen.parts is not None:
         draws = resampled(
@@ -137,10 +154,9 @@ def conclude(
         solved, samples=seen.samples, floor=floor, limits=limits, bounds=bounds,
         control=float("inf") if against is None else against.low, eliminated=0 if problem is None else problem.rank,
         feature_sizes=action.feature_sizes(seen.moment), along_one=_along_one(whole), bend=ran.bend,
-        degenerate=solved.sensitivity == 0 and len(solved.values) > 0 and not _reacts(ran, least),
+        degenerate=solved.sensitivity == 0 and len(solved.values) > 0 and not motion.reacts,
         distinct=seen.distinct,
-        told=() if seen.health is None or (seen.health.kind == "flat" and _reacts(ran, least)) else seen.health.sentences,
-        unsolved=0 if low is None else low.moving - len(solved.values),
+        told=_told(seen, motion), unsolved=0 if low is None else low.moving - len(solved.values),
     )  # fmt: skip
     coefficients = found_directions(solved, decision)
     settings = {
@@ -200,16 +216,44 @@ def _conditioning(ran: Ran, sensitivity: float) -> float:
     return float(ran.numbers) if ran.slope is None or sensitivity <= 0 else ran.slope / sensitivity
 
 
-def _rounding_alone(ran: Ran, sensitivity: float, unit: float, least: float) -> bool:
-    """Whether nothing but rounding moves the output along any candidate: the gradient cancels, or is itself rounding."""
-    if ran.slope is None:
-        return sensitivity <= least
-    return sensitivity <= (ROUNDING * unit) ** 2 * ran.slope or ran.slope <= least
+def _measured(
+    measure: Callable[[], Scatter],
+    floor: float,
+    solved: Defects,
+    displacement: Displacement,
+    action: Action,
+    problem: Elimination | None,
+    limits: Limits,
+    unit: float,
+    conditioning: float,
+) -> float:
+    """The floor, measured where a direction lies between what rounding surely does and can do, or a gap behind the floor."""
+    trusted = trusted_floor(unit, limits, conditioning=conditioning)
+    most = min(rounding_bound(unit, limits, conditioning=conditioning), limits.threshold)
+    asked = bool(((solved.values > trusted) & (solved.values <= most)).any())
+    if not asked and not hides(floor, solved.values, limits.minimum_gap):
+        return floor
+    found = measure()
+    rows = RFactor(found.r, found.samples)
+    replies = 0 if problem is None else len(problem.partner)
+    rows = project(rows, replies, action) if isinstance(action, Restricted) and action.projects else rows
+    pairs = solved.directions if problem is None else torch.cat([solved.directions @ problem.partner.mT, solved.directions], dim=1)
+    alone = defect_of(
+        solved.directions, pairs @ without_zero_rows(rows.r).mT, displacement, max(found.samples, 1), solved.sensitivity
+    )
+    own = rounding_bound(0.0, limits)
+    return measured_floor(floor, solved.values, alone, trusted=trusted, most=most, own=own, gap=limits.minimum_gap)
 
 
-def _reacts(ran: Ran, least: float) -> bool:
-    """Whether the model is known to react to something, if not to the candidates."""
-    return ran.slope is not None and ran.slope > least
+def _told(seen: Streamed, motion: Stillness) -> tuple[str, ...]:
+    """What is wrong with the model."""
+    ill = seen.health is not None and seen.health.kind != "ok"
+    if motion.measured and not motion.reacts and not ill:
+        return (
+            "nothing but rounding moves the output: its derivatives come out differently whenever the samples are rounded anew, so "
+            "nothing can be said about its symmetries.",
+        )
+    return () if seen.health is None or (seen.health.kind == "flat" and motion.reacts) else seen.health.sentences
 
 
 def _along_one(displacement: Any) -> float:

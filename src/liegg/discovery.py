@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, Unpack
@@ -33,6 +34,7 @@ from liegg.grades import LimitOptions, Limits
 from liegg.linearity import bend
 from liegg.model import Model, opened, probe
 from liegg.polarization import Route, check_output_action, plan, rows_per_sample
+from liegg.rounding import scatter
 from liegg.shares import Group, agree, fingerprint, joined, part, together
 from liegg.stream import AROUND, Pass, begin, empty, finish, read
 from liegg.symmetries import Symmetries
@@ -207,14 +209,15 @@ def _analysed(
                 kept = read(made, empty(made), chain([(start, first)], left), progress=progress)
             else:
                 kept = _shared(made, batches, asked, progress, group, kept_in, every)
-        seen = finish(made, kept)
-    ran = Ran(
-        first.dtype, first.device.type, function.name, batches.size,
-        rounding_unit(coarsest(first.dtype, function.arithmetic), first.device, convolves=function.convolves),
-        function.slope, first[0].numel(), bent,
-        (*function.notes, *_about_count(dealer, wide)), tuple(first.shape[1:]),
-    )  # fmt: skip
-    return conclude(seen, action, how, asked.limits, ran, output_action=output_action, smallest=asked.bottom)
+        unit = rounding_unit(coarsest(first.dtype, function.arithmetic), first.device, convolves=function.convolves)
+        ran = Ran(
+            first.dtype, first.device.type, function.name, batches.size, unit, function.slope, first[0].numel(), bent,
+            (*function.notes, *_about_count(dealer, wide)), tuple(first.shape[1:]),
+        )  # fmt: skip
+        measure = cache(partial(scatter, function, wide, first, how, unit=unit, output_action=output_action))
+        return conclude(
+            finish(made, kept), action, how, asked.limits, ran, output_action=output_action, smallest=asked.bottom, measure=measure
+        )
 
 
 def _shared(

@@ -73,7 +73,34 @@ class Decision:
 
 
 def numerical_floor(unit: float, limits: Limits | None = None, *, conditioning: float = 1.0) -> float:
-    r"""Defect that rounding alone can produce: `(floor_factor · unit)² · conditioning`, and at most `strong`.
+    r"""Defect up to which a direction is taken for rounding unless it is measured: what rounding can do, and at most `strong`.
+
+    Args:
+        unit: rounding unit of the model's arithmetic.
+        limits: what counts as a symmetry.
+        conditioning: as for `rounding_bound`.
+    """
+    limits = limits or Limits()
+    return min(rounding_bound(unit, limits, conditioning=conditioning), limits.strong or math.inf)
+
+
+def trusted_floor(unit: float, limits: Limits | None = None, *, conditioning: float = 1.0) -> float:
+    r"""Defect up to which a direction is rounding unseen: so many units of what an average direction does, without conditioning.
+
+    Rounding errors add up like random numbers, so that exact symmetries keep to it mostly, however the terms cancel. The error of
+    the solution itself does grow with the conditioning.
+
+    Args:
+        unit: rounding unit of the model's arithmetic.
+        limits: what counts as a symmetry.
+        conditioning: as for `rounding_bound`.
+    """
+    own = (OWN * torch.finfo(torch.float64).eps) ** 2 * max(conditioning, 1.0)
+    return min(max(numerical_floor(unit, limits), own), numerical_floor(unit, limits, conditioning=conditioning))
+
+
+def rounding_bound(unit: float, limits: Limits | None = None, *, conditioning: float = 1.0) -> float:
+    r"""Defect that rounding alone can produce: `(floor_factor · unit)² · conditioning`.
 
     At least what the solution in float64 is off by itself.
 
@@ -86,7 +113,7 @@ def numerical_floor(unit: float, limits: Limits | None = None, *, conditioning: 
     limits = limits or Limits()
     limits.check()
     model = (limits.floor_factor * unit) ** 2 * max(conditioning, 1.0)
-    return min(max(model, (OWN * torch.finfo(torch.float64).eps) ** 2), limits.strong or math.inf)
+    return max(model, (OWN * torch.finfo(torch.float64).eps) ** 2)
 
 
 def decide(

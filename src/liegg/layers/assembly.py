@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
+from functools import cache, partial
 from typing import Any, Unpack, cast
 
 import torch
@@ -29,6 +30,7 @@ from liegg.layers.survey import survey, with_arithmetic
 from liegg.layers.watch import Layer, Network, network_of, one_line, until
 from liegg.model import Model, about, opened, probe
 from liegg.polarization import Plan, rows_per_sample
+from liegg.rounding import scatter
 from liegg.stream import Streamed
 from liegg.symmetries import Symmetries
 
@@ -194,11 +196,14 @@ def _concluded(layer: Layer, seen: LayerStreamed, asked: _Asked, how: Plan, netw
     )  # fmt: skip
 
     def symmetries(problem: Streamed, function: Callable[[Tensor], Tensor], output_action: Action | None = None) -> Symmetries:
-        found = conclude(problem, asked.action, how, asked.limits, ran, output_action=output_action)
+        model = Model(function, name, output_shape=layer.shape)
+        measure = cache(partial(scatter, model, asked_of(asked.action), first, how, unit=unit, output_action=output_action))
+        found = conclude(problem, asked.action, how, asked.limits, ran, output_action=output_action, measure=measure)
         if found.scale_free.sensitivity > 0 or not len(found.defects):
             return found
         slope = probe(Model(function, name), first, summed=how.outputs == "sum").slope  # constant, a step, or invariant under all
-        return conclude(problem, asked.action, how, asked.limits, replace(ran, slope=slope), output_action=output_action)
+        ran_so = replace(ran, slope=slope)
+        return conclude(problem, asked.action, how, asked.limits, ran_so, output_action=output_action, measure=measure)
 
     notes = ()
     if seen.zeros:

@@ -166,6 +166,7 @@ def _disagreeing(
     """Layers whose forward derivatives are not those of reverse mode: one reverse pass for all, and one for each on suspicion."""
     eps = torch.finfo(coarsest(x.dtype, network.arithmetic)).eps
     allowed = 10 * eps**0.5
+    stretch = float(motion.double().norm() / x.double().norm().clamp_min(TINY))
 
     def gap(some: Sequence[Layer]) -> float:
         sizes = {layer.name: marks[layer.name].norm(dim=1).tolist() for layer in some}  # of the motion, and of the output
@@ -175,6 +176,7 @@ def _disagreeing(
         if reverse is None:
             return 0.0
         slope, reach = reverse
+        reach += stretch * sum(scales[name] * size for name, (_, size) in sizes.items())  # terms inside are as large as the output
         return float((forward.sum(0) - slope).norm() / (forward.norm() + 1000 * eps / allowed * reach).clamp_min(TINY))
 
     if not layers or gap(layers) <= allowed:
