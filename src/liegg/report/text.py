@@ -3,6 +3,9 @@
 import math
 import textwrap
 
+from jaxtyping import Float
+from torch import Tensor
+
 from liegg.symmetries import Symmetries
 from liegg.verdict import plural, runs
 
@@ -20,6 +23,9 @@ WIDTH = 120
 
 LONGEST = 300
 """Letters of the generators in words; the rest is counted."""
+
+MANY = 2048
+"""Candidates beyond which the paper's variances are not solved for to be printed."""
 
 NAMED = 12
 """Generators told in words."""
@@ -60,9 +66,11 @@ def _wrapped(line: str) -> list[str]:
 
 def _directions(sym: Symmetries, room: int) -> list[str]:
     """One line to a direction, up to some after the last symmetry; the middle is left out where there is no room."""
-    total, spectrum = len(sym.defects), sym.spectrum.values
+    total, variances = len(sym.defects), _variances(sym)
     level = f"{100 * sym.settings['level']:g} % interval"
     lines = [f"  {'':>4}  {'defect δ²':>11}  {level:^23}  {'grade':<13}  {'variance σ²/|D|':>15}   (paper's, its own order)"]
+    if variances is None:
+        lines = [lines[0].partition("variance")[0].rstrip()]
     listed = list(range(min(total, sym.nullity + SHOWN_AFTER)))
     most = max(room - 2, 4)
     if skipped := max(0, len(listed) - most):
@@ -75,16 +83,19 @@ def _directions(sym: Symmetries, room: int) -> list[str]:
         low, high = sym.intervals[i].tolist()
         ends = f"{low:.3e} – {high:.3e}" if math.isfinite(low) and low < high else ""
         mark = "undecided" if i < sym.decision.undecided else sym.grades[i] + ("?" if sym.decision.near[i] else "")
-        value, variance = float(sym.defects[i]), float(spectrum[i])
-        lines.append(f"  {i + 1:>4}  {value:>11.3e}  {ends:^23}  {mark:<13}  {variance:>15.3e}")
+        variance = "" if variances is None else f"{float(variances[i]):>15.3e}"
+        lines.append(f"  {i + 1:>4}  {float(sym.defects[i]):>11.3e}  {ends:^23}  {mark:<13}  {variance}".rstrip())
     if sym.unsolved:
         lines.append(f"  ...   {sym.unsolved} more were not solved for")
     if (rest := total - sym.nullity - SHOWN_AFTER) > 0:
-        lines.insert(
-            len(lines) - (sym.unsolved > 0),
-            f"  ...   {rest} more, δ² up to {float(sym.defects[-1]):.3g}; variance up to {float(spectrum[-1]):.3g}",
-        )
+        largest = "" if variances is None else f"; variance up to {float(variances[-1]):.3g}"
+        lines.insert(len(lines) - (sym.unsolved > 0), f"  ...   {rest} more, δ² up to {float(sym.defects[-1]):.3g}{largest}")
     return lines
+
+
+def _variances(sym: Symmetries) -> Float[Tensor, " g"] | None:
+    """The paper's variances; None where they are so many that to solve for them takes longer than a look should, if not known."""
+    return sym.spectrum.values if sym.action.size <= MANY or "spectrum" in vars(sym) else None
 
 
 def _shortened(lines: list[str], where: str) -> list[str]:
