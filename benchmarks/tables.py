@@ -104,6 +104,57 @@ def coverage(found: Results) -> list[str]:
     ]
 
 
+def scale(found: Results) -> list[str]:
+    """Cost on one GPU, as multiples of one forward and backward pass to the gradient of the input."""
+    cost = found["cost"]
+    rows = (
+        ("outputs summed, the paper's reading", "sum", cost["samples"]),
+        ("each of the outputs", "each", cost["samples_each"]),
+    )
+    return [
+        "| reading | pictures | bare | with intervals and controls | memory |",
+        "|---|---|---|---|---|",
+        *[
+            f"| {told} | {count:,} | {cost[name]:.2f} | {cost[f'{name}_controls']:.2f} | {cost[f'{name}_peak_gb']:.0f} GB |"
+            for told, name, count in rows
+        ],
+        "",
+        f"Beside it: a pass that takes the gradients of the weights too, as in training, {cost['with_weights']:.2f}; one reverse "
+        f"pass for each of the {cost['outputs']:,} outputs, of which {cost['backward_per_output_measured']} were run, "
+        f"{cost['backward_per_output']:.0f}.",
+    ]
+
+
+def candidates(found: Results) -> list[str]:
+    """Time of large candidate spaces: all directions, and the smallest alone."""
+    return [
+        "| | candidates | rows | folding, QR | all directions | the smallest 20 | all, no symmetry | "
+        "the smallest 20, no symmetry | memory, all |",
+        "|---|---|---|---|---|---|---|---|---|",
+        *[
+            f"| gl({one['n']}) | {one['columns']:,} | {one['rows']:,} | {_time(one['qr']['seconds'])} | "
+            + " | ".join(_time(one[name]["seconds"]) for name in ("full", "bottom", "full_network", "bottom_network"))
+            + f" | {one['full']['extra_bytes'] / 1e9:.2f} GB |"
+            for one in found["cases"]
+        ],
+    ]
+
+
+def layers(found: Results) -> list[str]:
+    """Cost of all layers over forward derivatives alone, and reverse mode's over theirs."""
+    names = {"perceptron": "perceptron, 3072→6×512→10", "residual": "residual network, 18 layers"}
+    return [
+        "| network | layers | of six passes, one by one | of six, batched | reverse mode, sum | reverse mode, each output |",
+        "|---|---|---|---|---|---|",
+        *[
+            f"| {names[name]} | {one['layers']} | {one['all_layers_of_forward_one_by_one']:.2f} | "
+            f"{one['all_layers_of_forward_alone']:.2f} | {one['reverse_sum_of_all_layers_sum']:.1f} | "
+            + (f"{one['reverse_of_all_layers']['each']:.0f} |" if "each" in one["reverse_of_all_layers"] else "- |")
+            for name, one in ((name, found[name]) for name in names)
+        ],
+    ]
+
+
 SECTIONS: dict[str, tuple[str, Callable[[Results], list[str]]]] = {
     "scaling": ("bench-scaling", scaling),
     "growth with samples": ("bench-growth", by_samples),
@@ -112,6 +163,11 @@ SECTIONS: dict[str, tuple[str, Callable[[Results], list[str]]]] = {
     "growth with outputs": ("bench-growth", by_outputs),
     "growth of memory": ("bench-growth", memory),
     "coverage": ("outputs-coverage", coverage),
+    "one GPU": ("bench-scale-cuda", scale),
+    "large spaces": ("bench-candidates-cpu", candidates),
+    "large spaces on a GPU": ("bench-candidates-cuda", candidates),
+    "layers": ("bench-layers", layers),
+    "layers on a GPU": ("bench-layers-cuda", layers),
 }
 """Name of the mark, stored result, and what makes the lines between two of these marks."""
 
