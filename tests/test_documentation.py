@@ -96,7 +96,17 @@ def test_every_local_link_and_picture_exists() -> None:
 
 
 def test_every_test_file_mirrors_a_source_file() -> None:
-    whole = {"architecture", "documentation", "purity", "quoted_numbers", "benchmarks", "gap", "page_browser"}
+    whole = {
+        "architecture",
+        "documentation",
+        "purity",
+        "quoted_numbers",
+        "benchmarks",
+        "gap",
+        "page_browser",
+        "channels_last",
+        "identify_noise",
+    }
     for path in (ROOT / "tests").rglob("test_*.py"):
         subject = path.relative_to(ROOT / "tests").with_name(path.name.removeprefix("test_"))
         source = ROOT / "src" / "liegg" / subject

@@ -340,6 +340,7 @@ def test_a_failed_download_says_why_and_leaves_nothing(
     assert caught.value.__suppress_context__
     assert held(cache) == {key: CONTENT[key] for key in good}
     assert {path.name for path in cache.iterdir()} == {"mnist", "cifar-10-batches-bin"}
+    monkeypatch.setattr(fetch, "TIMEOUT", 30.0)
     loopback.answer = whole
     assert fetch.read_official(name, base=loopback.base) == CONTENT[name]
 

@@ -193,8 +193,8 @@ class Grid(Action):
         between = (places[:, :, None] * places[:, None]).flatten(1)
         space = None if torch.is_grad_enabled() else room
         used, place = block.unique(return_inverse=True)
-        member = torch.nn.functional.one_hot(place, max(1, len(used))).mT.repeat_interleave(channels, 1)
-        member = sent(member, room.device, room.dtype)
+        member = (torch.arange(max(1, len(used)))[:, None] == place).repeat_interleave(channels, 1)
+        member = sent(member.to(room.dtype), room.device)
         sums = {  # over the samples first, so that the places are summed in float64
             (i, k): ((member @ torch.mul(slopes[i], slopes[k], out=space)).double() @ between).unflatten(1, (n, n))
             for i, k in combinations_with_replacement(range(d), 2)
