@@ -33,7 +33,7 @@ from liegg.linearity import bend
 from liegg.model import Model, opened, probe
 from liegg.passes import Way, shared
 from liegg.polarization import Route, check_output_action, plan, rows_per_sample
-from liegg.shares import TIMEOUT, in_step, joined, part
+from liegg.shares import TIMEOUT, check_timeout, in_step, joined, part
 from liegg.stream import begin, empty, finish, read
 from liegg.symmetries import Symmetries
 from liegg.verification import verify
@@ -118,8 +118,7 @@ def discover(
     """
     if processes not in ("all", "alone"):
         raise ArgumentError(f"processes={processes!r}: expected 'all' or 'alone'.")
-    if not timeout > 0:
-        raise ArgumentError(f"timeout={timeout!r}: expected a number of seconds, for example {TIMEOUT:g}.")
+    check_timeout(timeout)
 
     def analysed() -> Symmetries:
         chosen = Limits.of(limits)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import torch.distributed as dist
 
-from liegg._errors import ProcessError
+from liegg._errors import ArgumentError, ProcessError
 from liegg.marks import difference
 from liegg.tally import Tally, from_tensors, merge, to_tensors
 
@@ -59,6 +59,12 @@ def joined(*, timeout: float = TIMEOUT) -> Group | None:
         group.messages = dist.new_group(backend="gloo", timeout=timedelta(seconds=timeout))
         dist.destroy_process_group(meeting)
     return group
+
+
+def check_timeout(timeout: float) -> None:
+    """Raise `ArgumentError` for what is no time to wait."""
+    if not timeout > 0:
+        raise ArgumentError(f"timeout={timeout!r}: expected a number of seconds, for example {TIMEOUT:g}.")
 
 
 def part(group: Group | None) -> None:
