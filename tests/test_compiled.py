@@ -1,6 +1,7 @@
 """Compiled models: the same numbers as what they were compiled from, nothing compiled on the way, and compiled still afterwards."""
 
 import functools
+from typing import cast
 
 import pytest
 import torch
@@ -164,7 +165,8 @@ def test_compiling_goes_on_after_a_failure():
 
 def test_what_is_wrapped_for_parallel_training_is_analysed_without_its_wrapper():
     net, x = plain(), normal(60, 4)
-    for wrapped in (nn.DataParallel(net), nn.DataParallel(torch.compile(net, backend="eager"))):
+    for inner in (net, torch.compile(net, backend="eager")):
+        wrapped = nn.DataParallel(cast(nn.Module, inner))
         assert original(wrapped) is net
         found = liegg.discover(wrapped, x, ACTION, control="reinitialised", control_draws=2)
         assert (found.model, found.samples) == ("Sequential", 60)

@@ -1,5 +1,7 @@
 """Forward derivatives, of attention and fixed norms too, and torch's choice of kernels as it was afterwards."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
@@ -163,7 +165,12 @@ def test_a_norm_of_something_that_does_not_move():
 
 def with_moving(name: str, *, input_too: bool):
     """A norm one of whose numbers moves."""
-    given = {"weight": normal(3), "bias": normal(3, seed=1), "running_mean": normal(3, seed=2), "running_var": normal(3).exp()}
+    given: dict[str, Any] = {
+        "weight": normal(3),
+        "bias": normal(3, seed=1),
+        "running_mean": normal(3, seed=2),
+        "running_var": normal(3).exp(),
+    }
     return lambda x: batch_norm(x if input_too else normal(6, 3, seed=5), **given | {name: x.square().mean(0)})
 
 
@@ -182,7 +189,7 @@ def test_a_norm_whose_weights_move_is_left_to_torch(name, input_too):
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_in_half_precision_the_product_alone_is_rounded(dtype):
-    norm = shifted(nn.BatchNorm1d(3), torch.float32)
+    norm: Any = shifted(nn.BatchNorm1d(3), torch.float32)
     x, t = (normal(200, 3, seed=seed).to(dtype) for seed in (0, 1))
     scale = norm.weight * (norm.running_var + norm.eps).rsqrt()
     assert torch.equal(jvp(norm, x, t)[1], (t.float() * scale).to(dtype))

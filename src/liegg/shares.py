@@ -55,7 +55,7 @@ def joined(*, timeout: float = TIMEOUT) -> Group | None:
         return None
     group = Group(dist.get_rank(), dist.get_world_size(), None)
     with _reaching(group):
-        meeting = dist.new_group(backend="gloo", timeout=timedelta(seconds=min(MEETING, timeout)))
+        meeting: Any = dist.new_group(backend="gloo", timeout=timedelta(seconds=min(MEETING, timeout)))
         group.messages = dist.new_group(backend="gloo", timeout=timedelta(seconds=timeout))
         dist.destroy_process_group(meeting)
     return group
@@ -167,8 +167,7 @@ def together(
 def _merged(group: Group, kept: Tally, empty: Callable[[], Tally]) -> Tally:
     """A tree: pairs merge, then pairs of pairs; the first process tells all what came out, or why nothing did."""
     failure: Exception | None = None
-    said: dict[str, Any] | str = ""
-    step = 1
+    said, step = "", 1
     while step < group.size:
         if group.rank % (2 * step) == step:
             with _reaching(group):
@@ -179,8 +178,10 @@ def _merged(group: Group, kept: Tally, empty: Callable[[], Tally]) -> Tally:
             with _reaching(group):
                 dist.recv_object_list(box, src=group.rank + step, group=group.messages)
             try:
-                said = said or (box[0] if isinstance(box[0], str) else "")
-                kept = kept if said else merge(kept, from_tensors(box[0], empty()))
+                if isinstance(box[0], str):
+                    said = said or box[0]
+                elif not said:
+                    kept = merge(kept, from_tensors(box[0], empty()))
             except Exception as error:
                 failure, said = error, f"process {group.rank} of {group.size} failed: {type(error).__name__}: {error}"
         step *= 2
