@@ -202,7 +202,11 @@ def started(folder: Path, part: str, count: int = 2) -> list[int]:
         subprocess.Popen([sys.executable, __file__, str(folder)], env=common | {"RANK": str(rank)}, stderr=subprocess.DEVNULL)
         for rank in range(count)
     ]
-    return [process.wait(timeout=120) for process in processes]
+    try:
+        return [process.wait(timeout=120) for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
 
 
 if __name__ == "__main__":

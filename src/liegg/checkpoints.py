@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -108,7 +108,8 @@ class Checkpoint:
             save_file(tensors, part, metadata=about | {"checksum": _checksum(tensors, about)})
             _settle(part)
             part.replace(self.path)
-            _settle(self.path.parent)
+            with suppress(OSError):  # the file is there; some file systems cannot do this
+                _settle(self.path.parent)
         self._last = time.monotonic()
 
     @contextmanager
@@ -194,8 +195,6 @@ def own(path: Path, rank: int, size: int) -> Path:
 
 def _settle(path: Path) -> None:
     """Have a file, or the names in a folder, on the disk before anything else is done."""
-    if path.is_dir() and os.name == "nt":
-        return  # there folders cannot be opened
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -259,7 +259,11 @@ def started(folders: list[Path], words: list[str]) -> list[tuple[int, str, str]]
         subprocess.Popen(command, cwd=folder, env=common | own, stdout=pipe, stderr=pipe, text=True)
         for folder, own in zip(folders, numbers, strict=True)
     ]
-    said = [task.communicate(timeout=120) for task in tasks]
+    try:
+        said = [task.communicate(timeout=120) for task in tasks]
+    finally:
+        for task in tasks:
+            task.kill()
     return [(task.returncode, *texts) for task, texts in zip(tasks, said, strict=True)]
 
 
