@@ -38,11 +38,17 @@ class FixedNorms(TorchFunctionMode):
             return func(*args, **(kwargs or {}))
         given: dict[str, Any] = _SIGNATURE.bind(*args, **(kwargs or {})).arguments
         value, slope = forward_ad.unpack_dual(given["input"])
-        fixed = given["running_mean"] is not None and given["running_var"] is not None and not given.get("training")
-        if slope is None or not fixed or any(map(_moves, (given.get(name) for name in _NUMBERS))):
+        mean, var = given["running_mean"], given["running_var"]
+        if (
+            slope is None
+            or mean is None
+            or var is None
+            or given.get("training")
+            or any(map(_moves, (given.get(name) for name in _NUMBERS)))
+        ):
             return func(*args, **(kwargs or {}))
-        exact = torch.promote_types(slope.dtype, torch.float32)  # of half precision the product alone is rounded, as torch does it
-        scale = (given["running_var"].to(exact) + given.get("eps", 1e-5)).rsqrt()
+        exact = torch.promote_types(slope.dtype, torch.float32)  # of half precision the product alone is rounded
+        scale = (var.to(exact) + given.get("eps", 1e-5)).rsqrt()
         scale = scale if given.get("weight") is None else scale * given["weight"].to(exact)
         moved = (slope * scale.reshape(-1, *[1] * (value.ndim - 2))).to(slope.dtype)
         return forward_ad.make_dual(func(**given | {"input": value}), moved)

@@ -60,7 +60,7 @@ def checksum(tensors: Iterable[Shaped[Tensor, "..."]]) -> str:
     """
     digest = hashlib.sha256()
     for tensor in tensors:
-        digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+        digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()[:SHOWN]
 
 

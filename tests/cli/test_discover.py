@@ -6,6 +6,7 @@ import shlex
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import jaxtyping
@@ -235,6 +236,21 @@ def test_interrupted_with_a_checkpoint_it_says_how_to_go_on(folder: Path, monkey
     calls.clear()
     assert run(*words, "--checkpoint-every", "0")[0] == 0
     assert calls == [0, *range(80, 300, 20)]  # what was read before is not read again
+
+
+def test_the_bar_counts_the_share_of_the_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    totals = []
+
+    @contextmanager
+    def bar(_label, total, _unit, *, hidden):
+        totals.append((total, hidden))
+        yield lambda done: None
+
+    monkeypatch.setattr(sys.modules["liegg.cli.discover"], "bar", bar)  # the package has the command under that name
+    for name, value in {"count": lambda: 4, "joined": lambda _: None, "end": lambda: None}.items():
+        monkeypatch.setattr(f"liegg.studies.ensemble.processes.{name}", value)
+    assert run(*WORDS[:-1])[0] == 0
+    assert totals == [(75, False)]
 
 
 def test_seconds_that_are_none(folder: Path) -> None:
