@@ -157,7 +157,7 @@ def test_arranged_is_the_loop(block, depth, seed):
 def gathered(rows, block, sizes, *, count, squared=lambda start: False):
     state = blocks.init(count, rows.shape[2], CPU)
     for part in pieces_of(len(rows), sizes):
-        state = blocks.add(state, rows[part], block[part], squared=squared(part.start))
+        state = blocks.add(state, blocks.sort(rows[part], block[part], count, squared=squared(part.start)))
         state = blocks.add_moments(
             state, torch.stack([rows[part][block[part] == i].sum() * torch.eye(1, dtype=torch.float64) for i in range(count)])
         )

@@ -2,17 +2,20 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import torch
+from safetensors import SafetensorError
 
 import liegg
 from cases import mlp, normal
+from liegg import accumulate
 from liegg._errors import CheckpointError
-from liegg.checkpoints import Checkpoint
+from liegg.checkpoints import Checkpoint, own
 
 X = normal(1000, 3)
 
@@ -141,7 +144,7 @@ def test_a_checkpoint_of_another_analysis_is_refused(tmp_path, change, text):
 
 def test_another_model_or_other_data_is_refused(tmp_path):
     halfway(tmp_path / "c")
-    with pytest.raises(CheckpointError, match="the model: its outputs for the first samples are not the same"):
+    with pytest.raises(CheckpointError, match="the model: its weights are not the same"):
         liegg.discover(mlp(3, 8, 2, seed=9), X, liegg.Linear(3), checkpoint=tmp_path / "c", batch_size=50)
     with pytest.raises(CheckpointError, match="data: "):
         liegg.discover(mlp(3, 8, 2), X + 1, liegg.Linear(3), checkpoint=tmp_path / "c", batch_size=50)
@@ -164,10 +167,173 @@ def test_a_damaged_checkpoint_is_refused_and_kept(tmp_path, how):
     assert (tmp_path / "c").read_bytes() == damaged
 
 
-def test_a_place_that_cannot_be_written_is_said(tmp_path):
+@pytest.mark.parametrize("name", ["position", "mark", "format"])
+def test_what_is_said_about_the_numbers_is_checked_too(tmp_path, name):
+    halfway(tmp_path / "c")
+    content = (tmp_path / "c").read_bytes()
+    word = {"position": b'"position":"', "mark": b"seed", "format": b'"format":"'}[name]
+    at = content.index(word) + len(word) - (name == "mark")
+    (tmp_path / "c").write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+    with pytest.raises(CheckpointError, match=r"is damaged \(|of format"):
+        liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), checkpoint=tmp_path / "c", batch_size=50)
+
+
+def nudged():
+    net = mlp(3, 8, 2)
+    with torch.no_grad():
+        next(net.parameters()).add_(1e-9)
+    return net
+
+
+@pytest.mark.parametrize(
+    ("model", "data", "more", "text"),
+    [
+        (nudged, X, {}, "the model: its weights are not the same"),
+        (lambda: mlp(3, 8, 2), torch.cat([X[:-1], X[-1:] + 1e-9]), {}, "data: samples after the first are not the same"),
+        (lambda: mlp(3, 8, 2), X, {"groups": [i // 3 for i in range(1000)]}, "groups: the labels are not the same"),
+    ],
+)
+def test_what_the_first_samples_do_not_show_is_seen(tmp_path, model, data, more, text):
+    halfway(tmp_path / "c", groups=[i // 2 for i in range(1000)])
+    more = {"groups": [i // 2 for i in range(1000)]} | more
+    with pytest.raises(CheckpointError, match=text):
+        liegg.discover(model(), data, liegg.Linear(3), checkpoint=tmp_path / "c", batch_size=50, **more)
+
+
+def test_killed_before_the_last_rows_are_folded_it_ends_with_the_same_bits(tmp_path, monkeypatch):
+    """In float32 the last rows are squared only if enough samples came before, which must not be forgotten."""
+    net, x, save = mlp(3, 8, 2, dtype=torch.float32), X.float(), Checkpoint.save
+    options = {"batch_size": 50, "controls": False}
+    whole = liegg.discover(net, x, liegg.Linear(3), **options)
+
+    def last(self, kept, position):
+        save(self, kept, position)
+        if position == 1000:
+            raise StopError
+
+    monkeypatch.setattr(Checkpoint, "save", last)
+    with pytest.raises(StopError):
+        liegg.discover(net, x, liegg.Linear(3), checkpoint=tmp_path / "c", checkpoint_every=0.0, **options)
+    monkeypatch.setattr(Checkpoint, "save", save)
+    again = liegg.discover(net, x, liegg.Linear(3), checkpoint=tmp_path / "c", **options)
+    assert torch.equal(again.factor, whole.factor)
+    assert again.settings["accumulator"] == whole.settings["accumulator"]
+
+
+def test_a_shuffling_loader_is_read_in_the_same_order(tmp_path):
+    def loader():
+        return torch.utils.data.DataLoader(torch.utils.data.TensorDataset(X), batch_size=50, shuffle=True)
+
+    plain = liegg.discover(mlp(3, 8, 2), loader(), liegg.Linear(3))
+    torch.manual_seed(5)  # which is the caller's own affair
+    kept = liegg.discover(mlp(3, 8, 2), loader(), liegg.Linear(3), checkpoint=tmp_path / "c")
+    assert torch.equal(kept.intervals.nan_to_num(), plain.intervals.nan_to_num())
+    assert torch.equal(kept.factor, plain.factor)
+
+
+def test_the_rows_that_wait_on_another_device_are_refused_not_lost(tmp_path, monkeypatch):
+    monkeypatch.setitem(accumulate.BLOCK_ROWS, "cpu", 2**16)  # as on a GPU
+    halfway(tmp_path / "c", controls=False)
+    monkeypatch.undo()
+    with pytest.raises(CheckpointError, match=r"is damaged \(ValueError: 1200 rows wait, which is more than a block"):
+        liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), checkpoint=tmp_path / "c", batch_size=50, controls=False)
+
+
+@pytest.mark.parametrize("trouble", [OSError("no space"), SafetensorError("no space")])
+def test_only_the_last_writing_failed(tmp_path, monkeypatch, trouble):
+    def full(*_, **__):
+        raise trouble
+
+    monkeypatch.setattr("liegg.checkpoints.save_file", full)
+    sym = liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), batch_size=50, checkpoint=tmp_path / "c")
+    assert [note for note in sym.notes if "the last writing of a checkpoint failed, the result is whole" in note]
+    with pytest.raises(CheckpointError, match=r"cannot be written: no space\. Name another place"):
+        liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), batch_size=50, checkpoint=tmp_path / "c", checkpoint_every=0.0)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("path", "kind"), [("", "empty"), ("folder", "a folder")])
+def test_a_path_that_is_no_file(tmp_path, monkeypatch, path, kind):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(liegg.LieggError, match=f"checkpoint='{path}' is {kind}; expected a file, for example checkpoint='run.ch"):
+        liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), checkpoint=path)
+
+
+def test_the_files_of_another_number_of_processes_are_refused(tmp_path):
+    (tmp_path / "c.1-of-2").write_text("")
+    (tmp_path / "c.control-0.1-of-3").write_text("")  # of something else
+    assert own(tmp_path / "c", 1, 2) == tmp_path / "c.1-of-2"
+    for size in (1, 3):
+        with pytest.raises(CheckpointError, match=rf"now there are {size} \(c.1-of-2 in .*Start as many as then"):
+            own(tmp_path / "c", 0, size)
+    (tmp_path / "c.1-of-2").rename(tmp_path / "c")
+    assert own(tmp_path / "c", 0, 1) == tmp_path / "c"
+    with pytest.raises(CheckpointError, match=r"now there are 2 \(c in "):
+        own(tmp_path / "c", 0, 2)
+
+
+def test_fresh_weights_are_kept_too(tmp_path):
+    calls = [0]
+
+    class Counting(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = mlp(3, 8, 2)
+
+        def forward(self, x):
+            calls[0] += len(x)
+            return self.net(x)
+
+    options = {"control": "reinitialised", "control_draws": 2, "batch_size": 50, "checkpoint": tmp_path / "c"}
+    first = liegg.discover(Counting(), X, liegg.Linear(3), **options)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "c.control-0", "c.control-1"]
+    whole, calls[0] = calls[0], 0
+    again = liegg.discover(Counting(), X, liegg.Linear(3), **options)
+    assert calls[0] < whole / 2  # what remains is the trying out
+    assert again.to_dict() == first.to_dict()
+
+
+def test_what_a_killed_writing_left_is_removed(tmp_path):
+    left, other = tmp_path / ".c.abcd_123.part", tmp_path / ".c.1-of-2.abcd_123.part"
+    for path in (left, other):
+        path.write_text("")
+    liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), checkpoint=tmp_path / "c")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [other.name, "c"]
+
+
+def test_interrupted_it_saves_at_the_end_of_the_batch(tmp_path):
+    net, seen = mlp(3, 8, 2), []
+
+    def press(samples: int) -> None:
+        seen.append(samples)
+        if len(seen) == 7:
+            signal.raise_signal(signal.SIGINT)
+
+    plain = liegg.discover(net, X, liegg.Linear(3), batch_size=50)
+    with pytest.raises(KeyboardInterrupt):
+        liegg.discover(net, X, liegg.Linear(3), batch_size=50, checkpoint=tmp_path / "c", progress=press)
+    assert len(seen) == 7
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    again: list[int] = []
+    sym = liegg.discover(net, X, liegg.Linear(3), batch_size=50, checkpoint=tmp_path / "c", progress=again.append)
+    assert again[0] == 350
+    assert torch.equal(sym.factor, plain.factor)
+
+
+def test_a_second_interruption_does_not_wait(tmp_path):
+    stored = Checkpoint(tmp_path / "c", {})
+    with pytest.raises(KeyboardInterrupt), stored.patient():  # noqa: PT012 - the second is the test
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_a_place_that_cannot_be_written_is_said_before_anything_is_read(tmp_path):
     (tmp_path / "file").write_text("")
+    read: list[int] = []
     with pytest.raises(CheckpointError, match=r"cannot be written: .* Name another place"):
-        liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), checkpoint=tmp_path / "file" / "c", checkpoint_every=0.0)
+        liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), checkpoint=tmp_path / "file" / "c", progress=read.append)
+    assert read == []
 
 
 def test_numbers_that_make_no_sense_are_refused(tmp_path, monkeypatch):

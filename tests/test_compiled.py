@@ -1,6 +1,7 @@
 """Compiled models: the same numbers as what they were compiled from, nothing compiled on the way, and compiled still afterwards."""
 
 import functools
+from typing import cast
 
 import pytest
 import torch
@@ -160,3 +161,15 @@ def test_compiling_goes_on_after_a_failure():
     assert backend.count == 0
     run(torch.ones(2))
     assert backend.count == 1
+
+
+def test_what_is_wrapped_for_parallel_training_is_analysed_without_its_wrapper():
+    net, x = plain(), normal(60, 4)
+    for inner in (net, torch.compile(net, backend="eager")):
+        wrapped = nn.DataParallel(cast(nn.Module, inner))
+        assert original(wrapped) is net
+        found = liegg.discover(wrapped, x, ACTION, control="reinitialised", control_draws=2)
+        assert (found.model, found.samples) == ("Sequential", 60)
+    assert not is_compiled(nn.DataParallel(net))
+    layers = liegg.discover_layers(nn.DataParallel(net), x, ACTION)
+    assert [layer.name for layer in layers] == [layer.name for layer in liegg.discover_layers(net, x, ACTION)]

@@ -1,5 +1,7 @@
 """Forward derivatives, of attention and fixed norms too, and torch's choice of kernels as it was afterwards."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
@@ -159,3 +161,35 @@ def test_a_norm_of_something_that_does_not_move():
     value, slope = jvp(lambda x: norm(fixed) + x, fixed, torch.ones_like(fixed))
     assert torch.equal(slope, torch.ones_like(slope))
     assert torch.equal(value, norm(fixed) + fixed)
+
+
+def with_moving(name: str, *, input_too: bool):
+    """A norm one of whose numbers moves."""
+    given: dict[str, Any] = {
+        "weight": normal(3),
+        "bias": normal(3, seed=1),
+        "running_mean": normal(3, seed=2),
+        "running_var": normal(3).exp(),
+    }
+    return lambda x: batch_norm(x if input_too else normal(6, 3, seed=5), **given | {name: x.square().mean(0)})
+
+
+@pytest.mark.parametrize("name", ["running_mean", "running_var"])
+def test_statistics_that_move_are_refused_by_torch_itself(name):
+    with pytest.raises(RuntimeError, match="not differentiable wrt running_mean and running_var"):
+        jvp(with_moving(name, input_too=True), normal(6, 3), normal(6, 3, seed=1))
+
+
+@pytest.mark.parametrize("name", ["weight", "bias"])
+@pytest.mark.parametrize("input_too", [True, False])
+def test_a_norm_whose_weights_move_is_left_to_torch(name, input_too):
+    x, t, norm = normal(6, 3), normal(6, 3, seed=1), with_moving(name, input_too=input_too)
+    torch.testing.assert_close(jvp(norm, x, t), torch.func.jvp(norm, (x,), (t,)), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_in_half_precision_the_product_alone_is_rounded(dtype):
+    norm: Any = shifted(nn.BatchNorm1d(3), torch.float32)
+    x, t = (normal(200, 3, seed=seed).to(dtype) for seed in (0, 1))
+    scale = norm.weight * (norm.running_var + norm.eps).rsqrt()
+    assert torch.equal(jvp(norm, x, t)[1], (t.float() * scale).to(dtype))

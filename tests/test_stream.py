@@ -1,5 +1,7 @@
 """The pass over the data: too little memory, numbers that are not finite, and the same record whatever the batches."""
 
+import pkgutil
+
 import pytest
 import torch
 
@@ -82,3 +84,42 @@ def test_a_large_sum_is_not_taken_for_infinity():
     x = X.float() * 1e15
     sym = liegg.discover(lambda x: (x.square().sum(1, keepdim=True) * 1e3).expand(-1, 2000), x, liegg.Linear(3), batch_size=500)
     assert sym.nullity == 3
+
+
+@pytest.mark.parametrize("where", ["blocks.sort", "pulse_add", "moments_of", "square_of"])
+@pytest.mark.parametrize("controls", [True, False])
+def test_memory_that_runs_out_while_the_sums_are_made_changes_nothing(monkeypatch, where, controls):
+    """The half that is tried next is not added to what the whole has left behind."""
+    whole = liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), controls=controls, batch_size=100)
+    calls = failing_once(monkeypatch, f"liegg.stream.{where}", call=3)
+    found = liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), controls=controls, batch_size=100)
+    if where == "blocks.sort" and not controls:
+        assert calls == []
+        return
+    assert any("they were halved, down to 50 samples" in note for note in found.notes)
+    assert (found.samples, found.rows) == (500, whole.rows)
+    torch.testing.assert_close(found.defects, whole.defects, rtol=1e-10, atol=1e-14)
+    torch.testing.assert_close(found.intervals, whole.intervals, rtol=1e-7, atol=1e-12, equal_nan=True)
+
+
+@pytest.mark.parametrize("where", ["liegg.stream.blocks.add", "liegg.accumulate.Waiting.put", "liegg.discovery.plan"])
+def test_memory_that_runs_out_elsewhere_is_said_with_advice(monkeypatch, where):
+    failing_once(monkeypatch, where, call=1)
+    with pytest.raises(DeviceMemoryError, match=r"is full \(CUDA out of memory\.\)\. Pass a smaller batch_size=, free what else"):
+        liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), controls="Waiting" not in where, batch_size=100)
+
+
+def failing_once(monkeypatch, where: str, call: int) -> list[int]:
+    """Have a function run out of memory at one of its calls; how often it was called."""
+    home, _, name = where.rpartition(".")
+    owner = pkgutil.resolve_name(home)
+    plain, calls = getattr(owner, name), []
+
+    def cramped_once(*given, **more):
+        calls.append(1)
+        if len(calls) == call:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return plain(*given, **more)
+
+    monkeypatch.setattr(owner, name, cramped_once)
+    return calls

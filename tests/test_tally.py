@@ -83,3 +83,17 @@ def test_a_record_of_another_size_is_refused():
         from_tensors(to_tensors(kept_of(made, x, 0, 50)), empty(other))
     with pytest.raises(KeyError):
         from_tensors({}, empty(made))
+
+
+def test_what_is_sent_carries_no_more_than_itself():
+    """A view would be sent with all of the buffer that it looks into."""
+    x, made = pass_of(torch.float64, None, None)
+    with torch.no_grad():
+        half = {}
+
+        def look(kept, position):
+            half.update(to_tensors(kept))
+
+        read(made, empty(made), numbered(x[:20].split(10)), after=look)
+    assert 0 < len(half["waiting"]) < 1024
+    assert all(tensor.untyped_storage().nbytes() == tensor.nbytes for tensor in half.values())

@@ -1,11 +1,14 @@
 """Working on a GPU without waiting for it: constants sent ahead, answers read a step later."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 import torch
 from jaxtyping import Bool, Float, Num
 from torch import Tensor
+
+from liegg._errors import DeviceMemoryError
 
 Found = TypeVar("Found")
 
@@ -36,6 +39,18 @@ def fitted(work: Callable[[Float[Tensor, "_ ..."]], Found], x: Float[Tensor, "b 
                 raise
         x = x[: (len(x) + 1) // 2]  # here nothing holds any more what was made on the way
         torch.cuda.empty_cache()
+
+
+@contextmanager
+def memory_told() -> Iterator[None]:
+    """Raise `DeviceMemoryError` with advice where the memory of the device is full, and fewer samples at once did not help."""
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        raise DeviceMemoryError(
+            f"the memory of the device is full ({str(error).splitlines()[0]}). Pass a smaller batch_size=, free what else is on "
+            "the device, or ask for less: restrict the action, controls=False, or outputs='sum'."
+        ) from error
 
 
 class Later:

@@ -33,21 +33,34 @@ class FixedNorms(TorchFunctionMode):
     """
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
-        """Take over the one function, where it is of a moving input."""
+        """Take over the one function, where it is of a moving input and of nothing else that moves."""
         if func is not torch.nn.functional.batch_norm:
             return func(*args, **(kwargs or {}))
         given: dict[str, Any] = _SIGNATURE.bind(*args, **(kwargs or {})).arguments
         value, slope = forward_ad.unpack_dual(given["input"])
-        if slope is None or given.get("training") or given["running_mean"] is None or given["running_var"] is None:
+        mean, var = given["running_mean"], given["running_var"]
+        if (
+            slope is None
+            or mean is None
+            or var is None
+            or given.get("training")
+            or any(map(_moves, (given.get(name) for name in _NUMBERS)))
+        ):
             return func(*args, **(kwargs or {}))
-        scale = (given["running_var"] + given.get("eps", 1e-5)).rsqrt()
-        scale = scale if given.get("weight") is None else scale * given["weight"]
-        return forward_ad.make_dual(
-            func(**given | {"input": value}), slope * scale.to(slope.dtype).reshape(-1, *[1] * (value.ndim - 2))
-        )
+        exact = torch.promote_types(slope.dtype, torch.float32)  # of half precision the product alone is rounded
+        scale = (var.to(exact) + given.get("eps", 1e-5)).rsqrt()
+        scale = scale if given.get("weight") is None else scale * given["weight"].to(exact)
+        moved = (slope * scale.reshape(-1, *[1] * (value.ndim - 2))).to(slope.dtype)
+        return forward_ad.make_dual(func(**given | {"input": value}), moved)
 
 
 _SIGNATURE = inspect.signature(torch.nn.functional.batch_norm)
+_NUMBERS = ("running_mean", "running_var", "weight", "bias")
+
+
+def _moves(value: Tensor | None) -> bool:
+    """Whether a tensor has a tangent."""
+    return value is not None and forward_ad.unpack_dual(value).tangent is not None
 
 
 @functools.cache

@@ -147,20 +147,48 @@ def init(count: int, columns: int, device: torch.device) -> Gathered:
     return Gathered(factors, torch.zeros_like(factors), (), zeros, zeros, None, zeros)
 
 
-def add(state: Gathered, rows: Float[Tensor, "b k g"], block: Int[Tensor, " b"], *, squared: bool) -> Gathered:
-    """Add rows of some samples to their blocks, as squares where that is allowed."""
-    count, each = len(state.samples), rows.shape[1]
-    dealt = torch.bincount(block, minlength=count)
-    state = state._replace(samples=state.samples + dealt)
+class Piece(NamedTuple):
+    """Rows of some samples, sorted to their blocks.
+
+    Attributes:
+        rows: rows of each block, filled up with zeros; or their Gram matrices, where `summed`.
+        dealt: number of samples, by block.
+        each: rows to a sample.
+        squared: whether they go into Gram matrices.
+        summed: whether they have done so already.
+    """
+
+    rows: Float[Tensor, "p _ g"]
+    dealt: Int[Tensor, " p"]
+    each: int
+    squared: bool
+    summed: bool = False
+
+
+def sort(rows: Float[Tensor, "b k g"], block: Int[Tensor, " b"], count: int, *, squared: bool) -> Piece:
+    """Rows of some samples sorted to their blocks; most of the memory that adding them takes is taken here.
+
+    Args:
+        rows: their rows.
+        block: block of each.
+        count: number of blocks.
+        squared: whether the rows may be squared.
+    """
+    dealt, each = torch.bincount(block, minlength=count), rows.shape[1]
     tall = each >= TALL * rows.shape[2]
     if squared and tall:
-        state.squares.add_(arranged(rows.mT @ rows, block, count).sum(1))
-        return state._replace(squared=state.squared + dealt * each)
-    piece = arranged(torch.linalg.qr(rows, mode="r").R if tall else rows, block, count).flatten(1, 2)
-    if squared:
-        state.squares.baddbmm_(piece.mT, piece)
-        return state._replace(squared=state.squared + dealt * each)
-    state = state._replace(pending=(*state.pending, piece), exact=state.exact + dealt * each)
+        return Piece(arranged(rows.mT @ rows, block, count).sum(1), dealt, each, squared, summed=True)
+    return Piece(arranged(torch.linalg.qr(rows, mode="r").R if tall else rows, block, count).flatten(1, 2), dealt, each, squared)
+
+
+def add(state: Gathered, piece: Piece) -> Gathered:
+    """Add rows of some samples to their blocks."""
+    rows = piece.dealt * piece.each
+    state = state._replace(samples=state.samples + piece.dealt)
+    if piece.squared:
+        _ = state.squares.add_(piece.rows) if piece.summed else state.squares.baddbmm_(piece.rows.mT, piece.rows)
+        return state._replace(squared=state.squared + rows)
+    state = state._replace(pending=(*state.pending, piece.rows), exact=state.exact + rows)
     waiting = sum(part.shape[1] for part in state.pending)
     return folded(state) if waiting >= max(BLOCK_COLUMNS * state.factors.shape[2], PENDING) else state
 

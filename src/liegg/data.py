@@ -1,7 +1,7 @@
 """Stage 1, data: arrays, tensors, Datasets and DataLoaders become re-iterable batches of one dtype on one device."""
 
 import math
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -35,6 +35,9 @@ BATCH_ELEMENTS = 2**21
 
 ON_GPU = 8
 """How many times larger both may be on a GPU, which is idle between small batches."""
+
+SPREAD = 16
+"""Samples, evenly spaced, by which data is told from other data with the same beginning."""
 
 
 @dataclass(frozen=True)
@@ -92,8 +95,20 @@ class Batches:
         for _, batch in self.numbered():
             yield batch
 
-    def numbered(self) -> Generator[tuple[int, Float[Tensor, "_ ..."]], None, None]:
-        """Batches, each with the number of its first sample in the source."""
+    def spread(self, most: int = SPREAD) -> list[Float[Tensor, "_ ..."]]:
+        """Some samples from all over the source, evenly spaced, each as a batch; none where they cannot be asked for by number."""
+        if not self.count:
+            return []
+        places = torch.linspace(0, self.count - 1, min(most, self.count), dtype=torch.float64).long().unique().tolist()
+        alone = (replace(self, start=place, stop=place + 1, size=1, dtype=None, device=None) for place in places)
+        return [batch for one in alone for batch in one]
+
+    def numbered(self, passed: Callable[[int], object] | None = None) -> Generator[tuple[int, Float[Tensor, "_ ..."]], None, None]:
+        """Batches, each with the number of its first sample in the source.
+
+        Args:
+            passed: called at the end with the number of the sample that would come next.
+        """
         whole, late = self.count is None, Later()
         first, shape, given = 0 if whole else self.start, None, False
         with _loader_generators_kept(self.source):
@@ -117,6 +132,8 @@ class Batches:
         late.settle()
         if first == 0 and (whole or not self.count):
             raise EmptyDataError(f"the data holds no sample ({_describe(self.source)}). Pass at least one.")
+        if passed is not None:
+            passed(first)
 
     def _moved(self, batch: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
         """The batch where and as the model wants it; on the way to a GPU nothing waits for it."""

@@ -14,32 +14,34 @@ from torch import Tensor
 from torch.utils.data import DataLoader, SequentialSampler
 
 from liegg import memory
-from liegg._device import fitted
+from liegg._device import memory_told
 from liegg._errors import ArgumentError
 from liegg._forward import differentiable_attention
 from liegg._precision import coarsest, full_products, rounding_unit
 from liegg._random import seeded
-from liegg._version import __version__
 from liegg.actions import Action
 from liegg.blocks import Dealer, as_groups, count_for
 from liegg.bottom import check_count
-from liegg.checkpoints import EVERY, Checkpoint
+from liegg.checkpoints import EVERY, place
 from liegg.combinations import Outputs
 from liegg.conclusion import Ran, asked_of, conclude
 from liegg.controls import FRESH_DRAWS, FreshControl, against_fresh
-from liegg.data import Batches, Data, as_batches
+from liegg.data import Data, as_batches
 from liegg.entrance import entering
 from liegg.fresh import UNCALIBRATED, calibrate, reinitialised
 from liegg.grades import LimitOptions, Limits
 from liegg.linearity import bend
 from liegg.model import Model, opened, probe
+from liegg.passes import Way, shared
 from liegg.polarization import Route, check_output_action, plan, rows_per_sample
 from liegg.rounding import scatter
-from liegg.shares import Group, agree, fingerprint, joined, part, together
-from liegg.stream import AROUND, Pass, begin, empty, finish, read
+from liegg.shares import TIMEOUT, check_timeout, in_step, joined, part
+from liegg.stream import begin, empty, finish, read
 from liegg.symmetries import Symmetries
-from liegg.tally import Tally
 from liegg.verification import verify
+
+ONCE = Way()
+"""One process reads all of the data at one go."""
 
 NEAREST = 3
 """Directions after the last symmetry that are held against fresh weights too."""
@@ -65,6 +67,7 @@ def discover(
     checkpoint: str | Path | None = None,
     checkpoint_every: float = EVERY,
     processes: Literal["all", "alone"] = "all",
+    timeout: float = TIMEOUT,
     **limits: Unpack[LimitOptions],
 ) -> Symmetries:
     r"""Find the generators of the Lie group under which a model's output does not change, or changes in a known way.
@@ -92,10 +95,13 @@ def discover(
         progress: called with the number of samples after each batch.
         checkpoint: file that what is kept is written to every `checkpoint_every` seconds. Killed at any moment and called again
             with the same arguments, the pass goes on from there and ends with the same numbers. With several processes each has
-            its own, its number added to the name.
+            its own, its number added to the name; models with fresh weights have theirs, too. Ctrl-C waits for the end of a
+            batch, to write it.
         checkpoint_every: seconds between two writings, at least.
         processes: inside an initialised `torch.distributed` group, `"all"` processes call this together, each reads its share of
             the samples, and all get the same result; `"alone"` leaves the group aside.
+        timeout: seconds that a process which has read its share waits for the others; at the start, where all must come, it is
+            two minutes at most.
         **limits: what counts as a symmetry, such as `threshold`; see `liegg.grades.Limits` for all of them.
 
     Returns:
@@ -112,47 +118,36 @@ def discover(
         >>> sym.nullity, bool(sym.angles(liegg.so(3)).max() < 1e-12)
         (3, True)
     """
-    chosen = Limits.of(limits)
-    check_request(action, output_action, seed)
-    check_count(bottom)
-    if control not in (None, "reinitialised") or not isinstance(control_draws, int) or control_draws < 2:
-        raise ArgumentError(
-            f"control={control!r}, control_draws={control_draws!r}: expected control='reinitialised' and at least 2 draws."
-        )
-    labels = as_groups(groups)
-    _check_trust(model, data, labels, held_out, control, controls=controls)
-    columns = asked_of(action).size + (0 if output_action is None else output_action.size)
-    asked = _Asked(data, action, output_action, outputs, route, batch_size, seed, chosen, bottom)
-    dealer = Dealer(count_for(columns), labels) if controls else None
     if processes not in ("all", "alone"):
         raise ArgumentError(f"processes={processes!r}: expected 'all' or 'alone'.")
-    if not checkpoint_every >= 0:
-        raise ArgumentError(f"checkpoint_every={checkpoint_every!r}: expected a number of seconds, for example {EVERY:g}.")
-    group = joined() if processes == "all" else None
+    check_timeout(timeout)
+
+    def analysed() -> Symmetries:
+        chosen = Limits.of(limits)
+        check_request(action, output_action, seed)
+        check_count(bottom)
+        if control not in (None, "reinitialised") or not isinstance(control_draws, int) or control_draws < 2:
+            raise ArgumentError(
+                f"control={control!r}, control_draws={control_draws!r}: expected control='reinitialised' and at least 2 draws."
+            )
+        if not checkpoint_every >= 0:
+            raise ArgumentError(f"checkpoint_every={checkpoint_every!r}: expected a number of seconds, for example {EVERY:g}.")
+        labels = as_groups(groups)
+        _check_trust(model, data, labels, held_out, control, controls=controls)
+        columns = asked_of(action).size + (0 if output_action is None else output_action.size)
+        asked = _Asked(data, action, output_action, outputs, route, batch_size, seed, chosen, bottom)
+        dealer = Dealer(count_for(columns), labels) if controls else None
+        way = Way(progress, group, None if checkpoint is None else place(checkpoint), checkpoint_every)
+        sym = _analysed(model, asked, dealer, way)
+        if control is not None:
+            sym = replace(sym, fresh=_fresh(model, asked, sym, control_draws, way))
+        return sym if held_out is None else replace(sym, verification=verify(model, held_out, sym, seed=seed))
+
+    group = joined(timeout=timeout) if processes == "all" else None
     try:
-        return _discovered(model, asked, dealer, progress, group, checkpoint, checkpoint_every, control, control_draws, held_out)
+        return in_step(group, analysed)
     finally:
         part(group)
-
-
-def _discovered(
-    model: Any,
-    asked: "_Asked",
-    dealer: Dealer | None,
-    progress: Callable[[int], object] | None,
-    group: Group | None,
-    checkpoint: str | Path | None,
-    every: float,
-    control: str | None,
-    control_draws: int,
-    held_out: Data | None,
-) -> Symmetries:
-    """The analysis, its controls and its verification."""
-    kept_in = None if checkpoint is None else Path(checkpoint)
-    sym = _analysed(model, asked, dealer, progress, group, kept_in, every)
-    if control is not None:
-        sym = replace(sym, fresh=_fresh(model, asked, sym, control_draws, group))
-    return sym if held_out is None else replace(sym, verification=verify(model, held_out, sym, seed=asked.seed))
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,20 +165,17 @@ class _Asked:
     bottom: int | None
 
 
-def _analysed(
-    model: Any,
-    asked: _Asked,
-    dealer: Dealer | None = None,
-    progress: Callable[[int], object] | None = None,
-    group: Group | None = None,
-    kept_in: Path | None = None,
-    every: float = EVERY,
-) -> Symmetries:
+def _analysed(model: Any, asked: _Asked, dealer: Dealer | None = None, way: Way = ONCE, *, buffers: bool = True) -> Symmetries:
     """One pass over the data, and what follows from it."""
     action, output_action = asked.action, asked.output_action
     batches = as_batches(asked.data, batch_size=asked.batch_size)
-    with seeded(asked.seed), torch.inference_mode(False), torch.no_grad(), differentiable_attention(), opened(model) as function:
-        function = entering(function, batches)
+    notes: tuple[str, ...] = ()
+    with (
+        memory_told(), seeded(asked.seed), torch.inference_mode(False), torch.no_grad(), differentiable_attention(),
+        opened(model) as function,
+    ):  # fmt: skip
+        with seeded(asked.seed):  # what a loader draws begins afresh when it is read
+            function = entering(function, batches)
         batches = batches.prepared(function.dtype, function.device)
         with closing(batches.numbered()) as left:
             start, first = next(left)
@@ -205,14 +197,15 @@ def _analysed(
             )  # fmt: skip
             bent = _bend(function, first)
             made = begin(function, wide, first, how, output_action=output_action, dealer=dealer)
-            if group is None and kept_in is None:  # the data is read once, and no further than the batch at work
-                kept = read(made, empty(made), chain([(start, first)], left), progress=progress)
+            if way.plain:  # the data is read once, and no further than the batch at work
+                kept = read(made, empty(made), chain([(start, first)], left), progress=way.progress)
             else:
-                kept = _shared(made, batches, asked, progress, group, kept_in, every)
+                left.close()  # a loader's own generator is put back, so that it draws the same again
+                kept, notes = shared(made, batches, _question(asked), way, seed=asked.seed, buffers=buffers)
         unit = rounding_unit(coarsest(first.dtype, function.arithmetic), first.device, convolves=function.convolves)
         ran = Ran(
             first.dtype, first.device.type, function.name, batches.size, unit, function.slope, first[0].numel(), bent,
-            (*function.notes, *_about_count(dealer, wide)), tuple(first.shape[1:]),
+            (*function.notes, *_about_count(dealer, wide), *notes), tuple(first.shape[1:]),
         )  # fmt: skip
         measure = cache(partial(scatter, function, wide, first, how, unit=unit, output_action=output_action))
         return conclude(
@@ -220,42 +213,10 @@ def _analysed(
         )
 
 
-def _shared(
-    made: Pass,
-    batches: Batches,
-    asked: _Asked,
-    progress: Callable[[int], object] | None,
-    group: Group | None,
-    kept_in: Path | None,
-    every: float,
-) -> Tally:
-    """What is kept of the data where several processes read a share of it each, or a pass is taken up where it was left."""
-    mark = fingerprint(made.first, fitted(made.model, made.first[:AROUND]), {
-        "samples": batches.count, "action": asked.action.settings(), "outputs": asked.outputs, "seed": asked.seed,
-        "output_action": None if asked.output_action is None else asked.output_action.settings(), "plan": made.how.route,
-        "blocks": made.blocks, "batch_size": batches.size, "processes": 1 if group is None else group.size,
-        "versions": [__version__, torch.__version__],
-    })  # fmt: skip
-    if group is not None:
-        agree(group, mark)
-        batches = batches.share(group.rank, group.size)
-        kept_in = None if kept_in is None else kept_in.with_name(f"{kept_in.name}.{group.rank}-of-{group.size}")
-    stored = None if kept_in is None else Checkpoint(kept_in, mark, every)
-
-    def work() -> Tally:
-        before = None if stored is None else stored.load(empty(made))
-        kept, position = (empty(made), batches.start) if before is None else before
-        if before is not None and progress is not None:
-            progress(kept.samples)
-        left = replace(batches, start=position)
-        with closing(left.numbered()) as numbered:
-            kept = read(made, kept, numbered, progress=progress, after=None if stored is None else stored.tell)
-        if stored is not None:
-            end = batches.stop if batches.stop is not None else batches.count
-            stored.save(kept, position + kept.samples if end is None else end)
-        return kept
-
-    return work() if group is None else together(group, work, lambda: empty(made))
+def _question(asked: _Asked) -> dict[str, Any]:
+    """What was asked, as JSON can hold it."""
+    reply = None if asked.output_action is None else asked.output_action.settings()
+    return {"action": asked.action.settings(), "output_action": reply, "outputs": asked.outputs, "seed": asked.seed}
 
 
 def _bend(function: Model, first: Tensor) -> float | None:
@@ -266,14 +227,17 @@ def _bend(function: Model, first: Tensor) -> float | None:
         return None
 
 
-def _fresh(model: Any, asked: _Asked, sym: Symmetries, draws: int, group: Group | None = None) -> FreshControl:
+def _fresh(model: Any, asked: _Asked, sym: Symmetries, draws: int, way: Way = ONCE) -> FreshControl:
     """Hold the directions found, and the nearest after them, against the same architecture with fresh weights."""
     count = min(len(sym.defects), sym.nullity + NEAREST)
     directions = sym.action.matrices(sym.scale_free.directions[:count])
     along, own, linear, notes = [], [], [], ()
     for draw in range(draws):
         fresh = reinitialised(model, seed=asked.seed + 1 + draw)
-        found = _analysed(calibrate(fresh.module, asked.data, batch_size=asked.batch_size), asked, group=group)
+        with memory_told():
+            module = calibrate(fresh.module, asked.data, batch_size=asked.batch_size)
+        path = None if way.path is None else way.path.with_name(f"{way.path.name}.control-{draw}")
+        found = _analysed(module, asked, way=way._replace(progress=None, path=path), buffers=False)
         along.append(found.defect(directions))
         own.append(torch.cat([found.defects, torch.full((count,), torch.nan, dtype=torch.float64)])[:count])
         linear.append((found.settings["bend"] or 0.0) < asked.limits.linear)

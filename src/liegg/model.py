@@ -99,7 +99,7 @@ def opened(model: Any) -> Iterator[Model]:
     compiled = is_compiled(model)
     model = original(model)
     name = getattr(model, "__name__", type(model).__name__)
-    function, kept = model, _modules_inside(model)
+    function, kept = model, modules_inside(model)
     notes = (NOTE,) if compiled or any(map(is_compiled, kept)) else ()
     lazy = (nn.UninitializedParameter, nn.UninitializedBuffer)
     if any(isinstance(t, lazy) for m in kept for t in (*m.parameters(), *m.buffers())):
@@ -301,7 +301,7 @@ def _eval_in_place(modules: list[nn.Module]) -> Iterator[None]:
                     buffer.copy_(value)
 
 
-def _modules_inside(function: Any) -> list[nn.Module]:
+def modules_inside(function: Any) -> list[nn.Module]:
     """Modules a callable can reach through closures, globals, defaults, attributes, containers and partials, nearest first."""
     found: list[nn.Module] = []
     seen: set[int] = set()

@@ -1,58 +1,70 @@
 """Several processes, by `torch.distributed`: each reads its share of the samples, what they keep is merged in a tree."""
 
-import hashlib
-import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import Any, TypeVar
 
-import torch
 import torch.distributed as dist
-from jaxtyping import Float
-from torch import Tensor
 
-from liegg._errors import ProcessError
+from liegg._errors import ArgumentError, ProcessError
+from liegg.marks import difference
 from liegg.tally import Tally, from_tensors, merge, to_tensors
+
+Found = TypeVar("Found")
 
 TIMEOUT = 1800.0
 """Seconds that a process waits for the others, at most, once it has read its share."""
 
-ALIKE = 1e-2
-"""Relative difference of outputs that rounding on different machines may make; another model makes more."""
+MEETING = 120.0
+"""Seconds that it waits for them at the start, at most: where one never comes, the others should not wait for long."""
 
 
-class Group(NamedTuple):
+@dataclass(eq=False)
+class Group:
     """The processes that take part.
 
     Attributes:
         rank: number of this one.
         size: how many there are.
         messages: process group by which they talk; over the CPU, whatever the caller's own uses.
+        over: whether they have told each other of a failure, or lost each other: nothing more is said then.
     """
 
     rank: int
     size: int
     messages: Any
+    over: bool = False
 
 
 def joined(*, timeout: float = TIMEOUT) -> Group | None:
     """The processes of the caller's initialised process group; None where there is one alone.
 
-    Every process must call it. The messages go by a group of their own over gloo, so that those of the caller are not touched.
+    Every process must call it, within `MEETING` seconds. The messages go by a group of their own over gloo, so that those of the
+    caller are not touched.
 
     Args:
-        timeout: seconds to wait for the others.
+        timeout: seconds to wait for the others, from then on.
 
     Raises:
         ProcessError: the others did not come.
     """
     if not dist.is_available() or not dist.is_initialized() or dist.get_world_size() == 1:
         return None
-    rank, size = dist.get_rank(), dist.get_world_size()
-    try:
-        return Group(rank, size, dist.new_group(backend="gloo", timeout=timedelta(seconds=timeout)))
-    except RuntimeError as error:
-        raise _lost(rank, size, error) from error
+    group = Group(dist.get_rank(), dist.get_world_size(), None)
+    with _reaching(group):
+        meeting: Any = dist.new_group(backend="gloo", timeout=timedelta(seconds=min(MEETING, timeout)))
+        group.messages = dist.new_group(backend="gloo", timeout=timedelta(seconds=timeout))
+        dist.destroy_process_group(meeting)
+    return group
+
+
+def check_timeout(timeout: float) -> None:
+    """Raise `ArgumentError` for what is no time to wait."""
+    if not timeout > 0:
+        raise ArgumentError(f"timeout={timeout!r}: expected a number of seconds, for example {TIMEOUT:g}.")
 
 
 def part(group: Group | None) -> None:
@@ -61,105 +73,153 @@ def part(group: Group | None) -> None:
         dist.destroy_process_group(group.messages)
 
 
-def fingerprint(first: Float[Tensor, "b ..."], y: Float[Tensor, "p c"], asked: dict[str, Any]) -> dict[str, Any]:
-    """What must be the same in all processes, and in a run that is taken up again.
+def in_step(group: Group | None, work: Callable[[], Found]) -> Found:
+    """Do what all processes do; where it fails in one, all raise.
+
+    A failure is told in place of whatever the others ask next (`heard`): they need not have come to the same step.
 
     Args:
-        first: a batch of the data.
-        y: what the model says of it.
-        asked: action, options, versions: anything that JSON can hold.
+        group: the processes; None for one alone.
+        work: may ask the others on the way.
+
+    Raises:
+        ProcessError: it failed in another process, or one was lost; the message says which and why.
     """
-    content = first.detach().cpu().contiguous()
-    data = hashlib.sha256(content.view(torch.uint8).numpy().tobytes() if content.numel() else b"").hexdigest()
-    return {
-        "data": f"{tuple(content.shape)} {content.dtype} {data[:16]}", "answers": y.detach().double().cpu().flatten()[:64].tolist(),
-        **{name: json.dumps(value, sort_keys=True, default=str) for name, value in asked.items()},
-    }  # fmt: skip
+    if group is None:
+        return work()
+    try:
+        found = work()
+    except Exception as error:
+        if not group.over:
+            try:
+                _gathered(group, (f"{type(error).__name__}: {error}", None))
+            except ProcessError as lost:
+                raise error from lost
+        raise
+    heard(group, None)
+    return found
 
 
-def difference(one: dict[str, Any], other: dict[str, Any]) -> str:
-    """What differs between two fingerprints, in words; empty if nothing does."""
-    for name in sorted({*one, *other} - {"answers"}):
-        if one.get(name) != other.get(name):
-            return f"{name}: {one.get(name)} and {other.get(name)}"
-    a, b = (torch.tensor(record["answers"], dtype=torch.float64) for record in (one, other))
-    if a.shape != b.shape or float((a - b).norm()) > ALIKE * max(float(a.norm()), float(b.norm())):
-        return "the model: its outputs for the first samples are not the same"
-    return ""
+def heard(group: Group, mine: Any) -> list[Any]:
+    """What every process says.
+
+    Raises:
+        ProcessError: one of them has failed instead, or was lost.
+    """
+    every = _gathered(group, ("", mine))
+    for number, (failure, _) in enumerate(every):
+        if failure:
+            group.over = True
+            raise ProcessError(f"process {number} of {group.size} failed: {failure}")
+    return [said for _, said in every]
+
+
+def told(group: Group, mine: Any) -> Any:
+    """What the first process says, in all; none may have failed since they last met."""
+    box: list[Any] = [mine if group.rank == 0 else None]
+    with _reaching(group):
+        dist.broadcast_object_list(box, src=0, group=group.messages)
+    return box[0]
 
 
 def agree(group: Group, mine: dict[str, Any]) -> None:
     """Raise `ProcessError` in every process unless all were asked the same about the same model and data."""
-    every = _told(group, mine)
+    every = heard(group, mine)
     for number, other in enumerate(every):
         if found := difference(every[0], other):
+            group.over = True
             raise ProcessError(
                 f"process {number} of {group.size} was started with something else than process 0 ({found}). Start them all alike, "
                 "and give each the whole data: liegg shares it out."
             )
 
 
-def together(group: Group, work: Callable[[], Tally], empty: Callable[[], Tally]) -> Tally:
-    """Do this process's share, and merge it with those of the others; all get the same.
+def together(
+    group: Group, kept: Tally, empty: Callable[[], Tally], *, passed: int | None = None, notes: Sequence[str] = ()
+) -> tuple[Tally, tuple[str, ...]]:
+    """Merge what this process keeps of its share with what the others keep of theirs; all get the same.
 
     Args:
         group: the processes.
-        work: reads the share.
+        kept: what is kept of the share.
         empty: makes a record of no samples, into which those of others are unpacked.
+        passed: number of all samples of the data, where this process has passed over those of the others; else None.
+        notes: what this process has to say of its share.
+
+    Returns:
+        The record of all samples, and what all have to say.
 
     Raises:
-        ProcessError: another process failed, or did not answer; the message says which and why.
+        ProcessError: another process failed, did not answer, or has data of another length; the message says which and why.
     """
-    failure: BaseException | None = None
-    kept = None
-    try:
-        kept = work()
-    except Exception as error:
-        failure = error
-    told = _told(group, "" if failure is None else f"{type(failure).__name__}: {failure}")
-    if failure is not None:
-        raise failure
-    for number, text in enumerate(told):
-        if text:
-            raise ProcessError(f"process {number} of {group.size} failed: {text}")
-    if kept is None:
-        raise ProcessError("a share was not read, and nobody said why.")
-    try:
-        return _merged(group, kept, empty)
-    except RuntimeError as error:
-        raise _lost(group.rank, group.size, error) from error
+    every = heard(group, (passed, tuple(notes)))
+    counts = {number: count for number, (count, _) in enumerate(every) if count is not None}
+    for number, count in counts.items():
+        if count != (first := next(iter(counts.values()))):
+            group.over = True
+            raise ProcessError(
+                f"the data of process {number} of {group.size} has {count} samples, that of process {next(iter(counts))} {first}. "
+                "Give each the whole data: liegg shares it out."
+            )
+    return _merged(group, kept, empty), tuple(dict.fromkeys(note for _, said in every for note in said))
 
 
 def _merged(group: Group, kept: Tally, empty: Callable[[], Tally]) -> Tally:
-    """A tree: pairs merge, then pairs of pairs; the first process tells all what came out."""
-    step = 1
+    """A tree: pairs merge, then pairs of pairs; the first process tells all what came out, or why nothing did."""
+    failure: Exception | None = None
+    said, step = "", 1
     while step < group.size:
         if group.rank % (2 * step) == step:
-            dist.send_object_list([to_tensors(kept)], dst=group.rank - step, group=group.messages)
+            with _reaching(group):
+                dist.send_object_list([said or to_tensors(kept)], dst=group.rank - step, group=group.messages)
             break
         if group.rank + step < group.size:
             box: list[Any] = [None]
-            dist.recv_object_list(box, src=group.rank + step, group=group.messages)
-            kept = merge(kept, from_tensors(box[0], empty()))
+            with _reaching(group):
+                dist.recv_object_list(box, src=group.rank + step, group=group.messages)
+            try:
+                if isinstance(box[0], str):
+                    said = said or box[0]
+                elif not said:
+                    kept = merge(kept, from_tensors(box[0], empty()))
+            except Exception as error:
+                failure, said = error, f"process {group.rank} of {group.size} failed: {type(error).__name__}: {error}"
         step *= 2
-    final: list[Any] = [to_tensors(kept) if group.rank == 0 else None]
-    dist.broadcast_object_list(final, src=0, group=group.messages)
-    return from_tensors(final[0], empty())
+    final = told(group, said or to_tensors(kept))
+    if isinstance(final, str):
+        group.over = True
+        raise failure or ProcessError(final)
+    return from_tensors(final, empty())
 
 
-def _told(group: Group, mine: Any) -> list[Any]:
-    """What every process says."""
+def _gathered(group: Group, mine: tuple[str, Any]) -> list[tuple[str, Any]]:
+    """What every process says, with its failure if it has one."""
     every: list[Any] = [None] * group.size
-    try:
+    with _reaching(group):
         dist.all_gather_object(every, mine, group=group.messages)
-    except RuntimeError as error:
-        raise _lost(group.rank, group.size, error) from error
     return every
 
 
-def _lost(rank: int, size: int, error: Exception) -> ProcessError:
-    reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    return ProcessError(
-        f"process {rank} of {size} lost the others: one of them died, or does not run the same analysis ({reason}). Call it in all "
-        "processes, or pass processes='alone' to use this one only."
-    )
+@contextmanager
+def _reaching(group: Group) -> Iterator[None]:
+    """Raise `ProcessError` where torch cannot reach the others; nothing but its messages belongs inside."""
+    try:
+        yield
+    except RuntimeError as error:
+        group.over = True
+        raise ProcessError(
+            f"process {group.rank} of {group.size} lost the others: one of them died, or does not run the same analysis "
+            f"({reason(error)}). Call it in all processes, give slow ones more time with timeout=, or pass processes='alone' to "
+            "use this one only."
+        ) from error
+
+
+def reason(error: Exception) -> str:
+    """What torch says of a lost connection, without the places in its own sources and its guesses.
+
+    >>> reason(RuntimeError("[../gloo/transport/tcp/pair.cc:547] Connection closed by peer [::1]:7. This is typically caused by"))
+    'Connection closed by peer [::1]:7'
+    """
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    plain = re.sub(r"\[[^\]\s]*\.\w+:\d+\]\s*", "", lines[0])
+    return plain.partition("This is typically")[0].strip(" .") or type(error).__name__

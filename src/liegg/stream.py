@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from liegg import accumulate, blocks, gram
@@ -137,6 +137,7 @@ def read(
     *,
     progress: Callable[[int], object] | None = None,
     after: Callable[[Tally, int], object] | None = None,
+    before: int = 0,
 ) -> Tally:
     """Take the rows of every batch and fold them; sum the moments of the samples and the squares of the outputs.
 
@@ -153,6 +154,7 @@ def read(
         numbered: batches, each with the number of its first sample in the data.
         progress: called with the number of samples after each batch.
         after: called after each batch with what is kept, and the number of the next sample.
+        before: number of the first sample to come, where none comes any more.
 
     Raises:
         NonFiniteError: a derivative is not finite; the message names the sample.
@@ -160,22 +162,23 @@ def read(
         DeviceMemoryError: not even one sample fits into the memory of the device.
     """
     most = samples_at_once(made.how.outputs, made.model, made.columns)
-    late, derived, room, last = Later(), None, torch.empty(0), 0
+    late, derived, room, last = Later(), None, torch.empty(0), before
     for start, batch in numbered:
         number, stop = start, start + len(batch)
         while number < stop:
             x = batch[number - start : number - start + most]
             try:
                 derived = made.action.derive(x, derived)
-                taken = _taken(made, x, number, derived, room)
+                taken = _taken(made, kept, x, number, derived, room)
             except torch.OutOfMemoryError as error:
                 most, derived, room, taken = fewer(len(x), made.first.device, error), None, torch.empty(0), None
             if taken is None:  # now that nothing holds what was made on the way
+                late.settle()  # which lets go of the rows before
                 kept = kept._replace(fits=most)
                 torch.cuda.empty_cache()
                 continue
-            late.put(torch.isfinite(taken.rows.sum() + taken.y.sum()), partial(_check_finite, taken, number, made.model.name))
-            kept, room = _with(made, kept, x, number, taken), taken.room
+            late.put(taken.finite, partial(_check_finite, taken.rows, taken.y, number, made.model.name))
+            kept, room = _with(made, taken, number + len(x)), taken.room
             number += len(x)
             if progress is not None:
                 progress(len(x))
@@ -188,23 +191,36 @@ def read(
 
 
 class _Taken(NamedTuple):
-    """What some samples add."""
+    """What some samples add, and the record with all of it but their rows."""
 
     rows: Float[Tensor, "b k g"]
     y: Float[Tensor, "b c"]
-    block: Int[Tensor, " b"]
-    moments: Float[Tensor, "p s s"]
+    finite: Bool[Tensor, ""]
+    kept: Tally
+    piece: blocks.Piece | None
     room: Float[Tensor, "..."]
 
 
-def _taken(made: Pass, x: Float[Tensor, "b ..."], number: int, derived: Any, room: Float[Tensor, "..."]) -> _Taken:
-    """Rows and moments of some samples, the first of which has this number; nothing is changed but the room."""
+def _taken(made: Pass, kept: Tally, x: Float[Tensor, "b ..."], number: int, derived: Any, room: Float[Tensor, "..."]) -> _Taken:
+    """Rows, moments and sums of some samples, the first of which has this number.
+
+    Here the memory may run out, so nothing is changed but the room and which samples were seen, and both may be seen twice.
+    """
     rows, y = polarize(
         made.model, made.action, x, made.how, output_action=made.output_action, first=number, halved=made.halves is not None,
         derived=derived,
     )  # fmt: skip
     block = torch.zeros(len(x), dtype=torch.int64) if made.dealer is None else made.dealer.deal(number, len(x))
-    return _Taken(rows, y, block, *moments_of(made.action, x, derived, room, block, made.blocks))
+    moments, room = moments_of(made.action, x, derived, room, block, made.blocks)
+    enough = made.squares and number + len(x) > 2 * made.columns
+    piece = None if made.blocks == 1 else blocks.sort(rows, block, made.blocks, squared=enough)
+    pulse = pulse_add(kept.pulse, rows[..., made.replies :], y, split=None if made.halves is None else made.halves[0])
+    more = kept._replace(
+        gathered=blocks.add_moments(kept.gathered, moments), pulse=pulse, samples=kept.samples + len(x),
+        squares=kept.squares + torch.linalg.vector_norm(y, dtype=torch.float64).square(), inputs=kept.inputs + square_of(x),
+    )  # fmt: skip
+    kept.distinct.add(x)
+    return _Taken(rows, y, torch.isfinite(rows.sum() + y.sum()), more, piece, room)
 
 
 def fewer(samples: int, device: torch.device, error: Exception) -> int:
@@ -221,19 +237,12 @@ def fewer(samples: int, device: torch.device, error: Exception) -> int:
     return (samples + 1) // 2
 
 
-def _with(made: Pass, kept: Tally, x: Float[Tensor, "b ..."], number: int, taken: _Taken) -> Tally:
-    """The record with some more samples, the first of which has this number."""
-    rows, y = taken.rows, taken.y
-    kept.distinct.add(x)
-    pulse = pulse_add(kept.pulse, rows[..., made.replies :], y, split=None if made.halves is None else made.halves[0])
-    kept = kept._replace(
-        gathered=blocks.add_moments(kept.gathered, taken.moments), pulse=pulse, samples=kept.samples + len(x),
-        squares=kept.squares + torch.linalg.vector_norm(y, dtype=torch.float64).square(), inputs=kept.inputs + square_of(x),
-    )  # fmt: skip
-    if made.blocks == 1:
-        return _folded_in(made, kept, kept.waiting.put(rows.flatten(0, 1)), number + len(x))
-    enough = made.squares and number + len(x) > 2 * made.columns
-    return kept._replace(gathered=blocks.add(kept.gathered, rows, taken.block, squared=enough))
+def _with(made: Pass, taken: _Taken, seen: int) -> Tally:
+    """The record with some more samples; `seen` samples of the data come before the next."""
+    kept = taken.kept
+    if taken.piece is None:
+        return _folded_in(made, kept, kept.waiting.put(taken.rows.flatten(0, 1)), seen)
+    return kept._replace(gathered=blocks.add(kept.gathered, taken.piece))
 
 
 def _folded_in(made: Pass, kept: Tally, full: Iterable[Float[Tensor, "m p"]], seen: int) -> Tally:
@@ -316,12 +325,12 @@ def numbered(batches: Iterable[Float[Tensor, "_ ..."]], first: int = 0) -> Itera
         first += len(batch)
 
 
-def _check_finite(taken: _Taken, first: int, name: str) -> None:
+def _check_finite(rows: Float[Tensor, "b k g"], y: Float[Tensor, "b c"], first: int, name: str) -> None:
     """Raise `NonFiniteError` naming the first sample whose output or rows hold NaN or infinity."""
     for values, sentence in (
-        (taken.y, "{} returned NaN or infinity for sample {}. Check it there, or remove the sample."),
+        (y, "{} returned NaN or infinity for sample {}. Check it there, or remove the sample."),
         (
-            taken.rows,
+            rows,
             "the derivative of {} at sample {} is NaN or infinite. Remove the sample, or make the model smooth there: a square "
             "root or a norm has no derivative at 0.",
         ),

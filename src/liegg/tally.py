@@ -123,7 +123,8 @@ def to_tensors(tally: Tally) -> dict[str, Tensor]:
         if value is not None:
             here = value.detach().cpu().contiguous()
             shared = any(here.data_ptr() == other.data_ptr() for other in found.values())  # zeros begin as one
-            found[name] = here.clone() if shared else here
+            part = here.untyped_storage().nbytes() > here.nbytes  # what is sent would carry all of the buffer
+            found[name] = here.clone() if shared or part else here
     return found
 
 
@@ -136,7 +137,7 @@ def from_tensors(kept: dict[str, Tensor], empty: Tally) -> Tally:
 
     Raises:
         KeyError: a tensor is missing.
-        ValueError: one has another shape than this analysis needs.
+        ValueError: one has another shape than this analysis needs, or more rows wait than this device lets wait.
     """
     device = empty.squares.device
     exact, squared, samples, pending, seen, fits = kept["counts"].tolist()
@@ -154,8 +155,8 @@ def from_tensors(kept: dict[str, Tensor], empty: Tally) -> Tally:
     )  # fmt: skip
     values = {name: there(f"pulse.{name}") for name, value in empty.pulse._asdict().items() if isinstance(value, Tensor)}
     waiting = Waiting(empty.waiting.columns)
-    if "waiting" in kept and len(kept["waiting"]):
-        list(waiting.put(there("waiting")))  # less than a block
+    if "waiting" in kept and len(kept["waiting"]) and list(waiting.put(there("waiting"))):
+        raise ValueError(f"{len(kept['waiting'])} rows wait, which is more than a block of this device")
     return Tally(
         rows, waiting, gathered, there("squares"), there("inputs"), samples, empty.pulse._replace(samples=seen, **values),
         Distinct(empty.distinct.most, kept["distinct"].clone()), fits,

@@ -1,7 +1,12 @@
 """`liegg discover` as a user meets it."""
 
 import json
+import os
 import shlex
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import jaxtyping
@@ -12,6 +17,7 @@ from safetensors.torch import save_file
 
 import liegg
 from command import run
+from liegg.data import Batches
 
 
 def test_discover_prints_and_saves(folder: Path) -> None:
@@ -205,3 +211,88 @@ def test_an_empty_archive_and_a_name_that_it_lacks(folder: Path) -> None:
     words = ["discover", "--model", "nets_for_cli:norm", "--action", "linear:4"]
     assert "data 'none.npz' holds no array. Save one with numpy.savez(path, x=x)." in run(*words, "--data", "none.npz")[2]
     assert "data 'x.npz': it has no 'three'; choose one of its arrays" in run(*words, "--data", "x.npz:three")[2]
+
+
+WORDS = ["discover", "--model", "nets_for_cli:build", "--data", "x.npy", "--action", "linear:4", "-q"]
+
+
+def test_interrupted_with_a_checkpoint_it_says_how_to_go_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, calls = Batches.numbered, []
+
+    def pressed(self, passed=None):
+        for entry in read(self, passed):
+            if len(entry[1]) == 20:  # not where single samples are looked at
+                calls.append(entry[0])
+            if calls == [0, 0, 20, 40, 60]:  # the first is tried out before
+                signal.raise_signal(signal.SIGINT)
+            yield entry
+
+    monkeypatch.setattr(Batches, "numbered", pressed)
+    words = [*WORDS, "--batch-size", "20", "--checkpoint", "c"]
+    code, out, err = run(*words)
+    assert (code, out) == (130, "")
+    assert "liegg: interrupted. Type the same again to go on from there." in err
+    assert Path("c").exists()
+    calls.clear()
+    assert run(*words, "--checkpoint-every", "0")[0] == 0
+    assert calls == [0, *range(80, 300, 20)]  # what was read before is not read again
+
+
+def test_the_bar_counts_the_share_of_the_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    totals = []
+
+    @contextmanager
+    def bar(_label, total, _unit, *, hidden):
+        totals.append((total, hidden))
+        yield lambda done: None
+
+    monkeypatch.setattr(sys.modules["liegg.cli.discover"], "bar", bar)  # the package has the command under that name
+    for name, value in {"count": lambda: 4, "joined": lambda _: None, "end": lambda: None}.items():
+        monkeypatch.setattr(f"liegg.studies.ensemble.processes.{name}", value)
+    assert run(*WORDS[:-1])[0] == 0
+    assert totals == [(75, False)]
+
+
+def test_seconds_that_are_none(folder: Path) -> None:
+    for name, text in {
+        "--timeout": "timeout=0.0: expected a number",
+        "--checkpoint-every": "checkpoint_every=-1.0: expected",
+    }.items():
+        code, _, err = run(*WORDS, name, text.partition("=")[2].partition(":")[0])
+        assert (code, text in err) == (2, True)
+
+
+def started(folders: list[Path], words: list[str]) -> list[tuple[int, str, str]]:
+    """What the tasks of a SLURM step say, each in a folder."""
+    port = 20000 + (os.getpid() * 11) % 30000
+    common = {name: value for name, value in os.environ.items() if not name.startswith("SLURM_")} | {
+        "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "SLURM_STEP_ID": "0", "SLURM_NTASKS": str(len(folders)),
+        "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path),
+    }  # fmt: skip
+    numbers = [{"SLURM_PROCID": str(rank), "SLURM_LOCALID": str(rank)} for rank in range(len(folders))]
+    command, pipe = [sys.executable, "-m", "liegg", *words], subprocess.PIPE
+    tasks = [
+        subprocess.Popen(command, cwd=folder, env=common | own, stdout=pipe, stderr=pipe, text=True)
+        for folder, own in zip(folders, numbers, strict=True)
+    ]
+    try:
+        said = [task.communicate(timeout=120) for task in tasks]
+    finally:
+        for task in tasks:
+            task.kill()
+    return [(task.returncode, *texts) for task, texts in zip(tasks, said, strict=True)]
+
+
+def test_the_tasks_of_a_step_share_the_data(folder: Path) -> None:
+    (folder / "run").mkdir()
+    one, other = started([folder, folder], [*WORDS, "--checkpoint", "run/c", "--timeout", "60"])
+    assert (one[:2], other[:2]) == ((0, "0\n"), (0, ""))
+    assert sorted(path.name for path in (folder / "run").iterdir()) == ["c.0-of-2", "c.1-of-2"]
+
+
+def test_what_one_cannot_load_is_told_by_all(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (one, _, err), (other, _, own) = started([folder, elsewhere], WORDS)
+    assert (one != 0, other != 0) == (True, True)
+    assert "liegg: process 1 of 2 failed: DataError: data 'x.npy': there is no file x.npy." in err
+    assert "liegg: data 'x.npy': there is no file x.npy." in own

@@ -1,11 +1,12 @@
 """`liegg discover`."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, NamedTuple, cast
 
 import typer
 
-from liegg.cli._shared import Json, Quiet, bar, mistakes, print_json
+from liegg.cli._shared import PLAIN, RESUMABLE, Json, Quiet, bar, mistakes, print_json
 
 ACTIONS = [
     ("linear:3", "invertible maps of vectors of dimension 3"),
@@ -90,6 +91,10 @@ def discover(
     checkpoint: Annotated[
         Path | None, typer.Option(help="File to keep what was read in: type the same again after a crash, and it goes on.")
     ] = None,
+    checkpoint_every: Annotated[float, typer.Option(help="Seconds between two writings of the checkpoint, at least.")] = 30.0,
+    timeout: Annotated[
+        float, typer.Option(help="Seconds that a process waits for the others, where there are several; two minutes at the start.")
+    ] = 1800.0,
     out: Annotated[Path | None, typer.Option(help="Run folder for the result and its report.")] = None,
     title: Annotated[str | None, typer.Option(help="Heading of the report.")] = None,
     json: Json = False,
@@ -110,57 +115,128 @@ def discover(
     liegg discover --model model.pt2 --data x.npz:points --action affine:3x20 --output-action linear:3 --json
 
     torchrun --nproc-per-node 4 -m liegg discover --model nets:cnn --weights w.pt --data x.npy --action image --device cuda
+
+    srun --ntasks 4 python -m liegg discover --model nets:cnn --weights w.pt --data x.npy --action image --device cuda
     """  # noqa: D412
-    with mistakes():
+    with mistakes(PLAIN if checkpoint is None else RESUMABLE):
         from liegg import files
         from liegg.discovery import discover as run
-        from liegg.runs import Clock, write_run
+        from liegg.runs import Clock
         from liegg.studies.ensemble import processes
 
         clock = Clock()
         tells = processes.rank() == 0  # where several run, the first prints and writes
         hidden = quiet or json or not tells
-        processes.joined()
-        acting = files.parse_action(action)
-        reply = None if output_action is None else files.parse_action(output_action)
-        limits = files.parse_limits(limit or [])
-        chosen: Any = int(outputs) if outputs.isdigit() else outputs
-        samples, apart = files.load_parts(data, held_out)
-        labels = None if groups is None else files.load_labels(groups, len(samples), 0 if apart is None else len(apart), held_out)
-        shown = files.first_samples(samples if apart is None else apart)
-        network = files.load_model(model, weights, None if device is None else processes.device_here(device))
-        clock.note(f"loaded {model} and {len(samples)} samples of {data}")
-        if own := files.own_weights(network, weights):
+        wanted = _Wanted(model, weights, data, groups, held_out, device, action, output_action, outputs, limit or [])
+        given = _in_step(lambda: _loaded(wanted, out if tells else None), timeout)
+        clock.note(f"loaded {model} and {len(given.samples)} samples of {data}")
+        if own := files.own_weights(given.network, weights):
             clock.note(own)
             typer.echo(f"liegg: {own}", err=True) if tells else None
-        made = out is not None and tells and files.check_folder(out)
+        share = len(given.samples) // processes.count()  # that of the first, which shows it
         with (
-            files.removed_if_empty(out if made else None),
-            bar("reading the data through the model", len(samples), "samples", hidden=hidden) as step,
+            files.removed_if_empty(out if given.made else None),
+            bar("reading the data through the model", share, "samples", hidden=hidden) as step,
         ):
             sym = run(
-                network, samples, acting, output_action=reply, outputs=chosen, batch_size=batch_size, seed=seed,
-                route=cast(Any, route), controls=controls, control=cast(Any, control), control_draws=control_draws,
-                groups=labels, held_out=apart, bottom=bottom, progress=step, checkpoint=checkpoint, **cast(Any, limits),
+                given.network, given.samples, given.action, output_action=given.reply, outputs=given.outputs,
+                batch_size=batch_size, seed=seed, route=cast(Any, route), controls=controls, control=cast(Any, control),
+                control_draws=control_draws, groups=given.labels, held_out=given.apart, bottom=bottom, progress=step,
+                checkpoint=checkpoint, checkpoint_every=checkpoint_every, timeout=timeout, **given.limits,
             )  # fmt: skip
         clock.note(f"found {sym.nullity} symmetries")
-        found = None
-        if layers and tells:
-            from liegg.layers import discover_layers
-
-            with bar("looking into the layers", len(samples), "samples", hidden=hidden) as step:
-                found = discover_layers(
-                    network, samples, acting, output_action=reply, outputs=chosen, batch_size=batch_size, seed=seed, progress=step,
-                    **cast(Any, limits),
-                )  # fmt: skip
-            clock.note(f"looked into {len(found)} layers")
         if tells:
-            page = None if out is None else write_run(out, sym, samples=shown, layers=found, clock=clock, title=title)
-            if json:
-                print_json(sym.to_dict() | ({} if found is None else {"layers": found.to_dict()}))
-            elif quiet:
-                typer.echo(str(sym.nullity))
-            else:
-                typer.echo("\n\n".join(str(part) for part in (sym, found) if part is not None))
-                typer.echo(f"\nRun folder: {out}\nReport: {page}") if page is not None else None
+            found = _looked_into(given, batch_size, seed, clock, hidden=hidden) if layers else None
+            _told(sym, found, given, clock, out, title, json=json, quiet=quiet)
         processes.end()
+
+
+class _Wanted(NamedTuple):
+    """What was typed, of what is loaded."""
+
+    model: str
+    weights: Path | None
+    data: str
+    groups: str | None
+    held_out: str | None
+    device: str | None
+    action: str
+    output_action: str | None
+    outputs: str
+    limits: list[str]
+
+
+class _Given(NamedTuple):
+    """What was loaded; `made` says whether the run folder is new."""
+
+    network: Any
+    samples: Any
+    apart: Any
+    labels: Any
+    shown: Any
+    action: Any
+    reply: Any
+    outputs: Any
+    limits: Any
+    made: bool
+
+
+def _in_step(load: Callable[[], _Given], timeout: float) -> _Given:
+    """Load where several processes do the same: if one cannot, all say why, and none waits for it."""
+    from liegg.shares import MEETING, check_timeout, in_step, joined, part
+    from liegg.studies.ensemble import processes
+
+    check_timeout(timeout)
+    processes.joined(min(MEETING, timeout))
+    group = joined(timeout=timeout)
+    try:
+        return in_step(group, load)
+    finally:
+        part(group)
+
+
+def _loaded(wanted: _Wanted, out: Path | None) -> _Given:
+    """Read the words and the files, and try the folder."""
+    from liegg import files
+    from liegg.studies.ensemble import processes
+
+    action = files.parse_action(wanted.action)
+    reply = None if wanted.output_action is None else files.parse_action(wanted.output_action)
+    limits = files.parse_limits(wanted.limits)
+    outputs: Any = int(wanted.outputs) if wanted.outputs.isdigit() else wanted.outputs
+    samples, apart = files.load_parts(wanted.data, wanted.held_out)
+    labels = None
+    if wanted.groups is not None:
+        labels = files.load_labels(wanted.groups, len(samples), 0 if apart is None else len(apart), wanted.held_out)
+    shown = files.first_samples(samples if apart is None else apart)
+    device = None if wanted.device is None else processes.device_here(wanted.device)
+    network = files.load_model(wanted.model, wanted.weights, device)
+    made = out is not None and files.check_folder(out)
+    return _Given(network, samples, apart, labels, shown, action, reply, outputs, limits, made)
+
+
+def _looked_into(given: _Given, batch_size: int | None, seed: int, clock: Any, *, hidden: bool) -> Any:
+    """The symmetries of every layer."""
+    from liegg.layers import discover_layers
+
+    with bar("looking into the layers", len(given.samples), "samples", hidden=hidden) as step:
+        found = discover_layers(
+            given.network, given.samples, given.action, output_action=given.reply, outputs=given.outputs, batch_size=batch_size,
+            seed=seed, progress=step, **given.limits,
+        )  # fmt: skip
+    clock.note(f"looked into {len(found)} layers")
+    return found
+
+
+def _told(sym: Any, found: Any, given: _Given, clock: Any, out: Path | None, title: str | None, *, json: bool, quiet: bool) -> None:
+    """Write the run folder and print the result."""
+    from liegg.runs import write_run
+
+    page = None if out is None else write_run(out, sym, samples=given.shown, layers=found, clock=clock, title=title)
+    if json:
+        print_json(sym.to_dict() | ({} if found is None else {"layers": found.to_dict()}))
+    elif quiet:
+        typer.echo(str(sym.nullity))
+    else:
+        typer.echo("\n\n".join(str(part) for part in (sym, found) if part is not None))
+        typer.echo(f"\nRun folder: {out}\nReport: {page}") if page is not None else None
