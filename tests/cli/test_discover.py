@@ -292,7 +292,8 @@ def test_the_tasks_of_a_step_share_the_data(folder: Path) -> None:
 
 def test_what_one_cannot_load_is_told_by_all(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     elsewhere = tmp_path_factory.mktemp("elsewhere")
-    (one, _, err), (other, _, own) = started([folder, elsewhere], WORDS)
+    (one, _, err), (other, _, own) = started([folder, elsewhere], [*WORDS, "--out", "run"])
+    assert not (folder / "run").exists()
     assert (one != 0, other != 0) == (True, True)
     assert "liegg: process 1 of 2 failed: DataError: data 'x.npy': there is no file x.npy." in err
     assert "liegg: data 'x.npy': there is no file x.npy." in own

@@ -128,22 +128,21 @@ def discover(
         tells = processes.rank() == 0  # where several run, the first prints and writes
         hidden = quiet or json or not tells
         wanted = _Wanted(model, weights, data, groups, held_out, device, action, output_action, outputs, limit or [])
-        given = _in_step(lambda: _loaded(wanted, out if tells else None), timeout)
-        clock.note(f"loaded {model} and {len(given.samples)} samples of {data}")
-        if own := files.own_weights(given.network, weights):
-            clock.note(own)
-            typer.echo(f"liegg: {own}", err=True) if tells else None
-        share = len(given.samples) // processes.count()  # that of the first, which shows it
-        with (
-            files.removed_if_empty(out if given.made else None),
-            bar("reading the data through the model", share, "samples", hidden=hidden) as step,
-        ):
-            sym = run(
-                given.network, given.samples, given.action, output_action=given.reply, outputs=given.outputs,
-                batch_size=batch_size, seed=seed, route=cast(Any, route), controls=controls, control=cast(Any, control),
-                control_draws=control_draws, groups=given.labels, held_out=given.apart, bottom=bottom, progress=step,
-                checkpoint=checkpoint, checkpoint_every=checkpoint_every, timeout=timeout, **given.limits,
-            )  # fmt: skip
+        folder = out if tells else None
+        with files.removed_if_empty(None if folder is None or folder.exists() else folder):
+            given = _in_step(lambda: _loaded(wanted, folder), timeout)
+            clock.note(f"loaded {model} and {len(given.samples)} samples of {data}")
+            if own := files.own_weights(given.network, weights):
+                clock.note(own)
+                typer.echo(f"liegg: {own}", err=True) if tells else None
+            share = len(given.samples) // processes.count()  # that of the first, which shows it
+            with bar("reading the data through the model", share, "samples", hidden=hidden) as step:
+                sym = run(
+                    given.network, given.samples, given.action, output_action=given.reply, outputs=given.outputs,
+                    batch_size=batch_size, seed=seed, route=cast(Any, route), controls=controls, control=cast(Any, control),
+                    control_draws=control_draws, groups=given.labels, held_out=given.apart, bottom=bottom, progress=step,
+                    checkpoint=checkpoint, checkpoint_every=checkpoint_every, timeout=timeout, **given.limits,
+                )  # fmt: skip
         clock.note(f"found {sym.nullity} symmetries")
         if tells:
             found = _looked_into(given, batch_size, seed, clock, hidden=hidden) if layers else None
@@ -167,7 +166,7 @@ class _Wanted(NamedTuple):
 
 
 class _Given(NamedTuple):
-    """What was loaded; `made` says whether the run folder is new."""
+    """What was loaded."""
 
     network: Any
     samples: Any
@@ -178,7 +177,6 @@ class _Given(NamedTuple):
     reply: Any
     outputs: Any
     limits: Any
-    made: bool
 
 
 def _in_step(load: Callable[[], _Given], timeout: float) -> _Given:
@@ -211,8 +209,9 @@ def _loaded(wanted: _Wanted, out: Path | None) -> _Given:
     shown = files.first_samples(samples if apart is None else apart)
     device = None if wanted.device is None else processes.device_here(wanted.device)
     network = files.load_model(wanted.model, wanted.weights, device)
-    made = out is not None and files.check_folder(out)
-    return _Given(network, samples, apart, labels, shown, action, reply, outputs, limits, made)
+    if out is not None:
+        files.check_folder(out)
+    return _Given(network, samples, apart, labels, shown, action, reply, outputs, limits)
 
 
 def _looked_into(given: _Given, batch_size: int | None, seed: int, clock: Any, *, hidden: bool) -> Any:
