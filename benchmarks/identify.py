@@ -33,10 +33,10 @@ LEVELS = (
 """Relative noise, largest condition number of the coordinates, and whether the noise is told to `identify`."""
 
 
-def everything() -> Iterator[tuple[str, Tensor]]:
+def everything(largest: int = LARGEST) -> Iterator[tuple[str, Tensor]]:
     """Names and generators of all algebras that are tried, up to the largest dimension."""
     for name, generators in (*_simple(), *_affine(), *_solvable(), *_sums()):
-        if len(generators) <= LARGEST:
+        if len(generators) <= largest:
             yield name, generators
 
 
@@ -110,10 +110,10 @@ def hidden(generators: Tensor, level: dict, generator: torch.Generator, *, worst
     return (rows + level["noise"] / n * normal(*rows.shape, generator=generator)).unflatten(1, (n, n))
 
 
-def trials(level: dict, rounds: int, seed: int) -> dict:
+def trials(level: dict, rounds: int, seed: int, largest: int = LARGEST) -> dict:
     """Names given over some rounds of all algebras; in every other round the coordinates are as stretched as they may be."""
     generator = torch.Generator().manual_seed(seed)
-    algebras = list(everything())
+    algebras = list(everything(largest))
     failures, longest = [], (0.0, "")
     for turn in range(rounds):
         for name, generators in algebras:
@@ -182,14 +182,14 @@ def cost(repeats: int) -> dict:
 def main() -> None:
     """Run the trials and store them."""
     parser = argparse.ArgumentParser(description="Names of algebras in random trials.")
-    parser.add_argument("--quick", action="store_true", help="one round of three levels, few spans; for the tests")
+    parser.add_argument("--quick", action="store_true", help="one round of two levels up to dimension 8, few spans; for the tests")
     parser.add_argument("--out", type=Path, default=HERE.parent / "results" / "bench-identify.json")
     args = parser.parse_args()
     begin = time.perf_counter()
     cost(1)  # warm
-    levels = [LEVELS[0], LEVELS[2]] if args.quick else LEVELS
+    levels, rounds, largest = ([LEVELS[0], LEVELS[2]], 1, 8) if args.quick else (LEVELS, 5, LARGEST)
     results: dict[str, object] = {
-        "levels": [trials(level, 1 if args.quick else 5, seed) for seed, level in enumerate(levels)],
+        "levels": [trials(level, rounds, seed, largest) for seed, level in enumerate(levels)],
         "no_algebras": no_algebras(60 if args.quick else 1000, 100),
         "o5": trained(1, 1000) if args.quick else trained(8, o5.MAIN),
         "cost": cost(1 if args.quick else 5),

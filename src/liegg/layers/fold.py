@@ -172,8 +172,8 @@ def _add_sums(kept: Kept, y: Float[Tensor, "b c"], slopes: Float[Tensor, "g b c"
     """Add the rows of the summed outputs in the precision of the model, nothing read back from the device."""
     squares = y.square().sum(1).double()
     along = torch.bmm(slopes.transpose(0, 1), y[:, :, None])[:, :, 0].double() * _inverse(squares)[:, None]
-    plain = slopes.sum(2, dtype=torch.float64).mT
-    unit = (plain - y.sum(1, dtype=torch.float64)[:, None] * along) * _inverse(squares).sqrt()[:, None]
+    plain = slopes.sum(2).double().mT  # by pairs, so that its rounding is that of a few additions
+    unit = (plain - y.sum(1).double()[:, None] * along) * _inverse(squares).sqrt()[:, None]
     kept = _add_lengths(kept, squares)._replace(
         invariance=_add_square(kept.invariance, plain.mT @ plain, len(y)), unit=_add_square(kept.unit, unit.mT @ unit, len(y))
     )
