@@ -118,3 +118,32 @@ def test_a_real_function_as_faint_as_rounding_keeps_its_verdict(units):
     sym = liegg.discover(lambda x: 1 + units * UNIT * x.square().sum(1), x, liegg.Linear(3))
     assert sym.nullity == 3
     assert float(sym.angles(liegg.so(3)).max()) < 1e-8
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_pictures_of_many_numbers_are_not_still_for_being_many(dtype):
+    """Any direction takes but a small part of a gradient of 768 numbers: less than a few units of half precision."""
+    weights = normal(768, 5, seed=1) / 30
+    pictures = normal(300, 3, 16, 16)
+
+    def model(x):  # products in float64, so that no kernel of the CPU is in the way; what comes in and goes out is rounded
+        return (x.flatten(1).double() @ weights).to(dtype)
+
+    found = liegg.discover(model, pictures.to(dtype), liegg.Image("affine"))
+    fine = liegg.discover(lambda x: x.flatten(1) @ weights, pictures, liegg.Image("affine"))
+    assert found.nullity == fine.nullity == 0
+    torch.testing.assert_close(found.defects, fine.defects, rtol=0.05, atol=0.0)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_a_mean_over_pictures_does_not_move_with_them(dtype):
+    action = liegg.Image("affine", border="periodic").restrict(liegg.translation(2))
+    found = liegg.discover(lambda x: x.mean((2, 3)).tanh(), normal(300, 3, 16, 16).to(dtype), action)
+    assert found.grades == ("exact", "exact")
+
+
+def test_in_half_precision_a_gradient_that_seems_to_cancel_is_measured():
+    unit = 2.0**-8
+    assert stillness((3 * unit) ** 2, 1.0, 1.0, unit=unit, noise=lambda: (1e-9, False)) == Stillness(False, True)
+    assert stillness((3 * unit) ** 2, 1.0, 1.0, unit=unit, noise=lambda: (1e-3, False)) == Stillness(True, True, True)
+    assert stillness((3 * unit) ** 2, 1.0, 1.0, unit=unit) == Stillness(True, True)

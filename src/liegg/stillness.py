@@ -9,6 +9,10 @@ from liegg.rounding import EXCUSED
 ROUNDING = 4.0
 """Rounding units that a derivative may be off by where it should be 0; unit lengths and softmax sums keep to 3."""
 
+COARSE = 2.0**-11
+"""Rounding unit from which on a few of them prove nothing: of a gradient of 10,000 numbers any direction takes but a hundredth of
+its length, whatever rounding does. Half precision and TensorFloat-32 are that coarse."""
+
 FAINT, LEAST_FAINT = 100.0, 0.1
 """Rounding units of its size (at most this share of it) by which an output moves that may be still: terms inside a model may be
 larger than its output, and their rounding with them."""
@@ -61,11 +65,12 @@ def stillness(
     """
     least = (ROUNDING * unit) ** 2 * square
     reacts = slope is not None and slope > least
-    if sensitivity <= least if slope is None else sensitivity <= (ROUNDING * unit) ** 2 * slope or slope <= least:
+    doubt = sensitivity <= least if slope is None else sensitivity <= (ROUNDING * unit) ** 2 * slope or slope <= least
+    if doubt and (noise is None or unit < COARSE):
         return Stillness(True, reacts)
     cancels = slope is not None and sensitivity <= ((limits or Limits()).floor_factor * unit) ** 2 * slope
     faint = max(sensitivity, slope or 0.0) <= min(FAINT * unit, LEAST_FAINT) ** 2 * square
-    if noise is None or not (cancels or faint):
+    if noise is None or not (doubt or cancels or faint):
         return Stillness(False, reacts)
     alone, constant = noise()
     if sensitivity <= EXCUSED * alone or (faint and constant):
