@@ -94,8 +94,8 @@ def _directions(sym: Symmetries, room: int) -> list[str]:
 
 
 def _variances(sym: Symmetries) -> Float[Tensor, " g"] | None:
-    """The paper's variances; None where they are so many that to solve for them takes longer than a look should, if not known."""
-    return sym.spectrum.values if sym.action.size <= MANY or "spectrum" in vars(sym) else None
+    """The paper's variances; None where they are so many that to solve for them takes longer than a look should."""
+    return sym.spectrum.values if sym.action.size <= MANY else None
 
 
 def _shortened(lines: list[str], where: str) -> list[str]:
