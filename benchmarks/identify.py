@@ -182,12 +182,12 @@ def cost(repeats: int) -> dict:
 def main() -> None:
     """Run the trials and store them."""
     parser = argparse.ArgumentParser(description="Names of algebras in random trials.")
-    parser.add_argument("--quick", action="store_true", help="one round of two levels up to dimension 8, few spans; for the tests")
+    parser.add_argument("--quick", action="store_true", help="one round of two levels up to dimension 6, few spans; for the tests")
     parser.add_argument("--out", type=Path, default=HERE.parent / "results" / "bench-identify.json")
     args = parser.parse_args()
     begin = time.perf_counter()
     cost(1)  # warm
-    levels, rounds, largest = ([LEVELS[0], LEVELS[2]], 1, 8) if args.quick else (LEVELS, 5, LARGEST)
+    levels, rounds, largest = ([LEVELS[0], LEVELS[2]], 1, 6) if args.quick else (LEVELS, 5, LARGEST)
     results: dict[str, object] = {
         "levels": [trials(level, rounds, seed, largest) for seed, level in enumerate(levels)],
         "no_algebras": no_algebras(60 if args.quick else 1000, 100),
