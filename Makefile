@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench docs pictures clean
+.PHONY: help demo test test-slow lint bench docs pictures clean
 
 help:            ## Show this list.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s ':'
@@ -14,7 +14,10 @@ demo: $(VENV)/.installed   ## Train an O(5) network in seconds, discover so(5), 
 	$(BIN)/liegg demo --out demo
 
 test: lint       ## Lint, types, tests and doctests.
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --numprocesses 2
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --numprocesses 2 -m "not slow"
+
+test-slow: $(VENV)/.installed-dev  ## Run the quick forms of the benchmarks, which `make test` leaves out: two minutes.
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --numprocesses 2 -m slow tests/test_benchmarks.py
 
 lint: $(VENV)/.installed-dev   ## Formatting, lint rules, types.
 	$(BIN)/ruff format --check .

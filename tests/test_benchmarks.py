@@ -1,4 +1,4 @@
-"""The benchmarks run in their quick form and measure what they say; no time is judged here."""
+"""The benchmarks run in their quick form (`make test-slow`) and measure what they say; no time is judged here."""
 
 import json
 import subprocess
@@ -19,6 +19,7 @@ from dense import dense_rows, dense_spectrum
 ROOT = Path(__file__).parents[1]
 
 
+@pytest.mark.slow
 def test_quick_run_stores_every_ratio(tmp_path: Path) -> None:
     out = tmp_path / "bench.json"
     subprocess.run(
@@ -31,6 +32,7 @@ def test_quick_run_stores_every_ratio(tmp_path: Path) -> None:
     assert stored["overhead"]["sum_ratio"] > 0
 
 
+@pytest.mark.slow
 def test_quick_run_for_images_stores_cost_and_memory(tmp_path: Path) -> None:
     out = tmp_path / "bench.json"
     subprocess.run(
@@ -41,6 +43,7 @@ def test_quick_run_for_images_stores_cost_and_memory(tmp_path: Path) -> None:
     assert set(stored["cost"]["ratios"]) == {"linear_sum", "linear_each", "affine_sum", "affine_each"}
 
 
+@pytest.mark.slow
 def test_quick_run_for_training_stores_a_ratio_for_every_shape(tmp_path: Path) -> None:
     command = [sys.executable, str(ROOT / "benchmarks" / "training.py"), "--quick", "--out", str(tmp_path)]
     subprocess.run(command, check=True, capture_output=True)
@@ -75,6 +78,7 @@ def test_the_dense_yardstick_computes_the_same_spectrum() -> None:
     assert dense_spectrum(dense_rows(model, x, 3))[0].flip(0).tolist() == pytest.approx(ours.tolist(), rel=1e-3)
 
 
+@pytest.mark.slow
 def test_names_of_algebras_in_random_coordinates(tmp_path):
     """All names right on exact matrices, nearly all with a noise of 1 % and none wrong and sure; no name for what is no algebra."""
     out = tmp_path / "bench.json"
@@ -91,6 +95,7 @@ def test_names_of_algebras_in_random_coordinates(tmp_path):
     assert [one["name"] for one in stored["o5"]] == ["so(5)"]
 
 
+@pytest.mark.slow
 def test_cost_of_intervals_and_controls(tmp_path):
     out = tmp_path / "bench.json"
     subprocess.run(
@@ -111,6 +116,7 @@ def quick(script: str, out: Path) -> dict:
     return json.loads(out.read_text())
 
 
+@pytest.mark.slow
 def test_growth_has_a_row_for_every_size(tmp_path: Path) -> None:
     stored = quick("growth.py", tmp_path / "bench.json")
     for name, key, sizes in (
@@ -133,6 +139,7 @@ def test_one_reverse_pass_for_every_output_gives_our_rows() -> None:
     torch.testing.assert_close(torch.einsum("bkg,bkh->gh", rows, rows), ours.mT @ ours, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_two_processes_are_timed_and_agree_with_one(tmp_path: Path) -> None:
     stored = quick("scaling.py", tmp_path / "bench.json")
     assert set(stored["seconds"]) == {"1", "2"}
@@ -154,6 +161,7 @@ def test_the_model_of_scaling_is_recovered_from_times_that_follow_it() -> None:
     )
 
 
+@pytest.mark.slow
 def test_coverage_is_counted_for_every_way_of_reading_the_outputs(tmp_path: Path) -> None:
     stored = quick("many_outputs.py", tmp_path / "bench.json")["coverage"]
     assert [one["taken"] for one in stored] == [1, 4, 16, "each"]
@@ -169,6 +177,7 @@ def test_tables_stand_between_their_marks() -> None:
     assert tables.filled(page, stored) == page
 
 
+@pytest.mark.slow
 def test_large_candidate_spaces_take_the_memory_that_was_said(tmp_path):
     """Not more than was said but for 32 MB that torch itself takes, and not far below; both solvers find the same."""
     out = tmp_path / "bench.json"

@@ -12,7 +12,7 @@ import liegg
 from cases import normal, regular
 from liegg.algebra.closure import closure
 
-NOISE = (1e-8, 1e-5, 1e-2)
+NOISE = (1e-5, 1e-2)
 
 
 def padded(linear):
@@ -70,7 +70,7 @@ def table(algebras, factor, *, affine):
 def test_with_the_noise_stated_the_name_is_right(algebras, affine, factor):
     for name, names in table(algebras, factor, affine=affine).items():
         assert {given_ for given_, _ in names} == {name}, (name, names)
-        assert names[name, True] >= 2, (name, names)  # of 3; a name may be unsure where an uncertainty of 0.1 is stated
+        assert names[name, True] >= 1, (name, names)  # of 2; a name may be unsure where an uncertainty of 0.1 is stated
 
 
 @pytest.mark.parametrize(("algebras", "affine"), [(AFFINE, True), (LINEAR, False)], ids=["affine", "linear"])
