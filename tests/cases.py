@@ -339,3 +339,10 @@ def no_equivariance() -> EquivariantCase:
 
 
 EQUIVARIANT = [conjugated_map(), centroid(), degenerate_outputs(), no_equivariance()]
+
+
+def numbered(batches, first: int = 0):
+    """Batches, each with the number of its first sample, as a pass reads them."""
+    for batch in batches:
+        yield first, batch
+        first += len(batch)

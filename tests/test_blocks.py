@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import liegg
-from cases import FromInnerProducts, mlp, normal, square
+from cases import FromInnerProducts, mlp, normal, numbered, square
 from liegg import blocks
 from liegg._errors import ArgumentError
 from liegg._linalg import arranged
@@ -17,7 +17,7 @@ from liegg.blocks import COUNT, FEWEST, NUMBERS, Dealer, as_groups, count_for
 from liegg.gram import Gram
 from liegg.model import Model
 from liegg.polarization import Plan
-from liegg.stream import stream
+from liegg.stream import begin, empty, finish, read
 
 CPU = torch.device("cpu")
 
@@ -262,10 +262,9 @@ def test_moments_of_blocks_are_those_of_their_samples(name, dealt):
 
 
 def streamed(function, x, action, size, *, dealer, output_action=None):
-    batches = iter(x.split(size))
-    how = Plan("each", "vjp")
-    return stream(Model(function, "model", output_shape=(2,)), action, next(batches), batches, how,
-                  output_action=output_action, dealer=dealer)  # fmt: skip
+    model = Model(function, "model", output_shape=(2,))
+    made = begin(model, action, x[:size], Plan("each", "vjp"), output_action=output_action, dealer=dealer)
+    return finish(made, read(made, empty(made), numbered(x.split(size))))
 
 
 @pytest.mark.parametrize("groups", [None, [i // 3 for i in range(101)]], ids=["independent", "groups of three"])

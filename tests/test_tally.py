@@ -4,11 +4,11 @@ import pytest
 import torch
 
 import liegg
-from cases import mlp, normal
+from cases import mlp, normal, numbered
 from liegg.blocks import Dealer
 from liegg.model import opened, probe
 from liegg.polarization import plan
-from liegg.stream import begin, empty, finish, numbered, read
+from liegg.stream import begin, empty, finish, read
 from liegg.tally import from_tensors, merge, to_tensors
 
 CASES = {

@@ -1,8 +1,7 @@
 """One pass over the data: all that the later stages need to know of it."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
-from itertools import chain
 from typing import Any, NamedTuple
 
 import torch
@@ -289,40 +288,6 @@ def finish(made: Pass, kept: Tally) -> Streamed:
     return Streamed(
         rows, moment, kept.samples, float(kept.squares) / kept.samples, name, floor, noise, dealt, health, distinct, kept.fits
     )
-
-
-def stream(
-    model: Model,
-    action: Action,
-    first: Float[Tensor, "b ..."],
-    rest: Iterator[Float[Tensor, "b ..."]],
-    how: Plan,
-    *,
-    output_action: Action | None = None,
-    dealer: Dealer | None = None,
-    progress: Callable[[int], object] | None = None,
-) -> Streamed:
-    """The whole pass in one process: `begin`, `read` and `finish`.
-
-    Args:
-        model: the probed model.
-        action: candidate generators.
-        first: the first batch.
-        rest: the batches after it.
-        how: how rows are taken.
-        output_action: action on the outputs, for equivariance.
-        dealer: deals the samples out to blocks that are kept apart; None keeps no more than the sum.
-        progress: called with the number of samples after each batch.
-    """
-    made = begin(model, action, first, how, output_action=output_action, dealer=dealer)
-    return finish(made, read(made, empty(made), numbered(chain([first], rest)), progress=progress))
-
-
-def numbered(batches: Iterable[Float[Tensor, "_ ..."]], first: int = 0) -> Iterator[tuple[int, Float[Tensor, "_ ..."]]]:
-    """Batches, each with the number of its first sample."""
-    for batch in batches:
-        yield first, batch
-        first += len(batch)
 
 
 def _check_finite(rows: Float[Tensor, "b k g"], y: Float[Tensor, "b c"], first: int, name: str) -> None:

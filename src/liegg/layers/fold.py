@@ -78,7 +78,7 @@ def add(
         y: outputs.
         slopes: their derivatives along each generator.
         how: which outputs get rows.
-        squared: whether rows may be squared, see `liegg.stream.stream`.
+        squared: whether rows may be squared, see `liegg.stream.read`.
         room: memory in float64 that is used again for every batch, from `room_for`.
         unit: rounding unit of the model's arithmetic, from `liegg._precision`.
         shape: shape of one sample's output.
