@@ -1,0 +1,71 @@
+"""What was found before the package was laid out anew is found still: 88 analyses, to rounding."""
+
+import json
+import math
+
+import pytest
+import torch
+
+from recorded.analyses import STORED, analyses, layers, outcome
+
+BEFORE = json.loads(STORED.read_text(encoding="utf-8"))["outcomes"]
+SAME = ("nullity", "undecided", "trivial", "exact", "grades", "name", "warnings", "notes", "learned", "samples", "rows")
+"""Members that do not depend on the last bits."""
+
+
+def tolerance(name: str) -> float:
+    """Relative error of a ratio of sums of some hundred products: square root of the rounding unit, as defects are squares."""
+    return 2e-3 if "float32" in name else 1e-6
+
+
+def close(name: str, now: object, before: object, floor: float) -> bool:
+    """Whether numbers agree to rounding: relatively, or within what rounding does to a defect at all."""
+    if isinstance(now, list) and isinstance(before, list):
+        return len(now) == len(before) and all(close(name, a, b, floor) for a, b in zip(now, before, strict=True))
+    if now is None or before is None:
+        return now is before
+    assert isinstance(now, float | int)
+    assert isinstance(before, float | int)
+    return math.isclose(now, before, rel_tol=tolerance(name), abs_tol=2 * floor)
+
+
+def check(name: str, now: dict) -> None:
+    before = BEFORE[name]
+    assert {key: now[key] for key in SAME} == {key: before[key] for key in SAME}
+    for key in ("defects", "intervals", "variance", "control", "curves"):
+        assert close(name, now[key], before[key], before["floor"]), key
+    assert now["counts"] == before["counts"]
+    if before["angle"] is not None:
+        assert math.isclose(now["angle"], before["angle"], rel_tol=1e-3, abs_tol=1e-6 if "float32" not in name else 1e-3)
+
+
+@pytest.mark.parametrize(("name", "call"), list(analyses()), ids=lambda value: value if isinstance(value, str) else "")
+def test_an_analysis_finds_what_it_did(name, call):
+    check(name, outcome(call()))
+
+
+def test_layers_find_what_they_did():
+    now = layers()
+    assert len(now) > 5
+    for name, found in now.items():
+        check(name, found)
+
+
+def test_the_record_is_whole():
+    assert {name for name, _ in analyses()} | {name for name in BEFORE if name.startswith("layer ")} == set(BEFORE)
+    assert len(BEFORE) >= 60
+    assert not math.isclose(1.0, 1.01, rel_tol=tolerance("float32"))
+
+
+def test_a_change_would_be_noticed():
+    name = "lorentz/float64"
+    with pytest.raises(AssertionError):
+        check(name, BEFORE[name] | {"nullity": 5})
+    with pytest.raises(AssertionError):
+        check(name, BEFORE[name] | {"defects": [1.001 * value for value in BEFORE[name]["defects"]]})
+
+
+def test_the_caller_is_left_alone():
+    state = torch.random.get_rng_state()
+    next(analyses())[1]()
+    assert torch.equal(state, torch.random.get_rng_state())
