@@ -14,11 +14,12 @@ from typing import Any
 
 import torch
 
-from liegg import accumulate, gram
 from liegg.actions import Displacement, Linear
-from liegg.bottom import bottom
-from liegg.defect import defects
-from liegg.memory import estimate
+from liegg.polarization import gram
+from liegg.polarization import r_factor as accumulate
+from liegg.polarization.memory import estimate
+from liegg.spectrum.defects import defects
+from liegg.spectrum.smallest_defects import bottom
 from liegg.studies.provenance import provenance, write_json
 from measure import in_process, peak_bytes, reset_peak, resident_bytes
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 import liegg
 from liegg.actions import Action
-from liegg.blocks import count_for
+from liegg.polarization.sample_blocks import count_for
 from liegg.studies.provenance import provenance, write_json
 from measure import alternating
 

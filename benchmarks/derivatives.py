@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from liegg.actions.stencils import Border, Scheme, along, derivative_matrix, smoothing_matrix
+from liegg.actions.grid.stencils import Border, Scheme, along, derivative_matrix, smoothing_matrix
 from liegg.studies.provenance import provenance, write_json
 
 HERE = Path(__file__).parent

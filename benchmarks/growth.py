@@ -17,9 +17,9 @@ from torch import Tensor, nn
 import liegg
 from dense import dense_rows, dense_spectrum
 from liegg.actions import Action
-from liegg.data import BATCH_SIZE
-from liegg.model import opened, probe
-from liegg.polarization import plan, polarize, samples_at_once
+from liegg.inputs.batches import BATCH_SIZE
+from liegg.inputs.model import opened, probe
+from liegg.polarization.rows import plan, polarize, samples_at_once
 from liegg.studies.provenance import provenance, write_json
 from measure import alternating, in_process
 

@@ -16,11 +16,11 @@ import torch
 from torch import Tensor, nn
 
 import liegg
-from liegg.combinations import Outputs
-from liegg.layers.stream import numbers_on
-from liegg.layers.watch import Layer, network_of, until
-from liegg.model import Model
-from liegg.polarization import Plan, polarize, together_on
+from liegg.discovery.layers.hooks import Layer, network_of, until
+from liegg.discovery.layers.streaming import numbers_on
+from liegg.inputs.model import Model
+from liegg.polarization.output_sketch import Outputs
+from liegg.polarization.rows import Plan, polarize, together_on
 from liegg.studies.provenance import provenance, write_json
 from measure import alternating
 

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 import liegg
-from liegg.combinations import Outputs
+from liegg.polarization.output_sketch import Outputs
 from liegg.studies.provenance import provenance, write_json
 
 HERE = Path(__file__).parent

@@ -11,7 +11,7 @@ from matplotlib.ticker import MaxNLocator
 from torch import Tensor, nn
 
 import liegg
-from liegg._random import seeded
+from liegg._utils.random import seeded
 from liegg.report.plots import FOUND, MUTED, OTHER, THIRD, figure
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 import liegg
-from liegg._random import seeded
+from liegg._utils.random import seeded
 from liegg.studies.provenance import provenance, write_json
 
 PACKAGES = ("lgatr", "torch-geometric", "transformers")

@@ -21,7 +21,7 @@ from emlp.groups import O
 from emlp.nn.pytorch import EMLP
 from emlp.reps import Scalar, V
 
-from liegg._random import seeded
+from liegg._utils.random import seeded
 from liegg.studies import o5
 from liegg.studies.provenance import provenance, write_json
 

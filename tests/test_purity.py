@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 
 import liegg
-from liegg._errors import ModelError
-from liegg._random import seeded
+from liegg._utils.errors import ModelError
+from liegg._utils.random import seeded
 
 
 @pytest.fixture(autouse=True)

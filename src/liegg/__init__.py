@@ -6,11 +6,11 @@ Public names load on first use, so that `import liegg` and `liegg --help` stay f
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from liegg._version import __version__
+from liegg._utils.version import __version__
 
 if TYPE_CHECKING:
-    from liegg import algebra, memory, testing
-    from liegg._errors import LieggError
+    from liegg import algebra, testing
+    from liegg._utils.errors import LieggError
     from liegg.actions import (
         Action,
         Affine,
@@ -28,30 +28,33 @@ if TYPE_CHECKING:
     )
     from liegg.algebra import Identification, identify
     from liegg.algebra.catalog import aff, diagonal, direct_sum, gl, heis, o, scaling, se, shear, sl, so, sp, su, translation, u
-    from liegg.comparison import Comparison, compare
-    from liegg.discovery import discover
-    from liegg.layers import LayerSymmetries, discover_layers
+    from liegg.decision.decide import Decision
+    from liegg.discovery.compare import Comparison, compare
+    from liegg.discovery.discover import discover
+    from liegg.discovery.layers.discover_layers import discover_layers
+    from liegg.discovery.verification.verify import verify
+    from liegg.polarization import memory
     from liegg.report import plots as plot
-    from liegg.storage import load
-    from liegg.symmetries import Symmetries
-    from liegg.verdict import Decision
-    from liegg.verification import Verification, verify
+    from liegg.results.layers import LayerSymmetries
+    from liegg.results.storage import load
+    from liegg.results.symmetries import Symmetries
+    from liegg.results.verification import Verification
 
 _HOME = (
     {
-        "Comparison": "liegg.comparison",
-        "Decision": "liegg.verdict",
+        "Comparison": "liegg.discovery.compare",
+        "Decision": "liegg.decision.decide",
         "Identification": "liegg.algebra",
-        "LayerSymmetries": "liegg.layers",
-        "LieggError": "liegg._errors",
-        "Symmetries": "liegg.symmetries",
-        "Verification": "liegg.verification",
-        "compare": "liegg.comparison",
-        "discover": "liegg.discovery",
-        "discover_layers": "liegg.layers",
+        "LayerSymmetries": "liegg.results.layers",
+        "LieggError": "liegg._utils.errors",
+        "Symmetries": "liegg.results.symmetries",
+        "Verification": "liegg.results.verification",
+        "compare": "liegg.discovery.compare",
+        "discover": "liegg.discovery.discover",
+        "discover_layers": "liegg.discovery.layers.discover_layers",
         "identify": "liegg.algebra",
-        "load": "liegg.storage",
-        "verify": "liegg.verification",
+        "load": "liegg.results.storage",
+        "verify": "liegg.discovery.verification.verify",
     }
     | dict.fromkeys(
         (
@@ -92,7 +95,12 @@ _HOME = (
         "liegg.algebra.catalog",
     )
 )
-_MODULES = {"algebra": "liegg.algebra", "memory": "liegg.memory", "plot": "liegg.report.plots", "testing": "liegg.testing"}
+_MODULES = {
+    "algebra": "liegg.algebra",
+    "memory": "liegg.polarization.memory",
+    "plot": "liegg.report.plots",
+    "testing": "liegg.testing",
+}
 
 __all__ = [
     "Action",

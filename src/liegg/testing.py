@@ -7,12 +7,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._forward import jvp
+from liegg._utils.forward_mode import jvp
 from liegg.actions import Action, Linear
 from liegg.algebra.subspace import orthonormal, principal_angles
-from liegg.data import Data
-from liegg.discovery import discover
-from liegg.symmetries import Symmetries
+from liegg.discovery.discover import discover
+from liegg.inputs.batches import Data
+from liegg.results.symmetries import Symmetries
 
 
 def assert_invariant(

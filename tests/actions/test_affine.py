@@ -7,7 +7,7 @@ import torch
 
 from cases import normal
 from liegg import algebra
-from liegg._errors import ArgumentError, ShapeError
+from liegg._utils.errors import ArgumentError, ShapeError
 from liegg.actions import Affine, Linear, action_from_settings
 from liegg.testing import assert_is_action
 

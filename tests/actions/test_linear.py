@@ -6,7 +6,7 @@ import scipy.linalg
 import torch
 
 from cases import normal
-from liegg._errors import ArgumentError, RecordError, ShapeError
+from liegg._utils.errors import ArgumentError, RecordError, ShapeError
 from liegg.actions import Linear, action_from_settings
 from liegg.testing import assert_is_action
 

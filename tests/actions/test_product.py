@@ -10,7 +10,7 @@ from torch import Tensor
 
 import liegg
 from cases import mlp, normal
-from liegg._errors import ArgumentError, ShapeError
+from liegg._utils.errors import ArgumentError, ShapeError
 from liegg.actions import Product, action_from_settings
 from liegg.testing import assert_is_action, assert_same_span
 

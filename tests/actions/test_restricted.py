@@ -5,7 +5,7 @@ import torch
 
 from cases import normal, regular
 from liegg import algebra
-from liegg._errors import ArgumentError, ShapeError
+from liegg._utils.errors import ArgumentError, ShapeError
 from liegg.actions import Affine, Linear, Restricted, action_from_settings
 from liegg.testing import assert_is_action, assert_same_span
 

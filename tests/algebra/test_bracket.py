@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cases import normal, regular
-from liegg._errors import ArgumentError
+from liegg._utils.errors import ArgumentError
 from liegg.algebra import aff, bracket, closure_residual, diagonal, gl, orthonormal, se, shear, sl, so, sp, su, u
 from liegg.algebra.bracket import adjoint, jacobi_residual, killing_eigenvalues, killing_form, structure_constants
 

@@ -6,7 +6,7 @@ import torch
 
 import liegg
 from liegg import algebra
-from liegg._errors import ArgumentError
+from liegg._utils.errors import ArgumentError
 
 SIZES = range(1, 6)
 

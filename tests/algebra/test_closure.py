@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cases import normal, regular
-from liegg._errors import ArgumentError
+from liegg._utils.errors import ArgumentError
 from liegg.algebra import (
     aff,
     closure_residual,

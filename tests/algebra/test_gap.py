@@ -7,7 +7,7 @@ import pytest
 from algebra.gap import algebras as make
 from algebra.gap.ask import ALGEBRAS, ANSWERS, exact_constants
 from liegg.algebra import so
-from liegg.algebra.invariants import invariants
+from liegg.algebra.structure.invariants import invariants
 
 STORED = {answer["name"]: answer for answer in json.loads(ANSWERS.read_text(encoding="utf-8"))["answers"]}
 

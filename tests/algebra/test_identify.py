@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import liegg
 from cases import normal, regular
-from liegg._errors import ArgumentError
+from liegg._utils.errors import ArgumentError
 from liegg.algebra import bracket, closure_residual, principal_angles, so
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cases import normal, regular
-from liegg._errors import ArgumentError
+from liegg._utils.errors import ArgumentError
 from liegg.algebra import distance_to_span, orthonormal, principal_angles, sl, so
 from liegg.algebra.subspace import canonical, checked_uncertainty, grassmann_distance, project
 

@@ -17,7 +17,7 @@ from safetensors.torch import save_file
 
 import liegg
 from command import run
-from liegg.data import Batches
+from liegg.inputs.batches import Batches
 
 
 def test_discover_prints_and_saves(folder: Path) -> None:

@@ -96,7 +96,12 @@ def test_ctrl_c_ends_with_a_word_and_130(command: str, folder: Path, monkeypatch
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    for name in ("liegg.storage.load", "liegg.runs.load", "liegg.studies.o5.train", "liegg.files.load_model"):
+    for name in (
+        "liegg.results.storage.load",
+        "liegg.results.run_folder.load",
+        "liegg.studies.o5.train",
+        "liegg.cli.files.load_model",
+    ):
         monkeypatch.setattr(name, interrupted)
     words = {
         "compare": ("a", "b"), "demo": ("--out", "demo"),

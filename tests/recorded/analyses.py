@@ -147,9 +147,7 @@ def analyses() -> Iterator[tuple[str, Callable[[], Any]]]:
     )
     yield (
         "re-initialised",
-        lambda: liegg.discover(
-            mlp(3, 8, 2), x3, linear3, control="reinitialised", control_draws=3, held_out=normal(50, 3, seed=3)
-        ),
+        lambda: liegg.discover(mlp(3, 8, 2), x3, linear3, control="reinitialised", control_draws=3, held_out=normal(50, 3, seed=3)),
     )
     yield "several batches", lambda: liegg.discover(net, [x3[:70], x3[70:150], x3[150:]], linear3)
 

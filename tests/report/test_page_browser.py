@@ -13,8 +13,8 @@ import torch
 
 import liegg
 from cases import normal
-from liegg.report.page import write_report
-from liegg.report.page_stage import stage_of
+from liegg.report.page.page import write_report
+from liegg.report.page.stage import stage_of
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the page was not tried in a browser: playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

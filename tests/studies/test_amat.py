@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from liegg._errors import DatasetError, EmptyDataError
+from liegg._utils.errors import DatasetError, EmptyDataError
 from liegg.studies.amat import read_amat
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr
 
-from liegg._errors import ArgumentError
+from liegg._utils.errors import ArgumentError
 from liegg.studies import configurations
 
 RESULTS = Path(__file__).parents[2] / "results"

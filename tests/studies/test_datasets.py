@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from liegg._errors import ArgumentError, DatasetError, ShapeError
+from liegg._utils.errors import ArgumentError, DatasetError, ShapeError
 from liegg.studies import datasets, fetch
 from liegg.studies.datasets import Labelled
 from liegg.studies.rotation import rotated

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from liegg._errors import DatasetError, MissingExtraError
+from liegg._utils.errors import DatasetError, MissingExtraError
 from liegg.studies import fetch
 
 MNIST, CIFAR10 = "mnist/t10k-labels-idx1-ubyte.gz", "cifar-10-batches-bin/test_batch.bin"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from liegg._errors import MissingExtraError, ResultsError
+from liegg._utils.errors import MissingExtraError, ResultsError
 from liegg.studies.index import STUDIES, write_index
 from studies.claims import planted
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from liegg._errors import ResultsError
-from liegg._version import __version__
+from liegg._utils.errors import ResultsError
+from liegg._utils.version import __version__
 from liegg.studies.provenance import FORMAT, provenance, read_results, write_json
 
 RESULTS = {"study": "o5", "format": FORMAT, "quick": False}

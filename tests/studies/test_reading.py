@@ -9,9 +9,9 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import liegg
-from liegg._errors import EmptyDataError, NonFiniteError, ShapeError
-from liegg._forward import jvp
-from liegg.actions.coordinates import coordinates
+from liegg._utils.errors import EmptyDataError, NonFiniteError, ShapeError
+from liegg._utils.forward_mode import jvp
+from liegg.actions.grid.coordinates import coordinates
 from liegg.studies import reading
 from liegg.studies.ensemble import Stack, initialise
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import ndimage
 
-from liegg._errors import DtypeError, ShapeError
+from liegg._utils.errors import DtypeError, ShapeError
 from liegg.studies import rotation
 from liegg.studies.rotation import rotated
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from liegg._errors import ArgumentError, DatasetError, ResultsError
+from liegg._utils.errors import ArgumentError, DatasetError, ResultsError
 from liegg.studies import datasets, runner
 from liegg.studies.ensemble import Work
 from liegg.studies.provenance import FORMAT, read_results

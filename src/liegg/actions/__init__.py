@@ -4,18 +4,18 @@ from typing import Any
 
 import torch
 
-from liegg._errors import RecordError
-from liegg.actions._base import Action, Displacement, Restricted
+from liegg._utils.errors import RecordError
 from liegg.actions.affine import Affine
-from liegg.actions.color import Channels, Color
-from liegg.actions.grid import Grid
-from liegg.actions.image import Image, Sequence, Volume
-from liegg.actions.kronecker import KroneckerSum, kronecker_from_settings
+from liegg.actions.base import Action, Displacement, Restricted
+from liegg.actions.grid.color import Channels, Color
+from liegg.actions.grid.grid import Grid
+from liegg.actions.grid.image import Image, Sequence, Volume
+from liegg.actions.grid.stencils import smooth
 from liegg.actions.linear import Linear
 from liegg.actions.product import Product
-from liegg.actions.sparse import Sparse
-from liegg.actions.stencils import smooth
-from liegg.actions.structured import Banded, Blocks, Weights, blocks_from_settings
+from liegg.actions.structured.constructors import Banded, Blocks, Weights, blocks_from_settings
+from liegg.actions.structured.kronecker import KroneckerSum, kronecker_from_settings
+from liegg.actions.structured.sparse import Sparse
 
 __all__ = [
     "Action",

@@ -7,9 +7,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from liegg._errors import ArgumentError
-from liegg._linalg import arranged
-from liegg.actions._base import Action, Displacement, as_vectors, check_sizes, check_vectors, from_vectors
+from liegg._utils.errors import ArgumentError
+from liegg._utils.linalg import arranged
+from liegg.actions.base import Action, Displacement, as_vectors, check_sizes, check_vectors, from_vectors
 
 Layout = Literal["copies_first", "vector_first"]
 

@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._errors import ArgumentError
-from liegg.actions._base import Action
-from liegg.algebra.wording import coordinate_names
+from liegg._utils.errors import ArgumentError
+from liegg.actions.base import Action
+from liegg.algebra.words.wording import coordinate_names
 
 
 @dataclass(frozen=True, init=False, repr=False)

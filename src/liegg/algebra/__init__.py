@@ -1,6 +1,5 @@
 """Matrix Lie algebras as bare tensors: catalogue, spans, brackets, forms, invariants, names. Knows no model and no data."""
 
-from liegg.algebra.abstract import Abstract, abstract_name
 from liegg.algebra.bracket import (
     adjoint,
     bracket,
@@ -12,18 +11,19 @@ from liegg.algebra.bracket import (
 )
 from liegg.algebra.catalog import aff, diagonal, direct_sum, gl, heis, o, scaling, se, shear, sl, so, sp, su, translation, u
 from liegg.algebra.closure import Closure, Refined, closure, generated, nearest_closed
-from liegg.algebra.commutant import complex_structures, hermitian_forms, invariant_subspaces
-from liegg.algebra.describe import describe
-from liegg.algebra.forms import Forms, preserved_forms, signature
-from liegg.algebra.frame import frame_of
+from liegg.algebra.forms.commutant import complex_structures, hermitian_forms, invariant_subspaces
+from liegg.algebra.forms.forms import Forms, preserved_forms, signature
+from liegg.algebra.forms.frame import frame_of
+from liegg.algebra.forms.standard import Standard, standard_frame
 from liegg.algebra.identification import Alternative, Identification
 from liegg.algebra.identify import identify
-from liegg.algebra.invariants import Invariants, Simple, invariants
-from liegg.algebra.latex import brackets_latex, generators_latex, matrix_latex
-from liegg.algebra.readable import Readable, adapted
-from liegg.algebra.sparse import sparse_basis
-from liegg.algebra.standard import Standard, standard_frame
+from liegg.algebra.structure.abstract import Abstract, abstract_name
+from liegg.algebra.structure.invariants import Invariants, Simple, invariants
 from liegg.algebra.subspace import canonical, distance_to_span, grassmann_distance, orthonormal, principal_angles, project
+from liegg.algebra.words.describe import describe
+from liegg.algebra.words.latex import brackets_latex, generators_latex, matrix_latex
+from liegg.algebra.words.readable import Readable, adapted
+from liegg.algebra.words.sparse import sparse_basis
 
 __all__ = [
     "Abstract",

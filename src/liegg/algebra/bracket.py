@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float, Num
 from torch import Tensor
 
-from liegg._errors import ArgumentError
+from liegg._utils.errors import ArgumentError
 from liegg.algebra.subspace import checked_generators, distance_to_span, orthonormal
 
 INDEPENDENT = 1e-10

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._errors import ArgumentError
+from liegg._utils.errors import ArgumentError
 
 Generators = Float[Tensor, "d n n"]
 

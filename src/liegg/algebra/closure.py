@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float, Num
 from torch import Tensor
 
-from liegg._errors import ArgumentError
+from liegg._utils.errors import ArgumentError
 from liegg.algebra.bracket import bracket
 from liegg.algebra.subspace import canonical, checked_uncertainty, orthonormal, principal_angles
 

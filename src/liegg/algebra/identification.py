@@ -9,16 +9,16 @@ from typing import Any
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg.algebra.abstract import abstract_name
 from liegg.algebra.bracket import structure_constants
 from liegg.algebra.closure import Closure
-from liegg.algebra.forms import Forms, preserved_forms
-from liegg.algebra.invariants import Invariants, invariants
-from liegg.algebra.latex import brackets_latex, generators_latex
-from liegg.algebra.readable import Readable, adapted
-from liegg.algebra.real_forms import UNKNOWN
-from liegg.algebra.standard import Standard, standard_frame
+from liegg.algebra.forms.forms import Forms, preserved_forms
+from liegg.algebra.forms.standard import Standard, standard_frame
+from liegg.algebra.structure.abstract import abstract_name
+from liegg.algebra.structure.invariants import Invariants, invariants
+from liegg.algebra.structure.real_forms import UNKNOWN
 from liegg.algebra.subspace import orthonormal
+from liegg.algebra.words.latex import brackets_latex, generators_latex
+from liegg.algebra.words.readable import Readable, adapted
 
 SHOWN = 3
 """Rivals listed in the text."""

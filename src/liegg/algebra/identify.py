@@ -15,20 +15,20 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._errors import ArgumentError
-from liegg._linalg import orthonormal_rows
-from liegg.algebra.abstract import abstract_name
+from liegg._utils.errors import ArgumentError
+from liegg._utils.linalg import orthonormal_rows
 from liegg.algebra.bracket import killing_form, structure_constants
 from liegg.algebra.closure import Closure, closure, generated, nearest_closed
+from liegg.algebra.explanations import closure_reason, fit_reason, form_reason, open_reason, rivals
+from liegg.algebra.families.candidates import PLAUSIBLE, Candidate, candidates
+from liegg.algebra.families.choice import MARGIN, margin_of, simplest
 from liegg.algebra.fit import CHANCE, chi_square
-from liegg.algebra.forms import preserved_forms
+from liegg.algebra.forms.forms import preserved_forms
 from liegg.algebra.identification import Identification
-from liegg.algebra.models.candidates import PLAUSIBLE, Candidate, candidates
-from liegg.algebra.models.choice import MARGIN, margin_of, simplest
-from liegg.algebra.names import meaning, other_names
-from liegg.algebra.real_forms import UNKNOWN
-from liegg.algebra.reasons import closure_reason, fit_reason, form_reason, open_reason, rivals
+from liegg.algebra.structure.abstract import abstract_name
+from liegg.algebra.structure.real_forms import UNKNOWN
 from liegg.algebra.subspace import canonical, checked_generators, checked_uncertainty
+from liegg.algebra.words.names import meaning, other_names
 
 EXACT = 1e-9
 """Uncertainty of matrices that are exact but for rounding, in coordinates stretched by up to 100."""

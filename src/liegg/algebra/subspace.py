@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float, Num
 from torch import Tensor
 
-from liegg._errors import ArgumentError
-from liegg._linalg import canonical_basis, orthonormal_rows
+from liegg._utils.errors import ArgumentError
+from liegg._utils.linalg import canonical_basis, orthonormal_rows
 
 
 def orthonormal(generators: Num[Tensor, "d ..."]) -> Float[Tensor, "r n n"]:

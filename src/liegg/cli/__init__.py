@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from liegg._version import __version__
+from liegg._utils.version import __version__
 from liegg.cli.demo import demo
 from liegg.cli.discover import discover
 from liegg.cli.reproduce import reproduce

@@ -7,7 +7,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from liegg._errors import LieggError
+from liegg._utils.errors import LieggError
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars and no text, only results.")]

@@ -23,10 +23,10 @@ def demo(
     with mistakes():
         from liegg.actions import Linear
         from liegg.algebra.catalog import so
-        from liegg.discovery import discover
-        from liegg.files import check_folder
+        from liegg.cli.files import check_folder
+        from liegg.discovery.discover import discover
         from liegg.report.plots import overview, save_figure
-        from liegg.runs import Clock, write_run
+        from liegg.results.run_folder import Clock, write_run
         from liegg.studies import o5
 
         check_folder(out)

@@ -119,9 +119,9 @@ def discover(
     srun --ntasks 4 python -m liegg discover --model nets:cnn --weights w.pt --data x.npy --action image --device cuda
     """  # noqa: D412
     with mistakes(PLAIN if checkpoint is None else RESUMABLE):
-        from liegg import files
-        from liegg.discovery import discover as run
-        from liegg.runs import Clock
+        from liegg.cli import files
+        from liegg.discovery.discover import discover as run
+        from liegg.results.run_folder import Clock
         from liegg.studies.ensemble import processes
 
         clock = Clock()
@@ -181,7 +181,7 @@ class _Given(NamedTuple):
 
 def _in_step(load: Callable[[], _Given], timeout: float) -> _Given:
     """Load where several processes do the same: if one cannot, all say why, and none waits for it."""
-    from liegg.shares import MEETING, check_timeout, in_step, joined, part
+    from liegg.polarization.distributed import MEETING, check_timeout, in_step, joined, part
     from liegg.studies.ensemble import processes
 
     check_timeout(timeout)
@@ -195,7 +195,7 @@ def _in_step(load: Callable[[], _Given], timeout: float) -> _Given:
 
 def _loaded(wanted: _Wanted, out: Path | None) -> _Given:
     """Read the words and the files, and try the folder."""
-    from liegg import files
+    from liegg.cli import files
     from liegg.studies.ensemble import processes
 
     action = files.parse_action(wanted.action)
@@ -216,7 +216,7 @@ def _loaded(wanted: _Wanted, out: Path | None) -> _Given:
 
 def _looked_into(given: _Given, batch_size: int | None, seed: int, clock: Any, *, hidden: bool) -> Any:
     """The symmetries of every layer."""
-    from liegg.layers import discover_layers
+    from liegg.discovery.layers.discover_layers import discover_layers
 
     with bar("looking into the layers", len(given.samples), "samples", hidden=hidden) as step:
         found = discover_layers(
@@ -229,7 +229,7 @@ def _looked_into(given: _Given, batch_size: int | None, seed: int, clock: Any, *
 
 def _told(sym: Any, found: Any, given: _Given, clock: Any, out: Path | None, title: str | None, *, json: bool, quiet: bool) -> None:
     """Write the run folder and print the result."""
-    from liegg.runs import write_run
+    from liegg.results.run_folder import write_run
 
     page = None if out is None else write_run(out, sym, samples=given.shown, layers=found, clock=clock, title=title)
     if json:

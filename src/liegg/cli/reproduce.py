@@ -43,8 +43,8 @@ def reproduce(
     torchrun --nproc-per-node 4 -m liegg reproduce configurations --device cuda
     """
     with mistakes(RESUMABLE):
-        from liegg._errors import ArgumentError
-        from liegg.files import check_device, check_folder
+        from liegg._utils.errors import ArgumentError
+        from liegg.cli.files import check_device, check_folder
         from liegg.studies import claims, runner
         from liegg.studies.ensemble import processes
 

@@ -24,7 +24,7 @@ def show(
     Example: liegg show run
     """
     with mistakes():
-        from liegg.runs import read_log, read_run
+        from liegg.results.run_folder import read_log, read_run
 
         if log:
             text = read_log(run)
@@ -55,8 +55,8 @@ def report(
     Example: liegg report run --title "Our classifier" --out classifier.html
     """
     with mistakes():
-        from liegg.files import first_samples, load_samples
-        from liegg.runs import REPORT, read_run
+        from liegg.cli.files import first_samples, load_samples
+        from liegg.results.run_folder import REPORT, read_run
 
         found = read_run(run)
         moved = found.samples if samples is None else first_samples(load_samples(samples))
@@ -81,9 +81,9 @@ def compare(
     Example: liegg compare plain/ augmented/
     """
     with mistakes():
-        from liegg.comparison import compare as hold
-        from liegg.runs import labels
-        from liegg.storage import load
+        from liegg.discovery.compare import compare as hold
+        from liegg.results.run_folder import labels
+        from liegg.results.storage import load
 
         results = load(first), load(second)
         named = zip(results, labels(first, second), strict=True)

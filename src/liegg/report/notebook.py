@@ -1,8 +1,8 @@
 """The record as a notebook shows it: the verdict, the facts, the spectrum, and the whole table to be opened."""
 
-from liegg.report import page_charts as charts
-from liegg.report.page import facts, rendered, verdict
-from liegg.symmetries import Symmetries
+from liegg.report.page import charts as charts
+from liegg.report.page.page import facts, rendered, verdict
+from liegg.results.symmetries import Symmetries
 
 
 def notebook_html(sym: Symmetries) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from liegg._errors import DatasetError, EmptyDataError
+from liegg._utils.errors import DatasetError, EmptyDataError
 from liegg.studies.datasets import Labelled
 
 SIDE = 28

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float, Float32, Int64, UInt8
 from torch import Tensor
 
-from liegg._errors import ArgumentError, DatasetError, ShapeError
+from liegg._utils.errors import ArgumentError, DatasetError, ShapeError
 from liegg.studies.fetch import CIFAR10_BASE, CIFAR10_FOLDER, MNIST_BASE, MNIST_FOLDER, read_official
 from liegg.studies.rotation import rotated
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from liegg._errors import DatasetError, MissingExtraError
+from liegg._utils.errors import DatasetError, MissingExtraError
 
 VARIABLE = "LIEGG_DATA"
 """Environment variable that names a folder with the official files."""

@@ -11,9 +11,9 @@ from torch import Tensor
 from liegg.actions import smooth
 from liegg.algebra.catalog import so
 from liegg.algebra.subspace import distance_to_span
+from liegg.results.symmetries import Symmetries
 from liegg.studies import datasets, ensemble
 from liegg.studies.reading import Readings, read_stack
-from liegg.symmetries import Symmetries
 
 SIGMA = 1.5
 """Smoothing of the images before training, in pixels, as in the paper's reference run."""

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from liegg._errors import MissingExtraError
-from liegg._write import write_text
+from liegg._utils.atomic_write import write_text
+from liegg._utils.errors import MissingExtraError
 from liegg.studies.claims.evaluation import DAMAGE, damaged, evaluate
 from liegg.studies.claims.text import by_claim, tally
 from liegg.studies.provenance import read_results

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from liegg.algebra.catalog import so
-from liegg.layers import discover_layers
+from liegg.discovery.layers.discover_layers import discover_layers
 from liegg.studies import datasets, ensemble, images
 from liegg.studies.configurations import rounded
 from liegg.studies.reading import Readings, action

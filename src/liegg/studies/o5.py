@@ -11,9 +11,9 @@ from torch import Tensor, nn
 
 from liegg.actions import Linear
 from liegg.algebra.catalog import so
-from liegg.discovery import discover
+from liegg.discovery.discover import discover
+from liegg.results.symmetries import Symmetries
 from liegg.studies import ensemble
-from liegg.symmetries import Symmetries
 
 SIZES = (10, 32, 32, 32, 32, 1)
 """Widths of the paper's network: 10→32, three 32→32, 32→1."""

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from liegg._errors import ResultsError
-from liegg._version import __version__
-from liegg._write import write_text
+from liegg._utils.atomic_write import write_text
+from liegg._utils.errors import ResultsError
+from liegg._utils.version import __version__
 
 FORMAT = 2
 """Layout of the stored results of the studies; raised whenever a reader of older ones would misunderstand newer ones."""

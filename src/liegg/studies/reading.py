@@ -6,20 +6,20 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from liegg import gram
-from liegg._errors import EmptyDataError, NonFiniteError
-from liegg._forward import jvp
-from liegg.accumulate import RFactor
+from liegg._utils.errors import EmptyDataError, NonFiniteError
+from liegg._utils.forward_mode import jvp
 from liegg.actions import Action, Image
-from liegg.actions.stencils import Scheme
-from liegg.conclusion import Ran, conclude
-from liegg.data import BATCH_SIZE
-from liegg.grades import Limits
-from liegg.motion import COARSE_FLOOR
-from liegg.polarization import Plan
-from liegg.stream import Streamed
+from liegg.actions.grid.stencils import Scheme
+from liegg.decision.grades import Limits
+from liegg.discovery.solve_and_decide import Ran, conclude
+from liegg.inputs.batches import BATCH_SIZE
+from liegg.polarization import gram
+from liegg.polarization.displacement import COARSE_FLOOR
+from liegg.polarization.r_factor import RFactor
+from liegg.polarization.rows import Plan
+from liegg.polarization.streaming import Streamed
+from liegg.results.symmetries import Symmetries
 from liegg.studies.ensemble import Stack
-from liegg.symmetries import Symmetries
 
 Outputs = Literal["sum", "each"]
 
@@ -133,7 +133,7 @@ def _batch_size(stack: Stack, action: Action, numbers: int) -> int:
 
 
 def _streamed(stack: Stack, images: Float[Tensor, "n i"], action: Action, size: int) -> list[dict[Outputs, Streamed]]:
-    """What `liegg.stream` would keep of the images for every network and either reading of the outputs."""
+    """What `liegg.polarization.streaming` would keep of the images for every network and either reading of the outputs."""
     samples = len(images)
     squared = gram.allowed(images.dtype) and samples > 2 * action.size
     with torch.inference_mode(False), torch.no_grad():
@@ -180,12 +180,12 @@ def _pass(stack: Stack, images: Float[Tensor, "n i"], action: Action, size: int,
 
 
 def _add(matrix: Float[Tensor, "s g g"], rows: Float[Tensor, "s m g"]) -> Float[Tensor, "s g g"]:
-    """Gram matrices with new rows, as `liegg.gram.update`."""
+    """Gram matrices with new rows, as `liegg.polarization.gram.update`."""
     return torch.baddbmm(matrix, rows.mT, rows)
 
 
 def _triangle(r: Float[Tensor, "s g g"], rows: Float[Tensor, "s m g"]) -> Float[Tensor, "s g g"]:
-    """R factors with new rows, as `liegg.accumulate.update`."""
+    """R factors with new rows, as `liegg.polarization.r_factor.update`."""
     r = torch.linalg.qr(torch.cat([r, rows], dim=1), mode="r").R
     return r * torch.where(r.diagonal(dim1=1, dim2=2) < 0, -1.0, 1.0)[:, :, None]
 
@@ -196,7 +196,7 @@ def _on_cpu(sums: Sums) -> Sums:
 
 
 def _check_finite(sums: Sums, stack: Stack, images: Float[Tensor, "n i"]) -> None:
-    """Raise `NonFiniteError` naming the first image that a network cannot be read on, in the words of `liegg.stream`."""
+    """Raise `NonFiniteError` naming the first image that a network cannot be read on, in the words of `liegg.polarization.streaming`."""
     network = int(sums.first_bad.argmin())
     image = int(sums.first_bad[network])
     if image < len(images):

@@ -5,7 +5,7 @@ from jaxtyping import Float, Num
 from torch import Tensor
 from torch.nn.functional import affine_grid, grid_sample
 
-from liegg._errors import DtypeError, ShapeError
+from liegg._utils.errors import DtypeError, ShapeError
 
 TURNED_AT_ONCE = 4096
 """Pictures turned in one go: the sampling grid takes twice the memory of grey pictures."""

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from liegg.actions import Image
 from liegg.algebra.catalog import so
 from liegg.algebra.subspace import distance_to_span
-from liegg.controls import FRESH_DRAWS
-from liegg.discovery import discover
+from liegg.decision.controls import FRESH_DRAWS
+from liegg.discovery.discover import discover
 from liegg.studies import datasets, ensemble, images
 from liegg.studies.ensemble.members import parameters
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 
-from liegg._errors import ArgumentError, ResultsError
-from liegg._version import __version__
+from liegg._utils.errors import ArgumentError, ResultsError
+from liegg._utils.version import __version__
 from liegg.studies import datasets
 from liegg.studies.ensemble import Work, processes
 from liegg.studies.ensemble.campaign import read_kept, refuse_other

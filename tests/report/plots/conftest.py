@@ -9,7 +9,7 @@ from matplotlib import _pylab_helpers
 
 import liegg
 from cases import FromInnerProducts, normal
-from liegg.actions.coordinates import coordinates
+from liegg.actions.grid.coordinates import coordinates
 
 
 @pytest.fixture(autouse=True)

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 import liegg
-from liegg._errors import ArgumentError
+from liegg._utils.errors import ArgumentError
 from liegg.report.plots.curves import HIGHEST, LOWEST
-from liegg.verification import Curve, Verification
+from liegg.results.verification import Curve, Verification
 
 plot: Any = liegg.plot
 """Untyped: what figures hold is looked into, of which matplotlib's types know little."""

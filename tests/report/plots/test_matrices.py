@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import liegg
-from liegg._errors import ArgumentError
+from liegg._utils.errors import ArgumentError
 from liegg.report.plots.matrices import short
 
 plot: Any = liegg.plot

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import liegg
-from liegg._errors import ArgumentError
+from liegg._utils.errors import ArgumentError
 
 plot: Any = liegg.plot
 """Untyped: what figures hold is looked into, of which matplotlib's types know little."""

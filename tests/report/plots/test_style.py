@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 import liegg
-from liegg._errors import MissingExtraError
+from liegg._utils.errors import MissingExtraError
 from liegg.report.plots.style import FOUND, MUTED, OTHER, THIRD, figure, legend, lowest, plain, tidy, whiskers, window
 
 plot: Any = liegg.plot

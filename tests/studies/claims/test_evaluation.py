@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from liegg._errors import ResultsError
-from liegg._version import __version__
+from liegg._utils.errors import ResultsError
+from liegg._utils.version import __version__
 from liegg.studies.claims import CLAIMS, evaluate, write
 from liegg.studies.provenance import FORMAT, read_results
 from studies.claims import planted

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from liegg._errors import MissingExtraError
+from liegg._utils.errors import MissingExtraError
 from liegg.studies.claims.record import TooFewError
 from liegg.studies.claims.statistics import Correlation, chance, rank_correlation, smaller
 

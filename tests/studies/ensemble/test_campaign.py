@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from liegg._errors import ResultsError
+from liegg._utils.errors import ResultsError
 from liegg.studies.ensemble import Classification, Member, Schedule, Trained, Work, processes, work
 
 MEMBERS = [Member((2, *[20] * depth, 3), seed, 60, 40) for depth in (1, 2, 3) for seed in (1, 2)]

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from liegg._errors import ResultsError
+from liegg._utils.errors import ResultsError
 from liegg.studies.ensemble.checkpoint import Checkpoint
 
 STATE = {"leaf.0": torch.arange(6.0).reshape(2, 3).T, "step": torch.tensor(7), "score": torch.tensor([-torch.inf, 0.5])}

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from liegg._errors import ArgumentError
+from liegg._utils.errors import ArgumentError
 from liegg.studies.ensemble.members import Member, groups, memory, parameters, width_for
 
 

@@ -49,7 +49,7 @@ def test_neighbouring_epochs_are_unrelated() -> None:
 
 def test_the_mixing_is_splitmix64() -> None:
     """The published generator's first numbers from the seed 1234567."""
-    from liegg._random import STRIDE, mixed
+    from liegg._utils.random import STRIDE, mixed
 
     states = torch.tensor(1234567) + torch.arange(1, 6) * STRIDE
     known = [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431, 16408922859458223821]

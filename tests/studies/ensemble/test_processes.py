@@ -2,7 +2,7 @@
 
 import pytest
 
-from liegg._errors import ProcessError
+from liegg._utils.errors import ProcessError
 from liegg.studies.ensemble import processes
 
 

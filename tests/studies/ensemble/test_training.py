@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from liegg._errors import ArgumentError
+from liegg._utils.errors import ArgumentError
 from liegg.studies.ensemble import Classification, Member, Regression, Schedule, Trained, initialise, train
 from liegg.studies.ensemble.order import permutations
 

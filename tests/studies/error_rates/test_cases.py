@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from liegg._errors import ArgumentError
+from liegg._utils.errors import ArgumentError
 from liegg.studies.error_rates.cases import midpoint_ratio, normal, perceptron, pick, product
 
 

@@ -3,17 +3,17 @@
 No global style is touched and no window is opened; `save_figure` writes PNG, SVG and PDF.
 """
 
-from liegg.report.plots.compared import comparison
-from liegg.report.plots.controlled import controls
+from liegg.report.plots.comparison import comparison
+from liegg.report.plots.controls import controls
 from liegg.report.plots.curves import verification
-from liegg.report.plots.depth import layers
-from liegg.report.plots.graded import defects
+from liegg.report.plots.defects import defects
+from liegg.report.plots.film_strip import motion
+from liegg.report.plots.layers import layers
 from liegg.report.plots.matrices import generators
 from liegg.report.plots.quiver import field
 from liegg.report.plots.saving import save_figure
 from liegg.report.plots.sheet import overview
 from liegg.report.plots.spectra import bias, spectrum
-from liegg.report.plots.strip import motion
 from liegg.report.plots.style import FOUND, MUTED, OTHER, THIRD, figure
 
 __all__ = [

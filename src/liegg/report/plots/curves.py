@@ -8,11 +8,11 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._errors import ArgumentError
-from liegg.report.page_numbers import number
+from liegg._utils.errors import ArgumentError
+from liegg.report.page.numbers import number
 from liegg.report.plots.style import FOUND, MUTED, OTHER, PURPLE, SKY, THIRD, figure, legend, plain, tidy
-from liegg.symmetries import Symmetries
-from liegg.verification import Curve, Verification
+from liegg.results.symmetries import Symmetries
+from liegg.results.verification import Curve, Verification
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -3,10 +3,10 @@
 from textwrap import wrap
 from typing import TYPE_CHECKING, Literal
 
-from liegg._errors import ArgumentError
-from liegg.report.page_generators import names_of
+from liegg._utils.errors import ArgumentError
+from liegg.report.page.generators import names_of
 from liegg.report.plots.style import figure, plain
-from liegg.symmetries import Symmetries
+from liegg.results.symmetries import Symmetries
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure

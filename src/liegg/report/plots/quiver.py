@@ -6,12 +6,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg.report.page_numbers import number
-from liegg.report.plots.chosen import Plane, generator_of, plane_in, plane_of
+from liegg.discovery.verification.further_curves import words_of
+from liegg.report.page.numbers import number
 from liegg.report.plots.matrices import short
+from liegg.report.plots.selection import Plane, generator_of, plane_in, plane_of
 from liegg.report.plots.style import FOUND, figure, plain
-from liegg.symmetries import Symmetries
-from liegg.verification.others import words_of
+from liegg.results.symmetries import Symmetries
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

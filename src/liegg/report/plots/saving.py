@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from liegg._errors import ArgumentError
+from liegg._utils.errors import ArgumentError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg.report.plots.graded import defects
+from liegg.report.plots.defects import defects
 from liegg.report.plots.matrices import generators
 from liegg.report.plots.spectra import bias, spectrum
 from liegg.report.plots.style import figure
-from liegg.symmetries import Symmetries
+from liegg.results.symmetries import Symmetries
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

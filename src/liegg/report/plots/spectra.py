@@ -6,7 +6,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg.report.plots.style import FOUND, MOST, OTHER, count_directions, cut, figure, legend, lowest, plain, window
-from liegg.symmetries import Symmetries
+from liegg.results.symmetries import Symmetries
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._errors import MissingExtraError
-from liegg.report.page_numbers import number
-from liegg.symmetries import Symmetries
+from liegg._utils.errors import MissingExtraError
+from liegg.report.page.numbers import number
+from liegg.results.symmetries import Symmetries
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

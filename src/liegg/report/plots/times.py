@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg.algebra.wording import number
-from liegg.symmetries import Symmetries
+from liegg.algebra.words.wording import number
+from liegg.results.symmetries import Symmetries
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

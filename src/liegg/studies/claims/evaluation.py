@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from liegg._errors import ResultsError
+from liegg._utils.errors import ResultsError
 from liegg.studies.claims import configurations, layers, o5, rotation, samples
 from liegg.studies.claims.record import Claim, Finding, Results, findings
 from liegg.studies.claims.text import to_dict

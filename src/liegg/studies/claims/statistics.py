@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 from jaxtyping import Float, Num
 
-from liegg._errors import MissingExtraError
+from liegg._utils.errors import MissingExtraError
 from liegg.studies.claims.record import TooFewError
 
 try:

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from liegg._errors import ResultsError
+from liegg._utils.errors import ResultsError
 from liegg.studies.ensemble import processes
 from liegg.studies.ensemble.checkpoint import SECONDS, Checkpoint
 from liegg.studies.ensemble.members import Member, groups

@@ -7,7 +7,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from liegg._errors import ResultsError
+from liegg._utils.errors import ResultsError
 from liegg.studies.ensemble.problems import checksum
 
 SECONDS = 30.0

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from liegg._errors import ArgumentError
+from liegg._utils.errors import ArgumentError
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from liegg._random import STRIDE, mixed
+from liegg._utils.random import STRIDE, mixed
 
 LAST = 2**63 - 1
 

@@ -10,8 +10,8 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from liegg._errors import ProcessError, ResultsError
-from liegg.shares import reason
+from liegg._utils.errors import ProcessError, ResultsError
+from liegg.polarization.distributed import reason
 
 DAYS = 7 * 24 * 3600.0
 """Seconds that processes wait for each other where they train networks, each its own: a week."""

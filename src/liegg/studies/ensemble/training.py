@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from liegg._errors import ArgumentError
+from liegg._utils.errors import ArgumentError
 from liegg.studies.ensemble.members import Member
 from liegg.studies.ensemble.order import permutations
 from liegg.studies.ensemble.problems import Problem

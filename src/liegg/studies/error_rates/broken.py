@@ -11,7 +11,7 @@ from torch import Tensor
 
 from liegg.actions import Affine, Linear
 from liegg.algebra import catalog
-from liegg.discovery import discover
+from liegg.discovery.discover import discover
 from liegg.studies.error_rates.cases import Case, Function, normal, perceptron
 from liegg.studies.error_rates.invariants import Invariants, inner_products, symplectic_products
 from liegg.studies.error_rates.judgement import counts, evidence, shortened, verdict

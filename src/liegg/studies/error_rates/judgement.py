@@ -7,12 +7,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg.defect import defects
-from liegg.discovery import discover
-from liegg.gram import Gram
+from liegg.discovery.discover import discover
+from liegg.polarization.gram import Gram
+from liegg.results.symmetries import Symmetries
+from liegg.spectrum.defects import defects
 from liegg.studies.error_rates.cases import CLEARLY_NONLINEAR, Case, midpoint_ratio
 from liegg.studies.error_rates.rules import RULES, Evidence
-from liegg.symmetries import Symmetries
 
 LIEGG = "liegg"
 """Name of liegg's own verdict among the rules."""

@@ -1,0 +1,1 @@
+"""Actions on images, volumes, sequences and their colours."""

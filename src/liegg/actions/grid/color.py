@@ -1,0 +1,166 @@
+"""Maps of the values of an image: its channels, brightness and contrast."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg._utils.errors import ArgumentError, ShapeError
+from liegg.actions.affine import Affine
+from liegg.actions.base import Action, Displacement
+from liegg.actions.linear import Linear
+
+ColorGroup = Literal["affine", "linear", "gains", "tone"]
+
+
+@dataclass(frozen=True, repr=False)
+class Channels(Action):
+    """Linear or affine maps of the channels, the same at every pixel.
+
+    Attributes:
+        channels: number of channels, which come first in a sample; 1 also fits samples without that axis.
+        offsets: whether the maps are affine; else they are linear.
+        shape: shape of a sample before it was flattened, `(channels, ...)`; needed for flat samples of several channels alone.
+    """
+
+    channels: int = 3
+    offsets: bool = True
+    shape: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.channels < 1:
+            raise ArgumentError(f"channels={self.channels}: expected a positive number, for example channels=3.")
+        if self.shape is not None:
+            object.__setattr__(self, "shape", tuple(int(side) for side in self.shape))
+
+    @property
+    def size(self) -> int:
+        """c², or c (c + 1) with offsets."""
+        return self._maps(self.channels).size
+
+    @property
+    def ambient(self) -> int:
+        """c, or c + 1 with offsets."""
+        return self._maps(self.channels).ambient
+
+    def check(self, shape: tuple[int, ...]) -> None:
+        """Samples have their channels first, or are flat with `shape=` stated."""
+        if self.shape is not None and tuple(shape) != self.shape and (len(shape) != 1 or math.prod(shape) != math.prod(self.shape)):
+            raise ShapeError(
+                f"a sample has shape {tuple(shape)}; Color(shape={self.shape}) expects that shape, or ({math.prod(self.shape)},)."
+            )
+        whole = self.shape or tuple(shape)
+        if self.channels > 1 and (len(whole) < 2 or whole[0] != self.channels):
+            hint = f" For grey images pass Color(channels=1); for {whole[0]} channels Color(channels={whole[0]})." if whole else ""
+            if len(whole) == 1 and whole[0] % self.channels == 0:
+                hint = f" For flat samples state their shape: Color(channels={self.channels}, shape=({self.channels}, ...))."
+            if len(whole) > 1 and whole[-1] == self.channels:
+                hint = " The channels are last: move them first, data.movedim(-1, 1)."
+            raise ShapeError(
+                f"a sample has shape {tuple(shape)}; Color(channels={self.channels}) expects [{self.channels}, ...], channels "
+                f"first.{hint}"
+            )
+
+    def act(self, h: Float[Tensor, "..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
+        """Apply the exponential to the channels of every pixel."""
+        return self._on(x).act(self._vector(h), x.flatten(1)).reshape(x.shape)
+
+    def field(self, h: Float[Tensor, " g"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
+        """Apply the generator itself."""
+        return self._on(x).field(h, x.flatten(1)).reshape(x.shape)
+
+    def contract(
+        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."], derived: Any = None
+    ) -> Float[Tensor, "b k g"]:
+        """Outer products of gradients and values, summed over the pixels."""
+        return self._on(x).contract(gradients.flatten(2), x.flatten(1))
+
+    def moment(self, x: Float[Tensor, "b ..."], derived: Any = None) -> Float[Tensor, "s s"]:
+        """Second moment of the channels."""
+        return self._on(x).moment(x.flatten(1))
+
+    def displacement(self, moment: Float[Tensor, "s s"], samples: int) -> Displacement:
+        """Identity ⊗ mean second moment of the channels."""
+        return self._maps(self.channels).displacement(moment, samples)
+
+    @property
+    def axes(self) -> tuple[str, ...] | None:
+        """Red, green and blue of three channels."""
+        return ("R", "G", "B") if self.channels == 3 else None
+
+    @property
+    def homogeneous(self) -> bool:
+        """Where there are offsets."""
+        return self._maps(self.channels).homogeneous
+
+    def matrices(self, coefficients: Float[Tensor, "d g"]) -> Float[Tensor, "d n n"]:
+        """Matrices of the channels; homogeneous with a zero last row where there are offsets."""
+        return self._maps(self.channels).matrices(coefficients)
+
+    def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
+        """Flatten matrices; with offsets, linear parts alone are taken as such."""
+        return self._maps(self.channels).coefficients(matrices)
+
+    def settings(self) -> dict[str, Any]:
+        """Kind and every field."""
+        return {
+            "kind": "channels", "channels": self.channels, "offsets": self.offsets,
+            "shape": None if self.shape is None else list(self.shape),
+        }  # fmt: skip
+
+    def __repr__(self) -> str:
+        shape = "" if self.shape is None else f", shape={self.shape}"
+        return f"Color(group={'affine' if self.offsets else 'linear'!r}, channels={self.channels}{shape})"
+
+    def _maps(self, values: int) -> Linear | Affine:
+        """The same maps, of vectors: a sample has one vector to a pixel, component after component."""
+        copies = values // self.channels
+        kind = Affine if self.offsets else Linear
+        return kind(self.channels, copies=copies, layout="vector_first")
+
+    def _on(self, x: Float[Tensor, "b ..."]) -> Linear | Affine:
+        return self._maps(math.prod(x.shape[1:]))
+
+
+def Color(  # noqa: N802, one of the actions, which are named as classes are
+    group: ColorGroup = "affine", *, channels: int = 3, shape: tuple[int, ...] | None = None
+) -> Action:
+    """Maps of the values of an image, the same at every pixel.
+
+    Args:
+        group: `"affine"`: every affine map of the channels (12 generators for 3 channels); `"linear"`: every linear one (9);
+            `"gains"`: one factor to each channel (3); `"tone"`: contrast and brightness, one factor and one offset for all
+            channels (2). The last two are judged against all affine maps, see `Action.restrict`.
+        channels: number of channels, first in a sample; 1 for grey images, with or without that axis.
+        shape: shape of a flat sample, such as `(3, 32, 32)`.
+
+    Raises:
+        ArgumentError: an unknown group, or no channels.
+
+    Examples:
+        >>> Color().size, Color("linear").size, Color("gains").size, Color("tone").size
+        (12, 9, 3, 2)
+        >>> brighter = torch.tensor([[0.0, 0.1], [0.0, 0.0]])
+        >>> Color("tone", channels=1).act(brighter, torch.zeros(1, 2, 2))
+        tensor([[[0.1000, 0.1000],
+                 [0.1000, 0.1000]]])
+    """
+    if not isinstance(channels, int) or isinstance(channels, bool):
+        raise ArgumentError(f"channels={channels!r}: expected a positive number, for example channels=3.")
+    if group not in ("affine", "linear", "gains", "tone"):
+        raise ArgumentError(f"group={group!r}: Color knows 'affine', 'linear', 'gains' and 'tone'.")
+    whole = Channels(channels, group != "linear", shape)
+    if group in ("affine", "linear"):
+        return whole
+    unit = torch.zeros(channels + 1, channels + 1, channels + 1, dtype=torch.float64)
+    for i in range(channels):
+        unit[i, i, i] = 1.0  # the gain of one channel
+        unit[channels, i, channels] = 1.0  # the offset of all
+    if group == "gains":
+        smaller = whole.restrict(unit[:channels])
+    else:
+        smaller = whole.restrict(torch.stack([unit[:channels].sum(0), unit[channels]]))
+    return replace(smaller, label=repr(whole).replace("'affine'", repr(group), 1))

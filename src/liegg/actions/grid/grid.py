@@ -1,0 +1,280 @@
+"""Maps of the space that a sampled signal lives in: images, volumes and sequences."""
+
+import math
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from liegg._utils.device import sent
+from liegg._utils.errors import ArgumentError, ShapeError
+from liegg.actions.affine import Affine
+from liegg.actions.base import Action
+from liegg.actions.grid.coordinates import coordinates, paper_coordinates
+from liegg.actions.grid.interpolate import resample
+from liegg.actions.grid.stencils import SCHEMES, Border, Scheme, along, check_border, derivative_matrix, smoothing_matrix
+from liegg.actions.linear import Linear
+
+NAMES = {1: "Sequence", 2: "Image", 3: "Volume"}
+NOISE = 8.0
+"""Rounding units that a slope may be off where it should be 0, per unit of the picture's size."""
+
+LONGEST = 4096
+"""Places along an axis, at most: a derivative is a matrix, of 128 MB here."""
+
+AXES = {1: ("length",), 2: ("height", "width"), 3: ("depth", "height", "width")}
+
+
+@dataclass(frozen=True, repr=False)
+class Grid(Action):
+    r"""Linear or affine maps of the coordinates of a signal on a grid: $(T_h f)(p) = f(e^{-h} p)$.
+
+    The field of the unit matrix $E_{ij}$ is $-\partial_i f \cdot \tilde p_j$. Coordinates have their origin at the centre of the
+    grid and one unit is half the shorter side, the same along every axis; $x$ runs to the right along the last axis, $y$ up,
+    against the second to last, $z$ along the third to last. A positive rotation turns counter-clockwise.
+
+    Attributes:
+        dimension: number of spatial axes: 1, 2 or 3.
+        translations: whether the maps are affine; else they are linear and keep the centre.
+        derivative: how derivatives along the axes are taken; see `liegg.actions.grid.stencils.derivative_matrix`. `"paper"` also takes
+            the paper's coordinates (origin half a pixel off, the last row and column left out) and its slopes per pixel,
+            which makes every variance smaller by the square of half the shorter side.
+        border: what lies beyond the border: `"replicate"`, `"zeros"` or `"periodic"`.
+        sigma: width in pixels of `derivative="gaussian"`.
+        shape: shape of a sample before it was flattened, with or without channels first; needed for flat samples alone.
+        frame: pixels at the border whose motion is left out of the field: what a frame cuts off has no derivative there.
+    """
+
+    dimension: int
+    translations: bool = False
+    derivative: Scheme = "spectral"
+    border: Border = "replicate"
+    sigma: float = 1.0
+    shape: tuple[int, ...] | None = None
+    frame: int = 0
+
+    def __post_init__(self) -> None:
+        name = NAMES[self.dimension]
+        if self.derivative not in SCHEMES:
+            raise ArgumentError(f"derivative={self.derivative!r}: expected one of {', '.join(map(repr, SCHEMES))}.")
+        check_border(self.border)
+        if not 0.1 <= self.sigma < math.inf:
+            raise ArgumentError(f"sigma={self.sigma}: expected a width of at least 0.1 pixels, for example sigma=1.0.")
+        if self.frame < 0:
+            raise ArgumentError(f"frame={self.frame}: expected a number of pixels, 0 or more, for example frame=1.")
+        if self.shape is not None:
+            object.__setattr__(self, "shape", tuple(int(side) for side in self.shape))
+            if len(self.shape) not in (self.dimension, self.dimension + 1) or min(self.shape) < 1:
+                raise ArgumentError(f"{name}(shape={self.shape}): expected {self._expected('(')}.")
+
+    @property
+    def size(self) -> int:
+        """d², or d (d + 1) with translations."""
+        return self.dimension * self.ambient
+
+    @property
+    def ambient(self) -> int:
+        """d, or d + 1 with translations."""
+        return self.dimension + self.translations
+
+    def check(self, shape: tuple[int, ...]) -> None:
+        """Samples are a grid, a grid with channels before it, or flat with `shape=` stated."""
+        name, flat = NAMES[self.dimension], math.prod(shape)
+        if self.shape is not None and tuple(shape) != self.shape and (len(shape) != 1 or flat != math.prod(self.shape)):
+            raise ShapeError(
+                f"a sample has shape {tuple(shape)}; {name}(shape={self.shape}) expects that shape, or ({math.prod(self.shape)},)."
+            )
+        whole = self.shape or tuple(shape)
+        if len(whole) not in (self.dimension, self.dimension + 1):
+            hint = ""
+            if len(whole) == 1 and self.dimension > 1:
+                side = round(flat ** (1 / self.dimension))
+                known = (side,) * self.dimension if side**self.dimension == flat else ("...",) * self.dimension
+                hint = f" For flat samples state their shape: {name}(shape=({', '.join(map(str, known))}))."
+            raise ShapeError(f"a sample has shape {tuple(shape)}; {name}() expects {self._expected('[')}.{hint}")
+        sides = whole[-self.dimension :]
+        if max(sides) < 2:
+            raise ShapeError(f"a sample has shape {tuple(shape)}: a grid of one pixel has no inside; nothing can move.")
+        if 2 * self.frame >= min(sides):
+            raise ShapeError(f"a sample has shape {tuple(shape)}: a frame of {self.frame} pixels leaves nothing of it.")
+        if max(sides) > LONGEST:
+            raise ShapeError(
+                f"a sample has shape {tuple(shape)}: {max(sides)} places along an axis; {name}() takes at most {LONGEST}. "
+                "Cut it into shorter pieces, or resample it."
+            )
+        if self.shape is None and len(whole) == self.dimension + 1 and whole[-1] <= 4 < min(whole[:-1]) and self.dimension > 1:
+            raise ShapeError(
+                f"a sample has shape {tuple(shape)}, which looks like channels last; {name}() expects {self._expected('[')}. "
+                f"Move them first: data.{'permute(0, 3, 1, 2)' if self.dimension == 2 else 'permute(0, 4, 1, 2, 3)'}. "
+                f"If the last axis really is space, say so: {name}(shape={tuple(shape)})."
+            )
+
+    def act(self, h: Float[Tensor, "..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
+        """Move every sample by exp(h), read by cubic interpolation with the border rule."""
+        self.check(tuple(x.shape[1:]))
+        signals = self._signals(x)
+        matrix = self.matrices(self._vector(h).to(device=x.device, dtype=x.dtype)[None])[0]
+        inverse = torch.linalg.matrix_exp(-matrix)
+        sides = signals.shape[2:]
+        unit = min(sides) / 2
+        places = coordinates(tuple(sides)).to(x) @ inverse[: self.dimension, : self.dimension].mT
+        if self.translations:
+            places = places + inverse[: self.dimension, self.dimension]
+        middle = (torch.tensor(sides, dtype=x.dtype, device=x.device) - 1) / 2
+        pixels = places.flip(1) * unit * self._orientation(x) + middle  # from (x, y, z) to the order of the axes
+        return resample(signals.flatten(0, 1), pixels, self.border).reshape(x.shape)
+
+    def derive(self, x: Float[Tensor, "b ..."], into: Any = None) -> tuple[Tensor, ...]:
+        """Derivatives `[b, c, p]` of every sample along x, y, z, per unit of the coordinates; and room for one more such array."""
+        signals = self._signals(x.to(torch.promote_types(x.dtype, torch.float32)))
+        sides, shape = signals.shape[2:], signals.flatten(2).shape
+        unit = 1.0 if self.derivative == "paper" else min(sides) / 2
+        room: tuple[Tensor, ...] = into or ()
+        if torch.is_grad_enabled() or not room or room[0].shape != shape or room[0].dtype != signals.dtype:
+            room = ()
+        slopes = []
+        for axis, sign in zip(range(-1, -self.dimension - 1, -1), (1.0, -1.0, 1.0), strict=False):
+            matrix = sign * unit * derivative_matrix(sides[axis], self.derivative, self.border, self.sigma)
+            slope = along(matrix, signals, axis, out=room[len(slopes)].view(signals.shape) if room else None)
+            if self.derivative == "gaussian":
+                for other in set(range(-self.dimension, 0)) - {axis}:
+                    slope = along(smoothing_matrix(sides[other], self.border, self.sigma), slope, other)
+            slopes.append(slope.flatten(2))
+        return (*slopes, room[-1] if room else torch.empty_like(slopes[0]))
+
+    def noise(self, dtype: torch.dtype, input_square: float, shape: tuple[int, ...]) -> float:
+        """A weighted sum of equal numbers is 0 only up to rounding: the square of that, times the farthest place."""
+        sides = self._signals(torch.empty(1, *shape, device="meta")).shape[2:]
+        unit = 1.0 if self.derivative == "paper" else min(sides) / 2
+        farthest = float(coordinates(tuple(sides)).square().sum(1).max()) + 1
+        return (NOISE * torch.finfo(dtype).eps * unit) ** 2 * farthest * input_square
+
+    def tangents(self, h: Float[Tensor, "t g"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "t b ..."]:
+        """Minus the gradient along the velocity of every place; the gradient is taken once for all directions."""
+        slopes = self.derive(x)[:-1]
+        velocity = -h.to(slopes[0]).unflatten(1, (self.dimension, self.ambient)) @ self._weights(slopes[0], x).mT
+        moved = slopes[0] * velocity[:, 0, None, None]
+        for i, slope in enumerate(slopes[1:], start=1):
+            moved.addcmul_(slope, velocity[:, i, None, None])
+        return moved.reshape(len(h), *x.shape).to(x.dtype)
+
+    def field(self, h: Float[Tensor, " g"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
+        """As `tangents`, in one direction."""
+        return self.tangents(h[None], x)[0]
+
+    def contract(
+        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."], derived: tuple[Tensor, ...] | None = None
+    ) -> Float[Tensor, "b k g"]:
+        r"""Inner products $-\sum_p \partial f(p)\, \partial_i x(p)\, \tilde p_j$; no field is formed."""
+        *slopes, room = self.derive(x) if derived is None else derived
+        weights = -self._weights(room, x).mT
+        space = None if torch.is_grad_enabled() else room
+        rows = []
+        for gradient in gradients.reshape(*gradients.shape[:2], *room.shape[1:]).unbind(1):
+            products = (torch.mul(gradient, slope, out=space) for slope in slopes)  # one at a time, as large as the batch
+            rows.append(torch.cat([(weights @ _over_channels(product).mT).mT for product in products], dim=1))
+        return torch.stack(rows, dim=1)
+
+    def moment(self, x: Float[Tensor, "b ..."], derived: tuple[Tensor, ...] | None = None) -> Float[Tensor, "g g"]:
+        r"""Sums of $\partial_i x\, \partial_k x\, \tilde p_j \tilde p_l$: over samples in their own precision, then over places."""
+        return self.moments(x, torch.zeros(len(x), dtype=torch.int64), 1, derived)[0]
+
+    def moments(
+        self, x: Float[Tensor, "b ..."], block: Int[Tensor, " b"], count: int, derived: tuple[Tensor, ...] | None = None
+    ) -> Float[Tensor, "p s s"]:
+        """As `moment`, the sums over the samples of every block by one product."""
+        parts = self.derive(x) if derived is None else derived
+        channels, d, n = parts[0].shape[1], self.dimension, self.ambient
+        *slopes, room = (part.flatten(0, 1) for part in parts)
+        places = self._weights(room, x).double()
+        between = (places[:, :, None] * places[:, None]).flatten(1)
+        space = None if torch.is_grad_enabled() else room
+        used, place = block.unique(return_inverse=True)
+        member = (torch.arange(max(1, len(used)))[:, None] == place).repeat_interleave(channels, 1)
+        member = sent(member.to(room.dtype), room.device)
+        sums = {  # over the samples first, so that the places are summed in float64
+            (i, k): ((member @ torch.mul(slopes[i], slopes[k], out=space)).double() @ between).unflatten(1, (n, n))
+            for i, k in combinations_with_replacement(range(d), 2)
+        }
+        found = torch.stack([torch.stack([sums[min(i, k), max(i, k)] for k in range(d)], dim=2) for i in range(d)], dim=1)
+        whole = found.new_zeros(count, self.size, self.size)
+        whole[sent(used, whole.device)] = found.reshape(-1, self.size, self.size)[: len(used)]
+        return whole
+
+    @property
+    def homogeneous(self) -> bool:
+        """Where there are translations."""
+        return self._maps.homogeneous
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """x to the right, y up, z; as many as there are."""
+        return ("x", "y", "z")[: self.dimension]
+
+    def matrices(self, coefficients: Float[Tensor, "d g"]) -> Float[Tensor, "d n n"]:
+        """Matrices of the coordinates (x, y, z); homogeneous with a zero last row where there are translations."""
+        return self._maps.matrices(coefficients)
+
+    def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
+        """Flatten matrices; with translations, `[d, n, n]` linear parts are taken as such."""
+        return self._maps.coefficients(matrices)
+
+    def settings(self) -> dict[str, Any]:
+        """Kind and every field."""
+        return {
+            "kind": "grid", "dimension": self.dimension, "translations": self.translations, "derivative": self.derivative,
+            "border": self.border, "sigma": self.sigma, "shape": None if self.shape is None else list(self.shape),
+            "frame": self.frame,
+        }  # fmt: skip
+
+    def __repr__(self) -> str:
+        given: dict[str, Any] = {
+            "group": "affine" if self.translations else "linear",
+            "derivative": self.derivative,
+            "border": self.border,
+        }
+        if self.sigma != 1.0:
+            given["sigma"] = self.sigma
+        if self.shape is not None:
+            given["shape"] = self.shape
+        if self.frame:
+            given["frame"] = self.frame
+        return f"{NAMES[self.dimension]}({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+
+    @property
+    def _maps(self) -> Linear | Affine:
+        """The same maps, of bare vectors."""
+        return Affine(self.dimension) if self.translations else Linear(self.dimension)
+
+    def _expected(self, bracket: str) -> str:
+        axes = ", ".join(AXES[self.dimension])
+        left, right = ("(", ")") if bracket == "(" else ("[", "]")
+        return f"{left}{axes}{',' if bracket == '(' and self.dimension == 1 else ''}{right} or {left}channels, {axes}{right}"
+
+    def _signals(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b c ..."]:
+        """Samples as channels over the grid."""
+        whole = x.reshape(x.shape[0], *(self.shape or x.shape[1:]))
+        return whole if whole.ndim == self.dimension + 2 else whole.unsqueeze(1)
+
+    def _orientation(self, like: Tensor) -> Float[Tensor, " d"]:
+        """Sign of each coordinate along its axis, in the order of the axes: only `y` runs against."""
+        return torch.tensor([1.0, -1.0, 1.0][3 - self.dimension :], dtype=like.dtype, device=like.device)
+
+    def _weights(self, like: Tensor, x: Float[Tensor, "b ..."]) -> Float[Tensor, "p j"]:
+        """Coordinates of every place, with a column of ones for the translations."""
+        sides = tuple(self._signals(x[:1]).shape[2:])
+        places, kept = paper_coordinates(sides) if self.derivative == "paper" else (coordinates(sides), None)
+        if self.translations:
+            places = torch.cat([places, torch.ones(len(places), 1, dtype=torch.float64)], dim=1)
+        if self.frame:
+            inside = torch.zeros(sides, dtype=torch.float64)
+            inside[tuple(slice(self.frame, side - self.frame) for side in sides)] = 1.0
+            places = places * inside.reshape(-1, 1)
+        return sent(places if kept is None else places * kept, like.device, like.dtype)
+
+
+def _over_channels(products: Float[Tensor, "b c p"]) -> Float[Tensor, "b p"]:
+    return products[:, 0] if products.shape[1] == 1 else products.sum(1)

@@ -1,0 +1,146 @@
+"""Images, volumes and sequences: which maps of their coordinates are candidates."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg._utils.errors import ArgumentError
+from liegg.actions.base import Action
+from liegg.actions.grid.grid import NAMES, Grid
+from liegg.actions.grid.stencils import Border, Scheme
+from liegg.algebra.catalog import scaling, se
+
+Group = Literal["linear", "affine", "similarity", "euclidean"]
+
+
+def Image(  # noqa: N802, one of the actions, which are named as classes are
+    group: Group | Float[Tensor, "r n n"] = "linear",
+    *,
+    derivative: Scheme = "spectral",
+    border: Border = "replicate",
+    sigma: float = 1.0,
+    shape: tuple[int, ...] | None = None,
+    frame: int = 0,
+) -> Action:
+    r"""Maps of the plane that images live in: the paper's groups acting on $\mathbb{R}^2$.
+
+    Samples are `[h, w]`, `[c, h, w]`, or flat with `shape` stated; any height, width and number of channels. Coordinates have their
+    origin at the centre, x to the right, y up, and one unit is half the shorter side, so a pixel is as long in x as in y.
+
+    Args:
+        group: `"linear"`: the four generators of GL(2), as in the paper; `"affine"`: six, with translations; `"similarity"`:
+            rotation, scaling and translations; `"euclidean"`: rotation and translations; or generators of your own, `[r, 2, 2]`
+            or homogeneous `[r, 3, 3]`. Smaller groups are judged against all linear (or affine) maps, see `Action.restrict`.
+        derivative: `"spectral"`, `"central"`, `"gaussian"` (smoothing and derivative in one), or `"paper"` (forward differences
+            on an off-centre grid, to reproduce its numbers).
+        border: what lies beyond the border: `"replicate"` (the nearest pixel), `"zeros"` or `"periodic"`.
+        sigma: width in pixels of the Gaussian derivative.
+        shape: shape of a flat sample, such as `(28, 28)` or `(3, 32, 32)`.
+        frame: pixels at the border to leave out, for pictures that are cut off by it: `frame=1` takes most of the harm away.
+
+    Raises:
+        ArgumentError: a group, derivative, border, width or shape that does not exist.
+
+    Examples:
+        >>> dot = torch.zeros(1, 5, 5)
+        >>> dot[0, 2, 3] = 1.0  # right of the centre
+        >>> turn = torch.tensor([[0.0, -1.0], [1.0, 0.0]])
+        >>> above = Image().act(torch.pi / 2 * turn, dot)
+        >>> float(above[0, 1, 2].round(decimals=5))
+        1.0
+    """
+    return _on_grid(2, group, derivative, border, sigma, shape, frame)
+
+
+def Volume(  # noqa: N802
+    group: Group | Float[Tensor, "r n n"] = "linear",
+    *,
+    derivative: Scheme = "spectral",
+    border: Border = "replicate",
+    sigma: float = 1.0,
+    shape: tuple[int, ...] | None = None,
+    frame: int = 0,
+) -> Action:
+    """Maps of the space that volumes `[d, h, w]` or `[c, d, h, w]` live in: nine linear generators, twelve affine; else as `Image`.
+
+    The coordinate z runs along the first spatial axis.
+
+    >>> Volume().size, Volume("affine").size, Volume("euclidean").size
+    (9, 12, 6)
+    """
+    return _on_grid(3, group, derivative, border, sigma, shape, frame)
+
+
+def Sequence(  # noqa: N802
+    group: Group | Float[Tensor, "r n n"] = "affine",
+    *,
+    derivative: Scheme = "spectral",
+    border: Border = "replicate",
+    sigma: float = 1.0,
+    shape: tuple[int, ...] | None = None,
+    frame: int = 0,
+) -> Action:
+    """Maps of the line that sequences `[t]` or `[c, t]` live in: stretching about the middle, and shifts; else as `Image`.
+
+    >>> Sequence().size, Sequence("linear").size
+    (2, 1)
+    """
+    return _on_grid(1, group, derivative, border, sigma, shape, frame)
+
+
+def _on_grid(
+    dimension: int,
+    group: str | Tensor,
+    derivative: Scheme,
+    border: Border,
+    sigma: float,
+    shape: tuple[int, ...] | None,
+    frame: int,
+) -> Action:
+    """The whole linear or affine action, or its restriction."""
+    name = NAMES[dimension]
+    if not isinstance(sigma, int | float) or isinstance(sigma, bool):
+        raise ArgumentError(f"sigma={sigma!r}: expected a width in pixels, for example sigma=1.0.")
+    if not isinstance(frame, int) or isinstance(frame, bool):
+        raise ArgumentError(f"frame={frame!r}: expected a number of pixels, for example frame=1.")
+    if shape is not None and not (isinstance(shape, tuple | list) and all(isinstance(side, int) for side in shape)):
+        raise ArgumentError(f"shape={shape!r}: expected the sides of a sample, for example shape={(28,) * dimension}.")
+
+    def whole(*, translations: bool) -> Grid:
+        return Grid(dimension, translations, derivative, border, float(sigma), None if shape is None else tuple(shape), frame)
+
+    if not isinstance(group, str | Tensor):
+        raise ArgumentError(f"group is a {type(group).__name__}; {name} takes a name, such as 'affine', or a tensor of generators.")
+
+    if isinstance(group, Tensor):
+        sides = tuple(group.shape[1:])
+        if group.ndim != 3 or sides not in ((dimension,) * 2, (dimension + 1,) * 2):
+            raise ArgumentError(
+                f"group has shape {tuple(group.shape)}; {NAMES[dimension]} expects generators [r, {dimension}, {dimension}] or "
+                f"homogeneous ones [r, {dimension + 1}, {dimension + 1}], for example liegg.so({max(dimension, 2)})."
+            )
+        return whole(translations=sides[0] == dimension + 1).restrict(group)
+    if group == "linear" or group == "affine":
+        return whole(translations=group == "affine")
+    if group not in SMALLER:
+        names = ", ".join(map(repr, ("linear", "affine", *SMALLER)))
+        raise ArgumentError(f"group={group!r}: {NAMES[dimension]} knows {names}, or takes a tensor of generators.")
+    affine = whole(translations=True)
+    smaller = affine.restrict(torch.cat([affine.coefficients(part) for part in SMALLER[group](dimension)]))
+    return replace(smaller, label=repr(affine).replace("'affine'", repr(group), 1))
+
+
+def _euclidean(n: int) -> list[Float[Tensor, "r m m"]]:
+    return [se(n)]
+
+
+def _similarity(n: int) -> list[Float[Tensor, "r m m"]]:
+    return [se(n), scaling(n)]
+
+
+SMALLER: dict[str, Callable[[int], list[Float[Tensor, "r m m"]]]] = {"similarity": _similarity, "euclidean": _euclidean}
+"""Groups that are asked about as part of all affine maps."""

@@ -1,0 +1,1 @@
+"""Actions with few candidates on large inputs."""

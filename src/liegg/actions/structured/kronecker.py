@@ -1,0 +1,209 @@
+"""Maps of a grid or tensor along its axes: Kronecker sums of small matrices in place of one large one."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg._utils.errors import ArgumentError, ShapeError
+from liegg._utils.linalg import fix_signs
+from liegg.actions.base import Action, Displacement
+from liegg.actions.structured.axis import Axis, axis_of
+from liegg.actions.structured.sparse import check_inside, check_square, exponential
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class KroneckerSum(Action):
+    r"""Linear maps along the axes of a tensor, $A \otimes 1 \otimes 1 + 1 \otimes B \otimes 1 + 1 \otimes 1 \otimes C$.
+
+    All of $\mathfrak{gl}(k_1) \oplus \dots \oplus \mathfrak{gl}(k_F)$, less the $F - 1$ ways to write the identity twice:
+    $\sum k_f^2 - F + 1$ candidates in place of $\prod k_f^2$, and never a matrix larger than an axis. The candidates are
+    orthonormal as matrices of all $n$ numbers. As for `Blocks`, the mean sensitivity is taken over these candidates alone.
+
+    Attributes:
+        sizes: length of every axis; samples have this shape, with axes of length 1 anywhere, or are flat.
+        algebras: candidates along each axis, `[r, k, k]`; None for all of gl(k).
+
+    Examples:
+        >>> KroneckerSum((28, 28)).size, KroneckerSum((10, 15, 20)).size
+        (1567, 723)
+        >>> from liegg.algebra import so
+        >>> KroneckerSum((28, 28), [so(28), None]).size
+        1162
+    """
+
+    sizes: tuple[int, ...]
+    algebras: tuple[Float[Tensor, "_ _ _"] | None, ...]
+
+    def __init__(self, sizes: Sequence[int], algebras: Sequence[Float[Tensor, "_ _ _"] | None] | None = None) -> None:
+        sides = tuple(sizes)
+        if not sides or not all(isinstance(side, int) and side >= 1 for side in sides):
+            raise ArgumentError(f"sizes={sides}: expected the length of every axis, for example KroneckerSum((28, 28)).")
+        own = (None,) * len(sides) if algebras is None else tuple(algebras)
+        if len(own) != len(sides):
+            raise ArgumentError(f"{len(own)} algebras were given for {len(sides)} axes; give one to each, None for all of gl(k).")
+        object.__setattr__(self, "sizes", sides)
+        object.__setattr__(self, "algebras", own)
+        _ = self._axes  # wrong algebras are told of here
+
+    @cached_property
+    def _axes(self) -> tuple[Axis, ...]:
+        return tuple(axis_of(side, own) for side, own in zip(self.sizes, self.algebras, strict=True))
+
+    @cached_property
+    def _mix(self) -> Float[Tensor, "q f"]:
+        """Orthonormal combinations of the matrices with a trace, of which the identity would else be counted more than once."""
+        traced = [axis.traced for axis in self._axes]
+        whole = torch.zeros(len(traced), len(traced), dtype=torch.float64)
+        for f, one in enumerate(traced):
+            for g, other in enumerate(traced):
+                if one is None or other is None:
+                    continue
+                rest = self.ambient / self.sizes[f]
+                whole[f, g] = one.square().sum() * rest if f == g else one.trace() * other.trace() * rest / self.sizes[g]
+        squares, vectors = torch.linalg.eigh(whole)
+        kept = squares > 1e-10 * squares[-1].clamp_min(1e-300)
+        return fix_signs((vectors[:, kept] / squares[kept].sqrt()).mT.contiguous())
+
+    @property
+    def size(self) -> int:
+        """Number of independent candidates."""
+        return sum(axis.count for axis in self._axes) + len(self._mix)
+
+    @property
+    def ambient(self) -> int:
+        """Numbers in a sample."""
+        return math.prod(self.sizes)
+
+    def check(self, shape: tuple[int, ...]) -> None:
+        """The axes themselves, or flat."""
+        if tuple(s for s in shape if s != 1) != tuple(s for s in self.sizes if s != 1) and tuple(shape) != (self.ambient,):
+            raise ShapeError(f"a sample has shape {tuple(shape)}; {self!r} expects {self.sizes}, or {self.ambient} numbers flat.")
+
+    def act(self, h: Float[Tensor, "..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
+        """Apply the exponential by its series: that of each axis' matrix by `torch.linalg.matrix_exp` is off by 1e-11 at times."""
+        wide = torch.promote_types(x.dtype, torch.float32)
+        along = [matrix[0] for matrix in self._along(self._vector(h).to(x.device, wide)[None])]
+        longest = torch.stack([matrix.abs().sum(1).max() for matrix in along]).sum()
+        return (
+            exponential(lambda tensor: _sum(along, tensor), x.reshape(-1, *self.sizes).to(wide), longest)
+            .to(x.dtype)
+            .reshape(x.shape)
+        )
+
+    def field(self, h: Float[Tensor, " g"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
+        """Apply each axis' matrix, and add."""
+        return self.tangents(h[None], x)[0]
+
+    def tangents(self, h: Float[Tensor, "t g"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "t b ..."]:
+        """The same for several generators."""
+        wide = torch.promote_types(x.dtype, torch.float32)
+        tensor = x.reshape(-1, *self.sizes).to(wide)
+        moved = [_sum(each, tensor) for each in zip(*self._along(h.to(x.device, wide)), strict=True)]
+        return torch.stack(moved).to(x.dtype).reshape(len(h), *x.shape)
+
+    def contract(
+        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."], derived: Any = None
+    ) -> Float[Tensor, "b k g"]:
+        """Slope times number, summed along all lines of an axis, for one axis after the other."""
+        tensor, slopes = x.reshape(-1, *self.sizes), gradients.reshape(*gradients.shape[:2], *self.sizes)
+        whole = []
+        for f, side in enumerate(self.sizes):
+            lines = tensor.movedim(f + 1, -1).reshape(len(x), 1, -1, side)
+            ends = slopes.movedim(f + 2, -1).reshape(*slopes.shape[:2], -1, side)
+            whole.append((ends.mT @ lines).flatten(2))
+        return self._project(whole)
+
+    def moment(self, x: Float[Tensor, "b ..."], derived: Any = None) -> Float[Tensor, "s s"]:
+        """Second moment of the numbers, or where there are fewer candidates than numbers, their displacement."""
+        flat = x.reshape(-1, self.ambient)
+        if self.size > self.ambient:
+            return flat.mT @ flat
+        return self._displaced(flat.unflatten(1, self.sizes), samples=True)
+
+    def displacement(self, moment: Float[Tensor, "s s"], samples: int) -> Displacement:
+        r"""For $E_{ij}$ on one axis and $E_{kl}$ on another it is $\langle x_{jk} x_{il} \rangle$, summed over the rest."""
+        if self.size <= self.ambient:
+            return Displacement(moment / samples)
+        return Displacement(self._displaced(moment.reshape(*self.sizes, *self.sizes), samples=False).div_(samples))
+
+    def matrices(self, coefficients: Float[Tensor, "d g"]) -> Float[Tensor, "d n n"]:
+        """Dense matrices, for the few generators that were found."""
+        out = coefficients.new_zeros(len(coefficients), self.ambient, self.ambient)
+        for f, matrix in enumerate(self._along(coefficients)):
+            self._lines(out, f).add_(matrix[..., None, None])
+        return out
+
+    def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
+        """Coordinates in the candidates, from partial traces; raise `ArgumentError` for a matrix outside their span."""
+        check_square(matrices, self.ambient, repr(self))
+        traces = [self._lines(matrices, f).sum((-2, -1)).flatten(1)[:, None] for f in range(len(self.sizes))]
+        found = self._project(traces)[:, 0]
+        check_inside(self, matrices, found, repr(self))
+        return found
+
+    def settings(self) -> dict[str, Any]:
+        """Kind, axes and algebras."""
+        kept = [None if own is None else own.tolist() for own in self.algebras]
+        return {"kind": "kronecker", "sizes": list(self.sizes), "algebras": kept}
+
+    def __repr__(self) -> str:
+        return f"KroneckerSum({self.sizes}, size={self.size})"
+
+    def _lines(self, matrices: Float[Tensor, "d n n"], f: int) -> Float[Tensor, "d k k p q"]:
+        """View of the entries between numbers that differ along axis `f` alone."""
+        before, side, after = math.prod(self.sizes[:f]), self.sizes[f], math.prod(self.sizes[f + 1 :])
+        apart = matrices.reshape(-1, before, side, after, before, side, after)
+        return apart.diagonal(dim1=1, dim2=4).diagonal(dim1=2, dim2=4)
+
+    def _project(self, whole: list[Float[Tensor, "b k _"]]) -> Float[Tensor, "b k g"]:
+        """Inner products with the candidates, from those with the unit matrices along each axis."""
+        each = list(zip(self._axes, whole, strict=True))
+        found = [axis.project(own) * (axis.side / self.ambient) ** 0.5 for axis, own in each]
+        traces = torch.stack([axis.trace(own) for axis, own in each], dim=2)
+        return torch.cat([*found, traces @ self._mix.to(traces).mT], dim=2)
+
+    def _along(self, h: Float[Tensor, "t g"]) -> list[Float[Tensor, "t _ _"]]:
+        """Matrix along each axis of the generators with coefficients `h`."""
+        *parts, last = h.split([*(axis.count for axis in self._axes), len(self._mix)], dim=1)
+        traces = last @ self._mix.to(h)
+        return [
+            axis.lift(own * (axis.side / self.ambient) ** 0.5, trace)
+            for axis, own, trace in zip(self._axes, parts, traces.unbind(1), strict=True)
+        ]
+
+    def _displaced(self, numbers: Float[Tensor, "..."], *, samples: bool) -> Float[Tensor, "g g"]:
+        """Displacement from samples `[b, *sizes]`, or from their second moment `[*sizes, *sizes]`."""
+        axes = len(self.sizes)
+        rows = []
+        for f in range(axes):
+            row = []
+            for g in range(axes):
+                second = [axes + e if e in (f, g) else e for e in range(axes)]
+                kept = [f, axes + f] if f == g else [f, g, axes + f, axes + g]
+                if samples:
+                    pairs = torch.einsum(numbers, [2 * axes, *range(axes)], numbers, [2 * axes, *second], kept)
+                else:
+                    pairs = torch.einsum(numbers, [*range(axes), *second], kept)
+                if f == g:
+                    row.append(torch.kron(torch.eye(self.sizes[f]).to(pairs), pairs))
+                else:
+                    row.append(pairs.permute(2, 0, 1, 3).reshape(self.sizes[f] ** 2, self.sizes[g] ** 2))
+            rows.append(self._project([part[None] for part in row])[0])
+        return self._project([part.mT[None] for part in rows])[0]
+
+
+def kronecker_from_settings(sizes: list[int], algebras: list) -> KroneckerSum:
+    """The same again from its settings."""
+    return KroneckerSum(sizes, [None if own is None else torch.tensor(own, dtype=torch.float64) for own in algebras])
+
+
+def _sum(along: Sequence[Float[Tensor, "_ _"]], tensor: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
+    """Apply one matrix along each axis of every sample, and add."""
+    moved = [(tensor.movedim(f, -1) @ matrix.mT).movedim(-1, f) for f, matrix in enumerate(along, start=1)]
+    return torch.stack(moved).sum(0)

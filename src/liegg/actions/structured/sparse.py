@@ -1,0 +1,248 @@
+"""Candidate matrices with few entries each: all work is done on the entries, never on n² unknowns or [g, n, n] matrices."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from liegg._utils.errors import ArgumentError, ShapeError
+from liegg.actions.base import Action, Displacement
+
+TERMS = 20
+"""Terms of the exponential series of a matrix of norm 1 at most: what is left out is below 1/21!, far below float64's rounding."""
+
+ELEMENTS = 2**23
+"""Numbers in a temporary, at most; larger batches are taken in parts."""
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    r"""The entries of $g$ candidate matrices $[n, n]$ that are orthonormal in the Frobenius inner product.
+
+    Held twice: matrix by matrix, as rows and sums over samples need them; and line by line of $[n, n]$, filled up with zeros, as
+    fields and the displacement need them.
+
+    Attributes:
+        n: side of the matrices.
+        size: number of matrices.
+        counts: entries of each matrix.
+        row: row of every entry, matrix after matrix.
+        column: column of every entry.
+        value: value of every entry.
+        line_matrix: matrix of the entries in each row.
+        line_column: column of the entries in each row.
+        line_value: value of the entries in each row; 0 where there is none.
+    """
+
+    n: int
+    size: int
+    counts: Int[Tensor, " g"]
+    row: Int[Tensor, " e"]
+    column: Int[Tensor, " e"]
+    value: Float[Tensor, " e"]
+    line_matrix: Int[Tensor, "n l"]
+    line_column: Int[Tensor, "n l"]
+    line_value: Float[Tensor, "n l"]
+
+    @cached_property
+    def _moved(self) -> dict[tuple[torch.device, torch.dtype], "Entries"]:
+        return {}
+
+    def on(self, device: torch.device, dtype: torch.dtype) -> "Entries":
+        """The same where the data is and in its precision, moved once and not with every batch."""
+        if (device, dtype) not in self._moved:
+            self._moved[device, dtype] = replace(self, **{
+                one.name: part.to(device, dtype if part.is_floating_point() else part.dtype)
+                for one in fields(self)
+                if isinstance(part := getattr(self, one.name), Tensor)
+            })  # fmt: skip
+        return self._moved[device, dtype]
+
+
+def entries(
+    n: int, matrix: Int[Tensor, " e"], row: Int[Tensor, " e"], column: Int[Tensor, " e"], value: Float[Tensor, " e"]
+) -> Entries:
+    """Arrange entries `value` of the candidate `matrix` at `row`, `column`; every candidate needs at least one."""
+    order = torch.argsort(matrix, stable=True)
+    matrix, row, column, value = matrix[order], row[order], column[order], value[order].double()
+    counts = torch.bincount(matrix)
+    by_row = torch.argsort(row, stable=True)
+    lengths = torch.bincount(row, minlength=n)
+    slot = torch.arange(len(row)) - (lengths.cumsum(0) - lengths)[row[by_row]]
+    at = (row[by_row], slot)
+    width = int(lengths.max())
+    line_matrix, line_column = torch.zeros(2, n, width, dtype=torch.int64)
+    line_value = torch.zeros(n, width, dtype=torch.float64)
+    line_matrix[at], line_column[at], line_value[at] = matrix[by_row], column[by_row], value[by_row]
+    return Entries(n, len(counts), counts, row, column, value, line_matrix, line_column, line_value)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sparse(Action):
+    r"""Linear maps of all $n$ numbers of a sample, whatever its shape, by candidate matrices with few entries each.
+
+    Made by `Blocks`, `Banded` and `Weights`. Rows cost as many products as there are entries, the displacement a few times as many.
+    The candidates are their own yardstick: the mean sensitivity $\kappa$ is taken over them, not over all of $\mathfrak{gl}(n)$,
+    whose $n^2$ columns are what this avoids. So defects are those of `Linear(n).restrict(...)` times one factor for all.
+
+    Attributes:
+        entries: the candidate matrices.
+        made: settings that make it again.
+        label: how it is written.
+    """
+
+    entries: Entries
+    made: dict[str, Any]
+    label: str
+
+    @property
+    def size(self) -> int:
+        """Number of candidate matrices."""
+        return self.entries.size
+
+    @property
+    def ambient(self) -> int:
+        """Numbers in a sample."""
+        return self.entries.n
+
+    def check(self, shape: tuple[int, ...]) -> None:
+        """Any shape with `n` numbers."""
+        if math.prod(shape) != self.ambient:
+            raise ShapeError(f"a sample has shape {tuple(shape)}; {self.label} expects {self.ambient} numbers, in any shape.")
+
+    def act(self, h: Float[Tensor, "..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
+        """Apply the exponential of the generator by its series, in as many steps as the generator is long; no matrix is formed."""
+        wide = torch.promote_types(x.dtype, torch.float32)
+        own = self.entries.on(x.device, wide)
+        weight = self._weights(self._vector(h).to(x.device, wide)[None], own)[0]
+        moved = exponential(lambda flat: self._apply(weight, flat, own), x.flatten(1).to(wide), weight.abs().sum(1).max())
+        return moved.to(x.dtype).reshape(x.shape)
+
+    def field(self, h: Float[Tensor, " g"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
+        """Apply the generator itself."""
+        return self.tangents(h[None], x)[0]
+
+    def tangents(self, h: Float[Tensor, "t g"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "t b ..."]:
+        """Apply several generators."""
+        wide = torch.promote_types(x.dtype, torch.float32)
+        own = self.entries.on(x.device, wide)
+        flat = x.flatten(1).to(wide)
+        return torch.stack([
+            self._apply(weight, flat, own).to(x.dtype).reshape(x.shape) for weight in self._weights(h.to(x.device, wide), own)
+        ])  # fmt: skip
+
+    def contract(
+        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."], derived: Any = None
+    ) -> Float[Tensor, "b k g"]:
+        """Products of slope and number at the entries, summed for each candidate."""
+        own = self.entries.on(x.device, x.dtype)
+        slopes, flat = gradients.flatten(2), x.flatten(1)
+        some = max(1, ELEMENTS // (max(1, slopes.shape[1]) * len(own.value)))
+        return torch.cat([
+            self._sums(part[..., own.row] * (own.value * numbers[:, own.column])[:, None], own)
+            for part, numbers in zip(slopes.split(some), flat.split(some), strict=True)
+        ])  # fmt: skip
+
+    def moment(self, x: Float[Tensor, "b ..."], derived: Any = None) -> Float[Tensor, "s s"]:
+        """Second moment of the numbers, or where there are fewer candidates than numbers, their displacement."""
+        flat = x.flatten(1)
+        if self.size > self.ambient:
+            return flat.mT @ flat
+        own = self.entries.on(x.device, x.dtype)
+        pairs = flat.new_zeros(*own.line_value.shape, own.line_value.shape[1])
+        for part in flat.split(max(1, ELEMENTS // own.line_value.numel())):
+            terms = (part[:, own.line_column] * own.line_value).transpose(0, 1)
+            pairs += terms.mT @ terms
+        return self._gathered(pairs, own)
+
+    def displacement(self, moment: Float[Tensor, "s s"], samples: int) -> Displacement:
+        r"""$M_{ab} = \sum_i \sum_{jl} G_a(i, j)\, G_b(i, l)\, \langle x_j x_l \rangle$, over the entries in each row."""
+        if self.size <= self.ambient:
+            return Displacement(moment / samples)
+        own = self.entries.on(moment.device, moment.dtype)
+        pairs = moment[own.line_column[:, :, None], own.line_column[:, None]]
+        pairs *= own.line_value[:, :, None] * own.line_value[:, None]
+        return Displacement(self._gathered(pairs, own).div_(samples))
+
+    def feature_sizes(self, moment: Float[Tensor, "s s"]) -> Float[Tensor, " n"]:
+        """Summed squares of the numbers, where they are known."""
+        return moment.diagonal() if self.size > self.ambient else moment.new_zeros(0)
+
+    def matrices(self, coefficients: Float[Tensor, "d g"]) -> Float[Tensor, "d n n"]:
+        """Dense matrices, for the few generators that were found."""
+        n, own = self.ambient, self.entries.on(coefficients.device, coefficients.dtype)
+        weights = coefficients.repeat_interleave(own.counts, dim=1) * own.value
+        out = coefficients.new_zeros(len(coefficients), n * n)
+        return out.index_add_(1, own.row * n + own.column, weights).unflatten(1, (n, n))
+
+    def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
+        """Coordinates in the candidates; raise `ArgumentError` for a matrix outside their span."""
+        n, own = self.ambient, self.entries.on(matrices.device, matrices.dtype)
+        check_square(matrices, n, self.label)
+        found = self._sums((matrices[:, own.row, own.column] * own.value)[:, None], own)[:, 0]
+        check_inside(self, matrices, found, self.label)
+        return found
+
+    def settings(self) -> dict[str, Any]:
+        """What it was made of."""
+        return self.made
+
+    def __repr__(self) -> str:
+        return self.label
+
+    def _weights(self, h: Float[Tensor, "t g"], own: Entries) -> Float[Tensor, "t n l"]:
+        """Entries of the generators with coefficients `h`, row by row."""
+        return h[:, own.line_matrix] * own.line_value
+
+    def _apply(self, weight: Float[Tensor, "n l"], flat: Float[Tensor, "b n"], own: Entries) -> Float[Tensor, "b n"]:
+        """Matrix times vectors, one entry of every row at a time: no more memory than the vectors take."""
+        columns = zip(weight.unbind(1), own.line_column.unbind(1), strict=True)
+        return sum((w * flat[:, places] for w, places in columns), torch.zeros_like(flat))
+
+    def _sums(self, terms: Float[Tensor, "b k e"], own: Entries) -> Float[Tensor, "b k g"]:
+        """Sum over the entries of each candidate; always in the same order."""
+        if len(own.value) == own.size:
+            return terms
+        lines = terms.flatten(0, 1).mT.contiguous()
+        return torch.segment_reduce(lines, "sum", lengths=own.counts, axis=0, unsafe=True).mT.unflatten(0, terms.shape[:2])
+
+    def _gathered(self, pairs: Float[Tensor, "n l l"], own: Entries) -> Float[Tensor, "g g"]:
+        """Sum what belongs to the same two candidates."""
+        out = pairs.new_zeros(self.size, self.size)
+        places = (own.line_matrix[:, :, None].expand_as(pairs), own.line_matrix[:, None].expand_as(pairs))
+        return out.index_put_(places, pairs, accumulate=True)
+
+
+def exponential(apply: Callable[[Tensor], Tensor], x: Float[Tensor, "b ..."], norm: Float[Tensor, ""]) -> Float[Tensor, "b ..."]:
+    """Exponential of a linear map applied to vectors, by its series, in as many steps as the map is long.
+
+    Args:
+        apply: the map.
+        x: the vectors.
+        norm: a bound on how much it lengthens a vector.
+    """
+    steps = max(1, math.ceil(float(norm.detach())))
+    for _ in range(steps):
+        term = x
+        for order in range(1, TERMS + 1):
+            term = apply(term) / (steps * order)
+            x = x + term
+    return x
+
+
+def check_square(matrices: Float[Tensor, "d n n"], n: int, label: str) -> None:
+    """Raise `ArgumentError` unless matrices have side `n`."""
+    if matrices.ndim != 3 or matrices.shape[1:] != (n, n):
+        raise ArgumentError(f"generators have shape {tuple(matrices.shape)}; expected [d, {n}, {n}], matrices of {label}.")
+
+
+def check_inside(action: Action, matrices: Float[Tensor, "d n n"], found: Float[Tensor, "d g"], label: str) -> None:
+    """Raise `ArgumentError` for a matrix that its coefficients do not make again; one at a time, as they may be large."""
+    for number, (matrix, h) in enumerate(zip(matrices, found, strict=True)):
+        if float((action.matrices(h[None])[0] - matrix).norm()) > 1e-6 * float(matrix.norm()) + 1e-300:
+            raise ArgumentError(f"generator {number} lies outside the {action.size}-dimensional space of {label}.")

@@ -1,0 +1,1 @@
+"""What a span of matrices preserves: forms, commutant, frames."""

@@ -1,0 +1,211 @@
+r"""What the matrices that commute with a span say: complex structures, Hermitian forms, invariant subspaces.
+
+The commutant is an algebra under the matrix product. Its trace form $\operatorname{tr}(ST)$ tells what it holds: nilpotent ideals
+are its kernel, a complex structure $J$ is negative, a projection onto an invariant summand positive once its trace is removed.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Complex, Float, Num
+from torch import Tensor
+
+from liegg._utils.errors import ArgumentError
+from liegg._utils.linalg import canonical_basis, fix_signs, orthonormal_rows
+from liegg.algebra.forms.forms import SIGNATURE, oriented, preserved_forms, signature
+from liegg.algebra.subspace import orthonormal
+
+DRAWS = 64
+"""Random elements of the commutant that are tried as complex structures."""
+
+NOT_REAL = 0.05
+"""Smallest imaginary part, over the largest eigenvalue, at which all eigenvalues count as not real."""
+
+FLOOR = 1e-8
+"""Size of compressed matrices and of the trace form that rounding explains."""
+
+
+@dataclass(frozen=True, eq=False)
+class HermitianForms:
+    """Preserved Hermitian forms, by their real parts.
+
+    Attributes:
+        forms: orthonormal symmetric `Q` with `AᵀQ + QA = 0` and `JᵀQJ = Q`; the Hermitian form is `Q(x, y) + i Q(x, Jy)`.
+        signatures: numbers of positive, negative and zero directions over the complex numbers, of each; definite forms are
+            positive, others have fewer positive than negative. With several forms they depend on the basis.
+    """
+
+    forms: Float[Tensor, "k n n"]
+    signatures: tuple[tuple[int, int, int], ...]
+
+
+def complex_structures(commutant: Num[Tensor, "k ..."], *, tolerance: float = FLOOR) -> Float[Tensor, "n n"] | None:
+    r"""A complex structure $J$, $J^2 = -1$, among the matrices that commute with a span; None if there is none.
+
+    Every $T$ of the commutant without real eigenvalues gives one, $J = T(-T^2)^{-1/2}$, which as a function of $T$ is in the
+    commutant too. The most negative direction of $\operatorname{tr}(T^2)$ is taken if its eigenvalues are clearly not real, else
+    that of random ones whose eigenvalues are farthest from real. The first largest entry of $J$, column by column, is positive.
+
+    Args:
+        commutant: basis `[k, n, n]` of all matrices that commute with the span.
+        tolerance: trace form of unit matrices that counts as zero; with noise `2 * forms.errors["commutant"]`.
+
+    Returns:
+        The matrix, or None.
+
+    Examples:
+        >>> from liegg.algebra import u
+        >>> complex_structures(preserved_forms(u(1)).commutant).round(decimals=12) + 0.0
+        tensor([[ 0., -1.],
+                [ 1.,  0.]], dtype=torch.float64)
+    """
+    inside = _traceless(orthonormal(commutant))
+    n = inside.shape[1]
+    if len(inside) == 0 or n % 2:
+        return None
+    values, vectors = torch.linalg.eigh(torch.einsum("aij,bji->ab", inside, inside))
+    clear_of_zero = values.abs() > tolerance  # the others are nilpotent, and what eigenvalues they have is error
+    values, vectors = values[clear_of_zero], vectors[:, clear_of_zero]
+    if len(values) == 0 or float(values[0]) >= 0:
+        return None
+    draws = torch.randn(DRAWS, len(values), generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    negative = draws * (values < 0)  # in a compact frame all eigenvalues of these are imaginary
+    tried = torch.einsum("da,aij->dij", torch.cat([vectors.mT[:1], negative @ vectors.mT, draws @ vectors.mT]), inside)
+    spectra = _eigenvalues(tried)
+    off_real = spectra.imag.abs().amin(1) / spectra.abs().amax(1)
+    best = int(off_real.argmax()) if float(off_real[0]) < 0.5 else 0
+    if float(off_real[best]) < NOT_REAL:
+        return None
+    structure = _newton(tried[best] / spectra[best].abs().log().mean().exp(), -1)
+    return fix_signs(structure.mT.reshape(1, -1)).reshape(n, n).mT
+
+
+def hermitian_forms(
+    generators: Num[Tensor, "d ..."], structure: Float[Tensor, "m m"], *, uncertainty: float = 0.0
+) -> HermitianForms:
+    """Hermitian forms that a span preserves, for a complex structure that commutes with it.
+
+    Args:
+        generators: matrices `[d, n, n]`.
+        structure: `J` with `J² = -1`, from `complex_structures`.
+        uncertainty: relative error of each unit generator.
+
+    Returns:
+        Their real parts, with complex signatures.
+
+    Examples:
+        >>> from liegg.algebra import su
+        >>> J = complex_structures(preserved_forms(su(3)).commutant)
+        >>> hermitian_forms(su(3), J).signatures
+        ((3, 0, 0),)
+    """
+    structure = structure.to(torch.float64)
+    found = preserved_forms(generators, uncertainty=uncertainty)
+    n = found.symmetric.shape[1]
+    if structure.shape != (n, n) or float((structure @ structure + torch.eye(n).to(structure)).norm()) > 1e-6 * n:
+        raise ArgumentError(
+            f"a structure of shape {tuple(structure.shape)} for matrices {n} × {n} whose square should be minus the identity; "
+            "expected one from complex_structures(commutant)."
+        )
+    turned = structure.mT @ found.symmetric @ structure
+    # Q ↦ JᵀQJ is an involution of the preserved forms, so its eigenvalues are 1 and -1 and any cut between them is safe.
+    within = torch.einsum("aij,bij->ab", turned, found.symmetric)
+    left, values, _ = torch.linalg.svd(within - torch.eye(len(within)).to(within))
+    rows = torch.einsum("ka,aij->kij", left.mT[values < 1], found.symmetric + turned)
+    forms = canonical_basis(orthonormal_rows(rows.flatten(1))).unflatten(1, (n, n))
+    forms = torch.stack([oriented(form) for form in forms]) if len(forms) else forms
+    tolerance = max(SIGNATURE, 3 * found.errors["symmetric"])
+    real = [signature(form, tolerance) for form in forms]
+    return HermitianForms(forms, tuple((p // 2, q // 2, zero // 2) for p, q, zero in real))
+
+
+def invariant_subspaces(generators: Num[Tensor, "d ..."], *, uncertainty: float = 0.0) -> list[Float[Tensor, "n _"]]:
+    r"""A decomposition of $\mathbb{R}^n$ into invariant subspaces that cannot be decomposed further.
+
+    A space splits exactly when its commutant holds a projection, which is when the trace form is positive on some traceless $T$:
+    with $\sum\operatorname{Re}\lambda = 0$ and $\sum\operatorname{Re}\lambda^2 > 0$ the real parts of its eigenvalues differ.
+    The space is cut at the widest gap between them, into sums of generalised eigenspaces, and the parts are asked again. Subspaces
+    without an invariant complement, such as the plane that se(2) moves in its homogeneous form, do not split off.
+
+    Args:
+        generators: matrices `[d, n, n]`.
+        uncertainty: relative error of each unit generator.
+
+    Returns:
+        Orthonormal bases `[n, m]`, one to a subspace, largest first, then by the place of their coordinates. Several copies of one
+        representation can be split in many ways, of which this is one.
+
+    Examples:
+        >>> from liegg.algebra import diagonal, se
+        >>> [part.shape[1] for part in invariant_subspaces(se(3))]
+        [4]
+        >>> [part.shape[1] for part in invariant_subspaces(diagonal(3))]
+        [1, 1, 1]
+    """
+    found = preserved_forms(generators, uncertainty=uncertainty)
+    n = found.commutant.shape[1]
+    cut = max(FLOOR, 2 * found.errors["commutant"])
+    whole = torch.eye(n, dtype=torch.float64)
+    parts = _split(whole, whole, found.commutant, cut)
+    bases = [canonical_basis(orthonormal_rows(part.mT)).mT for part in parts]
+    place = torch.arange(n, dtype=torch.float64)
+    return sorted(bases, key=lambda b: (-b.shape[1], round(float(place @ b.square().sum(1)) / b.shape[1], 6)))
+
+
+def _split(
+    into: Float[Tensor, "n m"], onto: Float[Tensor, "m n"], commutant: Float[Tensor, "k n n"], cut: float
+) -> list[Float[Tensor, "n _"]]:
+    """Split the range of `into`; `onto @ into` is the identity, and `onto` vanishes on the rest of the space."""
+    compressed = (onto @ commutant @ into).flatten(1)
+    _, sizes, right = torch.linalg.svd(compressed, full_matrices=False)
+    m = into.shape[1]
+    inside = _traceless(right[sizes > cut].unflatten(1, (m, m)))
+    if len(inside) == 0:
+        return [into]
+    values, vectors = torch.linalg.eigh(torch.einsum("aij,bji->ab", inside, inside))
+    if float(values[-1]) <= cut:
+        return [into]
+    chosen = torch.einsum("a,aij->ij", vectors[:, -1], inside)
+    real = _eigenvalues(chosen).real.sort().values
+    widest = int(real.diff().argmax())
+    middle = float(real[widest] + real[widest + 1]) / 2
+    scale = float(real.diff()[widest]) / 2
+    sign = _newton((chosen - middle * torch.eye(m).to(chosen)) / scale, 1)
+    # Each half is the kernel of the other's projection, so the two together are a basis.
+    left, _, _ = torch.linalg.svd(torch.eye(m).to(sign) + sign)
+    low, _, _ = torch.linalg.svd(torch.eye(m).to(sign) - sign)
+    high = m - widest - 1
+    frame = torch.cat([left[:, :high], low[:, : m - high]], 1)
+    dual = torch.linalg.inv(frame)
+    return [
+        *_split(into @ frame[:, :high], dual[:high] @ onto, commutant, cut),
+        *_split(into @ frame[:, high:], dual[high:] @ onto, commutant, cut),
+    ]
+
+
+def _traceless(basis: Float[Tensor, "k n n"]) -> Float[Tensor, "j n n"]:
+    """Orthonormal basis of the traceless part of a span that holds the identity."""
+    n = basis.shape[1]
+    unit = torch.eye(n).to(basis) / math.sqrt(n)
+    rest = basis - torch.einsum("aij,ij->a", basis, unit)[:, None, None] * unit
+    _, values, right = torch.linalg.svd(rest.flatten(1), full_matrices=False)
+    return right[values > 0.5].unflatten(1, (n, n))  # all values are 1, except 0 for the identity
+
+
+def _eigenvalues(matrix: Float[Tensor, "*b n n"]) -> Complex[Tensor, "*b n"]:
+    """Eigenvalues by the complex algorithm: the real one can fail to converge where all are repeated, as those of `J` are."""
+    return torch.linalg.eigvals(matrix.to(torch.complex128))
+
+
+def _newton(matrix: Float[Tensor, "n n"], square: int) -> Float[Tensor, "n n"]:
+    """The function of a matrix whose square is `square`, 1 or -1, by Newton's iteration; safe for defective matrices.
+
+    Eigenvalues go to the sign of their real part, or to ±i by the sign of their imaginary part.
+    """
+    for _ in range(100):
+        following = (matrix + square * torch.linalg.inv(matrix)) / 2
+        if float((following - matrix).norm()) <= 1e-14 * float(following.norm()):
+            return following
+        matrix = following
+    return matrix

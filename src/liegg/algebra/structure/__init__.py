@@ -1,0 +1,1 @@
+"""Structure constants and what follows from them."""

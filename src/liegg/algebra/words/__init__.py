@@ -1,0 +1,1 @@
+"""Generators and algebras in words and LaTeX."""

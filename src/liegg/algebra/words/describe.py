@@ -1,0 +1,134 @@
+"""Words for the motion that a generator makes."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float, Num
+from torch import Tensor
+
+from liegg._utils.errors import ArgumentError
+from liegg.algebra.words.motions import Motion, View, parts, simple
+from liegg.algebra.words.wording import coordinate_names, direction, listed, number, vector
+
+
+def describe(
+    generator: Num[Tensor, "..."],
+    *,
+    coordinates: Sequence[str] | None = None,
+    homogeneous: bool = False,
+    form: Float[Tensor, "m m"] | None = None,
+    tolerance: float = 1e-6,
+) -> str:
+    """Words for the motion x' = Ax: "rotation in x₁–x₂", "shear of x by y", "uniform scaling".
+
+    Neither the size of the generator nor its sign matters. A sum of two simple motions is the first "with" the second, whose
+    amount is relative to the first. What is none of these is described by its eigenvalues, those of the matrix as given.
+
+    Args:
+        generator: the matrix A.
+        coordinates: names of the coordinates; x₁, x₂, ... otherwise.
+        homogeneous: A is `[[L, t], [0, 0]]`, the affine motion x' = Lx + t.
+        form: a metric on the coordinates. If it is diagonal and the motion preserves it, then axes of opposite sign make a
+            boost, which without a form is a hyperbolic rotation, and rotations are those of the metric. The one axis whose sign
+            differs from at least two others is the time. Forms that are not diagonal say nothing about the coordinates.
+        tolerance: entries below this share of the largest count as zero, and entries within twice that as equal; below 0.25.
+
+    Returns:
+        The words; "no motion" for zero.
+
+    Raises:
+        ArgumentError: not a square matrix, not finite, no zero last row though homogeneous, or a wrong number of names.
+
+    Examples:
+        >>> from liegg.algebra import se, so
+        >>> describe(so(3)[1])
+        'rotation in x₁–x₃'
+        >>> describe(se(2)[0] + 2 * se(2)[1] - se(2)[2], homogeneous=True)
+        'rotation about the point (1.0, 2.0)'
+        >>> describe(so(1, 3)[0], coordinates=("t", "x", "y", "z"), form=torch.diag(torch.tensor([1.0, -1.0, -1.0, -1.0])))
+        'boost along x (time t)'
+    """
+    if generator.ndim != 2 or generator.shape[0] != generator.shape[1]:
+        raise ArgumentError(f"the generator has shape {tuple(generator.shape)}; expected one matrix [n, n].")
+    if generator.is_complex() or not bool(generator.isfinite().all()):
+        raise ArgumentError("the generator has complex entries, NaN or infinity; expected a real, finite matrix.")
+    if not 0 <= tolerance < 0.25:
+        raise ArgumentError(f"tolerance is {tolerance}; expected a share of the largest entry below 0.25, for example 1e-6.")
+    n = len(generator) - homogeneous
+    names = coordinate_names(n, coordinates)
+    if form is not None and form.shape != (n, n):
+        raise ArgumentError(f"the form has shape {tuple(form.shape)}; expected ({n}, {n}), one axis to a coordinate.")
+    matrix = generator.to(torch.float64)
+    size = float(matrix.abs().max()) if matrix.numel() else 0.0
+    if size == 0:
+        return "no motion"
+    matrix = torch.where(matrix.abs() > tolerance * size, matrix / size, 0.0)
+    if homogeneous and bool(matrix[n].any()):
+        raise ArgumentError(f"the last row of the generator is {matrix[n].tolist()}; a homogeneous one has a last row of zeros.")
+    linear, shift = matrix[:n, :n], matrix[:n, n:].sum(1)
+    if not bool(linear.any()):
+        return f"translation along {direction(shift, names, tolerance)[0]}"
+    scale, signs = _metric(linear, form, tolerance)
+    view = View(names, signs, tolerance)
+    words, motion = _linear(scale[:, None] * linear / scale, view, size)
+    further = _affine(linear, shift, motion, view)
+    if further.startswith(" about") and words == f"rotation in {'–'.join(names)}":
+        return f"rotation{further}"  # of the whole plane
+    return words + further
+
+
+def _metric(linear: Tensor, form: Tensor | None, tolerance: float) -> tuple[Tensor, tuple[int, ...] | None]:
+    """Scales of the axes in which a diagonal form is diag(±1), and its signs; ones and nothing where it does not apply."""
+    ones = torch.ones(len(linear)).to(linear)
+    if form is None:
+        return ones, None
+    form = form.to(linear) / form.abs().max().to(linear)
+    weights, moved = form.diagonal(), form @ linear
+    if bool(((form - torch.diag(weights)).abs() > tolerance).any()) or bool((weights.abs() <= tolerance).any()):
+        return ones, None
+    signs = tuple(int(sign) for sign in weights.sign().tolist())
+    if bool((weights.abs() >= 1 - 2 * tolerance).all()):
+        return ones, signs
+    preserved = bool(((moved + moved.mT).abs() <= 2 * tolerance).all())
+    return (weights.abs().sqrt(), signs) if preserved else (ones, None)
+
+
+def _linear(matrix: Tensor, view: View, size: float) -> tuple[str, Motion]:
+    """Words for a linear motion, and the motion to which further amounts are relative."""
+    motion = simple(matrix, view)
+    if motion is not None:
+        return str(motion), motion
+    for one, two in parts(matrix, view):
+        first, second = simple(one, view), simple(two, view)
+        if first is not None and second is not None:
+            return f"{first} with {second.beside(first)}", first
+    words = _spectrum(matrix, view, size)
+    return words, Motion(words, "", 1 / size)
+
+
+def _affine(linear: Tensor, shift: Tensor, motion: Motion, view: View) -> str:
+    """What is to be added for x' = Lx + t = L(x - c) + s: a centre c, and a translation s that no centre explains."""
+    centre = -torch.linalg.pinv(linear, rtol=max(1e-9, view.tolerance)) @ shift
+    rest = shift + linear @ centre
+    words = ""
+    if not view.zero(centre):
+        words += f" {'through' if ' axis ' in motion.where else 'about'} the point {vector(centre)}"
+    if not view.zero(rest):
+        text, length = direction(rest, view.names, view.tolerance)
+        words += f" with {Motion('translation', f' along {text}', length).beside(motion)}"
+    return words
+
+
+def _spectrum(matrix: Tensor, view: View, size: float) -> str:
+    if view.zero(torch.linalg.matrix_power(matrix, len(matrix))):
+        return f"nilpotent linear map of rank {int(torch.linalg.matrix_rank(matrix, rtol=view.tolerance))}"
+    counts: dict[str, int] = {}
+    values = torch.linalg.eigvals(matrix.to(torch.complex128)).tolist()
+    # Four decimals: the eigenvalues of a Jordan block are not known better.
+    for value in sorted(values, key=lambda v: (-round(v.real, 4), -round(v.imag, 4))):
+        real, imaginary = round(value.real, 4) * size, round(value.imag, 4) * size
+        if imaginary >= 0:
+            lead = f"{number(real)} ± " if real else "±"
+            text = f"{lead}{number(imaginary)}i" if imaginary else number(real)
+            counts[text] = counts.get(text, 0) + 1
+    return f"linear map with eigenvalues {listed([text + (f' (×{k})' if k > 1 else '') for text, k in counts.items()])}"

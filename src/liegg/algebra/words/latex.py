@@ -1,0 +1,155 @@
+r"""Generators and their brackets as LaTeX for `amsmath`."""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import torch
+from jaxtyping import Num
+from torch import Tensor
+
+from liegg._utils.errors import ArgumentError
+from liegg.algebra.bracket import bracket, structure_constants
+from liegg.algebra.subspace import checked_generators
+
+EXACT = 1e-9
+"""Distance at which a number is taken for a fraction or a root; about one random number in a million is, by chance."""
+
+DENOMINATOR = 12
+"""Largest denominator of a fraction that is written as one; roots: of fractions with denominators up to twice that."""
+
+WIDEST = 10
+"""Columns that a `pmatrix` of `amsmath` takes unless told otherwise (its counter `MaxMatrixCols`)."""
+
+OUTSIDE = 1e-6
+"""Share of a bracket outside the span from which it is written."""
+
+
+def number_latex(value: float, *, digits: int = 3) -> str:
+    r"""A number: integers, simple fractions and their square roots exactly, all others rounded and with all their digits.
+
+    So `1` is one to nine digits, and `1.000` is something near it.
+
+    >>> number_latex(-0.5), number_latex(2**-0.5), number_latex(0.75**0.5), number_latex(0.1234567)
+    ('-\\tfrac{1}{2}', '\\tfrac{1}{\\sqrt{2}}', '\\tfrac{\\sqrt{3}}{2}', '0.123')
+    """
+    if not math.isfinite(value):
+        raise ArgumentError(f"the number is {value}; expected finite ones.")
+    sign, size = ("-" if value < 0 else ""), abs(value)
+    whole = round(size)
+    if abs(size - whole) <= EXACT * max(1.0, size):
+        return f"{sign if whole else ''}{whole}"
+    fraction = Fraction(size).limit_denominator(DENOMINATOR)
+    if fraction and abs(size - fraction) <= EXACT:
+        return rf"{sign}\tfrac{{{fraction.numerator}}}{{{fraction.denominator}}}"
+    square = Fraction(size**2).limit_denominator(2 * DENOMINATOR)
+    if 0 < square < DENOMINATOR**2 and abs(size - math.sqrt(square)) <= EXACT:
+        top, bottom = _root(square.numerator), _root(square.denominator)
+        return f"{sign}{top}" if bottom == "1" else rf"{sign}\tfrac{{{top}}}{{{bottom}}}"
+    text = f"{size:.{digits}f}"
+    return f"{sign if float(text) else ''}{text}"
+
+
+def matrix_latex(matrix: Num[Tensor, "..."], *, digits: int = 3) -> str:
+    r"""A matrix as `pmatrix`; as an array in brackets where it has more columns than `pmatrix` takes.
+
+    >>> matrix_latex(torch.tensor([[0.0, -1.0], [0.5, 0.0]]))
+    '\\begin{pmatrix} 0 & -1 \\\\ \\tfrac{1}{2} & 0 \\end{pmatrix}'
+    """
+    if matrix.ndim != 2 or matrix.numel() == 0 or matrix.is_complex():
+        raise ArgumentError(f"the matrix has shape {tuple(matrix.shape)} and is {matrix.dtype}; expected real entries [m, n].")
+    lines = [" & ".join(number_latex(value, digits=digits) for value in row) for row in matrix.to(torch.float64).tolist()]
+    body = r" \\ ".join(lines)
+    if matrix.shape[1] <= WIDEST:
+        return rf"\begin{{pmatrix}} {body} \end{{pmatrix}}"
+    return rf"\left( \begin{{array}}{{{'c' * matrix.shape[1]}}} {body} \end{{array}} \right)"
+
+
+def generators_latex(generators: Num[Tensor, "d ..."], *, names: Sequence[str] | None = None, digits: int = 3) -> str:
+    r"""Generators as an `align*`, one to a line; an empty text if there are none.
+
+    Args:
+        generators: matrices.
+        names: LaTeX names; `X_1`, `X_2`, ... otherwise.
+        digits: decimals of numbers that are neither simple fractions nor their roots.
+
+    Examples:
+        >>> from liegg.algebra import so
+        >>> print(generators_latex(so(2)))
+        \begin{align*}
+        X_1 &= \begin{pmatrix} 0 & -1 \\ 1 & 0 \end{pmatrix}
+        \end{align*}
+    """
+    pairs = zip(_symbols(len(generators), names), checked_generators(generators), strict=True)
+    return _align([f"{symbol} &= {matrix_latex(matrix, digits=digits)}" for symbol, matrix in pairs])
+
+
+def brackets_latex(generators: Num[Tensor, "d ..."], *, names: Sequence[str] | None = None, digits: int = 3) -> str:
+    r"""All nonzero brackets $[X_i, X_j] = \sum_k c_k X_k$ with i < j as an `align*`; one line that says so if all vanish.
+
+    Coefficients come from least squares in the generators as given; terms that round to zero are left out. Where the span does not
+    hold the whole bracket, more than a millionth of it being outside, the line ends in `+ \ldots`: the equation then shows
+    the part inside the span, and the generators do not close.
+
+    Args:
+        generators: independent matrices.
+        names: LaTeX names; `X_1`, `X_2`, ... otherwise.
+        digits: decimals of coefficients that are neither simple fractions nor their roots.
+
+    Raises:
+        ArgumentError: the generators depend on each other, or the number of names is wrong.
+
+    Examples:
+        >>> from liegg.algebra import sl
+        >>> print(brackets_latex(sl(2), names=("E", "F", "H")))
+        \begin{align*}
+        [E, F] &= H \\
+        [E, H] &= -2 E \\
+        [F, H] &= 2 F
+        \end{align*}
+    """
+    symbols = _symbols(len(generators), names)
+    matrices, constants = checked_generators(generators), structure_constants(generators)
+    sizes, lines = matrices.flatten(1).norm(dim=1).tolist(), []
+    for i, j in torch.triu_indices(len(symbols), len(symbols), 1).mT.tolist():
+        product = bracket(matrices[i], matrices[j])
+        size = float(product.norm())
+        if size > EXACT * sizes[i] * sizes[j]:
+            inside = constants[i, j]
+            terms = _sum(inside.tolist(), symbols, digits)
+            if float((product - torch.einsum("k,kij->ij", inside, matrices)).norm()) > OUTSIDE * size:
+                terms = rf"{terms} + \ldots" if terms else r"\ldots"
+            lines.append(f"[{symbols[i]}, {symbols[j]}] &= {terms or f'{0.0:.{digits}f}'}")
+    return _align(lines or ([r"[X_i, X_j] &= 0 \quad \text{for all } i, j"] if symbols else []))
+
+
+def _sum(coefficients: list[float], symbols: Sequence[str], digits: int) -> str:
+    text = ""
+    for coefficient, symbol in zip(coefficients, symbols, strict=True):
+        size = number_latex(abs(coefficient), digits=digits)
+        if size.strip("0.") == "":
+            continue
+        text += (" - " if text else "-") if coefficient < 0 else (" + " if text else "")
+        text += symbol if size == "1" else f"{size} {symbol}"
+    return text
+
+
+def _symbols(count: int, names: Sequence[str] | None) -> tuple[str, ...]:
+    if names is None:
+        return tuple(f"X_{i}" if i < 10 else f"X_{{{i}}}" for i in range(1, count + 1))
+    if isinstance(names, str) or len(names) != count:
+        raise ArgumentError(f'names are {names!r}; expected {count} LaTeX names, one to a generator, for example "L_x".')
+    return tuple(names)
+
+
+def _align(lines: list[str]) -> str:
+    return "\\begin{align*}\n" + " \\\\\n".join(lines) + "\n\\end{align*}" if lines else ""
+
+
+def _root(number: int) -> str:
+    """Square root of a positive integer, with squares taken out."""
+    outside = max(k for k in range(1, math.isqrt(number) + 1) if number % (k * k) == 0)
+    inside = number // (outside * outside)
+    if inside == 1:
+        return str(outside)
+    return rf"{outside if outside > 1 else ''}\sqrt{{{inside}}}"

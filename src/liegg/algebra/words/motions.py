@@ -1,0 +1,196 @@
+"""Simple linear motions: rotations, scalings, shears, boosts; which of them a matrix is."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg._utils.linalg import canonical_basis, fix_signs
+from liegg.algebra.words.wording import direction, listed, number, vector
+
+Matrix = Float[Tensor, "n n"]
+
+
+@dataclass(frozen=True)
+class Motion:
+    """A motion in words.
+
+    Attributes:
+        noun: what it is, such as "rotation".
+        where: of which coordinates, with a leading space; empty if of all.
+        speed: how fast, with a sign; amounts of other motions beside it are relative to this.
+    """
+
+    noun: str
+    where: str
+    speed: float
+
+    def __str__(self) -> str:
+        return "uniform scaling" if (self.noun, self.where) == ("scaling", "") else self.noun + self.where
+
+    def beside(self, other: "Motion") -> str:
+        """This motion with its amount, seen from another of unit speed: "scaling 0.3"."""
+        return f"{self.noun} {number(self.speed / other.speed)}{self.where}"
+
+
+@dataclass(frozen=True)
+class View:
+    """What the words depend on beside the matrix.
+
+    Attributes:
+        names: of the coordinates.
+        signs: of a diagonal metric, or nothing.
+        tolerance: size of an entry that counts as zero; matrices have a largest entry of about one.
+    """
+
+    names: tuple[str, ...]
+    signs: tuple[int, ...] | None
+    tolerance: float
+
+    def zero(self, values: Tensor) -> bool:
+        """Whether all entries count as zero; twice the tolerance, because sums and differences of two entries are asked."""
+        return values.numel() == 0 or float(values.abs().max()) <= 2 * self.tolerance
+
+    @property
+    def time(self) -> int | None:
+        """The one axis whose sign differs from all others, if there are at least two others."""
+        signs = self.signs or ()
+        single = [i for i, sign in enumerate(signs) if signs.count(sign) == 1]
+        return single[0] if len(single) == 1 else None
+
+
+def simple(matrix: Matrix, view: View) -> Motion | None:
+    """The simple motion that a matrix generates, or nothing if it generates none.
+
+    >>> view = View(("x", "y"), None, 1e-6)
+    >>> str(simple(torch.tensor([[0.0, 2.0], [0.0, 0.0]]), view))
+    'shear of x by y'
+    """
+    kinds: tuple[Callable[[Matrix, View], Motion | None], ...] = (scaling, rotation, plane, boost, rank_one)
+    return next((motion for kind in kinds if (motion := kind(matrix, view)) is not None), None)
+
+
+def scaling(matrix: Matrix, view: View) -> Motion | None:
+    """Diagonal matrices: one rate, two opposite ones, or several."""
+    rates = matrix.diagonal()
+    moved = [i for i, rate in enumerate(rates.abs().tolist()) if rate > view.tolerance]
+    if not moved or not view.zero(matrix - torch.diag(rates)):
+        return None
+    speed, names = float(rates[moved[0]]), [view.names[i] for i in moved]
+    if view.zero(rates[moved] - speed):
+        return Motion("scaling", "" if len(moved) == len(rates) else f" of {listed(names)}", speed)
+    if len(moved) == 2 and view.zero(rates[moved].sum()):
+        return Motion("squeeze", f" of {names[0]} against {names[1]}", speed)
+    each = [f"{name} (rate {number(float(rates[i]) / speed)})" for i, name in zip(moved, names, strict=True)]
+    return Motion("scaling", f" of {listed(each)}", speed)
+
+
+def rotation(matrix: Matrix, view: View) -> Motion | None:
+    """Antisymmetric matrices: rotations in coordinate planes, about an axis of R³, or in tilted planes."""
+    if not view.zero(matrix + matrix.mT):
+        return None
+    pairs, matrix = _pairs(matrix, view), (matrix - matrix.mT) / 2
+    if len({i for pair in pairs for i in pair}) == 2 * len(pairs):
+        return _rotation_of_coordinates(matrix, pairs, view)
+    if len(matrix) == 3:
+        axis = torch.stack([matrix[2, 1], matrix[0, 2], matrix[1, 0]])
+        text, speed = direction(axis, view.names, view.tolerance)
+        return Motion("rotation", f" about the axis {text}", speed)
+    _, values, right = torch.linalg.svd(matrix)
+    speeds = values[::2][values[::2] > view.tolerance * len(matrix)]
+    if not len(speeds):
+        return None  # nothing that turns faster than the tolerance
+    if len(speeds) == 1:
+        one, two = canonical_basis(right[:2])
+        return Motion("rotation", f" in the plane spanned by {vector(one)} and {vector(two)}", float(two @ matrix @ one))
+    at = (
+        "at equal speeds"
+        if view.zero(speeds - speeds[0])
+        else f"at speeds {listed([number(float(s / speeds[0])) for s in speeds])}"
+    )
+    return Motion("rotation", f" in {len(speeds)} tilted planes {at}", float(speeds[0]))
+
+
+def _rotation_of_coordinates(matrix: Matrix, pairs: list[tuple[int, int]], view: View) -> Motion:
+    # Each plane is written in the order in which it turns like the first one.
+    speed = float(matrix[pairs[0][1], pairs[0][0]])
+    turned = [(i, j) if float(matrix[j, i]) * speed > 0 else (j, i) for i, j in pairs]
+    speeds = torch.stack([matrix[j, i] for i, j in turned]) / speed
+    planes = [f"{view.names[i]}–{view.names[j]}" for i, j in turned]
+    if len(pairs) == 1:
+        return Motion("rotation", f" in {planes[0]}", speed)
+    if not view.zero(speeds - 1):
+        planes = [f"{plane} (speed {number(float(s))})" for plane, s in zip(planes, speeds, strict=True)]
+    elif turned == [(i, i + len(matrix) // 2) for i in range(len(matrix) // 2)] and len(matrix) % 2 == 0:
+        return Motion("common phase", "", speed)
+    return Motion("rotation", f" in {listed(planes)} together", speed)
+
+
+def plane(matrix: Matrix, view: View) -> Motion | None:
+    """One pair of coordinates that drive each other: boosts, hyperbolic rotations, rotations along ellipses."""
+    pairs = _pairs(matrix, view)
+    if len(pairs) != 1 or not view.zero(matrix.diagonal()):
+        return None
+    (i, j), names = pairs[0], view.names
+    upper, lower = float(matrix[i, j]), float(matrix[j, i])
+    if min(abs(upper), abs(lower)) <= view.tolerance:
+        return None
+    speed = math.copysign(math.sqrt(abs(upper * lower)), lower)
+    if view.signs and view.signs[i] != view.signs[j] and abs(upper - lower) <= 2 * view.tolerance:
+        if view.time in (i, j):
+            return Motion("boost", f" along {names[i if view.time == j else j]} (time {names[view.time]})", speed)
+        return Motion("boost", f" in {names[i]}–{names[j]}", speed)
+    ratio = math.sqrt(abs(upper / lower))
+    axes = "" if abs(upper - lower) <= 2 * view.tolerance else f" (axes {number(max(ratio, 1.0))} : {number(max(1 / ratio, 1.0))})"
+    return Motion("hyperbolic rotation" if upper * lower > 0 else "elliptic rotation", f" in {names[i]}–{names[j]}{axes}", speed)
+
+
+def boost(matrix: Matrix, view: View) -> Motion | None:
+    """Symmetric matrices that drive one time axis and a direction of space."""
+    if view.time is None:
+        return None
+    space = [i for i in range(len(matrix)) if i != view.time]
+    if not view.zero(matrix - matrix.mT) or not view.zero(matrix[space][:, space]) or not view.zero(matrix[view.time, view.time]):
+        return None
+    text, speed = direction(matrix[space, view.time], [view.names[i] for i in space], view.tolerance)
+    return Motion("boost", f" along {text} (time {view.names[view.time]})", speed)
+
+
+def rank_one(matrix: Matrix, view: View) -> Motion | None:
+    """Matrices u vᵀ: shears along u by v·x where u ⊥ v, scalings along u where v = u."""
+    left, values, right = torch.linalg.svd(matrix)
+    if float(values[0]) <= view.tolerance or not view.zero(matrix - values[0] * torch.outer(left[:, 0], right[0])):
+        return None
+    along, by = fix_signs(torch.stack([left[:, 0], right[0]]))
+    speed = float(along @ matrix @ by)
+    if view.zero(along - by):
+        return Motion("scaling", f" along {vector(along)}", speed)
+    if not view.zero(along @ by):
+        return None
+    text, _ = direction(along, view.names, view.tolerance)
+    other, _ = direction(by, view.names, view.tolerance)
+    return Motion("shear", f" {'of' if text in view.names else 'along'} {text} by {other}", speed)
+
+
+def _pairs(matrix: Matrix, view: View) -> list[tuple[int, int]]:
+    """Pairs i < j of coordinates of which one moves by the other."""
+    size = matrix.abs().maximum(matrix.abs().mT)
+    return [(i, j) for i, j in (size.triu(1) > view.tolerance).nonzero().tolist()]
+
+
+def parts(matrix: Matrix, view: View) -> Sequence[tuple[Matrix, Matrix]]:
+    """Ways to write a matrix as a sum of two: scaling and rest, diagonal and rest, rotation and symmetric rest, two pairs."""
+    diagonal = torch.diag(matrix.diagonal())
+    uniform = torch.eye(len(matrix)).to(matrix) * matrix.diagonal().mean()
+    turn = (matrix - matrix.mT) / 2
+    ways = [(matrix - uniform, uniform), (matrix - diagonal, diagonal), (turn, matrix - turn)]
+    pairs = _pairs(matrix, view)
+    if len(pairs) == 2 and view.zero(diagonal):
+        first = torch.zeros_like(matrix)
+        for i, j in (pairs[0], pairs[0][::-1]):
+            first[i, j] = matrix[i, j]
+        ways.insert(0, (first, matrix - first))
+    return [way for way in ways if not any(view.zero(part) for part in way)]

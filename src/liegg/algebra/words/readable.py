@@ -1,0 +1,139 @@
+"""Generators that a person can read: few entries, in words, and in the frame of a form."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Num
+from torch import Tensor
+
+from liegg._utils.errors import ArgumentError
+from liegg.algebra.catalog import so
+from liegg.algebra.forms.frame import frame_of
+from liegg.algebra.subspace import principal_angles
+from liegg.algebra.words.describe import describe
+from liegg.algebra.words.sparse import sparse_basis
+from liegg.algebra.words.wording import coordinate_names
+
+CLOSE = 1e-6
+"""Relative difference of entries that count as equal, where no uncertainty is given."""
+
+FAR = 0.3
+"""Angle in radians beyond which a span is not taken for so(p, q), however uncertain it is."""
+
+
+@dataclass(frozen=True, eq=False)
+class Readable:
+    """A span in its most readable basis.
+
+    Attributes:
+        generators: few nonzero entries, in the original coordinates (`sparse_basis`).
+        words: what each of them does.
+        frame: columns are the axes of the frame, in original coordinates; nothing if neither form nor frame was given.
+        framed: basis of the span as it looks in the frame, `frame⁻¹ A frame`: rotations first, then boosts, then all others. Not
+            the images of `generators` one by one.
+        framed_words: what each of `framed` does; the axes of the frame are named like the coordinates they are nearest to, with a
+            prime where the frame is not the identity.
+        rotations: number of `framed` generators that are antisymmetric.
+        boosts: number of `framed` generators that are symmetric without a diagonal.
+    """
+
+    generators: Float[Tensor, "d n n"]
+    words: tuple[str, ...]
+    frame: Float[Tensor, "n n"] | None = None
+    framed: Float[Tensor, "d n n"] | None = None
+    framed_words: tuple[str, ...] = ()
+    rotations: int = 0
+    boosts: int = 0
+
+
+def adapted(
+    generators: Num[Tensor, "d ..."],
+    *,
+    form: Float[Tensor, "m m"] | None = None,
+    frame: Float[Tensor, "m m"] | None = None,
+    homogeneous: bool = False,
+    coordinates: Sequence[str] | None = None,
+    uncertainty: float = 0.0,
+) -> Readable:
+    """The most readable basis of a span, with words, and the same in the frame where a form is diag(±1).
+
+    Args:
+        generators: any basis of the span.
+        form: a symmetric, non-degenerate form that the span preserves; on R^(n-1) if the generators are homogeneous.
+        frame: axes as columns, the standard frame of the algebra, of the size of the form; `frame_of(form)` if there is only that.
+        homogeneous: the generators are affine, with a zero last row.
+        coordinates: names of the coordinates; x₁, x₂, ... otherwise.
+        uncertainty: error of each unit generator in radians; entries that it explains are rounded.
+
+    Returns:
+        The record. If the span is all of so(p, q) in the frame, to within the uncertainty, `framed` is exactly that.
+
+    Raises:
+        ArgumentError: shapes that do not fit, a form or frame that is singular, or what `describe` refuses.
+
+    Examples:
+        >>> from liegg.algebra import so
+        >>> metric = torch.diag(torch.tensor([1.0, -1.0, -1.0], dtype=torch.float64))
+        >>> adapted(so(1, 2), form=metric, coordinates=("t", "x", "y")).framed_words
+        ('rotation in x–y', 'boost along x (time t)', 'boost along y (time t)')
+    """
+    basis = sparse_basis(generators, uncertainty=uncertainty)
+    n = basis.shape[1]
+    inner = n - homogeneous
+    names = coordinate_names(inner, coordinates)
+    for given, what in ((form, "form"), (frame, "frame")):
+        if given is not None and given.shape != (inner, inner):
+            raise ArgumentError(
+                f"the {what} has shape {tuple(given.shape)}; expected ({inner}, {inner}), one axis to a coordinate."
+            )
+    close = _close(n, uncertainty)
+    words = tuple(describe(a, coordinates=names, homogeneous=homogeneous, form=form, tolerance=close) for a in basis)
+    if frame is None and form is None:
+        return Readable(basis, words)
+    axes = frame_of(form) if frame is None and form is not None else _regular(frame)
+    metric = None if form is None else axes.mT @ form.to(axes) @ axes
+    whole = torch.block_diag(axes, torch.eye(n - inner).to(axes))
+    framed, rotations, boosts = _in_frame(generators, whole, None if homogeneous else metric, uncertainty)
+    plain = bool(torch.allclose(axes, torch.eye(inner).to(axes), rtol=0, atol=CLOSE))
+    primed = names if plain else tuple(f"{name}′" for name in names)
+    framed_words = tuple(describe(a, coordinates=primed, homogeneous=homogeneous, form=metric, tolerance=close) for a in framed)
+    return Readable(basis, words, whole, framed, framed_words, rotations, boosts)
+
+
+def _in_frame(
+    generators: Tensor, frame: Tensor, metric: Tensor | None, uncertainty: float
+) -> tuple[Float[Tensor, "d n n"], int, int]:
+    """Basis in a frame, rotations first, then boosts; with their numbers."""
+    n = len(frame)
+    found = sparse_basis(generators, uncertainty=uncertainty, frame=frame)
+    if metric is not None and len(found) == n * (n - 1) // 2 > 0:
+        # E_ji - signs[i] signs[j] E_ij for i < j: like `so(p, q)`, but with the signs in any order and positive boosts.
+        lower, signs = so(n).clamp(min=0), metric.diagonal().sign()
+        full = lower - signs[:, None] * lower.mT * signs
+        image = frame @ full @ torch.linalg.inv(frame)
+        # A form found from the same generators is off by their uncertainty times the square of its frame's condition number;
+        # measured, a tenth of that reaches the span.
+        growth = max(5.0, float(torch.linalg.cond(frame)) ** 2 / 10)
+        if float(principal_angles(image.flatten(1), generators.to(image).flatten(1))[-1]) <= max(
+            CLOSE, min(growth * uncertainty, FAR)
+        ):
+            found = full
+    size = found.flatten(1).abs().amax(1)[:, None, None]
+    close = _close(n, uncertainty) * size
+    turns = ((found + found.mT).abs() <= close).flatten(1).all(1)
+    pushes = ~turns & ((found - found.mT).abs() <= close).flatten(1).all(1) & (found.diagonal(dim1=1, dim2=2) == 0).all(1)
+    order = torch.cat([turns.nonzero(), pushes.nonzero(), (~turns & ~pushes).nonzero()]).flatten()
+    return found[order], int(turns.sum()), int(pushes.sum())
+
+
+def _close(n: int, uncertainty: float) -> float:
+    """Share of the largest entry within which entries count as equal: five deviations of the noise in one entry."""
+    return min(max(CLOSE, 5 * uncertainty / n), 0.24)
+
+
+def _regular(frame: Tensor | None) -> Float[Tensor, "n n"]:
+    frame = torch.zeros(0, 0) if frame is None else frame
+    if not bool(frame.isfinite().all()) or not float(torch.linalg.cond(frame.double())) < 1e12:
+        raise ArgumentError("the frame is singular or not finite; expected independent axes as columns.")
+    return frame.to(torch.float64)

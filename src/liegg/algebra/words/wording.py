@@ -1,0 +1,75 @@
+"""Names of coordinates, numbers and directions as a person writes them."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg._utils.errors import ArgumentError
+from liegg._utils.linalg import fix_signs
+
+SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+
+
+def coordinate_names(n: int, coordinates: Sequence[str] | None = None) -> tuple[str, ...]:
+    """Names of n coordinates: those given, or x₁, x₂, ...
+
+    Raises:
+        ArgumentError: the number of names is not n.
+
+    >>> coordinate_names(3)
+    ('x₁', 'x₂', 'x₃')
+    """
+    if coordinates is None:
+        return tuple(f"x{i + 1}".translate(SUBSCRIPTS) for i in range(n))
+    if isinstance(coordinates, str) or len(coordinates) != n:
+        example = ", ".join(f'"{name}"' for name in "xyzw"[:n]) if n <= 4 else '"x1", "x2", ...'
+        raise ArgumentError(f"coordinates are {coordinates!r}; expected {n} names, for example ({example}).")
+    return tuple(coordinates)
+
+
+def number(value: float) -> str:
+    """Two decimals, or two significant digits below one, without trailing zeros and with a true minus sign.
+
+    >>> number(0.5), number(-2.0), number(1.4142), number(0.0123)
+    ('0.5', '−2', '1.41', '0.012')
+    """
+    text = f"{value:.2f}" if abs(value) >= 1 else f"{value:.2g}"
+    text = text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+    return "0" if text in ("-0", "") else text.replace("-", "−")
+
+
+def vector(values: Float[Tensor, " m"]) -> str:
+    """Entries in brackets, all with one decimal where that is enough, otherwise with two.
+
+    >>> vector(torch.tensor([0.6, 0.8])), vector(torch.tensor([0.0, 0.7071, -0.7071]))
+    ('(0.6, 0.8)', '(0.00, 0.71, −0.71)')
+    """
+    decimals = 1 if float((values - values.round(decimals=1)).abs().max()) < 0.005 else 2
+    texts = [f"{float(value):.{decimals}f}" for value in values]
+    zero = f"{0.0:.{decimals}f}"
+    return "(" + ", ".join(zero if text == f"-{zero}" else text.replace("-", "−") for text in texts) + ")"
+
+
+def direction(values: Float[Tensor, " m"], names: Sequence[str], tolerance: float) -> tuple[str, float]:
+    """A direction by the name of its axis, or as a unit vector; and its length, negative where the direction was turned round.
+
+    >>> direction(torch.tensor([0.0, -2.0]), ("x", "y"), 1e-6)
+    ('y', -2.0)
+    """
+    length = float(values.norm())
+    unit = fix_signs(values[None] / length)[0] if length else values
+    axis = int(unit.abs().argmax())
+    signed = length if float(values[axis]) * float(unit[axis]) >= 0 else -length
+    others = torch.cat([unit[:axis], unit[axis + 1 :]])
+    return (vector(unit) if bool((others.abs() > tolerance).any()) else names[axis]), signed
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words as a list in a sentence.
+
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)

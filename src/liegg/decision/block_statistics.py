@@ -1,0 +1,109 @@
+r"""Stage 6', pairs: sensitivity and displacement of every block of samples, for the candidates that were asked for.
+
+For any direction $h$ block $p$ says $h^\top A_p h$ and $h^\top M_p h$; their sums over the blocks are those of all the data. That
+is all that an interval needs, of directions found and of any others.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg.actions import Action, Displacement
+from liegg.polarization.gram import Gram
+from liegg.polarization.sample_blocks import Parts
+from liegg.spectrum.defects import whitening
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """What every block says of the candidates; sums over its samples.
+
+    Attributes:
+        rows: `[p, q, g]`, factor of the rows of each block, the output generators eliminated; or their Gram matrix.
+        motions: `[p, s, s]`, block of the displacement.
+        total: `[p]`, what the block adds to the mean sensitivity κ, to first order; times its samples.
+        samples: `[p]`, samples in each block.
+        squared: whether `rows` are Gram matrices.
+    """
+
+    rows: Float[Tensor, "p q g"]
+    motions: Float[Tensor, "p s s"]
+    total: Float[Tensor, " p"]
+    samples: Float[Tensor, " p"]
+    squared: bool
+
+    def change(self, h: Float[Tensor, "r g"], some: slice) -> tuple[Float[Tensor, "p r"], Float[Tensor, "p k k"]]:
+        """Squared change of the output along directions, and between every two of some of them."""
+        moved = self.rows @ h.mT
+        if self.squared:
+            return (h.mT * moved).sum(1).clamp_min(0), h[some] @ moved[:, :, some]
+        return moved.square().sum(1), moved[:, :, some].mT @ moved[:, :, some]
+
+    def motion(self, h: Float[Tensor, "r g"]) -> Float[Tensor, "p r"]:
+        """Squared motion along directions."""
+        parted = h.unflatten(1, (-1, self.motions.shape[1]))
+        products = torch.einsum("krs,krt->kst", parted, parted).flatten(1)
+        return self.motions.flatten(1) @ products.mT
+
+    def motion_between(self, h: Float[Tensor, "k g"]) -> Float[Tensor, "p k k"]:
+        """Squared motion between every two directions."""
+        parted = h.unflatten(1, (-1, self.motions.shape[1]))
+        return torch.einsum("krs,pst->pkrt", parted, self.motions).flatten(2) @ h.mT
+
+
+def pairs_of(
+    parts: Parts,
+    action: Action,
+    partner: Float[Tensor, "m g"] | None,
+    whole: tuple[Action, Displacement],
+    *,
+    trivial_tolerance: float,
+) -> Pairs:
+    """Turn what was kept of the blocks into the pairs of the candidates.
+
+    Args:
+        parts: rows and moments of the blocks, of the wide action, after the columns of the output action.
+        action: the candidate generators.
+        partner: output coefficients that go with each input coefficient, held fixed: they are the best, so to first order they
+            make no difference; None for invariance.
+        whole: the action whose rows were taken, whose mean sensitivity is the unit; and its displacement.
+        trivial_tolerance: as for `liegg.spectrum.defects.defects`.
+    """
+    wide, displacement = whole
+    squared = isinstance(parts.rows[0], Gram)
+    rows = torch.stack([block.matrix if isinstance(block, Gram) else block.r for block in parts.rows])
+    total = _sensitivities(parts, rows, wide, displacement, 0 if partner is None else len(partner), trivial_tolerance)
+    if partner is not None or wide is not action:
+        identity = torch.eye(action.size, dtype=torch.float64)
+        inner = identity if wide is action else action.basis  # pyright: ignore[reportAttributeAccessIssue]
+        columns = inner.mT if partner is None else torch.cat([partner, inner.mT])
+        rows = rows @ columns
+        rows = columns.mT @ rows if squared else torch.linalg.qr(rows, mode="r").R
+    motions = torch.stack([action.displacement(moment, 1).block for moment in parts.moments])
+    # In the order in which they come back from a file: sums of the same numbers then have the same bits.
+    return Pairs(rows.contiguous(), motions.contiguous(), total, torch.tensor(parts.samples, dtype=torch.float64), squared)
+
+
+def _sensitivities(
+    parts: Parts, rows: Float[Tensor, "p q q"], wide: Action, displacement: Displacement, replies: int, trivial_tolerance: float
+) -> Float[Tensor, " p"]:
+    r"""What each block adds to $\kappa = \mathrm{tr}(M^+ A) / \mathrm{rank}\, M$, to first order in its weight; times its samples.
+
+    $\kappa(w) \approx \mathrm{tr}(M^+ A_w) - \mathrm{tr}(M^+ M_w M^+ A) + \mathrm{tr}(M^+ A)$, over the rank.
+    """
+    whiten, _ = whitening(displacement, trivial_tolerance)
+    copies, (side, kept) = displacement.repeat, whiten.shape
+    if isinstance(parts.rows[0], Gram):
+        blocks = rows.reshape(-1, copies, side, copies, side).diagonal(dim1=1, dim2=3).sum(-1)
+        changes = whiten.mT @ blocks @ whiten
+    else:
+        moved = rows[:, :, replies:].reshape(len(rows), -1, side) @ whiten
+        changes = moved.mT @ moved
+    mean = changes.sum(0) / sum(parts.samples)
+    inner = torch.stack([wide.displacement(moment, 1).block for moment in parts.moments])
+    motions = whiten.mT @ inner @ whiten
+    samples = torch.tensor(parts.samples, dtype=torch.float64)
+    each = changes.diagonal(dim1=1, dim2=2).sum(1) - (motions * mean).sum((1, 2)) + samples * float(mean.trace())
+    return each / (copies * kept)

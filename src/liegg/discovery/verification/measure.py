@@ -1,0 +1,218 @@
+"""Finite motions of samples, and how much they change the output."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from liegg._utils.precision import coarsest
+from liegg.actions import Action, Grid, Product, Restricted
+from liegg.inputs.batches import BATCH_ELEMENTS, BATCH_SIZE
+from liegg.inputs.model import Model
+
+CONSTANT = 4.0
+"""Rounding units of the model's dtype within which outputs of all samples are the same."""
+
+ROUNDING = 100.0
+"""Rounding units of the model's dtype, relative to the size of its outputs, up to which a change of them may be rounding alone."""
+
+
+class Directions(NamedTuple):
+    """Coefficients of motions, one to a row.
+
+    Attributes:
+        h: of the input.
+        k: of the output that goes with it; None for invariance.
+    """
+
+    h: Float[Tensor, "m g"]
+    k: Float[Tensor, "m p"] | None
+
+    def scaled(self, by: Float[Tensor, " m"] | float) -> "Directions":
+        """Every motion times a number, or each times its own."""
+        factor = by[:, None] if isinstance(by, Tensor) else by
+        return Directions(self.h * factor, None if self.k is None else self.k * factor)
+
+    def along(self, times: Float[Tensor, " t"]) -> "Directions":
+        """All motions at all times, time after time within a motion."""
+        each = [None if part is None else (times[:, None] * part[:, None]).flatten(0, 1) for part in self]
+        return Directions(*each)  # pyright: ignore[reportArgumentType]
+
+
+class Changes(NamedTuple):
+    """What motions do to the output of every sample.
+
+    Attributes:
+        squared: squared distance from where it should be; infinite where the output is not finite.
+        classes: whether another output is the largest; None for one output or with an output action.
+    """
+
+    squared: Float[Tensor, "m n"]
+    classes: Bool[Tensor, "m n"] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A model with samples, to be moved.
+
+    Motions are computed in float64, whatever the model's dtype, so that all rounding left is the model's own.
+
+    Attributes:
+        model: the probed model.
+        action: on the input.
+        output_action: on the output; None for invariance.
+        x: samples in the model's dtype.
+    """
+
+    model: Model
+    action: Action
+    output_action: Action | None
+    x: Float[Tensor, "n ..."]
+
+    @property
+    def eps(self) -> float:
+        """Spacing of numbers around 1 in the coarsest arithmetic of the model."""
+        return torch.finfo(coarsest(self.x.dtype, self.model.arithmetic)).eps
+
+    @cached_property
+    def y(self) -> Float[Tensor, "n c"]:
+        """Outputs of the samples as they are."""
+        return torch.cat([self.model(self.x[part]).double() for part in self.parts])
+
+    @cached_property
+    def variance(self) -> float:
+        """Mean squared distance of the outputs from their mean."""
+        return float((self.y - self.y.mean(0)).square().sum(1).mean())
+
+    @cached_property
+    def output_square(self) -> float:
+        """Mean squared length of the outputs."""
+        return float(self.y.square().sum(1).mean())
+
+    @cached_property
+    def spread(self) -> float:
+        """Root mean square distance of the samples from their mean; their size if they are all alike."""
+        flat = self.x.double().flatten(1)
+        about = (flat - flat.mean(0)).square().sum(1).mean().sqrt()
+        return float(about) or float(flat.square().sum(1).mean().sqrt())
+
+    @property
+    def parts(self) -> list[slice]:
+        """Samples in pieces that fit a model's batch."""
+        most = min(BATCH_SIZE, max(1, BATCH_ELEMENTS // self.x[0].numel()))
+        return [slice(start, start + most) for start in range(0, len(self.x), most)]
+
+    @property
+    def resamples(self) -> bool:
+        """Whether moving interpolates."""
+        return _interpolates(self.action) or (self.output_action is not None and _interpolates(self.output_action))
+
+    def distance(self, h: Float[Tensor, " g"], other: Float[Tensor, " g"] | None = None) -> float:
+        """Root mean square distance of the moved samples from where they were, or from where another motion takes them."""
+        total = 0.0
+        for part in self.parts:
+            x = self.x[part].double()
+            gap = self.action.act(h, x) - (x if other is None else self.action.act(other, x))
+            total += float(gap.square().sum())
+        return (total / len(self.x)) ** 0.5
+
+    def slope_gaps(self, h: Float[Tensor, "m g"], samples: int = 16) -> Float[Tensor, " m"]:
+        """Mean squared difference of how fast finite motions start and the fields of the action, on a few samples.
+
+        Between pixels both are guesses, by different schemes: neither can tell a slope of the output better than this.
+        """
+        x = self.x[:samples].double()
+        gaps = []
+        for row in h:
+            field = self.action.field(row.to(x), x).flatten(1)
+            step = 1e-4 * self.spread / max(float(field.square().sum(1).mean().sqrt()), 1e-300)
+            there, back = (self.action.act(sign * step * row, x).flatten(1) for sign in (1, -1))
+            gaps.append(((there - back) / (2 * step) - field).square().sum(1).mean())
+        return torch.stack(gaps).cpu()
+
+    def outputs(self, h: Float[Tensor, "m g"], part: slice) -> Float[Tensor, "m b c"]:
+        """Outputs of some samples after every motion."""
+        x = self.x[part].double()
+        at_once = max(1, min(BATCH_SIZE // len(x), BATCH_ELEMENTS // x.numel()))
+        found = []
+        for some in h.split(at_once):
+            moved = torch.cat([self.action.act(row, x) for row in some])
+            found.append(self.reply(moved).unflatten(0, (len(some), len(x))))
+        return torch.cat(found)
+
+    def reply(self, moved: Float[Tensor, "b ..."]) -> Float[Tensor, "b c"]:
+        """Outputs of moved samples, which the model gets in the type and the memory layout of the samples as they are."""
+        return self.model(moved.to(self.x.dtype, memory_format=_layout(self.x))).double()
+
+    def targets(self, k: Float[Tensor, "m p"] | None, part: slice) -> Float[Tensor, "m b c"]:
+        """Where the outputs of some samples should be after every motion."""
+        y = self.y[part]
+        if self.output_action is None or k is None:
+            return y[None]
+        shaped = y.reshape(len(y), *self.model.output_shape)
+        return torch.stack([self.output_action.act(row, shaped).reshape(y.shape) for row in k])
+
+
+def _layout(x: Float[Tensor, "n ..."]) -> torch.memory_format:
+    """Channels last where the samples lie so, which convolutions may be made for."""
+    last = {4: torch.channels_last, 5: torch.channels_last_3d}.get(x.ndim)
+    if last is None or x.is_contiguous() or not x.is_contiguous(memory_format=last):
+        return torch.preserve_format
+    return last
+
+
+def changes(question: Question, motions: Directions) -> Changes:
+    """What every motion does to the output of every sample."""
+    told = question.output_action is None and question.y.shape[1] > 1
+    squared, classes = [], []
+    for part in question.parts:
+        distances, others = [], []
+        for h, k in _few(motions, question.y[part].numel()):
+            moved = question.outputs(h, part)
+            distances.append((moved - question.targets(k, part)).square().sum(2))
+            if told:
+                others.append(moved.argmax(2) != question.y[part].argmax(1))
+        squared.append(torch.cat(distances))
+        classes += [torch.cat(others)] if told else []
+    whole = torch.cat(squared, dim=1).nan_to_num(nan=torch.inf, posinf=torch.inf)
+    return Changes(whole, torch.cat(classes, dim=1) if told else None)
+
+
+def there_and_back(question: Question, motions: Directions) -> Float[Tensor, " m"]:
+    """Half of the mean squared change of the output by moving samples (and outputs, if they move too) there and back.
+
+    Two interpolations are made where a motion makes one. Independent errors double; blur, which adds up, quadruples; what leaves
+    at the border does so once. Half is between them.
+    """
+    total = torch.zeros(len(motions.h), dtype=torch.float64, device=question.x.device)
+    for part in question.parts:
+        x, y = question.x[part].double(), question.y[part]
+        shaped = y.reshape(len(y), *question.model.output_shape)
+        for i, h in enumerate(motions.h):
+            back = question.action.act(-h, question.action.act(h, x))
+            total[i] += (question.reply(back) - y).square().sum()
+            if question.output_action is not None and motions.k is not None:
+                k = motions.k[i]
+                total[i] += (question.output_action.act(-k, question.output_action.act(k, shaped)) - shaped).square().sum()
+    return total / (2 * len(question.x))
+
+
+def _few(motions: Directions, numbers: int) -> Iterator[Directions]:
+    """Motions in groups whose outputs, of so many numbers each, fit."""
+    most = max(1, BATCH_ELEMENTS // numbers)
+    for start in range(0, len(motions.h), most):
+        some = slice(start, start + most)
+        yield Directions(motions.h[some], None if motions.k is None else motions.k[some])
+
+
+def _interpolates(action: Action) -> bool:
+    """Whether an action moves the pixels of a grid."""
+    if isinstance(action, Restricted):
+        return _interpolates(action.parent)
+    if isinstance(action, Product):
+        return any(_interpolates(part) for part in action.parts)
+    return isinstance(action, Grid)

@@ -1,0 +1,1 @@
+"""The HTML report, from a result alone."""

@@ -1,0 +1,1 @@
+"""Stage 7, results: the frozen records, as text and on disk."""

@@ -1,0 +1,63 @@
+"""The layers of a network as a table a person can read in a terminal."""
+
+import math
+
+from liegg.results.layers import LayerResult, LayerSymmetries
+from liegg.results.symmetries import Symmetries
+
+LONGEST_NAME = 32
+"""Characters of a layer's name that are shown; the front of a longer one is left out."""
+
+
+def table(found: LayerSymmetries) -> str:
+    """Readable account of all layers, one line each: how many symmetries, smallest defect, the paper's variance.
+
+    Args:
+        found: the result of `discover_layers`.
+    """
+    pairs = found.output_action is not None
+    heads = ["layer", "kind", "output", "symmetries", "defect δ²", "variance", "unit variance"]
+    heads += ["equivariances", "their δ²"] if pairs else []
+    lines = [heads, *(_cells(layer, pairs=pairs) for layer in found)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(heads))]
+    outputs = dict.fromkeys(str(layer.invariance.settings["outputs"]) for layer in found)
+    first = found[0].invariance
+    return "\n".join(
+        [
+            f"{len(found)} {'layer' if len(found) == 1 else 'layers'} of {found.model} under {found.action}",
+            *([f"equivariance with {found.output_action} on the outputs"] if pairs else []),
+            f"{found.samples} samples, outputs={' or '.join(outputs)}, {first.settings['dtype']}",
+            "",
+            *("  " + "  ".join(_padded(cell, i, widths[i]) for i, cell in enumerate(line)).rstrip() for line in lines),
+            *([""] if any(layer.notes for layer in found) or found.notes else []),
+            *(f"  note: {note}" for note in found.notes),
+            *(f"  note on {layer.name}: {note}" for layer in found if not layer.same for note in layer.notes),
+        ]
+    )
+
+
+def _cells(layer: LayerResult, *, pairs: bool) -> list[str]:
+    name = layer.name if len(layer.name) <= LONGEST_NAME else "…" + layer.name[1 - LONGEST_NAME :]
+    cells = [
+        name,
+        layer.kind,
+        f"as {layer.same}" if layer.same else "×".join(map(str, layer.shape)) or "1",
+        str(layer.invariance.nullity),
+        _smallest(layer.invariance),
+        f"{layer.invariance.variance:.2e}",
+        f"{layer.unit.variance:.2e}",
+    ]
+    if pairs:
+        equivariance = layer.equivariance
+        cells += ["–", "–"] if equivariance is None else [str(equivariance.nullity), _smallest(equivariance)]
+    return cells
+
+
+def _smallest(sym: Symmetries) -> str:
+    value = float(sym.defects[0]) if len(sym.defects) else math.nan
+    return "–" if math.isnan(value) else f"{value:.2e}"
+
+
+def _padded(cell: str, column: int, width: int) -> str:
+    """Words to the left, numbers to the right."""
+    return cell.ljust(width) if column < 3 else cell.rjust(width)

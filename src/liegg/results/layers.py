@@ -1,0 +1,166 @@
+"""The result: the symmetries of every layer, in the order of the network."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg._utils.errors import ArgumentError
+from liegg.actions import Action
+from liegg.results.symmetries import Symmetries
+
+Problem = Literal["invariance", "unit", "equivariance"]
+"""Of the output, of the output scaled to unit length, or of the pair with an action on the outputs."""
+
+
+@dataclass(frozen=True, eq=False)
+class LayerResult:
+    """Symmetries of one layer's output.
+
+    Attributes:
+        name: name of the module; `#2` is added for its second call, and so on.
+        kind: class of the module.
+        shape: shape of one sample's output.
+        invariance: under which motions of the input the output does not change.
+        unit: the same of the output scaled to unit length, whose variance does not depend on the layer's scale.
+        equivariance: which motions of the input move the output as an action on it does; None where no such action fits.
+        same: earlier layer whose tensor it only hands on, as dropout does in eval mode; empty if it computes something.
+        notes: how the layer was read, where that was out of the ordinary.
+    """
+
+    name: str
+    kind: str
+    shape: tuple[int, ...]
+    invariance: Symmetries
+    unit: Symmetries
+    equivariance: Symmetries | None = None
+    same: str = ""
+    notes: tuple[str, ...] = ()
+
+    def problem(self, of: str) -> Symmetries | None:
+        """One of the layer's problems, by one of the names in `Problem`; None where the layer does not have it."""
+        if of not in get_args(Problem):
+            raise ArgumentError(f"of={of!r}: expected 'invariance', 'unit' or 'equivariance'.")
+        return getattr(self, of)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything of the layer, as JSON values."""
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "shape": list(self.shape),
+            "invariance": self.invariance.to_dict(),
+            "unit": self.unit.to_dict(),
+            "equivariance": None if self.equivariance is None else self.equivariance.to_dict(),
+            "same": self.same,
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LayerSymmetries:
+    """Symmetries of the layers of a network on some data, first layer first.
+
+    Attributes:
+        layers: one result to a layer; `result["conv1"]` and `result[0]` give one of them.
+        model: name of the network.
+        action: the candidate generators.
+        output_action: the action on the outputs of the layers that it fits; None if there is none.
+        samples: number of samples seen.
+        notes: what was left out and why, and how the network was read.
+    """
+
+    layers: tuple[LayerResult, ...]
+    model: str
+    action: Action
+    output_action: Action | None
+    samples: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the layers."""
+        return tuple(layer.name for layer in self.layers)
+
+    def __iter__(self) -> Iterator[LayerResult]:
+        return iter(self.layers)
+
+    def __len__(self) -> int:
+        return len(self.layers)
+
+    def __getitem__(self, which: int | str) -> LayerResult:
+        if not isinstance(which, str):
+            return self.layers[which]
+        for layer in self.layers:
+            if layer.name == which:
+                return layer
+        raise ArgumentError(f"no layer {which!r} was analysed; there are {', '.join(self.names)}.")
+
+    def variance(self, of: Problem = "invariance") -> Float[Tensor, " l"]:
+        """The paper's symmetry variance of every layer; NaN where a layer does not have the problem.
+
+        Args:
+            of: `"invariance"` of the output, of the `"unit"` output, or `"equivariance"`.
+        """
+        return self._each(of, lambda sym: sym.variance)
+
+    def bias(self, reference: Float[Tensor, "e n n"], of: Problem = "invariance") -> Float[Tensor, " l"]:
+        """The paper's symmetry bias of every layer's most invariant direction against a reference algebra.
+
+        Args:
+            reference: generators such as `liegg.so(2)`, in any basis of the algebra.
+            of: as for `variance`.
+        """
+        return self._each(of, lambda sym: float(sym.bias(reference)[0]))
+
+    def defect(self, reference: Float[Tensor, "e n n"] | None = None, of: Problem = "invariance") -> Float[Tensor, " l"]:
+        """Largest defect of given generators in every layer, or the smallest defect of any direction.
+
+        Args:
+            reference: generators to ask about; None for each layer's most symmetric direction. NaN if one of them does not move
+                the data.
+            of: as for `variance`.
+        """
+        if reference is None:
+            return self._each(of, lambda sym: float(sym.defects[0]) if len(sym.defects) else torch.nan)
+        return self._each(of, lambda sym: float(sym.defect(reference).max()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything a reader or a page needs, as JSON values."""
+        return {
+            "model": self.model,
+            "samples": self.samples,
+            "action": self.action.settings(),
+            "output_action": None if self.output_action is None else self.output_action.settings(),
+            "layers": [layer.to_dict() for layer in self.layers],
+            "notes": list(self.notes),
+        }
+
+    def save(self, folder: str | Path) -> Path:
+        """Write `layers.json` and every layer's results into a folder, made if needed; `load_layers` reads them back."""
+        from liegg.results.layer_storage import save_layers
+
+        return save_layers(self, folder)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the table, with its columns kept."""
+        from html import escape
+
+        return f'<pre style="overflow-x: auto; line-height: 1.35">{escape(str(self))}</pre>'
+
+    def __str__(self) -> str:
+        from liegg.results.layer_text import table
+
+        return table(self)
+
+    def __repr__(self) -> str:
+        return f"LayerSymmetries({len(self)} layers, action={self.action!r}, samples={self.samples}, model={self.model!r})"
+
+    def _each(self, of: Problem, number: Any) -> Float[Tensor, " l"]:
+        """A number of every layer, as a tensor."""
+        problems = [layer.problem(of) for layer in self.layers]
+        return torch.tensor([torch.nan if sym is None else number(sym) for sym in problems], dtype=torch.float64)

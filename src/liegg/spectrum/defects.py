@@ -1,0 +1,153 @@
+"""Stage 5', defect: the scale-free degree of asymmetry, and the directions that do not move the data."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg._utils.linalg import fix_signs, orthonormal_rows, right_singular, symmetric_eigen, without_zero_rows
+from liegg.actions import Displacement
+from liegg.polarization.gram import Gram
+
+TRIVIAL_TOLERANCE = 1e-12
+"""Share below which a direction does not move the data: of what it would if the features, in their own units, were uncorrelated."""
+
+
+@dataclass(frozen=True, eq=False)
+class Defects:
+    r"""Solution of the pair $(A, M)$: sensitivity against displacement.
+
+    Attributes:
+        values: `δ²` ascending, one per direction that moves the data; 0 is an exact symmetry, 1 an average direction.
+        directions: unit coefficients, one row per value.
+        trivial: orthonormal coefficients of the directions that do not move the data.
+        sensitivity: `κ`, the mean over directions of output motion per input motion; 0 for a constant model.
+        barely: how many of the trivial ones do move it, but too little to say anything.
+    """
+
+    values: Float[Tensor, " r"]
+    directions: Float[Tensor, "r g"]
+    trivial: Float[Tensor, "t g"]
+    sensitivity: float
+    barely: int = 0
+
+
+def defects(
+    rows: Float[Tensor, "m g"] | Gram,
+    displacement: Displacement,
+    samples: int,
+    *,
+    sensitivity: float | None = None,
+    trivial_tolerance: float = TRIVIAL_TOLERANCE,
+    coverage: float = 0.0,
+) -> Defects:
+    r"""Solve $A h = \lambda M h$ with $A = R^\top R/|D|$ and scale by the mean sensitivity $\kappa$.
+
+    The pair is whitened by $M^{-1/2}$ on the range of $M$ and its small end is solved on $R$ itself, so a zero stays a zero;
+    $\kappa = \mathrm{tr}(M^{+}A)/\mathrm{rank}\,M$.
+
+    Args:
+        rows: R factor of the rows, or their Gram matrix where that is what is kept.
+        displacement: M of the data.
+        samples: number of samples.
+        sensitivity: use this `κ` in place of the one computed here (of the input alone for equivariance, of the parent for a
+            restricted action); 0 says that nothing but rounding moves the output.
+        trivial_tolerance: share of the displacement of uncorrelated features below which a direction does not move the data.
+        coverage: the same share below which it moves the data too little to say anything; such directions are trivial too.
+
+    Returns:
+        Defects ascending, their directions, and the trivial directions.
+    """
+    whiten, kernel = whitening(displacement, max(trivial_tolerance, coverage))
+    copies, side = displacement.repeat, displacement.block.shape[0]
+    trivial, barely = trivial_of(kernel, displacement, trivial_tolerance, coverage)
+    if not whiten.shape[1]:
+        return Defects(kernel.new_zeros(0), kernel.new_zeros(0, copies * side), trivial, 0.0, barely)
+
+    def whitened(matrix: Float[Tensor, "m g"]) -> Float[Tensor, "m k"]:
+        return (matrix.reshape(-1, side) @ whiten).reshape(len(matrix), -1)
+
+    if isinstance(rows, Gram):
+        values, vectors = right_singular(lambda: whitened(rows.r), square=rows.between(whiten))
+    else:
+        values, vectors = right_singular(whitened(without_zero_rows(rows)))
+    lengths = values.square() / samples
+    if sensitivity is None:
+        sensitivity = float(lengths.mean())
+    directions = (vectors.reshape(-1, whiten.shape[1]) @ whiten.mT).reshape(len(vectors), -1)
+    directions = fix_signs(directions.div_(directions.norm(dim=1, keepdim=True)))
+    scaled = lengths / sensitivity if sensitivity > 0 else torch.zeros_like(lengths)
+    return Defects(scaled, directions, trivial, sensitivity, barely)
+
+
+def trivial_of(
+    kernel: Float[Tensor, "s t"], displacement: Displacement, trivial_tolerance: float, coverage: float
+) -> tuple[Float[Tensor, "q g"], int]:
+    """Coefficients of the directions that do not move the data, as rows, and how many of them do, but too little.
+
+    Args:
+        kernel: from `whitening`, with the larger of both shares.
+        displacement: M of the data.
+        trivial_tolerance: as for `defects`.
+        coverage: as for `defects`.
+    """
+    copies, side = displacement.repeat, displacement.block.shape[0]
+    barely = 0
+    if coverage > trivial_tolerance and kernel.shape[1]:
+        barely = copies * (kernel.shape[1] - whitening(displacement, trivial_tolerance)[1].shape[1])
+    return fix_signs(torch.block_diag(*[kernel.mT] * copies).reshape(-1, copies * side)), barely
+
+
+def mean_sensitivity(
+    r: Float[Tensor, "m g"], displacement: Displacement, samples: int, *, trivial_tolerance: float = TRIVIAL_TOLERANCE
+) -> float:
+    r"""Mean sensitivity $\kappa = \mathrm{tr}(M^{+}A)/\mathrm{rank}\,M$ over the directions that move the data."""
+    whiten, _ = whitening(displacement, trivial_tolerance)
+    if not whiten.shape[1]:
+        return 0.0
+    total = (r.reshape(-1, displacement.repeat, displacement.block.shape[0]) @ whiten).square().sum()
+    return float(total) / samples / (displacement.repeat * whiten.shape[1])
+
+
+def whitening(displacement: Displacement, trivial_tolerance: float) -> tuple[Float[Tensor, "s k"], Float[Tensor, "s t"]]:
+    """Columns `W` with `Wᵀ M W = 1` on the range of M, and an orthonormal basis of its kernel as columns.
+
+    M is scaled to a unit diagonal before it is cut, so that the units of the features do not decide what moves.
+    """
+    still = displacement.block.diagonal() <= displacement.noise
+    block = displacement.block.masked_fill(still[:, None] | still, 0.0)
+    lengths = block.diagonal().clamp_min(0).sqrt()
+    scale = torch.where(lengths > 0, lengths, 1.0)
+    squares, axes = symmetric_eigen(block / scale[:, None] / scale)
+    moving = squares > trivial_tolerance * max(float(squares[-1]), torch.finfo(block.dtype).tiny)
+    kernel = orthonormal_rows((axes[:, ~moving] / scale[:, None]).mT).mT
+    whiten = axes[:, moving] / squares[moving].sqrt() / scale[:, None]
+    return whiten - kernel @ (kernel.mT @ whiten), kernel  # of directions that differ by a trivial one, the orthogonal one
+
+
+def defect_of(
+    h: Float[Tensor, "d g"],
+    changes: Float[Tensor, "d p"],
+    displacement: Displacement,
+    samples: int,
+    sensitivity: float,
+    *,
+    trivial_tolerance: float = TRIVIAL_TOLERANCE,
+) -> Float[Tensor, " d"]:
+    r"""Defect $\delta^2(h) = h^\top A h / (\kappa\, h^\top M h)$ of given directions; NaN for one that does not move the data.
+
+    Args:
+        h: coefficients of the directions.
+        changes: the factor applied to each direction, so that $h^\top A h$ is the mean square of its row.
+        displacement: M of the data.
+        samples: number of samples.
+        sensitivity: the mean sensitivity κ.
+        trivial_tolerance: as for `defects`.
+    """
+    parts = h.reshape(-1, displacement.repeat, displacement.block.shape[0])
+    moved = torch.einsum("drs,st,drt->d", parts, displacement.block, parts)
+    uncorrelated = torch.einsum("drs,s->d", parts.square(), displacement.block.diagonal())
+    moving = moved > (trivial_tolerance * uncorrelated).clamp_min(displacement.noise)
+    changed = changes.square().sum(1) / samples
+    return torch.where(moving, changed / (sensitivity * moved) if sensitivity > 0 else 0.0, torch.nan)

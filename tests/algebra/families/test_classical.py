@@ -1,0 +1,121 @@
+"""Models with a volume, a metric or an area form: exact algebras in any coordinates come back by name."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cases import normal, regular
+from liegg.algebra import closure_residual, diagonal, gl, grassmann_distance, orthonormal, scaling, se, sl, so, sp, su
+from liegg.algebra.families.classical import darboux, general, orthogonal, symplectic
+from liegg.algebra.fit import fit
+
+
+def scaled(generators):
+    return torch.cat([generators, scaling(generators.shape[1])])
+
+
+# proposer, algebra
+ALGEBRAS = {
+    "scaling(1)": (general, gl(1)),
+    "gl(2,R)": (general, gl(2)),
+    "gl(3,R)": (general, gl(3)),
+    "sl(2,R)": (general, sl(2)),
+    "sl(3,R)": (general, sl(3)),
+    "scaling(2)": (general, scaling(2)),
+    "scaling(5)": (general, scaling(5)),
+    "so(2)": (orthogonal, so(2)),
+    "so(4)": (orthogonal, so(4)),
+    "so(1,1)": (orthogonal, so(1, 1)),
+    "so(1,2)": (orthogonal, so(2, 1)),
+    "so(1,3)": (orthogonal, so(1, 3)),
+    "so(2,2)": (orthogonal, so(2, 2)),
+    "so(2,3)": (orthogonal, so(3, 2)),
+    "so(2) ⊕ R": (orthogonal, scaled(so(2))),
+    "so(3) ⊕ R": (orthogonal, scaled(so(3))),
+    "so(1,3) ⊕ R": (orthogonal, scaled(so(1, 3))),
+    "sp(4,R)": (symplectic, sp(4)),
+    "sp(6,R)": (symplectic, sp(6)),
+    "sp(4,R) ⊕ R": (symplectic, scaled(sp(4))),
+}
+
+
+AS_THEY_ARE = ("gl(2,R)", "so(2)", "so(1,3)", "sp(4,R)", "sp(4,R) ⊕ R")  # in the catalogue's coordinates many forms are degenerate
+
+
+@pytest.mark.parametrize(("name", "condition"), [*((name, 100.0) for name in ALGEBRAS), *((name, None) for name in AS_THEY_ARE)])
+def test_an_exact_algebra_is_proposed_by_name(name, condition):
+    kind, generators = ALGEBRAS[name]
+    p = torch.eye(generators.shape[1]).double() if condition is None else regular(generators.shape[1], condition=condition)
+    span = orthonormal(p @ generators @ torch.linalg.inv(p))
+    models = list(kind(span))
+    fits = {model.name: fit(model.generators, span) for model in reversed(models)}  # of a name the first counts
+    assert fits[name].distance < 1e-8
+    assert [other for other, found in fits.items() if found.distance < 1e-8] == [name]
+    for model in models:
+        assert closure_residual(model.generators) < 1e-8
+        assert closure_residual(fits[model.name].generators) < 1e-8
+        assert model.stretch >= 1 - 1e-12
+
+
+@pytest.mark.parametrize(
+    ("kind", "span"),
+    [
+        (general, so(3)),
+        (general, gl(3)[:4]),
+        (orthogonal, gl(1)),
+        (orthogonal, sl(3)),
+        (orthogonal, so(4)[:5]),
+        (orthogonal, se(3)[:2]),
+        (symplectic, sl(2)),  # sp(2,R) is called sl(2,R)
+        (symplectic, so(4)),
+        (symplectic, normal(15, 5, 5)),  # as many as sp(2·2.5) would have
+        (symplectic, gl(4)[:12]),
+        (symplectic, su(2)),
+    ],
+)
+def test_spans_of_other_dimensions_get_no_proposal(kind, span):
+    assert list(kind(orthonormal(span))) == []
+
+
+def test_one_dimension_of_one_is_a_scaling():
+    assert [model.name for model in general(gl(1))] == ["scaling(1)"]
+
+
+def test_each_metric_is_tried_with_the_sign_of_its_smallest_square_changed():
+    stretch = torch.diag(torch.tensor([1.0, 1.0, 10.0], dtype=torch.float64))  # metric diag(1, 1, 0.01)
+    one, other = list(orthogonal(orthonormal(stretch @ so(3) @ torch.linalg.inv(stretch))))[:2]
+    assert (one.name, other.name) == ("so(3)", "so(1,2)")
+    assert grassmann_distance(other.generators, stretch @ so(2, 1) @ torch.linalg.inv(stretch)) < 1e-12
+
+
+def test_two_scalings_of_a_plane_are_left_to_sums():
+    # In coordinates along the light cone so(1,1) and scalings are two independent scalings.
+    p = regular(2)
+    span = orthonormal(p @ diagonal(2) @ torch.linalg.inv(p))
+    assert "so(1,1) ⊕ R" not in {model.name for model in orthogonal(span)}
+
+
+def test_stretch_is_that_of_the_coordinates():
+    stretch = torch.diag(torch.tensor([1.0, 5.0, 20.0], dtype=torch.float64))
+    model = next(orthogonal(orthonormal(stretch @ so(3) @ torch.linalg.inv(stretch))))
+    assert model.stretch == pytest.approx(20)
+
+
+# Darboux frames
+
+
+@given(m=st.integers(1, 4), seed=st.integers(0, 1000))
+@settings(deadline=None, max_examples=30)
+def test_darboux_makes_an_area_form_standard(m, seed):
+    a = normal(2 * m, 2 * m, seed=seed)
+    form = a - a.mT
+    frame = darboux(form)
+    one, zero = torch.eye(m, dtype=torch.float64), torch.zeros(m, m, dtype=torch.float64)
+    standard = torch.cat([torch.cat([zero, one], 1), torch.cat([-one, zero], 1)])
+    torch.testing.assert_close(frame.mT @ form @ frame, standard, rtol=0, atol=1e-9)
+
+
+def test_darboux_of_the_standard_form_does_not_stretch():
+    form = torch.kron(torch.tensor([[0.0, 1.0], [-1.0, 0.0]], dtype=torch.float64), torch.eye(3, dtype=torch.float64))
+    assert torch.linalg.cond(darboux(form)) == pytest.approx(1)

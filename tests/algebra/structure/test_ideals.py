@@ -1,0 +1,78 @@
+"""Direct summands: simple ideals of semisimple algebras, indecomposable ones of others."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from algebra.gap import algebras as make
+from liegg.algebra import aff, principal_angles, se, sl, so, su
+from liegg.algebra.bracket import adjoint, structure_constants
+from liegg.algebra.structure.ideals import _most_generic, centroid, direct_summands
+
+KNOWN = [
+    # name, generators, (dimension, complex) of each summand
+    ("so(4)", so(4), [(3, False), (3, False)]),
+    ("so(1,3)", so(1, 3), [(6, True)]),
+    ("so(4,C)", make.complexified(so(4)), [(6, True), (6, True)]),
+    ("so(5)", so(5), [(10, False)]),
+    ("three", make.direct_sum(su(3), so(1, 3), sl(2), so(3)), [(8, False), (6, True), (3, False), (3, False)]),
+    ("se(3)", se(3), [(6, False)]),
+    ("se(2) + se(3) + aff(1)", make.direct_sum(se(2), se(3), aff(1)), [(6, False), (3, False), (2, False)]),
+    ("heis(3) + heis(5)", make.direct_sum(make.heisenberg(1), make.heisenberg(2)), [(5, False), (3, False)]),
+    ("sim(2)", make.semidirect(so(2), scaled=True), [(4, True)]),  # the complex affine maps of the complex line
+]
+
+every = pytest.mark.parametrize(("generators", "expected"), [k[1:] for k in KNOWN], ids=[k[0] for k in KNOWN])
+
+
+@every
+@pytest.mark.parametrize("condition", [1.0, 100.0])
+def test_dimensions(generators, expected, condition):
+    constants = make.constants_of(generators, seed=8, condition=condition)
+    assert [(len(ideal.basis), ideal.complex) for ideal in direct_summands(constants)] == expected
+
+
+@every
+def test_summands_are_ideals_that_commute_and_fill_the_algebra(generators, expected):
+    constants = make.constants_of(generators, seed=9, condition=10.0)
+    ideals = [ideal.basis for ideal in direct_summands(constants)]
+    assert float(torch.linalg.svdvals(torch.cat(ideals)).min()) > 1e-6
+    for i, one in enumerate(ideals):
+        for j, other in enumerate(ideals):
+            found = torch.einsum("ai,bj,ijk->abk", one, other, constants).flatten(0, 1)
+            inside = found @ one.mT @ one if i == j else torch.zeros_like(found)
+            torch.testing.assert_close(found, inside, atol=1e-8, rtol=0)
+
+
+def test_the_centroid_commutes_with_the_adjoint_representation():
+    constants = make.constants_of(make.direct_sum(so(1, 3), so(3)), seed=1)
+    found, ad = centroid(constants), adjoint(constants)
+    assert found.shape == (3, 9, 9)  # complex multiples of the one, real multiples of the other
+    assert float((found[:, None] @ ad - ad @ found[:, None]).abs().max()) < 1e-12
+
+
+@given(seed=st.integers(0, 200))
+@settings(deadline=None, max_examples=10)
+def test_simple_ideals_do_not_depend_on_the_basis(seed):
+    generators = make.direct_sum(so(3), sl(2))
+    mix = torch.linalg.qr(torch.randn(6, 6, generator=torch.Generator().manual_seed(seed), dtype=torch.float64))[0]
+    constants = structure_constants(torch.einsum("ab,bij->aij", mix, generators))
+    spans = [ideal.basis @ mix for ideal in direct_summands(constants)]
+    first, second = torch.eye(6, dtype=torch.float64).split(3)
+    angles = [float(principal_angles(span, half).max()) for span in spans for half in (first, second)]
+    assert sorted(angles)[1] < 1e-9  # each of the two is one of the two
+    assert sorted(angles)[2] > 1
+
+
+def test_a_complex_pair_by_chance_on_the_real_axis_does_not_decide():
+    def element(height):
+        pair = torch.tensor([[0.1, -height], [height, 0.1]], dtype=torch.float64)
+        return torch.block_diag(pair, torch.tensor([[0.9]], dtype=torch.float64))
+
+    chosen = _most_generic(torch.stack([element(1e-6), element(0.3), element(0.01)]))
+    torch.testing.assert_close(chosen.element, element(0.3))  # not the first, whose two groups lie furthest apart
+
+
+def test_nothing():
+    assert direct_summands(torch.zeros(0, 0, 0)) == ()

@@ -1,0 +1,402 @@
+"""Stage 1: whatever the user has becomes the same batches, lazily, and bad data is named."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, RandomSampler, TensorDataset
+
+import liegg
+from liegg._utils.errors import ArgumentError, DataError, DtypeError, EmptyDataError, NonFiniteError, OneShotDataError, ShapeError
+from liegg.inputs.batches import Batches, as_batches
+
+X = torch.randn(10, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+LABELS = torch.arange(10)
+DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+INFINITY, NAN = float("inf"), float("nan")
+
+
+def square(x: Tensor) -> Tensor:
+    return x.square().sum(1)
+
+
+class Items(Dataset):
+    """Map-style dataset over a list, counting what is read."""
+
+    def __init__(self, items: Any) -> None:
+        self.items, self.reads = items, 0
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, index: int) -> Any:
+        self.reads += 1
+        return self.items[index]
+
+
+class Stream(IterableDataset):
+    def __iter__(self) -> Iterator[Tensor]:
+        return iter(X)
+
+
+class Batched:
+    """Any object whose `__iter__` starts afresh."""
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return iter(X.split(3))
+
+
+def read_only() -> np.ndarray:
+    array = X.numpy().copy()
+    array.flags.writeable = False
+    return array
+
+
+SOURCES = {
+    "tensor": X,
+    "array": X.numpy(),
+    "read-only array": read_only(),
+    "big-endian array": X.numpy().astype(">f8"),
+    "strided array": X.numpy().repeat(2, axis=0)[::2],
+    "Dataset": Items(list(X)),
+    "Dataset of arrays": Items(list(read_only())),
+    "Dataset of big-endian arrays": Items(list(X.numpy().astype(">f8"))),
+    "Dataset with labels": TensorDataset(X, LABELS),
+    "Dataset with labels that no loader can stack": Items([(x, None) for x in X]),
+    "IterableDataset": Stream(),
+    "DataLoader": DataLoader(Items(list(X)), batch_size=4),
+    "DataLoader with labels": DataLoader(TensorDataset(X, LABELS), batch_size=4),
+    "list of batches": list(X.split(4)),
+    "list of array batches": [X[:4].numpy(), X[4:].numpy()],
+    "list of labelled batches": [(X[:4], LABELS[:4]), (X[4:], LABELS[4:])],
+    "batches with an empty one": [X[:4], X[:0], X[4:]],
+    "custom re-iterable": Batched(),
+}
+
+
+@pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
+def test_every_kind_of_data_gives_the_samples_in_order_twice(source):
+    batches = as_batches(source, batch_size=4)
+    for _ in range(2):
+        assert torch.equal(torch.cat(list(batches)), X)
+
+
+@pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
+def test_every_kind_of_data_gives_the_same_symmetries(source):
+    found = liegg.discover(square, source, liegg.Linear(3), batch_size=4)
+    known = liegg.discover(square, X, liegg.Linear(3))
+    assert found.samples == 10
+    torch.testing.assert_close(found.factor, known.factor, rtol=1e-12, atol=1e-12)
+
+
+def test_memory_map_is_read_and_left_alone(tmp_path):
+    np.save(tmp_path / "x.npy", X.numpy())
+    before = (tmp_path / "x.npy").read_bytes()
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    assert torch.equal(torch.cat(list(as_batches(mapped, batch_size=3))), X)
+    assert (tmp_path / "x.npy").read_bytes() == before
+
+
+@pytest.mark.parametrize(("size", "shapes"), [(4, [4, 4, 2]), (10, [10]), (11, [10]), (1, [1] * 10)])
+@pytest.mark.parametrize("source", [X, X.numpy(), TensorDataset(X, LABELS)], ids=["tensor", "array", "Dataset"])
+def test_batch_size(source, size, shapes):
+    assert [len(batch) for batch in as_batches(source, batch_size=size)] == shapes
+
+
+def test_loaders_keep_their_own_batch_size():
+    loader = DataLoader(TensorDataset(X), batch_size=3)
+    assert [len(batch) for batch in as_batches(loader, batch_size=7)] == [3, 3, 3, 1]
+
+
+@pytest.mark.parametrize("source", [X, X.numpy(), TensorDataset(X), list(X.split(4))], ids=["tensor", "array", "Dataset", "list"])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+@pytest.mark.parametrize("device", DEVICES)
+def test_batches_come_in_the_dtype_and_on_the_device_asked_for(source, dtype, device):
+    batches = list(Batches(source, 4, dtype=dtype, device=torch.device(device)))
+    assert all(batch.dtype == dtype and batch.device.type == device for batch in batches)
+    assert torch.equal(torch.cat(batches).cpu(), X.to(dtype))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("device", DEVICES)
+def test_data_follows_the_model(dtype, device):
+    sym = liegg.discover(nn.Linear(3, 1, dtype=dtype, device=device), X, liegg.Linear(3))
+    assert sym.settings["dtype"] == str(dtype).removeprefix("torch.")
+    assert sym.settings["device"] == device
+
+
+def test_without_parameters_the_data_keeps_its_own_dtype():
+    assert liegg.discover(square, X.float(), liegg.Linear(3)).settings["dtype"] == "float32"
+
+
+def test_batches_carry_no_graph():
+    x = X.clone().requires_grad_()
+    assert not any(batch.requires_grad for batch in as_batches(x * 2))
+
+
+# Streaming
+
+
+class Watched(np.ndarray):
+    """Array that records how many samples each access takes."""
+
+    taken: list[int]
+
+    def __getitem__(self, key: Any) -> Any:
+        part = super().__getitem__(key)
+        if isinstance(key, slice):
+            self.taken.append(len(part))
+        return part
+
+
+def test_an_array_is_never_taken_whole():
+    array = X.numpy().view(Watched)
+    array.taken = []
+    liegg.discover(square, array, liegg.Linear(3), batch_size=4)
+    assert array.taken == [4, 4, 2]
+
+
+def test_a_dataset_is_read_once_and_no_further_than_the_batch_at_work():
+    dataset, seen, reads = Items(list(X)), [], []
+
+    def progress(count: int) -> None:
+        seen.append(count)
+        reads.append(dataset.reads)
+
+    liegg.discover(square, dataset, liegg.Linear(3), batch_size=4, progress=progress)
+    assert seen == [4, 4, 2]
+    assert reads == [4, 8, 10]
+
+
+def test_nothing_is_read_before_iteration():
+    dataset = Items(list(X))
+    batches = as_batches(dataset, batch_size=4)
+    assert dataset.reads == 0
+    next(iter(batches))
+    assert dataset.reads == 4
+
+
+# Errors
+
+
+def test_a_generator_is_refused_and_not_used_up():
+    generator = (batch for batch in X.split(4))
+    with pytest.raises(OneShotDataError, match=re.escape("one-shot generator: it can be read only once")) as caught:
+        liegg.discover(square, generator, liegg.Linear(3))
+    assert "list(data)" in str(caught.value)
+    assert torch.equal(torch.cat(list(generator)), X)
+
+
+@pytest.mark.parametrize("source", [iter([X]), map(torch.clone, [X]), zip([X], strict=True)], ids=["iterator", "map", "zip"])
+def test_other_one_shots_are_refused(source):
+    with pytest.raises(OneShotDataError, match=type(source).__name__):
+        as_batches(source)
+
+
+def test_a_one_shot_in_disguise_loses_no_sample():
+    class Disguised:
+        def __init__(self) -> None:
+            self.batches = iter(X.split(4))
+
+        def __iter__(self) -> Iterator[Tensor]:
+            return self.batches
+
+    data = Disguised()
+    assert liegg.discover(square, data, liegg.Linear(3)).samples == 10
+    with pytest.raises(EmptyDataError, match="Disguised"):
+        liegg.discover(square, data, liegg.Linear(3))
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        (X[:0], "the data holds no sample (Tensor of shape (0, 3))"),
+        (X[:0].numpy(), "the data holds no sample (ndarray of shape (0, 3))"),
+        (TensorDataset(X[:0]), "the data holds no sample (TensorDataset)"),
+        ([], "the data holds no sample (list)"),
+        ([X[:0], X[:0]], "the data holds no sample (list)"),
+    ],
+)
+def test_no_sample(source, text):
+    with pytest.raises(EmptyDataError, match=re.escape(text)):
+        liegg.discover(square, source, liegg.Linear(3))
+
+
+def spoiled(index: int, *values: float) -> Tensor:
+    x = X.clone()
+    x[index, : len(values)] = torch.tensor(values)
+    return x
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (spoiled(0, NAN), "sample 0 holds NaN"),
+        (spoiled(7, NAN), "sample 7 holds NaN"),
+        (spoiled(9, INFINITY), "sample 9 holds a value that is infinite in torch.float64"),
+        (spoiled(5, INFINITY, -INFINITY), "sample 5 holds a value that is infinite"),
+        (spoiled(5, -INFINITY, NAN), "sample 5 holds NaN"),
+        (torch.tensor([1.0, NAN]), "sample 1 holds NaN"),
+    ],
+)
+@pytest.mark.parametrize("kind", [lambda x: x, lambda x: x.numpy(), TensorDataset, lambda x: list(x.split(4))])
+def test_a_value_that_is_not_finite_is_named_by_its_sample(kind, data, text):
+    with pytest.raises(NonFiniteError, match=re.escape(text)):
+        list(as_batches(kind(data), batch_size=4))
+
+
+def test_large_finite_values_are_no_error():
+    x = torch.full((4, 3), 6e4, dtype=torch.float16)
+    assert torch.equal(next(iter(as_batches(x))), x)
+
+
+def test_a_value_that_overflows_the_model_s_dtype_is_named():
+    with pytest.raises(NonFiniteError, match=re.escape("sample 6 holds a value that is infinite in torch.float32")):
+        liegg.discover(nn.Linear(3, 1), spoiled(6, 1e300), liegg.Linear(3))
+
+
+@pytest.mark.parametrize(
+    ("source", "error", "text"),
+    [
+        (X.long(), DtypeError, "data has dtype torch.int64; derivatives need real floating point numbers. Pass data.float()"),
+        (X.to(torch.uint8), DtypeError, "for bytes data.float() / 255"),
+        (X > 0, DtypeError, "torch.bool"),
+        (X.to(torch.complex64), DtypeError, "data has dtype torch.complex64; derivatives need real floating point numbers. "
+         "Pass torch.view_as_real(data)."),
+        (X.numpy().astype(int), DtypeError, "data has dtype int64; derivatives need real floating point numbers. "
+         "Pass data.astype('float32')"),
+        (X.numpy().astype(complex), DtypeError, "Pass np.stack([data.real, data.imag], -1)."),
+        (X.numpy().astype(object), DtypeError, "data has dtype object"),
+        (X.numpy().astype(np.longdouble), DtypeError, "Pass data.astype('float32')"),
+        (Items(list(X.numpy().astype(object))), DtypeError, "data has dtype object"),
+        (TensorDataset(LABELS), DtypeError, "torch.int64"),
+        ({"x": X}, DataError, "data is a dict; expected a tensor, a numpy array, a Dataset, a DataLoader or an iterable of "
+         "batches. Pass the inputs alone, for example data['x']."),
+        ((X, X), DataError, "data is a tuple of 2, which can mean inputs with labels or batches. Pass data[0]"),
+        ("x.npy", DataError, "data is a str"),
+        (3.0, DataError, "data is a float"),
+        (None, DataError, "data is a NoneType"),
+        ([{"x": X}], DataError, "the batch that starts at sample 0 is a dict; expected a tensor or array"),
+        ([X, {"x": X}], DataError, "the batch that starts at sample 10 is a dict"),
+        ([[1.0, 2.0]], DataError, "the batch that starts at sample 0 is a float; expected a tensor or array"),
+        ([[1.0, 2.0]], DataError, "For lists of numbers pass torch.tensor(data)."),
+        (Items([{"x": x} for x in X]), DataError, "is a dict; expected a tensor or array"),
+        (Items([object()]), DataError, "sample 0 of the Dataset is a object; expected a tensor or array"),
+        (Items([X[0], object()]), ShapeError, "sample 1 has shape ()"),
+        ([()], DataError, "a batch is an empty tuple"),
+        ([X, X[:, :2]], ShapeError, "sample 10 has shape (2,), the samples before it (3,). All samples must have one shape"),
+        ([X[:, 0], X], ShapeError, "sample 10 has shape (3,), the samples before it ()"),
+        (Items([*X[:5], X[5, :2]]), ShapeError, "sample 5 has shape (2,), the samples before it (3,)"),
+        (Items([*X[:4], *X[4:, :2]]), ShapeError, "sample 4 has shape (2,), the samples before it (3,)"),
+        (torch.tensor(1.0), ShapeError, "data is a single number; expected samples along the first axis"),
+        ([X[0, 0]], ShapeError, "the batch that starts at sample 0 is a single number"),
+    ],
+)  # fmt: skip
+def test_data_that_is_no_data(source, error, text):
+    with pytest.raises(error, match=re.escape(text)) as caught:
+        list(as_batches(source, batch_size=4))
+    assert type(caught.value) is error
+
+
+@pytest.mark.parametrize("size", [0, -3])
+def test_batch_size_must_be_positive(size):
+    with pytest.raises(ArgumentError, match=re.escape(f"batch_size={size}: expected a positive number of samples")):
+        liegg.discover(square, X, liegg.Linear(3), batch_size=size)
+
+
+@pytest.mark.parametrize(
+    ("shape", "action", "text"),
+    [
+        ((4,), liegg.Linear(3), "a sample has shape (4,); Linear(3, copies=1) expects (3,) or (1, 3). "
+         "For one vector of dimension 4 pass Linear(4)."),
+        ((6,), liegg.Linear(3), "For 2 vectors of dimension 3 pass Linear(3, copies=2)."),
+        ((4, 5), liegg.Linear(3), "For 4 vectors of dimension 5 pass Linear(5, copies=4)."),
+        ((3, 2), liegg.Linear(3, copies=2), "The axes are the other way round: pass Linear(3, copies=2, layout='vector_first')."),
+        ((2, 3), liegg.Linear(3, copies=2, layout="vector_first"),
+         "The axes are the other way round: pass Linear(3, copies=2, layout='copies_first')."),
+        ((6,), liegg.Affine(2), "For 3 vectors of dimension 2 pass Affine(2, copies=3)."),
+        ((3, 2), liegg.Affine(3, copies=2), "pass Affine(3, copies=2, layout='vector_first')."),
+        ((4,), liegg.Linear(3).restrict(liegg.so(3)), "a sample has shape (4,); Linear(3, copies=1) expects (3,)"),
+        ((2, 2, 2), liegg.Linear(3), "a sample has shape (2, 2, 2); Linear(3, copies=1) expects (3,) or (1, 3)."),
+        ((), liegg.Linear(3), "a sample has shape ()"),
+    ],
+)  # fmt: skip
+def test_wrong_feature_count_says_what_to_type(shape, action, text):
+    with pytest.raises(ShapeError, match=re.escape(text)):
+        liegg.discover(lambda x: x.flatten(1).sum(1), torch.ones(5, *shape), action)
+
+
+# Generators
+
+
+def shuffled(generator: torch.Generator) -> dict[str, Any]:
+    class Noisy(Items):
+        def __init__(self) -> None:
+            super().__init__(list(X))
+            self.generator = generator
+
+        def __getitem__(self, index: int) -> Tensor:
+            return super().__getitem__(index) + torch.rand(3, generator=self.generator)
+
+    return {
+        "loader": DataLoader(TensorDataset(X), batch_size=4, shuffle=True, generator=generator),
+        "sampler": DataLoader(TensorDataset(X), batch_size=4, sampler=RandomSampler(X, generator=generator)),
+        "batch sampler": DataLoader(
+            TensorDataset(X), batch_sampler=BatchSampler(RandomSampler(X, generator=generator), 4, drop_last=False)
+        ),
+        "dataset": Noisy(),
+        "dataset of a loader": DataLoader(Noisy(), batch_size=4),
+    }
+
+
+@pytest.mark.parametrize("owner", shuffled(torch.Generator()))
+def test_generators_of_the_data_are_left_as_they_were(owner):
+    generator = torch.Generator().manual_seed(5)
+    source = shuffled(generator)[owner]
+    next(iter(source if isinstance(source, DataLoader) else [source[0]]))
+    before = generator.get_state()
+    one = liegg.discover(square, source, liegg.Linear(3))
+    assert torch.equal(generator.get_state(), before)
+    two = liegg.discover(square, source, liegg.Linear(3))
+    assert torch.equal(one.factor, two.factor)
+
+
+def test_generators_are_left_as_they_were_after_an_error():
+    generator = torch.Generator().manual_seed(5)
+    loader = DataLoader(TensorDataset(spoiled(0, NAN)), batch_size=2, shuffle=True, generator=generator)
+    before = generator.get_state()
+    with pytest.raises(NonFiniteError):
+        liegg.discover(square, loader, liegg.Linear(3))
+    assert torch.equal(generator.get_state(), before)
+
+
+def test_a_loader_that_shuffles_by_the_global_generator_gives_the_same_answer_twice():
+    loader = DataLoader(TensorDataset(X), batch_size=4, shuffle=True)
+    one, two = (liegg.discover(square, loader, liegg.Linear(3)) for _ in range(2))
+    assert torch.equal(one.factor, two.factor)
+
+
+@pytest.mark.parametrize(("shape", "size"), [((3,), 2048), ((784,), 2048), ((3, 224, 224), 13), ((2**22,), 1)])
+def test_large_samples_come_in_small_batches(shape, size):
+    batches = as_batches(torch.zeros(1).expand(2100, *shape))
+    assert batches.prepared(None, None).size == size
+    assert len(next(iter(batches))) == size
+
+
+@pytest.mark.parametrize(("shape", "size"), [((3,), 2**14), ((784,), 2**14), ((3, 224, 224), 111), ((2**24,), 1)])
+def test_a_gpu_gets_larger_batches(shape, size):
+    samples = torch.zeros(1).expand(2100, *shape)
+    assert as_batches(samples).prepared(torch.float32, torch.device("cuda")).size == size
+    assert as_batches(samples, batch_size=7).prepared(torch.float32, torch.device("cuda")).size == 7
+    assert as_batches([samples]).prepared(None, None).size is None
+
+
+def test_the_first_sample_of_a_dataset_decides_its_batches(monkeypatch):
+    monkeypatch.setattr("liegg.inputs.batches.BATCH_ELEMENTS", 40)
+    dataset = TensorDataset(torch.zeros(9, 10), torch.zeros(9))
+    assert [len(batch) for batch in as_batches(dataset)] == [4, 4, 1]
+    assert [len(batch) for batch in as_batches(dataset, batch_size=6)] == [6, 3]

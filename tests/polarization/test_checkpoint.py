@@ -1,0 +1,349 @@
+"""Passes that are killed and taken up again end with the same numbers; damaged and foreign files are refused."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors import SafetensorError
+
+import liegg
+from cases import mlp, normal
+from liegg._utils.errors import CheckpointError
+from liegg.polarization import r_factor as accumulate
+from liegg.polarization.checkpoint import Checkpoint, own
+
+X = normal(1000, 3)
+
+SCRIPT = """
+import json, os, random, signal, sys, time
+import torch
+import liegg
+torch.set_num_threads(1)
+path, controls, most = sys.argv[1], sys.argv[2] == "controls", int(sys.argv[3])
+x = torch.randn(6000, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+weight = torch.randn(3, 8, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+
+def slow(x):
+    time.sleep(0.002)
+    return torch.tanh(x @ weight).sum(1, keepdim=True) * x.square().sum(1, keepdim=True)
+
+def analyse(path, every):
+    sym = liegg.discover(slow, x, liegg.Linear(3), batch_size=20, checkpoint=path, checkpoint_every=every, controls=controls)
+    found = [sym.factor.tolist(), sym.defects.tolist(), sym.intervals.nan_to_num(-1).tolist(), sym.samples]
+    with open(path + ".json", "w") as file:
+        json.dump(found, file)
+
+analyse(path + "-whole", 1e9)
+draw, kills = random.Random(0), 0
+while not os.path.exists(path + ".json"):
+    before = os.stat(path).st_mtime_ns if os.path.exists(path) else 0
+    child = os.fork()  # a process of its own that has imported everything already
+    if child == 0:
+        analyse(path, 0.0)
+        os._exit(0)
+    ended = 0
+    if kills < most:  # then it may end
+        early = draw.random() < 0.2  # one in five before it gets anywhere; the others after it wrote, so that all get further
+        while not early and not ended and (os.stat(path).st_mtime_ns if os.path.exists(path) else 0) == before:
+            time.sleep(0.0005)
+            ended = os.waitpid(child, os.WNOHANG)[0]
+        time.sleep(draw.uniform(0, 0.02))
+        if not ended and os.waitpid(child, os.WNOHANG)[0] == 0:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            kills += 1
+    else:
+        os.waitpid(child, 0)
+print(kills)
+"""
+
+
+@pytest.mark.parametrize(("controls", "kills"), [("controls", 20), ("alone", 8)])
+def test_killed_at_random_moments_it_ends_with_the_same_numbers(tmp_path, controls, kills):
+    """Killed at moments drawn from a fixed seed, in the middle of writing too: after every batch it writes."""
+    words = [sys.executable, "-c", SCRIPT, str(tmp_path / "c"), controls, str(kills)]
+    done = subprocess.run(words, env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=300)
+    assert done.stderr == ""
+    assert int(done.stdout) == kills
+    assert json.loads((tmp_path / "c.json").read_text()) == json.loads((tmp_path / "c-whole.json").read_text())
+
+
+class StopError(Exception):
+    """Stands for whatever ends a pass half way."""
+
+
+def halfway(path: Path, model=None, **more):
+    """Begin an analysis that ends after 600 samples."""
+    seen = 0
+
+    def stop(samples: int) -> None:
+        nonlocal seen
+        seen += samples
+        if seen > 600:
+            raise StopError
+
+    with pytest.raises(StopError):
+        liegg.discover(model or mlp(3, 8, 2), X, liegg.Linear(3), batch_size=50, checkpoint=path, checkpoint_every=0.0,
+                       progress=stop, **more)  # fmt: skip
+
+
+@pytest.mark.parametrize("data", ["tensor", "array", "dataset", "loader", "batches"])
+def test_every_kind_of_data_goes_on_where_it_was(tmp_path, data):
+    made = {
+        "tensor": lambda: X, "array": X.numpy, "dataset": lambda: torch.utils.data.TensorDataset(X),
+        "loader": lambda: torch.utils.data.DataLoader(torch.utils.data.TensorDataset(X), batch_size=64),
+        "batches": lambda: list(X.split(70)),
+    }[data]  # fmt: skip
+    net, seen = mlp(3, 8, 2), 0
+
+    def stop(samples: int) -> None:
+        nonlocal seen
+        seen += samples
+        if seen > 500:
+            raise StopError
+
+    plain = liegg.discover(net, made(), liegg.Linear(3))
+    with pytest.raises(StopError):
+        liegg.discover(net, made(), liegg.Linear(3), checkpoint=tmp_path / "c", checkpoint_every=0.0, progress=stop, route="vjp",
+                       batch_size=50)  # fmt: skip
+    again = liegg.discover(net, made(), liegg.Linear(3), checkpoint=tmp_path / "c", route="vjp", batch_size=50)
+    assert again.samples == 1000
+    torch.testing.assert_close(again.defects, plain.defects, rtol=1e-10, atol=1e-12)
+
+
+def test_a_finished_pass_is_not_read_again(tmp_path):
+    first = liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), checkpoint=tmp_path / "c")
+    told = []
+    again = liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), checkpoint=tmp_path / "c", progress=told.append)
+    assert told == [1000]  # all of it, at once
+    assert torch.equal(again.factor, first.factor)
+    assert torch.equal(again.intervals, first.intervals)
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"outputs": 1}, "outputs: "),
+        ({"seed": 3}, "seed: "),
+        ({"controls": False}, "blocks: "),
+        ({"batch_size": 49}, "batch_size: "),
+    ],
+)
+def test_a_checkpoint_of_another_analysis_is_refused(tmp_path, change, text):
+    halfway(tmp_path / "c")
+    content = (tmp_path / "c").read_bytes()
+    with pytest.raises(CheckpointError, match=rf"is of another analysis \({text}.*remove the file to begin anew"):
+        liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), checkpoint=tmp_path / "c", **({"batch_size": 50} | change))
+    assert (tmp_path / "c").read_bytes() == content
+
+
+def test_another_model_or_other_data_is_refused(tmp_path):
+    halfway(tmp_path / "c")
+    with pytest.raises(CheckpointError, match="the model: its weights are not the same"):
+        liegg.discover(mlp(3, 8, 2, seed=9), X, liegg.Linear(3), checkpoint=tmp_path / "c", batch_size=50)
+    with pytest.raises(CheckpointError, match="data: "):
+        liegg.discover(mlp(3, 8, 2), X + 1, liegg.Linear(3), checkpoint=tmp_path / "c", batch_size=50)
+    with pytest.raises(CheckpointError, match="samples: 1000 and 900"):
+        liegg.discover(mlp(3, 8, 2), X[:900], liegg.Linear(3), checkpoint=tmp_path / "c", batch_size=50)
+
+
+@pytest.mark.parametrize("how", ["cut", "flipped", "empty", "text"])
+def test_a_damaged_checkpoint_is_refused_and_kept(tmp_path, how):
+    halfway(tmp_path / "c")
+    content = (tmp_path / "c").read_bytes()
+    middle = len(content) - 100
+    damaged = {
+        "cut": content[:-10], "flipped": content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :], "empty": b"",
+        "text": b"no checkpoint",
+    }[how]  # fmt: skip
+    (tmp_path / "c").write_bytes(damaged)
+    with pytest.raises(CheckpointError, match=r"is damaged \(.*\)\. Nothing of it was used\. Remove it to begin anew\."):
+        liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), checkpoint=tmp_path / "c", batch_size=50)
+    assert (tmp_path / "c").read_bytes() == damaged
+
+
+@pytest.mark.parametrize("name", ["position", "mark", "format"])
+def test_what_is_said_about_the_numbers_is_checked_too(tmp_path, name):
+    halfway(tmp_path / "c")
+    content = (tmp_path / "c").read_bytes()
+    word = {"position": b'"position":"', "mark": b"seed", "format": b'"format":"'}[name]
+    at = content.index(word) + len(word) - (name == "mark")
+    (tmp_path / "c").write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+    with pytest.raises(CheckpointError, match=r"is damaged \(|of format"):
+        liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), checkpoint=tmp_path / "c", batch_size=50)
+
+
+def nudged():
+    net = mlp(3, 8, 2)
+    with torch.no_grad():
+        next(net.parameters()).add_(1e-9)
+    return net
+
+
+@pytest.mark.parametrize(
+    ("model", "data", "more", "text"),
+    [
+        (nudged, X, {}, "the model: its weights are not the same"),
+        (lambda: mlp(3, 8, 2), torch.cat([X[:-1], X[-1:] + 1e-9]), {}, "data: samples after the first are not the same"),
+        (lambda: mlp(3, 8, 2), X, {"groups": [i // 3 for i in range(1000)]}, "groups: the labels are not the same"),
+    ],
+)
+def test_what_the_first_samples_do_not_show_is_seen(tmp_path, model, data, more, text):
+    halfway(tmp_path / "c", groups=[i // 2 for i in range(1000)])
+    more = {"groups": [i // 2 for i in range(1000)]} | more
+    with pytest.raises(CheckpointError, match=text):
+        liegg.discover(model(), data, liegg.Linear(3), checkpoint=tmp_path / "c", batch_size=50, **more)
+
+
+def test_killed_before_the_last_rows_are_folded_it_ends_with_the_same_bits(tmp_path, monkeypatch):
+    """In float32 the last rows are squared only if enough samples came before, which must not be forgotten."""
+    net, x, save = mlp(3, 8, 2, dtype=torch.float32), X.float(), Checkpoint.save
+    options = {"batch_size": 50, "controls": False}
+    whole = liegg.discover(net, x, liegg.Linear(3), **options)
+
+    def last(self, kept, position):
+        save(self, kept, position)
+        if position == 1000:
+            raise StopError
+
+    monkeypatch.setattr(Checkpoint, "save", last)
+    with pytest.raises(StopError):
+        liegg.discover(net, x, liegg.Linear(3), checkpoint=tmp_path / "c", checkpoint_every=0.0, **options)
+    monkeypatch.setattr(Checkpoint, "save", save)
+    again = liegg.discover(net, x, liegg.Linear(3), checkpoint=tmp_path / "c", **options)
+    assert torch.equal(again.factor, whole.factor)
+    assert again.settings["accumulator"] == whole.settings["accumulator"]
+
+
+def test_a_shuffling_loader_is_read_in_the_same_order(tmp_path):
+    def loader():
+        return torch.utils.data.DataLoader(torch.utils.data.TensorDataset(X), batch_size=50, shuffle=True)
+
+    plain = liegg.discover(mlp(3, 8, 2), loader(), liegg.Linear(3))
+    torch.manual_seed(5)  # which is the caller's own affair
+    kept = liegg.discover(mlp(3, 8, 2), loader(), liegg.Linear(3), checkpoint=tmp_path / "c")
+    assert torch.equal(kept.intervals.nan_to_num(), plain.intervals.nan_to_num())
+    assert torch.equal(kept.factor, plain.factor)
+
+
+def test_the_rows_that_wait_on_another_device_are_refused_not_lost(tmp_path, monkeypatch):
+    monkeypatch.setitem(accumulate.BLOCK_ROWS, "cpu", 2**16)  # as on a GPU
+    halfway(tmp_path / "c", controls=False)
+    monkeypatch.undo()
+    with pytest.raises(CheckpointError, match=r"is damaged \(ValueError: 1200 rows wait, which is more than a block"):
+        liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), checkpoint=tmp_path / "c", batch_size=50, controls=False)
+
+
+@pytest.mark.parametrize("trouble", [OSError("no space"), SafetensorError("no space")])
+def test_only_the_last_writing_failed(tmp_path, monkeypatch, trouble):
+    def full(*_, **__):
+        raise trouble
+
+    monkeypatch.setattr("liegg.polarization.checkpoint.save_file", full)
+    sym = liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), batch_size=50, checkpoint=tmp_path / "c")
+    assert [note for note in sym.notes if "the last writing of a checkpoint failed, the result is whole" in note]
+    with pytest.raises(CheckpointError, match=r"cannot be written: no space\. Name another place"):
+        liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), batch_size=50, checkpoint=tmp_path / "c", checkpoint_every=0.0)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("path", "kind"), [("", "empty"), ("folder", "a folder")])
+def test_a_path_that_is_no_file(tmp_path, monkeypatch, path, kind):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(liegg.LieggError, match=f"checkpoint='{path}' is {kind}; expected a file, for example checkpoint='run.ch"):
+        liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), checkpoint=path)
+
+
+def test_the_files_of_another_number_of_processes_are_refused(tmp_path):
+    (tmp_path / "c.1-of-2").write_text("")
+    (tmp_path / "c.control-0.1-of-3").write_text("")  # of something else
+    assert own(tmp_path / "c", 1, 2) == tmp_path / "c.1-of-2"
+    for size in (1, 3):
+        with pytest.raises(CheckpointError, match=rf"now there are {size} \(c.1-of-2 in .*Start as many as then"):
+            own(tmp_path / "c", 0, size)
+    (tmp_path / "c.1-of-2").rename(tmp_path / "c")
+    assert own(tmp_path / "c", 0, 1) == tmp_path / "c"
+    with pytest.raises(CheckpointError, match=r"now there are 2 \(c in "):
+        own(tmp_path / "c", 0, 2)
+
+
+def test_fresh_weights_are_kept_too(tmp_path):
+    calls = [0]
+
+    class Counting(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = mlp(3, 8, 2)
+
+        def forward(self, x):
+            calls[0] += len(x)
+            return self.net(x)
+
+    options = {"control": "reinitialised", "control_draws": 2, "batch_size": 50, "checkpoint": tmp_path / "c"}
+    first = liegg.discover(Counting(), X, liegg.Linear(3), **options)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "c.control-0", "c.control-1"]
+    whole, calls[0] = calls[0], 0
+    again = liegg.discover(Counting(), X, liegg.Linear(3), **options)
+    assert calls[0] < whole / 2  # what remains is the trying out
+    assert again.to_dict() == first.to_dict()
+
+
+def test_what_a_killed_writing_left_is_removed(tmp_path):
+    left, other = tmp_path / ".c.abcd_123.part", tmp_path / ".c.1-of-2.abcd_123.part"
+    for path in (left, other):
+        path.write_text("")
+    liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), checkpoint=tmp_path / "c")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [other.name, "c"]
+
+
+def test_interrupted_it_saves_at_the_end_of_the_batch(tmp_path):
+    net, seen = mlp(3, 8, 2), []
+
+    def press(samples: int) -> None:
+        seen.append(samples)
+        if len(seen) == 7:
+            signal.raise_signal(signal.SIGINT)
+
+    plain = liegg.discover(net, X, liegg.Linear(3), batch_size=50)
+    with pytest.raises(KeyboardInterrupt):
+        liegg.discover(net, X, liegg.Linear(3), batch_size=50, checkpoint=tmp_path / "c", progress=press)
+    assert len(seen) == 7
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    again: list[int] = []
+    sym = liegg.discover(net, X, liegg.Linear(3), batch_size=50, checkpoint=tmp_path / "c", progress=again.append)
+    assert again[0] == 350
+    assert torch.equal(sym.factor, plain.factor)
+
+
+def test_a_second_interruption_does_not_wait(tmp_path):
+    stored = Checkpoint(tmp_path / "c", {})
+    with pytest.raises(KeyboardInterrupt), stored.patient():  # noqa: PT012 - the second is the test
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_a_place_that_cannot_be_written_is_said_before_anything_is_read(tmp_path):
+    (tmp_path / "file").write_text("")
+    read: list[int] = []
+    with pytest.raises(CheckpointError, match=r"cannot be written: .* Name another place"):
+        liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), checkpoint=tmp_path / "file" / "c", progress=read.append)
+    assert read == []
+
+
+def test_numbers_that_make_no_sense_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("jaxtyping.config.jaxtyping_disable", True)
+    with pytest.raises(liegg.LieggError, match="checkpoint_every=-1"):
+        liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), checkpoint=tmp_path / "c", checkpoint_every=-1)
+
+
+def test_it_writes_no_oftener_than_asked(tmp_path, monkeypatch):
+    saved = []
+    monkeypatch.setattr(Checkpoint, "save", lambda self, kept, position: saved.append(position))
+    liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), batch_size=50, checkpoint=tmp_path / "c", checkpoint_every=1e9)
+    assert saved == [1000]  # the end alone

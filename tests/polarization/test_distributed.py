@@ -1,0 +1,371 @@
+"""Several processes: the same answer as one, and a clear end where they disagree or one is lost."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+import liegg
+from cases import mlp, normal
+from liegg.polarization import distributed as shares
+from liegg.polarization.distributed import joined
+from liegg.polarization.fingerprint import difference, fingerprint, weights_of
+
+CASES = {
+    "each": {},
+    "combinations": {"outputs": 2},
+    "without blocks": {"controls": False},
+    "groups": {"groups": [i // 3 for i in range(1001)]},
+    "equivariance": {"output_action": liegg.Linear(3)},
+}
+
+
+def turning(x):
+    return x * x.norm(dim=1, keepdim=True)
+
+
+def answers() -> dict:
+    """Every case, with the number of samples that this process read."""
+    found = {}
+    for dtype in (torch.float64, torch.float32):
+        x = normal(1001, 3).to(dtype)
+        for name, options in CASES.items():
+            seen = []
+            net = turning if name == "equivariance" else mlp(3, 16, 3, dtype=dtype)
+            sym = liegg.discover(net, x, liegg.Linear(3), batch_size=64, progress=seen.append, **options)
+            found[f"{name} {dtype}"] = {
+                "defects": sym.defects.tolist(), "intervals": sym.intervals.nan_to_num(-1.0).tolist(), "rows": sym.rows,
+                "spectrum": sym.spectrum.values.tolist(), "nullity": sym.nullity, "samples": sym.samples, "read": sum(seen),
+            }  # fmt: skip
+        loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x), batch_size=100)
+        seen = []
+        sym = liegg.discover(mlp(3, 16, 3, dtype=dtype), loader, liegg.Linear(3), progress=seen.append)
+        found[f"loader {dtype}"] = {"defects": sym.defects.tolist(), "samples": sym.samples, "read": sum(seen)}
+    few = liegg.discover(lambda x: x.square().sum(1), normal(2, 3), liegg.Linear(3))  # fewer samples than processes
+    found["few"] = {"defects": few.defects.tolist(), "samples": few.samples, "undecided": few.decision.undecided}
+    return found
+
+
+def loader(x, **options):
+    return torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x), batch_size=100, **options)
+
+
+def scenes(rank: int, folder: Path) -> dict:
+    """One analysis after the other in which the processes differ; by name, what came out in this one."""
+    x, action = normal(1001, 3), liegg.Linear(3)
+
+    def said(work) -> str:
+        try:
+            return str(work().samples)
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+
+    def nudged():
+        net = mlp(3, 8, 2)
+        with torch.no_grad():
+            next(net.parameters()).add_(1e-9 * rank)
+        return liegg.discover(net, x, action)
+
+    def ending():
+        other = x.clone()
+        other[1000] += rank
+        return liegg.discover(mlp(3, 8, 2), other, action, batch_size=100)
+
+    def rounding():
+        return liegg.discover(lambda x: turning(x) * (1 + 2.3e-16 * rank), x, action)
+
+    def parallel():
+        torch.manual_seed(0)
+        net = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.BatchNorm1d(8), torch.nn.Tanh(), torch.nn.Linear(8, 2)).double()
+        return liegg.discover(torch.nn.parallel.DistributedDataParallel(net), x[:701], action, batch_size=70)
+
+    def failing(where):
+        def fails(*_, **__):
+            raise ZeroDivisionError("so it is")
+
+        def work():
+            with pytest.MonkeyPatch.context() as patch:
+                if rank == (0 if "merge" in where else 1):
+                    patch.setattr(where, fails)
+                return liegg.discover(mlp(3, 8, 2), x, action, control="reinitialised", control_draws=2, held_out=x[:50])
+
+        return work
+
+    def unwritten():
+        with pytest.MonkeyPatch.context() as patch:
+            if rank == 1:
+
+                def full(*_, **__):
+                    raise OSError("no space")
+
+                patch.setattr("liegg.polarization.checkpoint.save_file", full)
+            return liegg.discover(mlp(3, 8, 2), x, action, checkpoint=folder / "full")  # fmt: skip
+
+    shuffled = liegg.discover(mlp(3, 8, 2), loader(x, shuffle=True), action)
+    alone = liegg.discover(mlp(3, 8, 2), loader(x, shuffle=True), action, processes="alone")
+    path, holed = folder / "checkpoint", x.clone()
+    holed[850, 0] = torch.nan
+    found = {
+        "alone": said(lambda: liegg.discover(mlp(3, 8, 2), x, action, processes="alone")) if rank == 1 else None,
+        "other data": said(lambda: liegg.discover(mlp(3, 8, 2), x + rank, action)),
+        "other model": said(lambda: liegg.discover(mlp(3, 8, 2, seed=3 + rank), x, action)),
+        "other function": said(lambda: liegg.discover(lambda x: turning(x) * (1 + rank), x, action)),
+        "other options": said(lambda: liegg.discover(mlp(3, 8, 2), x, action, seed=rank)),
+        "bad sample": said(lambda: liegg.discover(mlp(3, 8, 2), holed, action, batch_size=50)),
+        "first": said(lambda: liegg.discover(mlp(3, 8, 2), loader(x), action, checkpoint=path)),
+        "again": said(lambda: liegg.discover(mlp(3, 8, 2), loader(x), action, checkpoint=path)),
+        "shuffled": float((shuffled.intervals - alone.intervals).abs().nan_to_num().max()),
+        "nudged": said(nudged),
+        "ending": said(ending),
+        "length": said(lambda: liegg.discover(mlp(3, 8, 2), loader(x[: 1001 - 300 * rank]), action)),
+        "labels": said(lambda: liegg.discover(mlp(3, 8, 2), x, action, groups=[i // (3 + rank) for i in range(1001)])),
+        "rounding": said(rounding),
+        "parallel": said(parallel),
+        "argument": said(lambda: liegg.discover(mlp(3, 8, 2), x, action, seed=-rank)),
+        "unwritten": [note for note in unwritten().notes if "writing" in note],
+    }
+    for where in ("calibrate", "verify"):
+        found[where] = said(failing(f"liegg.discovery.discover.{where}"))
+    found["probe"] = said(failing("liegg.discovery.discover.probe"))
+    found["merge"] = said(failing("liegg.polarization.distributed.merge"))
+    return found
+
+
+def work(folder: Path) -> None:
+    """What a process of the tests below does; its environment says which part it plays."""
+    import torch.distributed as dist
+
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo")
+    rank, part = dist.get_rank(), os.environ["PART"]
+    x, net = normal(400, 3), mlp(3, 8, 2)
+    try:
+        if part == "same":
+            (folder / f"{rank}.json").write_text(json.dumps(answers()))
+        elif part == "many":
+            (folder / f"{rank}.json").write_text(json.dumps(scenes(rank, folder)))
+        elif part == "own failure":
+            calls = []
+
+            def dying(x):
+                calls.append(len(x))
+                if rank == 1 and len(calls) > 14:
+                    os.kill(os.getpid(), 9)
+                return net(x)
+
+            x[100, 0] = torch.nan
+            try:
+                liegg.discover(dying, x, liegg.Linear(3), batch_size=20)
+            except liegg.LieggError as error:
+                text = f"{type(error).__name__} from {type(error.__cause__).__name__}: {error}"
+                (folder / f"{rank}.txt").write_text(text)
+        elif part == "never comes":
+            shares.MEETING = 3.0
+            if rank == 1:
+                time.sleep(5)
+                os._exit(0)
+            liegg.discover(net, x, liegg.Linear(3))
+        elif part == "dies":
+
+            def slow(x):
+                if rank == 1:
+                    os.kill(os.getpid(), 9)
+                return net(x)
+
+            calls = []
+
+            def model(x):
+                calls.append(len(x))
+                return slow(x) if len(calls) > 12 else net(x)
+
+            liegg.discover(model, x, liegg.Linear(3), batch_size=4)
+    except liegg.LieggError as error:
+        (folder / f"{rank}.txt").write_text(f"{type(error).__name__}: {error}")
+        sys.stdout.flush()
+        os._exit(3)
+    os._exit(0)
+
+
+def started(folder: Path, part: str, count: int = 2) -> list[int]:
+    """Exit codes of some processes, found by the environment that torchrun or a scheduler sets."""
+    port = 20000 + (os.getpid() * 7 + hash(part) % 1000) % 30000
+    common = os.environ | {
+        "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(count), "OMP_NUM_THREADS": "1", "PART": part,
+        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path]),
+    }  # fmt: skip
+    processes = [
+        subprocess.Popen([sys.executable, __file__, str(folder)], env=common | {"RANK": str(rank)}, stderr=subprocess.DEVNULL)
+        for rank in range(count)
+    ]
+    try:
+        return [process.wait(timeout=120) for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+
+
+if __name__ == "__main__":
+    work(Path(sys.argv[1]))
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_many_processes_give_the_answer_of_one(tmp_path, count):
+    assert started(tmp_path, "same", count) == [0] * count
+    found = [json.loads((tmp_path / f"{rank}.json").read_text()) for rank in range(count)]
+    alone = answers()
+    for name, expected in alone.items():
+        reads = [other[name].pop("read", None) for other in found]
+        whole = expected.pop("read", None)
+        if whole is not None:
+            assert sum(reads) == whole == 1001  # every sample once
+            assert max(reads) - min(reads) <= (1 if "loader" not in name else 100)
+        assert all(other[name] == found[0][name] for other in found)  # bit for bit the same in every process
+        rounding = 1e-12 if "float32" not in name else 1e-5
+        for key, value in expected.items():
+            torch.testing.assert_close(
+                torch.tensor(found[0][name][key], dtype=torch.float64), torch.tensor(value, dtype=torch.float64), rtol=rounding,
+                atol=rounding * float(torch.tensor(value, dtype=torch.float64).abs().max()), msg=f"{name}: {key}",
+            )  # fmt: skip
+
+
+def test_the_others_stop_when_one_dies(tmp_path):
+    start = time.monotonic()
+    assert started(tmp_path, "dies") == [3, -9]
+    assert time.monotonic() - start < 60
+    assert "This is typically" not in (tmp_path / "0.txt").read_text()
+    text = (tmp_path / "0.txt").read_text()
+    assert text.startswith("ProcessError: process 0 of 2 lost the others: one of them died, or does not run the same analysis (")
+    assert text.endswith(
+        "Call it in all processes, give slow ones more time with timeout=, or pass processes='alone' to use this one only."
+    )
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory) -> list[dict]:
+    folder = tmp_path_factory.mktemp("many")
+    assert started(folder, "many") == [0, 0]
+    return [json.loads((folder / f"{rank}.json").read_text()) for rank in range(2)]
+
+
+@pytest.mark.parametrize(
+    ("scene", "text"),
+    [
+        ("other data", "ProcessError: process 1 of 2 was started with something else than process 0 (data: "),
+        ("other model", "(the model: its weights are not the same)"),
+        ("other function", "(the model: its outputs for the first samples are not the same)"),
+        ("other options", "(seed: 0 and 1). Start them all alike, and give each the whole data: liegg shares it out."),
+    ],
+)
+def test_processes_that_were_started_differently_all_say_so(many, scene, text):
+    assert all(text in found[scene] for found in many)
+
+
+def test_an_error_in_one_is_told_by_all(many):
+    assert many[1]["bad sample"].startswith("NonFiniteError: sample 850 holds NaN")  # numbered as in the whole data
+    assert many[0]["bad sample"].startswith("ProcessError: process 1 of 2 failed: NonFiniteError: sample 850 holds NaN")
+
+
+def test_a_share_of_a_loader_that_was_finished_is_not_counted_again(many):
+    assert [found["first"] for found in many] == ["1001", "1001"]
+    assert [found["again"] for found in many] == ["1001", "1001"]
+
+
+def test_a_shuffling_loader_deals_the_samples_out_as_for_one_process(many):
+    assert max(found["shuffled"] for found in many) < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("scene", "text"),
+    [
+        ("nudged", "was started with something else than process 0 (the model: its weights are not the same)."),
+        ("ending", "was started with something else than process 0 (data: samples after the first are not the same)."),
+        ("labels", "was started with something else than process 0 (groups: the labels are not the same)."),
+        ("length", "the data of process 1 of 2 has 701 samples, that of process 0 1001. Give each the whole data"),
+    ],
+)
+def test_what_the_first_samples_do_not_show_is_seen(many, scene, text):
+    assert all(found[scene].startswith("ProcessError: ") and text in found[scene] for found in many)
+
+
+def test_sums_begin_with_the_numbers_of_one_process(many):
+    """Each process's own would differ in the last bit, and could not be merged."""
+    assert [found["rounding"] for found in many] == ["1001", "1001"]
+
+
+def test_a_model_wrapped_for_parallel_training_is_read_without_its_wrapper(many):
+    assert [found["parallel"] for found in many] == ["701", "701"]  # uneven shares: the wrapper would wait for the other
+
+
+@pytest.mark.parametrize("scene", ["argument", "probe", "calibrate", "verify"])
+def test_an_error_anywhere_is_told_to_the_others(many, scene):
+    own = "ArgumentError: seed=-1: expected" if scene == "argument" else "ZeroDivisionError: so it is"
+    assert many[1][scene].startswith(own)
+    assert many[0][scene].startswith(f"ProcessError: process 1 of 2 failed: {own}")
+
+
+def test_an_error_while_merging_is_no_lost_process(many):
+    assert many[0]["merge"] == "ZeroDivisionError: so it is"
+    assert many[1]["merge"] == "ProcessError: process 0 of 2 failed: ZeroDivisionError: so it is"
+
+
+def test_a_last_checkpoint_that_fails_is_noted_in_all(many):
+    assert many[0]["unwritten"] == many[1]["unwritten"]
+    assert "full.1-of-2 cannot be written: no space" in many[0]["unwritten"][0]
+
+
+def test_its_own_failure_is_not_lost_with_the_others(tmp_path):
+    assert started(tmp_path, "own failure") == [0, -9]
+    assert (tmp_path / "0.txt").read_text().startswith("NonFiniteError from ProcessError: sample 100 holds NaN")
+
+
+def test_a_process_that_never_comes_is_not_waited_for_long(tmp_path):
+    assert started(tmp_path, "never comes") == [3, 0]
+    assert (tmp_path / "0.txt").read_text().startswith("ProcessError: process 0 of 2 lost the others: one of them died")
+
+
+def test_one_process_may_go_alone(many):
+    assert [found["alone"] for found in many] == [None, "1001"]
+
+
+def test_outside_a_group_there_is_no_group():
+    assert joined() is None
+
+
+def test_fingerprints_tell_what_differs():
+    x, y = normal(5, 3), normal(5, 2)
+    mine = fingerprint(x, y, {"seed": 1})
+    assert difference(mine, fingerprint(x.clone(), y * (1 + 1e-6), {"seed": 1})) == ""
+    assert difference(mine, fingerprint(x, y, {"seed": 2})) == "seed: 1 and 2"
+    assert difference(mine, fingerprint(x + 1e-12, y, {"seed": 1})).startswith("data: (5, 3) torch.float64 ")
+    assert difference(mine, fingerprint(x, y + 1, {"seed": 1})).startswith("the model: ")
+    assert difference(mine, fingerprint(x, y[:, :1], {"seed": 1})).startswith("the model: ")
+
+
+def test_checksums_are_of_weights_and_buffers_apart():
+    net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.BatchNorm1d(2))
+    before = weights_of(net)
+    net(normal(4, 2).float())
+    after = weights_of(net)
+    assert before["weights"] == after["weights"]
+    assert before["buffers"] != after["buffers"]
+    with torch.no_grad():
+        next(net.parameters())[0, 0] += 1e-3
+    assert weights_of(net)["weights"] != before["weights"]
+    assert weights_of(lambda x: net(x)) == weights_of(net)  # what a function reaches
+
+
+@pytest.mark.parametrize("timeout", [0.0, -1.0, float("nan")])
+def test_a_timeout_is_some_time(timeout):
+    with pytest.raises(liegg.LieggError, match="expected a number of seconds, for example 1800"):
+        liegg.discover(mlp(3, 8, 2), normal(50, 3), liegg.Linear(3), timeout=timeout)
+
+
+def test_processes_are_asked_for_by_one_of_two_words(monkeypatch):
+    monkeypatch.setattr("jaxtyping.config.jaxtyping_disable", True)
+    with pytest.raises(liegg.LieggError, match="processes='some': expected 'all' or 'alone'"):
+        liegg.discover(mlp(3, 8, 2), normal(50, 3), liegg.Linear(3), processes="some")  # pyright: ignore[reportArgumentType]

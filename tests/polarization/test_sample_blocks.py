@@ -1,0 +1,330 @@
+"""Samples dealt out to blocks: who goes where, and that every block and their sum are what dense algebra says."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import liegg
+from cases import FromInnerProducts, mlp, normal, numbered, square
+from liegg._utils.errors import ArgumentError
+from liegg._utils.linalg import arranged
+from liegg.actions import Affine, Linear
+from liegg.inputs.model import Model
+from liegg.polarization import sample_blocks as blocks
+from liegg.polarization.gram import Gram
+from liegg.polarization.r_factor import RFactor
+from liegg.polarization.rows import Plan
+from liegg.polarization.sample_blocks import COUNT, FEWEST, NUMBERS, Dealer, as_groups, count_for
+from liegg.polarization.streaming import begin, empty, finish, read
+
+CPU = torch.device("cpu")
+
+
+def pieces_of(total, sizes):
+    """Consecutive slices of the given sizes, over and over, until the total is reached."""
+    start, out = 0, []
+    while start < total:
+        stop = min(total, start + sizes[len(out) % len(sizes)])
+        out.append(slice(start, stop))
+        start = stop
+    return out
+
+
+# Dealing.
+
+
+@given(sizes=st.lists(st.integers(1, 9), min_size=1, max_size=5), count=st.integers(1, 7))
+@settings(max_examples=40, deadline=None)
+def test_samples_are_dealt_one_after_the_other(sizes, count):
+    dealer = Dealer(count)
+    starts = [sum(sizes[:i]) for i in range(len(sizes))]
+    dealt = torch.cat([dealer.deal(start, size) for start, size in zip(starts, sizes, strict=True)])
+    assert dealt.tolist() == [i % count for i in range(sum(sizes))]
+    dealer.finish(sum(sizes))
+
+
+@given(
+    labels=st.lists(st.integers(-3, 3) | st.sampled_from(["a", "b", None]), min_size=1, max_size=30),
+    count=st.integers(1, 5),
+    step=st.integers(1, 7),
+)
+@settings(max_examples=60, deadline=None)
+def test_groups_stay_together_and_are_dealt_by_first_appearance(labels, count, step):
+    dealer = Dealer(count, as_groups(labels))
+    parts = [range(*part.indices(len(labels))) for part in pieces_of(len(labels), [step])]
+    dealt = torch.cat([dealer.deal(part.start, len(part)) for part in parts]).tolist()
+    dealer.finish(len(labels))
+    assert dealer.different == len(set(labels))
+    order = list(dict.fromkeys(labels))
+    assert dealt == [order.index(label) % count for label in labels]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["x", "y", "x"],
+        ("x", "y", "x"),
+        [3, 7, 3],
+        [0.5, 0.25, 0.5],
+        [(1, 2), (2, 1), (1, 2)],
+        np.array(["x", "y", "x"]),
+        np.array([3, 7, 3], dtype=np.int16),
+        torch.tensor([3, 7, 3]),
+        [torch.tensor(3), torch.tensor(7), torch.tensor(3)],  # as a dataset returns them
+        [np.int64(3), np.int64(7), 3],
+        [True, False, True],
+    ],
+    ids=str,
+)
+def test_labels_may_be_of_any_kind(labels):
+    found = as_groups(labels)
+    assert found is not None
+    assert found.tolist() == [0, 1, 0]
+
+
+def test_no_groups_are_none():
+    assert as_groups(None) is None
+
+
+@pytest.mark.parametrize(
+    ("groups", "text"),
+    [
+        (3, "groups must be a list or an array with one label for every sample, for example [0, 0, 1, 1]."),
+        ("aab", "groups must be a list or an array with one label for every sample"),
+        (torch.zeros(4, 2), "groups must be a list or an array with one label for every sample"),
+        (np.zeros(()), "groups must be a list or an array with one label for every sample"),
+        ([[0], [1]], "groups holds a label that cannot be compared (unhashable type: 'list'). Use numbers or strings."),
+    ],
+)
+def test_labels_that_are_none_are_refused(groups, text):
+    with pytest.raises(ArgumentError) as caught:
+        as_groups(groups)
+    assert text in str(caught.value)
+
+
+def test_too_few_labels_are_refused():
+    dealer = Dealer(4, as_groups([0, 0, 1]))
+    dealer.deal(0, 2)
+    with pytest.raises(ArgumentError) as caught:
+        dealer.deal(2, 2)
+    assert str(caught.value) == "groups has 3 labels, but the data has more samples. Give one to each sample."
+
+
+def test_too_many_labels_are_refused():
+    dealer = Dealer(4, as_groups([0, 0, 1]))
+    with pytest.raises(ArgumentError) as caught:
+        dealer.finish(2)
+    assert str(caught.value) == "groups has 3 labels for 2 samples. Give one to each sample."
+
+
+@pytest.mark.parametrize("samples", [19, 21])
+def test_discover_wants_a_label_for_every_sample(samples):
+    with pytest.raises(ArgumentError, match=f"groups has {samples} labels"):
+        liegg.discover(square, normal(20, 2), Linear(2), groups=list(range(samples)))
+
+
+@pytest.mark.parametrize(
+    ("columns", "count"), [(0, 32), (1, 32), (64, 32), (65, 31), (128, 16), (170, 12), (171, 12), (591, 12), (592, 1), (10**6, 1)]
+)
+def test_how_many_blocks(columns, count):
+    assert count_for(columns) == count
+
+
+@given(st.integers(0, 5000))
+def test_blocks_are_enough_and_within_memory_or_one(columns):
+    count = count_for(columns)
+    assert count == 1 or (FEWEST <= count <= COUNT and count * columns**2 <= NUMBERS)
+    assert count_for(columns + 1) <= count
+
+
+# Arranging and folding.
+
+
+@given(block=st.lists(st.integers(0, 4), min_size=1, max_size=20), depth=st.integers(0, 2), seed=st.integers(0, 99))
+@settings(max_examples=60, deadline=None)
+def test_arranged_is_the_loop(block, depth, seed):
+    values = normal(len(block), *[2, 3][:depth], seed=seed).float()
+    found = arranged(values, torch.tensor(block), 5)
+    assert found.dtype == torch.float64
+    for number in range(5):
+        own = values[[i for i, b in enumerate(block) if b == number]].double()
+        assert torch.equal(found[number, : len(own)], own)
+        assert not found[number, len(own) :].any()
+
+
+def gathered(rows, block, sizes, *, count, squared=lambda start: False):
+    state = blocks.init(count, rows.shape[2], CPU)
+    for part in pieces_of(len(rows), sizes):
+        state = blocks.add(state, blocks.sort(rows[part], block[part], count, squared=squared(part.start)))
+        state = blocks.add_moments(
+            state, torch.stack([rows[part][block[part] == i].sum() * torch.eye(1, dtype=torch.float64) for i in range(count)])
+        )
+    return state
+
+
+def square_of(kept):
+    """EᵀE of what was kept, whichever way."""
+    return kept.matrix if isinstance(kept, Gram) else kept.r.mT @ kept.r
+
+
+WAYS = {
+    "qr": lambda start: False,
+    "gram": lambda start: True,
+    "qr+gram": lambda start: start >= 60,
+}
+
+
+@pytest.mark.parametrize("columns", [1, 4, 9])
+@pytest.mark.parametrize("sizes", [[1], [7], [64, 3], [1000]], ids=str)
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("each", [2, 40], ids=["few rows to a sample", "many"])
+def test_every_block_is_that_of_its_own_rows(each, way, sizes, columns):
+    rows = normal(200, each, columns)
+    block = torch.randint(6, (200,), generator=torch.Generator().manual_seed(1))
+    block[block == 4] = 0  # a block without samples
+    sizes = [60, *sizes] if way == "qr+gram" else sizes
+    whole, parts, kept = blocks.settled(gathered(rows, block, sizes, count=6, squared=WAYS[way]))
+    assert kept == way
+    assert whole.rows == 200 * each
+    assert len(parts.rows) == len(parts.moments) == 5
+    torch.testing.assert_close(square_of(whole), torch.einsum("bkg,bkh->gh", rows, rows), rtol=1e-12, atol=1e-11)
+    for own, moment, samples, number in zip(parts.rows, parts.moments, parts.samples, [0, 1, 2, 3, 5], strict=True):
+        mine = rows[block == number]
+        assert (samples, own.rows) == (len(mine), each * len(mine))
+        assert isinstance(own, Gram if way == "gram" else RFactor)
+        torch.testing.assert_close(square_of(own), torch.einsum("bkg,bkh->gh", mine, mine), rtol=1e-12, atol=1e-11)
+        torch.testing.assert_close(moment, mine.sum() * torch.eye(1, dtype=torch.float64), rtol=1e-12, atol=1e-11)
+
+
+@pytest.mark.parametrize("each", [1, 12], ids=["few rows to a sample", "many"])
+def test_factors_of_blocks_keep_what_squaring_would_drown(each):
+    """Columns of a common direction with 1e-11 beside it: the R factor of a block resolves it, a squared matrix could not."""
+    rows = normal(300, each, 1) * torch.ones(3, dtype=torch.float64) + 1e-11 * normal(300, each, 3, seed=1)
+    block = torch.arange(300) % 4
+    _, parts, _ = blocks.settled(gathered(rows, block, [50], count=4))
+    for number, own in enumerate(parts.rows):
+        values = torch.linalg.svdvals(own.r)
+        torch.testing.assert_close(values, torch.linalg.svdvals(rows[block == number].flatten(0, 1)), rtol=1e-3, atol=0.0)
+        assert 1e-12 < float(values[-1] / values[0]) < 1e-10
+
+
+def test_folding_leaves_nothing_pending_and_changes_nothing():
+    rows, block = normal(30, 1, 3), torch.arange(30) % 4
+    state = gathered(rows, block, [30], count=4)
+    assert state.pending
+    once = blocks.folded(state)
+    assert not once.pending
+    assert blocks.folded(once) is once
+    torch.testing.assert_close(once.factors.mT @ once.factors, arranged(rows[:, 0], block, 4).mT @ arranged(rows[:, 0], block, 4))
+
+
+def test_fewer_rows_than_columns_make_a_factor_with_zero_rows():
+    rows = normal(3, 1, 5)
+    _, parts, _ = blocks.settled(gathered(rows, torch.tensor([0, 1, 1]), [3], count=3))
+    assert [own.r.shape for own in parts.rows] == [(5, 5), (5, 5)]
+    torch.testing.assert_close(square_of(parts.rows[0]), torch.outer(rows[0, 0], rows[0, 0]))
+
+
+# Moments of blocks.
+
+ACTIONS = {
+    "linear": (Linear(3, copies=2), (6,)),
+    "vector first": (Linear(3, copies=2, layout="vector_first"), (3, 2)),
+    "affine": (Affine(2, copies=3), (6,)),
+    "affine, vector first": (Affine(2, copies=3, layout="vector_first"), (2, 3)),
+    "image": (liegg.Image("affine"), (2, 7, 6)),
+    "rotations of images": (liegg.Image(liegg.so(2)), (1, 6, 6)),
+    "colour": (liegg.Color("tone", channels=3), (3, 4, 4)),
+    "product": (liegg.Product(liegg.Image(), liegg.Color("gains", channels=2)), (2, 5, 5)),
+    "restricted": (Linear(3).restrict(liegg.so(3)), (3,)),
+}
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+@pytest.mark.parametrize("dealt", ["round robin", "in groups"])
+def test_moments_of_blocks_are_those_of_their_samples(name, dealt):
+    action, shape = ACTIONS[name]
+    x = normal(23, *shape)
+    block = torch.arange(23) % 5 if dealt == "round robin" else torch.tensor([0, 0, 3, 3, 3, 1, 0, 1] * 3)[:23]
+    found = action.moments(x, block, 5)
+    derived = action.derive(x)
+    again = found if derived is None else action.moments(x, block, 5, derived=derived)
+    for number in range(5):
+        own = x[block == number]
+        expected = action.moment(own) if len(own) else torch.zeros_like(found[0])
+        torch.testing.assert_close(found[number], expected, rtol=1e-12, atol=1e-12)
+        torch.testing.assert_close(again[number], expected, rtol=1e-12, atol=1e-12)
+
+
+# The stream.
+
+
+def streamed(function, x, action, size, *, dealer, output_action=None):
+    model = Model(function, "model", output_shape=(2,))
+    made = begin(model, action, x[:size], Plan("each", "vjp"), output_action=output_action, dealer=dealer)
+    return finish(made, read(made, empty(made), numbered(x.split(size))))
+
+
+@pytest.mark.parametrize("groups", [None, [i // 3 for i in range(101)]], ids=["independent", "groups of three"])
+def test_blocks_do_not_depend_on_the_batching(groups):
+    model, x = mlp(3, 8, 2), normal(101, 3)
+    results = [streamed(model, x, Linear(3), size, dealer=Dealer(8, as_groups(groups))) for size in (101, 10, 1)]
+    one = results[0]
+    assert one.parts is not None
+    for other in results[1:]:
+        assert other.parts is not None
+        assert other.parts.samples == one.parts.samples
+        torch.testing.assert_close(square_of(other.rows), square_of(one.rows), rtol=1e-12, atol=1e-11)
+        torch.testing.assert_close(other.parts.moments, one.parts.moments, rtol=1e-12, atol=1e-12)
+        for a, b in zip(other.parts.rows, one.parts.rows, strict=True):
+            assert a.rows == b.rows
+            torch.testing.assert_close(square_of(a), square_of(b), rtol=1e-12, atol=1e-11)
+
+
+def test_blocks_sum_to_what_is_streamed_without_them():
+    model, x = mlp(3, 8, 2), normal(101, 3)
+    dealt, plain = (streamed(model, x, Linear(3), 17, dealer=dealer) for dealer in (Dealer(8), None))
+    assert plain.parts is None
+    assert dealt.parts is not None
+    assert sum(dealt.parts.samples) == dealt.samples == plain.samples == 101
+    torch.testing.assert_close(dealt.moment, plain.moment, rtol=1e-13, atol=1e-13)
+    torch.testing.assert_close(dealt.parts.moments.sum(0), plain.moment, rtol=1e-13, atol=1e-13)
+    torch.testing.assert_close(square_of(dealt.rows), square_of(plain.rows), rtol=1e-12, atol=1e-12)
+    total = torch.stack([square_of(own) for own in dealt.parts.rows]).sum(0)
+    torch.testing.assert_close(total, square_of(plain.rows), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("model", "x", "action"),
+    [
+        (mlp(3, 16, 2), normal(200, 3), Linear(3)),
+        (mlp(3, 16, 2), normal(200, 3), Affine(3)),
+        (FromInnerProducts(3), normal(200, 6), Linear(3, copies=2)),
+        (mlp(3, 16, 2), normal(200, 3), Linear(3).restrict(liegg.sl(3))),
+        (lambda x: (x.square().sum((2, 3)) + x.sum((2, 3))).sin(), normal(60, 2, 6, 6), liegg.Color("tone", channels=2)),
+    ],
+    ids=["network", "affine", "invariant network", "restricted", "colour"],
+)
+def test_controls_do_not_change_what_is_found(model, x, action):
+    with_blocks, without = (liegg.discover(model, x, action, controls=on) for on in (True, False))
+    above = with_blocks.defects > with_blocks.decision.floor
+    torch.testing.assert_close(with_blocks.defects[above], without.defects[above], rtol=1e-12, atol=0.0)
+    assert bool((without.defects[~above] <= without.decision.floor).all())
+    assert with_blocks.nullity == without.nullity
+    assert with_blocks.rows == without.rows
+    assert without.bounds is None
+
+
+def test_controls_do_not_change_what_is_found_of_equivariance():
+    function = lambda x: x * (1 + x.square().sum(1, keepdim=True)) + 0.1 * x.roll(1, 1).square()  # noqa: E731
+    one, two = (liegg.discover(function, normal(200, 3), Linear(3), output_action=Linear(3), controls=on) for on in (True, False))
+    torch.testing.assert_close(one.defects, two.defects, rtol=1e-11, atol=0.0)
+
+
+def test_float32_is_summed_and_agrees_to_its_own_rounding():
+    model, x = mlp(3, 16, 2, dtype=torch.float32), normal(400, 3).float()
+    one, two = (liegg.discover(model, x, Linear(3), controls=on) for on in (True, False))
+    assert one.settings["accumulator"] == "gram"
+    torch.testing.assert_close(one.defects, two.defects, rtol=1e-5, atol=0.0)

@@ -1,0 +1,50 @@
+"""The paper's spectrum from the R factor, against a plain SVD of all rows."""
+
+import numpy as np
+import pytest
+import torch
+
+import oracle
+from cases import normal, regular
+from liegg.polarization.r_factor import init, update
+from liegg.spectrum.spectrum import spectrum
+
+ROWS = {
+    "tall": normal(80, 9) @ regular(9, condition=1e4),
+    "rank 5": normal(80, 5) @ normal(5, 9, seed=1),
+    "fewer rows than columns": normal(4, 9),
+    "zero": torch.zeros(20, 9, dtype=torch.float64),
+}
+
+
+@pytest.fixture(params=ROWS.values(), ids=list(ROWS))
+def rows(request):
+    return request.param
+
+
+def found(rows, samples=40):
+    return spectrum(update(init(rows.shape[1]), rows).r, samples)
+
+
+def test_values_are_those_of_the_whole_matrix(rows):
+    values, _ = oracle.spectrum(rows.numpy(), 40)
+    np.testing.assert_allclose(found(rows).values, values, rtol=1e-8, atol=1e-14 * values[-1])
+
+
+def test_the_basis_is_complete_and_each_direction_has_its_variance(rows):
+    result = found(rows)
+    torch.testing.assert_close(result.basis @ result.basis.mT, torch.eye(9, dtype=torch.float64), rtol=0, atol=1e-13)
+    variance = (rows @ result.basis.mT).square().sum(0) / 40
+    torch.testing.assert_close(result.values, variance, rtol=1e-8, atol=1e-14 * float(variance.max()))
+
+
+def test_the_null_space_is_that_of_the_whole_matrix():
+    rows = ROWS["rank 5"]
+    _, basis = oracle.spectrum(rows.numpy(), 40)
+    assert oracle.angle(found(rows).basis[:4].numpy(), basis[:4]) < 1e-13
+
+
+def test_the_same_rows_give_the_same_bits():
+    one, two = found(ROWS["tall"]), found(ROWS["tall"].clone())
+    assert torch.equal(one.values, two.values)
+    assert torch.equal(one.basis, two.basis)
