@@ -16,7 +16,11 @@ ALONE = ("tests/test_benchmarks.py", "tests/test_documentation.py")
 @cache
 def together(path: str) -> str:
     """Tests that one process should run: those of a file, which share what they set up; all that look at the quick studies."""
-    return "quick" if "quick_folder" in (Path(__file__).parent / path).read_text(encoding="utf-8") else path
+    return (
+        "quick"
+        if "quick_folder" in (Path(__file__).parent / path).read_text(encoding="utf-8")
+        else path
+    )
 
 
 @pytest.hookimpl(optionalhook=True)

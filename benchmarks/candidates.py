@@ -30,7 +30,9 @@ ROWS = 4
 """Rows to a column."""
 
 
-def problem(n: int, device: torch.device, *, network: bool) -> tuple[gram.Gram, Displacement, int, float]:
+def problem(
+    n: int, device: torch.device, *, network: bool
+) -> tuple[gram.Gram, Displacement, int, float]:
     """Sum over the rows of a function, and the seconds it took.
 
     Either a function of one quadratic form, which n (n - 1) / 2 directions keep: a large null space, found in one step. Or a random
@@ -67,7 +69,9 @@ def one(n: int, what: str, device: torch.device) -> dict[str, Any]:
     """One case: rows folded by QR, or a spectrum solved by one of the solvers."""
     solve: Callable[[], Any]
     if what == "qr":
-        rows = torch.randn(ROWS * n * n, n * n, generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(device)
+        rows = torch.randn(
+            ROWS * n * n, n * n, generator=torch.Generator().manual_seed(0), dtype=torch.float64
+        ).to(device)
         solve = lambda: accumulate.update(accumulate.init(n * n, device), rows)  # noqa: E731
         found: dict[str, Any] = {}
     else:
@@ -81,7 +85,9 @@ def one(n: int, what: str, device: torch.device) -> dict[str, Any]:
     begin = now(device)
     solved = solve()
     found["seconds"] = now(device) - begin
-    found["extra_bytes"] = (torch.cuda.max_memory_allocated(device) if device.type == "cuda" else peak_bytes()) - before
+    found["extra_bytes"] = (
+        torch.cuda.max_memory_allocated(device) if device.type == "cuda" else peak_bytes()
+    ) - before
     if what != "qr":
         found["smallest"] = solved[0].values[:4].tolist()
     if what.startswith("bottom"):
@@ -107,7 +113,11 @@ def case(n: int, device: str, skip: Sequence[str]) -> dict[str, Any]:
     for what in CASES:
         if what not in skip:
             row[what] = in_process(Path(__file__), "--one", str(n), what, "--device", device)
-            print(f"gl({n}) {what}: " + ", ".join(f"{key} {value}" for key, value in row[what].items()), flush=True)
+            print(
+                f"gl({n}) {what}: "
+                + ", ".join(f"{key} {value}" for key, value in row[what].items()),
+                flush=True,
+            )
     for end in ("", "_network"):
         if f"full{end}" in row and f"bottom{end}" in row:
             row[f"ratio{end}"] = row[f"full{end}"]["seconds"] / row[f"bottom{end}"]["seconds"]
@@ -117,7 +127,9 @@ def case(n: int, device: str, skip: Sequence[str]) -> dict[str, Any]:
 def main() -> None:
     """Run, print a line to a case, store the numbers."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="one small size and the network alone, for a look")
+    parser.add_argument(
+        "--quick", action="store_true", help="one small size and the network alone, for a look"
+    )
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--sizes", type=int, nargs="*", help="sides n, in place of 48, 64 and 100")
     parser.add_argument("--skip", nargs="*", default=[], choices=CASES, help="what not to run")
@@ -133,7 +145,10 @@ def main() -> None:
     cases = [case(n, chosen.device, skip) for n in sizes]
     where = torch.device(chosen.device).type
     command = " ".join(["python", "benchmarks/candidates.py", *sys.argv[1:]])
-    results = {"cases": cases, "provenance": provenance(command, seconds=time.perf_counter() - begin, device=where)}
+    results = {
+        "cases": cases,
+        "provenance": provenance(command, seconds=time.perf_counter() - begin, device=where),
+    }
     out = chosen.out or HERE.parent / "results" / f"bench-candidates-{where}.json"
     write_json(results, out)
     print(f"stored in {out}")

@@ -32,14 +32,21 @@ def images(family: str, band: float) -> tuple[Tensor, Tensor, Tensor]:
     if family == "periodic":
         most = int(band * SIDE / 2)
         a, b = (
-            torch.randint(-most, most + 1, (IMAGES, WAVES, 1, 1), generator=generator).double() * (2 * math.pi / SIDE) for _ in "ab"
+            torch.randint(-most, most + 1, (IMAGES, WAVES, 1, 1), generator=generator).double()
+            * (2 * math.pi / SIDE)
+            for _ in "ab"
         )
     else:
-        radius, angle = band * math.pi * uniform(IMAGES, WAVES, 1, 1).sqrt(), 2 * math.pi * uniform(IMAGES, WAVES, 1, 1)
+        radius, angle = (
+            band * math.pi * uniform(IMAGES, WAVES, 1, 1).sqrt(),
+            2 * math.pi * uniform(IMAGES, WAVES, 1, 1),
+        )
         a, b = radius * angle.cos(), radius * angle.sin()
     height = torch.randn(IMAGES, WAVES, 1, 1, generator=generator, dtype=torch.float64)
     phase = a * x + b * y + 2 * math.pi * uniform(IMAGES, WAVES, 1, 1)
-    f, fx, fy = ((height * part).sum(1) for part in (phase.cos(), -a * phase.sin(), -b * phase.sin()))
+    f, fx, fy = (
+        (height * part).sum(1) for part in (phase.cos(), -a * phase.sin(), -b * phase.sin())
+    )
     if family != "fading":
         return f, fx, fy
     width = SIDE / 8
@@ -62,13 +69,24 @@ def main() -> None:
     """Compute, print, store."""
     begin = time.perf_counter()
     rows = [
-        {"family": family, "band": band, **{scheme: error(scheme, border, *images(family, band)) for scheme in SCHEMES}}
+        {
+            "family": family,
+            "band": band,
+            **{scheme: error(scheme, border, *images(family, band)) for scheme in SCHEMES},
+        }
         for family, border in FAMILIES.items()
         for band in BANDS
     ]
     for row in rows:
-        print(f"{row['family']:<9} {row['band']:<6}", *(f"{scheme} {row[scheme]:.1e}" for scheme in SCHEMES))
-    results = {"side": SIDE, "errors": rows, "provenance": provenance("make bench", seconds=time.perf_counter() - begin)}
+        print(
+            f"{row['family']:<9} {row['band']:<6}",
+            *(f"{scheme} {row[scheme]:.1e}" for scheme in SCHEMES),
+        )
+    results = {
+        "side": SIDE,
+        "errors": rows,
+        "provenance": provenance("make bench", seconds=time.perf_counter() - begin),
+    }
     write_json(results, HERE.parent / "results" / "derivatives.json")
 
 

@@ -31,7 +31,9 @@ DENSE_SAMPLES = 100_000
 def perceptron(*widths: int) -> nn.Module:
     """Random network with Swish."""
     torch.manual_seed(0)
-    return nn.Sequential(*[part for i, o in pairwise(widths) for part in (nn.Linear(i, o), nn.SiLU())][:-1])
+    return nn.Sequential(
+        *[part for i, o in pairwise(widths) for part in (nn.Linear(i, o), nn.SiLU())][:-1]
+    )
 
 
 def normal(*shape: int) -> Tensor:
@@ -84,7 +86,11 @@ def by_inputs(sizes: tuple[int, ...], samples: int, repeats: int) -> list[dict[s
     """Six affine maps of the plane, applied to all points of samples with ever more numbers."""
     rows = []
     for numbers in sizes:
-        model, x, action = perceptron(numbers, 64, 64, 1), normal(samples, numbers), liegg.Affine(2, copies=numbers // 2)
+        model, x, action = (
+            perceptron(numbers, 64, 64, 1),
+            normal(samples, numbers),
+            liegg.Affine(2, copies=numbers // 2),
+        )
         works = {
             "pass": lambda model=model, x=x: plain(model, x),
             "liegg": lambda model=model, x=x, action=action: extract(model, x, action),
@@ -93,7 +99,9 @@ def by_inputs(sizes: tuple[int, ...], samples: int, repeats: int) -> list[dict[s
     return rows
 
 
-def by_outputs(widths: tuple[int, ...], samples: int, repeats: int, most_reverse: int) -> list[dict[str, float]]:
+def by_outputs(
+    widths: tuple[int, ...], samples: int, repeats: int, most_reverse: int
+) -> list[dict[str, float]]:
     """Six candidates and ever more outputs: each by itself, 16 random combinations, the derivatives alone, a reverse pass for each.
 
     Args:
@@ -135,7 +143,10 @@ def one_by_one(model: nn.Module, x: Tensor, action: Action) -> list[Tensor]:
     for batch in x.split(BATCH_SIZE):
         leaf = batch.clone().requires_grad_()
         y = model(leaf)
-        slopes = (torch.autograd.grad(y[:, i].sum(), leaf, retain_graph=True)[0] for i in range(y.shape[1]))
+        slopes = (
+            torch.autograd.grad(y[:, i].sum(), leaf, retain_graph=True)[0]
+            for i in range(y.shape[1])
+        )
         rows.append(torch.cat([action.contract(slope[:, None], batch) for slope in slopes], dim=1))
     return rows
 
@@ -144,7 +155,8 @@ def memory(counts: tuple[int, ...]) -> dict[str, dict[str, int]]:
     """Peak extra memory by the number of samples, which are made on the fly; each in a fresh process; gl(16)."""
     script = HERE / "memory.py"
     return {
-        way: {str(count): in_process(script, way, str(count))["extra_bytes"] for count in counts} for way in ("streamed", "default")
+        way: {str(count): in_process(script, way, str(count))["extra_bytes"] for count in counts}
+        for way in ("streamed", "default")
     }
 
 
@@ -160,17 +172,28 @@ def main() -> None:
     quick, out = (chosen := parser.parse_args()).quick, chosen.out
     begin, repeats = time.perf_counter(), 1 if quick else 5
     results: dict[str, Any] = {
-        "samples": by_samples((1_000, 2_000) if quick else (10_000, 30_000, 100_000, 300_000, 1_000_000), repeats),
-        "outputs": by_outputs(
-            (1, 20) if quick else (1, 10, 100, 1_000, 10_000), 100 if quick else 4_096, repeats, 20 if quick else 1_000
+        "samples": by_samples(
+            (1_000, 2_000) if quick else (10_000, 30_000, 100_000, 300_000, 1_000_000), repeats
         ),
-        "candidates": by_candidates((2, 4) if quick else (2, 4, 8, 16, 32, 48), 500 if quick else 10_000, repeats),
-        "inputs": by_inputs((16, 32) if quick else (64, 256, 1_024, 4_096), 500 if quick else 20_000, repeats),
+        "outputs": by_outputs(
+            (1, 20) if quick else (1, 10, 100, 1_000, 10_000),
+            100 if quick else 4_096,
+            repeats,
+            20 if quick else 1_000,
+        ),
+        "candidates": by_candidates(
+            (2, 4) if quick else (2, 4, 8, 16, 32, 48), 500 if quick else 10_000, repeats
+        ),
+        "inputs": by_inputs(
+            (16, 32) if quick else (64, 256, 1_024, 4_096), 500 if quick else 20_000, repeats
+        ),
         "memory": memory((2_000,) if quick else (10_000, 100_000, 1_000_000)),
     }
     for name, rows in results.items():
         print(name, rows, flush=True)
-    results["provenance"] = provenance("python benchmarks/growth.py", seconds=time.perf_counter() - begin)
+    results["provenance"] = provenance(
+        "python benchmarks/growth.py", seconds=time.perf_counter() - begin
+    )
     write_json(results, out)
 
 

@@ -46,7 +46,11 @@ def _simple() -> Iterator[tuple[str, Tensor]]:
     for n in range(2, 6):
         yield f"sl({n},R)", liegg.sl(n)
         yield f"gl({n},R)", liegg.gl(n)
-        yield from ((f"su({pair(n - q, q)})", liegg.su(n - q, q)) for q in range(n // 2 + 1) if (n, q) != (2, 1))
+        yield from (
+            (f"su({pair(n - q, q)})", liegg.su(n - q, q))
+            for q in range(n // 2 + 1)
+            if (n, q) != (2, 1)
+        )
         yield from ((f"u({pair(n - q, q)})", liegg.u(n - q, q)) for q in range(n // 2 + 1))
     yield "sl(2,R)", liegg.su(1, 1)  # two copies of sl(2,R), and that is what they are called
     for n in (2, 3):
@@ -57,13 +61,19 @@ def _simple() -> Iterator[tuple[str, Tensor]]:
 
 def _affine() -> Iterator[tuple[str, Tensor]]:
     for n in range(2, 8):
-        yield from ((f"{'e' if q else 'se'}({pair(n - q, q)})", liegg.se(n - q, q)) for q in range(n // 2 + 1))
+        yield from (
+            (f"{'e' if q else 'se'}({pair(n - q, q)})", liegg.se(n - q, q))
+            for q in range(n // 2 + 1)
+        )
     yield from ((f"aff({n})", liegg.aff(n)) for n in range(1, 5))
     yield from ((f"translation({n})", liegg.translation(n)) for n in range(2, 11))
     larger = torch.nn.functional.pad(liegg.scaling(3), (0, 1, 0, 1))
     yield "sim(3)", torch.cat([liegg.se(3), larger])
     yield "R ⋉ R³", torch.cat([larger, liegg.translation(3)])
-    yield "saff(2)", torch.cat([torch.nn.functional.pad(liegg.sl(2), (0, 1, 0, 1)), liegg.translation(2)])
+    yield (
+        "saff(2)",
+        torch.cat([torch.nn.functional.pad(liegg.sl(2), (0, 1, 0, 1)), liegg.translation(2)]),
+    )
 
 
 def _solvable() -> Iterator[tuple[str, Tensor]]:
@@ -94,7 +104,9 @@ def normal(*shape: int, generator: torch.Generator) -> Tensor:
     return torch.randn(shape, generator=generator, dtype=torch.float64)
 
 
-def hidden(generators: Tensor, level: dict, generator: torch.Generator, *, worst: bool = False) -> Tensor:
+def hidden(
+    generators: Tensor, level: dict, generator: torch.Generator, *, worst: bool = False
+) -> Tensor:
     """The algebra in a random basis and random coordinates, of any condition number or of the largest, with noise."""
     d, n, _ = generators.shape
     condition = level["condition"] ** (1.0 if worst else float(torch.rand(1, generator=generator)))
@@ -107,7 +119,9 @@ def hidden(generators: Tensor, level: dict, generator: torch.Generator, *, worst
         return torch.einsum("ab,bij->aij", normal(d, d, generator=generator), inside)
     rows = torch.linalg.qr(inside.flatten(1).mT)[0].mT
     rows = torch.linalg.qr(normal(d, d, generator=generator))[0] @ rows
-    return (rows + level["noise"] / n * normal(*rows.shape, generator=generator)).unflatten(1, (n, n))
+    return (rows + level["noise"] / n * normal(*rows.shape, generator=generator)).unflatten(
+        1, (n, n)
+    )
 
 
 def trials(level: dict, rounds: int, seed: int, largest: int = LARGEST) -> dict:
@@ -122,18 +136,27 @@ def trials(level: dict, rounds: int, seed: int, largest: int = LARGEST) -> dict:
             found = liegg.identify(given, uncertainty=level["noise"] if level["stated"] else None)
             longest = max(longest, (time.perf_counter() - start, name))
             if found.name != name:
-                failures.append({
-                    "algebra": name, "named": found.name, "confident": found.confident, "margin": min(found.margin, 1e9),
-                    "same_algebra": found.name in other_names(name) or name in found.aliases,
-                })  # fmt: skip
+                failures.append(
+                    {
+                        "algebra": name,
+                        "named": found.name,
+                        "confident": found.confident,
+                        "margin": min(found.margin, 1e9),
+                        "same_algebra": found.name in other_names(name) or name in found.aliases,
+                    }
+                )
     count = rounds * len(algebras)
     return level | {
-        "algebras": len(algebras), "trials": count, "right": count - len(failures),
+        "algebras": len(algebras),
+        "trials": count,
+        "right": count - len(failures),
         "unknown": sum(one["named"] == "unknown" for one in failures),
         "same_algebra": sum(one["same_algebra"] for one in failures),
         "confident_wrong": sum(one["confident"] and not one["same_algebra"] for one in failures),
-        "failures": failures, "longest_s": longest[0], "longest_of": longest[1],
-    }  # fmt: skip
+        "failures": failures,
+        "longest_s": longest[0],
+        "longest_of": longest[1],
+    }
 
 
 def no_algebras(count: int, seed: int) -> dict:
@@ -150,7 +173,15 @@ def no_algebras(count: int, seed: int) -> dict:
             tried += 1
             found = liegg.identify(given, uncertainty=uncertainty)
             if found.known:
-                named.append({"n": n, "d": d, "named": found.name, "uncertainty": uncertainty, "confident": found.confident})
+                named.append(
+                    {
+                        "n": n,
+                        "d": d,
+                        "named": found.name,
+                        "uncertainty": uncertainty,
+                        "confident": found.confident,
+                    }
+                )
     return {"trials": tried, "named": named}
 
 
@@ -161,10 +192,17 @@ def trained(seeds: int, samples: int) -> list[dict]:
         network, inputs, _ = o5.train(samples, seed)
         sym = liegg.discover(network, inputs, liegg.Linear(5, copies=2))
         named = sym.identification
-        found.append({
-            "seed": seed, "name": named.name, "confident": named.confident, "angle": named.angle, "uncertainty": named.uncertainty,
-            "allowed": sym.uncertainty, "angle_to_so5": float(sym.angles(liegg.so(5)).max()),
-        })  # fmt: skip
+        found.append(
+            {
+                "seed": seed,
+                "name": named.name,
+                "confident": named.confident,
+                "angle": named.angle,
+                "uncertainty": named.uncertainty,
+                "allowed": sym.uncertainty,
+                "angle_to_so5": float(sym.angles(liegg.so(5)).max()),
+            }
+        )
     return found
 
 
@@ -176,13 +214,20 @@ def cost(repeats: int) -> dict:
     found = [liegg.identify(one) for one in given]
     middle = time.perf_counter()
     accounts = [(str(one), one.invariants) for one in found]
-    return {"name_s": (middle - start) / repeats, "account_s": (time.perf_counter() - middle) / len(accounts)}
+    return {
+        "name_s": (middle - start) / repeats,
+        "account_s": (time.perf_counter() - middle) / len(accounts),
+    }
 
 
 def main() -> None:
     """Run the trials and store them."""
     parser = argparse.ArgumentParser(description="Names of algebras in random trials.")
-    parser.add_argument("--quick", action="store_true", help="one round of two levels up to dimension 6, few spans; for the tests")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="one round of two levels up to dimension 6, few spans; for the tests",
+    )
     parser.add_argument("--out", type=Path, default=HERE.parent / "results" / "bench-identify.json")
     args = parser.parse_args()
     begin = time.perf_counter()

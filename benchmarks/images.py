@@ -21,14 +21,19 @@ from measure import alternating, in_process, peak_bytes, reset_peak, resident_by
 
 HERE = Path(__file__).parent
 SIDE = 28
-ACTIONS = {"linear": liegg.Image("linear", shape=(SIDE, SIDE)), "affine": liegg.Image("affine", shape=(SIDE, SIDE))}
+ACTIONS = {
+    "linear": liegg.Image("linear", shape=(SIDE, SIDE)),
+    "affine": liegg.Image("affine", shape=(SIDE, SIDE)),
+}
 
 
 def network() -> nn.Module:
     """The six-layer perceptron 784→5×128→10."""
     torch.manual_seed(0)
     widths = [SIDE * SIDE, *[128] * 5, 10]
-    return nn.Sequential(*[part for i, o in pairwise(widths) for part in (nn.Linear(i, o), nn.SiLU())][:-1])
+    return nn.Sequential(
+        *[part for i, o in pairwise(widths) for part in (nn.Linear(i, o), nn.SiLU())][:-1]
+    )
 
 
 class Batched:
@@ -51,7 +56,11 @@ def dense(model: nn.Module, images: Tensor) -> Tensor:
     slopes = torch.autograd.grad(model(flat).sum(), flat)[0].reshape(images.shape)[:, :-1, :-1]
     axis = torch.arange(SIDE - 1) / (SIDE // 2) - 1
     place = torch.stack(torch.meshgrid(axis, axis, indexing="ij"), -1)
-    whole = slopes[..., None, None] * torch.stack([down, right], -1)[..., None] * place[None, :, :, None, :]
+    whole = (
+        slopes[..., None, None]
+        * torch.stack([down, right], -1)[..., None]
+        * place[None, :, :, None, :]
+    )
     return whole.flatten(1, 2).sum(1).flatten(1)
 
 
@@ -60,7 +69,9 @@ def memory_of(way: str, count: int) -> None:
 
     def work(images: int) -> None:
         if way == "streamed":
-            liegg.discover(network(), Batched(images), ACTIONS["linear"], outputs="sum", controls=False)
+            liegg.discover(
+                network(), Batched(images), ACTIONS["linear"], outputs="sum", controls=False
+            )
         else:
             torch.linalg.svd(dense(network(), torch.rand(images, SIDE, SIDE)), full_matrices=False)
 
@@ -91,7 +102,10 @@ def cost(count: int) -> dict[str, object]:
             )
     times = alternating(works)
     ratios = {
-        name: {"of_512": times[name] / times["forward_backward_512"], "of_same": times[name] / times["forward_backward"]}
+        name: {
+            "of_512": times[name] / times["forward_backward_512"],
+            "of_same": times[name] / times["forward_backward"],
+        }
         for name in works
         if not name.startswith("forward")
     }
@@ -107,11 +121,20 @@ def main() -> None:
     begin = time.perf_counter()
     counts = (4_000,) if chosen.quick else (10_000, 60_000)
     script = HERE / "images.py"
-    streamed = {str(count): in_process(script, "memory", "streamed", str(count))["extra_bytes"] for count in counts}
+    streamed = {
+        str(count): in_process(script, "memory", "streamed", str(count))["extra_bytes"]
+        for count in counts
+    }
     whole = in_process(script, "memory", "dense", str(counts[-1]))["extra_bytes"]
-    results: dict[str, object] = {"memory": {"streamed_bytes": streamed, "dense_bytes": whole}, "cost": cost(counts[-1])}
+    results: dict[str, object] = {
+        "memory": {"streamed_bytes": streamed, "dense_bytes": whole},
+        "cost": cost(counts[-1]),
+    }
     print(json.dumps(results, indent=1))
-    write_json(results | {"provenance": provenance("make bench", seconds=time.perf_counter() - begin)}, chosen.out)
+    write_json(
+        results | {"provenance": provenance("make bench", seconds=time.perf_counter() - begin)},
+        chosen.out,
+    )
 
 
 if __name__ == "__main__":

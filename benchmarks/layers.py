@@ -38,11 +38,17 @@ class Block(nn.Module):
         self.norm1, self.norm2 = nn.BatchNorm2d(outputs), nn.BatchNorm2d(outputs)
         self.conv2 = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False)
         self.relu1, self.relu2 = nn.ReLU(), nn.ReLU()
-        self.around = nn.Sequential() if inputs == outputs else nn.Conv2d(inputs, outputs, 1, stride, bias=False)
+        self.around = (
+            nn.Sequential()
+            if inputs == outputs
+            else nn.Conv2d(inputs, outputs, 1, stride, bias=False)
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         """Sum of both ways."""
-        return self.relu2(self.norm2(self.conv2(self.relu1(self.norm1(self.conv1(x))))) + self.around(x))
+        return self.relu2(
+            self.norm2(self.conv2(self.relu1(self.norm1(self.conv1(x))))) + self.around(x)
+        )
 
 
 def residual() -> nn.Module:
@@ -53,16 +59,20 @@ def residual() -> nn.Module:
         Block(*sizes)
         for stage, (i, o) in enumerate(pairwise(widths))
         for sizes in ((i, o, 1 if stage == 0 else 2), (o, o, 1))
-    ]  # fmt: skip
+    ]
     head = (nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(widths[-1], 10))
-    return nn.Sequential(nn.Conv2d(3, 64, 3, 1, 1, bias=False), nn.BatchNorm2d(64), nn.ReLU(), *blocks, *head).eval()
+    return nn.Sequential(
+        nn.Conv2d(3, 64, 3, 1, 1, bias=False), nn.BatchNorm2d(64), nn.ReLU(), *blocks, *head
+    ).eval()
 
 
 def perceptron() -> nn.Module:
     """Seven layers, 3072→6×512→10."""
     torch.manual_seed(0)
     widths = [3 * SIDE * SIDE, *[512] * 6, 10]
-    return nn.Sequential(*[part for i, o in pairwise(widths) for part in (nn.Linear(i, o), nn.SiLU())][:-1]).eval()
+    return nn.Sequential(
+        *[part for i, o in pairwise(widths) for part in (nn.Linear(i, o), nn.SiLU())][:-1]
+    ).eval()
 
 
 def forward_alone(model: nn.Module, images: Tensor, tangents: Tensor, size: int) -> None:
@@ -80,17 +90,23 @@ def one_by_one(model: nn.Module, images: Tensor, tangents: Tensor, size: int) ->
                 torch.func.jvp(model, (x,), (tangent,))
 
 
-def layer_by_layer(model: nn.Module, images: Tensor, layers: list[Layer], outputs: Outputs, size: int) -> None:
+def layer_by_layer(
+    model: nn.Module, images: Tensor, layers: list[Layer], outputs: Outputs, size: int
+) -> None:
     """Reverse mode on the network truncated at every layer: the rows of every batch, and nothing else."""
     network = network_of(model, "model")
     for layer in layers:
-        function = Model(until(network, layer), layer.name, output_shape=layer.shape, in_place=False)
+        function = Model(
+            until(network, layer), layer.name, output_shape=layer.shape, in_place=False
+        )
         for x in images.split(size):
             together = min(together_on(x), torch.Size(layer.shape).numel())
             polarize(function, ACTION, x, Plan(outputs, "vjp", together=together))
 
 
-def cost(model: nn.Module, images: Tensor, few: int, readings: tuple[Outputs, ...], repeats: int) -> dict[str, object]:
+def cost(
+    model: nn.Module, images: Tensor, few: int, readings: tuple[Outputs, ...], repeats: int
+) -> dict[str, object]:
     """Times of all ways, in turns, and their ratios; reverse mode is timed on `few` images and compared by the image."""
     model.requires_grad_(False)
     found = liegg.discover_layers(model, images[:32], ACTION)
@@ -112,20 +128,34 @@ def cost(model: nn.Module, images: Tensor, few: int, readings: tuple[Outputs, ..
         "forward_alone": timed(lambda: forward_alone(model, images, tangents, size)),
         "forward_one_by_one": timed(lambda: one_by_one(model, images, tangents, size)),
         "all_layers": timed(lambda: liegg.discover_layers(model, images, ACTION)),
-        "all_layers_sum": timed(lambda: liegg.discover_layers(model, images, ACTION, outputs="sum")),
+        "all_layers_sum": timed(
+            lambda: liegg.discover_layers(model, images, ACTION, outputs="sum")
+        ),
     }
     for outputs in readings:
-        works[f"reverse_{outputs}"] = timed(lambda outputs=outputs: layer_by_layer(model, images[:few], layers, outputs, size))
+        works[f"reverse_{outputs}"] = timed(
+            lambda outputs=outputs: layer_by_layer(model, images[:few], layers, outputs, size)
+        )
     seconds = alternating(works, repeats)
-    by_image = {name: time / (few if name.startswith("reverse") else len(images)) for name, time in seconds.items()}
+    by_image = {
+        name: time / (few if name.startswith("reverse") else len(images))
+        for name, time in seconds.items()
+    }
     return {
-        "images": len(images), "images_reverse": few, "layers": len(found), "batch_size": size, "seconds_per_image": by_image,
+        "images": len(images),
+        "images_reverse": few,
+        "layers": len(found),
+        "batch_size": size,
+        "seconds_per_image": by_image,
         "all_layers_of_forward_one_by_one": by_image["all_layers"] / by_image["forward_one_by_one"],
         "all_layers_of_forward_alone": by_image["all_layers"] / by_image["forward_alone"],
         "sum_of_forward_alone": by_image["all_layers_sum"] / by_image["forward_alone"],
-        "reverse_of_all_layers": {f"{outputs}": by_image[f"reverse_{outputs}"] / by_image["all_layers"] for outputs in readings},
+        "reverse_of_all_layers": {
+            f"{outputs}": by_image[f"reverse_{outputs}"] / by_image["all_layers"]
+            for outputs in readings
+        },
         "reverse_sum_of_all_layers_sum": by_image["reverse_sum"] / by_image["all_layers_sum"],
-    }  # fmt: skip
+    }
 
 
 def main() -> None:
@@ -133,13 +163,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="few images, for a look")
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--out", type=Path, help="by default results/bench-layers.json, for a GPU results/bench-layers-cuda.json")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        help="by default results/bench-layers.json, for a GPU results/bench-layers-cuda.json",
+    )
     chosen = parser.parse_args()
     device = torch.device(chosen.device)
     begin = time.perf_counter()
-    counts = (512, 18) if chosen.quick else (16_384, 144) if device.type == "cpu" else (65_536, 32_768)
+    counts = (
+        (512, 18) if chosen.quick else (16_384, 144) if device.type == "cpu" else (65_536, 32_768)
+    )
     few = (32, 18) if chosen.quick else (128, 18) if device.type == "cpu" else (1_024, 1_024)
-    pictures = liegg.smooth(torch.rand(max(counts), 3, SIDE, SIDE, generator=torch.Generator().manual_seed(0)), 1.0).to(device)
+    pictures = liegg.smooth(
+        torch.rand(max(counts), 3, SIDE, SIDE, generator=torch.Generator().manual_seed(0)), 1.0
+    ).to(device)
     flat, repeats = pictures[: counts[0]].flatten(1), 1 if chosen.quick else 3
     results: dict[str, object] = {
         "perceptron": cost(perceptron().to(device), flat, few[0], ("sum", "each"), repeats),

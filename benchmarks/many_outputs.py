@@ -43,7 +43,13 @@ def function(outputs: int, *, folded: bool = False) -> Callable[[Tensor], Tensor
 
     def called(x: Tensor) -> Tensor:
         p = x.unflatten(1, (2, 3))
-        products = torch.stack([p[:, 0].square().sum(1), p[:, 1].square().sum(1), (p[:, 0] * p[:, 1]).sum(1)], dim=1) / 3
+        products = (
+            torch.stack(
+                [p[:, 0].square().sum(1), p[:, 1].square().sum(1), (p[:, 0] * p[:, 1]).sum(1)],
+                dim=1,
+            )
+            / 3
+        )
         return torch.cat([torch.tanh(products @ one), STRENGTH * torch.tanh(x @ two)], dim=1) @ mix
 
     return called
@@ -52,11 +58,17 @@ def function(outputs: int, *, folded: bool = False) -> Callable[[Tensor], Tensor
 def truth(outputs: int, samples: int) -> list[float]:
     """Defects of the rotations by each output, for so many samples."""
     return (
-        liegg.discover(function(outputs, folded=True), normal(samples, 6, seed=5), ACTION, controls=False).defects[:BROKEN].tolist()
+        liegg.discover(
+            function(outputs, folded=True), normal(samples, 6, seed=5), ACTION, controls=False
+        )
+        .defects[:BROKEN]
+        .tolist()
     )
 
 
-def cover(outputs: int, taken: Outputs, samples: int, repeats: int, defects: list[float]) -> dict[str, object]:
+def cover(
+    outputs: int, taken: Outputs, samples: int, repeats: int, defects: list[float]
+) -> dict[str, object]:
     """How often intervals hold the given defects: of the smallest, and of all rotations; and how wide they are.
 
     Args:
@@ -68,24 +80,35 @@ def cover(outputs: int, taken: Outputs, samples: int, repeats: int, defects: lis
     """
     model, held, width = function(outputs, folded=taken == "each"), torch.zeros(BROKEN), 0.0
     for draw in range(repeats):
-        found = liegg.discover(model, normal(samples, 6, seed=1000 + draw), ACTION, outputs=taken, seed=draw).intervals[:BROKEN]
+        found = liegg.discover(
+            model, normal(samples, 6, seed=1000 + draw), ACTION, outputs=taken, seed=draw
+        ).intervals[:BROKEN]
         limits = torch.tensor(defects, dtype=torch.float64)
         held += (found[:, 0] <= limits) & (limits <= found[:, 1])
         width += float((found[0, 1] / found[0, 0]).log()) / repeats
     return {
-        "outputs": outputs, "taken": taken, "samples": samples, "repeats": repeats, "smallest": float(held[0]) / repeats,
-        "all": float(held.mean()) / repeats, "log_width": width,
-    }  # fmt: skip
+        "outputs": outputs,
+        "taken": taken,
+        "samples": samples,
+        "repeats": repeats,
+        "smallest": float(held[0]) / repeats,
+        "all": float(held.mean()) / repeats,
+        "log_width": width,
+    }
 
 
 def main() -> None:
     """Run, print, store."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="few repetitions, for a look")
-    parser.add_argument("--out", type=Path, default=HERE.parent / "results" / "outputs-coverage.json")
+    parser.add_argument(
+        "--out", type=Path, default=HERE.parent / "results" / "outputs-coverage.json"
+    )
     chosen = parser.parse_args()
     begin = time.perf_counter()
-    widths, sizes, repeats = ((50,), (200,), 10) if chosen.quick else ((50, 500, 2000), (200, 1000), 300)
+    widths, sizes, repeats = (
+        ((50,), (200,), 10) if chosen.quick else ((50, 500, 2000), (200, 1000), 300)
+    )
     rows = []
     for outputs in widths:
         defects = truth(outputs, 20_000 if chosen.quick else 400_000)
@@ -93,7 +116,9 @@ def main() -> None:
             rows.append({**cover(outputs, taken, samples, repeats, defects), "defects": defects})
             print(rows[-1], flush=True)
     stored = provenance("python benchmarks/many_outputs.py", seconds=time.perf_counter() - begin)
-    write_json({"level": 0.95, "strength": STRENGTH, "coverage": rows, "provenance": stored}, chosen.out)
+    write_json(
+        {"level": 0.95, "strength": STRENGTH, "coverage": rows, "provenance": stored}, chosen.out
+    )
 
 
 if __name__ == "__main__":

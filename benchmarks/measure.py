@@ -44,7 +44,9 @@ def _status(field: str) -> int:
 
 def in_process(script: Path, *words: str) -> dict:
     """Run a script by itself; it prints one JSON object last."""
-    done = subprocess.run([sys.executable, str(script), *words], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, str(script), *words], capture_output=True, text=True, check=False
+    )
     if done.returncode:
         raise RuntimeError(done.stderr)
     return json.loads(done.stdout.splitlines()[-1])

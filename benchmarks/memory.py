@@ -29,7 +29,9 @@ class Batched:
 def network(n: int) -> nn.Module:
     """A perceptron n→64→64→1."""
     torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(n, 64), nn.SiLU(), nn.Linear(64, 64), nn.SiLU(), nn.Linear(64, 1))
+    return nn.Sequential(
+        nn.Linear(n, 64), nn.SiLU(), nn.Linear(64, 64), nn.SiLU(), nn.Linear(64, 1)
+    )
 
 
 def dense(samples: int, n: int) -> None:
@@ -49,7 +51,10 @@ def default(samples: int, n: int) -> None:
 
 
 if __name__ == "__main__":
-    way, samples = {"dense": dense, "streamed": streamed, "default": default}[sys.argv[1]], int(sys.argv[2])
+    way, samples = (
+        {"dense": dense, "streamed": streamed, "default": default}[sys.argv[1]],
+        int(sys.argv[2]),
+    )
     way(64, 2)  # code and libraries in memory before the measurement begins
     before = resident_bytes()
     reset_peak()

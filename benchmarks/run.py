@@ -23,25 +23,40 @@ HERE = Path(__file__).parent
 def speed(n: int, samples: int) -> dict[str, float]:
     """Whole extraction of gl(n) against the dense float32 SVD: as called by default (full), and thin."""
     torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(n, 64), nn.SiLU(), nn.Linear(64, 64), nn.SiLU(), nn.Linear(64, 1))
+    model = nn.Sequential(
+        nn.Linear(n, 64), nn.SiLU(), nn.Linear(64, 64), nn.SiLU(), nn.Linear(64, 1)
+    )
     x = torch.randn(samples, n)
     times = alternating(
         {
             "dense_full": lambda: dense_spectrum(dense_rows(model, x, n), full=True),
             "dense_thin": lambda: dense_spectrum(dense_rows(model, x, n)),
-            "liegg": lambda: liegg.discover(model, x, liegg.Linear(n), outputs="sum", controls=False),
-            "liegg_with_spectrum": lambda: liegg.discover(model, x, liegg.Linear(n), outputs="sum", controls=False).spectrum,
+            "liegg": lambda: liegg.discover(
+                model, x, liegg.Linear(n), outputs="sum", controls=False
+            ),
+            "liegg_with_spectrum": lambda: (
+                liegg.discover(model, x, liegg.Linear(n), outputs="sum", controls=False).spectrum
+            ),
         },
         repeats=3,
     )
-    ratios = {f"{name}_ratio": times[name] / times["liegg"] for name in ("dense_full", "dense_thin")}
-    return {"n": n, "samples": samples, **{f"{name}_seconds": value for name, value in times.items()}, **ratios}
+    ratios = {
+        f"{name}_ratio": times[name] / times["liegg"] for name in ("dense_full", "dense_thin")
+    }
+    return {
+        "n": n,
+        "samples": samples,
+        **{f"{name}_seconds": value for name, value in times.items()},
+        **ratios,
+    }
 
 
 def memory(counts: tuple[int, ...]) -> dict[str, object]:
     """Peak extra memory of both, each in a fresh process; n = 16."""
     script = HERE / "memory.py"
-    streamed = {str(count): in_process(script, "streamed", str(count))["extra_bytes"] for count in counts}
+    streamed = {
+        str(count): in_process(script, "streamed", str(count))["extra_bytes"] for count in counts
+    }
     dense = in_process(script, "dense", str(counts[-1]))["extra_bytes"]
     return {
         "n": 16,
@@ -92,7 +107,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=HERE.parent / "results" / "bench-core.json")
     chosen = parser.parse_args()
     begin = time.perf_counter()
-    sizes = [(8, 2_000), (16, 2_000)] if chosen.quick else [(16, 10_000), (32, 10_000), (48, 10_000)]
+    sizes = (
+        [(8, 2_000), (16, 2_000)] if chosen.quick else [(16, 10_000), (32, 10_000), (48, 10_000)]
+    )
     counts = (4_000,) if chosen.quick else (10_000, 50_000, 200_000)
     speeds = [speed(*size) for size in sizes]
     results: dict[str, object] = {"speed": speeds}
@@ -102,7 +119,9 @@ def main() -> None:
             f"{row['liegg_seconds']:.2f} s: {row['dense_full_ratio']:.1f} and {row['dense_thin_ratio']:.1f} times faster"
         )
     results["memory"] = kept = memory(counts)
-    print(f"extra bytes, {kept['samples']} samples: dense {kept['dense_bytes']}, streamed {kept['streamed_bytes']}")
+    print(
+        f"extra bytes, {kept['samples']} samples: dense {kept['dense_bytes']}, streamed {kept['streamed_bytes']}"
+    )
     results["overhead"] = cost = overhead(1_000 if chosen.quick else 100_000)
     print(
         f"against one forward+backward: sum {cost['sum_ratio']:.2f}x ({cost['sum_ratio_512']:.2f}x of one in batches of 512), "

@@ -26,13 +26,22 @@ class Bottleneck(nn.Module):
         super().__init__()
         after = 4 * width
         self.inner = nn.Sequential(
-            nn.Conv2d(before, width, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU(),
-            nn.Conv2d(width, width, 3, stride, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU(),
-            nn.Conv2d(width, after, 1, bias=False), nn.BatchNorm2d(after),
-        )  # fmt: skip
+            nn.Conv2d(before, width, 1, bias=False),
+            nn.BatchNorm2d(width),
+            nn.ReLU(),
+            nn.Conv2d(width, width, 3, stride, 1, bias=False),
+            nn.BatchNorm2d(width),
+            nn.ReLU(),
+            nn.Conv2d(width, after, 1, bias=False),
+            nn.BatchNorm2d(after),
+        )
         same = before == after and stride == 1
         self.around = (
-            nn.Identity() if same else nn.Sequential(nn.Conv2d(before, after, 1, stride, bias=False), nn.BatchNorm2d(after))
+            nn.Identity()
+            if same
+            else nn.Sequential(
+                nn.Conv2d(before, after, 1, stride, bias=False), nn.BatchNorm2d(after)
+            )
         )
 
     def forward(self, x: Tensor) -> Tensor:
@@ -41,7 +50,9 @@ class Bottleneck(nn.Module):
 
 
 def residual(
-    widths: tuple[int, ...] = (64, 128, 256, 512), depths: tuple[int, ...] = (3, 4, 6, 3), classes: int = 1000
+    widths: tuple[int, ...] = (64, 128, 256, 512),
+    depths: tuple[int, ...] = (3, 4, 6, 3),
+    classes: int = 1000,
 ) -> nn.Module:
     """The usual network of 50 layers and 25.6 million parameters, with random weights."""
     torch.manual_seed(0)
@@ -105,11 +116,18 @@ def cost(device: torch.device, *, quick: bool) -> dict:
     several = timed(lambda: backwards(model, some, size, few), device, 1)
     model.requires_grad_(False)
     found = {
-        "samples": count, "samples_each": len(some), "side": side, "batch_size": size, "outputs": outputs,
+        "samples": count,
+        "samples_each": len(some),
+        "side": side,
+        "batch_size": size,
+        "outputs": outputs,
         "parameters": sum(p.numel() for p in model.parameters()),
-        "plain_s": base, "plain_each_s": one, "with_weights": training / base,
-        "backward_per_output": (several - one) / (few - 1) * outputs / one, "backward_per_output_measured": few,
-    }  # fmt: skip
+        "plain_s": base,
+        "plain_each_s": one,
+        "with_weights": training / base,
+        "backward_per_output": (several - one) / (few - 1) * outputs / one,
+        "backward_per_output_measured": few,
+    }
     action = liegg.Image("affine")
     for reading in ("sum", "each"):
         given, unit = (x, base) if reading == "sum" else (some, one)
@@ -120,12 +138,15 @@ def cost(device: torch.device, *, quick: bool) -> dict:
                 lambda reading=reading, controls=controls, given=given: liegg.discover(
                     model, given, action, outputs=reading, batch_size=size, controls=controls
                 ),
-                device, repeats if reading == "sum" else 1,
-            )  # fmt: skip
+                device,
+                repeats if reading == "sum" else 1,
+            )
             name = f"{reading}{'_controls' if controls else ''}"
             found[name] = seconds / unit
             if device.type == "cuda":
-                found[f"{name}_peak_gb"] = (torch.cuda.max_memory_allocated() - x.numel() * x.element_size()) / 1e9
+                found[f"{name}_peak_gb"] = (
+                    torch.cuda.max_memory_allocated() - x.numel() * x.element_size()
+                ) / 1e9
     return found
 
 
@@ -143,9 +164,10 @@ def main() -> None:
     command = f"python benchmarks/scale.py --device {args.device}"
     where = torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
     stored = {
-        "cost": measured, "quick": args.quick,
+        "cost": measured,
+        "quick": args.quick,
         "provenance": provenance(command, seconds=time.perf_counter() - begin, device=where),
-    }  # fmt: skip
+    }
     out.write_text(json.dumps(stored, indent=1) + "\n")
 
 

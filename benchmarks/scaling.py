@@ -53,7 +53,11 @@ class Costs(NamedTuple):
         >>> Costs(0.5, 1e-3, 0.1).seconds(4000, 4)
         1.7
         """
-        return self.fixed + self.sample * samples / processes + self.merge * math.ceil(math.log2(processes))
+        return (
+            self.fixed
+            + self.sample * samples / processes
+            + self.merge * math.ceil(math.log2(processes))
+        )
 
 
 def work(sizes: list[int], repeats: int, out: Path) -> None:
@@ -62,10 +66,15 @@ def work(sizes: list[int], repeats: int, out: Path) -> None:
     dist.init_process_group("gloo")
     torch.manual_seed(0)
     widths = (NUMBERS, 256, 256, 256, 10)
-    model = nn.Sequential(*[part for i, o in pairwise(widths) for part in (nn.Linear(i, o), nn.SiLU())][:-1])
+    model = nn.Sequential(
+        *[part for i, o in pairwise(widths) for part in (nn.Linear(i, o), nn.SiLU())][:-1]
+    )
     data = torch.randn(max(sizes), NUMBERS, generator=torch.Generator().manual_seed(0))
     action, times, defects = liegg.Linear(4, copies=NUMBERS // 4), {}, []
-    for size in [min(sizes), *sizes]:  # the first is thrown away: code is loaded, connections are made
+    for size in [
+        min(sizes),
+        *sizes,
+    ]:  # the first is thrown away: code is loaded, connections are made
         times[size] = []
         for _ in range(repeats):
             dist.barrier()
@@ -84,10 +93,17 @@ def run(processes: int, sizes: list[int], repeats: int) -> dict[str, Any]:
         free.bind(("127.0.0.1", 0))
         port, out = free.getsockname()[1], Path(folder) / "times.json"
         free.close()
-        common = os.environ | {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1"}
+        common = os.environ | {
+            "MASTER_ADDR": "127.0.0.1",
+            "MASTER_PORT": str(port),
+            "OMP_NUM_THREADS": "1",
+        }
         command = [sys.executable, __file__, "--work", str(out), str(repeats), *map(str, sizes)]
         started = [
-            subprocess.Popen(command, env=common | {"WORLD_SIZE": str(processes), "RANK": str(rank)}) for rank in range(processes)
+            subprocess.Popen(
+                command, env=common | {"WORLD_SIZE": str(processes), "RANK": str(rank)}
+            )
+            for rank in range(processes)
         ]
         if any(codes := [process.wait() for process in started]):
             raise RuntimeError(f"the processes ended with {codes}")
@@ -100,27 +116,38 @@ def costs(times: Times) -> Costs:
     alone = {size: statistics.median(values) for size, values in times[1].items()}
     sample = (alone[many] - alone[few]) / (many - few)
     fixed = max(alone[few] - sample * few, 0.0)
-    return Costs(fixed, sample, max(statistics.median(times[2][few]) - fixed - sample * few / 2, 0.0))
+    return Costs(
+        fixed, sample, max(statistics.median(times[2][few]) - fixed - sample * few / 2, 0.0)
+    )
 
 
 def conclude(times: Times) -> dict[str, Any]:
     """Speed-ups, and what the model says of them and of more processes."""
     _, base, twice = sorted(times[1])
-    seconds = {count: {size: statistics.median(values) for size, values in found.items()} for count, found in times.items()}
+    seconds = {
+        count: {size: statistics.median(values) for size, values in found.items()}
+        for count, found in times.items()
+    }
     model = costs(times)
     predicted = [
         {
             "processes": count,
-            **{name: model.seconds(size, 1) / model.seconds(size, count) for name, size in (("strong", twice), ("large", LARGE))},
+            **{
+                name: model.seconds(size, 1) / model.seconds(size, count)
+                for name, size in (("strong", twice), ("large", LARGE))
+            },
             "weak": model.seconds(base, 1) / model.seconds(count * base, count),
         }
         for count in (2, *PREDICTED)
     ]
     return {
-        "seconds": seconds, "strong": {"samples": twice, "speed_up": seconds[1][twice] / seconds[2][twice], "aim": AIM},
+        "seconds": seconds,
+        "strong": {"samples": twice, "speed_up": seconds[1][twice] / seconds[2][twice], "aim": AIM},
         "weak": {"samples_each": base, "efficiency": seconds[1][base] / seconds[2][twice]},
-        "model": model._asdict(), "large": LARGE, "predicted": predicted,
-    }  # fmt: skip
+        "model": model._asdict(),
+        "large": LARGE,
+        "predicted": predicted,
+    }
 
 
 def main() -> None:
@@ -129,8 +156,14 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="few samples, for a look")
     parser.add_argument("--out", type=Path, default=HERE.parent / "results" / "bench-scaling.json")
     chosen = parser.parse_args()
-    sizes, rounds, repeats = ([500, 1_000, 2_000], 1, 1) if chosen.quick else ([4_096, 100_000, 200_000], 3, 3)
-    begin, times, defects = time.perf_counter(), {1: {size: [] for size in sizes}, 2: {size: [] for size in sizes}}, {}
+    sizes, rounds, repeats = (
+        ([500, 1_000, 2_000], 1, 1) if chosen.quick else ([4_096, 100_000, 200_000], 3, 3)
+    )
+    begin, times, defects = (
+        time.perf_counter(),
+        {1: {size: [] for size in sizes}, 2: {size: [] for size in sizes}},
+        {},
+    )
     for _ in range(rounds):
         for count in times:
             found = run(count, sizes, repeats)
@@ -140,7 +173,9 @@ def main() -> None:
     gap = max(abs(one / other - 1) for one, other in zip(defects[1], defects[2], strict=True))
     results = {**conclude(times), "largest_difference": gap, "threads_each": 1}
     print(json.dumps(results, indent=1))
-    results["provenance"] = provenance("python benchmarks/scaling.py", seconds=time.perf_counter() - begin)
+    results["provenance"] = provenance(
+        "python benchmarks/scaling.py", seconds=time.perf_counter() - begin
+    )
     write_json(results, chosen.out)
 
 

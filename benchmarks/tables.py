@@ -61,7 +61,10 @@ def by_inputs(found: Results) -> list[str]:
     return [
         "| numbers to a sample | liegg | of a plain pass |",
         "|---|---|---|",
-        *[f"| {one['numbers']:,} | {_time(one['liegg_seconds'])} | {_ratio(one, 'liegg', 'pass')} |" for one in found["inputs"]],
+        *[
+            f"| {one['numbers']:,} | {_time(one['liegg_seconds'])} | {_ratio(one, 'liegg', 'pass')} |"
+            for one in found["inputs"]
+        ],
     ]
 
 
@@ -72,7 +75,9 @@ def by_outputs(found: Results) -> list[str]:
         "|---|---|---|---|---|---|",
         *[
             f"| {one['outputs']:,} | {_time(one['pass_seconds'])} | "
-            + " | ".join(_ratio(one, name, "pass") for name in ("derivatives", "each", "combined", "reverse"))
+            + " | ".join(
+                _ratio(one, name, "pass") for name in ("derivatives", "each", "combined", "reverse")
+            )
             + " |"
             for one in found["outputs"]
         ],
@@ -85,7 +90,10 @@ def memory(found: Results) -> list[str]:
     return [
         "| samples | bare | with intervals and controls |",
         "|---|---|---|",
-        *[f"| {int(count):,} | {bare[count] / 2**20:.1f} MB | {default[count] / 2**20:.1f} MB |" for count in bare],
+        *[
+            f"| {int(count):,} | {bare[count] / 2**20:.1f} MB | {default[count] / 2**20:.1f} MB |"
+            for count in bare
+        ],
     ]
 
 
@@ -96,11 +104,16 @@ def coverage(found: Results) -> list[str]:
     for one in found["coverage"]:
         told = f"{100 * one['all']:.1f} %, {math.exp(one['log_width']):.2f}"
         cells.setdefault((one["outputs"], one["samples"]), {})[one["taken"]] = told
-    names = ["each output" if way == "each" else f"{way} combination{'s' * (way > 1)}" for way in ways]
+    names = [
+        "each output" if way == "each" else f"{way} combination{'s' * (way > 1)}" for way in ways
+    ]
     return [
         f"| outputs | samples | {' | '.join(names)} |",
         "|---|---|" + "---|" * len(ways),
-        *[f"| {outputs:,} | {samples:,} | {' | '.join(told[way] for way in ways)} |" for (outputs, samples), told in cells.items()],
+        *[
+            f"| {outputs:,} | {samples:,} | {' | '.join(told[way] for way in ways)} |"
+            for (outputs, samples), told in cells.items()
+        ],
     ]
 
 
@@ -133,7 +146,10 @@ def candidates(found: Results) -> list[str]:
         "|---|---|---|---|---|---|---|---|---|",
         *[
             f"| gl({one['n']}) | {one['columns']:,} | {one['rows']:,} | {_time(one['qr']['seconds'])} | "
-            + " | ".join(_time(one[name]["seconds"]) for name in ("full", "bottom", "full_network", "bottom_network"))
+            + " | ".join(
+                _time(one[name]["seconds"])
+                for name in ("full", "bottom", "full_network", "bottom_network")
+            )
             + f" | {one['full']['extra_bytes'] / 1e9:.2f} GB |"
             for one in found["cases"]
         ],
@@ -149,7 +165,11 @@ def layers(found: Results) -> list[str]:
         *[
             f"| {names[name]} | {one['layers']} | {one['all_layers_of_forward_one_by_one']:.2f} | "
             f"{one['all_layers_of_forward_alone']:.2f} | {one['reverse_sum_of_all_layers_sum']:.1f} | "
-            + (f"{one['reverse_of_all_layers']['each']:.0f} |" if "each" in one["reverse_of_all_layers"] else "- |")
+            + (
+                f"{one['reverse_of_all_layers']['each']:.0f} |"
+                if "each" in one["reverse_of_all_layers"]
+                else "- |"
+            )
             for name, one in ((name, found[name]) for name in names)
         ],
     ]
@@ -181,13 +201,22 @@ def filled(page: str, stored: dict[str, Results]) -> str:
     r"""The page with the lines of every section whose result is there.
 
     >>> result = {"inputs": [{"numbers": 64, "liegg_seconds": 0.5, "pass_seconds": 0.25}]}
-    >>> print(filled("<!-- growth with numbers -->\n<!-- growth with numbers -->\n", {"bench-growth": result}).splitlines()[4])
+    >>> print(
+    ...     filled(
+    ...         "<!-- growth with numbers -->\n<!-- growth with numbers -->\n",
+    ...         {"bench-growth": result},
+    ...     ).splitlines()[4]
+    ... )
     | 64 | 500 ms | 2.00 |
     """
     for section, (result, lines) in SECTIONS.items():
         if result in stored and mark(section) in page:
             before, _, after = page.split(mark(section))
-            page = f"{before}{mark(section)}\n" + "\n".join(lines(stored[result])) + f"\n\n{mark(section)}{after}"
+            page = (
+                f"{before}{mark(section)}\n"
+                + "\n".join(lines(stored[result]))
+                + f"\n\n{mark(section)}{after}"
+            )
     return page
 
 
@@ -202,7 +231,10 @@ def _ratio(one: dict[str, float], above: str, below: str) -> str:
 
 def main() -> None:
     """Fill the page."""
-    stored = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in (ROOT / "results").glob("*.json")}
+    stored = {
+        path.stem: json.loads(path.read_text(encoding="utf-8"))
+        for path in (ROOT / "results").glob("*.json")
+    }
     PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), stored), encoding="utf-8")
 
 

@@ -20,7 +20,15 @@ from liegg.studies.ensemble.members import width_for
 from liegg.studies.provenance import provenance, write_json
 from measure import alternating
 
-SHAPES = ((40_000, 1), (40_000, 5), (80_000, 2), (120_000, 3), (160_000, 4), (200_000, 1), (200_000, 5))
+SHAPES = (
+    (40_000, 1),
+    (40_000, 5),
+    (80_000, 2),
+    (120_000, 3),
+    (160_000, 4),
+    (200_000, 1),
+    (200_000, 5),
+)
 """Parameters and hidden layers that are compared on a CPU."""
 
 SAMPLE = ((40_000, 1), (80_000, 2), (120_000, 3), (160_000, 4), (200_000, 5), (120_000, 6))
@@ -29,7 +37,11 @@ SAMPLE = ((40_000, 1), (80_000, 2), (120_000, 3), (160_000, 4), (200_000, 5), (1
 
 def plain_loop(member: Member, pictures: images.Pictures, device: str) -> nn.Module:
     """One network as it is usually trained: a module, Adam, shuffled batches, the best epoch kept."""
-    network = initialise([member.sizes], [torch.Generator().manual_seed(member.seed)]).network(0).to(device)
+    network = (
+        initialise([member.sizes], [torch.Generator().manual_seed(member.seed)])
+        .network(0)
+        .to(device)
+    )
     adam = torch.optim.Adam(network.parameters(), lr=images.SCHEDULE.rate)
     (x, y), (more, classes) = ((part[0].flatten(1), part[1]) for part in pictures[:2])
     best, accuracy = copy.deepcopy(network), -1.0
@@ -47,7 +59,9 @@ def plain_loop(member: Member, pictures: images.Pictures, device: str) -> nn.Mod
 
 def member(parameters: int, depth: int, seed: int, samples: int, epochs: int) -> Member:
     """A network of the configurations study."""
-    return Member((784, *[width_for(parameters, depth, 784, 10)] * depth, 10), seed, samples, epochs)
+    return Member(
+        (784, *[width_for(parameters, depth, 784, 10)] * depth, 10), seed, samples, epochs
+    )
 
 
 def on_cpu(samples: int, seeds: int, repeats: int) -> list[dict]:
@@ -59,18 +73,24 @@ def on_cpu(samples: int, seeds: int, repeats: int) -> list[dict]:
         some = [member(parameters, depth, seed, samples, 1) for seed in range(1, seeds + 1)]
         times = alternating(
             {
-                "together": lambda some=some: train(some, images.classification(pictures), images.SCHEDULE),
+                "together": lambda some=some: train(
+                    some, images.classification(pictures), images.SCHEDULE
+                ),
                 "plain": lambda some=some: [plain_loop(one, pictures, "cpu") for one in some],
             },
             repeats,
         )
         rows.append(
             {
-                "parameters": parameters, "hidden_layers": depth, "width": some[0].sizes[1], "networks": seeds,
-                "together_seconds": times["together"] / seeds, "plain_seconds": times["plain"] / seeds,
+                "parameters": parameters,
+                "hidden_layers": depth,
+                "width": some[0].sizes[1],
+                "networks": seeds,
+                "together_seconds": times["together"] / seeds,
+                "plain_seconds": times["plain"] / seeds,
                 "ratio": times["plain"] / times["together"],
             }
-        )  # fmt: skip
+        )
     return rows
 
 
@@ -80,7 +100,12 @@ def on_gpu(device: str, epochs: int = configurations.EPOCHS) -> dict:
     plain_loop(
         member(40_000, 1, 1, len(pictures.train[1]), 2), pictures, device
     )  # what libraries do at first use counts for neither
-    train([member(40_000, 1, 1, len(pictures.train[1]), 2)], images.classification(pictures), Schedule(), device=device)
+    train(
+        [member(40_000, 1, 1, len(pictures.train[1]), 2)],
+        images.classification(pictures),
+        Schedule(),
+        device=device,
+    )
     with tempfile.TemporaryDirectory() as out:
         begin = time.perf_counter()
         results = runner.run("configurations", out, device=device)
@@ -90,13 +115,23 @@ def on_gpu(device: str, epochs: int = configurations.EPOCHS) -> dict:
         one = member(parameters, depth, 1, len(pictures.train[1]), epochs)
         begin = time.perf_counter()
         plain_loop(one, pictures, device)
-        rows.append({"parameters": parameters, "hidden_layers": depth, "seconds": time.perf_counter() - begin})
+        rows.append(
+            {
+                "parameters": parameters,
+                "hidden_layers": depth,
+                "seconds": time.perf_counter() - begin,
+            }
+        )
     count = 0 if results is None else len(results["networks"])
     each = mean(row["seconds"] for row in rows)
     return {
         "name": torch.cuda.get_device_name() if device.startswith("cuda") else device,
-        "networks": count, "study_seconds": whole, "plain": rows, "plain_seconds_per_network": each, "ratio": each * count / whole,
-    }  # fmt: skip
+        "networks": count,
+        "study_seconds": whole,
+        "plain": rows,
+        "plain_seconds_per_network": each,
+        "ratio": each * count / whole,
+    }
 
 
 def main() -> None:
@@ -104,7 +139,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "results")
-    parser.add_argument("--quick", action="store_true", help="few samples and one repeat: does it run?")
+    parser.add_argument(
+        "--quick", action="store_true", help="few samples and one repeat: does it run?"
+    )
     chosen = parser.parse_args()
     begin = time.perf_counter()
     kind = "cpu" if chosen.device == "cpu" else "cuda"
@@ -113,8 +150,12 @@ def main() -> None:
         found["shapes"] = on_cpu(*((200, 2, 1) if chosen.quick else (10_000, 8, 3)))
     else:
         found |= on_gpu(chosen.device)
-    command = "python benchmarks/training.py" + " --quick" * chosen.quick + f" --device {chosen.device}"
-    found["provenance"] = provenance(command, seconds=time.perf_counter() - begin, device=chosen.device)
+    command = (
+        "python benchmarks/training.py" + " --quick" * chosen.quick + f" --device {chosen.device}"
+    )
+    found["provenance"] = provenance(
+        command, seconds=time.perf_counter() - begin, device=chosen.device
+    )
     write_json(found, chosen.out / f"bench-training-{kind}.json")
 
 

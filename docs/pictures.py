@@ -52,7 +52,9 @@ def flow() -> "Figure":
         _levels(ax)
         velocity = points @ h.mT
         row = (2 * points * velocity).sum(1)  # <df, velocity>, the derivative of the bowl being 2 x
-        _arrows(ax, points, velocity, [FOUND if abs(value) < 1e-12 else OTHER for value in row.tolist()])
+        _arrows(
+            ax, points, velocity, [FOUND if abs(value) < 1e-12 else OTHER for value in row.tolist()]
+        )
         defect = float(sym.defect(h[None])[0])
         _plain(ax, f"{name}: δ² = {0 if defect < 1e-20 else round(defect, 2):g}")
     return made
@@ -86,9 +88,23 @@ def scale() -> "Figure":
         # inputs and outputs in other units, as if metres were written as centimetres
         sym = liegg.discover(lambda x, f=factor: f * nearly(x / f), factor * x, liegg.Linear(3))
         place = range(1, 10)
-        left.plot(place, sym.spectrum.values, marker, color=colour, label=f"all lengths × {factor:g}", markersize=6)
+        left.plot(
+            place,
+            sym.spectrum.values,
+            marker,
+            color=colour,
+            label=f"all lengths × {factor:g}",
+            markersize=6,
+        )
         size = {"^": 11, "o": 8, "s": 4}[marker]
-        right.plot(place, sym.defects, marker, color=colour, markersize=size, fillstyle="full" if size == 4 else "none")
+        right.plot(
+            place,
+            sym.defects,
+            marker,
+            color=colour,
+            markersize=size,
+            fillstyle="full" if size == 4 else "none",
+        )
     left.set_ylabel("symmetry variance  σ²/|D|")
     right.set_ylabel("defect  δ²")
     left.set_title("the paper's variance follows the units", fontsize="medium")
@@ -112,18 +128,45 @@ def verdict() -> "Figure":
         (slice(found, None), OTHER, "s", "no symmetry"),
     ):
         ax.errorbar(
-            place[part], values[part], [values[part] - low[part], high[part] - values[part]],
-            fmt=marker, color=colour, capsize=4, markersize=6, label=f"{label}, 95 % interval",
-        )  # fmt: skip
+            place[part],
+            values[part],
+            [values[part] - low[part], high[part] - values[part]],
+            fmt=marker,
+            color=colour,
+            capsize=4,
+            markersize=6,
+            label=f"{label}, 95 % interval",
+        )
     limits = sym.settings
     ax.axhline(limits["threshold"], color=MUTED, linestyle=":", linewidth=1.2)
-    ax.text(9.5, limits["threshold"] * 0.86, "level: counted only below", ha="right", va="top", color=MUTED, fontsize="small")
+    ax.text(
+        9.5,
+        limits["threshold"] * 0.86,
+        "level: counted only below",
+        ha="right",
+        va="top",
+        color=MUTED,
+        fontsize="small",
+    )
     ax.axhspan(sym.decision.control, 20, color=OTHER, alpha=0.08, linewidth=0)
-    ax.text(0.55, 6, "95 % of random directions lie in here", va="bottom", color=OTHER, fontsize="small")
+    ax.text(
+        0.55, 6, "95 % of random directions lie in here", va="bottom", color=OTHER, fontsize="small"
+    )
     ends = {"arrowstyle": "<->", "color": "black", "linewidth": 1.2}
-    ax.annotate("", (found + 0.5, float(values[found - 1])), (found + 0.5, float(values[found])), arrowprops=ends)
+    ax.annotate(
+        "",
+        (found + 0.5, float(values[found - 1])),
+        (found + 0.5, float(values[found])),
+        arrowprops=ends,
+    )
     middle = float((values[found - 1] * values[found]).sqrt())
-    ax.text(found + 0.65, middle * 2.2, f"gap: {sym.decision.gap:.0f} times", va="center", fontsize="medium")
+    ax.text(
+        found + 0.65,
+        middle * 2.2,
+        f"gap: {sym.decision.gap:.0f} times",
+        va="center",
+        fontsize="medium",
+    )
     ax.set_ylabel("defect  δ²")
     ax.set_title(sym.decision.sentence, fontsize="small")
     _logarithmic(ax)
@@ -138,7 +181,9 @@ def learned() -> "Figure":
     made = figure(7.6, 3.6)
     left, right = made.subplots(1, 2)
     model, x = _trained()
-    sym = liegg.discover(model, x, liegg.Linear(3), control="reinitialised", held_out=normal(256, 3, seed=9))
+    sym = liegg.discover(
+        model, x, liegg.Linear(3), control="reinitialised", held_out=normal(256, 3, seed=9)
+    )
     if sym.fresh is None or sym.verification is None:
         raise RuntimeError("controls were asked for and not made")
     shown = torch.arange(1, sym.fresh.along.shape[1] + 1)
@@ -147,10 +192,14 @@ def learned() -> "Figure":
         (sym.fresh.own, ".", 0.2, "fresh weights, along their own best ones"),
     ):
         for i, draw in enumerate(values):
-            left.plot(shown + offset, draw, marker, color=OTHER, markersize=9, label=None if i else label)
+            left.plot(
+                shown + offset, draw, marker, color=OTHER, markersize=9, label=None if i else label
+            )
     left.plot(shown, sym.defects[: len(shown)], "o", color=FOUND, markersize=7, label="trained")
     left.set_ylabel("defect  δ²")
-    left.set_title(f"learned: {sum(sym.fresh.learned)} of the first {len(shown)} directions", fontsize="medium")
+    left.set_title(
+        f"learned: {sum(sym.fresh.learned)} of the first {len(shown)} directions", fontsize="medium"
+    )
     _logarithmic(left)
     left.set_ylim(2e-6, 4)
     left.legend(frameon=False, fontsize="small", loc="lower left")
@@ -161,14 +210,31 @@ def learned() -> "Figure":
 def _finite(ax: "Axes", curve: Any, fraction: float) -> None:
     """r(t) of a generator, what derivatives predict at its start, and random directions."""
     degrees = 360 * curve.times / curve.period
-    ax.fill_between(degrees, curve.control_low, curve.control_high, color=OTHER, alpha=0.2, linewidth=0)
-    ax.plot(degrees, curve.control_mean, color=OTHER, label="random directions of equal displacement")
+    ax.fill_between(
+        degrees, curve.control_low, curve.control_high, color=OTHER, alpha=0.2, linewidth=0
+    )
+    ax.plot(
+        degrees, curve.control_mean, color=OTHER, label="random directions of equal displacement"
+    )
     ax.plot(degrees, curve.change, "-o", color=FOUND, markersize=3, label="generator found")
     start = torch.linspace(1, 25, 40, dtype=torch.float64)
     height = curve.curvature.predicted * (start * curve.period / 360) ** 2
-    ax.plot(start, height, "--", color="black", linewidth=1.2, label=r"$\propto t^2$, from the derivatives")
+    ax.plot(
+        start,
+        height,
+        "--",
+        color="black",
+        linewidth=1.2,
+        label=r"$\propto t^2$, from the derivatives",
+    )
     ax.axhline(fraction, color=MUTED, linestyle=":", linewidth=1.2)
-    ax.set(xlabel="rotation, in degrees", ylabel="r(t)", yscale="log", ylim=(1e-8, 10), xticks=range(0, 361, 90))
+    ax.set(
+        xlabel="rotation, in degrees",
+        ylabel="r(t)",
+        yscale="log",
+        ylim=(1e-8, 10),
+        xticks=range(0, 361, 90),
+    )
     ax.set_title("held-out samples, moved by finite amounts", fontsize="medium")
     ax.grid(axis="y", color="0.9", linewidth=0.6)
     ax.spines[["top", "right"]].set_visible(False)
@@ -185,9 +251,21 @@ def layers() -> "Figure":
     shifts = liegg.translation(2)
     place = range(len(found))
     floor = 1e-8  # below it nothing is worth telling apart
-    ax.plot(place, found.defect(shifts).clamp_min(floor), "-o", color=FOUND, label="invariance: the output stays")
+    ax.plot(
+        place,
+        found.defect(shifts).clamp_min(floor),
+        "-o",
+        color=FOUND,
+        label="invariance: the output stays",
+    )
     moves = found.defect(shifts, "equivariance")
-    ax.plot(place, moves.clamp_min(floor), "-^", color=THIRD, label="equivariance: the output moves likewise")
+    ax.plot(
+        place,
+        moves.clamp_min(floor),
+        "-^",
+        color=THIRD,
+        label="equivariance: the output moves likewise",
+    )
     ax.axhline(found[0].invariance.decision.threshold, color=MUTED, linestyle=":", linewidth=1.2)
     ax.set_xticks(list(place), [f"{layer.kind}\n{layer.name}" for layer in found], fontsize="small")
     ax.set(ylabel="defect δ² of shifts", yscale="log", ylim=(floor / 3, 30))
@@ -203,7 +281,9 @@ def _trained() -> tuple[nn.Module, Tensor]:
     x = normal(2000, 3)
     y = torch.exp(-x.square().sum(1, keepdim=True) / 2)
     with seeded(0):
-        model = nn.Sequential(nn.Linear(3, 48), nn.SiLU(), nn.Linear(48, 48), nn.SiLU(), nn.Linear(48, 1)).double()
+        model = nn.Sequential(
+            nn.Linear(3, 48), nn.SiLU(), nn.Linear(48, 48), nn.SiLU(), nn.Linear(48, 1)
+        ).double()
     steps = torch.optim.Adam(model.parameters(), lr=1e-2)
     for _ in range(600):
         steps.zero_grad()
@@ -216,10 +296,14 @@ def _convolutions() -> tuple[nn.Module, Tensor]:
     """A network that shifts cannot tell from its end on, with random weights, and smooth periodic pictures."""
     with seeded(0):
         convs = [nn.Conv2d(i, 4, 3, padding=1, padding_mode="circular") for i in (1, 4)]
-        model = nn.Sequential(convs[0], nn.Tanh(), convs[1], nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 3)).double()
+        model = nn.Sequential(
+            convs[0], nn.Tanh(), convs[1], nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 3)
+        ).double()
     place = torch.arange(16, dtype=torch.float64) * 2 * torch.pi / 16
     phase, size = 2 * torch.pi * normal(2, 100, 3, seed=1), normal(2, 100, 3, seed=2)
-    waves = (size[..., None] * torch.cos(torch.arange(1, 4)[:, None] * place + phase[..., None])).sum(2) / 8
+    waves = (
+        size[..., None] * torch.cos(torch.arange(1, 4)[:, None] * place + phase[..., None])
+    ).sum(2) / 8
     return model, (waves[0][:, :, None] * waves[1][:, None, :])[:, None]
 
 
@@ -233,10 +317,25 @@ def _levels(ax: "Axes") -> None:
 def _arrows(ax: "Axes", points: Tensor, velocity: Tensor, colour: Any) -> None:
     """A field of velocities, all at one scale; points that stand still have no arrow."""
     still = velocity.norm(dim=1) < 1e-12
-    kept = [c for c, stands in zip(colour, still.tolist(), strict=True) if not stands] if isinstance(colour, list) else colour
+    kept = (
+        [c for c, stands in zip(colour, still.tolist(), strict=True) if not stands]
+        if isinstance(colour, list)
+        else colour
+    )
     (x, y), (u, v) = points[~still].T, velocity[~still].T
     if len(x):
-        ax.quiver(x, y, u, v, color=kept, angles="xy", scale_units="xy", scale=5, width=0.007, headwidth=3.5)
+        ax.quiver(
+            x,
+            y,
+            u,
+            v,
+            color=kept,
+            angles="xy",
+            scale_units="xy",
+            scale=5,
+            width=0.007,
+            headwidth=3.5,
+        )
 
 
 def _plain(ax: "Axes", title: str) -> None:
@@ -260,7 +359,12 @@ def main() -> None:
     torch.set_num_threads(1)  # sums in one order
     for make in (flow, trivial, scale, verdict, learned, layers):
         made = make()
-        made.savefig(IMAGES / f"concept-{make.__name__}.png", dpi=140, facecolor="white", metadata={"Software": None})
+        made.savefig(
+            IMAGES / f"concept-{make.__name__}.png",
+            dpi=140,
+            facecolor="white",
+            metadata={"Software": None},
+        )
 
 
 if __name__ == "__main__":

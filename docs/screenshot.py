@@ -27,15 +27,23 @@ def main() -> None:
     if browser is None:
         sys.exit("docs/screenshot.py needs a browser: install chromium.")
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([sys.executable, "-m", "liegg", "demo", "--quiet", "--out", folder], check=True)
+        subprocess.run(
+            [sys.executable, "-m", "liegg", "demo", "--quiet", "--out", folder], check=True
+        )
         shutil.copyfile(Path(folder) / "o5-demo.png", IMAGES / "o5-demo.png")
         shutil.copyfile(Path(folder) / "report.html", REPORT)
         with sync_playwright() as running:
             started = running.chromium.launch(executable_path=browser, args=["--no-sandbox"])
-            page = started.new_page(viewport={"width": WIDTH, "height": HEIGHT}, device_scale_factor=1.25, color_scheme="light")
+            page = started.new_page(
+                viewport={"width": WIDTH, "height": HEIGHT},
+                device_scale_factor=1.25,
+                color_scheme="light",
+            )
             page.goto(REPORT.resolve().as_uri())
             page.eval_on_selector(
-                "#time", "(r, t) => { r.value = r.min * 1 + t * (r.max - r.min); r.dispatchEvent(new Event('input')); }", TURNED
+                "#time",
+                "(r, t) => { r.value = r.min * 1 + t * (r.max - r.min); r.dispatchEvent(new Event('input')); }",
+                TURNED,
             )
             page.screenshot(path=IMAGES / "report.png")
             started.close()

@@ -22,7 +22,12 @@ BEGIN = time.perf_counter()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--store [FOLDER]`: write what was found to peers.json there, by default in results."""
-    parser.addoption("--store", nargs="?", const="results", help="folder for peers.json, written if all tests pass")
+    parser.addoption(
+        "--store",
+        nargs="?",
+        const="results",
+        help="folder for peers.json, written if all tests pass",
+    )
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
@@ -31,7 +36,9 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     if folder and exitstatus == pytest.ExitCode.OK:
         record = provenance(COMMAND, seconds=time.perf_counter() - BEGIN)
         record["versions"] |= {name: version(name) for name in PACKAGES}
-        write_json({"study": "peers", "rows": ROWS, "provenance": record}, Path(folder) / "peers.json")
+        write_json(
+            {"study": "peers", "rows": ROWS, "provenance": record}, Path(folder) / "peers.json"
+        )
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +52,9 @@ def fixed_seed() -> Iterator[None]:
 def discovered() -> Callable[..., liegg.Symmetries]:
     """A plain `liegg.discover`, timed beside one forward and backward pass over the same data, and entered into the ledger."""
 
-    def run(title: str, model: nn.Module, data: Tensor, action: liegg.Action, **options: Any) -> liegg.Symmetries:
+    def run(
+        title: str, model: nn.Module, data: Tensor, action: liegg.Action, **options: Any
+    ) -> liegg.Symmetries:
         begin = time.perf_counter()
         sym = liegg.discover(model, data, action, **options)
         seconds = time.perf_counter() - begin
@@ -59,17 +68,28 @@ def discovered() -> Callable[..., liegg.Symmetries]:
 def layers_discovered() -> Callable[..., liegg.LayerSymmetries]:
     """A plain `liegg.discover_layers`, timed and entered into the ledger."""
 
-    def run(title: str, model: nn.Module, data: Tensor, action: liegg.Action, **options: Any) -> liegg.LayerSymmetries:
+    def run(
+        title: str, model: nn.Module, data: Tensor, action: liegg.Action, **options: Any
+    ) -> liegg.LayerSymmetries:
         begin = time.perf_counter()
         found = liegg.discover_layers(model, data, action, **options)
         seconds = time.perf_counter() - begin
-        _enter(title, model, found[-1].invariance, seconds, _forward_backward(model, data), layers=len(found.layers))
+        _enter(
+            title,
+            model,
+            found[-1].invariance,
+            seconds,
+            _forward_backward(model, data),
+            layers=len(found.layers),
+        )
         return found
 
     return run
 
 
-def _enter(title: str, model: nn.Module, sym: liegg.Symmetries, seconds: float, plain: float, **more: Any) -> None:
+def _enter(
+    title: str, model: nn.Module, sym: liegg.Symmetries, seconds: float, plain: float, **more: Any
+) -> None:
     nearest = sym.defects.tolist()
     ROWS[title] = {
         "parameters": sum(weight.numel() for weight in model.parameters()),

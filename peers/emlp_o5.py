@@ -61,7 +61,10 @@ def main() -> None:
     versions = {"emlp": "1.0.3", "jax": jax.__version__, "numpy": np.__version__}
     record = provenance("make peer-emlp", seconds=time.perf_counter() - begin)
     record["versions"] |= versions
-    write_json({"study": "o5-emlp", "networks": networks, "provenance": record}, chosen.out / "o5-emlp.json")
+    write_json(
+        {"study": "o5-emlp", "networks": networks, "provenance": record},
+        chosen.out / "o5-emlp.json",
+    )
 
 
 if __name__ == "__main__":

@@ -25,9 +25,14 @@ def rows(results: dict[str, Any]) -> list[str]:
 def versions(results: dict[str, Any]) -> str:
     """What was run, in a sentence."""
     used = results["provenance"]["versions"]
-    named = ", ".join(f"{name} {used[name].partition('+')[0]}" for name in ("transformers", "torch-geometric", "lgatr", "torch"))
+    named = ", ".join(
+        f"{name} {used[name].partition('+')[0]}"
+        for name in ("transformers", "torch-geometric", "lgatr", "torch")
+    )
     threads = results["provenance"]["threads"]
-    return f"Run with {named}, on {'one thread' if threads == 1 else f'{threads} threads'} of a CPU."
+    return (
+        f"Run with {named}, on {'one thread' if threads == 1 else f'{threads} threads'} of a CPU."
+    )
 
 
 def main() -> None:

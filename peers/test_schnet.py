@@ -12,15 +12,23 @@ import liegg
 from liegg.testing import assert_same_span
 
 with warnings.catch_warnings():
-    warnings.filterwarnings("ignore", "`torch.jit", DeprecationWarning)  # torch-geometric scripts a class when it is imported
+    warnings.filterwarnings(
+        "ignore", "`torch.jit", DeprecationWarning
+    )  # torch-geometric scripts a class when it is imported
     from torch_geometric.nn import SchNet
 
 NUMBERS = (6, 6, 8, 1, 1, 1, 1, 1, 1)
 ETHANOL = (
-    (-0.748, -0.015, 0.024), (0.558, 0.420, -0.278), (1.293, -0.202, -0.901),
-    (-1.263, 0.754, 0.600), (-1.345, -0.266, -0.880), (-0.695, -0.922, 0.635),
-    (0.716, 1.404, 0.137), (0.531, 0.492, -1.366), (2.170, 0.171, -0.942),
-)  # fmt: skip
+    (-0.748, -0.015, 0.024),
+    (0.558, 0.420, -0.278),
+    (1.293, -0.202, -0.901),
+    (-1.263, 0.754, 0.600),
+    (-1.345, -0.266, -0.880),
+    (-0.695, -0.922, 0.635),
+    (0.716, 1.404, 0.137),
+    (0.531, 0.492, -1.366),
+    (2.170, 0.171, -0.942),
+)
 """Roughly ethanol, in ångström: what matters is that every atom has a place of its own."""
 
 
@@ -73,7 +81,9 @@ class AutogradForces(Forces):
 
 def molecules(count: int) -> Tensor:
     """Ethanol with every atom moved a little; none is turned or shifted, so the data shows no symmetry."""
-    noise = torch.randn(count, len(NUMBERS), 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    noise = torch.randn(
+        count, len(NUMBERS), 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64
+    )
     return torch.tensor(ETHANOL, dtype=torch.float64) + 0.3 * noise
 
 
@@ -81,20 +91,34 @@ def molecules(count: int) -> Tensor:
 def test_the_energy_has_se3(dtype: torch.dtype, discovered: Callable) -> None:
     """Rotations and translations, exactly, and named."""
     model = Energy().to(dtype)
-    sym = discovered(f"SchNet, {str(dtype)[6:]}", model, molecules(300).to(dtype), liegg.Affine(3, copies=len(NUMBERS)))
+    sym = discovered(
+        f"SchNet, {str(dtype)[6:]}",
+        model,
+        molecules(300).to(dtype),
+        liegg.Affine(3, copies=len(NUMBERS)),
+    )
     assert (sym.nullity, sym.name) == (6, "se(3)")
     assert set(sym.grades[:6]) == {"exact"}
-    assert_same_span(sym.generators, liegg.se(3), tolerance=1e-4 if dtype == torch.float32 else 1e-10)
+    assert_same_span(
+        sym.generators, liegg.se(3), tolerance=1e-4 if dtype == torch.float32 else 1e-10
+    )
 
 
-@pytest.mark.parametrize(("title", "kind"), [("forces", Forces), ("forces by autograd.grad", AutogradForces)])
-def test_forces_turn_with_the_molecule_and_do_not_shift(title: str, kind: type[Forces], discovered: Callable) -> None:
+@pytest.mark.parametrize(
+    ("title", "kind"), [("forces", Forces), ("forces by autograd.grad", AutogradForces)]
+)
+def test_forces_turn_with_the_molecule_and_do_not_shift(
+    title: str, kind: type[Forces], discovered: Callable
+) -> None:
     """The output generator of every rigid motion is its rotation."""
     atoms = len(NUMBERS)
     sym = discovered(
-        f"SchNet, {title}", kind(Energy().double()), molecules(60), liegg.Affine(3, copies=atoms),
+        f"SchNet, {title}",
+        kind(Energy().double()),
+        molecules(60),
+        liegg.Affine(3, copies=atoms),
         output_action=liegg.Linear(3, copies=atoms),
-    )  # fmt: skip
+    )
     assert (sym.nullity, sym.name) == (6, "se(3)")
     assert_same_span(sym.generators, liegg.se(3), tolerance=1e-10)
     torch.testing.assert_close(sym.output_generators, sym.generators[:, :3, :3], rtol=0, atol=1e-10)
@@ -102,7 +126,9 @@ def test_forces_turn_with_the_molecule_and_do_not_shift(title: str, kind: type[F
 
 def test_every_layer_behind_the_distances_has_se3(layers_discovered: Callable) -> None:
     """Embeddings of the atoms do not see the positions at all; all that comes later sees distances only."""
-    found = layers_discovered("SchNet, layers", Energy().double(), molecules(60), liegg.Affine(3, copies=len(NUMBERS)))
+    found = layers_discovered(
+        "SchNet, layers", Energy().double(), molecules(60), liegg.Affine(3, copies=len(NUMBERS))
+    )
     blind = {"network.embedding", "network.interactions.0.conv.lin1"}
     assert {layer.name for layer in found if layer.invariance.nullity == 0} == blind
     assert {layer.invariance.name for layer in found if layer.name not in blind} == {"se(3)"}

@@ -6,7 +6,12 @@ from collections.abc import Callable
 import pytest
 import torch
 from torch import Tensor, nn
-from transformers import ResNetConfig, ResNetForImageClassification, ViTConfig, ViTForImageClassification
+from transformers import (
+    ResNetConfig,
+    ResNetForImageClassification,
+    ViTConfig,
+    ViTForImageClassification,
+)
 
 import liegg
 from liegg.testing import assert_same_span
@@ -40,13 +45,24 @@ class Radial(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Project on the rings, then ask the network."""
-        return self.network(torch.einsum("kij,bck->bcij", self.shells, torch.einsum("kij,bcij->bck", self.shells, x)))
+        return self.network(
+            torch.einsum(
+                "kij,bck->bcij", self.shells, torch.einsum("kij,bcij->bck", self.shells, x)
+            )
+        )
 
 
 def transformer(**options: int) -> Logits:
     """ViT-Ti, with patches of 8 pixels."""
-    sizes = {"hidden_size": 192, "num_hidden_layers": 12, "num_attention_heads": 3, "intermediate_size": 768} | options
-    return Logits(ViTForImageClassification(ViTConfig(image_size=SIDE, patch_size=8, num_labels=10, **sizes)))
+    sizes = {
+        "hidden_size": 192,
+        "num_hidden_layers": 12,
+        "num_attention_heads": 3,
+        "intermediate_size": 768,
+    } | options
+    return Logits(
+        ViTForImageClassification(ViTConfig(image_size=SIDE, patch_size=8, num_labels=10, **sizes))
+    )
 
 
 def residual(**options: object) -> Logits:
@@ -82,7 +98,9 @@ def spots(count: int, *, side: int = SIDE) -> Tensor:
 
 
 @pytest.mark.parametrize(("title", "build"), [("ViT-Ti", transformer), ("ResNet-50", residual)])
-def test_random_weights_have_no_symmetry(title: str, build: Callable[[], Logits], discovered: Callable) -> None:
+def test_random_weights_have_no_symmetry(
+    title: str, build: Callable[[], Logits], discovered: Callable
+) -> None:
     """Nothing is invented, and the model is left as it was."""
     model, data = build(), pictures(32)
     before = {name: value.clone() for name, value in model.state_dict().items()}
@@ -95,7 +113,10 @@ def test_random_weights_have_no_symmetry(title: str, build: Callable[[], Logits]
 
 @pytest.mark.parametrize(
     ("title", "build", "some"),
-    [("ViT-Ti", transformer, "network.vit.layers.11"), ("ResNet-50", residual, "network.resnet.pooler")],
+    [
+        ("ViT-Ti", transformer, "network.vit.layers.11"),
+        ("ResNet-50", residual, "network.resnet.pooler"),
+    ],
 )
 def test_layers_are_read_forward_and_end_as_the_network_does(
     title: str, build: Callable[[], Logits], some: str, layers_discovered: Callable
@@ -104,7 +125,9 @@ def test_layers_are_read_forward_and_end_as_the_network_does(
     model, data = build(), pictures(32)
     found = layers_discovered(f"{title}, layers", model, data, liegg.Image("affine"))
     assert some in found.names
-    assert not any("forward derivatives do not reach" in note for layer in found for note in layer.notes)
+    assert not any(
+        "forward derivatives do not reach" in note for layer in found for note in layer.notes
+    )
     alone = liegg.discover(model, data, liegg.Image("affine"), controls=False)
     torch.testing.assert_close(found[-1].invariance.defects, alone.defects, rtol=1e-3, atol=0)
 
@@ -121,7 +144,10 @@ def test_a_circular_residual_network_has_translations(discovered: Callable) -> N
     """Circular convolutions and the mean over all places at the end: shifts, and only shifts, change nothing."""
     small = residual(embedding_size=16, hidden_sizes=[16, 32], depths=[2, 2], layer_type="basic")
     sym = discovered(
-        "ResNet on a torus", on_a_torus(small), pictures(64, side=32, sigma=3.0), liegg.Image("affine", border="periodic")
+        "ResNet on a torus",
+        on_a_torus(small),
+        pictures(64, side=32, sigma=3.0),
+        liegg.Image("affine", border="periodic"),
     )
     assert sym.nullity == 2
     assert_same_span(sym.generators, liegg.translation(2), tolerance=1e-3)

@@ -51,7 +51,11 @@ def normal(*shape: int, seed: int = 0) -> Tensor:
 def regular(n: int, seed: int = 7, condition: float = 2.0) -> Tensor:
     """A matrix without structure, of the given condition number."""
     stretch = torch.linspace(1.0, condition, n, dtype=torch.float64)
-    return torch.linalg.qr(normal(n, n, seed=seed))[0] @ torch.diag(stretch) @ torch.linalg.qr(normal(n, n, seed=seed + 1))[0]
+    return (
+        torch.linalg.qr(normal(n, n, seed=seed))[0]
+        @ torch.diag(stretch)
+        @ torch.linalg.qr(normal(n, n, seed=seed + 1))[0]
+    )
 
 
 def units(n: int, *places: tuple[int, int]) -> Tensor:
@@ -90,7 +94,9 @@ class FromInnerProducts(torch.nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         a, b = x[:, : self.n], x[:, self.n :]
-        return self.head(torch.stack([(a * a).sum(1), (a * b).sum(1), (b * b).sum(1)], dim=1) / self.n)
+        return self.head(
+            torch.stack([(a * a).sum(1), (a * b).sum(1), (b * b).sum(1)], dim=1) / self.n
+        )
 
 
 def square(x: Tensor) -> Tensor:
@@ -104,13 +110,27 @@ def norm_case(n: int) -> Case:
 
 def sphere_case(n: int) -> Case:
     # The paper's example: F = |x|² - 1 on |x| = 1. A quadratic form xᵀhx that vanishes on the sphere vanishes everywhere: so(n).
-    return Case(f"sphere-{n}", lambda x: square(x) - 1, Linear(n), sphere(200, n), n * (n - 1) // 2, algebra.so(n))
+    return Case(
+        f"sphere-{n}",
+        lambda x: square(x) - 1,
+        Linear(n),
+        sphere(200, n),
+        n * (n - 1) // 2,
+        algebra.so(n),
+    )
 
 
 def lorentz() -> Case:
     # xᵀGhx = 0 for all x exactly when Gh is antisymmetric, G = diag(1, -1, -1, -1): so(1,3), 6.
     metric = torch.tensor([1.0, -1.0, -1.0, -1.0], dtype=torch.float64)
-    return Case("lorentz", lambda x: (metric * x.square()).sum(1), Linear(4), normal(200, 4), 6, algebra.so(1, 3))
+    return Case(
+        "lorentz",
+        lambda x: (metric * x.square()).sum(1),
+        Linear(4),
+        normal(200, 4),
+        6,
+        algebra.so(1, 3),
+    )
 
 
 def conjugated_rotation(condition: float = 2.0) -> Case:
@@ -129,9 +149,14 @@ def conjugated_rotation(condition: float = 2.0) -> Case:
 def determinant(n: int) -> Case:
     # d/dt det(e^{th}X) = tr(h) det X: one condition, sl(n), n² - 1.
     return Case(
-        f"determinant-{n}", lambda x: torch.linalg.det(x), Linear(n, copies=n), normal(200, n, n), n * n - 1, algebra.sl(n),
+        f"determinant-{n}",
+        lambda x: torch.linalg.det(x),
+        Linear(n, copies=n),
+        normal(200, n, n),
+        n * n - 1,
+        algebra.sl(n),
         copies=n,
-    )  # fmt: skip
+    )
 
 
 def symplectic() -> Case:
@@ -140,7 +165,9 @@ def symplectic() -> Case:
         (q, p), (r, s) = x[:, 0].split(2, dim=1), x[:, 1].split(2, dim=1)
         return (q * s - p * r).sum(1)
 
-    return Case("symplectic", area, Linear(4, copies=2), normal(200, 2, 4), 10, algebra.sp(4), copies=2)
+    return Case(
+        "symplectic", area, Linear(4, copies=2), normal(200, 2, 4), 10, algebra.sp(4), copies=2
+    )
 
 
 def hermitian() -> Case:
@@ -149,13 +176,18 @@ def hermitian() -> Case:
         (a, b), (c, d) = x[:, 0].split(2, dim=1), x[:, 1].split(2, dim=1)
         return torch.stack([(a * c + b * d).sum(1), (a * d - b * c).sum(1)], dim=1)
 
-    return Case("hermitian", product, Linear(4, copies=2), normal(200, 2, 4), 4, algebra.u(2), copies=2)
+    return Case(
+        "hermitian", product, Linear(4, copies=2), normal(200, 2, 4), 4, algebra.u(2), copies=2
+    )
 
 
 def complex_norm() -> Case:
     # |z|² of one vector of C² among the complex-linear maps (8 real dimensions): so(4) ∩ gl(2, C) = u(2), 4.
     real = torch.stack([torch.block_diag(e, e) for e in algebra.gl(2)])
-    turn = torch.kron(torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64), torch.eye(2, dtype=torch.float64))
+    turn = torch.kron(
+        torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64),
+        torch.eye(2, dtype=torch.float64),
+    )
     action = Linear(4).restrict(torch.cat([real, real @ turn]))
     return Case("complex-norm", square, action, normal(200, 4), 4, algebra.u(2))
 
@@ -166,7 +198,9 @@ def distances() -> Case:
         i, j = torch.triu_indices(4, 4, 1)
         return (x[:, i] - x[:, j]).norm(dim=2)
 
-    return Case("distances", pairs, Affine(3, copies=4), normal(200, 4, 3), 6, algebra.se(3), copies=4)
+    return Case(
+        "distances", pairs, Affine(3, copies=4), normal(200, 4, 3), 6, algebra.se(3), copies=4
+    )
 
 
 def tetrahedron() -> Case:
@@ -182,27 +216,54 @@ def tetrahedron() -> Case:
 def differences() -> Case:
     # Differences of three points of the plane, as vectors: Hu = 0 for every difference u, so only translations are left: 2.
     return Case(
-        "differences", lambda x: (x[:, :, 1:] - x[:, :, :-1]).flatten(1), Affine(2, copies=3, layout="vector_first"),
-        normal(200, 2, 3), 2, algebra.translation(2), copies=3, vector_first=True,
-    )  # fmt: skip
+        "differences",
+        lambda x: (x[:, :, 1:] - x[:, :, :-1]).flatten(1),
+        Affine(2, copies=3, layout="vector_first"),
+        normal(200, 2, 3),
+        2,
+        algebra.translation(2),
+        copies=3,
+        vector_first=True,
+    )
 
 
 def direction() -> Case:
     # x/|x| stays where it is when hx is parallel to x for every x, so when h is a multiple of the identity: 1.
-    return Case("direction", lambda x: x / x.norm(dim=1, keepdim=True), Linear(3), normal(200, 3), 1, algebra.scaling(3))
+    return Case(
+        "direction",
+        lambda x: x / x.norm(dim=1, keepdim=True),
+        Linear(3),
+        normal(200, 3),
+        1,
+        algebra.scaling(3),
+    )
 
 
 def rayleigh() -> Case:
     # xᵀQx/|x|², Q with distinct eigenvalues. (xᵀQhx)|x|² = (xᵀQx)(xᵀhx), and |x|² has no factor, so xᵀhx = c|x|²; then
     # h = c + A with A antisymmetric and QA = AQ, so A = 0: scaling alone, 1.
     q = torch.tensor([1.0, 2.0, 4.0], dtype=torch.float64)
-    return Case("rayleigh", lambda x: (q * x.square()).sum(1) / square(x), Linear(3), normal(300, 3), 1, algebra.scaling(3))
+    return Case(
+        "rayleigh",
+        lambda x: (q * x.square()).sum(1) / square(x),
+        Linear(3),
+        normal(300, 3),
+        1,
+        algebra.scaling(3),
+    )
 
 
 def opposite_outputs() -> Case:
     # (x₁, -x₁): the outputs' sum is blind, each alone asks for (hx)₁ = 0. The first row of h vanishes: 9 - 3 = 6.
     free = units(3, *[(i, j) for i in (1, 2) for j in range(3)])
-    return Case("opposite-outputs", lambda x: torch.stack([x[:, 0], -x[:, 0]], dim=1), Linear(3), normal(100, 3), 6, free)
+    return Case(
+        "opposite-outputs",
+        lambda x: torch.stack([x[:, 0], -x[:, 0]], dim=1),
+        Linear(3),
+        normal(100, 3),
+        6,
+        free,
+    )
 
 
 def linear_function() -> Case:
@@ -217,7 +278,9 @@ def linear_function() -> Case:
 def two_norms() -> Case:
     # |x|² and |y|² of halves of R⁶: each kills the block that mixes the other in and makes its own antisymmetric, so(3) ⊕ so(3).
     zero = torch.zeros(3, 3, dtype=torch.float64)
-    both = [torch.block_diag(a, zero) for a in algebra.so(3)] + [torch.block_diag(zero, a) for a in algebra.so(3)]
+    both = [torch.block_diag(a, zero) for a in algebra.so(3)] + [
+        torch.block_diag(zero, a) for a in algebra.so(3)
+    ]
     halves: Function = lambda x: torch.stack([square(x[:, :3]), square(x[:, 3:])], dim=1)  # noqa: E731
     return Case("two-norms", halves, Linear(6), normal(200, 6), 6, torch.stack(both))
 
@@ -225,7 +288,9 @@ def two_norms() -> Case:
 def hyperbola() -> Case:
     # x₁²x₂²: x₁x₂ changes by (h₁₁ + h₂₂)x₁x₂ + h₁₂x₂² + h₂₁x₁², which vanishes on diag(1, -1) alone: 1.
     boost = torch.tensor([[[1.0, 0.0], [0.0, -1.0]]], dtype=torch.float64)
-    return Case("hyperbola", lambda x: x[:, 0] ** 2 * x[:, 1] ** 2, Linear(2), normal(100, 2), 1, boost)
+    return Case(
+        "hyperbola", lambda x: x[:, 0] ** 2 * x[:, 1] ** 2, Linear(2), normal(100, 2), 1, boost
+    )
 
 
 def product_of_three() -> Case:
@@ -237,8 +302,12 @@ def product_of_three() -> Case:
 
 def height() -> Case:
     # x₃ asked about rotations alone: (Ax)₃ = 0 leaves those about the third axis, 1.
-    about = torch.tensor([[[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]], dtype=torch.float64)
-    return Case("height", lambda x: x[:, 2], Linear(3).restrict(algebra.so(3)), normal(100, 3), 1, about)
+    about = torch.tensor(
+        [[[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]], dtype=torch.float64
+    )
+    return Case(
+        "height", lambda x: x[:, 2], Linear(3).restrict(algebra.so(3)), normal(100, 3), 1, about
+    )
 
 
 def plane() -> Case:
@@ -247,32 +316,72 @@ def plane() -> Case:
     # in second order only (2): 3 symmetries.
     axes = torch.linalg.qr(regular(3))[0].mT
     one, two, m = axes
-    found = torch.stack([torch.outer(two, one) - torch.outer(one, two), torch.outer(m, one), torch.outer(m, two)])
+    found = torch.stack(
+        [torch.outer(two, one) - torch.outer(one, two), torch.outer(m, one), torch.outer(m, two)]
+    )
     return Case("plane", square, Linear(3), normal(200, 2) @ axes[:2], 3, found, trivial=3)
 
 
 def network() -> Case:
     # A random network is constant along no linear field: 0.
-    return Case("network", mlp(3, 64, 64, 2), Linear(3), normal(300, 3), 0, torch.zeros(0, 3, 3, dtype=torch.float64))
+    return Case(
+        "network",
+        mlp(3, 64, 64, 2),
+        Linear(3),
+        normal(300, 3),
+        0,
+        torch.zeros(0, 3, 3, dtype=torch.float64),
+    )
 
 
 def classifier() -> Case:
     # Softmax of a random network: its outputs sum to 1, which fools a sum over outputs; each alone has no symmetry: 0.
     model = torch.nn.Sequential(mlp(3, 64, 64, 4), torch.nn.Softmax(dim=1))
-    return Case("classifier", model, Linear(3), normal(300, 3), 0, torch.zeros(0, 3, 3, dtype=torch.float64))
+    return Case(
+        "classifier", model, Linear(3), normal(300, 3), 0, torch.zeros(0, 3, 3, dtype=torch.float64)
+    )
 
 
 def by_construction() -> Case:
     # A network of the inner products of two vectors of R⁵ is invariant under so(5) and, with random weights, under no more: 10.
-    return Case("inner-products", FromInnerProducts(5), Linear(5, copies=2), normal(300, 10), 10, algebra.so(5), copies=2)
+    return Case(
+        "inner-products",
+        FromInnerProducts(5),
+        Linear(5, copies=2),
+        normal(300, 10),
+        10,
+        algebra.so(5),
+        copies=2,
+    )
 
 
 CASES = [
-    norm_case(2), norm_case(5), sphere_case(4), lorentz(), conjugated_rotation(), determinant(2), determinant(3), symplectic(),
-    hermitian(), complex_norm(), distances(), tetrahedron(), differences(), direction(), rayleigh(), opposite_outputs(),
-    linear_function(), two_norms(), hyperbola(), product_of_three(), height(), plane(), network(), classifier(),
+    norm_case(2),
+    norm_case(5),
+    sphere_case(4),
+    lorentz(),
+    conjugated_rotation(),
+    determinant(2),
+    determinant(3),
+    symplectic(),
+    hermitian(),
+    complex_norm(),
+    distances(),
+    tetrahedron(),
+    differences(),
+    direction(),
+    rayleigh(),
+    opposite_outputs(),
+    linear_function(),
+    two_norms(),
+    hyperbola(),
+    product_of_three(),
+    height(),
+    plane(),
+    network(),
+    classifier(),
     by_construction(),
-]  # fmt: skip
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,21 +409,34 @@ def conjugated_map() -> EquivariantCase:
 
     def function(u: Tensor) -> Tensor:
         x, y = (u @ into.mT).split(3, dim=1)
-        inner = x * (1 + y.square().sum(1, keepdim=True)) + y * (1 + x.square().sum(1, keepdim=True))
+        inner = x * (1 + y.square().sum(1, keepdim=True)) + y * (
+            1 + x.square().sum(1, keepdim=True)
+        )
         return (inner + torch.linalg.cross(x, y)) @ out.mT
 
     turns = algebra.so(3)
     double = torch.stack([torch.block_diag(a, a) for a in turns])
     return EquivariantCase(
-        "conjugated-so3", function, Linear(6), Linear(3), normal(300, 6) / 2,
-        torch.linalg.inv(into) @ double @ into, out @ turns @ torch.linalg.inv(out),
-    )  # fmt: skip
+        "conjugated-so3",
+        function,
+        Linear(6),
+        Linear(3),
+        normal(300, 6) / 2,
+        torch.linalg.inv(into) @ double @ into,
+        out @ turns @ torch.linalg.inv(out),
+    )
 
 
 def centroid() -> EquivariantCase:
     # The mean of three points of the plane goes along with every affine motion, and with nothing else asked of it: aff(2), 6.
     return EquivariantCase(
-        "centroid", lambda x: x.mean(1), Affine(2, copies=3), Affine(2), normal(200, 3, 2) + 1, algebra.aff(2), algebra.aff(2)
+        "centroid",
+        lambda x: x.mean(1),
+        Affine(2, copies=3),
+        Affine(2),
+        normal(200, 3, 2) + 1,
+        algebra.aff(2),
+        algebra.aff(2),
     )
 
 
@@ -328,14 +450,22 @@ def degenerate_outputs() -> EquivariantCase:
     v = torch.tensor([1.0, 1.0, 0.0], dtype=torch.float64) / math.sqrt(2)
     outer = torch.cat([torch.zeros(3, 3, 3, dtype=torch.float64), 4 * torch.outer(v, v)[None]])
     return EquivariantCase(
-        "degenerate-outputs", function, Linear(3), Linear(3), normal(200, 3), torch.cat([algebra.so(3), algebra.scaling(3)]), outer
+        "degenerate-outputs",
+        function,
+        Linear(3),
+        Linear(3),
+        normal(200, 3),
+        torch.cat([algebra.so(3), algebra.scaling(3)]),
+        outer,
     )
 
 
 def no_equivariance() -> EquivariantCase:
     # A random network commutes with no pair of linear motions.
     none = torch.zeros(0, 3, 3, dtype=torch.float64)
-    return EquivariantCase("network", mlp(3, 64, 64, 3), Linear(3), Linear(3), normal(300, 3), none, none)
+    return EquivariantCase(
+        "network", mlp(3, 64, 64, 3), Linear(3), Linear(3), normal(300, 3), none, none
+    )
 
 
 EQUIVARIANT = [conjugated_map(), centroid(), degenerate_outputs(), no_equivariance()]

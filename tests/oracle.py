@@ -18,14 +18,23 @@ def jacobians(function: Callable[[Tensor], Tensor], x: Tensor) -> Array:
     def one(sample: Tensor) -> Tensor:
         return function(sample[None])[0].reshape(-1)
 
-    return np.stack([np.asarray(torch.autograd.functional.jacobian(one, s)).reshape(-1, s.numel()) for s in x.double()])
+    return np.stack(
+        [
+            np.asarray(torch.autograd.functional.jacobian(one, s)).reshape(-1, s.numel())
+            for s in x.double()
+        ]
+    )
 
 
 def vectors(x: Array, copies: int, vector_first: bool) -> Array:
     """Samples as `[b, copies, n]`."""
     flat = x.reshape(len(x), -1)
     n = flat.shape[1] // copies
-    return flat.reshape(-1, n, copies).transpose(0, 2, 1) if vector_first else flat.reshape(-1, copies, n)
+    return (
+        flat.reshape(-1, n, copies).transpose(0, 2, 1)
+        if vector_first
+        else flat.reshape(-1, copies, n)
+    )
 
 
 def fields(x: Array, generators: Array, *, copies: int = 1, vector_first: bool = False) -> Array:
@@ -69,7 +78,9 @@ def defects(e: Array, xi: Array, *, sensitivity: float | None = None) -> Solutio
     values, inner = scipy.linalg.eigh(a, m)
     if sensitivity is None:
         sensitivity = float(np.trace(np.linalg.solve(m, a))) / len(a)
-    return Solution(values / (sensitivity or 1.0), (span @ inner).T, len(squares) - len(a), sensitivity)
+    return Solution(
+        values / (sensitivity or 1.0), (span @ inner).T, len(squares) - len(a), sensitivity
+    )
 
 
 def defect(e: Array, xi: Array, h: Array, sensitivity: float) -> float:
@@ -90,4 +101,10 @@ def angle(one: Array, other: Array) -> float:
         raise ValueError(f"dimensions {len(one)} and {len(other)}")
     if not len(one):
         return 0.0
-    return float(np.max(scipy.linalg.subspace_angles(one.reshape(len(one), -1).T, other.reshape(len(other), -1).T)))
+    return float(
+        np.max(
+            scipy.linalg.subspace_angles(
+                one.reshape(len(one), -1).T, other.reshape(len(other), -1).T
+            )
+        )
+    )

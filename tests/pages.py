@@ -35,7 +35,10 @@ TOLERANCE = 0.05
 ROUNDING = 1e-10
 """Numbers below this are all rounding."""
 
-PAIR = re.compile(r"^```python\n(?P<code>.*?)^```$(?:\s*^```text\n(?P<shown>.*?)^```$)?", flags=re.DOTALL | re.MULTILINE)
+PAIR = re.compile(
+    r"^```python\n(?P<code>.*?)^```$(?:\s*^```text\n(?P<shown>.*?)^```$)?",
+    flags=re.DOTALL | re.MULTILINE,
+)
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 PICTURE = re.compile(r"\]\(images/([\w-]+\.png)\)")
 
@@ -70,7 +73,10 @@ class Block:
 
 def blocks(text: str) -> list[Block]:
     """Python blocks of a page, each with the text block that follows it."""
-    return [Block(text[: found.start("code")].count("\n"), found["code"], found["shown"]) for found in PAIR.finditer(text)]
+    return [
+        Block(text[: found.start("code")].count("\n"), found["code"], found["shown"])
+        for found in PAIR.finditer(text)
+    ]
 
 
 def run(page: str, folder: Path) -> list[str]:
@@ -83,10 +89,16 @@ def run(page: str, folder: Path) -> list[str]:
     Raises:
         AssertionError: a block failed; the message is its traceback, with the lines of the page.
     """
-    given = json.dumps([(block.line, block.code) for block in blocks((ROOT / page).read_text(encoding="utf-8"))])
+    given = json.dumps(
+        [(block.line, block.code) for block in blocks((ROOT / page).read_text(encoding="utf-8"))]
+    )
     command = [sys.executable, "-W", "error", "-c", DRIVER, page]
-    alone = os.environ | {"OMP_NUM_THREADS": "1"}  # small models are no faster with more, and much slower where cores are shared
-    done = subprocess.run(command, input=given, capture_output=True, encoding="utf-8", cwd=folder, env=alone)
+    alone = os.environ | {
+        "OMP_NUM_THREADS": "1"
+    }  # small models are no faster with more, and much slower where cores are shared
+    done = subprocess.run(
+        command, input=given, capture_output=True, encoding="utf-8", cwd=folder, env=alone
+    )
     if done.returncode:
         raise AssertionError(f"{page} fails:\n{done.stderr}")
     return json.loads(done.stdout)
@@ -102,7 +114,10 @@ def difference(shown: str, printed: str) -> str:
     """
     words = [" ".join(NUMBER.sub("#", text).split()) for text in (shown, printed)]
     if words[0] != words[1]:
-        at = next((i for i, (a, b) in enumerate(zip(*words, strict=False)) if a != b), min(map(len, words)))
+        at = next(
+            (i for i, (a, b) in enumerate(zip(*words, strict=False)) if a != b),
+            min(map(len, words)),
+        )
         place = slice(max(0, at - 40), at + 60)
         return f"the page shows {words[0][place]!r}, the code prints {words[1][place]!r}"
     for one, other in zip(NUMBER.findall(shown), NUMBER.findall(printed), strict=True):
@@ -137,13 +152,21 @@ def rewritten(text: str, printed: list[str]) -> str:
 def pictures(page: str) -> list[str]:
     """Pictures that a page shows and its own code has to make, by name."""
     stem = Path(page).stem
-    return [name for name in PICTURE.findall((ROOT / page).read_text(encoding="utf-8")) if name.startswith(stem)]
+    return [
+        name
+        for name in PICTURE.findall((ROOT / page).read_text(encoding="utf-8"))
+        if name.startswith(stem)
+    ]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Run the pages that show what their code prints.")
-    parser.add_argument("pages", nargs="*", default=SHOWN, help="such as docs/tutorial.md; by default all")
-    parser.add_argument("--write", action="store_true", help="rewrite the text blocks and the pictures")
+    parser.add_argument(
+        "pages", nargs="*", default=SHOWN, help="such as docs/tutorial.md; by default all"
+    )
+    parser.add_argument(
+        "--write", action="store_true", help="rewrite the text blocks and the pictures"
+    )
     given = parser.parse_args()
     for page in given.pages:
         with tempfile.TemporaryDirectory() as folder:
@@ -151,9 +174,13 @@ def main() -> None:
             printed = run(page, Path(folder))
             if given.write:
                 path = ROOT / page
-                path.write_text(rewritten(path.read_text(encoding="utf-8"), printed), encoding="utf-8")
+                path.write_text(
+                    rewritten(path.read_text(encoding="utf-8"), printed), encoding="utf-8"
+                )
                 for name in pictures(page):
-                    (ROOT / "docs" / "images" / name).write_bytes((Path(folder) / name).read_bytes())
+                    (ROOT / "docs" / "images" / name).write_bytes(
+                        (Path(folder) / name).read_bytes()
+                    )
             else:
                 check(page, printed)
             print(f"{page}: {time.perf_counter() - start:.1f} s")

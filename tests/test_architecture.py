@@ -18,22 +18,77 @@ PATHS = {
 TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in PATHS.items()}
 
 LAYERS = [
-    "_utils", "algebra", "inputs", "actions", "polarization", "spectrum", "decision", "results", "discovery", "report", "studies", "cli",
-]  # fmt: skip
+    "_utils",
+    "algebra",
+    "inputs",
+    "actions",
+    "polarization",
+    "spectrum",
+    "decision",
+    "results",
+    "discovery",
+    "report",
+    "studies",
+    "cli",
+]
 """Along the flow. A module imports from its own folder and from earlier ones; `algebra` knows bare tensors only, so it comes early."""
 
-RANK = {name: rank for rank, name in enumerate(LAYERS)} | {"testing": LAYERS.index("report") + 0.5, "__main__": len(LAYERS)}
+RANK = {name: rank for rank, name in enumerate(LAYERS)} | {
+    "testing": LAYERS.index("report") + 0.5,
+    "__main__": len(LAYERS),
+}
 
 OPTIONAL = {"matplotlib", "typer", "rich", "pooch", "jinja2"}
 """Packages that come with extras."""
 
 PUBLIC = [
-    "Action", "Affine", "Banded", "Blocks", "Color", "Comparison", "Decision", "Identification", "Image", "KroneckerSum",
-    "LayerSymmetries", "LieggError", "Linear", "Product", "Sequence", "Symmetries", "Verification", "Volume", "Weights",
-    "__version__", "aff", "algebra", "compare", "diagonal", "direct_sum", "discover", "discover_layers", "gl", "heis", "identify",
-    "load", "memory", "o", "plot", "scaling", "se", "shear", "sl", "smooth", "so", "sp", "su", "testing", "translation", "u",
+    "Action",
+    "Affine",
+    "Banded",
+    "Blocks",
+    "Color",
+    "Comparison",
+    "Decision",
+    "Identification",
+    "Image",
+    "KroneckerSum",
+    "LayerSymmetries",
+    "LieggError",
+    "Linear",
+    "Product",
+    "Sequence",
+    "Symmetries",
+    "Verification",
+    "Volume",
+    "Weights",
+    "__version__",
+    "aff",
+    "algebra",
+    "compare",
+    "diagonal",
+    "direct_sum",
+    "discover",
+    "discover_layers",
+    "gl",
+    "heis",
+    "identify",
+    "load",
+    "memory",
+    "o",
+    "plot",
+    "scaling",
+    "se",
+    "shear",
+    "sl",
+    "smooth",
+    "so",
+    "sp",
+    "su",
+    "testing",
+    "translation",
+    "u",
     "verify",
-]  # fmt: skip
+]
 
 
 def part_of(module: str) -> str:
@@ -47,7 +102,9 @@ def at_import(node: ast.AST) -> Iterator[ast.stmt]:
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             continue
         if isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING"):
-            yield from (statement for other in child.orelse for statement in (other, *at_import(other)))
+            yield from (
+                statement for other in child.orelse for statement in (other, *at_import(other))
+            )
             continue
         if isinstance(child, ast.stmt):
             yield child
@@ -62,7 +119,9 @@ def names_of(statements: Iterator[ast.AST]) -> set[str]:
             names |= {alias.name for alias in statement.names}
         elif isinstance(statement, ast.ImportFrom):
             home = "." * statement.level + (statement.module or "")
-            names |= {f"liegg.{alias.name}" for alias in statement.names} if home == "liegg" else {home}
+            names |= (
+                {f"liegg.{alias.name}" for alias in statement.names} if home == "liegg" else {home}
+            )
     return names
 
 
@@ -75,12 +134,20 @@ def wrong_way(module: str, tree: ast.Module) -> list[str]:
     """Imports of `liegg` modules that do not point back along the flow."""
     own = part_of(module)
     inside = {name for name in imported(tree) if name.startswith("liegg")}
-    return sorted(name for name in inside if part_of(name) != own and not RANK.get(part_of(name), len(LAYERS)) < RANK[own])
+    return sorted(
+        name
+        for name in inside
+        if part_of(name) != own and not RANK.get(part_of(name), len(LAYERS)) < RANK[own]
+    )
 
 
-def offenders(rule: Callable[[str, ast.Module], list], *, but: tuple[str, ...] = ()) -> dict[str, list]:
+def offenders(
+    rule: Callable[[str, ast.Module], list], *, but: tuple[str, ...] = ()
+) -> dict[str, list]:
     """Modules that break a rule, with what breaks it."""
-    found = {module: rule(module, tree) for module, tree in TREES.items() if part_of(module) not in but}
+    found = {
+        module: rule(module, tree) for module, tree in TREES.items() if part_of(module) not in but
+    }
     return {module: places for module, places in found.items() if places}
 
 
@@ -96,7 +163,9 @@ def test_the_top_reads_as_the_pipeline():
 
 
 def test_imports_are_absolute():
-    assert offenders(lambda _, tree: [name for name in imported(tree) if name.startswith(".")]) == {}
+    assert (
+        offenders(lambda _, tree: [name for name in imported(tree) if name.startswith(".")]) == {}
+    )
 
 
 def test_only_the_command_line_imports_studies():
@@ -123,7 +192,9 @@ def test_optional_packages_are_imported_where_they_are_used():
 
 def test_importing_loads_nothing_heavy():
     heavy = "{'torch', 'numpy', 'scipy', 'matplotlib', 'safetensors'}"
-    code = f"import sys, liegg, liegg.cli, liegg.__main__; print(sorted({heavy} & set(sys.modules)))"
+    code = (
+        f"import sys, liegg, liegg.cli, liegg.__main__; print(sorted({heavy} & set(sys.modules)))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
@@ -147,7 +218,9 @@ def undocumented(_: str, tree: ast.Module) -> list[str]:
     level: list[ast.AST] = [tree]
     while level:
         for node in ast.iter_child_nodes(level.pop()):
-            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) or node.name.startswith("_"):
+            if not isinstance(
+                node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+            ) or node.name.startswith("_"):
                 continue
             if not ast.get_docstring(node):
                 found.append(node.name)
@@ -158,7 +231,11 @@ def undocumented(_: str, tree: ast.Module) -> list[str]:
 
 def prints(_: str, tree: ast.Module) -> list[int]:
     """Lines that call `print`; a console's own `print` method is another thing."""
-    return [n.lineno for n in ast.walk(tree) if isinstance(n, ast.Call) and ast.unparse(n.func) in ("print", "sys.stdout.write")]
+    return [
+        n.lineno
+        for n in ast.walk(tree)
+        if isinstance(n, ast.Call) and ast.unparse(n.func) in ("print", "sys.stdout.write")
+    ]
 
 
 def asserts(_: str, tree: ast.Module) -> list[int]:
@@ -174,7 +251,10 @@ def swallowed(_: str, tree: ast.Module) -> list[int]:
         handler.lineno
         for handler in handlers
         if handler.type is None
-        or all(isinstance(s, idle) or (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)) for s in handler.body)
+        or all(
+            isinstance(s, idle) or (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))
+            for s in handler.body
+        )
     ]
 
 
@@ -183,8 +263,16 @@ def unpickles(_: str, tree: ast.Module) -> list[int]:
     found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
-            found += [node.lineno for name in names if name.partition(".")[0] in ("pickle", "dill", "joblib", "cloudpickle")]
+            names = (
+                [alias.name for alias in node.names]
+                if isinstance(node, ast.Import)
+                else [node.module or ""]
+            )
+            found += [
+                node.lineno
+                for name in names
+                if name.partition(".")[0] in ("pickle", "dill", "joblib", "cloudpickle")
+            ]
         elif isinstance(node, ast.Call):
             knobs = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
             if ast.unparse(node.func) == "torch.load" and knobs.get("weights_only") != "True":
@@ -196,10 +284,23 @@ def unpickles(_: str, tree: ast.Module) -> list[int]:
 
 def switches_on_actions(module: str, tree: ast.Module) -> list[int]:
     """Lines outside `actions/` that ask which concrete action they were given."""
-    concrete = {"Linear", "Affine", "Grid", "Channels", "Product", "Restricted", "Sparse", "KroneckerSum"}
+    concrete = {
+        "Linear",
+        "Affine",
+        "Grid",
+        "Channels",
+        "Product",
+        "Restricted",
+        "Sparse",
+        "KroneckerSum",
+    }
     if part_of(module) == "actions":
         return []
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance"]
+    calls = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance"
+    ]
     return [
         call.lineno
         for call in calls

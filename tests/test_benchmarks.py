@@ -23,11 +23,15 @@ ROOT = Path(__file__).parents[1]
 def test_quick_run_stores_every_ratio(tmp_path: Path) -> None:
     out = tmp_path / "bench.json"
     subprocess.run(
-        [sys.executable, str(ROOT / "benchmarks" / "run.py"), "--quick", "--out", str(out)], check=True, capture_output=True
+        [sys.executable, str(ROOT / "benchmarks" / "run.py"), "--quick", "--out", str(out)],
+        check=True,
+        capture_output=True,
     )
     stored = json.loads(out.read_text())
     assert [row["n"] for row in stored["speed"]] == [8, 16]
-    assert all(row["dense_full_ratio"] > 0 and row["dense_thin_ratio"] > 0 for row in stored["speed"])
+    assert all(
+        row["dense_full_ratio"] > 0 and row["dense_thin_ratio"] > 0 for row in stored["speed"]
+    )
     assert stored["memory"]["dense_bytes"] > 0
     assert stored["overhead"]["sum_ratio"] > 0
 
@@ -36,20 +40,36 @@ def test_quick_run_stores_every_ratio(tmp_path: Path) -> None:
 def test_quick_run_for_images_stores_cost_and_memory(tmp_path: Path) -> None:
     out = tmp_path / "bench.json"
     subprocess.run(
-        [sys.executable, str(ROOT / "benchmarks" / "images.py"), "--quick", "--out", str(out)], check=True, capture_output=True
+        [sys.executable, str(ROOT / "benchmarks" / "images.py"), "--quick", "--out", str(out)],
+        check=True,
+        capture_output=True,
     )
     stored = json.loads(out.read_text())
     assert stored["memory"]["dense_bytes"] > max(stored["memory"]["streamed_bytes"].values())
-    assert set(stored["cost"]["ratios"]) == {"linear_sum", "linear_each", "affine_sum", "affine_each"}
+    assert set(stored["cost"]["ratios"]) == {
+        "linear_sum",
+        "linear_each",
+        "affine_sum",
+        "affine_each",
+    }
 
 
 @pytest.mark.slow
 def test_quick_run_for_training_stores_a_ratio_for_every_shape(tmp_path: Path) -> None:
-    command = [sys.executable, str(ROOT / "benchmarks" / "training.py"), "--quick", "--out", str(tmp_path)]
+    command = [
+        sys.executable,
+        str(ROOT / "benchmarks" / "training.py"),
+        "--quick",
+        "--out",
+        str(tmp_path),
+    ]
     subprocess.run(command, check=True, capture_output=True)
     stored = json.loads((tmp_path / "bench-training-cpu.json").read_text())
     assert [row["width"] for row in stored["shapes"]] == [50, 41, 90, 116, 133, 252, 145]
-    assert all(row["ratio"] == pytest.approx(row["plain_seconds"] / row["together_seconds"]) for row in stored["shapes"])
+    assert all(
+        row["ratio"] == pytest.approx(row["plain_seconds"] / row["together_seconds"])
+        for row in stored["shapes"]
+    )
 
 
 def test_the_dense_formula_for_images_has_our_paper_rows() -> None:
@@ -57,17 +77,26 @@ def test_the_dense_formula_for_images_has_our_paper_rows() -> None:
     model, pictures = images.network(), torch.rand(50, 28, 28)
     rows = images.dense(model, pictures)
     action = liegg.Image("linear", derivative="paper", shape=(28, 28))
-    ours = liegg.discover(model, pictures.flatten(1).detach(), action, outputs="sum").spectrum.values
-    assert (torch.linalg.svdvals(rows).flip(0).square() / 50).tolist() == pytest.approx(ours.tolist(), rel=1e-3)
+    ours = liegg.discover(
+        model, pictures.flatten(1).detach(), action, outputs="sum"
+    ).spectrum.values
+    assert (torch.linalg.svdvals(rows).flip(0).square() / 50).tolist() == pytest.approx(
+        ours.tolist(), rel=1e-3
+    )
 
 
 def test_the_spectral_derivative_has_the_smallest_error_of_all() -> None:
     rows = json.loads((ROOT / "results" / "derivatives.json").read_text())["errors"]
     assert len(rows) == 9
     for row in rows:
-        assert row["spectral"] == min(row[scheme] for scheme in ("paper", "central", "gaussian", "spectral"))
+        assert row["spectral"] == min(
+            row[scheme] for scheme in ("paper", "central", "gaussian", "spectral")
+        )
     fresh = derivatives.error("central", "periodic", *derivatives.images("periodic", 0.25))
-    assert fresh == pytest.approx(next(r["central"] for r in rows if r["family"] == "periodic" and r["band"] == 0.25), rel=1e-9)
+    assert fresh == pytest.approx(
+        next(r["central"] for r in rows if r["family"] == "periodic" and r["band"] == 0.25),
+        rel=1e-9,
+    )
 
 
 def test_the_dense_yardstick_computes_the_same_spectrum() -> None:
@@ -75,7 +104,9 @@ def test_the_dense_yardstick_computes_the_same_spectrum() -> None:
     model = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2))
     x = torch.randn(200, 6)
     ours = liegg.discover(model, x, liegg.Linear(3, copies=2), outputs="sum").spectrum.values
-    assert dense_spectrum(dense_rows(model, x, 3))[0].flip(0).tolist() == pytest.approx(ours.tolist(), rel=1e-3)
+    assert dense_spectrum(dense_rows(model, x, 3))[0].flip(0).tolist() == pytest.approx(
+        ours.tolist(), rel=1e-3
+    )
 
 
 @pytest.mark.slow
@@ -83,11 +114,16 @@ def test_names_of_algebras_in_random_coordinates(tmp_path):
     """All names right on exact matrices, nearly all with a noise of 1 % and none wrong and sure; no name for what is no algebra."""
     out = tmp_path / "bench.json"
     subprocess.run(
-        [sys.executable, str(ROOT / "benchmarks" / "identify.py"), "--quick", "--out", str(out)], check=True, capture_output=True
+        [sys.executable, str(ROOT / "benchmarks" / "identify.py"), "--quick", "--out", str(out)],
+        check=True,
+        capture_output=True,
     )
     stored = json.loads(out.read_text())
     assert [level["noise"] for level in stored["levels"]] == [0.0, 0.01]
-    assert all(level["trials"] == level["algebras"] > 50 and level["confident_wrong"] == 0 for level in stored["levels"])
+    assert all(
+        level["trials"] == level["algebras"] > 50 and level["confident_wrong"] == 0
+        for level in stored["levels"]
+    )
     assert stored["levels"][0]["failures"] == []
     assert stored["levels"][1]["right"] >= 0.95 * stored["levels"][1]["trials"]
     assert stored["no_algebras"]["trials"] >= 60
@@ -99,7 +135,9 @@ def test_names_of_algebras_in_random_coordinates(tmp_path):
 def test_cost_of_intervals_and_controls(tmp_path):
     out = tmp_path / "bench.json"
     subprocess.run(
-        [sys.executable, str(ROOT / "benchmarks" / "controls.py"), "--quick", "--out", str(out)], check=True, capture_output=True
+        [sys.executable, str(ROOT / "benchmarks" / "controls.py"), "--quick", "--out", str(out)],
+        check=True,
+        capture_output=True,
     )
     cases = json.loads(out.read_text())["cases"]
     assert len(cases) == 7
@@ -120,23 +158,29 @@ def quick(script: str, out: Path) -> dict:
 def test_growth_has_a_row_for_every_size(tmp_path: Path) -> None:
     stored = quick("growth.py", tmp_path / "bench.json")
     for name, key, sizes in (
-        ("samples", "samples", [1000, 2000]), ("outputs", "outputs", [1, 20]), ("candidates", "candidates", [4, 16]),
+        ("samples", "samples", [1000, 2000]),
+        ("outputs", "outputs", [1, 20]),
+        ("candidates", "candidates", [4, 16]),
         ("inputs", "numbers", [16, 32]),
-    ):  # fmt: skip
+    ):
         assert [row[key] for row in stored[name]] == sizes
         assert all(value > 0 for row in stored[name] for value in row.values())
     assert "reverse_seconds" in stored["outputs"][-1]
     assert list(stored["memory"]["streamed"]) == list(stored["memory"]["default"]) == ["2000"]
     for section, (result, lines) in tables.SECTIONS.items():
         if result == "bench-growth":
-            assert len(lines(stored)) == (3 if "memory" in section else 4)  # two lines of head, one to a size
+            assert len(lines(stored)) == (
+                3 if "memory" in section else 4
+            )  # two lines of head, one to a size
 
 
 def test_one_reverse_pass_for_every_output_gives_our_rows() -> None:
     model, x, action = growth.perceptron(4, 8, 3), growth.normal(60, 4), liegg.Affine(2, copies=2)
     rows = torch.cat(growth.one_by_one(model, x, action)).double()
     ours = liegg.discover(model, x, action, route="jvp").factor
-    torch.testing.assert_close(torch.einsum("bkg,bkh->gh", rows, rows), ours.mT @ ours, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(
+        torch.einsum("bkg,bkh->gh", rows, rows), ours.mT @ ours, rtol=1e-4, atol=1e-4
+    )
 
 
 @pytest.mark.slow
@@ -151,13 +195,21 @@ def test_two_processes_are_timed_and_agree_with_one(tmp_path: Path) -> None:
 
 def test_the_model_of_scaling_is_recovered_from_times_that_follow_it() -> None:
     true = scaling.Costs(0.5, 1e-4, 0.2)
-    times = {count: {size: [true.seconds(size, count)] * 3 for size in (1000, 50_000, 100_000)} for count in (1, 2)}
+    times = {
+        count: {size: [true.seconds(size, count)] * 3 for size in (1000, 50_000, 100_000)}
+        for count in (1, 2)
+    }
     assert scaling.costs(times) == pytest.approx(true)
     found = scaling.conclude(times)
     assert found["strong"]["speed_up"] == pytest.approx(10.5 / 5.7)
     assert found["weak"]["efficiency"] == pytest.approx(5.5 / 5.7)
     assert found["predicted"][1] == pytest.approx(
-        {"processes": 4, "strong": 10.5 / (0.5 + 2.5 + 0.4), "large": 1000.5 / (0.5 + 250 + 0.4), "weak": 5.5 / (0.5 + 5 + 0.4)}
+        {
+            "processes": 4,
+            "strong": 10.5 / (0.5 + 2.5 + 0.4),
+            "large": 1000.5 / (0.5 + 250 + 0.4),
+            "weak": 5.5 / (0.5 + 5 + 0.4),
+        }
     )
 
 
@@ -181,15 +233,25 @@ def test_tables_stand_between_their_marks() -> None:
 def test_large_candidate_spaces_take_the_memory_that_was_said(tmp_path):
     """Not more than was said but for 32 MB that torch itself takes, and not far below; both solvers find the same."""
     out = tmp_path / "bench.json"
-    command = [sys.executable, str(ROOT / "benchmarks" / "candidates.py"), "--quick", "--out", str(out)]
+    command = [
+        sys.executable,
+        str(ROOT / "benchmarks" / "candidates.py"),
+        "--quick",
+        "--out",
+        str(out),
+    ]
     subprocess.run(command, check=True, capture_output=True)
     stored = json.loads(out.read_text())
     (found,) = stored["cases"]
     for what in ("qr", "full_network", "bottom_network"):
         assert found[what]["extra_bytes"] <= 1.1 * found[what]["estimated_bytes"] + 2**25
         assert found[what]["estimated_bytes"] <= 4 * found[what]["extra_bytes"]
-    assert found["full_network"]["smallest"] == pytest.approx(found["bottom_network"]["smallest"], rel=1e-8)
+    assert found["full_network"]["smallest"] == pytest.approx(
+        found["bottom_network"]["smallest"], rel=1e-8
+    )
     assert found["bottom_network"]["smallest"][0] > 1e-4  # so that it says something
     assert found["bottom_network"]["steps"] > 0
-    assert found["ratio_network"] == pytest.approx(found["full_network"]["seconds"] / found["bottom_network"]["seconds"])
+    assert found["ratio_network"] == pytest.approx(
+        found["full_network"]["seconds"] / found["bottom_network"]["seconds"]
+    )
     assert stored["provenance"]["command"].startswith("python benchmarks/candidates.py --quick")

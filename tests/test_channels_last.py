@@ -50,13 +50,17 @@ def test_pictures_of_every_route_lie_as_they_came(action, route):
     assert all(net.seen)
     assert all(net.tangents)
     assert bool(net.tangents) == (route == "jvp")
-    plain = liegg.discover(Recording(), pictures(8, 8).contiguous(), action, route=route, batch_size=10)
+    plain = liegg.discover(
+        Recording(), pictures(8, 8).contiguous(), action, route=route, batch_size=10
+    )
     torch.testing.assert_close(found.defects, plain.defects, rtol=1e-9, atol=1e-12)
 
 
 def test_the_record_tells_other_layouts_apart():
     net = Recording()
-    liegg.discover(net, pictures(8, 8).contiguous(), liegg.Image("affine"), route="jvp", batch_size=10)
+    liegg.discover(
+        net, pictures(8, 8).contiguous(), liegg.Image("affine"), route="jvp", batch_size=10
+    )
     assert not any(net.seen)
     assert not any(net.tangents)
 
@@ -87,5 +91,12 @@ def test_moved_pictures_lie_as_they_came():
     for layout in (torch.channels_last, torch.contiguous_format):
         net.seen.clear()
         given = x.contiguous(memory_format=layout)
-        liegg.verify(net, given, sym, generators=sym.action.matrices(torch.eye(6, dtype=torch.float64)[:2]), controls=2, points=4)
+        liegg.verify(
+            net,
+            given,
+            sym,
+            generators=sym.action.matrices(torch.eye(6, dtype=torch.float64)[:2]),
+            controls=2,
+            points=4,
+        )
         assert set(net.seen) == {layout is torch.channels_last}

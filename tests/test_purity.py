@@ -27,7 +27,9 @@ X = torch.randn(300, 6, generator=torch.Generator().manual_seed(0))
 def network() -> nn.Module:
     with torch.random.fork_rng():
         torch.manual_seed(1)
-        return nn.Sequential(nn.Linear(6, 16), nn.BatchNorm1d(16), nn.SiLU(), nn.Dropout(0.2), nn.Linear(16, 3))
+        return nn.Sequential(
+            nn.Linear(6, 16), nn.BatchNorm1d(16), nn.SiLU(), nn.Dropout(0.2), nn.Linear(16, 3)
+        )
 
 
 def invariant(x: Tensor) -> Tensor:
@@ -43,8 +45,12 @@ QUESTIONS: dict[str, Callable[[], liegg.Symmetries]] = {
     "exact": lambda: liegg.discover(invariant, X, liegg.Linear(3, copies=2)),
     "jvp": lambda: liegg.discover(invariant, X, liegg.Linear(3, copies=2), route="jvp"),
     "autograd": lambda: liegg.discover(invariant, X, liegg.Linear(3, copies=2), route="autograd"),
-    "random combinations": lambda: liegg.discover(invariant, X, liegg.Linear(3, copies=2), outputs=2),
-    "equivariance": lambda: liegg.discover(invariant, X, liegg.Linear(3, copies=2), output_action=liegg.Linear(3)),
+    "random combinations": lambda: liegg.discover(
+        invariant, X, liegg.Linear(3, copies=2), outputs=2
+    ),
+    "equivariance": lambda: liegg.discover(
+        invariant, X, liegg.Linear(3, copies=2), output_action=liegg.Linear(3)
+    ),
 }
 
 
@@ -157,7 +163,12 @@ def test_an_array_is_left_as_it_was():
 def test_the_model_is_left_as_it_was(ask):
     net = network().train()
     state = {name: value.clone() for name, value in net.state_dict().items()}
-    liegg.discover(net, X, liegg.Linear(3, copies=2), output_action=liegg.Linear(3) if ask == "equivariance" else None)
+    liegg.discover(
+        net,
+        X,
+        liegg.Linear(3, copies=2),
+        output_action=liegg.Linear(3) if ask == "equivariance" else None,
+    )
     assert net.training
     assert all(torch.equal(value, state[name]) for name, value in net.state_dict().items())
     assert all(parameter.grad is None and parameter.requires_grad for parameter in net.parameters())

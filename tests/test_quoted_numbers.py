@@ -21,17 +21,56 @@ GIVEN = {
     # The paper's section, its published code's numbers; our threshold.
     "docs/o5.md": {"5.1", "0.0633", "0.0093", "0.0555", "0.066", "0.74", "0.03"},
     "docs/sample-complexity.md": {"0.25"},  # the paper's share
-    "docs/configurations.md": {"5.3", "0.49", "0.31", "0.57", "0.32"},  # the paper's section and numbers; the prototype's
+    "docs/configurations.md": {
+        "5.3",
+        "0.49",
+        "0.31",
+        "0.57",
+        "0.32",
+    },  # the paper's section and numbers; the prototype's
     "docs/claims.md": set(),
-    "docs/false-discovery.md": {"0.01", "0.1", "2.5"},  # thresholds of the rules, the scale of the weights
-    "docs/trust.md": {"0.01", "0.03", "0.001", "0.6", "0.3", "0.0001", "0.1", "0.95"},  # an example, the limits
+    "docs/false-discovery.md": {
+        "0.01",
+        "0.1",
+        "2.5",
+    },  # thresholds of the rules, the scale of the weights
+    "docs/trust.md": {
+        "0.01",
+        "0.03",
+        "0.001",
+        "0.6",
+        "0.3",
+        "0.0001",
+        "0.1",
+        "0.95",
+    },  # an example, the limits
     "docs/layerwise.md": {"5.4"},
     "docs/naming.md": {"1.5", "0.01"},  # the smallest margin of a sure name, an example
     "docs/benchmarks.md": {"1.15", "1.3", "1.5", "25.6"},  # the aims, and weights in millions
     "docs/images.md": {"1.5", "0.03", "4.1"},  # the smoothing, the threshold, the paper's section
     # The paper's section and smoothing; the paper's published notebook and an independent prototype.
-    "docs/rotmnist.md": {"5.2", "5.3", "1.5", "0.844", "0.0214", "8.05", "0.850", "0.857", "0.03", "0.05", "0.025"},
-    "docs/cifar10.md": {"1.5", "0.43", "0.005", "0.030", "0.002", "0.020", "0.03"},  # smoothing, the prototype, our threshold
+    "docs/rotmnist.md": {
+        "5.2",
+        "5.3",
+        "1.5",
+        "0.844",
+        "0.0214",
+        "8.05",
+        "0.850",
+        "0.857",
+        "0.03",
+        "0.05",
+        "0.025",
+    },
+    "docs/cifar10.md": {
+        "1.5",
+        "0.43",
+        "0.005",
+        "0.030",
+        "0.002",
+        "0.020",
+        "0.03",
+    },  # smoothing, the prototype, our threshold
     # What is measured on these pages stands in text blocks, which `test_documentation.py` holds to what the code prints.
     **{page: set() for page in pages.SHOWN},
     "docs/tutorial.md": {"0.01"},  # an argument
@@ -39,7 +78,16 @@ GIVEN = {
     "docs/faq.md": {"1.5"},  # the paper's smoothing
     "docs/concepts.md": set(),
     "docs/peers.md": set(),
-    "docs/paper.md": {"5.1", "5.2", "5.3", "5.4", "3.3", "0.49", "0.31", "0.25"},  # the paper's sections and numbers
+    "docs/paper.md": {
+        "5.1",
+        "5.2",
+        "5.3",
+        "5.4",
+        "3.3",
+        "0.49",
+        "0.31",
+        "0.25",
+    },  # the paper's sections and numbers
 }
 """Decimal numbers that are no measurement of ours: versions, thresholds, the paper's own figures."""
 
@@ -76,7 +124,10 @@ def o5_quotes() -> dict[str, list[str]]:
     )
     tenth = [n["defects"][9] for n in results["networks"]["100"]]
     small = f"{min(tenth):.3f} and {max(tenth):.3f}"
-    return {"README.md": quotes + floor[:1], "docs/o5.md": [*quotes, *floor, *sizes, defects, small]}
+    return {
+        "README.md": quotes + floor[:1],
+        "docs/o5.md": [*quotes, *floor, *sizes, defects, small],
+    }
 
 
 def benchmark_quotes() -> dict[str, list[str]]:
@@ -87,7 +138,10 @@ def benchmark_quotes() -> dict[str, list[str]]:
         f"{row['dense_thin_ratio']:.1f} |"
         for row in bench["speed"]
     ]
-    memory = [f"| {int(count):,} | {extra / 2**20:.1f} MB |" for count, extra in bench["memory"]["streamed_bytes"].items()]
+    memory = [
+        f"| {int(count):,} | {extra / 2**20:.1f} MB |"
+        for count, extra in bench["memory"]["streamed_bytes"].items()
+    ]
     dense = f"{bench['memory']['dense_bytes'] / 2**20:.0f} MB, {bench['memory']['ratio']:.0f} times as much"
     cost = [
         f"| the paper's sum | {bench['overhead']['sum_ratio_512']:.2f} | {bench['overhead']['sum_ratio']:.2f} |",
@@ -98,7 +152,9 @@ def benchmark_quotes() -> dict[str, list[str]]:
 
 def table_quotes() -> dict[str, list[str]]:
     """The tables that `benchmarks/tables.py` puts into the page."""
-    made = [lines(RESULTS[result]) for result, lines in tables.SECTIONS.values() if result in RESULTS]
+    made = [
+        lines(RESULTS[result]) for result, lines in tables.SECTIONS.values() if result in RESULTS
+    ]
     return {"docs/benchmarks.md": [line for lines in made for line in lines if line]}
 
 
@@ -113,7 +169,9 @@ def sample_quotes() -> dict[str, list[str]]:
     pictures = []
     for rows in zip(*results["rotmnist"]["networks"], strict=True):
         read = {
-            name: tuple(mean(row["readings"][name][key] for row in rows) for key in ("variance", "bias"))
+            name: tuple(
+                mean(row["readings"][name][key] for row in rows) for key in ("variance", "bias")
+            )
             for name in ("paper, sum", "paper, each")
         }
         pictures.append(
@@ -125,7 +183,11 @@ def sample_quotes() -> dict[str, list[str]]:
 
 
 def configuration_quotes() -> dict[str, list[str]]:
-    results, draws, bench = RESULTS["configurations"], RESULTS["draws"], RESULTS["bench-training-cuda"]
+    results, draws, bench = (
+        RESULTS["configurations"],
+        RESULTS["draws"],
+        RESULTS["bench-training-cuda"],
+    )
 
     def told(one: dict) -> str:
         return f"{one['rho']:.2f} | {power(one['p'])} | {one['between']:.2f} | {one['within']:.2f}"
@@ -147,9 +209,15 @@ def configuration_quotes() -> dict[str, list[str]]:
     for reading in ("paper, sum", "paper, each"):
         values = []
         for depth in results["hidden_layers"]:
-            nets = [n for n in results["networks"] if n["hidden_layers"] == depth and n["parameters"] == 120_000]
+            nets = [
+                n
+                for n in results["networks"]
+                if n["hidden_layers"] == depth and n["parameters"] == 120_000
+            ]
             values.append(mean(net["readings"][reading]["variance"] for net in nets))
-        depths.append(f"| {READINGS[reading]} | " + " | ".join(f"{value:.1e}" for value in values) + " |")
+        depths.append(
+            f"| {READINGS[reading]} | " + " | ".join(f"{value:.1e}" for value in values) + " |"
+        )
     speed = [
         f"{bench['networks']} networks in {bench['study_seconds']:.0f} s",
         f"{bench['plain_seconds_per_network']:.1f} s per network",
@@ -182,7 +250,10 @@ def layer_quotes() -> dict[str, list[str]]:
                 values = [f"{mean(row[quantity] for row in found):{form}}" for found in layers]
                 cells = [*values[:-1], *["-"] * (8 - len(values)), values[-1]]
                 rows.append(f"| {regime} | " + " | ".join(cells) + " |")
-    accuracy = [f"{regime} {mean(net['test_accuracy'] for net in networks):.3f}" for regime, networks in results.items()]
+    accuracy = [
+        f"{regime} {mean(net['test_accuracy'] for net in networks):.3f}"
+        for regime, networks in results.items()
+    ]
     return {"docs/layerwise.md": [*rows, *accuracy]}
 
 
@@ -211,7 +282,11 @@ def naming_quotes() -> dict[str, list[str]]:
 
 
 def claim_quotes() -> dict[str, list[str]]:
-    return {"docs/claims.md": [line for line in markdown(evaluate(ROOT / "results")).splitlines() if line.strip()]}
+    return {
+        "docs/claims.md": [
+            line for line in markdown(evaluate(ROOT / "results")).splitlines() if line.strip()
+        ]
+    }
 
 
 def peer_quotes() -> dict[str, list[str]]:
@@ -234,10 +309,13 @@ def paper_quotes() -> dict[str, list[str]]:
 
 
 READINGS = {
-    "paper, sum": "the paper's, outputs summed", "paper, each": "the paper's, each output",
-    "spectral, sum": "spectral, outputs summed", "spectral, each": "spectral, each output",
-    "framed, sum": "spectral without the frame, outputs summed", "framed, each": "spectral without the frame, each output",
-}  # fmt: skip
+    "paper, sum": "the paper's, outputs summed",
+    "paper, each": "the paper's, each output",
+    "spectral, sum": "spectral, outputs summed",
+    "spectral, each": "spectral, each output",
+    "framed, sum": "spectral without the frame, outputs summed",
+    "framed, each": "spectral without the frame, each output",
+}
 
 
 def reading_rows(networks: list[dict], readings: list[str] | None = None) -> list[str]:
@@ -274,7 +352,11 @@ def image_quotes() -> dict[str, list[str]]:
     ]
     rows = [line for nets in digits["networks"].values() for line in reading_rows(nets)]
     control = ["paper, sum", "spectral, each"]
-    rows += [line for name in ("shallow", "deep") for line in reading_rows(digits["untrained"][name], control)]
+    rows += [
+        line
+        for name in ("shallow", "deep")
+        for line in reading_rows(digits["untrained"][name], control)
+    ]
     deep = [net["readings"]["paper, each"]["spectrum"] for net in digits["networks"]["deep"]]
     four = "four values " + ", ".join(f"{mean(values):.1e}" for values in zip(*deep, strict=True))
     ratios = bench["cost"]["ratios"]
@@ -283,13 +365,18 @@ def image_quotes() -> dict[str, list[str]]:
         f"{ratios[f'{key}_each']['of_512']:.1f} |"
         for key, name in (("linear", "four generators"), ("affine", "six generators"))
     ]
-    memory = [f"| {int(count):,} | {extra / 2**20:.0f} MB |" for count, extra in bench["memory"]["streamed_bytes"].items()]
+    memory = [
+        f"| {int(count):,} | {extra / 2**20:.0f} MB |"
+        for count, extra in bench["memory"]["streamed_bytes"].items()
+    ]
     first = {
         (name, reading): [net["readings"][reading] for net in digits["networks"][name]]
         for name in ("shallow", "deep")
         for reading in ("paper, sum", "spectral, each")
     }
-    before = mean(net["readings"]["spectral, each"]["rotation_defect"] for net in digits["untrained"]["deep"])
+    before = mean(
+        net["readings"]["spectral, each"]["rotation_defect"] for net in digits["untrained"]["deep"]
+    )
     readme = [
         f"bias {mean(r['bias'][0] for r in first['deep', 'paper, sum']):.3f} deep against "
         f"{mean(r['bias'][0] for r in first['shallow', 'paper, sum']):.3f} shallow",
@@ -301,7 +388,10 @@ def image_quotes() -> dict[str, list[str]]:
         found = [net["readings"]["paper, sum"]["directions"][0] for net in digits["networks"][name]]
         shear = [
             2**0.5 * abs(mean(part))
-            for part in ([(m[0][0] - m[1][1]) / 2 for m in found], [(m[0][1] + m[1][0]) / 2 for m in found])
+            for part in (
+                [(m[0][0] - m[1][1]) / 2 for m in found],
+                [(m[0][1] + m[1][0]) / 2 for m in found],
+            )
         ]
         scale = [math.exp(2**0.5 * math.pi * (m[0][0] + m[1][1])) for m in found]
         orbits.append(
@@ -317,7 +407,11 @@ def image_quotes() -> dict[str, list[str]]:
             *reading_rows(photographs["networks"]),
             *reading_rows(photographs["untrained"], [*control, "framed, each"]),
         ],
-        "docs/benchmarks.md": [*cost, *memory, f"needs {bench['memory']['dense_bytes'] / 2**30:.1f} GB"],
+        "docs/benchmarks.md": [
+            *cost,
+            *memory,
+            f"needs {bench['memory']['dense_bytes'] / 2**30:.1f} GB",
+        ],
     }
 
 
@@ -329,10 +423,15 @@ def error_quotes() -> dict[str, list[str]]:
     ]
     recovered = [
         f"| {name} | {one['cases']} | {one['right']} | {one['exact']} |"
-        for name, one in (("exact, by construction", found["recoveries"]), ("trained, O(5)", found["trained"]))
+        for name, one in (
+            ("exact, by construction", found["recoveries"]),
+            ("trained, O(5)", found["trained"]),
+        )
     ]
     rules = [
-        f"| {name} | " + " | ".join(f"{one['wrong']} of {one['cases']:,}" for one in errors.values()) + " |"
+        f"| {name} | "
+        + " | ".join(f"{one['wrong']} of {one['cases']:,}" for one in errors.values())
+        + " |"
         for name, errors in found["rules"].items()
     ]
     coverage = [
@@ -354,7 +453,10 @@ def error_quotes() -> dict[str, list[str]]:
         for name, one in RESULTS["bench-controls"]["cases"].items()
     ]
     clear = found["inventions"]["clearly nonlinear"]
-    said = [f"at most {100 * clear['upper']:.1f} %", f"ratio of at least {found['clearly_nonlinear']}"]
+    said = [
+        f"at most {100 * clear['upper']:.1f} %",
+        f"ratio of at least {found['clearly_nonlinear']}",
+    ]
     return {
         "docs/false-discovery.md": [*invented, *recovered, *rules, *coverage, slopes, *said],
         "docs/rotmnist.md": verdicts,
@@ -381,7 +483,9 @@ for part in (
         QUOTES.setdefault(name, []).extend(texts)
 
 
-@pytest.mark.parametrize(("name", "quote"), [(name, quote) for name, quotes in QUOTES.items() for quote in quotes])
+@pytest.mark.parametrize(
+    ("name", "quote"), [(name, quote) for name, quotes in QUOTES.items() for quote in quotes]
+)
 def test_the_page_says_what_was_stored(name: str, quote: str) -> None:
     page = " ".join((ROOT / name).read_text(encoding="utf-8").split())
     assert quote in page
@@ -390,7 +494,9 @@ def test_the_page_says_what_was_stored(name: str, quote: str) -> None:
 @pytest.mark.parametrize("name", GIVEN)
 def test_no_other_decimal_number_is_quoted(name: str) -> None:
     prose = re.sub(r"```.*?```", "", (ROOT / name).read_text(encoding="utf-8"), flags=re.DOTALL)
-    known = {number for quote in QUOTES.get(name, []) for number in re.findall(r"\d+\.\d+", quote)} | GIVEN[name]
+    known = {
+        number for quote in QUOTES.get(name, []) for number in re.findall(r"\d+\.\d+", quote)
+    } | GIVEN[name]
     assert set(re.findall(r"\d+\.\d+", prose)) <= known
 
 
@@ -398,4 +504,7 @@ def test_no_other_decimal_number_is_quoted(name: str) -> None:
 def test_every_output_that_is_shown_is_checked(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
     left = pages.PAIR.sub("", text)
-    assert set(re.findall(r"^```(\w*)\n.*?^```$", left, flags=re.MULTILINE | re.DOTALL)) <= {"sh", "yaml"}
+    assert set(re.findall(r"^```(\w*)\n.*?^```$", left, flags=re.MULTILINE | re.DOTALL)) <= {
+        "sh",
+        "yaml",
+    }

@@ -9,7 +9,19 @@ import torch
 from recorded.analyses import STORED, analyses, layers, outcome
 
 BEFORE = json.loads(STORED.read_text(encoding="utf-8"))["outcomes"]
-SAME = ("nullity", "undecided", "trivial", "exact", "grades", "name", "warnings", "notes", "learned", "samples", "rows")
+SAME = (
+    "nullity",
+    "undecided",
+    "trivial",
+    "exact",
+    "grades",
+    "name",
+    "warnings",
+    "notes",
+    "learned",
+    "samples",
+    "rows",
+)
 """Members that do not depend on the last bits."""
 
 
@@ -21,7 +33,9 @@ def tolerance(name: str) -> float:
 def close(name: str, now: object, before: object, floor: float) -> bool:
     """Whether numbers agree to rounding: relatively, or within what rounding does to a defect at all."""
     if isinstance(now, list) and isinstance(before, list):
-        return len(now) == len(before) and all(close(name, a, b, floor) for a, b in zip(now, before, strict=True))
+        return len(now) == len(before) and all(
+            close(name, a, b, floor) for a, b in zip(now, before, strict=True)
+        )
     if now is None or before is None:
         return now is before
     assert isinstance(now, float | int)
@@ -36,10 +50,17 @@ def check(name: str, now: dict) -> None:
         assert close(name, now[key], before[key], before["floor"]), key
     assert now["counts"] == before["counts"]
     if before["angle"] is not None:
-        assert math.isclose(now["angle"], before["angle"], rel_tol=1e-3, abs_tol=1e-6 if "float32" not in name else 1e-3)
+        assert math.isclose(
+            now["angle"],
+            before["angle"],
+            rel_tol=1e-3,
+            abs_tol=1e-6 if "float32" not in name else 1e-3,
+        )
 
 
-@pytest.mark.parametrize(("name", "call"), list(analyses()), ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(
+    ("name", "call"), list(analyses()), ids=lambda value: value if isinstance(value, str) else ""
+)
 def test_an_analysis_finds_what_it_did(name, call):
     check(name, outcome(call()))
 
@@ -52,7 +73,9 @@ def test_layers_find_what_they_did():
 
 
 def test_the_record_is_whole():
-    assert {name for name, _ in analyses()} | {name for name in BEFORE if name.startswith("layer ")} == set(BEFORE)
+    assert {name for name, _ in analyses()} | {
+        name for name in BEFORE if name.startswith("layer ")
+    } == set(BEFORE)
     assert len(BEFORE) >= 60
     assert not math.isclose(1.0, 1.01, rel_tol=tolerance("float32"))
 
@@ -62,7 +85,9 @@ def test_a_change_would_be_noticed():
     with pytest.raises(AssertionError):
         check(name, BEFORE[name] | {"nullity": 5})
     with pytest.raises(AssertionError):
-        check(name, BEFORE[name] | {"defects": [1.001 * value for value in BEFORE[name]["defects"]]})
+        check(
+            name, BEFORE[name] | {"defects": [1.001 * value for value in BEFORE[name]["defects"]]}
+        )
 
 
 def test_the_caller_is_left_alone():

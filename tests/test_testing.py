@@ -43,7 +43,11 @@ class TestInvariant:
                 r"Sequential is not invariant under generator 0: its defect is [0-9.]+ \(tolerance 1e-06\)",
             ),
             (square, liegg.scaling(3), "square is not invariant under generator 0: its defect is"),
-            (square, torch.cat([liegg.so(3)[:2], liegg.diagonal(3)]), "not invariant under generator 2"),
+            (
+                square,
+                torch.cat([liegg.so(3)[:2], liegg.diagonal(3)]),
+                "not invariant under generator 2",
+            ),
             (square, liegg.so(3)[:0], "no generator was given: nothing was checked"),
         ],
     )
@@ -61,7 +65,10 @@ class TestInvariant:
         flat = X * torch.tensor([1.0, 1.0, 0.0], dtype=torch.float64)
         still = torch.zeros(1, 3, 3, dtype=torch.float64)
         still[0, 0, 2] = 1
-        with pytest.raises(AssertionError, match="under generator 0: it does not move the data, so nothing can be said"):
+        with pytest.raises(
+            AssertionError,
+            match="under generator 0: it does not move the data, so nothing can be said",
+        ):
             assert_invariant(square, flat, still)
 
     def test_fails_for_a_generator_that_moves_the_data_by_rounding_only(self):
@@ -77,21 +84,34 @@ class TestEquivariant:
 
     def test_passes(self):
         case = conjugated_map()
-        sym = assert_equivariant(case.function, case.data, case.generators, case.output_generators, tolerance=1e-25)
+        sym = assert_equivariant(
+            case.function, case.data, case.generators, case.output_generators, tolerance=1e-25
+        )
         assert sym.nullity == 3
 
     def test_copies_on_both_sides(self):
-        assert_equivariant(lambda x: 2 * x, self.PAIRS, liegg.so(3), liegg.so(3), copies=2, output_copies=2)
+        assert_equivariant(
+            lambda x: 2 * x, self.PAIRS, liegg.so(3), liegg.so(3), copies=2, output_copies=2
+        )
 
     def test_any_actions(self):
         assert_equivariant(
-            lambda x: x.mean(1), self.PAIRS, liegg.se(3), liegg.se(3), action=Affine(3, copies=2), output_action=Affine(3)
+            lambda x: x.mean(1),
+            self.PAIRS,
+            liegg.se(3),
+            liegg.se(3),
+            action=Affine(3, copies=2),
+            output_action=Affine(3),
         )
 
     @pytest.mark.parametrize(
         ("model", "partner", "text"),
         [
-            (cross, -liegg.so(3), "cross is not equivariant under generator 0: its defect is"),  # the wrong sense of rotation
+            (
+                cross,
+                -liegg.so(3),
+                "cross is not equivariant under generator 0: its defect is",
+            ),  # the wrong sense of rotation
             (cross, 0 * liegg.so(3), "not equivariant under generator 0"),
             (cross, liegg.so(3)[[0, 2, 1]], "not equivariant under generator 1"),
             (lambda x: cross(x) + x[:, 0, :1], liegg.so(3), "is not equivariant"),
@@ -114,7 +134,9 @@ class TestSameSpan:
             assert_same_span(liegg.so(3)[:2], liegg.so(3))
 
     def test_fails_for_another_span(self):
-        with pytest.raises(AssertionError, match=r"the largest principal angle is 1.57 rad, above 1e-06"):
+        with pytest.raises(
+            AssertionError, match=r"the largest principal angle is 1.57 rad, above 1e-06"
+        ):
             assert_same_span(liegg.so(3), liegg.diagonal(3))
 
     @pytest.mark.parametrize(("tilt", "tolerance"), [(1e-5, 1e-6), (1e-10, 1e-11)])
@@ -199,7 +221,9 @@ class TestIsAction:
         ],
     )
     def test_fails_by_the_law_that_is_broken(self, broken, law):
-        with pytest.raises(AssertionError, match=rf"^{law}: relative error [0-9.naife+-]+, above 1e-06"):
+        with pytest.raises(
+            AssertionError, match=rf"^{law}: relative error [0-9.naife+-]+, above 1e-06"
+        ):
             assert_is_action(broken(3), X[:5])
 
     def test_tolerance_decides(self):

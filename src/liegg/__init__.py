@@ -27,7 +27,23 @@ if TYPE_CHECKING:
         smooth,
     )
     from liegg.algebra import Identification, identify
-    from liegg.algebra.catalog import aff, diagonal, direct_sum, gl, heis, o, scaling, se, shear, sl, so, sp, su, translation, u
+    from liegg.algebra.catalog import (
+        aff,
+        diagonal,
+        direct_sum,
+        gl,
+        heis,
+        o,
+        scaling,
+        se,
+        shear,
+        sl,
+        so,
+        sp,
+        su,
+        translation,
+        u,
+    )
     from liegg.decision.decide import Decision
     from liegg.discovery.compare import Comparison, compare
     from liegg.discovery.discover import discover

@@ -83,7 +83,9 @@ def assert_equivariant(
     return sym
 
 
-def assert_same_span(one: Float[Tensor, "d n n"], other: Float[Tensor, "e n n"], *, tolerance: float = 1e-6) -> None:
+def assert_same_span(
+    one: Float[Tensor, "d n n"], other: Float[Tensor, "e n n"], *, tolerance: float = 1e-6
+) -> None:
     """Fail unless two sets of generators span the same space.
 
     Args:
@@ -97,11 +99,19 @@ def assert_same_span(one: Float[Tensor, "d n n"], other: Float[Tensor, "e n n"],
     first, second = orthonormal(one), orthonormal(other)
     if len(first) != len(second):
         raise AssertionError(f"the spans have dimensions {len(first)} and {len(second)}.")
-    if len(first) and (angle := float(principal_angles(first.flatten(1), second.flatten(1)).max())) > tolerance:
-        raise AssertionError(f"the largest principal angle is {angle:.3g} rad, above {tolerance:g}.")
+    if (
+        len(first)
+        and (angle := float(principal_angles(first.flatten(1), second.flatten(1)).max()))
+        > tolerance
+    ):
+        raise AssertionError(
+            f"the largest principal angle is {angle:.3g} rad, above {tolerance:g}."
+        )
 
 
-def assert_is_action(action: Action, x: Float[Tensor, "b ..."], *, tolerance: float = 1e-6, seed: int = 0) -> None:
+def assert_is_action(
+    action: Action, x: Float[Tensor, "b ..."], *, tolerance: float = 1e-6, seed: int = 0
+) -> None:
     """Fail unless an action obeys the laws: identity at 0, one-parameter group, derivative equals field, closed forms agree.
 
     Args:
@@ -115,17 +125,28 @@ def assert_is_action(action: Action, x: Float[Tensor, "b ..."], *, tolerance: fl
     """
     generator = torch.Generator().manual_seed(seed)
     h = torch.randn(action.size, generator=generator, dtype=torch.float64).to(x) / action.size**0.5
-    slopes = torch.randn((x.shape[0], 2, *x.shape[1:]), generator=generator, dtype=torch.float64).to(x)
+    slopes = torch.randn(
+        (x.shape[0], 2, *x.shape[1:]), generator=generator, dtype=torch.float64
+    ).to(x)
     by_jvp = jvp(lambda c: action.act(c, x), torch.zeros_like(h), h)[1]
     fields = action.fields(x)
     flat = fields.flatten(2)
     moment = action.displacement(action.moment(x), x.shape[0]).dense()
     checks = {
         "identity at t = 0": (action.act(torch.zeros_like(h), x), x),
-        "one-parameter group": (action.act(0.3 * h, action.act(0.2 * h, x)), action.act(0.5 * h, x)),
+        "one-parameter group": (
+            action.act(0.3 * h, action.act(0.2 * h, x)),
+            action.act(0.5 * h, x),
+        ),
         "derivative equals field": (by_jvp, action.field(h, x)),
-        "fields are linear in the coefficients": (torch.einsum("g,bg...->b...", h, fields), action.field(h, x)),
-        "contraction": (action.contract(slopes, x), torch.einsum("bkx,bgx->bkg", slopes.flatten(2), flat)),
+        "fields are linear in the coefficients": (
+            torch.einsum("g,bg...->b...", h, fields),
+            action.field(h, x),
+        ),
+        "contraction": (
+            action.contract(slopes, x),
+            torch.einsum("bkx,bgx->bkg", slopes.flatten(2), flat),
+        ),
         "displacement": (moment, torch.einsum("bgx,bhx->gh", flat, flat) / x.shape[0]),
         "coefficients and matrices": (action.coefficients(action.matrices(h[None]))[0], h),
     }
@@ -135,12 +156,20 @@ def assert_is_action(action: Action, x: Float[Tensor, "b ..."], *, tolerance: fl
             raise AssertionError(f"{law}: relative error {error:.3g}, above {tolerance:g}.")
 
 
-def _assert_small(sym: Symmetries, defects: Float[Tensor, " d"], tolerance: float, what: str) -> None:
+def _assert_small(
+    sym: Symmetries, defects: Float[Tensor, " d"], tolerance: float, what: str
+) -> None:
     if not len(defects):
         raise AssertionError("no generator was given: nothing was checked.")
     bad = ~(defects <= tolerance)
     if bool(bad.any()):
         index = int(bad.to(torch.int8).argmax())
         value = float(defects[index])
-        reason = "it does not move the data, so nothing can be said" if math.isnan(value) else f"its defect is {value:.3g}"
-        raise AssertionError(f"{sym.model} is not {what} under generator {index}: {reason} (tolerance {tolerance:g}).")
+        reason = (
+            "it does not move the data, so nothing can be said"
+            if math.isnan(value)
+            else f"its defect is {value:.3g}"
+        )
+        raise AssertionError(
+            f"{sym.model} is not {what} under generator {index}: {reason} (tolerance {tolerance:g})."
+        )

@@ -44,7 +44,12 @@ def test_on_a_gpu_it_is_looked_at_a_question_later():
 
 
 @pytest.mark.parametrize(
-    "value", [torch.arange(3), torch.ones(2, 2), torch.randn(2, 3, 4, 4).to(memory_format=torch.channels_last)]
+    "value",
+    [
+        torch.arange(3),
+        torch.ones(2, 2),
+        torch.randn(2, 3, 4, 4).to(memory_format=torch.channels_last),
+    ],
 )
 def test_what_is_sent_arrives_as_it_was(value):
     for device in ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]:

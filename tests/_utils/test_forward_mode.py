@@ -43,7 +43,10 @@ class Encoder(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.layer, self.last = nn.TransformerEncoderLayer(4, 2, 8, batch_first=True), nn.Linear(4, 7)
+        self.layer, self.last = (
+            nn.TransformerEncoderLayer(4, 2, 8, batch_first=True),
+            nn.Linear(4, 7),
+        )
 
     def forward(self, x):
         return self.last(self.layer(x)).flatten(1)
@@ -56,8 +59,12 @@ def made(kind: type[nn.Module]) -> nn.Module:
 
 def kernels() -> tuple[bool, ...]:
     cuda = torch.backends.cuda
-    return (torch.backends.mha.get_fastpath_enabled(), cuda.flash_sdp_enabled(), cuda.mem_efficient_sdp_enabled(),
-            cuda.math_sdp_enabled())  # fmt: skip
+    return (
+        torch.backends.mha.get_fastpath_enabled(),
+        cuda.flash_sdp_enabled(),
+        cuda.mem_efficient_sdp_enabled(),
+        cuda.math_sdp_enabled(),
+    )
 
 
 @pytest.mark.parametrize("kind", [Fused, Heads, Encoder])
@@ -66,9 +73,17 @@ def test_attention_is_read_by_forward_derivatives(kind):
     cheapest = liegg.discover(net, x, action, controls=False)  # 16 directions, 21 outputs
     assert cheapest.settings["route"] == "jvp"
     assert not [note for note in cheapest.notes if "cannot transform" in note]
-    forward, reverse, plain = (liegg.discover(net, x, action, route=route, controls=False) for route in ("jvp", "vjp", "autograd"))
+    forward, reverse, plain = (
+        liegg.discover(net, x, action, route=route, controls=False)
+        for route in ("jvp", "vjp", "autograd")
+    )
     for other in (forward, plain):
-        torch.testing.assert_close(other.factor.mT @ other.factor, reverse.factor.mT @ reverse.factor, rtol=1e-10, atol=1e-12)
+        torch.testing.assert_close(
+            other.factor.mT @ other.factor,
+            reverse.factor.mT @ reverse.factor,
+            rtol=1e-10,
+            atol=1e-12,
+        )
         torch.testing.assert_close(other.defects, reverse.defects, rtol=1e-10, atol=1e-12)
 
 
@@ -105,7 +120,10 @@ def test_attention_kernels_are_put_back_after_a_failure():
 
     with pytest.raises(ZeroDivisionError):
         failing()
-    assert (torch.backends.mha.get_fastpath_enabled(), torch.backends.cuda.flash_sdp_enabled()) == before
+    assert (
+        torch.backends.mha.get_fastpath_enabled(),
+        torch.backends.cuda.flash_sdp_enabled(),
+    ) == before
 
 
 def test_a_derivative_and_the_value_with_it():
@@ -123,7 +141,13 @@ def shifted(norm: nn.Module, dtype: torch.dtype) -> nn.Module:
 
 
 @pytest.mark.parametrize(
-    ("kind", "shape"), [(nn.BatchNorm1d, ()), (nn.BatchNorm1d, (5,)), (nn.BatchNorm2d, (4, 5)), (nn.BatchNorm3d, (2, 3, 2))]
+    ("kind", "shape"),
+    [
+        (nn.BatchNorm1d, ()),
+        (nn.BatchNorm1d, (5,)),
+        (nn.BatchNorm2d, (4, 5)),
+        (nn.BatchNorm3d, (2, 3, 2)),
+    ],
 )
 @pytest.mark.parametrize("affine", [True, False])
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
@@ -133,7 +157,9 @@ def test_a_norm_is_what_torch_makes_of_it(kind, shape, affine, dtype):
     value, slope = jvp(norm, x, t)
     plain, known = torch.func.jvp(norm, (x,), (t,))[:2]
     assert torch.equal(value, plain)
-    torch.testing.assert_close(slope, known, rtol=8 * torch.finfo(dtype).eps, atol=8 * torch.finfo(dtype).eps)
+    torch.testing.assert_close(
+        slope, known, rtol=8 * torch.finfo(dtype).eps, atol=8 * torch.finfo(dtype).eps
+    )
     assert slope.dtype == dtype
 
 
@@ -141,14 +167,20 @@ def test_tangents_side_by_side():
     norm = shifted(nn.BatchNorm2d(3), torch.float64)
     x, t = normal(6, 3, 4, 4), normal(5, 6, 3, 4, 4, seed=1)
     found = torch.func.vmap(lambda one: jvp(lambda x: norm(x.tanh()).square(), x, one))(t)[1]
-    known = torch.stack([torch.func.jvp(lambda x: norm(x.tanh()).square(), (x,), (one,))[1] for one in t])
+    known = torch.stack(
+        [torch.func.jvp(lambda x: norm(x.tanh()).square(), (x,), (one,))[1] for one in t]
+    )
     torch.testing.assert_close(found, known, rtol=1e-13, atol=1e-13)
 
 
 @pytest.mark.parametrize("training", [True, False])
 def test_norms_of_the_batch_itself_are_left_to_torch(training):
     x, t = normal(6, 3), normal(6, 3, seed=1)
-    mean, var = (torch.zeros(3, dtype=x.dtype), torch.ones(3, dtype=x.dtype)) if not training else (None, None)
+    mean, var = (
+        (torch.zeros(3, dtype=x.dtype), torch.ones(3, dtype=x.dtype))
+        if not training
+        else (None, None)
+    )
     torch.testing.assert_close(
         jvp(lambda x: batch_norm(x, mean, var, training=training), x, t),
         torch.func.jvp(lambda x: batch_norm(x, mean, var, training=training), (x,), (t,)),
@@ -171,7 +203,9 @@ def with_moving(name: str, *, input_too: bool):
         "running_mean": normal(3, seed=2),
         "running_var": normal(3).exp(),
     }
-    return lambda x: batch_norm(x if input_too else normal(6, 3, seed=5), **given | {name: x.square().mean(0)})
+    return lambda x: batch_norm(
+        x if input_too else normal(6, 3, seed=5), **given | {name: x.square().mean(0)}
+    )
 
 
 @pytest.mark.parametrize("name", ["running_mean", "running_var"])
@@ -184,7 +218,9 @@ def test_statistics_that_move_are_refused_by_torch_itself(name):
 @pytest.mark.parametrize("input_too", [True, False])
 def test_a_norm_whose_weights_move_is_left_to_torch(name, input_too):
     x, t, norm = normal(6, 3), normal(6, 3, seed=1), with_moving(name, input_too=input_too)
-    torch.testing.assert_close(jvp(norm, x, t), torch.func.jvp(norm, (x,), (t,)), rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(
+        jvp(norm, x, t), torch.func.jvp(norm, (x,), (t,)), rtol=1e-12, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])

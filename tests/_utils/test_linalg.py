@@ -25,7 +25,10 @@ from liegg.spectrum.spectrum import spectrum
 def matrix_of(values, rows, columns, seed=0):
     """Matrix without structure with the given singular values (as many as the smaller side)."""
     size = min(rows, columns)
-    left, right = torch.linalg.qr(normal(rows, rows, seed=seed))[0], torch.linalg.qr(normal(columns, columns, seed=seed + 1))[0]
+    left, right = (
+        torch.linalg.qr(normal(rows, rows, seed=seed))[0],
+        torch.linalg.qr(normal(columns, columns, seed=seed + 1))[0],
+    )
     return left[:, :size] * torch.tensor(values, dtype=torch.float64) @ right[:size]
 
 
@@ -71,13 +74,17 @@ def test_values_are_scipys(matrix, pairs):
 def test_the_basis_is_complete_and_orthonormal(matrix, pairs):
     basis = pairs[1]
     assert basis.shape == (matrix.shape[1], matrix.shape[1])
-    torch.testing.assert_close(basis @ basis.mT, torch.eye(len(basis), dtype=torch.float64), rtol=0, atol=1e-13)
+    torch.testing.assert_close(
+        basis @ basis.mT, torch.eye(len(basis), dtype=torch.float64), rtol=0, atol=1e-13
+    )
 
 
 def test_every_vector_goes_with_its_value(matrix, pairs):
     values, basis = pairs
     largest = max(float(values[-1]), 1e-300)
-    torch.testing.assert_close((matrix / largest @ basis.mT).norm(dim=0), values / largest, rtol=0, atol=1e-12)
+    torch.testing.assert_close(
+        (matrix / largest @ basis.mT).norm(dim=0), values / largest, rtol=0, atol=1e-12
+    )
 
 
 def test_zeros_are_found_at_the_rounding_of_the_matrix(matrix, pairs):
@@ -108,7 +115,9 @@ def test_the_squared_matrix_alone_would_not_do():
     naive = torch.linalg.eigvalsh(matrix.mT @ matrix).clamp_min(0).sqrt()
     assert float((naive - torch.from_numpy(reference(matrix))).abs().max()) > 1e-9
     refined = right_singular(matrix, full_limit=0)[0]
-    np.testing.assert_allclose(refined, reference(matrix), rtol=1e-4, atol=0)  # even 1e-12 has four digits
+    np.testing.assert_allclose(
+        refined, reference(matrix), rtol=1e-4, atol=0
+    )  # even 1e-12 has four digits
 
 
 @given(d=st.integers(1, 6), seed=st.integers(0, 10_000))
@@ -118,8 +127,12 @@ def test_canonical_basis_depends_on_the_span_alone(d, seed):
     turn = torch.linalg.qr(normal(d, d, seed=seed + 1))[0]
     basis = canonical_basis(rows)
     torch.testing.assert_close(canonical_basis(turn @ rows), basis, rtol=0, atol=1e-10)
-    torch.testing.assert_close(basis @ basis.mT, torch.eye(d, dtype=torch.float64), rtol=0, atol=1e-13)
-    torch.testing.assert_close(basis.mT @ basis, rows.mT @ rows, rtol=0, atol=1e-13)  # the same projector
+    torch.testing.assert_close(
+        basis @ basis.mT, torch.eye(d, dtype=torch.float64), rtol=0, atol=1e-13
+    )
+    torch.testing.assert_close(
+        basis.mT @ basis, rows.mT @ rows, rtol=0, atol=1e-13
+    )  # the same projector
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -128,8 +141,12 @@ def test_canonical_rotations_are_the_textbook_ones(seed):
     turn = torch.linalg.qr(normal(10, 10, seed=seed))[0]
     basis = canonical_basis(turn @ so(5).flatten(1) / 2**0.5)
     expected = [[i, j] for i in range(5) for j in range(i + 1, 5)]
-    assert [b.unflatten(0, (5, 5)).triu().abs().gt(1e-12).nonzero().squeeze(0).tolist() for b in basis] == expected
-    torch.testing.assert_close(basis.abs().max(1).values, torch.full((10,), 0.5**0.5, dtype=torch.float64))
+    assert [
+        b.unflatten(0, (5, 5)).triu().abs().gt(1e-12).nonzero().squeeze(0).tolist() for b in basis
+    ] == expected
+    torch.testing.assert_close(
+        basis.abs().max(1).values, torch.full((10,), 0.5**0.5, dtype=torch.float64)
+    )
 
 
 def test_canonical_basis_of_nothing():
@@ -143,7 +160,10 @@ def test_canonical_basis_of_nothing():
         ([0.0, 2.0, -1.0], [0.0, 2.0, -1.0]),
         ([-1.0, 1.0], [1.0, -1.0]),
         ([1.0, -1.0], [1.0, -1.0]),
-        ([-1.0, 1.0 + 1e-12], [1.0, -1.0 - 1e-12]),  # rounding does not decide which of two equal entries leads
+        (
+            [-1.0, 1.0 + 1e-12],
+            [1.0, -1.0 - 1e-12],
+        ),  # rounding does not decide which of two equal entries leads
         ([0.0, 0.0], [0.0, 0.0]),
     ],
 )
@@ -157,7 +177,7 @@ def test_signs_of_nothing():
 
 @pytest.mark.parametrize(
     ("values", "expected"), [([3.0, 1e-3, 1e-12], 2), ([0.0, 0.0], 0), ([], 0), ([5.0], 1)]
-)  # fmt: skip
+)
 def test_rank(values, expected):
     assert rank(torch.tensor(values), 1e-6) == expected
 
@@ -171,14 +191,20 @@ def scattered(sizes, seed=0):
 
 
 @pytest.mark.parametrize(
-    "sizes", [[3] * 100, [1] * 300, [1, 2, 3, 4] * 30, [20] * 13 + [1], [300]], ids=["alike", "diagonal", "mixed", "large", "one"]
+    "sizes",
+    [[3] * 100, [1] * 300, [1, 2, 3, 4] * 30, [20] * 13 + [1], [300]],
+    ids=["alike", "diagonal", "mixed", "large", "one"],
 )
 def test_eigenvalues_of_parts_that_do_not_touch(sizes):
     matrix = scattered(sizes)
     values, vectors = symmetric_eigen(matrix)
     torch.testing.assert_close(values, torch.linalg.eigvalsh(matrix), rtol=0, atol=1e-12)
-    torch.testing.assert_close(vectors @ torch.diag(values) @ vectors.mT, matrix, rtol=0, atol=1e-12)
-    torch.testing.assert_close(vectors.mT @ vectors, torch.eye(len(matrix), dtype=torch.float64), rtol=0, atol=1e-12)
+    torch.testing.assert_close(
+        vectors @ torch.diag(values) @ vectors.mT, matrix, rtol=0, atol=1e-12
+    )
+    torch.testing.assert_close(
+        vectors.mT @ vectors, torch.eye(len(matrix), dtype=torch.float64), rtol=0, atol=1e-12
+    )
 
 
 def test_a_chain_is_one_part():
@@ -188,7 +214,9 @@ def test_a_chain_is_one_part():
     matrix = matrix + matrix.mT
     order = torch.randperm(side, generator=torch.Generator().manual_seed(0))
     exact = 2 * torch.cos(torch.pi * torch.arange(side, 0, -1, dtype=torch.float64) / (side + 1))
-    torch.testing.assert_close(symmetric_eigen(matrix[order][:, order])[0], exact, rtol=0, atol=1e-12)
+    torch.testing.assert_close(
+        symmetric_eigen(matrix[order][:, order])[0], exact, rtol=0, atol=1e-12
+    )
 
 
 def test_zero_rows_of_a_large_factor_say_nothing():
@@ -201,7 +229,11 @@ def test_zero_rows_of_a_large_factor_say_nothing():
 def test_few_rows_of_many_columns():
     matrix = normal(20, 700)
     values, vectors = right_singular(matrix)
-    torch.testing.assert_close(values[-20:], torch.linalg.svdvals(matrix).flip(0), rtol=1e-13, atol=0)
+    torch.testing.assert_close(
+        values[-20:], torch.linalg.svdvals(matrix).flip(0), rtol=1e-13, atol=0
+    )
     assert bool((values[:-20] == 0).all())
-    torch.testing.assert_close(vectors @ vectors.mT, torch.eye(700, dtype=torch.float64), rtol=0, atol=1e-12)
+    torch.testing.assert_close(
+        vectors @ vectors.mT, torch.eye(700, dtype=torch.float64), rtol=0, atol=1e-12
+    )
     assert float((matrix @ vectors[:-20].mT).abs().max()) < 1e-12

@@ -80,13 +80,17 @@ def test_a_compiled_model_gives_the_numbers_of_the_plain_one(way):
     assert torch.equal(found.factor, wanted.factor)
     assert found.settings["route"] == wanted.settings["route"]
     assert backend.count == 0
-    assert found.notes == (() if way is bound else (NOTE,))  # an argument of a compiled function hides that it is one
+    assert found.notes == (
+        () if way is bound else (NOTE,)
+    )  # an argument of a compiled function hides that it is one
 
 
 @pytest.mark.parametrize("way", [whole, in_part, in_place])
 def test_layers_of_a_compiled_model(way):
     backend, x = Counting(), normal(60, 4)
-    found, wanted = (liegg.discover_layers(net, x, ACTION) for net in (way(plain(), backend), plain()))
+    found, wanted = (
+        liegg.discover_layers(net, x, ACTION) for net in (way(plain(), backend), plain())
+    )
     assert found.names == wanted.names
     for one, other in zip(found, wanted, strict=True):
         assert torch.equal(one.invariance.defects, other.invariance.defects)
@@ -135,7 +139,9 @@ def test_what_is_compiled_is_told_apart():
     net = plain()
     assert not is_compiled(net)
     assert not is_compiled(abs)
-    assert all(is_compiled(way(plain(), "eager")) for way in (whole, in_part, in_place, function, method))
+    assert all(
+        is_compiled(way(plain(), "eager")) for way in (whole, in_part, in_place, function, method)
+    )
     assert original(torch.compile(net, backend="eager")) is net
     assert original(abs) is abs
 
@@ -172,4 +178,6 @@ def test_what_is_wrapped_for_parallel_training_is_analysed_without_its_wrapper()
         assert (found.model, found.samples) == ("Sequential", 60)
     assert not is_compiled(nn.DataParallel(net))
     layers = liegg.discover_layers(nn.DataParallel(net), x, ACTION)
-    assert [layer.name for layer in layers] == [layer.name for layer in liegg.discover_layers(net, x, ACTION)]
+    assert [layer.name for layer in layers] == [
+        layer.name for layer in liegg.discover_layers(net, x, ACTION)
+    ]

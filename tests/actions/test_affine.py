@@ -37,13 +37,17 @@ def test_act_is_the_exponential_of_the_homogeneous_matrix():
 def test_translations_add_the_same_to_every_sample():
     x = normal(6, 2, 3)
     moved = Affine(3, copies=2).act(2 * algebra.translation(3)[1], x)
-    torch.testing.assert_close(moved - x, torch.tensor([0.0, 2.0, 0.0], dtype=torch.float64).expand_as(x))
+    torch.testing.assert_close(
+        moved - x, torch.tensor([0.0, 2.0, 0.0], dtype=torch.float64).expand_as(x)
+    )
 
 
 def test_linear_generators_move_as_in_the_linear_action():
     x = normal(6, 3)
     for h in algebra.so(3):
-        torch.testing.assert_close(Affine(3).act(Affine(3).coefficients(h[None])[0], x), Linear(3).act(h, x))
+        torch.testing.assert_close(
+            Affine(3).act(Affine(3).coefficients(h[None])[0], x), Linear(3).act(h, x)
+        )
 
 
 def test_matrices_have_a_zero_last_row():
@@ -73,9 +77,21 @@ def test_settings_make_it_again(action, shape):
     ("make", "error", "text"),
     [
         (lambda: Affine(0), ArgumentError, r"Affine\(0, copies=1\): both must be positive"),
-        (lambda: Affine(2).coefficients(torch.eye(3)[None]), ArgumentError, "last row other than zero; no affine motion has such"),
-        (lambda: Affine(2).coefficients(torch.zeros(1, 4, 4)), ArgumentError, r"expected homogeneous \[d, 3, 3\].*\[d, 2, 2\]"),
-        (lambda: Affine(2, copies=3).check((3, 3)), ShapeError, r"Affine\(2, copies=3\) expects \(6,\) or \(3, 2\)"),
+        (
+            lambda: Affine(2).coefficients(torch.eye(3)[None]),
+            ArgumentError,
+            "last row other than zero; no affine motion has such",
+        ),
+        (
+            lambda: Affine(2).coefficients(torch.zeros(1, 4, 4)),
+            ArgumentError,
+            r"expected homogeneous \[d, 3, 3\].*\[d, 2, 2\]",
+        ),
+        (
+            lambda: Affine(2, copies=3).check((3, 3)),
+            ShapeError,
+            r"Affine\(2, copies=3\) expects \(6,\) or \(3, 2\)",
+        ),
     ],
 )
 def test_errors(make, error, text):

@@ -74,7 +74,9 @@ def test_moments_add_over_samples():
 
 
 def test_acts_in_the_samples_dtype():
-    assert Linear(2).act(torch.zeros(4, dtype=torch.float64), torch.ones(1, 2)).dtype == torch.float32
+    assert (
+        Linear(2).act(torch.zeros(4, dtype=torch.float64), torch.ones(1, 2)).dtype == torch.float32
+    )
 
 
 @pytest.mark.parametrize(("action", "shape"), SHAPES, ids=str)
@@ -85,17 +87,53 @@ def test_settings_make_it_again(action, shape):
 @pytest.mark.parametrize(
     ("make", "error", "text"),
     [
-        (lambda: Linear(0), ArgumentError, r"Linear\(0, copies=1\): both must be positive, for example Linear\(5, copies=2\)"),
-        (lambda: Linear(3, copies=0), ArgumentError, r"Linear\(3, copies=0\): both must be positive"),
-        (lambda: Linear(2).coefficients(torch.zeros(4, 3, 3)), ArgumentError, r"4, 3, 3\); expected \[d, 2, 2\], matrices of L"),
-        (lambda: Linear(3).check((4,)), ShapeError, r"a sample has shape \(4,\).*expects \(3,\) or \(1, 3\).*pass Linear\(4\)"),
-        (lambda: Linear(3).check((6,)), ShapeError, r"For 2 vectors of dimension 3 pass Linear\(3, copies=2\)"),
-        (lambda: Linear(3, copies=2).check((3, 2)), ShapeError, r"other way round: pass .*layout='vector_first'"),
-        (lambda: Linear(3, copies=2).check((5, 4)), ShapeError, r"For 5 vectors of dimension 4 pass Linear\(4, copies=5\)"),
-        (lambda: Linear(3).check((2, 3, 4)), ShapeError, r"\(2, 3, 4\); Linear\(3, copies=1\) expects.* pass liegg.Image"),
-        (lambda: action_from_settings({"kind": "warp"}), RecordError, "this version knows linear, affine, grid"),
+        (
+            lambda: Linear(0),
+            ArgumentError,
+            r"Linear\(0, copies=1\): both must be positive, for example Linear\(5, copies=2\)",
+        ),
+        (
+            lambda: Linear(3, copies=0),
+            ArgumentError,
+            r"Linear\(3, copies=0\): both must be positive",
+        ),
+        (
+            lambda: Linear(2).coefficients(torch.zeros(4, 3, 3)),
+            ArgumentError,
+            r"4, 3, 3\); expected \[d, 2, 2\], matrices of L",
+        ),
+        (
+            lambda: Linear(3).check((4,)),
+            ShapeError,
+            r"a sample has shape \(4,\).*expects \(3,\) or \(1, 3\).*pass Linear\(4\)",
+        ),
+        (
+            lambda: Linear(3).check((6,)),
+            ShapeError,
+            r"For 2 vectors of dimension 3 pass Linear\(3, copies=2\)",
+        ),
+        (
+            lambda: Linear(3, copies=2).check((3, 2)),
+            ShapeError,
+            r"other way round: pass .*layout='vector_first'",
+        ),
+        (
+            lambda: Linear(3, copies=2).check((5, 4)),
+            ShapeError,
+            r"For 5 vectors of dimension 4 pass Linear\(4, copies=5\)",
+        ),
+        (
+            lambda: Linear(3).check((2, 3, 4)),
+            ShapeError,
+            r"\(2, 3, 4\); Linear\(3, copies=1\) expects.* pass liegg.Image",
+        ),
+        (
+            lambda: action_from_settings({"kind": "warp"}),
+            RecordError,
+            "this version knows linear, affine, grid",
+        ),
     ],
-)  # fmt: skip
+)
 def test_errors(make, error, text):
     with pytest.raises(error, match=text):
         make()

@@ -24,11 +24,15 @@ def places(side):
 def bumps(samples, side, *, width, reach=0.4, seed=0):
     """Images of five Gaussian bumps each, `width` pixels wide, that fade to the border."""
     x, y = (at.flatten() for at in places(side))
-    angle, distance = torch.rand(2, samples, 5, 1, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    angle, distance = torch.rand(
+        2, samples, 5, 1, generator=torch.Generator().manual_seed(seed), dtype=torch.float64
+    )
     radius = reach * distance.sqrt()
     angle = 2 * torch.pi * angle
     square = (x - radius * angle.cos()).square() + (y - radius * angle.sin()).square()
-    images = (normal(samples, 5, 1, seed=seed + 1) * torch.exp(-square / (2 * (width / (side / 2)) ** 2))).sum(1)
+    images = (
+        normal(samples, 5, 1, seed=seed + 1) * torch.exp(-square / (2 * (width / (side / 2)) ** 2))
+    ).sum(1)
     return images.reshape(samples, side, side)
 
 
@@ -37,10 +41,16 @@ def bumps(samples, side, *, width, reach=0.4, seed=0):
 LAWS = {
     "image and colour": (liegg.Product(liegg.Image(), liegg.Color(channels=2)), 2),
     "affine and tone": (liegg.Product(liegg.Image("affine"), liegg.Color("tone", channels=1)), 1),
-    "similarity and gains": (liegg.Product(liegg.Image("similarity"), liegg.Color("gains", channels=2)), 2),
+    "similarity and gains": (
+        liegg.Product(liegg.Image("similarity"), liegg.Color("gains", channels=2)),
+        2,
+    ),
     "colour first": (liegg.Product(liegg.Color("linear", channels=2), liegg.Image("euclidean")), 2),
     "nested": (
-        liegg.Product(liegg.Image(liegg.so(2)), liegg.Product(liegg.Color("gains", channels=1), liegg.Image(liegg.so(2)))),
+        liegg.Product(
+            liegg.Image(liegg.so(2)),
+            liegg.Product(liegg.Color("gains", channels=1), liegg.Image(liegg.so(2))),
+        ),
         1,
     ),
     "restricted": (
@@ -62,11 +72,15 @@ def test_laws(name):
 
 def test_laws_of_actions_without_interpolation():
     plain = liegg.Linear(2, copies=4, layout="vector_first").restrict(liegg.diagonal(2))
-    assert_is_action(liegg.Product(liegg.Color("gains", channels=2), plain), normal(3, 2, 4), tolerance=1e-12)
+    assert_is_action(
+        liegg.Product(liegg.Color("gains", channels=2), plain), normal(3, 2, 4), tolerance=1e-12
+    )
 
 
 def test_actions_that_do_not_commute_make_no_group():
-    both = liegg.Product(liegg.Color("linear", channels=2), liegg.Color("tone", channels=2))  # gain after offset, offset after gain
+    both = liegg.Product(
+        liegg.Color("linear", channels=2), liegg.Color("tone", channels=2)
+    )  # gain after offset, offset after gain
     with pytest.raises(AssertionError, match="one-parameter group"):
         assert_is_action(both, normal(3, 2, 4), tolerance=1e-3)
 
@@ -110,7 +124,11 @@ def test_a_finite_motion_is_one_after_the_other():
 
 
 def test_tangents_are_fields():
-    both, x, h = liegg.Product(liegg.Image(), liegg.Color("tone", channels=2)), normal(3, 2, 5, 6), normal(4, 6)
+    both, x, h = (
+        liegg.Product(liegg.Image(), liegg.Color("tone", channels=2)),
+        normal(3, 2, 5, 6),
+        normal(4, 6),
+    )
     torch.testing.assert_close(both.tangents(h, x), torch.stack([both.field(row, x) for row in h]))
     parts = torch.cat([liegg.Image().fields(x), liegg.Color("tone", channels=2).fields(x)], dim=1)
     torch.testing.assert_close(both.fields(x), parts)
@@ -144,7 +162,9 @@ def test_dense_reference_with_cross_terms():
 
 
 def test_cross_terms_of_restricted_parts():
-    both = liegg.Product(liegg.Image("euclidean"), liegg.Color("tone", channels=2), liegg.Color("gains", channels=2))
+    both = liegg.Product(
+        liegg.Image("euclidean"), liegg.Color("tone", channels=2), liegg.Color("gains", channels=2)
+    )
     x = normal(3, 2, 6, 7) + 1
     flat = both.fields(x).flatten(2)
     torch.testing.assert_close(both.moment(x), torch.einsum("bgp,bhp->gh", flat, flat))
@@ -162,7 +182,12 @@ class RadialDifferences(torch.nn.Module):
         super().__init__()
         x, y = places(side)
         square = (x**2 + y**2).flatten()
-        rings = torch.stack([torch.exp(-((square - r**2) ** 2) / (0.18 * r**2)) for r in (0.15, 0.25, 0.35, 0.45, 0.6)])
+        rings = torch.stack(
+            [
+                torch.exp(-((square - r**2) ** 2) / (0.18 * r**2))
+                for r in (0.15, 0.25, 0.35, 0.45, 0.6)
+            ]
+        )
         shares = rings / rings.sum(1, keepdim=True)
         self.register_buffer("phi", torch.nn.functional.normalize(shares[1:] - shares[:-1]) / scale)
         self.head = mlp(4, 32, 3)
@@ -193,7 +218,9 @@ def test_rotation_and_brightness_are_found_and_nothing_else(found):
 
 
 def test_units_do_not_matter(found, both):
-    again = liegg.discover(RadialDifferences(32, scale=1000.0), 1000 * bumps(150, 32, width=3.0), both)
+    again = liegg.discover(
+        RadialDifferences(32, scale=1000.0), 1000 * bumps(150, 32, width=3.0), both
+    )
     assert again.nullity == found.nullity
     torch.testing.assert_close(again.defects[1:], found.defects[1:], rtol=1e-6, atol=0)
     assert again.defects[0] < 1e-30  # brightness: rounding, which has no digits to compare
@@ -218,7 +245,9 @@ def test_float32_finds_both(both):
 
 def test_settings_make_it_again():
     both = liegg.Product(
-        liegg.Image("affine", shape=(4, 5)), liegg.Color(channels=1), liegg.Product(liegg.Linear(20), liegg.Affine(20))
+        liegg.Image("affine", shape=(4, 5)),
+        liegg.Color(channels=1),
+        liegg.Product(liegg.Linear(20), liegg.Affine(20)),
     )
     assert action_from_settings(both.settings()) == both
     assert both.settings()["kind"] == "product"
@@ -243,22 +272,50 @@ BOTH = liegg.Product(liegg.Image(), liegg.Color(channels=1))
 @pytest.mark.parametrize(
     ("make", "error", "text"),
     [
-        (lambda: Product(), ArgumentError, r"Product takes two or more actions, for example Product\(Image\(\), Color\(\)\)\."),
+        (
+            lambda: Product(),
+            ArgumentError,
+            r"Product takes two or more actions, for example Product\(Image\(\), Color\(\)\)\.",
+        ),
         (lambda: Product(liegg.Image()), ArgumentError, "Product takes two or more actions"),
-        (lambda: Product(liegg.Image(), liegg.so(2)),  # pyright: ignore[reportArgumentType]
-         ArgumentError, "Product takes two or more actions"),
-        (lambda: BOTH.coefficients(torch.zeros(1, 3, 3)), ArgumentError,
-         r"generators have shape \(1, 3, 3\); expected block diagonal \[d, 4, 4\]\."),
-        (lambda: BOTH.coefficients(torch.zeros(4, 4)), ArgumentError, r"shape \(4, 4\); expected block diagonal"),
-        (lambda: BOTH.coefficients(block((0, 2))), ArgumentError, "entries outside its diagonal blocks, one block to an action"),
-        (lambda: BOTH.coefficients(block((3, 1))), ArgumentError, "entries outside its diagonal blocks"),
+        (
+            lambda: Product(liegg.Image(), liegg.so(2)),  # pyright: ignore[reportArgumentType]
+            ArgumentError,
+            "Product takes two or more actions",
+        ),
+        (
+            lambda: BOTH.coefficients(torch.zeros(1, 3, 3)),
+            ArgumentError,
+            r"generators have shape \(1, 3, 3\); expected block diagonal \[d, 4, 4\]\.",
+        ),
+        (
+            lambda: BOTH.coefficients(torch.zeros(4, 4)),
+            ArgumentError,
+            r"shape \(4, 4\); expected block diagonal",
+        ),
+        (
+            lambda: BOTH.coefficients(block((0, 2))),
+            ArgumentError,
+            "entries outside its diagonal blocks, one block to an action",
+        ),
+        (
+            lambda: BOTH.coefficients(block((3, 1))),
+            ArgumentError,
+            "entries outside its diagonal blocks",
+        ),
         (lambda: BOTH.coefficients(block((3, 2))), ArgumentError, "last row other than zero"),
         (lambda: BOTH.check((784,)), ShapeError, r"Image\(\) expects"),
-        (lambda: liegg.Product(liegg.Image(), liegg.Color()).check((28, 28)), ShapeError, r"Color\(channels=3\) expects"),
+        (
+            lambda: liegg.Product(liegg.Image(), liegg.Color()).check((28, 28)),
+            ShapeError,
+            r"Color\(channels=3\) expects",
+        ),
         (lambda: BOTH.restrict(liegg.so(2)), ArgumentError, r"expected block diagonal \[d, 4, 4\]"),
     ],
-)  # fmt: skip
+)
 def test_errors(monkeypatch, make, error, text):
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # users run without the type checks
+    monkeypatch.setattr(
+        jaxtyping.config, "jaxtyping_disable", True
+    )  # users run without the type checks
     with pytest.raises(error, match=text):
         make()

@@ -16,7 +16,11 @@ RESTRICTED = {
     "se(2)": (Affine(2, copies=3).restrict(algebra.se(2)), (6,), 3),
     "linear part of affine": (Affine(2).restrict(algebra.so(2)), (2,), 1),
     "twice": (Linear(3).restrict(algebra.sl(3)).restrict(algebra.so(3)), (3,), 3),
-    "dependent generators": (Linear(3).restrict(torch.cat([algebra.so(3), 2 * algebra.so(3)])), (3,), 3),
+    "dependent generators": (
+        Linear(3).restrict(torch.cat([algebra.so(3), 2 * algebra.so(3)])),
+        (3,),
+        3,
+    ),
     "coefficients": (Linear(3).restrict(algebra.so(3).flatten(1)), (3,), 3),
     "oblique": (Linear(3).restrict(regular(3) @ algebra.gl(3)[:4]), (3,), 4),
 }
@@ -48,12 +52,17 @@ def test_settings_make_it_again(case):
 
 
 def test_repr_is_one_line():
-    assert repr(Linear(4).restrict(algebra.so(4))) == "Restricted(Linear(n=4, copies=1, layout='copies_first'), size=6)"
+    assert (
+        repr(Linear(4).restrict(algebra.so(4)))
+        == "Restricted(Linear(n=4, copies=1, layout='copies_first'), size=6)"
+    )
 
 
 def test_matrices_span_what_was_asked_for():
     action = Linear(4).restrict(algebra.so(1, 3))
-    assert_same_span(action.matrices(torch.eye(6, dtype=torch.float64)), algebra.so(1, 3), tolerance=1e-12)
+    assert_same_span(
+        action.matrices(torch.eye(6, dtype=torch.float64)), algebra.so(1, 3), tolerance=1e-12
+    )
 
 
 def test_restricting_twice_goes_back_to_the_first_parent():
@@ -70,16 +79,34 @@ def test_many_parent_generators_go_field_by_field(monkeypatch):
 @pytest.mark.parametrize(
     ("make", "error", "text"),
     [
-        (lambda: Linear(3).restrict(torch.zeros(2, 3, 3)), ArgumentError, "no generator other than zero"),
-        (lambda: Linear(3).restrict(torch.zeros(0, 3, 3)), ArgumentError, "no generator other than zero"),
-        (lambda: Linear(3).restrict(algebra.so(4)), ArgumentError, r"shape \(6, 4, 4\); expected \[d, 3, 3\]"),
-        (lambda: Linear(3).restrict(torch.ones(2, 5)), ArgumentError,
-         r"got shape \(2, 5\); expected matrices .* restrict\(liegg.so\(3\)\)"),
-        (lambda: Linear(3).restrict(algebra.so(3)).coefficients(algebra.gl(3)), ArgumentError,
-         "generator 0 lies outside the 3-dimensional space"),
+        (
+            lambda: Linear(3).restrict(torch.zeros(2, 3, 3)),
+            ArgumentError,
+            "no generator other than zero",
+        ),
+        (
+            lambda: Linear(3).restrict(torch.zeros(0, 3, 3)),
+            ArgumentError,
+            "no generator other than zero",
+        ),
+        (
+            lambda: Linear(3).restrict(algebra.so(4)),
+            ArgumentError,
+            r"shape \(6, 4, 4\); expected \[d, 3, 3\]",
+        ),
+        (
+            lambda: Linear(3).restrict(torch.ones(2, 5)),
+            ArgumentError,
+            r"got shape \(2, 5\); expected matrices .* restrict\(liegg.so\(3\)\)",
+        ),
+        (
+            lambda: Linear(3).restrict(algebra.so(3)).coefficients(algebra.gl(3)),
+            ArgumentError,
+            "generator 0 lies outside the 3-dimensional space",
+        ),
         (lambda: Linear(3).restrict(algebra.so(3)).check((4,)), ShapeError, r"shape \(4,\)"),
     ],
-)  # fmt: skip
+)
 def test_errors(make, error, text):
     with pytest.raises(error, match=text):
         make()

@@ -8,8 +8,28 @@ from hypothesis import strategies as st
 
 from cases import normal, regular
 from liegg._utils.errors import ArgumentError
-from liegg.algebra import aff, bracket, closure_residual, diagonal, gl, orthonormal, se, shear, sl, so, sp, su, u
-from liegg.algebra.bracket import adjoint, jacobi_residual, killing_eigenvalues, killing_form, structure_constants
+from liegg.algebra import (
+    aff,
+    bracket,
+    closure_residual,
+    diagonal,
+    gl,
+    orthonormal,
+    se,
+    shear,
+    sl,
+    so,
+    sp,
+    su,
+    u,
+)
+from liegg.algebra.bracket import (
+    adjoint,
+    jacobi_residual,
+    killing_eigenvalues,
+    killing_form,
+    structure_constants,
+)
 
 
 def test_rotations_multiply_like_the_cross_product():
@@ -41,7 +61,9 @@ def test_an_algebra_is_closed_in_any_basis_and_after_conjugation(condition):
 
 
 def test_a_part_of_an_algebra_is_not_closed():
-    assert closure_residual(sl(2)[:2]) == pytest.approx(2**0.5)  # [E12, E21] = diag(1, -1), all of it outside
+    assert closure_residual(sl(2)[:2]) == pytest.approx(
+        2**0.5
+    )  # [E12, E21] = diag(1, -1), all of it outside
 
 
 def test_nothing_is_closed():
@@ -55,9 +77,19 @@ def test_size_of_the_generators_does_not_matter():
 # Structure constants
 
 ALGEBRAS = {
-    "so(3)": so(3), "so(1,3)": so(1, 3), "so(5)": so(5), "sl(3)": sl(3), "gl(2)": gl(2), "sp(4)": sp(4), "u(2)": u(2),
-    "su(3)": su(3), "se(3)": se(3), "aff(2)": aff(2), "shear(4)": shear(4), "diagonal(3)": diagonal(3),
-}  # fmt: skip
+    "so(3)": so(3),
+    "so(1,3)": so(1, 3),
+    "so(5)": so(5),
+    "sl(3)": sl(3),
+    "gl(2)": gl(2),
+    "sp(4)": sp(4),
+    "u(2)": u(2),
+    "su(3)": su(3),
+    "se(3)": se(3),
+    "aff(2)": aff(2),
+    "shear(4)": shear(4),
+    "diagonal(3)": diagonal(3),
+}
 every_algebra = pytest.mark.parametrize("generators", ALGEBRAS.values(), ids=ALGEBRAS.keys())
 
 
@@ -83,14 +115,18 @@ def test_constants_give_the_brackets_back(generators):
 def test_constants_of_rotations_are_the_cross_product():
     z, y, x = so(3) * torch.tensor([1.0, -1.0, 1.0], dtype=torch.float64)[:, None, None]
     constants = structure_constants(torch.stack([x, y, z]))
-    levi_civita = [[[(i - j) * (j - k) * (k - i) / 2 for k in range(3)] for j in range(3)] for i in range(3)]
+    levi_civita = [
+        [[(i - j) * (j - k) * (k - i) / 2 for k in range(3)] for j in range(3)] for i in range(3)
+    ]
     np.testing.assert_allclose(constants, levi_civita, atol=1e-14)
 
 
 def test_constants_of_an_open_span_are_those_of_least_squares():
     generators = normal(4, 3, 3)
     columns = generators.flatten(1).numpy().T
-    oracle = np.linalg.lstsq(columns, brackets_by_hand(generators).reshape(16, 9).T, rcond=None)[0].T.reshape(4, 4, 4)
+    oracle = np.linalg.lstsq(columns, brackets_by_hand(generators).reshape(16, 9).T, rcond=None)[
+        0
+    ].T.reshape(4, 4, 4)
     np.testing.assert_allclose(structure_constants(generators), oracle, atol=1e-12)
 
 
@@ -106,7 +142,9 @@ def test_constants_of_an_abelian_algebra_are_exactly_zero(condition):
 
 
 def test_small_constants_are_not_taken_for_rounding():
-    torch.testing.assert_close(structure_constants(1e-9 * so(3)), 1e-9 * structure_constants(so(3)), rtol=1e-12, atol=0)
+    torch.testing.assert_close(
+        structure_constants(1e-9 * so(3)), 1e-9 * structure_constants(so(3)), rtol=1e-12, atol=0
+    )
 
 
 def test_constants_are_float64_whatever_comes_in():
@@ -117,11 +155,17 @@ def test_constants_are_float64_whatever_comes_in():
 @pytest.mark.parametrize(
     ("generators", "text"),
     [
-        (torch.cat([so(3), so(3)[:1]]), "4 generators span 3 dimensions; expected independent ones"),
+        (
+            torch.cat([so(3), so(3)[:1]]),
+            "4 generators span 3 dimensions; expected independent ones",
+        ),
         (torch.zeros(2, 3, 3), "2 generators span 0 dimensions"),
         (torch.zeros(2, 3, 4), r"expected matrices \[d, n, n\]"),
         (so(3) * torch.nan, "generator 0 holds NaN"),
-        (torch.ones(5, 2, 2) * torch.arange(1.0, 6.0)[:, None, None], "5 generators span 1 dimensions"),
+        (
+            torch.ones(5, 2, 2) * torch.arange(1.0, 6.0)[:, None, None],
+            "5 generators span 1 dimensions",
+        ),
     ],
 )
 def test_errors(generators, text):
@@ -144,7 +188,12 @@ def test_adjoint_brackets_coefficients(generators):
 def test_adjoint_is_a_representation():
     constants = structure_constants(mixed(sp(4)))
     ad = adjoint(constants)
-    torch.testing.assert_close(bracket(ad[:, None], ad[None]), torch.einsum("ijk,kab->ijab", constants, ad), rtol=0, atol=1e-10)
+    torch.testing.assert_close(
+        bracket(ad[:, None], ad[None]),
+        torch.einsum("ijk,kab->ijab", constants, ad),
+        rtol=0,
+        atol=1e-10,
+    )
 
 
 # Jacobi
@@ -159,9 +208,17 @@ def test_jacobi_against_loops():
     c = normal(3, 3, 3)
     c = (c - c.transpose(0, 1)).numpy()
     largest = max(
-        abs(sum(c[i, j, k] * c[k, l, m] + c[j, l, k] * c[k, i, m] + c[l, i, k] * c[k, j, m] for k in range(3)))
-        for i in range(3) for j in range(3) for l in range(3) for m in range(3)  # noqa: E741
-    )  # fmt: skip
+        abs(
+            sum(
+                c[i, j, k] * c[k, l, m] + c[j, l, k] * c[k, i, m] + c[l, i, k] * c[k, j, m]
+                for k in range(3)
+            )
+        )
+        for i in range(3)
+        for j in range(3)
+        for l in range(3)  # noqa: E741
+        for m in range(3)
+    )
     assert jacobi_residual(torch.as_tensor(c)) == pytest.approx(largest / abs(c).max() ** 2)
     assert largest > 0.1
 
@@ -183,19 +240,34 @@ def test_killing_forms_of_the_books(generators, factor):
     # K(x, y) = (n - 2) tr(xy) for so(n), 2n tr(xy) for sl(n), (n + 2) tr(xy) for sp(n), n the size of the matrices.
     generators = mixed(generators)
     oracle = factor * torch.einsum("aij,bji->ab", generators, generators)
-    torch.testing.assert_close(killing_form(structure_constants(generators)), oracle, rtol=0, atol=1e-9)
+    torch.testing.assert_close(
+        killing_form(structure_constants(generators)), oracle, rtol=0, atol=1e-9
+    )
 
 
 @pytest.mark.parametrize(
     ("generators", "signs"),
-    [(so(4), (0, 6, 0)), (so(1, 3), (3, 3, 0)), (sl(3), (5, 3, 0)), (u(2), (0, 3, 1)), (se(3), (0, 3, 3)), (shear(3), (0, 0, 3))],
+    [
+        (so(4), (0, 6, 0)),
+        (so(1, 3), (3, 3, 0)),
+        (sl(3), (5, 3, 0)),
+        (u(2), (0, 3, 1)),
+        (se(3), (0, 3, 3)),
+        (shear(3), (0, 0, 3)),
+    ],
     ids=["so(4)", "so(1,3)", "sl(3)", "u(2)", "se(3)", "shear(3)"],
 )
 @pytest.mark.parametrize("condition", [1.0, 100.0])
 def test_signs_of_the_killing_form(generators, signs, condition):
-    values = killing_eigenvalues(structure_constants(orthonormal(mixed(generators, condition=condition))))
+    values = killing_eigenvalues(
+        structure_constants(orthonormal(mixed(generators, condition=condition)))
+    )
     assert bool((values.diff() >= 0).all())
-    assert (int((values > 1e-8).sum()), int((values < -1e-8).sum()), int((values.abs() <= 1e-8).sum())) == signs
+    assert (
+        int((values > 1e-8).sum()),
+        int((values < -1e-8).sum()),
+        int((values.abs() <= 1e-8).sum()),
+    ) == signs
 
 
 @given(seed=st.integers(0, 1000), name=st.sampled_from(sorted(ALGEBRAS)))

@@ -56,18 +56,38 @@ def is_affine(h):
 
 # name, generators, dimension, what defines it
 ENTRIES = [
-    *((f"so({n})", algebra.so(n), n * (n - 1) // 2, lambda h: preserves(h, np.eye(len(h)))) for n in SIZES),
-    *((f"o({n})", algebra.o(n), n * (n - 1) // 2, lambda h: preserves(h, np.eye(len(h)))) for n in SIZES),
     *(
-        (f"so({p},{q})", algebra.so(p, q), (p + q) * (p + q - 1) // 2, lambda h, p=p, q=q: preserves(h, form(p, q)))
-        for p in range(4) for q in range(1, 4)
+        (f"so({n})", algebra.so(n), n * (n - 1) // 2, lambda h: preserves(h, np.eye(len(h))))
+        for n in SIZES
+    ),
+    *(
+        (f"o({n})", algebra.o(n), n * (n - 1) // 2, lambda h: preserves(h, np.eye(len(h))))
+        for n in SIZES
+    ),
+    *(
+        (
+            f"so({p},{q})",
+            algebra.so(p, q),
+            (p + q) * (p + q - 1) // 2,
+            lambda h, p=p, q=q: preserves(h, form(p, q)),
+        )
+        for p in range(4)
+        for q in range(1, 4)
     ),
     *((f"gl({n})", algebra.gl(n), n * n, lambda h: True) for n in SIZES),
     *((f"sl({n})", algebra.sl(n), n * n - 1, lambda h: np.trace(h) == 0) for n in SIZES),
-    *((f"sp({2 * m})", algebra.sp(2 * m), m * (2 * m + 1), lambda h, m=m: preserves(h, area(m))) for m in range(1, 4)),
+    *(
+        (f"sp({2 * m})", algebra.sp(2 * m), m * (2 * m + 1), lambda h, m=m: preserves(h, area(m)))
+        for m in range(1, 4)
+    ),
     *((f"u({n})", algebra.u(n), n * n, is_unitary) for n in range(1, 5)),
     *(
-        (f"su({n})", algebra.su(n), n * n - 1, lambda h, n=n: is_unitary(h) and np.trace(h[n:, :n]) == 0)
+        (
+            f"su({n})",
+            algebra.su(n),
+            n * n - 1,
+            lambda h, n=n: is_unitary(h) and np.trace(h[n:, :n]) == 0,
+        )
         for n in range(1, 5)
     ),
     *(
@@ -75,42 +95,90 @@ ENTRIES = [
         for p, q in ((0, 2), (1, 1), (1, 2), (2, 1))
     ),
     *(
-        (f"su({p},{q})", algebra.su(p, q), (p + q) ** 2 - 1, lambda h, p=p, q=q: hermitian(h, p, q) and complex_trace(h) == 0)
+        (
+            f"su({p},{q})",
+            algebra.su(p, q),
+            (p + q) ** 2 - 1,
+            lambda h, p=p, q=q: hermitian(h, p, q) and complex_trace(h) == 0,
+        )
         for p, q in ((0, 2), (1, 1), (1, 2), (2, 1))
     ),
     *((f"gl({n},C)", algebra.gl(n, "C"), 2 * n * n, commutes_with_i) for n in range(1, 4)),
     *(
-        (f"sl({n},C)", algebra.sl(n, "C"), 2 * n * n - 2, lambda h: commutes_with_i(h) and complex_trace(h) == 0)
+        (
+            f"sl({n},C)",
+            algebra.sl(n, "C"),
+            2 * n * n - 2,
+            lambda h: commutes_with_i(h) and complex_trace(h) == 0,
+        )
         for n in range(1, 4)
     ),
     *(
         (
-            f"se({p},{q})", algebra.se(p, q), (p + q) * (p + q + 1) // 2,
+            f"se({p},{q})",
+            algebra.se(p, q),
+            (p + q) * (p + q + 1) // 2,
             lambda h, p=p, q=q: is_affine(h) and preserves(h[:-1, :-1], form(p, q)),
         )
         for p, q in ((0, 2), (1, 1), (1, 3), (2, 2))
     ),
     *((f"heis({d})", algebra.heis(d), d, is_heisenberg) for d in (3, 5, 7)),
     (
-        "so(3) ⊕ so(1,2)", algebra.direct_sum(algebra.so(3), algebra.so(1, 2)), 6,
-        lambda h: preserves(h, np.diag([1.0, 1, 1, 1, -1, -1])) and preserves(h, np.diag([1.0, 1, 1, 0, 0, 0])),
+        "so(3) ⊕ so(1,2)",
+        algebra.direct_sum(algebra.so(3), algebra.so(1, 2)),
+        6,
+        lambda h: (
+            preserves(h, np.diag([1.0, 1, 1, 1, -1, -1]))
+            and preserves(h, np.diag([1.0, 1, 1, 0, 0, 0]))
+        ),
     ),
     (
-        "so(2) ⊕ sl(3)", algebra.direct_sum(algebra.so(2), algebra.sl(3)), 9,
-        lambda h: preserves(h, np.diag([1.0, 1, 0, 0, 0])) and not h[:2, 2:].any() and not h[2:, :2].any() and np.trace(h) == 0,
+        "so(2) ⊕ sl(3)",
+        algebra.direct_sum(algebra.so(2), algebra.sl(3)),
+        9,
+        lambda h: (
+            preserves(h, np.diag([1.0, 1, 0, 0, 0]))
+            and not h[:2, 2:].any()
+            and not h[2:, :2].any()
+            and np.trace(h) == 0
+        ),
     ),
     *(
-        (f"se({n})", algebra.se(n), n * (n + 1) // 2, lambda h: is_affine(h) and preserves(h[:-1, :-1], np.eye(len(h) - 1)))
+        (
+            f"se({n})",
+            algebra.se(n),
+            n * (n + 1) // 2,
+            lambda h: is_affine(h) and preserves(h[:-1, :-1], np.eye(len(h) - 1)),
+        )
         for n in SIZES
     ),
     *((f"aff({n})", algebra.aff(n), n * (n + 1), is_affine) for n in SIZES),
-    *((f"translation({n})", algebra.translation(n), n, lambda h: is_affine(h) and not h[:, :-1].any()) for n in SIZES),
-    *((f"scaling({n})", algebra.scaling(n), 1, lambda h: (h == np.eye(len(h))).all()) for n in SIZES),
-    *((f"diagonal({n})", algebra.diagonal(n), n, lambda h: (h == np.diag(np.diag(h))).all()) for n in SIZES),
-    *((f"shear({n})", algebra.shear(n), n * (n - 1) // 2, lambda h: (h == np.triu(h, 1)).all()) for n in SIZES),
-]  # fmt: skip
+    *(
+        (
+            f"translation({n})",
+            algebra.translation(n),
+            n,
+            lambda h: is_affine(h) and not h[:, :-1].any(),
+        )
+        for n in SIZES
+    ),
+    *(
+        (f"scaling({n})", algebra.scaling(n), 1, lambda h: (h == np.eye(len(h))).all())
+        for n in SIZES
+    ),
+    *(
+        (f"diagonal({n})", algebra.diagonal(n), n, lambda h: (h == np.diag(np.diag(h))).all())
+        for n in SIZES
+    ),
+    *(
+        (f"shear({n})", algebra.shear(n), n * (n - 1) // 2, lambda h: (h == np.triu(h, 1)).all())
+        for n in SIZES
+    ),
+]
 
-every_entry = pytest.mark.parametrize(("generators", "dimension", "defines"), [e[1:] for e in ENTRIES], ids=[e[0] for e in ENTRIES])
+every_entry = pytest.mark.parametrize(
+    ("generators", "dimension", "defines"), [e[1:] for e in ENTRIES], ids=[e[0] for e in ENTRIES]
+)
 
 
 @every_entry
@@ -141,7 +209,9 @@ def test_entries_are_small_integers(generators, dimension, defines):
 
 
 def test_the_turn_of_the_plane_is_counter_clockwise():
-    moved = torch.linalg.matrix_exp(torch.pi / 2 * liegg.so(2)[0]) @ torch.tensor([1.0, 0.0], dtype=torch.float64)
+    moved = torch.linalg.matrix_exp(torch.pi / 2 * liegg.so(2)[0]) @ torch.tensor(
+        [1.0, 0.0], dtype=torch.float64
+    )
     torch.testing.assert_close(moved, torch.tensor([0.0, 1.0], dtype=torch.float64))
 
 
@@ -166,7 +236,9 @@ def test_definite_forms_of_either_sign_are_the_unitary_and_euclidean_algebras():
 def test_parts_of_a_direct_sum_act_on_their_own_coordinates_in_order():
     whole = algebra.direct_sum(algebra.so(2), algebra.scaling(1), algebra.so(3))
     assert whole.shape == (5, 6, 6)
-    torch.testing.assert_close(whole[0], torch.block_diag(algebra.so(2)[0], torch.zeros(4, 4, dtype=torch.float64)))
+    torch.testing.assert_close(
+        whole[0], torch.block_diag(algebra.so(2)[0], torch.zeros(4, 4, dtype=torch.float64))
+    )
     assert whole[1].nonzero().tolist() == [[2, 2]]
     torch.testing.assert_close(whole[2:, 3:, 3:], algebra.so(3))
     assert not whole[2:, :3].any()
@@ -174,32 +246,66 @@ def test_parts_of_a_direct_sum_act_on_their_own_coordinates_in_order():
 
 
 def test_public_names_are_the_catalogue():
-    for name in ("aff", "diagonal", "gl", "o", "scaling", "se", "shear", "sl", "so", "sp", "su", "translation", "u"):
+    for name in (
+        "aff",
+        "diagonal",
+        "gl",
+        "o",
+        "scaling",
+        "se",
+        "shear",
+        "sl",
+        "so",
+        "sp",
+        "su",
+        "translation",
+        "u",
+    ):
         assert getattr(liegg, name) is getattr(algebra, name)
 
 
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: algebra.so(0), r"so\(\): p \+ q is 0; expected a positive dimension, for example so\(3\)"),
-        (lambda: algebra.so(-1, 3), r"so\(-1, 3\): p and q must not be negative, for example so\(1, 3\)"),
+        (
+            lambda: algebra.so(0),
+            r"so\(\): p \+ q is 0; expected a positive dimension, for example so\(3\)",
+        ),
+        (
+            lambda: algebra.so(-1, 3),
+            r"so\(-1, 3\): p and q must not be negative, for example so\(1, 3\)",
+        ),
         (lambda: algebra.o(0), r"so\(\): p \+ q is 0"),
-        (lambda: algebra.sp(3), r"sp\(3\): the dimension must be even and positive; sp\(4\) is sp\(4, R\)"),
+        (
+            lambda: algebra.sp(3),
+            r"sp\(3\): the dimension must be even and positive; sp\(4\) is sp\(4, R\)",
+        ),
         (lambda: algebra.sp(0), r"sp\(0\): the dimension must be even and positive"),
-        *((lambda name=name: getattr(algebra, name)(0), rf"{name}\(\): n is 0; expected a positive .* example {name}\(3\)")
-          for name in ("gl", "sl", "u", "su", "translation", "scaling", "diagonal", "shear")),
-        (lambda: algebra.su(-1, 3), r"su\(-1, 3\): p and q must not be negative, for example su\(1, 2\)"),
+        *(
+            (
+                lambda name=name: getattr(algebra, name)(0),
+                rf"{name}\(\): n is 0; expected a positive .* example {name}\(3\)",
+            )
+            for name in ("gl", "sl", "u", "su", "translation", "scaling", "diagonal", "shear")
+        ),
+        (
+            lambda: algebra.su(-1, 3),
+            r"su\(-1, 3\): p and q must not be negative, for example su\(1, 2\)",
+        ),
         (lambda: algebra.u(3, -1), r"su\(3, -1\): p and q must not be negative"),
         (lambda: algebra.se(3, -1), r"so\(3, -1\): p and q must not be negative"),
         (lambda: algebra.sl(2, "H"), r'sl\(field=\'H\'\): expected "R" or "C"'),
         (lambda: algebra.gl(2, "c"), r'gl\(field=\'c\'\): expected "R" or "C"'),
         (lambda: algebra.gl(0, "C"), r"gl\(\): n is 0; expected a positive dimension"),
-        (lambda: algebra.heis(4), r"heis\(4\): the dimension must be odd and at least 3; heis\(3\) is the smallest"),
+        (
+            lambda: algebra.heis(4),
+            r"heis\(4\): the dimension must be odd and at least 3; heis\(3\) is the smallest",
+        ),
         (lambda: algebra.heis(1), r"heis\(1\): the dimension must be odd and at least 3"),
         (lambda: algebra.se(0), "is 0; expected a positive dimension"),
         (lambda: algebra.aff(0), "is 0; expected a positive dimension"),
     ],
-)  # fmt: skip
+)
 def test_errors(make, text):
     with pytest.raises(ArgumentError, match=text):
         make()

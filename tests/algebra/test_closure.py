@@ -31,7 +31,13 @@ from liegg.algebra.closure import closure, generated, nearest_closed
 from liegg.algebra.subspace import canonical, grassmann_distance
 
 SEMISIMPLE = {"so(3)": so(3), "so(1,3)": so(1, 3), "sp(4)": sp(4), "su(3)": su(3), "sl(3)": sl(3)}
-OTHERS = {"se(3)": se(3), "aff(2)": aff(2), "u(2)": u(2), "diagonal(4)": diagonal(4), "shear(4)": shear(4)}
+OTHERS = {
+    "se(3)": se(3),
+    "aff(2)": aff(2),
+    "u(2)": u(2),
+    "diagonal(4)": diagonal(4),
+    "shear(4)": shear(4),
+}
 
 
 def named(algebras):
@@ -73,7 +79,9 @@ def test_residuals_are_the_distances_of_the_brackets():
     distances = np.zeros((4, 4))
     for i, j in np.ndindex(4, 4):
         target = (basis[i] @ basis[j] - basis[j] @ basis[i]).ravel()
-        distances[i, j] = np.linalg.norm(target - span @ np.linalg.lstsq(span, target, rcond=None)[0])
+        distances[i, j] = np.linalg.norm(
+            target - span @ np.linalg.lstsq(span, target, rcond=None)[0]
+        )
     np.testing.assert_allclose(found.residuals, distances, atol=1e-12)
     assert found.largest == pytest.approx(distances.max())
     assert found.rms == pytest.approx(math.sqrt(np.square(distances[np.triu_indices(4, 1)]).mean()))
@@ -90,12 +98,17 @@ def test_a_pair_with_a_known_residual():
 @settings(deadline=None, max_examples=15)
 def test_closure_is_of_the_span_not_of_the_basis(seed):
     generators = normal(3, 3, 3, seed=seed)
-    one, other = closure(generators), closure(torch.einsum("ab,bij->aij", regular(3, seed=seed), generators))
+    one, other = (
+        closure(generators),
+        closure(torch.einsum("ab,bij->aij", regular(3, seed=seed), generators)),
+    )
     torch.testing.assert_close(one.residuals, other.residuals, rtol=0, atol=1e-9)
     assert one.noise == pytest.approx(other.noise)
 
 
-@pytest.mark.parametrize("generators", [torch.zeros(0, 3, 3), torch.zeros(2, 3, 3), normal(1, 3, 3), gl(2), gl(1)])
+@pytest.mark.parametrize(
+    "generators", [torch.zeros(0, 3, 3), torch.zeros(2, 3, 3), normal(1, 3, 3), gl(2), gl(1)]
+)
 def test_where_closure_says_nothing(generators):
     found = closure(generators, uncertainty=0.01)
     assert found.closed
@@ -109,7 +122,9 @@ def test_where_closure_says_nothing(generators):
 @named(SEMISIMPLE | OTHERS)
 def test_explained_is_the_rms_that_noise_causes(generators):
     exact, size = conjugated(generators), 1e-5
-    caused = math.sqrt(sum(closure(noisy(exact, size, seed=seed)).rms ** 2 for seed in range(40)) / 40)
+    caused = math.sqrt(
+        sum(closure(noisy(exact, size, seed=seed)).rms ** 2 for seed in range(40)) / 40
+    )
     assert closure(exact, uncertainty=size).explained == pytest.approx(caused, rel=0.25)
 
 
@@ -136,7 +151,10 @@ def test_a_span_without_structure_is_not_explained_by_small_noise():
     ("generators", "dimension"),
     [
         (sl(2)[:2], 3),
-        (torch.stack([shear(4)[0], shear(4)[3], shear(4)[5]]), 6),  # E12, E23, E34 generate the strictly upper triangular
+        (
+            torch.stack([shear(4)[0], shear(4)[3], shear(4)[5]]),
+            6,
+        ),  # E12, E23, E34 generate the strictly upper triangular
         (torch.cat([se(3)[:3], translation(3)[:1]]), 6),  # all rotations and one translation
         (so(4)[[0, 3, 5]], 6),  # turns of x₁x₂, x₂x₃, x₃x₄
         (so(4)[[0, 5]], 2),  # turns of x₁x₂ and x₃x₄ commute
@@ -149,10 +167,14 @@ def test_a_span_without_structure_is_not_explained_by_small_noise():
 def test_dimension_of_the_algebra_generated(generators, dimension):
     found = generated(generators)
     assert found.shape == (dimension, *generators.shape[1:])
-    torch.testing.assert_close(torch.einsum("aij,bij->ab", found, found), torch.eye(dimension, dtype=torch.float64))
+    torch.testing.assert_close(
+        torch.einsum("aij,bij->ab", found, found), torch.eye(dimension, dtype=torch.float64)
+    )
     assert closure_residual(found) < 1e-12
     if dimension:
-        assert principal_angles(found.flatten(1), orthonormal(generators).flatten(1)).max() < 1e-12  # the generators are inside
+        assert (
+            principal_angles(found.flatten(1), orthonormal(generators).flatten(1)).max() < 1e-12
+        )  # the generators are inside
 
 
 @named(SEMISIMPLE)
@@ -214,7 +236,9 @@ def test_an_algebra_stays_where_it_is(generators):
     assert grassmann_distance(found.generators, conjugated(generators)) < 1e-11
 
 
-@pytest.mark.parametrize("generators", [torch.zeros(0, 3, 3), normal(1, 3, 3), gl(2)], ids=["none", "one", "all"])
+@pytest.mark.parametrize(
+    "generators", [torch.zeros(0, 3, 3), normal(1, 3, 3), gl(2)], ids=["none", "one", "all"]
+)
 def test_what_is_always_closed_stays(generators):
     found = nearest_closed(generators)
     assert found.converged
@@ -240,10 +264,16 @@ def test_too_few_steps_are_told():
     ("call", "text"),
     [
         (lambda: closure(torch.zeros(2, 3, 4)), r"expected matrices \[d, n, n\]"),
-        (lambda: closure(so(3), uncertainty=-1.0), "uncertainty is -1.0; expected the relative error"),
+        (
+            lambda: closure(so(3), uncertainty=-1.0),
+            "uncertainty is -1.0; expected the relative error",
+        ),
         (lambda: generated(so(3) * 1j), "expected real matrices"),
         (lambda: nearest_closed(so(3) * torch.inf), "holds NaN or infinity"),
-        (lambda: nearest_closed(so(3), tolerance=-1.0), "tolerance is -1.0 and steps 50; expected neither negative"),
+        (
+            lambda: nearest_closed(so(3), tolerance=-1.0),
+            "tolerance is -1.0 and steps 50; expected neither negative",
+        ),
         (lambda: nearest_closed(so(3), steps=-1), "tolerance is 1e-12 and steps -1"),
     ],
 )

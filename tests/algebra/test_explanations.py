@@ -18,7 +18,9 @@ FLOOR = 1e-9
 def candidate(name, *, angle, needs, orbit=5, freedom=13):
     """A candidate that is so many degrees away and needs an uncertainty of so many degrees."""
     distance = math.radians(needs) * chi_square(freedom, 1 - CHANCE) ** 0.5 / 3
-    return Candidate(Model(name, so(3)), Fit(so(3), distance, math.radians(angle), orbit, freedom, 1.0))
+    return Candidate(
+        Model(name, so(3)), Fit(so(3), distance, math.radians(angle), orbit, freedom, 1.0)
+    )
 
 
 def closed(rms, noise, d=3):
@@ -29,7 +31,10 @@ def closed(rms, noise, d=3):
 
 
 def test_a_rival_beyond_the_uncertainty():
-    chosen, other = candidate("so(3)", angle=0.5, needs=0.3), candidate("heis(3)", angle=45, needs=12)
+    chosen, other = (
+        candidate("so(3)", angle=0.5, needs=0.3),
+        candidate("heis(3)", angle=45, needs=12),
+    )
     (found,) = rivals([chosen, other], chosen, math.radians(0.5), FLOOR)
     assert found.name == "heis(3)"
     assert (found.angle, found.needs) == pytest.approx((math.radians(45), math.radians(12)))
@@ -43,7 +48,10 @@ def test_a_rival_of_exact_matrices_is_not_compared_with_rounding():
 
 
 def test_a_rival_of_a_larger_family():
-    chosen, other = candidate("se(2)", angle=1, needs=0.5, orbit=4), candidate("so(3)", angle=0.7, needs=0.4)
+    chosen, other = (
+        candidate("se(2)", angle=1, needs=0.5, orbit=4),
+        candidate("so(3)", angle=0.7, needs=0.4),
+    )
     (found,) = rivals([chosen, other], chosen, math.radians(1), FLOOR)
     assert found.reason == (
         "0.7° away, which the uncertainty explains as well, but of a larger family (5 parameters, se(2) has 4): "
@@ -61,7 +69,9 @@ def test_rivals_where_none_was_chosen():
 
 def test_rivals_come_nearest_first_without_the_chosen_one():
     chosen = candidate("b", angle=1, needs=1)
-    others = [candidate(name, angle=1, needs=needs) for name, needs in (("c", 3), ("a", 2), ("d", 4))]
+    others = [
+        candidate(name, angle=1, needs=needs) for name, needs in (("c", 3), ("a", 2), ("d", 4))
+    ]
     assert [one.name for one in rivals([*others, chosen], chosen, 1e-3, FLOOR)] == ["a", "c", "d"]
     assert rivals([chosen], chosen, 1e-3, FLOOR) == ()
 
@@ -74,7 +84,10 @@ def test_rivals_come_nearest_first_without_the_chosen_one():
     [
         (closed(0.0, math.nan), "closed under the bracket, as every span of its dimension"),
         (closed(3e-16, 1e-15), "closed under the bracket to 3e-16"),
-        (closed(0.0123, math.radians(0.7)), "brackets leave the span by 0.012, as they do when generators are off by 0.7°"),
+        (
+            closed(0.0123, math.radians(0.7)),
+            "brackets leave the span by 0.012, as they do when generators are off by 0.7°",
+        ),
     ],
 )
 def test_how_closed(found, text):
@@ -83,7 +96,10 @@ def test_how_closed(found, text):
 
 def test_why_it_is_no_algebra():
     start = "not closed under the bracket: brackets leave the span by 0.46, which only generators off by 29° would explain"
-    assert open_reason(closed(0.46, math.radians(29)), 9) == f"{start}; with their brackets they span 9 dimensions"
+    assert (
+        open_reason(closed(0.46, math.radians(29)), 9)
+        == f"{start}; with their brackets they span 9 dimensions"
+    )
     assert open_reason(closed(0.46, math.radians(29)), 3) == start
 
 
@@ -94,7 +110,10 @@ def test_how_near():
     )
     exact = candidate("so(3)", angle=math.degrees(3e-15), needs=0)
     assert fit_reason(exact, FLOOR, FLOOR) == "in suitable coordinates the span is so(3), to 3e-15"
-    assert fit_reason(candidate("so(3)", angle=0, needs=0), FLOOR, FLOOR) == "in suitable coordinates the span is so(3), to 1e-16"
+    assert (
+        fit_reason(candidate("so(3)", angle=0, needs=0), FLOOR, FLOOR)
+        == "in suitable coordinates the span is so(3), to 1e-16"
+    )
 
 
 # What is preserved
@@ -103,18 +122,34 @@ PRESERVED = {
     "so(3)": (so(3), "an inner product, volume"),
     "so(1,3)": (so(1, 3), "a metric of signature (1, 3), volume"),
     "so(3,1)": (so(3, 1), "a metric of signature (1, 3), volume"),
-    "so(2)": (so(2), "an inner product, an antisymmetric form, volume; besides scalings, a map commutes with it"),
+    "so(2)": (
+        so(2),
+        "an inner product, an antisymmetric form, volume; besides scalings, a map commutes with it",
+    ),
     "sp(4,R)": (sp(4), "an antisymmetric form, volume"),
     "sl(3,R)": (sl(3), "volume"),
     "gl(3,R)": (gl(3), "no form, no vector, not even volume"),
-    "scaling(2)": (scaling(2), "no form, no vector, not even volume"),  # all maps commute with it, which says nothing
-    "diagonal(2)": (diagonal(2), "no form, no vector, not even volume; besides scalings, a map commutes with it"),
-    "u(2)": (u(2), "an inner product, an antisymmetric form, volume; besides scalings, a map commutes with it"),
+    "scaling(2)": (
+        scaling(2),
+        "no form, no vector, not even volume",
+    ),  # all maps commute with it, which says nothing
+    "diagonal(2)": (
+        diagonal(2),
+        "no form, no vector, not even volume; besides scalings, a map commutes with it",
+    ),
+    "u(2)": (
+        u(2),
+        "an inner product, an antisymmetric form, volume; besides scalings, a map commutes with it",
+    ),
     # Quaternions act from the other side: three imaginary units, and with each an area form.
     "su(2)": (
-        su(2), "an inner product, 3 independent antisymmetric forms, volume; besides scalings, 3 independent maps commute with it",
+        su(2),
+        "an inner product, 3 independent antisymmetric forms, volume; besides scalings, 3 independent maps commute with it",
     ),
-    "sl(2,C)": (sl(2, "C"), "2 independent antisymmetric forms, volume; besides scalings, a map commutes with it"),
+    "sl(2,C)": (
+        sl(2, "C"),
+        "2 independent antisymmetric forms, volume; besides scalings, a map commutes with it",
+    ),
     "se(2)": (se(2), "a symmetric form, a covector, volume"),  # the square of the covector
     "heis(5)": (
         # The covector z is fixed, and x, y only ever change by multiples of it: z², z∧x, z∧y.
@@ -127,7 +162,7 @@ PRESERVED = {
         "a symmetric form, 2 independent antisymmetric forms, every vector of a subspace R², a covector, volume; "
         "besides scalings, 2 independent maps commute with it",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("generators", "text"), PRESERVED.values(), ids=PRESERVED.keys())

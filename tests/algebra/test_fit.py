@@ -39,7 +39,9 @@ FAMILIES = {
     "sl(3,R)": (sl(3), 0),
     "gl(3,R)": (gl(3), 0),
     "scaling(3)": (scaling(3), 0),
-    **{f"sp({2 * m},R)": (sp(2 * m), m * (2 * m - 1) - 1) for m in (1, 2, 3)},  # an area form up to scale
+    **{
+        f"sp({2 * m},R)": (sp(2 * m), m * (2 * m - 1) - 1) for m in (1, 2, 3)
+    },  # an area form up to scale
     **{f"translation({n})": (translation(n), n) for n in (1, 2, 3)},  # a covector up to scale
     "aff(2)": (aff(2), 2),
     "se(3)": (se(3), 3 + 5),  # a covector, and a metric on the space where it vanishes
@@ -51,9 +53,23 @@ FAMILIES = {
     "su(2)": (su(2), 9),  # normaliser su(2) and the quaternions that commute with it
     "so(3) ⊕ so(2)": (direct_sum(so(3), so(2)), 25 - 4 - 2),
 }
-every_family = pytest.mark.parametrize(("generators", "orbit"), FAMILIES.values(), ids=FAMILIES.keys())
-WITH_NOISE = ("so(3)", "so(1,3)", "sp(4,R)", "se(3)", "shear(4)", "u(2)", "so(3) ⊕ so(2)", "translation(2)", "sl(3,R)")
-some_families = pytest.mark.parametrize("generators", [FAMILIES[name][0] for name in WITH_NOISE], ids=WITH_NOISE)
+every_family = pytest.mark.parametrize(
+    ("generators", "orbit"), FAMILIES.values(), ids=FAMILIES.keys()
+)
+WITH_NOISE = (
+    "so(3)",
+    "so(1,3)",
+    "sp(4,R)",
+    "se(3)",
+    "shear(4)",
+    "u(2)",
+    "so(3) ⊕ so(2)",
+    "translation(2)",
+    "sl(3,R)",
+)
+some_families = pytest.mark.parametrize(
+    "generators", [FAMILIES[name][0] for name in WITH_NOISE], ids=WITH_NOISE
+)
 
 
 def conjugated(generators, condition=3.0, seed=7):
@@ -76,7 +92,9 @@ def noisy(generators, size, seed=0):
 # Quantiles
 
 
-@pytest.mark.parametrize("chance", [1e-6, 1e-4, 1e-3, 0.01, 0.1, 0.4, 0.5, 0.9, 0.99, 0.999, 0.9999])
+@pytest.mark.parametrize(
+    "chance", [1e-6, 1e-4, 1e-3, 0.01, 0.1, 0.4, 0.5, 0.9, 0.99, 0.999, 0.9999]
+)
 def test_quantiles_of_chi_square(chance):
     for freedom in (1, 2, 3, 5, 8, 12, 20, 50, 400):
         assert chi_square(freedom, chance) == pytest.approx(chi2.ppf(chance, freedom), rel=0.1)
@@ -124,8 +142,14 @@ def test_dimension_of_the_family(generators, orbit):
 def test_generators_are_orthonormal_and_the_start_may_be_any_basis():
     span = orthonormal(conjugated(so(1, 3)))
     start = turned(conjugated(so(1, 3)), 0.1)
-    one, other = (fit(model, span) for model in (start, torch.einsum("ab,bij->aij", regular(6, condition=9.0), start)))
-    torch.testing.assert_close(torch.einsum("aij,bij->ab", one.generators, one.generators), torch.eye(6, dtype=torch.float64))
+    one, other = (
+        fit(model, span)
+        for model in (start, torch.einsum("ab,bij->aij", regular(6, condition=9.0), start))
+    )
+    torch.testing.assert_close(
+        torch.einsum("aij,bij->ab", one.generators, one.generators),
+        torch.eye(6, dtype=torch.float64),
+    )
     assert abs(one.distance - other.distance) < 1e-12
 
 
@@ -137,7 +161,9 @@ def test_an_algebra_that_is_there_already_is_not_moved():
 
 
 def test_nothing_is_fitted_to_nothing():
-    found = fit(torch.zeros(0, 3, 3, dtype=torch.float64), torch.zeros(0, 3, 3, dtype=torch.float64))
+    found = fit(
+        torch.zeros(0, 3, 3, dtype=torch.float64), torch.zeros(0, 3, 3, dtype=torch.float64)
+    )
     assert (found.distance, found.angle, found.orbit, found.freedom) == (0, 0, 0, 0)
 
 
@@ -160,9 +186,13 @@ def test_distance_and_angle_are_those_of_the_principal_angles(generators):
     span, model = noisy(generators, 0.05), turned(generators, 0.2)
     for steps in (0, 25):
         found = fit(model, span, steps=steps)
-        angles = scipy.linalg.subspace_angles(found.generators.flatten(1).T.numpy(), span.flatten(1).T.numpy())
+        angles = scipy.linalg.subspace_angles(
+            found.generators.flatten(1).T.numpy(), span.flatten(1).T.numpy()
+        )
         assert found.angle == pytest.approx(angles.max(), rel=1e-6, abs=1e-12)
-        assert found.distance == pytest.approx(np.sqrt(np.square(np.sin(angles)).sum()), rel=1e-6, abs=1e-12)
+        assert found.distance == pytest.approx(
+            np.sqrt(np.square(np.sin(angles)).sum()), rel=1e-6, abs=1e-12
+        )
 
 
 @pytest.mark.parametrize("generators", [so(3), so(1, 2), se(2)], ids=["so(3)", "so(1,2)", "se(2)"])
@@ -183,7 +213,9 @@ def test_the_fit_of_a_noisy_span_is_an_algebra_no_farther_than_the_true_one(gene
     assert closure_residual(found.generators) < 1e-12
     assert found.distance <= fit(exact, span, steps=0).distance * (1 + 1e-9)
     # No small change of the coordinates brings it nearer.
-    nudged = [fit(turned(found.generators, 1e-3, seed=seed), span, steps=0).distance for seed in range(8)]
+    nudged = [
+        fit(turned(found.generators, 1e-3, seed=seed), span, steps=0).distance for seed in range(8)
+    ]
     assert min(nudged) > found.distance * (1 - 1e-4)
 
 
@@ -217,7 +249,9 @@ def test_uncertainties_by_hand():
 
 
 def test_misfit_is_in_units_of_a_single_noisy_number():
-    assert made(0.02, 5).misfit(0.03) == pytest.approx(4.0)  # entries are off by 0.03 / 3, the distance is twice that
+    assert made(0.02, 5).misfit(0.03) == pytest.approx(
+        4.0
+    )  # entries are off by 0.03 / 3, the distance is twice that
 
 
 def test_where_every_span_belongs_to_the_family():

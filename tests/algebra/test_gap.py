@@ -9,7 +9,9 @@ from algebra.gap.ask import ALGEBRAS, ANSWERS, exact_constants
 from liegg.algebra import so
 from liegg.algebra.structure.invariants import invariants
 
-STORED = {answer["name"]: answer for answer in json.loads(ANSWERS.read_text(encoding="utf-8"))["answers"]}
+STORED = {
+    answer["name"]: answer for answer in json.loads(ANSWERS.read_text(encoding="utf-8"))["answers"]
+}
 
 
 def summary(constants):

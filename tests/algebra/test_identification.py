@@ -23,15 +23,30 @@ def conjugated(generators, condition=3.0):
 
 def lorentz():
     return identified(
-        "so(1,3)", so(1, 3), aliases=("sl(2,C)", "so(3,C)"), meaning="boosts and rotations", confident=True, margin=3.0,
-        angle=1e-15, uncertainty=math.radians(0.5), coordinates=("t", "x", "y", "z"), reasons=("closed", "preserves a metric"),
+        "so(1,3)",
+        so(1, 3),
+        aliases=("sl(2,C)", "so(3,C)"),
+        meaning="boosts and rotations",
+        confident=True,
+        margin=3.0,
+        angle=1e-15,
+        uncertainty=math.radians(0.5),
+        coordinates=("t", "x", "y", "z"),
+        reasons=("closed", "preserves a metric"),
         notes=("one was dependent",),
         alternatives=tuple(Alternative(f"rival{i}", 0.1, 0.2, f"reason {i}") for i in range(5)),
-    )  # fmt: skip
+    )
 
 
 def rigid():
-    return identified("se(2)", se(2), meaning="rigid motions", homogeneous=True, coordinates=("x", "y"), margin=math.inf)
+    return identified(
+        "se(2)",
+        se(2),
+        meaning="rigid motions",
+        homogeneous=True,
+        coordinates=("x", "y"),
+        margin=math.inf,
+    )
 
 
 def unknown():
@@ -40,7 +55,9 @@ def unknown():
 
 
 def nothing():
-    return identified("0", torch.zeros(0, 3, 3, dtype=torch.float64), confident=True, margin=math.inf, angle=0.0)
+    return identified(
+        "0", torch.zeros(0, 3, 3, dtype=torch.float64), confident=True, margin=math.inf, angle=0.0
+    )
 
 
 EVERY = {
@@ -59,7 +76,9 @@ every = pytest.mark.parametrize("make", EVERY.values(), ids=EVERY.keys())
 
 def test_titles():
     assert lorentz().title() == "so(1,3), boosts and rotations"
-    assert dataclasses.replace(lorentz(), confident=False, meaning="").title() == "so(1,3) (not sure)"
+    assert (
+        dataclasses.replace(lorentz(), confident=False, meaning="").title() == "so(1,3) (not sure)"
+    )
     assert rigid().title() == "se(2), rigid motions (not sure)"
     assert unknown().title() == "unknown algebra of dimension 3"
     assert nothing().title() == "0: no generators"
@@ -111,34 +130,48 @@ def test_of_exact_matrices_no_multiple_of_rounding_is_told():
 
 def test_words_that_only_gain_primes_are_not_said_again():
     stretch = torch.diag(torch.tensor([1.0, 1.0, 1.0 + 1e-4], dtype=torch.float64))
-    record = Identification("so(3)", orthonormal(so(3)), canonical(stretch @ so(3) @ torch.linalg.inv(stretch)))
-    assert record.readable.framed_words == ("rotation in x₁′–x₂′", "rotation in x₁′–x₃′", "rotation in x₂′–x₃′")
+    record = Identification(
+        "so(3)", orthonormal(so(3)), canonical(stretch @ so(3) @ torch.linalg.inv(stretch))
+    )
+    assert record.readable.framed_words == (
+        "rotation in x₁′–x₂′",
+        "rotation in x₁′–x₃′",
+        "rotation in x₂′–x₃′",
+    )
     assert record.lines()[-1] == "     3  rotation in x₂–x₃"
 
 
 def test_the_account_of_the_unknown():
     lines = unknown().lines()
-    assert lines[:3] == ["unknown algebra of dimension 3", "  not closed", "  generators, in a readable basis:"]
+    assert lines[:3] == [
+        "unknown algebra of dimension 3",
+        "  not closed",
+        "  generators, in a readable basis:",
+    ]
     assert len(lines) == 6
 
 
 def test_repr_is_short():
-    assert repr(lorentz()) == "Identification(name='so(1,3)', dimension=6, margin=3, confident=True)"
+    assert (
+        repr(lorentz()) == "Identification(name='so(1,3)', dimension=6, margin=3, confident=True)"
+    )
     assert repr(nothing()) == "Identification(name='0', dimension=0, margin=inf, confident=True)"
 
 
 def test_latex_has_generators_and_brackets():
-    assert rigid().latex() == "\n".join([
-        r"\begin{align*}",
-        r"X_1 &= \begin{pmatrix} 0 & -1 & 0 \\ 1 & 0 & 0 \\ 0 & 0 & 0 \end{pmatrix} \\",
-        r"X_2 &= \begin{pmatrix} 0 & 0 & 1 \\ 0 & 0 & 0 \\ 0 & 0 & 0 \end{pmatrix} \\",
-        r"X_3 &= \begin{pmatrix} 0 & 0 & 0 \\ 0 & 0 & 1 \\ 0 & 0 & 0 \end{pmatrix}",
-        r"\end{align*}",
-        r"\begin{align*}",
-        r"[X_1, X_2] &= X_3 \\",
-        r"[X_1, X_3] &= -X_2",
-        r"\end{align*}",
-    ])  # fmt: skip
+    assert rigid().latex() == "\n".join(
+        [
+            r"\begin{align*}",
+            r"X_1 &= \begin{pmatrix} 0 & -1 & 0 \\ 1 & 0 & 0 \\ 0 & 0 & 0 \end{pmatrix} \\",
+            r"X_2 &= \begin{pmatrix} 0 & 0 & 1 \\ 0 & 0 & 0 \\ 0 & 0 & 0 \end{pmatrix} \\",
+            r"X_3 &= \begin{pmatrix} 0 & 0 & 0 \\ 0 & 0 & 1 \\ 0 & 0 & 0 \end{pmatrix}",
+            r"\end{align*}",
+            r"\begin{align*}",
+            r"[X_1, X_2] &= X_3 \\",
+            r"[X_1, X_3] &= -X_2",
+            r"\end{align*}",
+        ]
+    )
     assert nothing().latex() == "\n"
 
 
@@ -158,7 +191,12 @@ def finite(value):
 def test_the_dictionary_is_json(make):
     found = make().to_dict()
     assert json.loads(json.dumps(finite(found), allow_nan=False)) == finite(found)
-    assert found["dimension"] == len(found["generators"]) == len(found["readable"]["words"]) == len(found["readable"]["generators"])
+    assert (
+        found["dimension"]
+        == len(found["generators"])
+        == len(found["readable"]["words"])
+        == len(found["readable"]["generators"])
+    )
 
 
 def test_the_dictionary_says_what_the_record_says():
@@ -176,7 +214,12 @@ def test_the_dictionary_says_what_the_record_says():
     assert found["framed"]["generators"] == readable.framed.tolist()
     assert found["framed"]["frame"] == readable.frame.tolist()
     assert found["framed"]["words"] == list(readable.framed_words)
-    assert found["alternatives"][1] == {"name": "rival1", "angle": 0.1, "needs": 0.2, "reason": "reason 1"}
+    assert found["alternatives"][1] == {
+        "name": "rival1",
+        "angle": 0.1,
+        "needs": 0.2,
+        "reason": "reason 1",
+    }
     assert len(found["alternatives"]) == 5
 
 
@@ -190,7 +233,9 @@ def test_what_is_missing_is_none():
 
 
 def test_metric():
-    torch.testing.assert_close(lorentz().metric, torch.diag(torch.tensor([1.0, -1.0, -1.0, -1.0], dtype=torch.float64)))
+    torch.testing.assert_close(
+        lorentz().metric, torch.diag(torch.tensor([1.0, -1.0, -1.0, -1.0], dtype=torch.float64))
+    )
     torch.testing.assert_close(EVERY["u(2)"]().metric, torch.eye(4, dtype=torch.float64))
     assert EVERY["sp(4)"]().metric is None
     assert rigid().metric is None
@@ -226,7 +271,9 @@ def test_readable_generators_span_what_was_given(make):
     assert grassmann_distance(record.readable.generators, record.span) < 1e-9
     assert record.known == (record.name != "unknown")
     if record.readable.framed is not None:
-        back = record.readable.frame @ record.readable.framed @ torch.linalg.inv(record.readable.frame)
+        back = (
+            record.readable.frame @ record.readable.framed @ torch.linalg.inv(record.readable.frame)
+        )
         assert grassmann_distance(back, record.generators) < 1e-9
 
 
@@ -238,18 +285,35 @@ def test_frames():
     assert framed is not None
     assert grassmann_distance(framed, sp(4)) < 1e-9
     assert unknown().readable.frame is None
-    assert identified("sl(3,R)", sl(3)).readable.frame is None  # no form on a subspace that it moves
+    assert (
+        identified("sl(3,R)", sl(3)).readable.frame is None
+    )  # no form on a subspace that it moves
 
 
 def test_the_frame_of_affine_maps_is_that_of_their_linear_parts():
     stretch = torch.diag(torch.tensor([2.0, 1.0, 1.0], dtype=torch.float64))
-    record = identified("se(2)", stretch @ se(2) @ torch.linalg.inv(stretch), homogeneous=True, coordinates=("x", "y"))
-    assert record.readable.words == ("elliptic rotation in x–y (axes 2 : 1)", "translation along x", "translation along y")
-    assert record.readable.framed_words == ("rotation in x′–y′", "translation along x′", "translation along y′")
+    record = identified(
+        "se(2)",
+        stretch @ se(2) @ torch.linalg.inv(stretch),
+        homogeneous=True,
+        coordinates=("x", "y"),
+    )
+    assert record.readable.words == (
+        "elliptic rotation in x–y (axes 2 : 1)",
+        "translation along x",
+        "translation along y",
+    )
+    assert record.readable.framed_words == (
+        "rotation in x′–y′",
+        "translation along x′",
+        "translation along y′",
+    )
     frame = record.readable.frame
     assert frame is not None
     size = frame[1, 1]
-    torch.testing.assert_close(frame, torch.diag(torch.stack([2 * size, size, torch.ones_like(size)])))
+    torch.testing.assert_close(
+        frame, torch.diag(torch.stack([2 * size, size, torch.ones_like(size)]))
+    )
 
 
 def test_a_noisy_span_is_read_within_its_uncertainty_and_the_frame_from_the_named_algebra():

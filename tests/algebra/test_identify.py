@@ -14,22 +14,32 @@ from liegg._utils.errors import ArgumentError
 from liegg.algebra import bracket, closure_residual, principal_angles, so
 
 
-def hidden(generators: torch.Tensor, seed: int, condition: float = 10.0, noise: float = 0.0) -> torch.Tensor:
+def hidden(
+    generators: torch.Tensor, seed: int, condition: float = 10.0, noise: float = 0.0
+) -> torch.Tensor:
     """The algebra in other coordinates and a mixed orthonormal basis, each generator off by `noise`."""
     d, n, _ = generators.shape
     frame = regular(n, seed=seed, condition=condition)
     rows = torch.linalg.qr((frame @ generators @ torch.linalg.inv(frame)).flatten(1).mT)[0].mT
-    rows = torch.linalg.qr(normal(d, d, seed=seed + 2))[0] @ rows + noise / n * normal(d, n * n, seed=seed + 3)
+    rows = torch.linalg.qr(normal(d, d, seed=seed + 2))[0] @ rows + noise / n * normal(
+        d, n * n, seed=seed + 3
+    )
     return rows.unflatten(1, (n, n))
 
 
 def spin(twice: int) -> torch.Tensor:
     """so(3) on the harmonic polynomials of degree `twice` / 2 in three variables, by brackets with symmetric traceless matrices."""
-    basis = torch.linalg.svd(torch.eye(9, dtype=torch.float64).unflatten(1, (3, 3)).flatten(1))[2].unflatten(1, (3, 3))
+    basis = torch.linalg.svd(torch.eye(9, dtype=torch.float64).unflatten(1, (3, 3)).flatten(1))[
+        2
+    ].unflatten(1, (3, 3))
     symmetric = (basis + basis.mT) / 2
-    symmetric = symmetric - symmetric.diagonal(dim1=1, dim2=2).sum(1)[:, None, None] / 3 * torch.eye(3)
+    symmetric = symmetric - symmetric.diagonal(dim1=1, dim2=2).sum(1)[
+        :, None, None
+    ] / 3 * torch.eye(3)
     inside = torch.linalg.svd(symmetric.flatten(1))[2][: twice + 1].unflatten(1, (3, 3))
-    return torch.stack([torch.einsum("aij,bij->ab", inside, bracket(turn, inside)) for turn in so(3)])
+    return torch.stack(
+        [torch.einsum("aij,bij->ab", inside, bracket(turn, inside)) for turn in so(3)]
+    )
 
 
 # The representation decides between algebras that are alike
@@ -38,17 +48,27 @@ def spin(twice: int) -> torch.Tensor:
 @pytest.mark.parametrize(
     ("generators", "name", "other"),
     [
-        (liegg.so(3), "so(3)", "su(2)"), (liegg.su(2), "su(2)", "so(3)"),
-        (liegg.so(1, 2), "so(1,2)", "sl(2,R)"), (liegg.sl(2), "sl(2,R)", "so(1,2)"),
-        (liegg.so(4), "so(4)", "so(3) ⊕ so(3)"), (liegg.direct_sum(liegg.so(3), liegg.so(3)), "so(3) ⊕ so(3)", "so(4)"),
-        (liegg.so(1, 3), "so(1,3)", "sl(2,C)"), (liegg.sl(2, "C"), "sl(2,C)", "so(1,3)"),
-        (liegg.so(2), "so(2)", "u(1)"), (liegg.so(6), "so(6)", "su(4)"), (liegg.su(4), "su(4)", "so(6)"),
-        (liegg.so(2, 3), "so(2,3)", "sp(4,R)"), (liegg.sp(4), "sp(4,R)", "so(2,3)"),
-        (liegg.so(3, 3), "so(3,3)", "sl(4,R)"), (liegg.sl(4), "sl(4,R)", "so(3,3)"),
-        (liegg.so(2, 4), "so(2,4)", "su(2,2)"), (liegg.su(2, 2), "su(2,2)", "so(2,4)"),
-        (liegg.su(1, 1), "sl(2,R)", "su(1,1)"), (liegg.so(2, 2), "so(2,2)", "sl(2,R) ⊕ sl(2,R)"),
+        (liegg.so(3), "so(3)", "su(2)"),
+        (liegg.su(2), "su(2)", "so(3)"),
+        (liegg.so(1, 2), "so(1,2)", "sl(2,R)"),
+        (liegg.sl(2), "sl(2,R)", "so(1,2)"),
+        (liegg.so(4), "so(4)", "so(3) ⊕ so(3)"),
+        (liegg.direct_sum(liegg.so(3), liegg.so(3)), "so(3) ⊕ so(3)", "so(4)"),
+        (liegg.so(1, 3), "so(1,3)", "sl(2,C)"),
+        (liegg.sl(2, "C"), "sl(2,C)", "so(1,3)"),
+        (liegg.so(2), "so(2)", "u(1)"),
+        (liegg.so(6), "so(6)", "su(4)"),
+        (liegg.su(4), "su(4)", "so(6)"),
+        (liegg.so(2, 3), "so(2,3)", "sp(4,R)"),
+        (liegg.sp(4), "sp(4,R)", "so(2,3)"),
+        (liegg.so(3, 3), "so(3,3)", "sl(4,R)"),
+        (liegg.sl(4), "sl(4,R)", "so(3,3)"),
+        (liegg.so(2, 4), "so(2,4)", "su(2,2)"),
+        (liegg.su(2, 2), "su(2,2)", "so(2,4)"),
+        (liegg.su(1, 1), "sl(2,R)", "su(1,1)"),
+        (liegg.so(2, 2), "so(2,2)", "sl(2,R) ⊕ sl(2,R)"),
     ],
-)  # fmt: skip
+)
 def test_coincidences_are_told_apart_by_what_they_act_on(generators, name, other):
     found = liegg.identify(hidden(generators, 11, condition=30.0))
     assert found.name == name
@@ -60,7 +80,10 @@ def test_coincidences_are_told_apart_by_what_they_act_on(generators, name, other
 def test_another_representation_is_named_by_its_structure():
     for seed in range(3):
         found = liegg.identify(hidden(spin(4), seed, condition=20.0))
-        assert (found.name, found.meaning) == ("so(3)", "in a representation other than the usual one")
+        assert (found.name, found.meaning) == (
+            "so(3)",
+            "in a representation other than the usual one",
+        )
         noisy = liegg.identify(hidden(spin(4), seed, condition=2.0, noise=1e-3))
         assert noisy.name == "so(3)"
         assert closure_residual(noisy.generators) < 1e-9
@@ -71,15 +94,23 @@ def test_another_representation_is_named_by_its_structure():
 
 @settings(max_examples=25, deadline=None)
 @given(
-    seed=st.integers(0, 10_000), which=st.sampled_from([(liegg.so(1, 2), "so(1,2)"), (liegg.se(2), "se(2)"), (liegg.u(2), "u(2)")])
+    seed=st.integers(0, 10_000),
+    which=st.sampled_from(
+        [(liegg.so(1, 2), "so(1,2)"), (liegg.se(2), "se(2)"), (liegg.u(2), "u(2)")]
+    ),
 )
 def test_any_basis_and_scale_gives_the_same_algebra(seed, which):
     generators, name = which
     given_ = hidden(generators, seed, condition=50.0)
-    mixed = torch.einsum("ab,bij->aij", normal(len(generators), len(generators), seed=seed), given_) * 1e3
+    mixed = (
+        torch.einsum("ab,bij->aij", normal(len(generators), len(generators), seed=seed), given_)
+        * 1e3
+    )
     one, other = liegg.identify(given_), liegg.identify(mixed)
     assert one.name == other.name == name
-    assert float(principal_angles(one.generators.flatten(1), other.generators.flatten(1)).max()) < 1e-7
+    assert (
+        float(principal_angles(one.generators.flatten(1), other.generators.flatten(1)).max()) < 1e-7
+    )
     assert float(principal_angles(one.generators.flatten(1), given_.flatten(1)).max()) < 1e-7
 
 
@@ -100,7 +131,9 @@ def test_exact_input_is_exact():
     assert closure_residual(found.generators) < 1e-12
 
 
-@pytest.mark.parametrize("generators", [so(5), liegg.sp(4), liegg.se(3), liegg.su(3), liegg.heis(5)], ids=str)
+@pytest.mark.parametrize(
+    "generators", [so(5), liegg.sp(4), liegg.se(3), liegg.su(3), liegg.heis(5)], ids=str
+)
 @pytest.mark.parametrize("noise", [1e-3, 1e-2, 3e-2])
 def test_noise_is_estimated_from_the_brackets(generators, noise):
     found = liegg.identify(hidden(generators, 3, condition=2.0, noise=noise))
@@ -121,7 +154,9 @@ def test_a_generous_uncertainty_is_cut_to_what_the_matrices_show():
 def test_an_algebra_stretched_beyond_the_noise_is_given_the_simpler_name():
     # diag(1, 1, s) turns so(3) into se(2) as s grows; only the uncertainty can say where one ends and the other begins.
     stretched = torch.diag(torch.tensor([1.0, 1.0, 1e-3], dtype=torch.float64))
-    generators = torch.linalg.qr((stretched @ so(3) @ torch.linalg.inv(stretched)).flatten(1).mT)[0].mT.unflatten(1, (3, 3))
+    generators = torch.linalg.qr((stretched @ so(3) @ torch.linalg.inv(stretched)).flatten(1).mT)[
+        0
+    ].mT.unflatten(1, (3, 3))
     assert liegg.identify(generators).name == "so(3)"
     assert liegg.identify(generators + 1e-3 / 3 * normal(3, 3, 3), uncertainty=1e-3).name == "se(2)"
 
@@ -142,7 +177,10 @@ def test_a_single_matrix_says_nothing_of_its_noise():
     found = liegg.identify(turn)
     assert (found.name, found.confident) == ("R", False)
     assert found.alternatives[0].name == "so(2)"
-    assert "it is near so(2): state the uncertainty, for example uncertainty=0.05, to let that explain the rest" in found.reasons
+    assert (
+        "it is near so(2): state the uncertainty, for example uncertainty=0.05, to let that explain the rest"
+        in found.reasons
+    )
     assert liegg.identify(turn, uncertainty=1e-2).name == "so(2)"
 
 
@@ -165,19 +203,27 @@ def test_float32_is_taken_as_such():
     assert found.uncertainty <= 1e-5
 
 
-@pytest.mark.parametrize(("generators", "name"), [(liegg.se(2), "se(2)"), (so(2), "so(2)"), (so(1, 1), "so(1,1)")], ids=str)
+@pytest.mark.parametrize(
+    ("generators", "name"),
+    [(liegg.se(2), "se(2)"), (so(2), "so(2)"), (so(1, 1), "so(1,1)")],
+    ids=str,
+)
 @pytest.mark.parametrize("factor", [1, 5])
 def test_a_simpler_limit_is_never_named_surely(generators, name, factor):
     """Coordinates stretched 10 : 1 bring these within the noise of heis(3) and of a shear."""
     for seed in range(12):
-        found = liegg.identify(hidden(generators, seed, condition=10.0, noise=1e-2), uncertainty=factor * 1e-2)
+        found = liegg.identify(
+            hidden(generators, seed, condition=10.0, noise=1e-2), uncertainty=factor * 1e-2
+        )
         assert found.name == name or not found.confident
 
 
 def test_affine_matrices_are_not_compared_with_what_is_not_affine():
     # so(4) in coordinates stretched 14 : 1 is as near to these, but has no zero row.
     noise = torch.nn.functional.pad(normal(6, 3, 4), (0, 0, 0, 1))
-    generators = torch.linalg.qr(liegg.se(3).flatten(1).mT)[0].mT.unflatten(1, (4, 4)) + 1e-2 / 4 * noise
+    generators = (
+        torch.linalg.qr(liegg.se(3).flatten(1).mT)[0].mT.unflatten(1, (4, 4)) + 1e-2 / 4 * noise
+    )
     found = liegg.identify(generators, uncertainty=1e-2)
     assert (found.name, found.confident) == ("se(3)", True)
     assert {other.name for other in found.alternatives}.isdisjoint({"so(4)", "so(1,3)"})
@@ -189,16 +235,20 @@ def test_affine_matrices_are_not_compared_with_what_is_not_affine():
 @pytest.mark.parametrize(
     ("generators", "name"),
     [
-        (liegg.direct_sum(liegg.se(2), so(3)), "se(2) ⊕ so(3)"), (liegg.direct_sum(liegg.se(3), liegg.se(3)), "se(3) ⊕ se(3)"),
-        (liegg.direct_sum(so(1, 1), so(1, 1)), "so(1,1) ⊕ so(1,1)"), (liegg.direct_sum(so(1, 1), so(3)), "so(3) ⊕ so(1,1)"),
-        (liegg.direct_sum(liegg.su(2), liegg.su(2)), "su(2) ⊕ su(2)"), (liegg.direct_sum(so(2), liegg.diagonal(2)), "so(2) ⊕ R²"),
+        (liegg.direct_sum(liegg.se(2), so(3)), "se(2) ⊕ so(3)"),
+        (liegg.direct_sum(liegg.se(3), liegg.se(3)), "se(3) ⊕ se(3)"),
+        (liegg.direct_sum(so(1, 1), so(1, 1)), "so(1,1) ⊕ so(1,1)"),
+        (liegg.direct_sum(so(1, 1), so(3)), "so(3) ⊕ so(1,1)"),
+        (liegg.direct_sum(liegg.su(2), liegg.su(2)), "su(2) ⊕ su(2)"),
+        (liegg.direct_sum(so(2), liegg.diagonal(2)), "so(2) ⊕ R²"),
         (liegg.direct_sum(liegg.scaling(2), torch.zeros(0, 1, 1)), "scaling(2)"),
-        (liegg.direct_sum(so(2), liegg.gl(2)), "gl(2,R) ⊕ so(2)"), (liegg.direct_sum(liegg.sl(2), so(4)), "so(4) ⊕ sl(2,R)"),
+        (liegg.direct_sum(so(2), liegg.gl(2)), "gl(2,R) ⊕ so(2)"),
+        (liegg.direct_sum(liegg.sl(2), so(4)), "so(4) ⊕ sl(2,R)"),
         (torch.stack([torch.block_diag(a, a) for a in so(2)]), "u(1)"),
         (torch.stack([torch.block_diag(a, a) for a in liegg.gl(2)]), "gl(2,R)"),
         (torch.stack([torch.block_diag(a, -a.mT) for a in liegg.sl(3)]), "sl(3,R)"),
     ],
-)  # fmt: skip
+)
 def test_sums_and_copies_in_any_coordinates(generators, name):
     assert liegg.identify(generators).name == name
     for seed, condition in enumerate((1.0, 3.0, 10.0, 30.0, 100.0)):
@@ -207,7 +257,12 @@ def test_sums_and_copies_in_any_coordinates(generators, name):
 
 @pytest.mark.parametrize(
     ("linear", "k", "name"),
-    [(so(2), 3, "se(2) ⊕ R"), (so(3), 4, "se(3) ⊕ R"), (liegg.sl(2), 3, "saff(2) ⊕ R"), (so(1, 2), 4, "e(1,2) ⊕ R")],
+    [
+        (so(2), 3, "se(2) ⊕ R"),
+        (so(3), 4, "se(3) ⊕ R"),
+        (liegg.sl(2), 3, "saff(2) ⊕ R"),
+        (so(1, 2), 4, "e(1,2) ⊕ R"),
+    ],
 )
 def test_translations_beyond_what_the_linear_part_moves(linear, k, name):
     side = k + 1
@@ -226,7 +281,17 @@ def test_the_words_say_copies_and_duals():
 
 @pytest.mark.parametrize(
     "generators",
-    [liegg.sp(4), liegg.sp(6), so(4), liegg.su(3), liegg.aff(3), liegg.heis(5), liegg.shear(4), liegg.diagonal(3), liegg.se(1, 3)],
+    [
+        liegg.sp(4),
+        liegg.sp(6),
+        so(4),
+        liegg.su(3),
+        liegg.aff(3),
+        liegg.heis(5),
+        liegg.shear(4),
+        liegg.diagonal(3),
+        liegg.se(1, 3),
+    ],
 )
 def test_the_catalogue_as_it_stands(generators):
     found = liegg.identify(generators)
@@ -240,7 +305,9 @@ def test_the_catalogue_as_it_stands(generators):
 def test_a_span_that_is_not_closed_is_not_named():
     found = liegg.identify(liegg.sl(2)[:2])
     assert not found.known
-    assert str(found).startswith("unknown algebra of dimension 2\n  not closed under the bracket: brackets leave the span by 1.4")
+    assert str(found).startswith(
+        "unknown algebra of dimension 2\n  not closed under the bracket: brackets leave the span by 1.4"
+    )
     assert "with their brackets they span 3 dimensions" in found.reasons[0]
     assert math.isnan(found.angle)
     assert found.invariants is None
@@ -260,7 +327,11 @@ def test_an_algebra_without_a_name_keeps_its_invariants():
     found = liegg.identify(hidden(upper, 2, condition=5.0))
     assert not found.known
     assert found.invariants is not None
-    assert (found.invariants.dimension, found.invariants.solvable, found.invariants.derived_series) == (10, True, (10, 6, 3, 0))
+    assert (
+        found.invariants.dimension,
+        found.invariants.solvable,
+        found.invariants.derived_series,
+    ) == (10, True, (10, 6, 3, 0))
     assert any("solvable" in reason for reason in found.reasons)
 
 
@@ -273,11 +344,14 @@ def test_matrices_that_are_too_large_say_so():
 @pytest.mark.parametrize(
     ("generators", "name"),
     [
-        *((liegg.heis(d), f"heis({d})") for d in (7, 13, 27)), *((liegg.diagonal(n), f"diagonal({n})") for n in (6, 11)),
-        *((liegg.translation(n), f"translation({n})") for n in (7, 11)), *((liegg.scaling(n), f"scaling({n})") for n in (7, 12)),
-        (liegg.shear(8), "shear(8)"), (so(10), "so(10)"),
+        *((liegg.heis(d), f"heis({d})") for d in (7, 13, 27)),
+        *((liegg.diagonal(n), f"diagonal({n})") for n in (6, 11)),
+        *((liegg.translation(n), f"translation({n})") for n in (7, 11)),
+        *((liegg.scaling(n), f"scaling({n})") for n in (7, 12)),
+        (liegg.shear(8), "shear(8)"),
+        (so(10), "so(10)"),
     ],
-)  # fmt: skip
+)
 def test_larger_ones_of_simple_kinds(generators, name):
     assert liegg.identify(hidden(generators, 3, condition=30.0)).name == name
 
@@ -288,7 +362,9 @@ def test_larger_ones_of_simple_kinds(generators, name):
 def test_dependent_generators_are_reduced_and_it_is_said():
     found = liegg.identify(torch.cat([so(3), so(3).sum(0, keepdim=True)]))
     assert (found.name, found.dimension) == ("so(3)", 3)
-    assert found.notes == ("4 generators were given, 1 of them dependent on the others: their span has dimension 3",)
+    assert found.notes == (
+        "4 generators were given, 1 of them dependent on the others: their span has dimension 3",
+    )
     assert found.notes[0] in str(found)
 
 
@@ -307,12 +383,18 @@ def test_nothing_is_called_zero():
 @pytest.mark.parametrize(
     ("generators", "text"),
     [
-        ([], r"no generators given; expected matrices \[d, n, n\], for example liegg.identify\(liegg.so\(3\)\)"),
+        (
+            [],
+            r"no generators given; expected matrices \[d, n, n\], for example liegg.identify\(liegg.so\(3\)\)",
+        ),
         (torch.zeros(3, 3), r"generators have shape \(3, 3\); expected matrices \[d, n, n\]"),
         (torch.zeros(2, 3, 4), r"generators have shape \(2, 3, 4\); expected matrices \[d, n, n\]"),
         (torch.zeros(1, 2, 2, dtype=torch.complex64), "complex"),
         (torch.full((1, 2, 2), math.nan), "finite"),
-        ([torch.eye(2), torch.eye(3)], r"generators of type list; expected matrices of one size, \[d, n, n\]"),
+        (
+            [torch.eye(2), torch.eye(3)],
+            r"generators of type list; expected matrices of one size, \[d, n, n\]",
+        ),
         ("so(3)", r"generators of type str; expected matrices of one size, \[d, n, n\]"),
     ],
 )
@@ -326,8 +408,14 @@ def test_bad_input(generators, text):
     [
         (-0.1, "uncertainty"),
         (math.inf, "uncertainty"),
-        (torch.ones(2), r"uncertainty has shape \(2,\); expected one number, or one for each of 3 generators"),
-        ("a", r"uncertainty='a'; expected the relative error of a unit generator, for example 0.01"),
+        (
+            torch.ones(2),
+            r"uncertainty has shape \(2,\); expected one number, or one for each of 3 generators",
+        ),
+        (
+            "a",
+            r"uncertainty='a'; expected the relative error of a unit generator, for example 0.01",
+        ),
         (True, "uncertainty=True; expected the relative error"),
         ([1e-3, -1e-3, 1e-3], "expected the relative error of a unit generator"),
     ],
@@ -338,7 +426,9 @@ def test_bad_uncertainty(uncertainty, text):
 
 
 def test_bad_names_of_coordinates_and_bad_affine_matrices():
-    with pytest.raises(ArgumentError, match=r"1 names of coordinates, \('x',\); expected 3, one for each"):
+    with pytest.raises(
+        ArgumentError, match=r"1 names of coordinates, \('x',\); expected 3, one for each"
+    ):
         liegg.identify(so(3), coordinates=("x",))
     with pytest.raises(ArgumentError, match="homogeneous=True, but a last row is not zero"):
         liegg.identify(so(3), homogeneous=True)
@@ -352,7 +442,10 @@ def test_generators_of_very_different_size_count_alike():
 
 def test_dependent_ones_are_reduced_in_float32_too():
     generators = hidden(so(3), 2, condition=3.0)
-    assert liegg.identify(torch.cat([generators, generators[:1] + generators[1:2]]).float()).dimension == 3
+    assert (
+        liegg.identify(torch.cat([generators, generators[:1] + generators[1:2]]).float()).dimension
+        == 3
+    )
 
 
 def test_the_input_is_left_alone_and_may_carry_gradients():

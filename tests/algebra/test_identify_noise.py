@@ -25,15 +25,25 @@ def similarities(n):
 
 AFFINE = {
     **{f"translation({k})": liegg.translation(k) for k in (1, 2, 3, 4)},
-    "se(2)": liegg.se(2), "se(3)": liegg.se(3), "sim(2)": similarities(2), "sim(3)": similarities(3),
-    "aff(1)": liegg.aff(1), "aff(2)": liegg.aff(2), "so(2)": padded(liegg.so(2)), "so(3)": padded(liegg.so(3)),
-    "aff(1) ⊕ aff(1)": torch.cat([padded(liegg.diagonal(2)), liegg.translation(2)]),
-}  # fmt: skip
-LINEAR = {
-    **{f"so({n})": liegg.so(n) for n in (2, 3, 4)}, "so(1,2)": liegg.so(1, 2), "diagonal(3)": liegg.diagonal(3),
-    "so(2) ⊕ so(2)": liegg.direct_sum(liegg.so(2), liegg.so(2)), "translation(2)": liegg.translation(2), "se(2)": liegg.se(2),
+    "se(2)": liegg.se(2),
+    "se(3)": liegg.se(3),
+    "sim(2)": similarities(2),
+    "sim(3)": similarities(3),
     "aff(1)": liegg.aff(1),
-}  # fmt: skip
+    "aff(2)": liegg.aff(2),
+    "so(2)": padded(liegg.so(2)),
+    "so(3)": padded(liegg.so(3)),
+    "aff(1) ⊕ aff(1)": torch.cat([padded(liegg.diagonal(2)), liegg.translation(2)]),
+}
+LINEAR = {
+    **{f"so({n})": liegg.so(n) for n in (2, 3, 4)},
+    "so(1,2)": liegg.so(1, 2),
+    "diagonal(3)": liegg.diagonal(3),
+    "so(2) ⊕ so(2)": liegg.direct_sum(liegg.so(2), liegg.so(2)),
+    "translation(2)": liegg.translation(2),
+    "se(2)": liegg.se(2),
+    "aff(1)": liegg.aff(1),
+}
 
 
 def off(generators, noise, seed, *, affine):
@@ -70,10 +80,15 @@ def table(algebras, factor, *, affine):
 def test_with_the_noise_stated_the_name_is_right(algebras, affine, factor):
     for name, names in table(algebras, factor, affine=affine).items():
         assert {given_ for given_, _ in names} == {name}, (name, names)
-        assert names[name, True] >= 1, (name, names)  # of 2; a name may be unsure where an uncertainty of 0.1 is stated
+        assert names[name, True] >= 1, (
+            name,
+            names,
+        )  # of 2; a name may be unsure where an uncertainty of 0.1 is stated
 
 
-@pytest.mark.parametrize(("algebras", "affine"), [(AFFINE, True), (LINEAR, False)], ids=["affine", "linear"])
+@pytest.mark.parametrize(
+    ("algebras", "affine"), [(AFFINE, True), (LINEAR, False)], ids=["affine", "linear"]
+)
 def test_without_a_stated_noise_no_wrong_name_is_sure(algebras, affine):
     for name, names in table(algebras, None, affine=affine).items():
         if len(algebras[name]) > 1:
@@ -82,7 +97,12 @@ def test_without_a_stated_noise_no_wrong_name_is_sure(algebras, affine):
 
 
 @settings(max_examples=12, deadline=None)
-@given(seed=st.integers(0, 10_000), k=st.integers(1, 4), exponent=st.floats(-8, -2), factor=st.floats(1, 30))
+@given(
+    seed=st.integers(0, 10_000),
+    k=st.integers(1, 4),
+    exponent=st.floats(-8, -2),
+    factor=st.floats(1, 30),
+)
 def test_translations_stay_translations(seed, k, exponent, factor):
     """Their noise hardly shows in brackets, which are translations whatever the noise; small constants are no constants."""
     noise = 10**exponent
@@ -96,7 +116,12 @@ def test_translations_stay_translations(seed, k, exponent, factor):
 @pytest.mark.parametrize("of", [3, 4])
 def test_translations_along_some_axes(k, of):
     for seed in range(3):
-        assert liegg.identify(off(liegg.translation(of)[:k], 1e-3, seed, affine=True), uncertainty=3e-3).name == f"translation({k})"
+        assert (
+            liegg.identify(
+                off(liegg.translation(of)[:k], 1e-3, seed, affine=True), uncertainty=3e-3
+            ).name
+            == f"translation({k})"
+        )
 
 
 @pytest.mark.parametrize("slope", [1e-5, 1e-3])
@@ -130,7 +155,9 @@ def test_affine_noise_explains_the_brackets_that_it_causes(name):
         error = normal(*rows.shape, seed=seed) / math.sqrt(n * (n - 1))
         error[:, -1] = 0
         caused.append(closure(rows + size * error).rms ** 2)
-    assert closure(rows, uncertainty=size, affine=True).explained == pytest.approx(math.sqrt(sum(caused) / 40), rel=0.25)
+    assert closure(rows, uncertainty=size, affine=True).explained == pytest.approx(
+        math.sqrt(sum(caused) / 40), rel=0.25
+    )
 
 
 # What cannot be told
@@ -148,6 +175,8 @@ def test_a_single_matrix_near_a_simpler_one_is_not_named_surely(slope):
 
 def test_no_name_is_sure_where_everything_lies_within_the_error():
     for seed in range(10):
-        found = liegg.identify(off(padded(liegg.so(2)), 1e-2, seed, affine=True), uncertainty=1.0, homogeneous=True)
+        found = liegg.identify(
+            off(padded(liegg.so(2)), 1e-2, seed, affine=True), uncertainty=1.0, homogeneous=True
+        )
         assert not found.confident
         assert found.margin <= 1

@@ -28,7 +28,14 @@ def two_spans(angles, ambient=15, seed=0):
     [
         [1e-12],
         [math.pi / 2],
-        [1e-12, 1e-9, 1e-6, 0.3, math.pi / 2 - 1e-9, math.pi / 2],  # cosines alone would mix the first three
+        [
+            1e-12,
+            1e-9,
+            1e-6,
+            0.3,
+            math.pi / 2 - 1e-9,
+            math.pi / 2,
+        ],  # cosines alone would mix the first three
         [0.0, 0.0, 1e-10],
         [0.4, 0.4, 0.4],
     ],
@@ -58,9 +65,13 @@ def test_laws_of_angles(d, e, seed):
     assert bool((angles.diff() >= 0).all())
     assert bool(((angles >= 0) & (angles <= math.pi / 2)).all())
     torch.testing.assert_close(principal_angles(other, one), angles)  # symmetric
-    torch.testing.assert_close(principal_angles(regular(d) @ one, 1e6 * other), angles)  # of spans, not of bases
+    torch.testing.assert_close(
+        principal_angles(regular(d) @ one, 1e6 * other), angles
+    )  # of spans, not of bases
     turn = torch.linalg.qr(normal(7, 7, seed=seed + 2))[0]
-    torch.testing.assert_close(principal_angles(one @ turn, other @ turn), angles)  # of geometry, not of coordinates
+    torch.testing.assert_close(
+        principal_angles(one @ turn, other @ turn), angles
+    )  # of geometry, not of coordinates
 
 
 @given(k=st.integers(1, 5), d=st.integers(1, 5), seed=st.integers(0, 1000))
@@ -68,12 +79,15 @@ def test_laws_of_angles(d, e, seed):
 def test_distance_is_that_of_least_squares(k, d, seed):
     points, span = normal(k, 6, seed=seed), normal(d, 6, seed=seed + 1)
     nearest = np.linalg.lstsq(span.numpy().T, points.numpy().T, rcond=None)[0].T @ span.numpy()
-    np.testing.assert_allclose(distance_to_span(points, span), np.linalg.norm(points.numpy() - nearest, axis=1), atol=1e-12)
+    np.testing.assert_allclose(
+        distance_to_span(points, span), np.linalg.norm(points.numpy() - nearest, axis=1), atol=1e-12
+    )
 
 
 def test_distance_to_nothing_is_the_length():
     torch.testing.assert_close(
-        distance_to_span(torch.tensor([[3.0, 4.0]]), torch.zeros(0, 2)), torch.tensor([5.0], dtype=torch.float64)
+        distance_to_span(torch.tensor([[3.0, 4.0]]), torch.zeros(0, 2)),
+        torch.tensor([5.0], dtype=torch.float64),
     )
 
 
@@ -81,11 +95,15 @@ def test_orthonormal_keeps_the_span_and_drops_what_depends():
     doubled = torch.cat([so(4), so(4).sum(0, keepdim=True), 3 * so(4)])
     basis = orthonormal(doubled)
     assert basis.shape == (6, 4, 4)
-    torch.testing.assert_close(torch.einsum("aij,bij->ab", basis, basis), torch.eye(6, dtype=torch.float64))
+    torch.testing.assert_close(
+        torch.einsum("aij,bij->ab", basis, basis), torch.eye(6, dtype=torch.float64)
+    )
     assert principal_angles(basis.flatten(1), so(4).flatten(1)).max() < 1e-14
 
 
-@pytest.mark.parametrize("generators", [torch.zeros(2, 3, 3), torch.zeros(0, 3, 3)], ids=["zeros", "none"])
+@pytest.mark.parametrize(
+    "generators", [torch.zeros(2, 3, 3), torch.zeros(0, 3, 3)], ids=["zeros", "none"]
+)
 def test_orthonormal_of_nothing(generators):
     assert orthonormal(generators).shape == (0, 3, 3)
 
@@ -102,7 +120,9 @@ def test_orthonormal_is_float64_whatever_comes_in():
 def test_canonical_depends_on_the_span_alone(d, seed):
     generators = normal(d, 3, 3, seed=seed)
     basis = canonical(generators)
-    torch.testing.assert_close(torch.einsum("aij,bij->ab", basis, basis), torch.eye(d, dtype=torch.float64))
+    torch.testing.assert_close(
+        torch.einsum("aij,bij->ab", basis, basis), torch.eye(d, dtype=torch.float64)
+    )
     assert grassmann_distance(basis, generators) < 1e-12
     mixed = torch.einsum("ab,bij->aij", regular(d, seed=seed), generators)
     torch.testing.assert_close(canonical(mixed), basis, rtol=0, atol=1e-10)
@@ -110,7 +130,10 @@ def test_canonical_depends_on_the_span_alone(d, seed):
 
 def test_canonical_rotations_are_the_coordinate_planes():
     mixed = torch.einsum("ab,bij->aij", regular(6), so(4))
-    found = {tuple(row) for row in canonical(mixed).abs().mul(2**0.5).round(decimals=9).flatten(1).tolist()}
+    found = {
+        tuple(row)
+        for row in canonical(mixed).abs().mul(2**0.5).round(decimals=9).flatten(1).tolist()
+    }
     assert found == {tuple(row) for row in so(4).abs().flatten(1).tolist()}
 
 
@@ -134,7 +157,9 @@ def test_projection_is_that_of_least_squares(d, k, seed):
 def test_projection_onto_traceless_matrices_removes_the_trace():
     matrices = normal(5, 4, 4)
     trace = matrices.diagonal(dim1=1, dim2=2).sum(1)[:, None, None]
-    torch.testing.assert_close(project(matrices, sl(4)), matrices - trace * torch.eye(4, dtype=torch.float64) / 4)
+    torch.testing.assert_close(
+        project(matrices, sl(4)), matrices - trace * torch.eye(4, dtype=torch.float64) / 4
+    )
 
 
 def test_projection_onto_nothing_is_zero():
@@ -181,22 +206,31 @@ def test_not_finite(value):
     generators = so(3).clone()
     generators[1, 0, 2] = value
     for function in (orthonormal, canonical):
-        with pytest.raises(ArgumentError, match="generator 1 holds NaN or infinity; expected finite matrices"):
+        with pytest.raises(
+            ArgumentError, match="generator 1 holds NaN or infinity; expected finite matrices"
+        ):
             function(generators)
 
 
 def test_complex():
     for function in (orthonormal, canonical):
-        with pytest.raises(ArgumentError, match=r"generators are torch.complex128; expected real .* \[\[A, -B\], \[B, A\]\]"):
+        with pytest.raises(
+            ArgumentError,
+            match=r"generators are torch.complex128; expected real .* \[\[A, -B\], \[B, A\]\]",
+        ):
             function(so(3) * 1j)
 
 
 def test_spans_of_different_matrices():
-    with pytest.raises(ArgumentError, match=r"\(3, 3, 3\) and \(6, 4, 4\); expected matrices or rows of one size"):
+    with pytest.raises(
+        ArgumentError, match=r"\(3, 3, 3\) and \(6, 4, 4\); expected matrices or rows of one size"
+    ):
         grassmann_distance(so(3), so(4))
 
 
 @pytest.mark.parametrize("value", [-0.1, math.nan, math.inf])
 def test_uncertainty(value):
-    with pytest.raises(ArgumentError, match=rf"uncertainty is {value}; expected the relative error .* example 0.01"):
+    with pytest.raises(
+        ArgumentError, match=rf"uncertainty is {value}; expected the relative error .* example 0.01"
+    ):
         checked_uncertainty(value)

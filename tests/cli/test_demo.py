@@ -24,7 +24,9 @@ def test_it_finds_so5_and_ends_with_the_report_and_the_sentence(shown: tuple[Pat
     assert "10 symmetries" in text
     *_, report, blank, sentence = text.splitlines()
     assert (report, blank) == (f"Report: {out / 'report.html'}", "")
-    assert sentence.startswith("The network, never told about symmetry, learned 10: they are those of so(5), all rotations of 5")
+    assert sentence.startswith(
+        "The network, never told about symmetry, learned 10: they are those of so(5), all rotations of 5"
+    )
     assert liegg.load(out).nullity == 10
 
 

@@ -19,7 +19,10 @@ from liegg.cli.files import first_samples, load_model, load_parts, parse_action
         ("image", liegg.Image()),
         ("image:affine", liegg.Image("affine")),
         ("image:affine:28x28", liegg.Image("affine", shape=(28, 28))),
-        ("image:3x32x32:central:periodic", liegg.Image(shape=(3, 32, 32), derivative="central", border="periodic")),
+        (
+            "image:3x32x32:central:periodic",
+            liegg.Image(shape=(3, 32, 32), derivative="central", border="periodic"),
+        ),
         ("volume", liegg.Volume()),
         ("image:frame=2", liegg.Image(frame=2)),
         ("image:gaussian:sigma=2.5", liegg.Image(derivative="gaussian", sigma=2.5)),
@@ -34,24 +37,37 @@ def test_actions_by_text(text: str, action: liegg.Action) -> None:
     assert parse_action(text).settings() == action.settings()
 
 
-@pytest.mark.parametrize("text", ["image:similarity", "color:tone:1", "image:euclidean+color:gains"])
+@pytest.mark.parametrize(
+    "text", ["image:similarity", "color:tone:1", "image:euclidean+color:gains"]
+)
 def test_smaller_groups_by_text(text: str) -> None:
-    assert parse_action(text).size == {"image:similarity": 4, "color:tone:1": 2, "image:euclidean+color:gains": 6}[text]
+    assert (
+        parse_action(text).size
+        == {"image:similarity": 4, "color:tone:1": 2, "image:euclidean+color:gains": 6}[text]
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("picture", "Expected linear:N, linear:NxCOPIES or affine:NxCOPIES"),
-        ("image:warped", "group='warped': Image knows 'linear', 'affine', 'similarity', 'euclidean'"),
+        (
+            "image:warped",
+            "group='warped': Image knows 'linear', 'affine', 'similarity', 'euclidean'",
+        ),
         ("color:hue", "group='hue': Color knows 'affine', 'linear', 'gains' and 'tone'"),
         ("image+", "action 'image+'"),
-        ("image:central:paper", "action 'image:central:paper': a second derivative, 'paper'. Expected linear:N"),
+        (
+            "image:central:paper",
+            "action 'image:central:paper': a second derivative, 'paper'. Expected linear:N",
+        ),
         ("image:", "action 'image:': nothing after a colon"),
         ("image:28", "group='28'"),
     ],
 )
-def test_actions_that_do_not_exist(text: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_actions_that_do_not_exist(
+    text: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
     with pytest.raises(liegg.LieggError, match=re.escape(message)):
         parse_action(text)
@@ -60,15 +76,22 @@ def test_actions_that_do_not_exist(text: str, message: str, monkeypatch: pytest.
 # Weights and samples
 
 
-def test_state_dicts_of_torch_are_loaded_without_running_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_state_dicts_of_torch_are_loaded_without_running_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    Path("nets_for_files.py").write_text("import torch\n\ndef build():\n    return torch.nn.Linear(2, 1)\n")
+    Path("nets_for_files.py").write_text(
+        "import torch\n\ndef build():\n    return torch.nn.Linear(2, 1)\n"
+    )
     made = torch.nn.Linear(2, 1)
     torch.save(made.state_dict(), "w.pt")
     assert torch.equal(load_model("nets_for_files:build", Path("w.pt")).weight, made.weight)
     torch.save(made, "whole.pth")  # a pickled module: its class would be imported and run
-    with pytest.raises(liegg.LieggError, match=r"whole\.pth' hold more than tensors, or are damaged .* Save the state dict alone"):
+    with pytest.raises(
+        liegg.LieggError,
+        match=r"whole\.pth' hold more than tensors, or are damaged .* Save the state dict alone",
+    ):
         load_model("nets_for_files:build", Path("whole.pth"))
     torch.save([1, 2], "list.pt")
     with pytest.raises(liegg.LieggError, match=r"list\.pt' are no state dict of tensors"):
@@ -82,20 +105,29 @@ def test_state_dicts_of_torch_are_loaded_without_running_code(tmp_path: Path, mo
 
 @pytest.mark.parametrize(
     ("text", "hint"),
-    [("nets.py:build", r"Type the module's name, nets:build\."), ("w.pt", r"Weights go to --weights\.")],
+    [
+        ("nets.py:build", r"Type the module's name, nets:build\."),
+        ("w.pt", r"Weights go to --weights\."),
+    ],
 )
 def test_what_people_type_for_a_model_is_answered(text: str, hint: str) -> None:
     with pytest.raises(liegg.LieggError, match=hint):
         load_model(text)
 
 
-def test_names_of_wrapped_modules_and_nested_dicts_are_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_of_wrapped_modules_and_nested_dicts_are_explained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    Path("nets_wrapped.py").write_text("import torch\n\ndef build():\n    return torch.nn.Linear(2, 1)\n")
+    Path("nets_wrapped.py").write_text(
+        "import torch\n\ndef build():\n    return torch.nn.Linear(2, 1)\n"
+    )
     state = torch.nn.Linear(2, 1).state_dict()
     torch.save({f"module.{name}": value for name, value in state.items()}, "wrapped.pt")
-    with pytest.raises(liegg.LieggError, match=r"Its names begin with 'module\.', as DataParallel writes them"):
+    with pytest.raises(
+        liegg.LieggError, match=r"Its names begin with 'module\.', as DataParallel writes them"
+    ):
         load_model("nets_wrapped:build", Path("wrapped.pt"))
     torch.save({"epoch": 3, "model": dict(state)}, "nested.pt")
     with pytest.raises(liegg.LieggError, match="The weights may be its entry 'model'"):
@@ -112,7 +144,10 @@ def test_a_share_of_the_data_is_held_out(tmp_path: Path) -> None:
     other = load_parts(text, str(tmp_path / "y.npy"))
     assert (len(other[0]), other[1] is not None and other[1].shape) == (10, (3, 2))
     for share in ("0", "1", "1.5", "-0.2", "0.01", "0.99", "nan"):
-        with pytest.raises(liegg.LieggError, match=f"--held-out {share}: of 10 samples this leaves too few on one side"):
+        with pytest.raises(
+            liegg.LieggError,
+            match=f"--held-out {share}: of 10 samples this leaves too few on one side",
+        ):
             load_parts(text, share)
 
 

@@ -31,7 +31,9 @@ def test_claims_from_stored_results(tmp_path: Path) -> None:
     assert json.loads(out) == json.loads((tmp_path / "results" / "claims.json").read_text())
 
 
-def test_a_folder_without_results_or_with_those_of_another_version_is_a_mistake(tmp_path: Path) -> None:
+def test_a_folder_without_results_or_with_those_of_another_version_is_a_mistake(
+    tmp_path: Path,
+) -> None:
     code, _, err = run("reproduce", "claims", "--out", str(tmp_path))
     assert code == 2
     told = f"{tmp_path} holds no results of any study. Type `liegg reproduce all --out {tmp_path}`, or name another folder."
@@ -61,7 +63,11 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr("liegg.studies.o5.compute", interrupted)
     code, out, err = run("reproduce", "o5", "--quick", "--out", str(tmp_path))
-    assert (code, out, err) == (130, "", "liegg: interrupted. Type the same again to go on from there.\n")
+    assert (code, out, err) == (
+        130,
+        "",
+        "liegg: interrupted. Type the same again to go on from there.\n",
+    )
 
 
 def test_a_folder_that_cannot_be_written_is_a_mistake(tmp_path: Path) -> None:
@@ -84,10 +90,14 @@ def test_missing_data_is_a_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_device_that_is_not_there_is_a_mistake(tmp_path: Path) -> None:
-    code, _, err = run("reproduce", "rotmnist", "--quick", "--device", "xpu:7", "--out", str(tmp_path))
+    code, _, err = run(
+        "reproduce", "rotmnist", "--quick", "--device", "xpu:7", "--out", str(tmp_path)
+    )
     assert code == 2
     assert "device 'xpu:7' cannot be used here" in err
     assert "--device cpu" in err
-    code, _, err = run("reproduce", "rotmnist", "--quick", "--device", "meta", "--out", str(tmp_path))
+    code, _, err = run(
+        "reproduce", "rotmnist", "--quick", "--device", "meta", "--out", str(tmp_path)
+    )
     assert (code, "device 'meta' cannot be used here" in err) == (2, True)
     assert not list(tmp_path.iterdir())

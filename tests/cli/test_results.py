@@ -45,10 +45,23 @@ def test_report_makes_the_page_again_with_samples_and_layers(runs: Path) -> None
 
 def test_report_elsewhere_with_a_title_and_other_samples(runs: Path) -> None:
     np.save("y.npy", np.full((2, 4), 7.5))
-    words = ("report", "norm", "--out", "pages/a.html", "--title", "<b>Ours</b>", "--samples", "y.npy", "--json")
+    words = (
+        "report",
+        "norm",
+        "--out",
+        "pages/a.html",
+        "--title",
+        "<b>Ours</b>",
+        "--samples",
+        "y.npy",
+        "--json",
+    )
     code, out, _ = run(*words)
     assert code == 0
-    assert json.loads(out) == {"report": str(Path("pages/a.html")), "bytes": Path("pages/a.html").stat().st_size}
+    assert json.loads(out) == {
+        "report": str(Path("pages/a.html")),
+        "bytes": Path("pages/a.html").stat().st_size,
+    }
     text = Path("pages/a.html").read_text(encoding="utf-8")
     assert "&lt;b&gt;Ours&lt;/b&gt;" in text
     assert "7.5" in text
@@ -56,13 +69,19 @@ def test_report_elsewhere_with_a_title_and_other_samples(runs: Path) -> None:
 
 
 def test_report_into_a_folder_keeps_the_title_and_refuses_what_is_no_file(runs: Path) -> None:
-    assert run(*FOUND, "--model", "nets_for_cli:norm", "--title", "Ours", "--out", "titled", "-q")[0] == 0
+    assert (
+        run(*FOUND, "--model", "nets_for_cli:norm", "--title", "Ours", "--out", "titled", "-q")[0]
+        == 0
+    )
     Path("pages").mkdir()
     assert run("report", "titled", "--out", "pages", "-q")[1] == f"{Path('pages', 'report.html')}\n"
     assert "<title>Ours</title>" in Path("pages", "report.html").read_text(encoding="utf-8")
     os.mkfifo("pipe")
     code, _, err = run("report", "titled", "--out", "pipe")
-    assert (code, err) == (2, "liegg: pipe is no plain file; expected a file to write, for example report.html.\n")
+    assert (code, err) == (
+        2,
+        "liegg: pipe is no plain file; expected a file to write, for example report.html.\n",
+    )
     np.save("words.npy", np.array([["a", "b"]]))
     code, _, err = run("report", "titled", "--samples", "words.npy")
     assert code == 2
@@ -89,18 +108,36 @@ def test_compare_says_who_has_what(runs: Path) -> None:
 
 
 def test_runs_that_cannot_be_compared_are_a_mistake(runs: Path) -> None:
-    assert run("discover", "--data", "x.npy", "--action", "linear:2x2", "--model", "nets_for_cli:build", "--out", "two")[0] == 0
+    assert (
+        run(
+            "discover",
+            "--data",
+            "x.npy",
+            "--action",
+            "linear:2x2",
+            "--model",
+            "nets_for_cli:build",
+            "--out",
+            "two",
+        )[0]
+        == 0
+    )
     code, out, err = run("compare", "norm", "two")
     assert (code, out) == (2, "")
     assert "Linear(n=4, copies=1" in err
     assert "Linear(n=2, copies=2" in err
 
 
-@pytest.mark.parametrize("words", [("show", "nowhere"), ("report", "nowhere"), ("compare", "nowhere", "nowhere")])
+@pytest.mark.parametrize(
+    "words", [("show", "nowhere"), ("report", "nowhere"), ("compare", "nowhere", "nowhere")]
+)
 def test_a_folder_that_is_no_run_is_a_mistake(folder: Path, words: tuple[str, ...]) -> None:
     code, out, err = run(*words)
     assert (code, out) == (2, "")
-    assert err == "liegg: nowhere is no stored result: record.json is missing. Make one with sym.save(...).\n"
+    assert (
+        err
+        == "liegg: nowhere is no stored result: record.json is missing. Make one with sym.save(...).\n"
+    )
     assert not Path("nowhere").exists()
 
 
@@ -108,6 +145,9 @@ def test_a_result_without_a_log_says_so(folder: Path) -> None:
     liegg.discover(lambda x: x.square().sum(1), np.load("x.npy"), liegg.Linear(4)).save("bare")
     code, _, err = run("show", "bare", "--log")
     assert code == 2
-    assert err == "liegg: bare has no log.txt: liegg discover --out writes one, sym.save(...) does not.\n"
+    assert (
+        err
+        == "liegg: bare has no log.txt: liegg discover --out writes one, sym.save(...) does not.\n"
+    )
     assert run("report", "bare")[0] == 0
     assert "No samples were given." in Path("bare", "report.html").read_text(encoding="utf-8")

@@ -18,16 +18,22 @@ from liegg.cli._shared import named_bars
 
 def test_help_is_fast_because_torch_is_not_imported() -> None:
     script = "import sys\nfrom liegg.__main__ import main\ntry:\n    main()\nexcept SystemExit: pass\nprint('torch' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", script, "--help"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script, "--help"], capture_output=True, text=True, check=True
+    )
     assert done.stdout.splitlines()[-1] == "False"
     assert "discover" in done.stdout
 
 
 def test_missing_optional_package_gets_an_install_hint() -> None:
     script = "import sys\nsys.modules['typer'] = None\nfrom liegg.__main__ import main\nmain()"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
     assert done.returncode != 0
-    assert done.stderr.strip() == "liegg: the command line needs typer. Type: pip install 'liegg[cli]'"
+    assert (
+        done.stderr.strip() == "liegg: the command line needs typer. Type: pip install 'liegg[cli]'"
+    )
 
 
 def test_version() -> None:
@@ -64,12 +70,20 @@ def test_every_command_has_help_with_an_example_and_the_common_options(command: 
 
 def test_help_documents_exit_codes_and_completion() -> None:
     words = " ".join(run("--help")[1].split())
-    assert "Exit codes: 0 done, 1 an unexpected failure, 2 a mistake in what was typed or given, 130 interrupted (Ctrl-C)." in words
+    assert (
+        "Exit codes: 0 done, 1 an unexpected failure, 2 a mistake in what was typed or given, 130 interrupted (Ctrl-C)."
+        in words
+    )
     assert "liegg --install-completion" in words
 
 
 def test_no_colours_when_piped() -> None:
-    done = subprocess.run([sys.executable, "-m", "liegg", "discover", "--help"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "liegg", "discover", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert "\x1b" not in done.stdout
 
 
@@ -84,15 +98,26 @@ def test_no_colours_when_piped() -> None:
     ],
 )
 def test_tab_completion(typed: str, offered: set[str]) -> None:
-    words = {"_LIEGG_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split(" ")) - 1)}
+    words = {
+        "_LIEGG_COMPLETE": "complete_bash",
+        "COMP_WORDS": typed,
+        "COMP_CWORD": str(len(typed.split(" ")) - 1),
+    }
     done = subprocess.run(
-        [sys.executable, "-m", "liegg"], capture_output=True, text=True, check=False, env=os.environ | words, timeout=60
+        [sys.executable, "-m", "liegg"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | words,
+        timeout=60,
     )
     assert offered <= set(done.stdout.split()), done
 
 
 @pytest.mark.parametrize("command", ["show", "report", "compare", "demo", "discover"])
-def test_ctrl_c_ends_with_a_word_and_130(command: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_ends_with_a_word_and_130(
+    command: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
@@ -104,13 +129,25 @@ def test_ctrl_c_ends_with_a_word_and_130(command: str, folder: Path, monkeypatch
     ):
         monkeypatch.setattr(name, interrupted)
     words = {
-        "compare": ("a", "b"), "demo": ("--out", "demo"),
-        "discover": ("--model", "nets_for_cli:norm", "--data", "x.npy", "--action", "linear:4", "--out", "run"),
-    }.get(command, ("a",))  # fmt: skip
+        "compare": ("a", "b"),
+        "demo": ("--out", "demo"),
+        "discover": (
+            "--model",
+            "nets_for_cli:norm",
+            "--data",
+            "x.npy",
+            "--action",
+            "linear:4",
+            "--out",
+            "run",
+        ),
+    }.get(command, ("a",))
     before = set(folder.iterdir())
     code, out, err = run(command, *words)
     assert (code, out, err) == (130, "", "liegg: interrupted.\n")
-    assert {path for new in set(folder.iterdir()) - before for path in new.rglob("*")} == set()  # an empty folder at most
+    assert {
+        path for new in set(folder.iterdir()) - before for path in new.rglob("*")
+    } == set()  # an empty folder at most
 
 
 def test_a_real_interruption_leaves_nothing_half_written(folder: Path) -> None:
@@ -131,7 +168,12 @@ def test_a_real_interruption_leaves_nothing_half_written(folder: Path) -> None:
         "--out",
         "run",
     ]
-    process = subprocess.Popen([sys.executable, "-m", "liegg", *words], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "liegg", *words],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     for _ in range(600):
         if Path("run").exists():  # made just before the reading begins
             break
@@ -152,7 +194,9 @@ def test_the_bar_tells_the_rate() -> None:
     text = StringIO()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-        patch.setattr("rich.console.Console", lambda **_: Console(file=text, force_terminal=True, width=120))
+        patch.setattr(
+            "rich.console.Console", lambda **_: Console(file=text, force_terminal=True, width=120)
+        )
         with named_bars(False, "samples") as advance:
             for _ in range(5):
                 time.sleep(0.05)

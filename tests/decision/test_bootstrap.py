@@ -10,21 +10,39 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cases import normal
-from liegg.decision.bootstrap import Moments, Replicates, drawn, interval, quantile, replicate, solve, turning
+from liegg.decision.bootstrap import (
+    Moments,
+    Replicates,
+    drawn,
+    interval,
+    quantile,
+    replicate,
+    solve,
+    turning,
+)
 
 
 def moments_of(changes, motions, total=None):
     """What blocks of samples say, given the rows `[p, n, k]` of change and of motion in the basis of the solution."""
     samples = torch.full((len(changes),), float(changes.shape[1]), dtype=torch.float64)
     return Moments(
-        changes.mT @ changes, motions.mT @ motions, changes.square().sum(1), motions.square().sum(1),
-        samples if total is None else total, samples,
-    )  # fmt: skip
+        changes.mT @ changes,
+        motions.mT @ motions,
+        changes.square().sum(1),
+        motions.square().sum(1),
+        samples if total is None else total,
+        samples,
+    )
 
 
 def whitened(rows):
     """The rows in coordinates in which their mean square over all blocks is the identity."""
-    return rows @ torch.linalg.inv(torch.linalg.cholesky(torch.einsum("pni,pnj->ij", rows, rows) / rows[..., 0].numel())).mT
+    return (
+        rows
+        @ torch.linalg.inv(
+            torch.linalg.cholesky(torch.einsum("pni,pnj->ij", rows, rows) / rows[..., 0].numel())
+        ).mT
+    )
 
 
 def problem(lengths, *, blocks=12, samples=10, seed=0):
@@ -37,21 +55,30 @@ def problem(lengths, *, blocks=12, samples=10, seed=0):
 def sums(moments, weights):
     """A_w and M_w as numpy, dense."""
     samples = float(weights @ moments.samples)
-    return (np.asarray(torch.einsum("p,pkl->kl", weights, part)) / samples for part in (moments.changes, moments.motions))
+    return (
+        np.asarray(torch.einsum("p,pkl->kl", weights, part)) / samples
+        for part in (moments.changes, moments.motions)
+    )
 
 
 LENGTHS = torch.tensor([0.001, 0.02, 0.5, 1.0, 1.1], dtype=torch.float64)
 SLOPE = torch.logspace(-20, 0, 6, dtype=torch.float64)
 
 
-@pytest.mark.parametrize("lengths", [LENGTHS, SLOPE, torch.ones(1, dtype=torch.float64)], ids=["usual", "20 decades", "one"])
+@pytest.mark.parametrize(
+    "lengths",
+    [LENGTHS, SLOPE, torch.ones(1, dtype=torch.float64)],
+    ids=["usual", "20 decades", "one"],
+)
 def test_unit_weights_give_the_solution_back(lengths):
     moments = problem(lengths)
     logs, mixing = solve(moments, lengths, torch.ones(2, 12, dtype=torch.float64))
     torch.testing.assert_close(logs, torch.zeros_like(logs), rtol=0, atol=1e-8)
     # Directions are scaled to unit change: 1/√λ along their own axis, nothing along the others.
     own = mixing * lengths.sqrt()[:, None]
-    torch.testing.assert_close(own.abs(), torch.eye(len(lengths), dtype=torch.float64).expand_as(own), rtol=0, atol=1e-6)
+    torch.testing.assert_close(
+        own.abs(), torch.eye(len(lengths), dtype=torch.float64).expand_as(own), rtol=0, atol=1e-6
+    )
 
 
 @given(seed=st.integers(0, 10**6), k=st.integers(1, 6))
@@ -87,7 +114,10 @@ def precise_values(a, m):
     """Generalised eigenvalues, ascending."""
     with mpmath.workdps(60):
         half = mpmath.cholesky(mpmath.matrix(m.tolist())) ** -1
-        return sorted(float(value) for value in mpmath.eigsy(half * mpmath.matrix(a.tolist()) * half.T, eigvals_only=True))
+        return sorted(
+            float(value)
+            for value in mpmath.eigsy(half * mpmath.matrix(a.tolist()) * half.T, eigvals_only=True)
+        )
 
 
 def test_a_draw_with_too_few_samples_stays_finite():
@@ -119,7 +149,9 @@ def test_draws_are_multinomial():
     """Mean 1, variance 1 - 1/p, covariance -1/p between two blocks."""
     weights = drawn(8, 40000, 3)
     cov = torch.cov(weights.mT)
-    torch.testing.assert_close(weights.mean(0), torch.ones(8, dtype=torch.float64), rtol=0, atol=0.03)
+    torch.testing.assert_close(
+        weights.mean(0), torch.ones(8, dtype=torch.float64), rtol=0, atol=0.03
+    )
     torch.testing.assert_close(cov, torch.eye(8, dtype=torch.float64) - 1 / 8, rtol=0, atol=0.03)
 
 
@@ -131,15 +163,29 @@ def test_other_seeds_give_other_draws_and_the_callers_generator_is_left_alone():
 
 def test_replicates_are_defects_in_units_of_each_draw():
     """Fixed directions by hand, solved ones from `solve`; both over the first-order κ of the draw."""
-    changes, motions = whitened(normal(12, 10, 4)) * LENGTHS[:4].sqrt(), whitened(normal(12, 10, 4, seed=1))
+    changes, motions = (
+        whitened(normal(12, 10, 4)) * LENGTHS[:4].sqrt(),
+        whitened(normal(12, 10, 4, seed=1)),
+    )
     every = moments_of(changes, motions, 1.0 + 0.1 * normal(12, seed=2))
-    some = Moments(every.changes[:, :2, :2], every.motions[:, :2, :2], every.change, every.motion, every.total, every.samples)
+    some = Moments(
+        every.changes[:, :2, :2],
+        every.motions[:, :2, :2],
+        every.change,
+        every.motion,
+        every.total,
+        every.samples,
+    )
     weights, kappa = drawn(12, 30, 0), float(every.total.sum() / every.samples.sum())
     found = replicate(some, LENGTHS[:4], kappa, weights)
     first_order = (weights @ every.total) / (weights @ every.samples) / kappa - 1
     fixed = ((weights @ every.change) / (weights @ every.motion) / LENGTHS[:4]).log()
-    torch.testing.assert_close(found.logs[:, 2:], (fixed - first_order[:, None])[:, 2:], rtol=1e-12, atol=1e-12)
-    torch.testing.assert_close(found.logs[:, :2], solve(some, LENGTHS[:2], weights)[0] - first_order[:, None])
+    torch.testing.assert_close(
+        found.logs[:, 2:], (fixed - first_order[:, None])[:, 2:], rtol=1e-12, atol=1e-12
+    )
+    torch.testing.assert_close(
+        found.logs[:, :2], solve(some, LENGTHS[:2], weights)[0] - first_order[:, None]
+    )
     assert found.mixing.shape == (30, 2, 2)
     assert found.blocks == 12
 
@@ -149,7 +195,9 @@ def test_a_mean_sensitivity_that_would_turn_negative_leaves_numbers():
     moments = problem(LENGTHS)
     total = torch.full((12,), 10.0, dtype=torch.float64)
     total[0] = -50.0
-    heavy = Moments(moments.changes, moments.motions, moments.change, moments.motion, total, moments.samples)
+    heavy = Moments(
+        moments.changes, moments.motions, moments.change, moments.motion, total, moments.samples
+    )
     weights, kappa = drawn(12, 100, 0), float(total.sum() / moments.samples.sum())
     assert float((weights @ total).min()) < 0
     assert bool(torch.isfinite(replicate(heavy, LENGTHS, kappa, weights).logs).all())
@@ -162,10 +210,22 @@ def test_a_mean_sensitivity_that_would_turn_negative_leaves_numbers():
 
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.95])
 @pytest.mark.parametrize(
-    ("freedom", "error"), [(1, 1e-12), (2, 1e-12), (3, 1.3e-3), (4, 4e-4), (5, 2e-4), (11, 2e-5), (31, 1e-6), (1000, 1e-9)]
+    ("freedom", "error"),
+    [
+        (1, 1e-12),
+        (2, 1e-12),
+        (3, 1.3e-3),
+        (4, 4e-4),
+        (5, 2e-4),
+        (11, 2e-5),
+        (31, 1e-6),
+        (1000, 1e-9),
+    ],
 )
 def test_quantile_is_students(level, freedom, error):
-    assert quantile(level, freedom) == pytest.approx(float(scipy.stats.t.ppf(0.5 + level / 2, freedom)), rel=error)
+    assert quantile(level, freedom) == pytest.approx(
+        float(scipy.stats.t.ppf(0.5 + level / 2, freedom)), rel=error
+    )
 
 
 # Interval.
@@ -176,8 +236,16 @@ def test_the_interval_of_one_direction_is_that_of_a_ratio_of_means():
     values = torch.exp(0.2 * normal(16))
     values = values / values.mean()
     ones = torch.ones(16, dtype=torch.float64)
-    moments = Moments(values[:, None, None], ones[:, None, None], values[:, None], ones[:, None], ones, ones)
-    low, high = interval(moments, torch.ones(1, dtype=torch.float64), 1.0, drawn(16, 20000, 0), level=0.9)[0].log().tolist()
+    moments = Moments(
+        values[:, None, None], ones[:, None, None], values[:, None], ones[:, None], ones, ones
+    )
+    low, high = (
+        interval(moments, torch.ones(1, dtype=torch.float64), 1.0, drawn(16, 20000, 0), level=0.9)[
+            0
+        ]
+        .log()
+        .tolist()
+    )
     half = float(scipy.stats.t.ppf(0.95, 15)) * float(values.std()) / 4
     assert (low + high) / 2 == pytest.approx(0.0, abs=0.05 * half)
     assert (high - low) / 2 == pytest.approx(half, rel=0.03)
@@ -199,9 +267,17 @@ def test_the_interval_is_relative(power):
     scale = 2.0**power
     moments, weights = problem(LENGTHS), drawn(12, 50, 0)
     scaled = Moments(
-        moments.changes * scale, moments.motions, moments.change * scale, moments.motion, moments.total * scale, moments.samples
+        moments.changes * scale,
+        moments.motions,
+        moments.change * scale,
+        moments.motion,
+        moments.total * scale,
+        moments.samples,
     )
-    one, other = interval(moments, LENGTHS, 1.0, weights, level=0.95), interval(scaled, LENGTHS * scale, scale, weights, level=0.95)
+    one, other = (
+        interval(moments, LENGTHS, 1.0, weights, level=0.95),
+        interval(scaled, LENGTHS * scale, scale, weights, level=0.95),
+    )
     torch.testing.assert_close(one, other, rtol=1e-9, atol=0)
 
 
@@ -210,7 +286,12 @@ def test_the_interval_covers():
 
     The smallest direction is chosen among four on 120 samples; two of them lie close together, which makes the choice matter.
     """
-    truth, blocks, samples, repetitions = torch.tensor([0.10, 0.14, 1.0, 1.5], dtype=torch.float64), 20, 6, 300
+    truth, blocks, samples, repetitions = (
+        torch.tensor([0.10, 0.14, 1.0, 1.5], dtype=torch.float64),
+        20,
+        6,
+        300,
+    )
     weights = drawn(blocks, 200, 0)
     rows = normal(repetitions, blocks, samples, 4, seed=5) * truth.sqrt()
     covered = torch.zeros(4)
@@ -220,7 +301,14 @@ def test_the_interval_covers():
         lengths, vectors = torch.linalg.eigh(a)
         moved = one @ vectors
         motions = samples * torch.eye(4, dtype=torch.float64).expand(blocks, 4, 4)
-        moments = Moments(moved.mT @ moved, motions, moved.square().sum(1), motions.diagonal(dim1=1, dim2=2), ones, ones)
+        moments = Moments(
+            moved.mT @ moved,
+            motions,
+            moved.square().sum(1),
+            motions.diagonal(dim1=1, dim2=2),
+            ones,
+            ones,
+        )
         ends = interval(moments, lengths, 1.0, weights, level=0.95) * lengths[:, None]
         covered += (ends[:, 0] <= truth) & (truth <= ends[:, 1])
     share = covered / repetitions
@@ -238,13 +326,19 @@ def test_turning_is_the_largest_principal_angle(seed, first, size):
     directions, mixing = normal(4, 7, seed=seed), normal(9, 4, 4, seed=seed + 1)
     last = first + size
     angles = [
-        np.max(scipy.linalg.subspace_angles(directions[first:last].mT.numpy(), (m[first:last] @ directions).mT.numpy()))
+        np.max(
+            scipy.linalg.subspace_angles(
+                directions[first:last].mT.numpy(), (m[first:last] @ directions).mT.numpy()
+            )
+        )
         for m in mixing
     ]
     replicates = Replicates(torch.zeros(9, 4, dtype=torch.float64), mixing, 12)
     for level in (0.0, 0.5, 1.0):
         expected = np.arcsin(np.quantile(np.sin(angles), level))
-        assert turning(replicates, directions, first, last, level=level) == pytest.approx(expected, abs=1e-7)
+        assert turning(replicates, directions, first, last, level=level) == pytest.approx(
+            expected, abs=1e-7
+        )
 
 
 def test_the_same_span_in_another_basis_has_not_turned():
@@ -266,4 +360,6 @@ def test_a_small_angle_is_told_from_none():
     mixing = torch.eye(2, dtype=torch.float64).repeat(3, 1, 1)
     mixing[:, 0, 1] = 1e-9
     replicates = Replicates(torch.zeros(3, 2, dtype=torch.float64), mixing, 12)
-    assert turning(replicates, torch.eye(2, 5, dtype=torch.float64), 0, 1, level=1.0) == pytest.approx(1e-9, rel=1e-6)
+    assert turning(
+        replicates, torch.eye(2, 5, dtype=torch.float64), 0, 1, level=1.0
+    ) == pytest.approx(1e-9, rel=1e-6)

@@ -26,8 +26,12 @@ def test_random_directions_against_explicit_ones():
     frame = regular(5, condition=4.0)
     a, m = frame.mT @ torch.diag(values) @ frame, frame.mT @ frame
     root = torch.linalg.cholesky(m)
-    h = torch.linalg.solve_triangular(root.mT, torch.nn.functional.normalize(normal(20000, 5), dim=1).mT, upper=True).mT
-    torch.testing.assert_close(torch.einsum("di,ij,dj->d", h, m, h), torch.ones(20000, dtype=torch.float64))
+    h = torch.linalg.solve_triangular(
+        root.mT, torch.nn.functional.normalize(normal(20000, 5), dim=1).mT, upper=True
+    ).mT
+    torch.testing.assert_close(
+        torch.einsum("di,ij,dj->d", h, m, h), torch.ones(20000, dtype=torch.float64)
+    )
     found = torch.einsum("di,ij,dj->d", h, a, h)
     control = random_directions(values, seed=0, draws=20000)
     assert control.low == pytest.approx(float(found.quantile(RARE)), rel=0.03)
@@ -48,7 +52,9 @@ def test_random_directions_lie_between_the_extremes_and_scale(values, scale, see
     one = random_directions(column(*values), seed=seed)
     assert min(values) - 1e-12 <= one.low <= one.median <= max(values) + 1e-12
     other = random_directions(scale * column(*values), seed=seed)
-    assert (other.low, other.median) == pytest.approx((scale * one.low, scale * one.median), rel=1e-9, abs=1e-300)
+    assert (other.low, other.median) == pytest.approx(
+        (scale * one.low, scale * one.median), rel=1e-9, abs=1e-300
+    )
     assert one.draws == DRAWS
 
 
@@ -72,11 +78,17 @@ def test_no_direction_that_moves_has_no_control():
 
 
 def learned(high, *draws):
-    return against_fresh(column(*high), [column(*draw) for draw in draws], [column(*draw) for draw in draws]).learned
+    return against_fresh(
+        column(*high), [column(*draw) for draw in draws], [column(*draw) for draw in draws]
+    ).learned
 
 
 def test_learned_is_what_lies_clearly_below_every_draw():
-    assert learned([1e-4, 0.5, 2.0], *[[d, d, d] for d in (0.4, 0.5, 0.6, 0.55, 0.45)]) == (True, False, False)
+    assert learned([1e-4, 0.5, 2.0], *[[d, d, d] for d in (0.4, 0.5, 0.6, 0.55, 0.45)]) == (
+        True,
+        False,
+        False,
+    )
 
 
 @pytest.mark.parametrize("draws", [2, 3, 5, 10])
@@ -84,7 +96,9 @@ def test_the_limit_is_the_prediction_interval_of_a_further_draw(draws):
     """exp(mean - t₉₅ √(1 + 1/n) s) of the logarithms, by scipy; from just below it on a direction is learned."""
     fresh = np.exp(0.3 * normal(draws, seed=4).numpy())
     t = scipy.stats.t.ppf(0.95, draws - 1)
-    limit = math.exp(np.log(fresh).mean() - t * math.sqrt(1 + 1 / draws) * np.log(fresh).std(ddof=1))
+    limit = math.exp(
+        np.log(fresh).mean() - t * math.sqrt(1 + 1 / draws) * np.log(fresh).std(ddof=1)
+    )
     assert limit < fresh.min()
     along = [[float(f), float(f)] for f in fresh]
     assert learned([limit * 0.99, limit * 1.01], *along) == (True, False)
@@ -124,7 +138,9 @@ def test_units_do_not_matter_and_smaller_is_never_less_learned(fresh, high, shif
 
 def test_what_was_held_against_is_kept():
     own = [column(0.5, 0.7), column(0.6, math.nan)]
-    control = against_fresh(column(0.1, 0.2), [column(1.0, 2.0), column(3.0, 4.0)], own, ("scale was kept",))
+    control = against_fresh(
+        column(0.1, 0.2), [column(1.0, 2.0), column(3.0, 4.0)], own, ("scale was kept",)
+    )
     assert control.along.tolist() == [[1.0, 2.0], [3.0, 4.0]]
     assert control.own[0].tolist() == [0.5, 0.7]
     assert math.isnan(control.own[1, 1])
@@ -134,10 +150,16 @@ def test_what_was_held_against_is_kept():
 
 def test_fresh_weights_may_choose_their_directions_too():
     """Along the model's smallest direction fresh weights have a large defect, but each has another as small as the model's."""
-    high, along, own = column(0.01), [column(1.0), column(0.9), column(1.1)], [column(0.012), column(0.008), column(0.011)]
+    high, along, own = (
+        column(0.01),
+        [column(1.0), column(0.9), column(1.1)],
+        [column(0.012), column(0.008), column(0.011)],
+    )
     assert against_fresh(high, along, own).learned == (False,)
     assert against_fresh(column(1e-4), along, own).learned == (True,)
-    assert against_fresh(high, along, own, unlike=True).learned == (True,)  # theirs are those of a nearly linear function
+    assert against_fresh(high, along, own, unlike=True).learned == (
+        True,
+    )  # theirs are those of a nearly linear function
 
 
 def test_what_lies_below_the_floor_is_alike():

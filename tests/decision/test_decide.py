@@ -10,7 +10,13 @@ import torch
 from cases import normal
 from liegg import algebra
 from liegg._utils.errors import ArgumentError
-from liegg.decision.decide import decide, found_directions, numerical_floor, rounding_bound, trusted_floor
+from liegg.decision.decide import (
+    decide,
+    found_directions,
+    numerical_floor,
+    rounding_bound,
+    trusted_floor,
+)
 from liegg.decision.grades import FLOOR_FACTOR, STRONG, Limits
 from liegg.spectrum.defects import Defects
 
@@ -21,11 +27,15 @@ def solved(values, *, trivial=0, sensitivity=1.0, directions=None):
     columns = len(values) + trivial
     eye = torch.eye(columns, dtype=torch.float64)
     chosen = eye[: len(values)] if directions is None else directions
-    return Defects(torch.tensor(values, dtype=torch.float64), chosen, eye[len(values) :], sensitivity)
+    return Defects(
+        torch.tensor(values, dtype=torch.float64), chosen, eye[len(values) :], sensitivity
+    )
 
 
 def decided(values, *, samples=100, floor=FLOOR, **rest):
-    made = {name: rest.pop(name) for name in ("trivial", "sensitivity", "directions") if name in rest}
+    made = {
+        name: rest.pop(name) for name in ("trivial", "sensitivity", "directions") if name in rest
+    }
     names = {field.name for field in dataclasses.fields(Limits)}
     limits = Limits(**{name: rest.pop(name) for name in tuple(rest) if name in names})
     return decide(solved(values, **made), samples=samples, floor=floor, limits=limits, **rest)
@@ -80,8 +90,14 @@ def test_gap(values, gap):
 @pytest.mark.parametrize(
     ("values", "nullity"),
     [
-        ([1e-30, 1e-30, 0.01, 0.3, 1.0], 2),  # a direction of small defect beside two exact ones is not one of them
-        ([1e-30, 1e-30, 1e-3, 2e-3, 1.0, 1.5], 4),  # learned symmetries beside exact ones are counted with them
+        (
+            [1e-30, 1e-30, 0.01, 0.3, 1.0],
+            2,
+        ),  # a direction of small defect beside two exact ones is not one of them
+        (
+            [1e-30, 1e-30, 1e-3, 2e-3, 1.0, 1.5],
+            4,
+        ),  # learned symmetries beside exact ones are counted with them
         ([1e-30, 5e-5, 1.0, 1.5], 2),  # below the resolution all are alike
         ([2e-3, 5e-3, 1.1, 1.2], 2),  # as a trained network has it
     ],
@@ -99,9 +115,18 @@ def test_the_resolution_is_a_knob():
 @pytest.mark.parametrize(
     ("knobs", "text"),
     [
-        ({"threshold": 0.0}, "threshold=0.0: expected a positive defect, for example threshold=0.03."),
-        ({"minimum_gap": 0.5}, "minimum_gap=0.5: expected a ratio of 1 or more, for example minimum_gap=10."),
-        ({"resolution": -1.0}, "resolution=-1.0: expected 0 or a small defect, for example resolution=0.0001."),
+        (
+            {"threshold": 0.0},
+            "threshold=0.0: expected a positive defect, for example threshold=0.03.",
+        ),
+        (
+            {"minimum_gap": 0.5},
+            "minimum_gap=0.5: expected a ratio of 1 or more, for example minimum_gap=10.",
+        ),
+        (
+            {"resolution": -1.0},
+            "resolution=-1.0: expected 0 or a small defect, for example resolution=0.0001.",
+        ),
         ({"threshold": float("nan")}, "threshold=nan: expected a positive defect"),
     ],
 )
@@ -111,7 +136,9 @@ def test_knobs_that_make_no_sense_are_refused(knobs, text):
 
 
 def test_the_floor_needs_a_positive_factor():
-    with pytest.raises(ArgumentError, match=r"floor_factor=0\.0: expected a positive number of rounding units"):
+    with pytest.raises(
+        ArgumentError, match=r"floor_factor=0\.0: expected a positive number of rounding units"
+    ):
         numerical_floor(1e-7, Limits(floor_factor=0.0))
 
 
@@ -135,7 +162,9 @@ def test_knobs_decide_and_are_recorded():
     ],
 )
 def test_too_few_samples_leave_zeros_undecided(samples, eliminated, nullity, undecided):
-    decision = decided([0.0] * 3 + [0.5, 0.8, 1.0, 1.2, 1.4, 1.6], samples=samples, eliminated=eliminated)
+    decision = decided(
+        [0.0] * 3 + [0.5, 0.8, 1.0, 1.2, 1.4, 1.6], samples=samples, eliminated=eliminated
+    )
     assert (decision.nullity, decision.exact, decision.undecided) == (nullity, nullity, undecided)
 
 
@@ -156,13 +185,19 @@ def test_few_samples_are_warned_of():
 
 
 def test_what_nothing_moves_is_undecided_and_what_only_the_candidates_do_not_move_is_not():
-    constant = decided([0.0, 0.0], sensitivity=0.0, samples=1, degenerate=True, told=["it is constant"])
+    constant = decided(
+        [0.0, 0.0], sensitivity=0.0, samples=1, degenerate=True, told=["it is constant"]
+    )
     assert (constant.nullity, constant.exact, constant.undecided) == (0, 0, 2)
     assert (constant.warnings, constant.grades) == (("it is constant",), ("none", "none"))
-    assert constant.sentence == "Nothing can be said about 2 of 2 directions; no symmetry is claimed."
+    assert (
+        constant.sentence == "Nothing can be said about 2 of 2 directions; no symmetry is claimed."
+    )
     invariant = decided([0.0, 0.0], sensitivity=0.0, samples=1)
     assert (invariant.nullity, invariant.exact, invariant.undecided) == (2, 2, 0)
-    assert invariant.warnings[0].startswith("no candidate direction moves the output beyond rounding, though other changes of the")
+    assert invariant.warnings[0].startswith(
+        "no candidate direction moves the output beyond rounding, though other changes of the"
+    )
 
 
 def test_trivial_directions_are_never_counted():
@@ -176,15 +211,26 @@ def test_trivial_directions_are_never_counted():
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
-        ([0.0, 0.0, 1.0], "2 of 3 directions are symmetries: all at the numerical floor 1e-27, the next is 1e+27 times larger"),
-        ([1e-3, 2e-3, 1.0], "2 of 3 directions are symmetries: defects up to 0.002, the next is 500 times larger"),
-        ([0.0, 0.0], "2 of 2 directions are symmetries: all at the numerical floor 1e-27, no direction is left"),
+        (
+            [0.0, 0.0, 1.0],
+            "2 of 3 directions are symmetries: all at the numerical floor 1e-27, the next is 1e+27 times larger",
+        ),
+        (
+            [1e-3, 2e-3, 1.0],
+            "2 of 3 directions are symmetries: defects up to 0.002, the next is 500 times larger",
+        ),
+        (
+            [0.0, 0.0],
+            "2 of 2 directions are symmetries: all at the numerical floor 1e-27, no direction is left",
+        ),
         ([0.5, 1.0], "no symmetry: the smallest defect is 0.5, above the threshold 0.03"),
-        ([0.01, 0.02, 0.1],
-         "no symmetry: 2 defects lie below the threshold 0.03 (from 0.01), but none is set apart from the rest by a gap of 10 "
-         "times (more before a small one) and by its interval"),
+        (
+            [0.01, 0.02, 0.1],
+            "no symmetry: 2 defects lie below the threshold 0.03 (from 0.01), but none is set apart from the rest by a gap of 10 "
+            "times (more before a small one) and by its interval",
+        ),
     ],
-)  # fmt: skip
+)
 def test_reasons(values, reason):
     assert decided(values).reasons[0] == reason
 
@@ -192,7 +238,9 @@ def test_reasons(values, reason):
 @pytest.mark.parametrize("unit", [2.0**-23, 2.0**-30])
 def test_the_floor_is_so_many_rounding_units_squared_and_grows_with_the_conditioning(unit):
     assert numerical_floor(unit, Limits()) == pytest.approx((FLOOR_FACTOR * unit) ** 2, rel=1e-12)
-    assert numerical_floor(unit, Limits(floor_factor=1.0), conditioning=7.0) == pytest.approx(7 * unit**2, rel=1e-12)
+    assert numerical_floor(unit, Limits(floor_factor=1.0), conditioning=7.0) == pytest.approx(
+        7 * unit**2, rel=1e-12
+    )
     assert numerical_floor(unit, Limits(), conditioning=0.1) == numerical_floor(unit, Limits())
 
 
@@ -206,14 +254,19 @@ def test_exact_is_never_less_than_strong():
 
 
 def test_what_rounding_can_do_is_not_limited_by_strong():
-    assert rounding_bound(2.0**-7, Limits(), conditioning=10.0) == pytest.approx(10 * (FLOOR_FACTOR / 128) ** 2, rel=1e-12)
+    assert rounding_bound(2.0**-7, Limits(), conditioning=10.0) == pytest.approx(
+        10 * (FLOOR_FACTOR / 128) ** 2, rel=1e-12
+    )
     assert rounding_bound(2.0**-52) == numerical_floor(2.0**-52)
 
 
 @pytest.mark.parametrize("conditioning", [0.5, 1.0, 7.0, 1e4, 1e9])
 def test_what_is_rounding_unseen_lies_below_the_floor_and_in_float64_is_all_of_it(conditioning):
     """The error of the solution itself, 100 units times the conditioning, is larger there than what is granted to the model."""
-    floors = {unit: numerical_floor(unit, conditioning=conditioning) for unit in (2.0**-52, 2.0**-23, 2.0**-10, 2.0**-7)}
+    floors = {
+        unit: numerical_floor(unit, conditioning=conditioning)
+        for unit in (2.0**-52, 2.0**-23, 2.0**-10, 2.0**-7)
+    }
     trusted = {unit: trusted_floor(unit, conditioning=conditioning) for unit in floors}
     assert all(trusted[unit] <= floors[unit] for unit in floors)
     assert trusted[2.0**-52] == floors[2.0**-52]
@@ -228,13 +281,22 @@ def test_what_is_rounding_unseen_lies_below_the_floor_and_in_float64_is_all_of_i
         ([], "Nothing can be said: no candidate direction moves the data."),
         ([0.0, 1.0, 1.0], "1 exact symmetry: nothing but rounding moves the output along it."),
         ([0.0, 0.0, 1.0], "2 exact symmetries: nothing but rounding moves the output along them."),
-        ([0.0, 1e-4, 2.5e-3, 1.0], "1 exact + 1 strong + 1 approximate symmetries: the output moves by at most 5 % of what it does "
-                                   "along an average direction."),
-        ([0.25, 1.0, 2.0], "No symmetry: the nearest candidate moves the output by 50 % of what an average direction does (1 weak "
-                           "candidate)."),
-        ([0.81, 1.0, 2.0], "No symmetry: the nearest candidate moves the output by 90 % of what an average direction does."),
+        (
+            [0.0, 1e-4, 2.5e-3, 1.0],
+            "1 exact + 1 strong + 1 approximate symmetries: the output moves by at most 5 % of what it does "
+            "along an average direction.",
+        ),
+        (
+            [0.25, 1.0, 2.0],
+            "No symmetry: the nearest candidate moves the output by 50 % of what an average direction does (1 weak "
+            "candidate).",
+        ),
+        (
+            [0.81, 1.0, 2.0],
+            "No symmetry: the nearest candidate moves the output by 90 % of what an average direction does.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_sentence(values, sentence):
     assert decided(values).sentence == sentence
 
@@ -253,7 +315,9 @@ def test_what_the_data_does_not_cover_is_said_with_what_would_help():
     barely = dataclasses.replace(solved([1e-3, 1.0], trivial=3), barely=2)
     said = decide(barely, samples=100, floor=FLOOR).warnings
     assert said[0].startswith("1 direction does not move the data")
-    assert said[1].startswith("2 directions move the data by less than 0.001 % of the possible: it covers too little there")
+    assert said[1].startswith(
+        "2 directions move the data by less than 0.001 % of the possible: it covers too little there"
+    )
 
 
 def test_a_direction_near_a_boundary_is_said_to_be():
@@ -275,15 +339,21 @@ def rotated(seed):
     """so(4) exact in a random basis, one approximate direction, the rest."""
     turn = torch.linalg.qr(normal(6, 6, seed=seed))[0]
     frame = torch.linalg.qr(torch.cat([algebra.so(4).flatten(1), normal(10, 16)]).mT)[0].mT
-    return solved([0.0] * 6 + [1e-3] + [1.0] * 9, directions=torch.cat([turn @ frame[:6], frame[6:]]))
+    return solved(
+        [0.0] * 6 + [1e-3] + [1.0] * 9, directions=torch.cat([turn @ frame[:6], frame[6:]])
+    )
 
 
 def test_found_directions_are_orthonormal_and_exact_ones_come_first():
     case = rotated(0)
     found = found_directions(case, decided(case.values.tolist()))
-    torch.testing.assert_close(found @ found.mT, torch.eye(7, dtype=torch.float64), rtol=0, atol=1e-13)
+    torch.testing.assert_close(
+        found @ found.mT, torch.eye(7, dtype=torch.float64), rtol=0, atol=1e-13
+    )
     inside = found[:6] @ case.directions[:6].mT
-    torch.testing.assert_close(inside @ inside.mT, torch.eye(6, dtype=torch.float64), rtol=0, atol=1e-13)
+    torch.testing.assert_close(
+        inside @ inside.mT, torch.eye(6, dtype=torch.float64), rtol=0, atol=1e-13
+    )
     torch.testing.assert_close(found[6].abs(), case.directions[6].abs(), rtol=0, atol=1e-13)
 
 
@@ -296,15 +366,21 @@ def test_found_directions_have_deterministic_signs():
     case = rotated(3)
     flipped = Defects(case.values, -case.directions, case.trivial, 1.0)
     decision = decided(case.values.tolist())
-    torch.testing.assert_close(found_directions(flipped, decision), found_directions(case, decision), rtol=0, atol=1e-12)
+    torch.testing.assert_close(
+        found_directions(flipped, decision), found_directions(case, decision), rtol=0, atol=1e-12
+    )
 
 
 def test_oblique_directions_come_out_orthonormal_in_order():
     """Directions of a generalised problem are orthogonal in M, not in the Frobenius product; each keeps the span up to it."""
     oblique = torch.nn.functional.normalize(normal(4, 6), dim=1)
-    found = found_directions(solved([1e-4, 2e-4, 3e-4, 1.0, 1.0, 1.0], directions=torch.cat([oblique, oblique[:2]])),
-                             decided([1e-4, 2e-4, 3e-4, 1.0, 1.0, 1.0]))  # fmt: skip
-    torch.testing.assert_close(found @ found.mT, torch.eye(3, dtype=torch.float64), rtol=0, atol=1e-13)
+    found = found_directions(
+        solved([1e-4, 2e-4, 3e-4, 1.0, 1.0, 1.0], directions=torch.cat([oblique, oblique[:2]])),
+        decided([1e-4, 2e-4, 3e-4, 1.0, 1.0, 1.0]),
+    )
+    torch.testing.assert_close(
+        found @ found.mT, torch.eye(3, dtype=torch.float64), rtol=0, atol=1e-13
+    )
     for k in (1, 2, 3):
         assert torch.linalg.matrix_rank(torch.cat([found[:k], oblique[:k]])) == k
 
@@ -321,15 +397,22 @@ def test_of_the_smallest_alone_a_count_needs_a_defect_after_it():
 
 def test_at_least():
     found = decided([0.0, 0.0], unsolved=20)
-    assert found.sentence == "At least 2 exact symmetries: nothing but rounding moves the output along them."
-    assert found.reasons == ("2 of 22 directions are symmetries: all at the numerical floor 1e-27, the next was not solved for",)
+    assert (
+        found.sentence
+        == "At least 2 exact symmetries: nothing but rounding moves the output along them."
+    )
+    assert found.reasons == (
+        "2 of 22 directions are symmetries: all at the numerical floor 1e-27, the next was not solved for",
+    )
     assert found.gap == 1.0
     assert found.warnings == (
         "the largest of the 2 defects solved for, 0, is below the threshold: there may be more symmetries. Pass bottom=4",
     )
     assert decided([0.0, 0.5], unsolved=20).sentence.startswith("1 exact symmetry")
     assert decided([0.0, 0.5], unsolved=20).warnings == ()
-    assert decided([0.0, 0.0, 1e-4, 2e-3], unsolved=20).sentence.startswith("At least 2 exact symmetries")
+    assert decided([0.0, 0.0, 1e-4, 2e-3], unsolved=20).sentence.startswith(
+        "At least 2 exact symmetries"
+    )
 
 
 def test_too_few_samples_for_those_that_were_not_solved_for():

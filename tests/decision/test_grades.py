@@ -48,7 +48,12 @@ def column(*values):
 def case_of(values, *, wide: Any = 1.0, floor=FLOOR, control=math.inf):
     """Evidence with intervals from each defect over `wide` to that times `wide`, one for all or one to each."""
     wide = column(*wide) if isinstance(wide, list) else column(*[wide] * len(values))
-    return evidence(column(*values), torch.stack([column(*values) / wide, column(*values) * wide], 1), floor=floor, control=control)
+    return evidence(
+        column(*values),
+        torch.stack([column(*values) / wide, column(*values) * wide], 1),
+        floor=floor,
+        control=control,
+    )
 
 
 def graded(values, limits=None, **rest):
@@ -69,13 +74,22 @@ def graded(values, limits=None, **rest):
         ([0.6, 0.7, 1.0, 2.0], "----"),
         ([0.03, 0.3, 1.0, 2.0], "Aw--"),  # all borders belong to the better side
         ([1e-3, 0.5, 1.0, 2.0], "Sw--"),
-        ([0.001, 0.029, 0.28, 1.0], "www-"),  # a gap that ends below what is clear must be wider, and the next is none
+        (
+            [0.001, 0.029, 0.28, 1.0],
+            "www-",
+        ),  # a gap that ends below what is clear must be wider, and the next is none
         ([0.0, 0.0, 0.0], "EEE"),
         ([1e-4, 1e-4, 1e-4], "SSS"),  # nothing is left to be set apart from
-        ([1e-30, 1e-30, 0.01, 0.31, 1.0], "EEww-"),  # a small defect beside exact ones is not one of them
-        ([1e-30, 1e-30, 1e-3, 2e-3, 1.0, 1.5], "EESA--"),  # learned ones beside exact ones are counted with them
+        (
+            [1e-30, 1e-30, 0.01, 0.31, 1.0],
+            "EEww-",
+        ),  # a small defect beside exact ones is not one of them
+        (
+            [1e-30, 1e-30, 1e-3, 2e-3, 1.0, 1.5],
+            "EESA--",
+        ),  # learned ones beside exact ones are counted with them
     ],
-)  # fmt: skip
+)
 def test_grades_by_hand(values, expected):
     assert graded(values) == expected
 
@@ -89,8 +103,16 @@ def test_grades_by_hand(values, expected):
         ([0.02, 0.12, 0.9], {"minimum_gap": 5.0}, "ww-"),  # the gap of 6 ends below what is clear
         ([0.02, 0.12, 0.9], {"minimum_gap": 5.0, "clear": 0.1}, "Aw-"),
         ([0.02, 0.32, 0.9], {"clear": 0.6}, "ww-"),
-        ([1e-5, 2e-3, 0.05, 1.0], {"resolution": 1e-3, "clear": 0.0}, "SAw-"),  # alike below the resolution: gap of 25 beats 2
-        ([1e-5, 2e-3, 0.05, 1.0], {"resolution": 1e-6, "clear": 0.0}, "Sww-"),  # gap of 200 beats 25
+        (
+            [1e-5, 2e-3, 0.05, 1.0],
+            {"resolution": 1e-3, "clear": 0.0},
+            "SAw-",
+        ),  # alike below the resolution: gap of 25 beats 2
+        (
+            [1e-5, 2e-3, 0.05, 1.0],
+            {"resolution": 1e-6, "clear": 0.0},
+            "Sww-",
+        ),  # gap of 200 beats 25
         ([5e-4, 1.0], {"strong": 4e-4}, "A-"),
         ([2e-3, 1.0], {"strong": 2e-3}, "S-"),
         ([0.6, 1.0], {"weak": 0.7}, "w-"),
@@ -111,8 +133,16 @@ def test_every_limit_matters(values, limits, expected):
         ([0.029, 1.0], {"wide": 2.0}, "A-"),  # the threshold asks the defect alone
         ([0.02, 0.5], {"wide": 6.0}, "w-"),  # intervals that meet: not set apart
         ([0.02, 0.5], {"wide": 4.9}, "A-"),
-        ([0.02, 0.5, 0.6], {"wide": [1.0, 1.0, 31.0]}, "ww-"),  # any of the rest may reach down, not only the next
-        ([0.002, 0.02, 0.6], {"wide": [400.0, 1.0, 1.0]}, "-w-"),  # any of the first may reach up, not only the last
+        (
+            [0.02, 0.5, 0.6],
+            {"wide": [1.0, 1.0, 31.0]},
+            "ww-",
+        ),  # any of the rest may reach down, not only the next
+        (
+            [0.002, 0.02, 0.6],
+            {"wide": [400.0, 1.0, 1.0]},
+            "-w-",
+        ),  # any of the first may reach up, not only the last
         ([0.45, 1.0], {"wide": 1.2}, "--"),  # weak with all of its interval
         ([0.4, 1.0], {"control": 0.39}, "--"),  # random directions reach as far down
         ([0.4, 1.0], {"control": 0.41}, "w-"),
@@ -162,28 +192,67 @@ def test_evidence_shrinks_what_is_at_the_floor_or_not_known():
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"threshold": 0.0}, f"threshold=0.0: expected a positive defect, for example threshold={THRESHOLD}."),
+        (
+            {"threshold": 0.0},
+            f"threshold=0.0: expected a positive defect, for example threshold={THRESHOLD}.",
+        ),
         ({"threshold": math.nan}, "threshold=nan: expected a positive defect"),
         ({"threshold": math.inf}, "threshold=inf: expected a positive defect"),
-        ({"minimum_gap": 0.5}, f"minimum_gap=0.5: expected a ratio of 1 or more, for example minimum_gap={GAP:g}."),
+        (
+            {"minimum_gap": 0.5},
+            f"minimum_gap=0.5: expected a ratio of 1 or more, for example minimum_gap={GAP:g}.",
+        ),
         ({"minimum_gap": math.inf}, "minimum_gap=inf: expected a ratio of 1 or more"),
-        ({"resolution": -1.0}, f"resolution=-1.0: expected 0 or a small defect, for example resolution={RESOLUTION}."),
-        ({"floor_factor": 0.0}, f"floor_factor=0.0: expected a positive number of rounding units, for example {FLOOR_FACTOR:g}."),
-        ({"floor_factor": math.nan}, "floor_factor=nan: expected a positive number of rounding units"),
-        ({"trivial_tolerance": 1.0}, f"expected a share between 0 and 1, for example {TRIVIAL_TOLERANCE:g}."),
+        (
+            {"resolution": -1.0},
+            f"resolution=-1.0: expected 0 or a small defect, for example resolution={RESOLUTION}.",
+        ),
+        (
+            {"floor_factor": 0.0},
+            f"floor_factor=0.0: expected a positive number of rounding units, for example {FLOOR_FACTOR:g}.",
+        ),
+        (
+            {"floor_factor": math.nan},
+            "floor_factor=nan: expected a positive number of rounding units",
+        ),
+        (
+            {"trivial_tolerance": 1.0},
+            f"expected a share between 0 and 1, for example {TRIVIAL_TOLERANCE:g}.",
+        ),
         ({"trivial_tolerance": 0.0}, "trivial_tolerance=0.0: expected a share between 0 and 1"),
-        ({"strong": -1.0}, f"strong=-1.0: expected 0 or a positive number, for example strong={STRONG}."),
-        ({"weak": math.nan}, f"weak=nan: expected 0 or a positive number, for example weak={WEAK}."),
-        ({"clear": math.inf}, f"clear=inf: expected 0 or a positive number, for example clear={CLEAR}."),
-        ({"linear": -0.1}, f"linear=-0.1: expected 0 or a positive number, for example linear={LINEAR}."),
-        ({"coverage": 1.0}, f"coverage=1.0: expected a share from 0 to 1, for example coverage={COVERAGE:g}."),
+        (
+            {"strong": -1.0},
+            f"strong=-1.0: expected 0 or a positive number, for example strong={STRONG}.",
+        ),
+        (
+            {"weak": math.nan},
+            f"weak=nan: expected 0 or a positive number, for example weak={WEAK}.",
+        ),
+        (
+            {"clear": math.inf},
+            f"clear=inf: expected 0 or a positive number, for example clear={CLEAR}.",
+        ),
+        (
+            {"linear": -0.1},
+            f"linear=-0.1: expected 0 or a positive number, for example linear={LINEAR}.",
+        ),
+        (
+            {"coverage": 1.0},
+            f"coverage=1.0: expected a share from 0 to 1, for example coverage={COVERAGE:g}.",
+        ),
         ({"coverage": -1e-3}, "coverage=-0.001: expected a share from 0 to 1"),
-        ({"level": 1.0}, f"level=1.0: expected the share of intervals that cover, for example level={LEVEL}."),
+        (
+            {"level": 1.0},
+            f"level=1.0: expected the share of intervals that cover, for example level={LEVEL}.",
+        ),
         ({"level": 0.4}, "level=0.4: expected the share of intervals that cover"),
-        ({"treshold": 0.1}, "there is no argument 'treshold'. The limits are threshold, minimum_gap, resolution, floor_factor, "
-                            "trivial_tolerance, strong, weak, clear, coverage, linear, level."),
+        (
+            {"treshold": 0.1},
+            "there is no argument 'treshold'. The limits are threshold, minimum_gap, resolution, floor_factor, "
+            "trivial_tolerance, strong, weak, clear, coverage, linear, level.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_limits_that_make_no_sense_are_refused(options, text):
     with pytest.raises(ArgumentError) as caught:
         Limits.of(options)
@@ -199,7 +268,9 @@ def test_every_limit_is_checked():
 
 def test_limits_from_keywords():
     assert Limits.of({}) == Limits()
-    assert Limits.of({"threshold": 0.1, "level": 0.9}) == replace(Limits(), threshold=0.1, level=0.9)
+    assert Limits.of({"threshold": 0.1, "level": 0.9}) == replace(
+        Limits(), threshold=0.1, level=0.9
+    )
     assert set(LimitOptions.__annotations__) == {field.name for field in fields(Limits)}
 
 
@@ -218,7 +289,10 @@ def spectra(draw, *, most=7):
     wide = [10**w for w in draw(st.lists(st.floats(0, 0.7), min_size=size, max_size=size))]
     control = draw(st.sampled_from([math.inf, 0.3, 0.8]))
     return case_of(
-        values, wide=draw(st.sampled_from([1.0, wide])), floor=draw(st.sampled_from([1e-27, 1e-11, 1e-4])), control=control
+        values,
+        wide=draw(st.sampled_from([1.0, wide])),
+        floor=draw(st.sampled_from([1e-27, 1e-11, 1e-4])),
+        control=control,
     )
 
 
@@ -230,20 +304,33 @@ def all_limits(draw):
         return getattr(USUAL, name) * 10 ** draw(st.floats(-1.5, 1.5))
 
     names = ("threshold", "resolution", "strong", "weak", "clear")
-    return Limits(**{name: around(name) for name in names}, minimum_gap=max(1.0, around("minimum_gap")))
+    return Limits(
+        **{name: around(name) for name in names}, minimum_gap=max(1.0, around("minimum_gap"))
+    )
 
 
 SOME_LIMITS = st.just(USUAL) | all_limits()
 
 
-@given(st.lists(spectra(most=5).filter(lambda case: len(case.values) == 4), min_size=1, max_size=4), SOME_LIMITS)
+@given(
+    st.lists(spectra(most=5).filter(lambda case: len(case.values) == 4), min_size=1, max_size=4),
+    SOME_LIMITS,
+)
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 def test_many_are_counted_as_each_alone(cases, limits):
-    values, low, high = (torch.stack([getattr(c, name) for c in cases]) for name in ("values", "low", "high"))
+    values, low, high = (
+        torch.stack([getattr(c, name) for c in cases]) for name in ("values", "low", "high")
+    )
     together = counts(values, low, high, FLOOR, limits)
     assert together.tolist() == [count(replace(c, floor=FLOOR), limits) for c in cases]
     assert (
-        counts(torch.zeros(3, 0).double(), torch.zeros(3, 0).double(), torch.zeros(3, 0).double(), FLOOR, limits).tolist()
+        counts(
+            torch.zeros(3, 0).double(),
+            torch.zeros(3, 0).double(),
+            torch.zeros(3, 0).double(),
+            FLOOR,
+            limits,
+        ).tolist()
         == [0] * 3
     )
 
@@ -262,7 +349,10 @@ def count_by_hand(case, limits):
         exempt = last <= case.floor or following >= limits.clear
         needed = limits.minimum_gap * (1.0 if exempt else limits.clear / following)
         apart = max(max(high[:k]), case.floor) < min(low[k:], default=math.inf)
-        really, alike = gap(min(case.floor, most)), gap(min(max(case.floor, limits.resolution), most))
+        really, alike = (
+            gap(min(case.floor, most)),
+            gap(min(max(case.floor, limits.resolution), most)),
+        )
         possible = last <= max(limits.threshold, case.floor) and really >= needed and apart
         if possible and (alike, really) >= best:
             best, chosen = (alike, really), k
@@ -282,7 +372,13 @@ def test_grades_are_the_rule_in_words(case, limits):
     for i, name in enumerate(grade(case, limits)):
         value, high = float(case.values[i]), float(case.high[i])
         if i < number:
-            assert name == ("exact" if value <= case.floor else "strong" if high <= limits.strong else "approximate")
+            assert name == (
+                "exact"
+                if value <= case.floor
+                else "strong"
+                if high <= limits.strong
+                else "approximate"
+            )
         else:
             assert name == ("weak" if high <= limits.weak and high < case.control else "none")
 
@@ -291,15 +387,26 @@ def test_grades_are_the_rule_in_words(case, limits):
 @settings(max_examples=60, deadline=None)
 def test_grades_have_no_scale_of_their_own(case, limits, scale):
     names = ("threshold", "resolution", "strong", "weak", "clear")
-    scaled = Evidence(case.values * scale, case.low * scale, case.high * scale, case.floor * scale, case.control * scale)
-    assert grade(scaled, replace(limits, **{name: getattr(limits, name) * scale for name in names})) == grade(case, limits)
+    scaled = Evidence(
+        case.values * scale,
+        case.low * scale,
+        case.high * scale,
+        case.floor * scale,
+        case.control * scale,
+    )
+    assert grade(
+        scaled, replace(limits, **{name: getattr(limits, name) * scale for name in names})
+    ) == grade(case, limits)
 
 
 @given(spectra(), SOME_LIMITS)
 @settings(max_examples=60, deadline=None)
 def test_without_intervals_a_smaller_defect_has_no_worse_grade(case, limits):
     """With them it may: a strong symmetry can lie behind an approximate one whose interval is wider."""
-    places = [GRADES.index(name) for name in grade(replace(case, low=case.values, high=case.values), limits)]
+    places = [
+        GRADES.index(name)
+        for name in grade(replace(case, low=case.values, high=case.values), limits)
+    ]
     assert places == sorted(places)
 
 
@@ -312,10 +419,16 @@ def test_of_counted_directions_none_is_better_than_one_before_it_but_weak_ones_m
 @settings(max_examples=60, deadline=None)
 def test_wider_intervals_never_make_more_strong_or_weak(case, limits, times):
     known = case.values > case.floor
-    wider = replace(case, low=torch.where(known, case.low / times, case.low), high=torch.where(known, case.high * times, case.high))
+    wider = replace(
+        case,
+        low=torch.where(known, case.low / times, case.low),
+        high=torch.where(known, case.high * times, case.high),
+    )
     before, after = grade(case, limits), grade(wider, limits)
     if after[: count(wider, limits)].count("strong") > before.count("strong"):
-        assert count(wider, limits) > count(case, limits)  # the widest gap was closed by an interval, and a later one decides
+        assert count(wider, limits) > count(
+            case, limits
+        )  # the widest gap was closed by an interval, and a later one decides
     for one, other in zip(before, after, strict=True):
         assert not (one == "none" and other == "weak")
 
@@ -334,26 +447,43 @@ def with_moved(case, limits, name, times):
 
 
 @given(spectra(), SOME_LIMITS)
-@example(case_of([9e-4 / 1.04, 1.0]), replace(USUAL, strong=1e-3))  # 0.85 of the limit lies below, 1/1.15 of it does not
-@example(case_of([5.256e-4, 5.928e-4, 6.35e-3, 0.06907], floor=5e-4), USUAL)  # exact at a floor 10 % higher, not at 15 %
+@example(
+    case_of([9e-4 / 1.04, 1.0]), replace(USUAL, strong=1e-3)
+)  # 0.85 of the limit lies below, 1/1.15 of it does not
+@example(
+    case_of([5.256e-4, 5.928e-4, 6.35e-3, 0.06907], floor=5e-4), USUAL
+)  # exact at a floor 10 % higher, not at 15 %
 @settings(max_examples=60, deadline=None)
 def test_no_limit_moved_by_15_percent_changes_a_grade_without_a_mark(case, limits):
     own, marks = grade(case, limits), close_calls(case, limits)
     for name in MOVED:
         for times in (0.8500001, 0.9, 0.95, 1.05, 1.1, 1.1499999):
-            for before, after, mark in zip(own, grade(*with_moved(case, limits, name, times)), marks, strict=True):
-                assert before == after or name in mark, f"{name} times {times}: {before} becomes {after}, marked {mark!r}"
+            for before, after, mark in zip(
+                own, grade(*with_moved(case, limits, name, times)), marks, strict=True
+            ):
+                assert before == after or name in mark, (
+                    f"{name} times {times}: {before} becomes {after}, marked {mark!r}"
+                )
 
 
 def stretched(case, times):
     """The same with intervals that are so many times as wide, as at another level; in logarithms, about their middles."""
-    middle, half = (case.low * case.high).sqrt(), (case.high / case.low.clamp_min(1e-300)).sqrt() ** times
+    middle, half = (
+        (case.low * case.high).sqrt(),
+        (case.high / case.low.clamp_min(1e-300)).sqrt() ** times,
+    )
     there = case.high > case.low
-    return replace(case, low=torch.where(there, middle / half, case.low), high=torch.where(there, middle * half, case.high))
+    return replace(
+        case,
+        low=torch.where(there, middle / half, case.low),
+        high=torch.where(there, middle * half, case.high),
+    )
 
 
 @given(spectra(most=4), SOME_LIMITS)
-@example(case_of([10**-3.25, 1.0, 1.0], wide=[10**0.25, 1.0, 1.0]), replace(USUAL, weak=0.5))  # an end on the limit itself
+@example(
+    case_of([10**-3.25, 1.0, 1.0], wide=[10**0.25, 1.0, 1.0]), replace(USUAL, weak=0.5)
+)  # an end on the limit itself
 @settings(max_examples=20, deadline=None)
 def test_marks_are_earned(case, limits):
     """A mark names a limit that changes the grade within the factor, or an interval with another grade at one of its ends."""
@@ -362,9 +492,14 @@ def test_marks_are_earned(case, limits):
     for i, mark in enumerate(marks):
         for name in mark.split(", ") if mark else ():
             if name == "level":
-                assert any(grade(stretched(case, times), limits)[i] != own[i] for times in (WIDER, 1 / WIDER))
+                assert any(
+                    grade(stretched(case, times), limits)[i] != own[i]
+                    for times in (WIDER, 1 / WIDER)
+                )
             elif name != "interval":
-                assert any(grade(*with_moved(case, limits, name, times))[i] != own[i] for times in steps)
+                assert any(
+                    grade(*with_moved(case, limits, name, times))[i] != own[i] for times in steps
+                )
             else:
                 assert bool((case.high > case.low).any())
 
@@ -384,11 +519,15 @@ def test_marks_are_earned(case, limits):
         ([1.2e-27, 1.0], {}, ["floor_factor", ""]),
         ([0.9e-27, 1.0], {}, ["floor_factor", ""]),
         ([5e-4, 1.0], {"wide": [1.0, 2.5]}, ["", "interval"]),  # from 0.4 to 2.5: may be weak
-        ([5e-4, 1.0], {"wide": [3.0, 1.0]}, ["interval", ""]),  # high above strong: approximate; at its low end strong
+        (
+            [5e-4, 1.0],
+            {"wide": [3.0, 1.0]},
+            ["interval", ""],
+        ),  # high above strong: approximate; at its low end strong
         ([0.02, 1.0], {"wide": [1.6, 1.0]}, ["interval", ""]),  # reaches above the threshold
         ([0.02, 1.0], {"wide": [1.4, 1.0]}, ["", ""]),
     ],
-)  # fmt: skip
+)
 def test_marks_by_hand(values, rest, marks):
     assert list(close_calls(case_of(values, **rest), USUAL)) == marks
 
@@ -406,5 +545,7 @@ def test_nothing_has_no_marks():
 
 def test_normal_spectra_are_mostly_clear():
     """What most runs look like: no marks on exact symmetries beside generic directions far from every limit."""
-    values = torch.cat([torch.full((3,), 1e-31, dtype=torch.float64), (0.8 + 0.5 * normal(6).abs()).sort().values])
+    values = torch.cat(
+        [torch.full((3,), 1e-31, dtype=torch.float64), (0.8 + 0.5 * normal(6).abs()).sort().values]
+    )
     assert close_calls(evidence(values, floor=FLOOR), USUAL) == ("",) * 9

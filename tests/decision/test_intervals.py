@@ -30,7 +30,11 @@ def dense(function, x, generators, output_generators=None):
     """Rows of change `[b, c, g]` and of motion `[b, n, g]` of the generators, and of the output generators `[b, c, m]`."""
     jacobian, xi = jacobians(function, x), fields(x.numpy(), generators.numpy())
     changes = np.einsum("bcp,bgp->bcg", jacobian, xi)
-    eta = None if output_generators is None else fields(function(x).numpy(), output_generators.numpy()).swapaxes(1, 2)
+    eta = (
+        None
+        if output_generators is None
+        else fields(function(x).numpy(), output_generators.numpy()).swapaxes(1, 2)
+    )
     return changes, xi.swapaxes(1, 2), eta
 
 
@@ -40,7 +44,12 @@ QUESTIONS = {
     "squared": (mlp(3, 8, 2, dtype=torch.float32), Linear(3), None, torch.float32),
     "restricted": (mlp(3, 8, 2), Linear(3).restrict(liegg.sl(3)), None, torch.float64),
     "equivariance": (field_map, Linear(3), Linear(3), torch.float64),
-    "restricted equivariance": (field_map, Linear(3).restrict(liegg.sl(3)), Linear(3), torch.float64),
+    "restricted equivariance": (
+        field_map,
+        Linear(3).restrict(liegg.sl(3)),
+        Linear(3),
+        torch.float64,
+    ),
 }
 
 
@@ -64,23 +73,37 @@ def test_every_block_says_what_its_samples_say(asked):
     assert found is not None
     assert found.first == 0
     h = sym.scale_free.directions.numpy()
-    outer = sym.action.matrices(sym.scale_free.directions).flatten(1).numpy()  # coefficients in all matrices
+    outer = (
+        sym.action.matrices(sym.scale_free.directions).flatten(1).numpy()
+    )  # coefficients in all matrices
     moved = motions @ outer.T
     length = np.sqrt(np.square(moved).sum((0, 1)) / len(block))
     changed = changes @ outer.T
     if eta is not None:
-        partner = sym.output_action.matrices(sym._partners(sym.scale_free.directions)).flatten(1).numpy()
+        partner = (
+            sym.output_action.matrices(sym._partners(sym.scale_free.directions)).flatten(1).numpy()
+        )
         changed = changed - eta @ partner.T
     moved, changed = moved / length, changed / length
-    np.testing.assert_allclose(found.directions.numpy(), h / length[:, None], rtol=error, atol=error)
+    np.testing.assert_allclose(
+        found.directions.numpy(), h / length[:, None], rtol=error, atol=error
+    )
     for number in range(block.max() + 1):
         own = block == number
         a, m = (np.einsum("bcg,bch->gh", part[own], part[own]) for part in (changed, moved))
         scale = np.sqrt(np.outer(np.diag(a), np.diag(a))).max()
-        np.testing.assert_allclose(found.moments.changes[number], a, rtol=0, atol=10 * error * scale)
-        np.testing.assert_allclose(found.moments.motions[number], m, rtol=0, atol=10 * error * np.abs(m).max())
-        np.testing.assert_allclose(found.moments.change[number], np.diag(a), rtol=0, atol=10 * error * scale)
-        np.testing.assert_allclose(found.moments.motion[number], np.diag(m), rtol=0, atol=10 * error * np.abs(m).max())
+        np.testing.assert_allclose(
+            found.moments.changes[number], a, rtol=0, atol=10 * error * scale
+        )
+        np.testing.assert_allclose(
+            found.moments.motions[number], m, rtol=0, atol=10 * error * np.abs(m).max()
+        )
+        np.testing.assert_allclose(
+            found.moments.change[number], np.diag(a), rtol=0, atol=10 * error * scale
+        )
+        np.testing.assert_allclose(
+            found.moments.motion[number], np.diag(m), rtol=0, atol=10 * error * np.abs(m).max()
+        )
         assert found.moments.samples[number] == own.sum()
 
 
@@ -90,7 +113,9 @@ def test_the_blocks_sum_to_the_solution(asked):
     found = sym.resampled
     a, m = (part.sum(0) / sym.samples for part in (found.moments.changes, found.moments.motions))
     torch.testing.assert_close(m, torch.eye(len(m), dtype=torch.float64), rtol=0, atol=1e-8)
-    torch.testing.assert_close(a, torch.diag(found.lengths), rtol=0, atol=10 * error * float(found.lengths[-1]))
+    torch.testing.assert_close(
+        a, torch.diag(found.lengths), rtol=0, atol=10 * error * float(found.lengths[-1])
+    )
     torch.testing.assert_close(found.lengths, sym.defects * sym.scale_free.sensitivity)
 
 
@@ -101,17 +126,24 @@ def test_the_mean_sensitivity_is_right_to_first_order(asked):
 
     def kappa(number, change):
         weight = 1 + change * (block == number)
-        a, m = (np.einsum("b,bcg,bch->gh", weight, part, part) / weight.sum() for part in (changes, motions))
+        a, m = (
+            np.einsum("b,bcg,bch->gh", weight, part, part) / weight.sum()
+            for part in (changes, motions)
+        )
         return np.trace(np.linalg.solve(m, a)) / 9
 
     assert found.sensitivity == pytest.approx(kappa(0, 0.0), rel=error)
-    assert float(found.moments.total.sum() / found.moments.samples.sum()) == pytest.approx(found.sensitivity, rel=error)
+    assert float(found.moments.total.sum() / found.moments.samples.sum()) == pytest.approx(
+        found.sensitivity, rel=error
+    )
     for number in range(0, block.max() + 1, 5):
         weights = torch.ones(2, block.max() + 1, dtype=torch.float64)
         weights[:, number] += torch.tensor([step, -step])
         high, low = (weights @ found.moments.total) / (weights @ found.moments.samples)
         slope = (kappa(number, step) - kappa(number, -step)) / (2 * step)
-        assert float(high - low) / (2 * step) == pytest.approx(slope, rel=max(1e-5, 100 * error), abs=100 * error)
+        assert float(high - low) / (2 * step) == pytest.approx(
+            slope, rel=max(1e-5, 100 * error), abs=100 * error
+        )
 
 
 def test_draws_are_those_of_the_problem_solved_again(asked):
@@ -120,14 +152,24 @@ def test_draws_are_those_of_the_problem_solved_again(asked):
     found = sym.resampled
     unit = torch.eye(sym.action.size, dtype=torch.float64)
     basis = sym.action.matrices(unit).flatten(1).numpy()
-    if eta is not None:  # partners are held fixed between draws: what is left of the rows after them, in all matrices
+    if (
+        eta is not None
+    ):  # partners are held fixed between draws: what is left of the rows after them, in all matrices
         partner = sym.output_action.matrices(sym._partners(unit)).flatten(1).numpy()
         changes = (changes @ basis.T - eta @ partner.T) @ basis
     for draw in range(3):
         weight = found.weights[draw].numpy()[block]
-        a, m = (np.einsum("b,bcg,bch->gh", weight, part @ basis.T, part @ basis.T) / weight.sum() for part in (changes, motions))
-        kappa = float((found.weights[draw] @ found.moments.total) / (found.weights[draw] @ found.moments.samples))
-        expected = scipy.linalg.eigh(a, m, eigvals_only=True) * np.exp(1 - kappa / found.sensitivity)
+        a, m = (
+            np.einsum("b,bcg,bch->gh", weight, part @ basis.T, part @ basis.T) / weight.sum()
+            for part in (changes, motions)
+        )
+        kappa = float(
+            (found.weights[draw] @ found.moments.total)
+            / (found.weights[draw] @ found.moments.samples)
+        )
+        expected = scipy.linalg.eigh(a, m, eigvals_only=True) * np.exp(
+            1 - kappa / found.sensitivity
+        )
         again = (found.replicates.logs[draw].exp() * found.lengths).numpy()
         np.testing.assert_allclose(again, expected, rtol=max(1e-6, 10 * error))
 
@@ -143,7 +185,9 @@ def test_intervals_hold_their_defects_and_shrink_with_the_root_of_the_samples():
     model = mlp(3, 8, 2)
     few, many = (liegg.discover(model, normal(samples, 3), Linear(3)) for samples in (400, 6400))
     for sym in (few, many):
-        assert bool(((sym.intervals[:, 0] < sym.defects) & (sym.defects < sym.intervals[:, 1])).all())
+        assert bool(
+            ((sym.intervals[:, 0] < sym.defects) & (sym.defects < sym.intervals[:, 1])).all()
+        )
     assert float((widths(few) / widths(many)).log().mean().exp()) == pytest.approx(4.0, rel=0.3)
 
 
@@ -151,7 +195,12 @@ def test_samples_that_belong_together_are_drawn_together():
     """Every sample four times: in groups they are what they were once, the same blocks four times over."""
     model, x = mlp(3, 8, 2), normal(320, 3)
     once = liegg.discover(model, x, Linear(3))
-    grouped = liegg.discover(model, x.repeat_interleave(4, dim=0), Linear(3), groups=torch.arange(320).repeat_interleave(4))
+    grouped = liegg.discover(
+        model,
+        x.repeat_interleave(4, dim=0),
+        Linear(3),
+        groups=torch.arange(320).repeat_interleave(4),
+    )
     torch.testing.assert_close(grouped.defects, once.defects, rtol=1e-10, atol=0.0)
     torch.testing.assert_close(grouped.intervals, once.intervals, rtol=1e-8, atol=0.0)
 
@@ -163,8 +212,13 @@ def test_copies_that_are_not_said_to_be_copies_make_intervals_half_as_wide():
     model, ratios = mlp(3, 8, 2), []
     for seed in range(8):
         order = torch.randperm(1280, generator=torch.Generator().manual_seed(seed))
-        copies, labels = normal(320, 3, seed=seed).repeat_interleave(4, dim=0)[order], (torch.arange(1280) // 4)[order]
-        alone, grouped = (liegg.discover(model, copies, Linear(3), groups=groups) for groups in (None, labels))
+        copies, labels = (
+            normal(320, 3, seed=seed).repeat_interleave(4, dim=0)[order],
+            (torch.arange(1280) // 4)[order],
+        )
+        alone, grouped = (
+            liegg.discover(model, copies, Linear(3), groups=groups) for groups in (None, labels)
+        )
         ratios.append((widths(grouped) / widths(alone)).log().mean())
     assert float(torch.stack(ratios).mean().exp()) == pytest.approx(2.0, rel=0.2)
 
@@ -180,18 +234,25 @@ def test_directions_at_the_floor_have_no_interval():
 
 
 @pytest.mark.parametrize(
-    ("samples", "groups"), [(FEWEST - 1, None), (200, [i % (FEWEST - 1) for i in range(200)])], ids=["samples", "groups"]
+    ("samples", "groups"),
+    [(FEWEST - 1, None), (200, [i % (FEWEST - 1) for i in range(200)])],
+    ids=["samples", "groups"],
 )
 def test_too_few_blocks_make_no_interval(samples, groups):
     sym = liegg.discover(mlp(2, 8, 1), normal(samples, 2), Linear(2), groups=groups)
     assert sym.resampled is None
     assert sym.certainty is None
     assert bool(sym.intervals.isnan().all())
-    assert any(note.startswith(f"no intervals: {FEWEST - 1} samples or groups are too few") for note in sym.notes)
+    assert any(
+        note.startswith(f"no intervals: {FEWEST - 1} samples or groups are too few")
+        for note in sym.notes
+    )
 
 
 def test_just_enough_blocks_make_one():
-    sym = liegg.discover(mlp(2, 8, 1), normal(200, 2), Linear(2), groups=[i % FEWEST for i in range(200)])
+    sym = liegg.discover(
+        mlp(2, 8, 1), normal(200, 2), Linear(2), groups=[i % FEWEST for i in range(200)]
+    )
     assert sym.certainty is not None
     assert sym.certainty.blocks == FEWEST
     assert bool(sym.intervals.isfinite().all())
@@ -214,7 +275,10 @@ def test_seeds_decide_the_draws_and_nothing_else_does():
 def test_intervals_are_relative_however_small_the_defects(size):
     """A perturbation of size s has defects as s², between the same relative ends, and turns the directions as s."""
     bend = mlp(3, 8, 1)
-    one, other = (liegg.discover(lambda x, s=s: square(x) + s * bend(x)[:, 0], normal(200, 3), Linear(3)) for s in (1e-3, size))
+    one, other = (
+        liegg.discover(lambda x, s=s: square(x) + s * bend(x)[:, 0], normal(200, 3), Linear(3))
+        for s in (1e-3, size)
+    )
     scale = (size / 1e-3) ** 2
     torch.testing.assert_close(other.intervals[:3], one.intervals[:3] * scale, rtol=0.02, atol=0.0)
     torch.testing.assert_close(other.intervals[3:], one.intervals[3:], rtol=0.02, atol=0.0)
@@ -236,19 +300,26 @@ def test_the_interval_of_any_direction_is_that_of_a_ratio_over_the_blocks(asked)
     if eta is not None:
         changed = changed - eta @ sym.output_action.matrices(sym._partners(h)).flatten(1).numpy().T
     count, weights = block.max() + 1, sym.resampled.weights.numpy()
-    a, m = (np.stack([np.square(part[block == p]).sum((0, 1)) for p in range(count)]) for part in (changed, moved))
+    a, m = (
+        np.stack([np.square(part[block == p]).sum((0, 1)) for p in range(count)])
+        for part in (changed, moved)
+    )
     total, samples = sym.resampled.moments.total.numpy(), sym.resampled.moments.samples.numpy()
     kappa = (weights @ total) / (weights @ samples) / sym.scale_free.sensitivity - 1
     logs = np.log((weights @ a) / (weights @ m)) - kappa[:, None]
     half = logs.std(0, ddof=1) * np.sqrt(count / (count - 1)) * scipy.stats.t.ppf(0.975, count - 1)
     middle = a.sum(0) / m.sum(0) / sym.scale_free.sensitivity
     expected = np.stack([middle * np.exp(-half), middle * np.exp(half)], 1)
-    np.testing.assert_allclose(sym.defect_interval(generators), expected, rtol=max(1e-4, 10 * error))
+    np.testing.assert_allclose(
+        sym.defect_interval(generators), expected, rtol=max(1e-4, 10 * error)
+    )
     np.testing.assert_allclose(sym.defect(generators), middle, rtol=10 * error)
 
 
 @given(seed=st.integers(0, 10**6), size=st.floats(0.01, 100))
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_neither_size_nor_sign_of_a_generator_matters(asked, seed, size):
     generators = asked[0].action.matrices(normal(2, asked[0].action.size, seed=seed))
     one, other = asked[0].defect_interval(generators), asked[0].defect_interval(-size * generators)
@@ -263,7 +334,9 @@ def test_directions_without_an_interval():
     flat = normal(200, 3) * torch.tensor([1.0, 1.0, 0.0], dtype=torch.float64)
     sym = liegg.discover(mlp(3, 8, 2), flat, Linear(3))
     units = torch.eye(9, dtype=torch.float64).reshape(9, 3, 3)
-    assert sym.defect_interval(units).isnan().all(1).tolist() == [False, False, True] * 3  # what x₃ = 0 would move
+    assert (
+        sym.defect_interval(units).isnan().all(1).tolist() == [False, False, True] * 3
+    )  # what x₃ = 0 would move
     assert sym.defect_interval(units[:0]).shape == (0, 2)
     sym = liegg.discover(mlp(3, 8, 2), normal(200, 3), Linear(3), controls=False)
     assert bool(sym.defect_interval(units).isnan().all())
@@ -278,10 +351,16 @@ def test_with_many_samples_the_choice_of_directions_no_longer_matters():
 def test_the_interval_of_a_fixed_direction_covers():
     model, samples, repetitions = mlp(3, 8, 2), 200, 60
     fixed = torch.cat([liegg.so(3), normal(5, 3, 3, seed=9)])
-    truth = liegg.discover(model, normal(200_000, 3, seed=99), Linear(3), controls=False).defect(fixed)
+    truth = liegg.discover(model, normal(200_000, 3, seed=99), Linear(3), controls=False).defect(
+        fixed
+    )
     covered = torch.zeros(len(fixed))
     for seed in range(repetitions):
-        low, high = liegg.discover(model, normal(samples, 3, seed=100 + seed), Linear(3)).defect_interval(fixed).unbind(1)
+        low, high = (
+            liegg.discover(model, normal(samples, 3, seed=100 + seed), Linear(3))
+            .defect_interval(fixed)
+            .unbind(1)
+        )
         covered += (low <= truth) & (truth <= high)
     share = covered / repetitions
     assert 0.9 <= float(share.mean()) <= 0.98
@@ -297,14 +376,26 @@ def draws_of(lengths, *, blocks=20, samples=10, first=0, seed=0):
     rows = normal(blocks, samples, k, seed=seed)
     rows = (
         rows
-        @ torch.linalg.inv(torch.linalg.cholesky(torch.einsum("pni,pnj->ij", rows, rows) / (blocks * samples))).mT
+        @ torch.linalg.inv(
+            torch.linalg.cholesky(torch.einsum("pni,pnj->ij", rows, rows) / (blocks * samples))
+        ).mT
         * lengths.sqrt()
     )
     motions = samples * torch.eye(k, dtype=torch.float64).repeat(blocks, 1, 1)
     ones = torch.full((blocks,), float(samples), dtype=torch.float64)
-    moments = Moments(rows.mT @ rows, motions, rows.square().sum(1), motions.diagonal(dim1=1, dim2=2), ones, ones)
+    moments = Moments(
+        rows.mT @ rows, motions, rows.square().sum(1), motions.diagonal(dim1=1, dim2=2), ones, ones
+    )
     pairs = Pairs(rows, motions, ones, ones, squared=False)
-    return Resampled(pairs, moments, lengths, 1.0, drawn(blocks, 400, seed), first, torch.eye(k, dtype=torch.float64))
+    return Resampled(
+        pairs,
+        moments,
+        lengths,
+        1.0,
+        drawn(blocks, 400, seed),
+        first,
+        torch.eye(k, dtype=torch.float64),
+    )
 
 
 def sure(values, nullity, *, exact=0, limits=LIMITS, **rest):
@@ -315,7 +406,12 @@ def sure(values, nullity, *, exact=0, limits=LIMITS, **rest):
 
 @pytest.mark.parametrize(
     ("values", "exact", "nullity"),
-    [([1e-3, 2e-3, 1.0, 1.5], 0, 2), ([1e-3, 1.0, 1.5], 2, 3), ([0.6, 1.0, 1.4], 0, 0), ([0.6], 3, 3)],
+    [
+        ([1e-3, 2e-3, 1.0, 1.5], 0, 2),
+        ([1e-3, 1.0, 1.5], 2, 3),
+        ([0.6, 1.0, 1.4], 0, 0),
+        ([0.6], 3, 3),
+    ],
 )
 def test_a_clear_spectrum_is_sure_of_its_number(values, exact, nullity):
     found = sure(values, nullity, exact=exact)
@@ -344,7 +440,9 @@ def test_the_other_side_adds_to_one():
 
 
 def test_a_higher_level_is_never_narrower():
-    narrow, wide = (sure([0.0299, 0.8, 1.4], 1, limits=Limits(level=level)).nullity for level in (0.5, 0.99))
+    narrow, wide = (
+        sure([0.0299, 0.8, 1.4], 1, limits=Limits(level=level)).nullity for level in (0.5, 0.99)
+    )
     assert wide[0] <= narrow[0] <= narrow[1] <= wide[1]
 
 
@@ -369,6 +467,10 @@ def test_discover_is_sure_of_rotations(noise):
     assert sym.certainty is not None
     assert sym.certainty.support == 1.0
     if noise:
-        exact = np.max(scipy.linalg.subspace_angles(sym.coefficients.mT.numpy(), liegg.so(3).flatten(1).mT.numpy()))
+        exact = np.max(
+            scipy.linalg.subspace_angles(
+                sym.coefficients.mT.numpy(), liegg.so(3).flatten(1).mT.numpy()
+            )
+        )
         assert sym.certainty.angle < 0.1
         assert exact < 0.1

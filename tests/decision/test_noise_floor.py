@@ -40,15 +40,27 @@ def test_clear_cases_are_decided_unmeasured(sensitivity, slope, expected):
         (50, 60, (0, True), Stillness(True, False, True)),  # constant over the data
         (50, None, (50, False), Stillness(True, False, True)),
         (50, None, (0, False), Stillness(False, False)),
-        (15, 1 / UNIT, (15, False), Stillness(True, True, True)),  # what is left of a gradient that cancels
-        (15, 1 / UNIT, (0, True), Stillness(False, True)),  # data on one orbit: the output is constant, its gradient is not
+        (
+            15,
+            1 / UNIT,
+            (15, False),
+            Stillness(True, True, True),
+        ),  # what is left of a gradient that cancels
+        (
+            15,
+            1 / UNIT,
+            (0, True),
+            Stillness(False, True),
+        ),  # data on one orbit: the output is constant, its gradient is not
     ],
 )
 def test_faint_motion_is_measured(sensitivity, slope, noise, expected):
     """All in rounding units of the output's size."""
     slope = None if slope is None else (slope * UNIT) ** 2
     told = ((noise[0] * UNIT) ** 2, noise[1])
-    assert stillness((sensitivity * UNIT) ** 2, slope, 1.0, unit=UNIT, noise=lambda: told) == expected
+    assert (
+        stillness((sensitivity * UNIT) ** 2, slope, 1.0, unit=UNIT, noise=lambda: told) == expected
+    )
 
 
 def test_without_a_measurement_faint_motion_is_motion():
@@ -74,7 +86,10 @@ class Averaged(nn.Module):
     def __init__(self):
         super().__init__()
         self.keys = nn.Parameter(10 * normal(4, 6, 6, seed=1))
-        self.value, self.out = nn.Parameter(10 * normal(8, seed=2)), nn.Parameter(normal(5, 8, seed=3))
+        self.value, self.out = (
+            nn.Parameter(10 * normal(8, seed=2)),
+            nn.Parameter(normal(5, 8, seed=3)),
+        )
 
     def forward(self, x):
         weights = torch.softmax(torch.einsum("bk,kij->bij", x, self.keys), -1)
@@ -107,7 +122,11 @@ def test_nor_of_such_a_layer_and_forward_mode_reaches_it(dtype):
         network = Network().to(dtype)
     found = liegg.discover_layers(network, normal(200, 4, seed=0).to(dtype), liegg.Linear(4))
     layer = found["averaged"]
-    assert (layer.invariance.nullity, layer.invariance.decision.undecided, layer.notes) == (0, 16, ())
+    assert (layer.invariance.nullity, layer.invariance.decision.undecided, layer.notes) == (
+        0,
+        16,
+        (),
+    )
     assert found["linear"].invariance.scale_free.sensitivity > 0
 
 
@@ -125,7 +144,9 @@ def test_pictures_of_many_numbers_are_not_still_for_being_many():
     weights = normal(3072, 5, seed=1) / 60
     pictures = normal(200, 3, 32, 32)
 
-    def model(x):  # products in float64, so that no kernel of the CPU is in the way; what comes in and goes out is rounded
+    def model(
+        x,
+    ):  # products in float64, so that no kernel of the CPU is in the way; what comes in and goes out is rounded
         return (x.flatten(1).double() @ weights).bfloat16()
 
     found = liegg.discover(model, pictures.bfloat16(), liegg.Image("affine"))
@@ -137,12 +158,18 @@ def test_pictures_of_many_numbers_are_not_still_for_being_many():
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_a_mean_over_pictures_does_not_move_with_them(dtype):
     action = liegg.Image("affine", border="periodic").restrict(liegg.translation(2))
-    found = liegg.discover(lambda x: x.mean((2, 3)).tanh(), normal(300, 3, 16, 16).to(dtype), action)
+    found = liegg.discover(
+        lambda x: x.mean((2, 3)).tanh(), normal(300, 3, 16, 16).to(dtype), action
+    )
     assert found.grades == ("exact", "exact")
 
 
 def test_in_half_precision_a_gradient_that_seems_to_cancel_is_measured():
     unit = 2.0**-8
-    assert stillness((3 * unit) ** 2, 1.0, 1.0, unit=unit, noise=lambda: (1e-9, False)) == Stillness(False, True)
-    assert stillness((3 * unit) ** 2, 1.0, 1.0, unit=unit, noise=lambda: (1e-3, False)) == Stillness(True, True, True)
+    assert stillness(
+        (3 * unit) ** 2, 1.0, 1.0, unit=unit, noise=lambda: (1e-9, False)
+    ) == Stillness(False, True)
+    assert stillness(
+        (3 * unit) ** 2, 1.0, 1.0, unit=unit, noise=lambda: (1e-3, False)
+    ) == Stillness(True, True, True)
     assert stillness((3 * unit) ** 2, 1.0, 1.0, unit=unit) == Stillness(True, True)

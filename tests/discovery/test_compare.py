@@ -38,7 +38,9 @@ MODELS = {
     "undecided": lambda: liegg.discover(square, normal(4, 3), THREE),
     "turning": lambda: liegg.discover(turning(0.0), DATA[0], THREE, output_action=THREE),
     "less so": lambda: liegg.discover(turning(0.5), DATA[1], THREE, output_action=THREE),
-    "still": lambda: liegg.discover(lambda x: square(x)[:, None] * torch.ones(3), DATA[0], THREE, output_action=THREE),
+    "still": lambda: liegg.discover(
+        lambda x: square(x)[:, None] * torch.ones(3), DATA[0], THREE, output_action=THREE
+    ),
     "flat": lambda: liegg.discover(square, DATA[0] * torch.tensor([1.0, 1.0, 0.0]), THREE),
 }
 FOUND = {}
@@ -78,11 +80,16 @@ def test_directions_shared_and_of_one_alone(one, other, shared, only_a, only_b):
     found = compared(one, other)
     assert (found.shared, found.only_a, found.only_b) == (shared, only_a, only_b)
     assert found.same == (shared > 0 and only_a == only_b == 0)
-    counts = [[contrast.found for contrast in found.contrasts].count(name) for name in ("both", "a", "b")]
+    counts = [
+        [contrast.found for contrast in found.contrasts].count(name) for name in ("both", "a", "b")
+    ]
     assert counts == [shared, only_a, only_b]
     assert len(found.angles) == min(model(one).nullity, model(other).nullity)
     assert (found.a.nullity, found.b.nullity) == (model(one).nullity, model(other).nullity)
-    assert (found.a.algebra, found.b.nullity_interval) == (model(one).name, model(other).nullity_interval)
+    assert (found.a.algebra, found.b.nullity_interval) == (
+        model(one).name,
+        model(other).nullity_interval,
+    )
 
 
 def test_a_model_and_itself():
@@ -101,7 +108,9 @@ def test_angles_that_the_uncertainties_explain():
     exact = compared("ball", "around z")
     assert exact.explained == LEAST
     noisy = compared("slightly bent", "more bent")
-    assert noisy.explained == pytest.approx(math.hypot(model("slightly bent").uncertainty, model("more bent").uncertainty))
+    assert noisy.explained == pytest.approx(
+        math.hypot(model("slightly bent").uncertainty, model("more bent").uncertainty)
+    )
     assert LEAST < float(noisy.angles.max()) < noisy.explained
 
 
@@ -109,18 +118,29 @@ def test_an_exact_symmetry_a_little_aside_is_another_one():
     """|Px|² with P a little off the identity has an so(3) of its own; exact directions leave no room for that."""
     stretch = torch.diag(torch.tensor([1.0, 1.0, 1.001], dtype=torch.float64))
     found = compare(model("ball"), liegg.discover(lambda x: square(x @ stretch), DATA[0], THREE))
-    assert (found.shared, found.only_a, found.only_b) == (1, 2, 2)  # the rotation around x₃ is in both
+    assert (found.shared, found.only_a, found.only_b) == (
+        1,
+        2,
+        2,
+    )  # the rotation around x₃ is in both
     both = found.contrasts[0]
     assert both.generator is not None
     torch.testing.assert_close(
-        both.generator.abs(), liegg.so(3)[0].abs().to(torch.float64) / liegg.so(3)[0].norm(), atol=1e-6, rtol=0
+        both.generator.abs(),
+        liegg.so(3)[0].abs().to(torch.float64) / liegg.so(3)[0].norm(),
+        atol=1e-6,
+        rtol=0,
     )
 
 
 def test_the_shared_directions_are_those_of_the_smaller_span():
     for contrast in compared("ball", "around z").contrasts:
         assert contrast.generator is not None
-        turn = contrast.generator[:2, :2].norm() if contrast.found == "both" else contrast.generator[2].norm()
+        turn = (
+            contrast.generator[:2, :2].norm()
+            if contrast.found == "both"
+            else contrast.generator[2].norm()
+        )
         assert float(turn) == pytest.approx(1.0 if contrast.found == "both" else 0.5**0.5)
         assert contrast.words.startswith("rotation in")
 
@@ -130,7 +150,9 @@ def test_the_shared_directions_are_those_of_the_smaller_span():
 
 def test_the_smaller_perturbation_is_more_invariant():
     """Ten times the perturbation, a hundred times the defect, of the same direction and of the mean."""
-    same = compare(liegg.discover(bent(0.02), DATA[0], THREE), liegg.discover(bent(0.2), DATA[1], THREE))
+    same = compare(
+        liegg.discover(bent(0.02), DATA[0], THREE), liegg.discover(bent(0.2), DATA[1], THREE)
+    )
     assert same.overall is not None
     for contrast in (*same.contrasts, same.overall):
         assert contrast.smaller == "a"
@@ -154,7 +176,9 @@ def test_directions_of_one_alone_are_measured_in_the_other():
         assert contrast.generator is not None
         generator = contrast.generator[None]
         assert contrast.b.value == pytest.approx(float(model("network").defect(generator)))
-        assert [contrast.b.low, contrast.b.high] == pytest.approx(model("network").defect_interval(generator)[0].tolist())
+        assert [contrast.b.low, contrast.b.high] == pytest.approx(
+            model("network").defect_interval(generator)[0].tolist()
+        )
         assert contrast.smaller == "a"
 
 
@@ -162,7 +186,10 @@ def test_without_symmetries_candidates_of_a_rank_are_compared():
     found, a, b = compared("network", "other network"), model("network"), model("other network")
     assert [contrast.found for contrast in found.contrasts] == ["neither"] * 5
     for number, contrast in enumerate(found.contrasts[:3]):
-        assert (contrast.a.value, contrast.b.value) == (float(a.defects[number]), float(b.defects[number]))
+        assert (contrast.a.value, contrast.b.value) == (
+            float(a.defects[number]),
+            float(b.defects[number]),
+        )
         assert [contrast.a.low, contrast.a.high] == a.intervals[number].tolist()
     assert found.overall is found.contrasts[0]
 
@@ -174,20 +201,27 @@ def test_the_nearest_candidate_of_each_is_asked_in_the_other():
         generator = sym.action.matrices(sym.scale_free.directions[:1])
         assert own.value == float(sym.defects[0])
         assert there.value == pytest.approx(float(other.defect(generator)))
-        assert [there.low, there.high] == pytest.approx(other.defect_interval(generator)[0].tolist())
+        assert [there.low, there.high] == pytest.approx(
+            other.defect_interval(generator)[0].tolist()
+        )
         assert contrast.words.startswith(f"nearest of {name}: ")
 
 
 def test_what_one_does_not_decide_is_not_compared():
     found = compared("undecided", "ball")
     assert found.a.undecided == 5
-    assert all(math.isnan(contrast.a.value) and contrast.smaller == "" and contrast.ratio is None for contrast in found.contrasts)
+    assert all(
+        math.isnan(contrast.a.value) and contrast.smaller == "" and contrast.ratio is None
+        for contrast in found.contrasts
+    )
     assert compare(model("undecided"), model("undecided")).contrasts == ()
 
 
 def test_directions_that_do_not_move_the_other_data():
     """Whatever is done to x₁ leaves the first model; adding x₃ to it does nothing where x₃ = 0."""
-    found = compare(liegg.discover(lambda x: x[:, 1].sin() + x[:, 2] ** 2, DATA[0], THREE), model("flat"))
+    found = compare(
+        liegg.discover(lambda x: x[:, 1].sin() + x[:, 2] ** 2, DATA[0], THREE), model("flat")
+    )
     own = {contrast.words: contrast for contrast in found.contrasts if contrast.found == "a"}
     assert math.isnan(own["shear of x₁ by x₃"].b.value)
     assert own["shear of x₁ by x₃"].smaller == ""
@@ -203,7 +237,9 @@ def test_within_is_the_defect_of_every_direction(name):
     h = normal(4, sym.nullity) @ sym.coefficients
     for row in h[:, None]:
         measured = within(sym, row)
-        assert measured.value == pytest.approx(float(sym.defect(sym.action.matrices(row))), rel=1e-6)
+        assert measured.value == pytest.approx(
+            float(sym.defect(sym.action.matrices(row))), rel=1e-6
+        )
         assert measured.low < measured.value < measured.high
     whole = within(sym, h[: sym.nullity])
     assert whole.value == pytest.approx(float(sym.defects[: sym.nullity].mean()))
@@ -218,7 +254,9 @@ def test_within_of_one_found_direction_has_its_interval():
 
 
 def test_without_intervals_nothing_is_clear_but_what_is_exact():
-    one, other = (replace(model(name), bounds=None, resampled=None) for name in ("slightly bent", "more bent"))
+    one, other = (
+        replace(model(name), bounds=None, resampled=None) for name in ("slightly bent", "more bent")
+    )
     found = compare(one, other)
     assert [contrast.smaller for contrast in found.contrasts] == ["", "", ""]
     assert found.contrasts[0].ratio is not None
@@ -239,7 +277,11 @@ def measured(value, low=math.nan, high=math.nan, *, exact=False):
         (measured(1, 0.9, 1.3), measured(2, 1.2, 3), ""),
         (measured(2, 1.2, 3), measured(1, 0.9, 1.1), "b"),
         (measured(1e-12, 0.0, 1e-11, exact=True), measured(1e-10), "a"),
-        (measured(1e-12, 0.0, 1e-11, exact=True), measured(1e-13), ""),  # below what the coarser arithmetic can tell
+        (
+            measured(1e-12, 0.0, 1e-11, exact=True),
+            measured(1e-13),
+            "",
+        ),  # below what the coarser arithmetic can tell
         (measured(1e-12, 0.0, 1e-11, exact=True), measured(0.0, 0.0, 1e-28, exact=True), ""),
         (measured(math.nan), measured(1, 0.9, 1.1), ""),
         (measured(math.nan), measured(0.0, 0.0, 1e-28, exact=True), ""),
@@ -255,7 +297,11 @@ def test_clearly_smaller(a, b, smaller):
 def test_the_ratio_of_independent_numbers():
     """Of two log-normal numbers of relative errors 3 and 4: of 5."""
     contrast = Contrast(
-        "both", "", None, measured(1.0, math.exp(-3), math.exp(3)), measured(10.0, 10 * math.exp(-4), 10 * math.exp(4))
+        "both",
+        "",
+        None,
+        measured(1.0, math.exp(-3), math.exp(3)),
+        measured(10.0, 10 * math.exp(-4), 10 * math.exp(4)),
     )
     assert contrast.ratio == pytest.approx((10.0, 10 * math.exp(-5), 10 * math.exp(5)))
 
@@ -264,7 +310,13 @@ def test_the_ratio_of_independent_numbers():
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("slightly bent", "more bent"), ("ball", "around z"), ("less so", "turning"), ("network", "ball")]
+    ("one", "other"),
+    [
+        ("slightly bent", "more bent"),
+        ("ball", "around z"),
+        ("less so", "turning"),
+        ("network", "ball"),
+    ],
 )
 def test_swapped_models_give_the_swapped_comparison(one, other):
     there, back = compared(one, other), compared(other, one)
@@ -278,11 +330,19 @@ def test_swapped_models_give_the_swapped_comparison(one, other):
         own = theirs[contrast.found, contrast.words]
         assert contrast.smaller == swapped[own.smaller]
         if contrast.ratio is not None and own.ratio is not None:
-            assert contrast.ratio == pytest.approx((1 / own.ratio[0], 1 / own.ratio[2], 1 / own.ratio[1]), rel=1e-6)
+            assert contrast.ratio == pytest.approx(
+                (1 / own.ratio[0], 1 / own.ratio[2], 1 / own.ratio[1]), rel=1e-6
+            )
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("slightly bent", "more bent"), ("ball", "network"), ("turning", "less so"), ("undecided", "ball")]
+    ("one", "other"),
+    [
+        ("slightly bent", "more bent"),
+        ("ball", "network"),
+        ("turning", "less so"),
+        ("undecided", "ball"),
+    ],
 )
 def test_loaded_results_say_the_same(one, other, tmp_path):
     a, b = (liegg.load(model(name).save(tmp_path / name)) for name in (one, other))
@@ -291,7 +351,9 @@ def test_loaded_results_say_the_same(one, other, tmp_path):
 
 def test_a_change_of_the_basis_of_a_restriction_changes_nothing():
     mixed = torch.einsum("ab,bij->aij", regular(8), liegg.sl(3))
-    one, other = (liegg.discover(bent(0.1), DATA[0], THREE.restrict(basis)) for basis in (liegg.sl(3), mixed))
+    one, other = (
+        liegg.discover(bent(0.1), DATA[0], THREE.restrict(basis)) for basis in (liegg.sl(3), mixed)
+    )
     found = compare(one, other)
     assert found.shared == 3
     assert float(found.angles.max()) < 1e-9
@@ -304,7 +366,9 @@ def test_a_change_of_the_basis_of_a_restriction_changes_nothing():
 
 
 def test_output_generators_are_compared_too():
-    assert compared("turning", "still").output_difference == pytest.approx(1.0)  # one turns its output, the other leaves it
+    assert compared("turning", "still").output_difference == pytest.approx(
+        1.0
+    )  # one turns its output, the other leaves it
     assert compared("turning", "turning").output_difference < 1e-12
     assert 0 < compared("turning", "less so").output_difference < 0.1
     assert compared("ball", "ball").output_difference == 0.0
@@ -316,15 +380,25 @@ def test_output_generators_are_compared_too():
 def test_layouts_and_schemes_may_differ():
     pairs = normal(200, 2, 3)
     one = liegg.discover(lambda x: x.square().sum((1, 2)), pairs, liegg.Linear(3, copies=2))
-    other = liegg.discover(lambda x: x.square().sum((1, 2)), pairs.mT, liegg.Linear(3, copies=2, layout="vector_first"))
+    other = liegg.discover(
+        lambda x: x.square().sum((1, 2)), pairs.mT, liegg.Linear(3, copies=2, layout="vector_first")
+    )
     found = compare(one, other)
     assert found.shared == 3
     assert any(
-        note.startswith("the motions were computed by Linear(n=3, copies=2, layout='copies_first') in a") for note in found.notes
+        note.startswith(
+            "the motions were computed by Linear(n=3, copies=2, layout='copies_first') in a"
+        )
+        for note in found.notes
     )
     pictures = normal(20, 1, 8, 8)
     one, other = (
-        liegg.discover(lambda x: x.mean((1, 2, 3)).sin(), pictures, liegg.Image("affine", derivative=scheme), controls=False)
+        liegg.discover(
+            lambda x: x.mean((1, 2, 3)).sin(),
+            pictures,
+            liegg.Image("affine", derivative=scheme),
+            controls=False,
+        )
         for scheme in ("central", "spectral")
     )
     assert compare(one, other).question == "invariance"
@@ -335,31 +409,52 @@ def test_other_settings_are_noted():
     notes = compare(model("ball"), strict).notes
     assert "threshold was 0.03 in a and 0.01 in b" in notes
     assert "outputs was 'each' in a and 'sum' in b" in notes
-    assert "intervals are taken as independent: whether both saw the same data is not known" in notes
+    assert (
+        "intervals are taken as independent: whether both saw the same data is not known" in notes
+    )
 
 
 @pytest.mark.parametrize(
     ("other", "text"),
     [
-        (lambda: liegg.discover(square, normal(50, 2), liegg.Linear(2)), r"a is about Linear\(n=3, .* and b about Linear\(n=2, "),
-        (lambda: liegg.discover(square, DATA[0], liegg.Affine(3)), r"Affine\(n=3, .*Run both with the same action, for example"),
-        (lambda: liegg.discover(square, DATA[0], THREE.restrict(liegg.so(3))), r"and b about Restricted\("),
-        (lambda: model("turning"), r"a asks for invariance, b for equivariance with Linear\(.*the same output_action"),
+        (
+            lambda: liegg.discover(square, normal(50, 2), liegg.Linear(2)),
+            r"a is about Linear\(n=3, .* and b about Linear\(n=2, ",
+        ),
+        (
+            lambda: liegg.discover(square, DATA[0], liegg.Affine(3)),
+            r"Affine\(n=3, .*Run both with the same action, for example",
+        ),
+        (
+            lambda: liegg.discover(square, DATA[0], THREE.restrict(liegg.so(3))),
+            r"and b about Restricted\(",
+        ),
+        (
+            lambda: model("turning"),
+            r"a asks for invariance, b for equivariance with Linear\(.*the same output_action",
+        ),
     ],
-)  # fmt: skip
+)
 def test_different_questions_are_refused(other, text):
     with pytest.raises(ArgumentError, match=text):
         compare(model("ball"), other())
 
 
 def test_what_is_no_result_is_refused():
-    with pytest.raises(ArgumentError, match=r"b is a str; expected a result of liegg.discover or liegg.load"):
+    with pytest.raises(
+        ArgumentError, match=r"b is a str; expected a result of liegg.discover or liegg.load"
+    ):
         check_comparable(model("ball"), "run/")
 
 
 def test_other_restrictions_of_the_same_size_are_refused():
-    one, other = (liegg.discover(square, DATA[0], THREE.restrict(basis)) for basis in (liegg.so(3), liegg.diagonal(3)))
-    with pytest.raises(ArgumentError, match=r"size=3\), of other directions: only results of the same candidates"):
+    one, other = (
+        liegg.discover(square, DATA[0], THREE.restrict(basis))
+        for basis in (liegg.so(3), liegg.diagonal(3))
+    )
+    with pytest.raises(
+        ArgumentError, match=r"size=3\), of other directions: only results of the same candidates"
+    ):
         compare(one, other)
 
 

@@ -35,7 +35,9 @@ def analysed(request):
     """A case with its result and the oracle's dense answer."""
     case = request.param
     generators = case.action.matrices(torch.eye(case.action.size, dtype=torch.float64)).numpy()
-    xi = oracle.fields(case.data.numpy(), generators, copies=case.copies, vector_first=case.vector_first)
+    xi = oracle.fields(
+        case.data.numpy(), generators, copies=case.copies, vector_first=case.vector_first
+    )
     e = oracle.polarization(oracle.jacobians(case.function, case.data), xi)
     return case, liegg.discover(case.function, case.data, case.action), e, xi
 
@@ -49,14 +51,20 @@ def test_nullity(analysed):
 
 def test_generators_span_the_known_algebra(analysed):
     case, sym, _, _ = analysed
-    assert np.linalg.matrix_rank(case.generators.flatten(1)) == case.nullity if case.nullity else len(case.generators) == 0
+    assert (
+        np.linalg.matrix_rank(case.generators.flatten(1)) == case.nullity
+        if case.nullity
+        else len(case.generators) == 0
+    )
     assert oracle.angle(sym.generators.numpy(), case.generators.numpy()) < 1e-12
 
 
 def test_generators_are_orthonormal(analysed):
     _, sym, _, _ = analysed
     gram = torch.einsum("aij,bij->ab", sym.generators, sym.generators)
-    torch.testing.assert_close(gram, torch.eye(sym.nullity, dtype=torch.float64), rtol=0, atol=1e-12)
+    torch.testing.assert_close(
+        gram, torch.eye(sym.nullity, dtype=torch.float64), rtol=0, atol=1e-12
+    )
 
 
 def test_spectrum_is_the_oracles(analysed):
@@ -70,7 +78,10 @@ def test_defects_are_the_oracles(analysed):
     expected = oracle.defects(e, xi)
     if isinstance(sym.action, Restricted):  # judged against its parent's directions, see below
         np.testing.assert_allclose(
-            sym.defects * sym.scale_free.sensitivity, expected.values * expected.sensitivity, rtol=1e-8, atol=1e-12
+            sym.defects * sym.scale_free.sensitivity,
+            expected.values * expected.sensitivity,
+            rtol=1e-8,
+            atol=1e-12,
         )
         return
     np.testing.assert_allclose(sym.defects, expected.values, rtol=1e-8, atol=1e-12)
@@ -82,7 +93,9 @@ def test_an_invariant_model_restricted_to_its_algebra_keeps_all_of_it(dtype):
     x = normal(400, 3).to(dtype)
     sym = liegg.discover(lambda x: x.norm(dim=1).sin(), x, liegg.Linear(3).restrict(liegg.so(3)))
     assert (sym.nullity, sym.decision.exact) == (3, 3)
-    liegg.testing.assert_invariant(lambda x: x.norm(dim=1), x, liegg.so(3), action=liegg.Linear(3).restrict(liegg.so(3)))
+    liegg.testing.assert_invariant(
+        lambda x: x.norm(dim=1), x, liegg.so(3), action=liegg.Linear(3).restrict(liegg.so(3))
+    )
 
 
 def test_a_restricted_action_gives_the_defects_of_its_parent():
@@ -90,8 +103,13 @@ def test_a_restricted_action_gives_the_defects_of_its_parent():
         return x.square().sum(1) + 0.05 * x[:, 0]
 
     x = normal(400, 3)
-    parent, inner = (liegg.discover(nearly, x, action) for action in (liegg.Linear(3), liegg.Linear(3).restrict(liegg.so(3))))
-    torch.testing.assert_close(inner.defect(liegg.so(3)), parent.defect(liegg.so(3)), rtol=1e-10, atol=1e-25)
+    parent, inner = (
+        liegg.discover(nearly, x, action)
+        for action in (liegg.Linear(3), liegg.Linear(3).restrict(liegg.so(3)))
+    )
+    torch.testing.assert_close(
+        inner.defect(liegg.so(3)), parent.defect(liegg.so(3)), rtol=1e-10, atol=1e-25
+    )
     assert inner.nullity == 3
     assert inner.scale_free.sensitivity == pytest.approx(parent.scale_free.sensitivity, rel=1e-12)
 
@@ -100,7 +118,10 @@ def test_a_restricted_action_gives_the_defects_of_its_parent():
     ("function", "outputs"),
     [
         (lambda x: (x / x.norm(dim=1, keepdim=True)).norm(dim=1), "each"),  # 1, up to rounding
-        (lambda x: torch.softmax(x @ torch.eye(3, dtype=x.dtype), 1), "sum"),  # the sum of a softmax
+        (
+            lambda x: torch.softmax(x @ torch.eye(3, dtype=x.dtype), 1),
+            "sum",
+        ),  # the sum of a softmax
         (lambda x: x.sum(1) * 0 + 3, "each"),
     ],
 )
@@ -116,20 +137,28 @@ def test_few_samples_far_from_the_origin_decide_nothing(offset):
     inner, outer = normal(4, 8, seed=1).float(), normal(8, 1, seed=2).float()
     for seed in range(5):
         x = (normal(12, 4, seed=seed) + offset).float()
-        sym = liegg.discover(lambda x: torch.tanh((x - offset) @ inner * 0.3) @ outer, x, liegg.Linear(4))
+        sym = liegg.discover(
+            lambda x: torch.tanh((x - offset) @ inner * 0.3) @ outer, x, liegg.Linear(4)
+        )
         assert sym.nullity == 0
         assert sym.settings["accumulator"] == "qr"
 
 
 def test_an_offset_makes_no_direction_trivial():
-    sym = liegg.discover(lambda x: (x - 1000).norm(dim=1).sin(), normal(1000, 3) + 1000, liegg.Affine(3))
+    sym = liegg.discover(
+        lambda x: (x - 1000).norm(dim=1).sin(), normal(1000, 3) + 1000, liegg.Affine(3)
+    )
     assert (sym.nullity, len(sym.trivial)) == (3, 0)
 
 
 def test_mixed_units_are_warned_of():
     scale = torch.tensor([1.0, 1.0, 1e-3], dtype=torch.float64)
-    sym = liegg.discover(lambda x: torch.tanh(x / scale) @ normal(3, 2), normal(300, 3) * scale, liegg.Linear(3))
-    assert any("the features' sizes differ by a factor of" in warning for warning in sym.decision.warnings)
+    sym = liegg.discover(
+        lambda x: torch.tanh(x / scale) @ normal(3, 2), normal(300, 3) * scale, liegg.Linear(3)
+    )
+    assert any(
+        "the features' sizes differ by a factor of" in warning for warning in sym.decision.warnings
+    )
 
 
 def test_float32_equivariance_with_dependent_outputs():
@@ -206,7 +235,9 @@ def test_float32_functions(n):
 @pytest.mark.parametrize("size", [1, 7, 64, 10_000])
 def test_the_batch_size_does_not_matter(size):
     case = lorentz()
-    one, other = (liegg.discover(case.function, case.data, case.action, batch_size=b) for b in (50, size))
+    one, other = (
+        liegg.discover(case.function, case.data, case.action, batch_size=b) for b in (50, size)
+    )
     torch.testing.assert_close(one.spectrum.values, other.spectrum.values, rtol=1e-10, atol=1e-25)
     torch.testing.assert_close(one.defects, other.defects, rtol=1e-10, atol=1e-25)
     torch.testing.assert_close(one.generators, other.generators, rtol=0, atol=1e-12)
@@ -214,7 +245,9 @@ def test_the_batch_size_does_not_matter(size):
 
 def test_the_order_of_the_samples_does_not_matter():
     case = lorentz()
-    one, other = (liegg.discover(case.function, x, case.action) for x in (case.data, case.data.flip(0)))
+    one, other = (
+        liegg.discover(case.function, x, case.action) for x in (case.data, case.data.flip(0))
+    )
     torch.testing.assert_close(one.defects, other.defects, rtol=1e-10, atol=1e-25)
     torch.testing.assert_close(one.generators, other.generators, rtol=0, atol=1e-12)
 
@@ -230,7 +263,10 @@ def test_the_sum_of_outputs_is_blind_where_each_is_not():
     case = opposite_outputs()
     blind = liegg.discover(case.function, case.data, case.action, outputs="sum")
     assert (blind.nullity, blind.decision.undecided) == (0, 9)
-    assert "the sum of the outputs is the same for all 100 samples although each varies" in blind.decision.warnings[0]
+    assert (
+        "the sum of the outputs is the same for all 100 samples although each varies"
+        in blind.decision.warnings[0]
+    )
     assert liegg.discover(case.function, case.data, case.action).nullity == 6
 
 
@@ -277,32 +313,56 @@ def test_every_knob_is_recorded():
 @pytest.mark.parametrize(
     ("arguments", "error", "text"),
     [
-        ({"action": liegg.Linear(4)}, ShapeError, r"a sample has shape \(3,\); Linear\(4, copies=1\) expects \(4,\)"),
-        ({"output_action": liegg.Linear(5)}, ShapeError, r"output_action does not fit the model's output: .*Linear\(5"),
-        ({"output_action": liegg.Linear(2), "outputs": "sum"}, ArgumentError, "outputs='sum' has no meaning with output_action"),
+        (
+            {"action": liegg.Linear(4)},
+            ShapeError,
+            r"a sample has shape \(3,\); Linear\(4, copies=1\) expects \(4,\)",
+        ),
+        (
+            {"output_action": liegg.Linear(5)},
+            ShapeError,
+            r"output_action does not fit the model's output: .*Linear\(5",
+        ),
+        (
+            {"output_action": liegg.Linear(2), "outputs": "sum"},
+            ArgumentError,
+            "outputs='sum' has no meaning with output_action",
+        ),
         ({"outputs": 0}, ArgumentError, "outputs=0: expected 'each', 'sum' or a positive number"),
         ({"batch_size": 0}, ArgumentError, "batch_size=0: expected a positive number of samples"),
     ],
 )
 def test_bad_arguments(arguments, error, text):
     with pytest.raises(error, match=text):
-        liegg.discover(lambda x: x[:, :2], normal(20, 3), **cast(Any, {"action": liegg.Linear(3), **arguments}))
+        liegg.discover(
+            lambda x: x[:, :2], normal(20, 3), **cast(Any, {"action": liegg.Linear(3), **arguments})
+        )
 
 
 def test_questions_that_make_no_sense():
     sym = liegg.discover(square, normal(50, 3), liegg.Linear(3))
-    with pytest.raises(ArgumentError, match="this is an analysis of invariance: pass output_action= to discover"):
+    with pytest.raises(
+        ArgumentError, match="this is an analysis of invariance: pass output_action= to discover"
+    ):
         _ = sym.output_generators
-    with pytest.raises(ArgumentError, match="output_generators given, but this is an analysis of invariance"):
+    with pytest.raises(
+        ArgumentError, match="output_generators given, but this is an analysis of invariance"
+    ):
         sym.defect(liegg.so(3), liegg.so(3))
-    with pytest.raises(ArgumentError, match=r"generators have shape \(1, 2, 2\); expected \[d, 3, 3\]"):
+    with pytest.raises(
+        ArgumentError, match=r"generators have shape \(1, 2, 2\); expected \[d, 3, 3\]"
+    ):
         sym.bias(liegg.so(2))
 
 
 def test_scalar_samples_and_scalar_outputs():
-    sym = liegg.discover(lambda x: x**3, normal(100, 1)[:, 0], liegg.Linear(1), output_action=liegg.Linear(1))
+    sym = liegg.discover(
+        lambda x: x**3, normal(100, 1)[:, 0], liegg.Linear(1), output_action=liegg.Linear(1)
+    )
     assert sym.nullity == 1  # scaling the input by s scales the output by s³
-    torch.testing.assert_close(sym.output_generators / sym.generators, torch.full((1, 1, 1), 3.0, dtype=torch.float64))
+    torch.testing.assert_close(
+        sym.output_generators / sym.generators, torch.full((1, 1, 1), 3.0, dtype=torch.float64)
+    )
 
 
 def bent(strength):
@@ -311,7 +371,10 @@ def bent(strength):
 
 
 def test_controls_change_no_defect_and_can_be_switched_off():
-    with_them, without = (liegg.discover(bent(0.1), normal(500, 3), liegg.Linear(3), controls=on) for on in (True, False))
+    with_them, without = (
+        liegg.discover(bent(0.1), normal(500, 3), liegg.Linear(3), controls=on)
+        for on in (True, False)
+    )
     torch.testing.assert_close(with_them.defects, without.defects, rtol=1e-11, atol=1e-28)
     assert without.bounds is without.control is without.certainty is None
     assert bool(without.intervals.isnan().all())
@@ -321,7 +384,9 @@ def test_controls_change_no_defect_and_can_be_switched_off():
 
 
 def test_intervals_are_around_what_a_large_sample_has():
-    large = liegg.discover(bent(0.1), normal(100_000, 3, seed=9), liegg.Linear(3), controls=False).defects
+    large = liegg.discover(
+        bent(0.1), normal(100_000, 3, seed=9), liegg.Linear(3), controls=False
+    ).defects
     sym = liegg.discover(bent(0.1), normal(1000, 3), liegg.Linear(3))
     low, high = sym.intervals[1:].unbind(1)
     assert bool((low < large[1:]).all())
@@ -340,25 +405,43 @@ def test_copies_of_samples_are_no_evidence_when_they_stay_together():
         liegg.discover(bent(0.1), data, liegg.Linear(3), groups=groups)
         for data, groups in ((x, None), (copies, None), (copies, [i // 4 for i in range(1200)]))
     )
-    torch.testing.assert_close(grouped.intervals, alone.intervals, rtol=1e-6, atol=0, equal_nan=True)
-    wide = [float((sym.intervals[1:, 1] / sym.intervals[1:, 0]).log().mean()) for sym in (alone, taken)]
+    torch.testing.assert_close(
+        grouped.intervals, alone.intervals, rtol=1e-6, atol=0, equal_nan=True
+    )
+    wide = [
+        float((sym.intervals[1:, 1] / sym.intervals[1:, 0]).log().mean()) for sym in (alone, taken)
+    ]
     assert wide[1] < 0.8 * wide[0]
 
 
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"groups": [0, 1]}, "groups has 2 labels, but the data has more samples. Give one to each sample."),
+        (
+            {"groups": [0, 1]},
+            "groups has 2 labels, but the data has more samples. Give one to each sample.",
+        ),
         ({"groups": range(60)}, "groups has 60 labels for 50 samples. Give one to each sample."),
-        ({"control": "shuffled"}, "control='shuffled', control_draws=5: expected control='reinitialised' and at least 2 draws."),
+        (
+            {"control": "shuffled"},
+            "control='shuffled', control_draws=5: expected control='reinitialised' and at least 2 draws.",
+        ),
         ({"control": "reinitialised", "control_draws": 1}, "control_draws=1: expected"),
         ({"control": "reinitialised"}, "a function"),  # which has no weights to reset
-        ({"treshold": 0.1}, "there is no argument 'treshold'. The limits are threshold, minimum_gap"),
-        ({"level": 1.0}, "level=1.0: expected the share of intervals that cover, for example level=0.95."),
+        (
+            {"treshold": 0.1},
+            "there is no argument 'treshold'. The limits are threshold, minimum_gap",
+        ),
+        (
+            {"level": 1.0},
+            "level=1.0: expected the share of intervals that cover, for example level=0.95.",
+        ),
     ],
 )
 def test_questions_about_trust_that_make_no_sense(options, text, monkeypatch):
-    monkeypatch.setattr("jaxtyping.config.jaxtyping_disable", True)  # as users run it: the words, not beartype's
+    monkeypatch.setattr(
+        "jaxtyping.config.jaxtyping_disable", True
+    )  # as users run it: the words, not beartype's
     with pytest.raises(ArgumentError, match=re.escape(text)):
         liegg.discover(square, normal(50, 3), liegg.Linear(3), **options)
 
@@ -367,7 +450,9 @@ def test_fresh_weights_tell_what_was_learned():
     """Trained on |x|²: its three rotations were learned. A network of |x| has them whatever its weights are."""
     torch.manual_seed(0)
     widths = (3, 64, 64, 1)
-    layers = [part for i, o in pairwise(widths) for part in (torch.nn.Linear(i, o), torch.nn.SiLU())]
+    layers = [
+        part for i, o in pairwise(widths) for part in (torch.nn.Linear(i, o), torch.nn.SiLU())
+    ]
     network = torch.nn.Sequential(*layers[:-1])
     optimiser = torch.optim.Adam(network.parameters(), 3e-3)
     for step in range(400):
@@ -383,7 +468,9 @@ def test_fresh_weights_tell_what_was_learned():
     assert sym.fresh.learned[:3] == (True, True, True)
     assert sym.fresh.along.shape == (5, 6)
     assert float(sym.fresh.along[:, :3].min()) > 10 * float(sym.defects[2])
-    assert all(torch.equal(one, other) for one, other in zip(before, network.parameters(), strict=True))
+    assert all(
+        torch.equal(one, other) for one, other in zip(before, network.parameters(), strict=True)
+    )
 
 
 def test_steps_say_that_a_derivative_cannot_see_them():
@@ -398,22 +485,35 @@ def test_steps_say_that_a_derivative_cannot_see_them():
         def backward(ctx, *gradients):
             return torch.zeros_like(gradients[0])
 
-    with pytest.raises(NotDifferentiableError, match="changes with the input but carries no derivative"):
+    with pytest.raises(
+        NotDifferentiableError, match="changes with the input but carries no derivative"
+    ):
         liegg.discover(lambda x: Steps.apply(x.square().sum(1)), normal(100, 3), liegg.Linear(3))
 
 
 def test_a_model_invariant_under_all_candidates_is_exactly_that():
-    sym = liegg.discover(lambda x: x.square().sum(1), normal(100, 3), liegg.Linear(3).restrict(liegg.so(3)))
+    sym = liegg.discover(
+        lambda x: x.square().sum(1), normal(100, 3), liegg.Linear(3).restrict(liegg.so(3))
+    )
     assert (sym.nullity, sym.decision.exact) == (3, 3)
-    turned = liegg.discover(lambda x: x[:, 2:] ** 2, normal(100, 3), liegg.Linear(3).restrict(liegg.so(3)[:1]))
+    turned = liegg.discover(
+        lambda x: x[:, 2:] ** 2, normal(100, 3), liegg.Linear(3).restrict(liegg.so(3)[:1])
+    )
     assert (turned.nullity, turned.grades) == (1, ("exact",))
 
 
 def test_dead_outputs_and_saturated_ones_are_said():
-    dead = liegg.discover(lambda x: torch.cat([x**3, 0 * x[:, :2]], 1), normal(100, 3), liegg.Linear(3))
-    assert any("2 of 5 outputs never move on this data (3, 4)" in warning for warning in dead.decision.warnings)
+    dead = liegg.discover(
+        lambda x: torch.cat([x**3, 0 * x[:, :2]], 1), normal(100, 3), liegg.Linear(3)
+    )
+    assert any(
+        "2 of 5 outputs never move on this data (3, 4)" in warning
+        for warning in dead.decision.warnings
+    )
     weights = 3 * normal(3, 4)
-    full = liegg.discover(lambda x: torch.softmax(50 * (x @ weights).sin(), 1), normal(2000, 3), liegg.Linear(3))
+    full = liegg.discover(
+        lambda x: torch.softmax(50 * (x @ weights).sin(), 1), normal(2000, 3), liegg.Linear(3)
+    )
     assert any("a saturated softmax or sigmoid?" in warning for warning in full.decision.warnings)
 
 
@@ -421,7 +521,9 @@ def test_dead_outputs_and_saturated_ones_are_said():
 def test_exact_directions_are_counted_whatever_follows_them(power):
     """|Bx|² for ever more stretched B: the seventh defect falls to nothing, but the six exact ones stay what they are."""
     stretch = torch.diag(power ** torch.arange(4, dtype=torch.float64))
-    sym = liegg.discover(lambda x: torch.log1p((x @ stretch).square().sum(1)), normal(2000, 4), liegg.Linear(4))
+    sym = liegg.discover(
+        lambda x: torch.log1p((x @ stretch).square().sum(1)), normal(2000, 4), liegg.Linear(4)
+    )
     assert sym.nullity >= 6
     assert sym.grades[:6] == ("exact",) * 6
 
@@ -436,7 +538,10 @@ def test_fewer_candidates_are_held_against_all_of_their_action():
     def f(x):
         return x.square().sum(1) + 0.3 * x.pow(3).sum(1)
 
-    whole, part = (liegg.discover(f, normal(1000, 3), a) for a in (liegg.Linear(3), liegg.Linear(3).restrict(liegg.so(3))))
+    whole, part = (
+        liegg.discover(f, normal(1000, 3), a)
+        for a in (liegg.Linear(3), liegg.Linear(3).restrict(liegg.so(3)))
+    )
     assert whole.grades[:3] == part.grades == ("weak",) * 3
     assert whole.control is not None
     assert part.control is not None
@@ -444,10 +549,16 @@ def test_fewer_candidates_are_held_against_all_of_their_action():
 
 
 def test_groups_need_an_order_and_a_use():
-    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(normal(50, 3)), batch_size=10, shuffle=True)
+    loader = torch.utils.data.DataLoader(
+        torch.utils.data.TensorDataset(normal(50, 3)), batch_size=10, shuffle=True
+    )
     with pytest.raises(ArgumentError, match=r"the loader shuffles them\. Pass shuffle=False"):
         liegg.discover(square, loader, liegg.Linear(3), groups=list(range(50)))
-    with pytest.raises(ArgumentError, match="groups= is for intervals, which controls=False switches off"):
-        liegg.discover(square, normal(50, 3), liegg.Linear(3), groups=list(range(50)), controls=False)
+    with pytest.raises(
+        ArgumentError, match="groups= is for intervals, which controls=False switches off"
+    ):
+        liegg.discover(
+            square, normal(50, 3), liegg.Linear(3), groups=list(range(50)), controls=False
+        )
     with pytest.raises(ArgumentError, match="held_out has 1 samples; at least 2 are needed"):
         liegg.discover(square, normal(50, 3), liegg.Linear(3), held_out=normal(1, 3))

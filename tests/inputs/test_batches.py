@@ -8,10 +8,25 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
-from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, RandomSampler, TensorDataset
+from torch.utils.data import (
+    BatchSampler,
+    DataLoader,
+    Dataset,
+    IterableDataset,
+    RandomSampler,
+    TensorDataset,
+)
 
 import liegg
-from liegg._utils.errors import ArgumentError, DataError, DtypeError, EmptyDataError, NonFiniteError, OneShotDataError, ShapeError
+from liegg._utils.errors import (
+    ArgumentError,
+    DataError,
+    DtypeError,
+    EmptyDataError,
+    NonFiniteError,
+    OneShotDataError,
+    ShapeError,
+)
 from liegg.inputs.batches import Batches, as_batches
 
 X = torch.randn(10, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
@@ -101,8 +116,12 @@ def test_memory_map_is_read_and_left_alone(tmp_path):
     assert (tmp_path / "x.npy").read_bytes() == before
 
 
-@pytest.mark.parametrize(("size", "shapes"), [(4, [4, 4, 2]), (10, [10]), (11, [10]), (1, [1] * 10)])
-@pytest.mark.parametrize("source", [X, X.numpy(), TensorDataset(X, LABELS)], ids=["tensor", "array", "Dataset"])
+@pytest.mark.parametrize(
+    ("size", "shapes"), [(4, [4, 4, 2]), (10, [10]), (11, [10]), (1, [1] * 10)]
+)
+@pytest.mark.parametrize(
+    "source", [X, X.numpy(), TensorDataset(X, LABELS)], ids=["tensor", "array", "Dataset"]
+)
 def test_batch_size(source, size, shapes):
     assert [len(batch) for batch in as_batches(source, batch_size=size)] == shapes
 
@@ -112,7 +131,11 @@ def test_loaders_keep_their_own_batch_size():
     assert [len(batch) for batch in as_batches(loader, batch_size=7)] == [3, 3, 3, 1]
 
 
-@pytest.mark.parametrize("source", [X, X.numpy(), TensorDataset(X), list(X.split(4))], ids=["tensor", "array", "Dataset", "list"])
+@pytest.mark.parametrize(
+    "source",
+    [X, X.numpy(), TensorDataset(X), list(X.split(4))],
+    ids=["tensor", "array", "Dataset", "list"],
+)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
 @pytest.mark.parametrize("device", DEVICES)
 def test_batches_come_in_the_dtype_and_on_the_device_asked_for(source, dtype, device):
@@ -185,13 +208,19 @@ def test_nothing_is_read_before_iteration():
 
 def test_a_generator_is_refused_and_not_used_up():
     generator = (batch for batch in X.split(4))
-    with pytest.raises(OneShotDataError, match=re.escape("one-shot generator: it can be read only once")) as caught:
+    with pytest.raises(
+        OneShotDataError, match=re.escape("one-shot generator: it can be read only once")
+    ) as caught:
         liegg.discover(square, generator, liegg.Linear(3))
     assert "list(data)" in str(caught.value)
     assert torch.equal(torch.cat(list(generator)), X)
 
 
-@pytest.mark.parametrize("source", [iter([X]), map(torch.clone, [X]), zip([X], strict=True)], ids=["iterator", "map", "zip"])
+@pytest.mark.parametrize(
+    "source",
+    [iter([X]), map(torch.clone, [X]), zip([X], strict=True)],
+    ids=["iterator", "map", "zip"],
+)
 def test_other_one_shots_are_refused(source):
     with pytest.raises(OneShotDataError, match=type(source).__name__):
         as_batches(source)
@@ -243,7 +272,9 @@ def spoiled(index: int, *values: float) -> Tensor:
         (torch.tensor([1.0, NAN]), "sample 1 holds NaN"),
     ],
 )
-@pytest.mark.parametrize("kind", [lambda x: x, lambda x: x.numpy(), TensorDataset, lambda x: list(x.split(4))])
+@pytest.mark.parametrize(
+    "kind", [lambda x: x, lambda x: x.numpy(), TensorDataset, lambda x: list(x.split(4))]
+)
 def test_a_value_that_is_not_finite_is_named_by_its_sample(kind, data, text):
     with pytest.raises(NonFiniteError, match=re.escape(text)):
         list(as_batches(kind(data), batch_size=4))
@@ -255,47 +286,97 @@ def test_large_finite_values_are_no_error():
 
 
 def test_a_value_that_overflows_the_model_s_dtype_is_named():
-    with pytest.raises(NonFiniteError, match=re.escape("sample 6 holds a value that is infinite in torch.float32")):
+    with pytest.raises(
+        NonFiniteError, match=re.escape("sample 6 holds a value that is infinite in torch.float32")
+    ):
         liegg.discover(nn.Linear(3, 1), spoiled(6, 1e300), liegg.Linear(3))
 
 
 @pytest.mark.parametrize(
     ("source", "error", "text"),
     [
-        (X.long(), DtypeError, "data has dtype torch.int64; derivatives need real floating point numbers. Pass data.float()"),
+        (
+            X.long(),
+            DtypeError,
+            "data has dtype torch.int64; derivatives need real floating point numbers. Pass data.float()",
+        ),
         (X.to(torch.uint8), DtypeError, "for bytes data.float() / 255"),
         (X > 0, DtypeError, "torch.bool"),
-        (X.to(torch.complex64), DtypeError, "data has dtype torch.complex64; derivatives need real floating point numbers. "
-         "Pass torch.view_as_real(data)."),
-        (X.numpy().astype(int), DtypeError, "data has dtype int64; derivatives need real floating point numbers. "
-         "Pass data.astype('float32')"),
+        (
+            X.to(torch.complex64),
+            DtypeError,
+            "data has dtype torch.complex64; derivatives need real floating point numbers. "
+            "Pass torch.view_as_real(data).",
+        ),
+        (
+            X.numpy().astype(int),
+            DtypeError,
+            "data has dtype int64; derivatives need real floating point numbers. "
+            "Pass data.astype('float32')",
+        ),
         (X.numpy().astype(complex), DtypeError, "Pass np.stack([data.real, data.imag], -1)."),
         (X.numpy().astype(object), DtypeError, "data has dtype object"),
         (X.numpy().astype(np.longdouble), DtypeError, "Pass data.astype('float32')"),
         (Items(list(X.numpy().astype(object))), DtypeError, "data has dtype object"),
         (TensorDataset(LABELS), DtypeError, "torch.int64"),
-        ({"x": X}, DataError, "data is a dict; expected a tensor, a numpy array, a Dataset, a DataLoader or an iterable of "
-         "batches. Pass the inputs alone, for example data['x']."),
-        ((X, X), DataError, "data is a tuple of 2, which can mean inputs with labels or batches. Pass data[0]"),
+        (
+            {"x": X},
+            DataError,
+            "data is a dict; expected a tensor, a numpy array, a Dataset, a DataLoader or an iterable of "
+            "batches. Pass the inputs alone, for example data['x'].",
+        ),
+        (
+            (X, X),
+            DataError,
+            "data is a tuple of 2, which can mean inputs with labels or batches. Pass data[0]",
+        ),
         ("x.npy", DataError, "data is a str"),
         (3.0, DataError, "data is a float"),
         (None, DataError, "data is a NoneType"),
-        ([{"x": X}], DataError, "the batch that starts at sample 0 is a dict; expected a tensor or array"),
+        (
+            [{"x": X}],
+            DataError,
+            "the batch that starts at sample 0 is a dict; expected a tensor or array",
+        ),
         ([X, {"x": X}], DataError, "the batch that starts at sample 10 is a dict"),
-        ([[1.0, 2.0]], DataError, "the batch that starts at sample 0 is a float; expected a tensor or array"),
+        (
+            [[1.0, 2.0]],
+            DataError,
+            "the batch that starts at sample 0 is a float; expected a tensor or array",
+        ),
         ([[1.0, 2.0]], DataError, "For lists of numbers pass torch.tensor(data)."),
         (Items([{"x": x} for x in X]), DataError, "is a dict; expected a tensor or array"),
-        (Items([object()]), DataError, "sample 0 of the Dataset is a object; expected a tensor or array"),
+        (
+            Items([object()]),
+            DataError,
+            "sample 0 of the Dataset is a object; expected a tensor or array",
+        ),
         (Items([X[0], object()]), ShapeError, "sample 1 has shape ()"),
         ([()], DataError, "a batch is an empty tuple"),
-        ([X, X[:, :2]], ShapeError, "sample 10 has shape (2,), the samples before it (3,). All samples must have one shape"),
+        (
+            [X, X[:, :2]],
+            ShapeError,
+            "sample 10 has shape (2,), the samples before it (3,). All samples must have one shape",
+        ),
         ([X[:, 0], X], ShapeError, "sample 10 has shape (3,), the samples before it ()"),
-        (Items([*X[:5], X[5, :2]]), ShapeError, "sample 5 has shape (2,), the samples before it (3,)"),
-        (Items([*X[:4], *X[4:, :2]]), ShapeError, "sample 4 has shape (2,), the samples before it (3,)"),
-        (torch.tensor(1.0), ShapeError, "data is a single number; expected samples along the first axis"),
+        (
+            Items([*X[:5], X[5, :2]]),
+            ShapeError,
+            "sample 5 has shape (2,), the samples before it (3,)",
+        ),
+        (
+            Items([*X[:4], *X[4:, :2]]),
+            ShapeError,
+            "sample 4 has shape (2,), the samples before it (3,)",
+        ),
+        (
+            torch.tensor(1.0),
+            ShapeError,
+            "data is a single number; expected samples along the first axis",
+        ),
         ([X[0, 0]], ShapeError, "the batch that starts at sample 0 is a single number"),
     ],
-)  # fmt: skip
+)
 def test_data_that_is_no_data(source, error, text):
     with pytest.raises(error, match=re.escape(text)) as caught:
         list(as_batches(source, batch_size=4))
@@ -304,27 +385,48 @@ def test_data_that_is_no_data(source, error, text):
 
 @pytest.mark.parametrize("size", [0, -3])
 def test_batch_size_must_be_positive(size):
-    with pytest.raises(ArgumentError, match=re.escape(f"batch_size={size}: expected a positive number of samples")):
+    with pytest.raises(
+        ArgumentError, match=re.escape(f"batch_size={size}: expected a positive number of samples")
+    ):
         liegg.discover(square, X, liegg.Linear(3), batch_size=size)
 
 
 @pytest.mark.parametrize(
     ("shape", "action", "text"),
     [
-        ((4,), liegg.Linear(3), "a sample has shape (4,); Linear(3, copies=1) expects (3,) or (1, 3). "
-         "For one vector of dimension 4 pass Linear(4)."),
+        (
+            (4,),
+            liegg.Linear(3),
+            "a sample has shape (4,); Linear(3, copies=1) expects (3,) or (1, 3). "
+            "For one vector of dimension 4 pass Linear(4).",
+        ),
         ((6,), liegg.Linear(3), "For 2 vectors of dimension 3 pass Linear(3, copies=2)."),
         ((4, 5), liegg.Linear(3), "For 4 vectors of dimension 5 pass Linear(5, copies=4)."),
-        ((3, 2), liegg.Linear(3, copies=2), "The axes are the other way round: pass Linear(3, copies=2, layout='vector_first')."),
-        ((2, 3), liegg.Linear(3, copies=2, layout="vector_first"),
-         "The axes are the other way round: pass Linear(3, copies=2, layout='copies_first')."),
+        (
+            (3, 2),
+            liegg.Linear(3, copies=2),
+            "The axes are the other way round: pass Linear(3, copies=2, layout='vector_first').",
+        ),
+        (
+            (2, 3),
+            liegg.Linear(3, copies=2, layout="vector_first"),
+            "The axes are the other way round: pass Linear(3, copies=2, layout='copies_first').",
+        ),
         ((6,), liegg.Affine(2), "For 3 vectors of dimension 2 pass Affine(2, copies=3)."),
         ((3, 2), liegg.Affine(3, copies=2), "pass Affine(3, copies=2, layout='vector_first')."),
-        ((4,), liegg.Linear(3).restrict(liegg.so(3)), "a sample has shape (4,); Linear(3, copies=1) expects (3,)"),
-        ((2, 2, 2), liegg.Linear(3), "a sample has shape (2, 2, 2); Linear(3, copies=1) expects (3,) or (1, 3)."),
+        (
+            (4,),
+            liegg.Linear(3).restrict(liegg.so(3)),
+            "a sample has shape (4,); Linear(3, copies=1) expects (3,)",
+        ),
+        (
+            (2, 2, 2),
+            liegg.Linear(3),
+            "a sample has shape (2, 2, 2); Linear(3, copies=1) expects (3,) or (1, 3).",
+        ),
         ((), liegg.Linear(3), "a sample has shape ()"),
     ],
-)  # fmt: skip
+)
 def test_wrong_feature_count_says_what_to_type(shape, action, text):
     with pytest.raises(ShapeError, match=re.escape(text)):
         liegg.discover(lambda x: x.flatten(1).sum(1), torch.ones(5, *shape), action)
@@ -344,9 +446,12 @@ def shuffled(generator: torch.Generator) -> dict[str, Any]:
 
     return {
         "loader": DataLoader(TensorDataset(X), batch_size=4, shuffle=True, generator=generator),
-        "sampler": DataLoader(TensorDataset(X), batch_size=4, sampler=RandomSampler(X, generator=generator)),
+        "sampler": DataLoader(
+            TensorDataset(X), batch_size=4, sampler=RandomSampler(X, generator=generator)
+        ),
         "batch sampler": DataLoader(
-            TensorDataset(X), batch_sampler=BatchSampler(RandomSampler(X, generator=generator), 4, drop_last=False)
+            TensorDataset(X),
+            batch_sampler=BatchSampler(RandomSampler(X, generator=generator), 4, drop_last=False),
         ),
         "dataset": Noisy(),
         "dataset of a loader": DataLoader(Noisy(), batch_size=4),
@@ -367,7 +472,9 @@ def test_generators_of_the_data_are_left_as_they_were(owner):
 
 def test_generators_are_left_as_they_were_after_an_error():
     generator = torch.Generator().manual_seed(5)
-    loader = DataLoader(TensorDataset(spoiled(0, NAN)), batch_size=2, shuffle=True, generator=generator)
+    loader = DataLoader(
+        TensorDataset(spoiled(0, NAN)), batch_size=2, shuffle=True, generator=generator
+    )
     before = generator.get_state()
     with pytest.raises(NonFiniteError):
         liegg.discover(square, loader, liegg.Linear(3))
@@ -380,14 +487,18 @@ def test_a_loader_that_shuffles_by_the_global_generator_gives_the_same_answer_tw
     assert torch.equal(one.factor, two.factor)
 
 
-@pytest.mark.parametrize(("shape", "size"), [((3,), 2048), ((784,), 2048), ((3, 224, 224), 13), ((2**22,), 1)])
+@pytest.mark.parametrize(
+    ("shape", "size"), [((3,), 2048), ((784,), 2048), ((3, 224, 224), 13), ((2**22,), 1)]
+)
 def test_large_samples_come_in_small_batches(shape, size):
     batches = as_batches(torch.zeros(1).expand(2100, *shape))
     assert batches.prepared(None, None).size == size
     assert len(next(iter(batches))) == size
 
 
-@pytest.mark.parametrize(("shape", "size"), [((3,), 2**14), ((784,), 2**14), ((3, 224, 224), 111), ((2**24,), 1)])
+@pytest.mark.parametrize(
+    ("shape", "size"), [((3,), 2**14), ((784,), 2**14), ((3, 224, 224), 111), ((2**24,), 1)]
+)
 def test_a_gpu_gets_larger_batches(shape, size):
     samples = torch.zeros(1).expand(2100, *shape)
     assert as_batches(samples).prepared(torch.float32, torch.device("cuda")).size == size

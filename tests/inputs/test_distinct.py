@@ -36,7 +36,9 @@ def test_any_dtype_and_shape(dtype):
 
 def test_discrete_data_decides_no_more_than_its_points():
     """Eight corners of a cube cannot constrain nine directions, however often each is given."""
-    corners = (torch.randint(0, 2, (2000, 3), generator=torch.Generator().manual_seed(0)) * 2 - 1).double()
+    corners = (
+        torch.randint(0, 2, (2000, 3), generator=torch.Generator().manual_seed(0)) * 2 - 1
+    ).double()
     inner, shift, outer = normal(3, 32, seed=1), normal(32, seed=2), normal(32, seed=3)
     sym = liegg.discover(lambda x: torch.tanh(x @ inner + shift) @ outer, corners, liegg.Linear(3))
     assert (sym.nullity, sym.decision.undecided) == (0, 1)

@@ -28,7 +28,11 @@ class Normed(nn.Module):
         super().__init__()
         if constant:
             self.register_buffer("scale", torch.tensor(1.0))
-        self.first, self.norm, self.last = nn.Linear(4, 16).bfloat16(), nn.LayerNorm(16), nn.Linear(16, 3).bfloat16()
+        self.first, self.norm, self.last = (
+            nn.Linear(4, 16).bfloat16(),
+            nn.LayerNorm(16),
+            nn.Linear(16, 3).bfloat16(),
+        )
 
     def forward(self, x):
         return self.last(self.norm(torch.tanh(self.first(x)).float()).bfloat16())
@@ -39,7 +43,10 @@ class Radial(nn.Module):
 
     def __init__(self, *, autocast: bool = True):
         super().__init__()
-        self.net, self.autocast = nn.Sequential(nn.Linear(1, 16), nn.Tanh(), nn.Linear(16, 6)), autocast
+        self.net, self.autocast = (
+            nn.Sequential(nn.Linear(1, 16), nn.Tanh(), nn.Linear(16, 6)),
+            autocast,
+        )
 
     def forward(self, x):
         with torch.autocast("cpu", torch.bfloat16, enabled=self.autocast):
@@ -53,9 +60,13 @@ def made(kind, **options) -> nn.Module:
 
 @pytest.mark.parametrize("constant", [False, True])
 def test_a_model_gets_the_type_that_it_takes(constant):
-    sym = liegg.discover(made(Normed, constant=constant), normal(60, 4).float(), liegg.Linear(4), controls=False)
+    sym = liegg.discover(
+        made(Normed, constant=constant), normal(60, 4).float(), liegg.Linear(4), controls=False
+    )
     assert (sym.settings["dtype"], sym.settings["unit"]) == ("bfloat16", BFLOAT)
-    assert sym.notes == ("its weights are of several types (bfloat16, float32); it was given bfloat16",)
+    assert sym.notes == (
+        "its weights are of several types (bfloat16, float32); it was given bfloat16",
+    )
 
 
 def test_a_coarse_part_of_a_fine_model_counts():
@@ -95,7 +106,9 @@ def test_layers_and_held_out_samples_of_a_mixed_model():
 
 
 def test_layers_of_a_model_of_several_types():
-    found = liegg.discover_layers(made(Normed, constant=True), normal(60, 4).float(), liegg.Linear(4))
+    found = liegg.discover_layers(
+        made(Normed, constant=True), normal(60, 4).float(), liegg.Linear(4)
+    )
     assert found.names == ("first", "norm", "last")
 
 

@@ -32,7 +32,9 @@ def network() -> Any:
     """Dropout, batch norm with a history, a frozen weight, gradients and hooks, in train mode with one part in eval mode."""
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        net: Any = nn.Sequential(nn.Linear(3, 8), nn.BatchNorm1d(8), nn.Tanh(), nn.Dropout(0.5), nn.Linear(8, 2)).double()
+        net: Any = nn.Sequential(
+            nn.Linear(3, 8), nn.BatchNorm1d(8), nn.Tanh(), nn.Dropout(0.5), nn.Linear(8, 2)
+        ).double()
         net(X)
         net(X).sum().backward()
     net[2].eval()
@@ -48,10 +50,18 @@ def snapshot(module: nn.Module) -> dict[str, Any]:
     tensors = [*module.named_parameters(), *module.named_buffers()]
     return {
         "modes": [part.training for part in module.modules()],
-        "identities": [(name, id(tensor), tensor.data_ptr(), tensor.requires_grad) for name, tensor in tensors],
-        "values": [tensor.detach().clone().view(torch.uint8).tolist() for _, tensor in tensors if tensor.ndim],
+        "identities": [
+            (name, id(tensor), tensor.data_ptr(), tensor.requires_grad) for name, tensor in tensors
+        ],
+        "values": [
+            tensor.detach().clone().view(torch.uint8).tolist()
+            for _, tensor in tensors
+            if tensor.ndim
+        ],
         "gradients": [None if p.grad is None else p.grad.tolist() for p in module.parameters()],
-        "hooks": [(len(part._forward_hooks), len(part._forward_pre_hooks)) for part in module.modules()],
+        "hooks": [
+            (len(part._forward_hooks), len(part._forward_pre_hooks)) for part in module.modules()
+        ],
         "attributes": [sorted(vars(part)) for part in module.modules()],
     }
 
@@ -116,7 +126,11 @@ def test_a_model_is_left_as_it_was_after_an_error(fault):
     net = network()
     before = snapshot(net)
     with pytest.raises(liegg.LieggError):
-        liegg.discover((lambda x: net(x)[0]) if fault == "model" else net, X if fault == "model" else X[:, :2], LINEAR)
+        liegg.discover(
+            (lambda x: net(x)[0]) if fault == "model" else net,
+            X if fault == "model" else X[:, :2],
+            LINEAR,
+        )
     assert snapshot(net) == before
 
 
@@ -148,7 +162,10 @@ def test_a_module_that_cannot_be_copied_is_analysed_in_place_and_put_back():
     before = snapshot(locked)
     sym = liegg.discover(locked, X, LINEAR)
     assert snapshot(locked) == before
-    assert "the model could not be copied (cannot pickle '_thread.lock' object), so it was analysed in place" in sym.notes[0]
+    assert (
+        "the model could not be copied (cannot pickle '_thread.lock' object), so it was analysed in place"
+        in sym.notes[0]
+    )
     known = liegg.discover(nn.Sequential(network(), Counter()), X, LINEAR)
     torch.testing.assert_close(sym.factor, known.factor)
 
@@ -217,14 +234,18 @@ def tied(inner: nn.Linear) -> nn.Module:
 def test_a_train_method_that_rewrites_weights_does_not_reach_the_caller_s(build):
     net = build()
     before = snapshot(net)
-    known = liegg.discover(copy.deepcopy(net).eval(), X, LINEAR)  # `eval` once here, once more inside
+    known = liegg.discover(
+        copy.deepcopy(net).eval(), X, LINEAR
+    )  # `eval` once here, once more inside
     found = liegg.discover(net, X, LINEAR)
     assert snapshot(net) == before
     assert not torch.equal(found.factor, known.factor)  # so the rewriting did happen, on the copy
 
 
 def test_tied_weights_stay_tied():
-    net: Any = nn.Sequential(nn.Linear(3, 3, bias=False), nn.Tanh(), nn.Linear(3, 3, bias=False)).double()
+    net: Any = nn.Sequential(
+        nn.Linear(3, 3, bias=False), nn.Tanh(), nn.Linear(3, 3, bias=False)
+    ).double()
     net[2].weight = net[0].weight
     before = snapshot(net)
     with opened(net) as model:
@@ -237,7 +258,9 @@ def test_tied_weights_stay_tied():
 
 def test_a_module_with_lazy_parameters_is_refused():
     lazy = nn.LazyLinear(2)
-    with pytest.raises(ModelError, match=re.escape("LazyLinear has lazy parameters that do not exist yet.")):
+    with pytest.raises(
+        ModelError, match=re.escape("LazyLinear has lazy parameters that do not exist yet.")
+    ):
         liegg.discover(lazy, X, LINEAR)
     assert isinstance(lazy.weight, nn.UninitializedParameter)
 
@@ -247,23 +270,33 @@ def test_a_module_with_lazy_parameters_is_refused():
 
 def exported(module: nn.Module, *, dynamic: bool) -> torch.export.ExportedProgram:
     shapes = ({0: torch.export.Dim("batch")},) if dynamic else None
-    return torch.export.export(module, (torch.randn(8, 3, dtype=torch.float64),), dynamic_shapes=shapes)
+    return torch.export.export(
+        module, (torch.randn(8, 3, dtype=torch.float64),), dynamic_shapes=shapes
+    )
 
 
 def test_an_exported_program_gives_what_its_module_gives():
     net = network().eval()
-    found, known = liegg.discover(exported(net, dynamic=True), X, LINEAR), liegg.discover(net, X, LINEAR)
+    found, known = (
+        liegg.discover(exported(net, dynamic=True), X, LINEAR),
+        liegg.discover(net, X, LINEAR),
+    )
     torch.testing.assert_close(found.factor, known.factor, rtol=1e-10, atol=1e-12)
 
 
 def test_an_exported_program_s_buffers_are_left_as_they_were():
     program = exported(Counter(), dynamic=True)
     liegg.discover(program, X, LINEAR)
-    assert {name: float(value) for name, value in program.state_dict.items()} == {"written": 0.0, "replaced": 0.0}
+    assert {name: float(value) for name, value in program.state_dict.items()} == {
+        "written": 0.0,
+        "replaced": 0.0,
+    }
 
 
 def test_an_exported_program_with_a_fixed_batch_says_what_to_type():
-    text = re.escape("an exported program needs a dynamic batch axis (dynamic_shapes={'x': {0: torch.export.Dim('batch')}})")
+    text = re.escape(
+        "an exported program needs a dynamic batch axis (dynamic_shapes={'x': {0: torch.export.Dim('batch')}})"
+    )
     with pytest.raises(ModelError, match=text):
         liegg.discover(exported(nn.Linear(3, 1).double(), dynamic=False), X, LINEAR)
 
@@ -292,7 +325,10 @@ def test_a_model_that_works_in_place_on_its_input():
 def test_of_a_constant_function_without_a_derivative_nothing_is_said():
     sym = liegg.discover(lambda x: torch.ones(len(x), 2, dtype=x.dtype), X, LINEAR)
     assert (sym.nullity, sym.decision.undecided) == (0, 9)
-    assert "the output is the same for all 40 samples, and nothing moves it" in sym.decision.warnings[0]
+    assert (
+        "the output is the same for all 40 samples, and nothing moves it"
+        in sym.decision.warnings[0]
+    )
 
 
 def test_a_caller_in_inference_mode():
@@ -308,7 +344,12 @@ def test_names():
     def named(x: Tensor) -> Tensor:
         return x.sum(1)
 
-    cases = [(network(), "Sequential"), (named, "named"), (Holder(network()), "Holder"), (network().forward, "forward")]
+    cases = [
+        (network(), "Sequential"),
+        (named, "named"),
+        (Holder(network()), "Holder"),
+        (network().forward, "forward"),
+    ]
     for model, name in cases:
         with opened(model) as view:
             assert view.name == name
@@ -342,34 +383,112 @@ class BrokenBackward(torch.autograd.Function):
 
 
 ERRORS: dict[str, tuple[Any, type[Exception], str]] = {
-    "random": (lambda x: x.sum(1) + torch.rand(len(x)), RandomModelError,
-               "two calls of <lambda> on the same 3 samples differ by"),
-    "functional dropout": (lambda x: torch.dropout(x, 0.5, train=True), RandomModelError, "the model draws random numbers"),
-    "batch mean": (lambda x: x - x.mean(0), BatchMixingError, "it mixes samples (batch statistics, or an operation along axis 0)"),
-    "batch rank": (lambda x: x.sum(1) * len(x), BatchMixingError, "when the other samples of the batch are left out"),
-    "no_grad": (blind, NotDifferentiableError, "the output of blind changes with the input but carries no derivative"),
-    "detach": (lambda x: x.detach().sum(1), NotDifferentiableError, "torch.no_grad, .detach(), .numpy(), argmax"),
-    "argmax": (lambda x: x.argmax(1).double(), NotDifferentiableError, "Return the differentiable quantity, such as logits."),
-    "rare class": (rare_class, NotDifferentiableError, "the output of rare_class changes with the input"),
-    "numpy": (lambda x: torch.from_numpy(x.detach().numpy().sum(1)), NotDifferentiableError, "carries no derivative"),
-    "integers": (lambda x: x.argmax(1), DtypeError, "<lambda> returned torch.int64; symmetries need real floating point outputs. "
-                 "Return logits, not classes."),
+    "random": (
+        lambda x: x.sum(1) + torch.rand(len(x)),
+        RandomModelError,
+        "two calls of <lambda> on the same 3 samples differ by",
+    ),
+    "functional dropout": (
+        lambda x: torch.dropout(x, 0.5, train=True),
+        RandomModelError,
+        "the model draws random numbers",
+    ),
+    "batch mean": (
+        lambda x: x - x.mean(0),
+        BatchMixingError,
+        "it mixes samples (batch statistics, or an operation along axis 0)",
+    ),
+    "batch rank": (
+        lambda x: x.sum(1) * len(x),
+        BatchMixingError,
+        "when the other samples of the batch are left out",
+    ),
+    "no_grad": (
+        blind,
+        NotDifferentiableError,
+        "the output of blind changes with the input but carries no derivative",
+    ),
+    "detach": (
+        lambda x: x.detach().sum(1),
+        NotDifferentiableError,
+        "torch.no_grad, .detach(), .numpy(), argmax",
+    ),
+    "argmax": (
+        lambda x: x.argmax(1).double(),
+        NotDifferentiableError,
+        "Return the differentiable quantity, such as logits.",
+    ),
+    "rare class": (
+        rare_class,
+        NotDifferentiableError,
+        "the output of rare_class changes with the input",
+    ),
+    "numpy": (
+        lambda x: torch.from_numpy(x.detach().numpy().sum(1)),
+        NotDifferentiableError,
+        "carries no derivative",
+    ),
+    "integers": (
+        lambda x: x.argmax(1),
+        DtypeError,
+        "<lambda> returned torch.int64; symmetries need real floating point outputs. "
+        "Return logits, not classes.",
+    ),
     "complex": (lambda x: x * 1j, DtypeError, "<lambda> returned torch.complex128"),
-    "tuple": (lambda x: (x, x), DtypeError, "<lambda> returned a tuple; expected one tensor. Wrap it: lambda x: model(x)[0]"),
+    "tuple": (
+        lambda x: (x, x),
+        DtypeError,
+        "<lambda> returned a tuple; expected one tensor. Wrap it: lambda x: model(x)[0]",
+    ),
     "dict": (lambda x: {"logits": x}, DtypeError, "<lambda> returned a dict"),
-    "scalar": (lambda x: x.sum(), ShapeError, "<lambda> returned shape () for a batch of 3 samples; expected 3 along"),
-    "flat": (lambda x: x.flatten(), ShapeError, "returned shape (9,) for a batch of 3 samples; expected 3 along the first axis. "
-             "If it takes one sample, pass torch.func.vmap(model)."),
+    "scalar": (
+        lambda x: x.sum(),
+        ShapeError,
+        "<lambda> returned shape () for a batch of 3 samples; expected 3 along",
+    ),
+    "flat": (
+        lambda x: x.flatten(),
+        ShapeError,
+        "returned shape (9,) for a batch of 3 samples; expected 3 along the first axis. "
+        "If it takes one sample, pass torch.func.vmap(model).",
+    ),
     "no output": (lambda x: x[:, :0], ShapeError, "no output at all"),
-    "NaN": (lambda x: torch.where(x == X[1], torch.nan, x), NonFiniteError, "<lambda> returned NaN or infinity for sample 1."),
-    "infinity": (lambda x: torch.where(x == X[2], torch.inf, x), NonFiniteError, "returned NaN or infinity for sample 2."),
-    "rounding": (lambda x: x.norm(dim=1).round(), NotDifferentiableError, "changes with the input but carries no derivative"),
-    "not callable": (3, ArgumentError, "model is a int; expected an nn.Module, an exported program or a function."),
-    "raises": (failing, ModelError, "the model failed on a batch of shape (3, 3), dtype torch.float64: KeyError: 'no such layer'."),
-    "wrong width": (nn.Linear(4, 1).double(), ModelError, "the model failed on a batch of shape (3, 3)"),
-    "backward raises": (lambda x: BrokenBackward.apply(x), ModelError,
-                        "the derivative of <lambda> failed on a batch of shape (3, 3): RuntimeError: no derivative here."),
-}  # fmt: skip
+    "NaN": (
+        lambda x: torch.where(x == X[1], torch.nan, x),
+        NonFiniteError,
+        "<lambda> returned NaN or infinity for sample 1.",
+    ),
+    "infinity": (
+        lambda x: torch.where(x == X[2], torch.inf, x),
+        NonFiniteError,
+        "returned NaN or infinity for sample 2.",
+    ),
+    "rounding": (
+        lambda x: x.norm(dim=1).round(),
+        NotDifferentiableError,
+        "changes with the input but carries no derivative",
+    ),
+    "not callable": (
+        3,
+        ArgumentError,
+        "model is a int; expected an nn.Module, an exported program or a function.",
+    ),
+    "raises": (
+        failing,
+        ModelError,
+        "the model failed on a batch of shape (3, 3), dtype torch.float64: KeyError: 'no such layer'.",
+    ),
+    "wrong width": (
+        nn.Linear(4, 1).double(),
+        ModelError,
+        "the model failed on a batch of shape (3, 3)",
+    ),
+    "backward raises": (
+        lambda x: BrokenBackward.apply(x),
+        ModelError,
+        "the derivative of <lambda> failed on a batch of shape (3, 3): RuntimeError: no derivative here.",
+    ),
+}
 
 
 @pytest.mark.parametrize(("model", "error", "text"), ERRORS.values(), ids=ERRORS)
@@ -379,9 +498,16 @@ def test_a_model_that_is_no_function_of_one_sample(model, error, text):
     assert type(caught.value) is error
 
 
-@pytest.mark.parametrize("model", [lambda x: x.square().sum(1).sqrt(), lambda x: x.abs().sqrt()], ids=["one output", "three"])
+@pytest.mark.parametrize(
+    "model",
+    [lambda x: x.square().sum(1).sqrt(), lambda x: x.abs().sqrt()],
+    ids=["one output", "three"],
+)
 def test_a_derivative_that_does_not_exist_names_its_sample(model):
     data = X.clone()
     data[30] = 0
-    with pytest.raises(NonFiniteError, match=re.escape("the derivative of <lambda> at sample 30 is NaN or infinite.")):
+    with pytest.raises(
+        NonFiniteError,
+        match=re.escape("the derivative of <lambda> at sample 30 is NaN or infinite."),
+    ):
         liegg.discover(model, data, LINEAR, batch_size=8)

@@ -20,7 +20,12 @@ def column(*values):
     return torch.tensor(values, dtype=torch.float64)[:, None]
 
 
-@given(seed=st.integers(0, 999), samples=st.integers(2, 40), inputs=st.integers(1, 4), outputs=st.integers(1, 3))
+@given(
+    seed=st.integers(0, 999),
+    samples=st.integers(2, 40),
+    inputs=st.integers(1, 4),
+    outputs=st.integers(1, 3),
+)
 @settings(max_examples=30, deadline=None)
 def test_affine_functions_do_not_bend(seed, samples, inputs, outputs):
     weight, shift = normal(inputs, outputs, seed=seed), normal(outputs, seed=seed + 1)
@@ -38,13 +43,17 @@ def test_a_square_between_two_points_by_hand(one, other):
 
 def test_three_points_and_every_pair():
     """x² on 0, 1, 3: neighbours around the circle are (0, 3), (1, 0), (3, 1), bends 81/16, 1/16, 16/16, changes 81/4, 1/4, 64/4."""
-    assert bent(torch.square, column(0.0, 1.0, 3.0)) == pytest.approx((81 + 1 + 16) / 16 / ((81 + 1 + 64) / 4), rel=1e-12)
+    assert bent(torch.square, column(0.0, 1.0, 3.0)) == pytest.approx(
+        (81 + 1 + 16) / 16 / ((81 + 1 + 64) / 4), rel=1e-12
+    )
 
 
 def test_a_function_that_half_way_knows_nothing_of_its_ends_bends_by_one():
     """Unit vectors that are nearly orthogonal at whole numbers, zero between them: half the sum is as long as half the change."""
     values = torch.nn.functional.normalize(normal(1000, 50), dim=1)
-    found = bent(lambda x: (x == x.round()) * values[x[:, 0].long()], column(*range(1000)), pairs=1000)
+    found = bent(
+        lambda x: (x == x.round()) * values[x[:, 0].long()], column(*range(1000)), pairs=1000
+    )
     assert found == pytest.approx(1.0, rel=0.05)
 
 
@@ -66,7 +75,9 @@ def test_a_wider_spread_bends_more():
 
 def test_the_batch_is_looked_at_as_a_whole():
     """With fewer pairs than samples they spread over the batch: the end of it decides here."""
-    x = torch.cat([torch.zeros(100, 1, dtype=torch.float64), torch.ones(100, 1, dtype=torch.float64)])
+    x = torch.cat(
+        [torch.zeros(100, 1, dtype=torch.float64), torch.ones(100, 1, dtype=torch.float64)]
+    )
     assert bent(torch.square, x, pairs=2) == pytest.approx(0.25)  # between 0 and 1
     assert bent(torch.square, x, pairs=1) is None
 
@@ -81,7 +92,14 @@ def test_the_batch_is_looked_at_as_a_whole():
         (lambda x: (x.abs() - 1).sqrt(), column(-2.0, 3.0)),  # NaN half way
         (lambda x: torch.where(x > 0, math.inf, x), column(-1.0, 1.0)),  # infinite at a sample
     ],
-    ids=["one sample", "equal samples", "constant", "infinite half way", "nan half way", "infinite at a sample"],
+    ids=[
+        "one sample",
+        "equal samples",
+        "constant",
+        "infinite half way",
+        "nan half way",
+        "infinite at a sample",
+    ],
 )
 def test_where_it_cannot_be_told(function, x):
     assert bent(function, x) is None

@@ -103,7 +103,13 @@ class Doubled(nn.Module):
 
 def convolutional() -> nn.Module:
     return nn.Sequential(
-        nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Conv2d(4, 2, 3), nn.BatchNorm2d(2), nn.Flatten(), nn.Linear(32, 2)
+        nn.Conv2d(1, 4, 3),
+        nn.BatchNorm2d(4),
+        nn.ReLU(),
+        nn.Conv2d(4, 2, 3),
+        nn.BatchNorm2d(2),
+        nn.Flatten(),
+        nn.Linear(32, 2),
     )
 
 
@@ -113,14 +119,27 @@ def parametrized(how: Callable[..., nn.Module], **knobs: Any) -> nn.Module:
 
 MODELS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
     "mlp": (lambda: nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 2)), (3,)),
-    "norms": (lambda: nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4), nn.PReLU(), nn.GroupNorm(2, 4), nn.RMSNorm(4)), (3,)),
+    "norms": (
+        lambda: nn.Sequential(
+            nn.Linear(3, 4), nn.LayerNorm(4), nn.PReLU(), nn.GroupNorm(2, 4), nn.RMSNorm(4)
+        ),
+        (3,),
+    ),
     "convolutional": (convolutional, (1, 8, 8)),
-    "encoder": (lambda: nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8, 0.0, batch_first=True), 2), (5, 4)),
+    "encoder": (
+        lambda: nn.TransformerEncoder(
+            nn.TransformerEncoderLayer(4, 2, 8, 0.0, batch_first=True), 2
+        ),
+        (5, 4),
+    ),
     "attention": (lambda: Attending(), (5, 4)),
     "lstm": (lambda: First(nn.LSTM(3, 4, 2, batch_first=True)), (5, 3)),
     "weight norm": (lambda: parametrized(parametrizations.weight_norm), (3,)),
     "orthogonal": (lambda: parametrized(parametrizations.orthogonal), (3,)),
-    "orthogonal, no base": (lambda: parametrized(parametrizations.orthogonal, use_trivialization=False), (3,)),
+    "orthogonal, no base": (
+        lambda: parametrized(parametrizations.orthogonal, use_trivialization=False),
+        (3,),
+    ),
     "spectral norm": (lambda: parametrized(parametrizations.spectral_norm), (3,)),
     "tied": (Tied, (3,)),
     "mended": (Mended, (3,)),
@@ -156,7 +175,9 @@ def trained(build: Callable[[], nn.Module]) -> nn.Module:
             weight.data += 0.1 + 0.1 * torch.rand_like(weight)
             weight.grad = torch.ones_like(weight)
         for buffer in model.buffers():
-            if buffer.is_floating_point() and not any(parametrize.is_parametrized(part) for part in model.modules()):
+            if buffer.is_floating_point() and not any(
+                parametrize.is_parametrized(part) for part in model.modules()
+            ):
                 buffer += 1.5
     next(model.parameters()).requires_grad_(False)
     list(model.modules())[-1].eval()
@@ -168,9 +189,12 @@ def state(model: nn.Module) -> dict[str, Any]:
     return {
         "modes": [part.training for part in model.modules()],
         "classes": [
-            (type(p), [key for key, value in vars(type(p)).items() if isinstance(value, property)]) for p in model.modules()
+            (type(p), [key for key, value in vars(type(p)).items() if isinstance(value, property)])
+            for p in model.modules()
         ],
-        "tensors": [(name, id(t), t._version, t.requires_grad, t.dtype, t.tolist()) for name, t in tensors],
+        "tensors": [
+            (name, id(t), t._version, t.requires_grad, t.dtype, t.tolist()) for name, t in tensors
+        ],
         "gradients": [None if p.grad is None else p.grad.tolist() for p in model.parameters()],
     }
 
@@ -199,7 +223,9 @@ def test_every_parameter_is_fresh_and_the_model_is_as_it_was(name):
     assert fresh.kept == ()
     pairs = list(zip(fresh.module.parameters(), model.parameters(), strict=True))
     assert not any(torch.equal(new, old) for new, old in pairs)
-    assert [(w.requires_grad, w.grad) for w, _ in pairs] == [(w.requires_grad, None) for _, w in pairs]
+    assert [(w.requires_grad, w.grad) for w, _ in pairs] == [
+        (w.requires_grad, None) for _, w in pairs
+    ]
     assert [p.training for p in fresh.module.modules()] == [p.training for p in model.modules()]
     assert list(fresh.module.state_dict()) == list(model.state_dict())
     with torch.no_grad():
@@ -218,9 +244,13 @@ def test_a_seed_gives_the_same_weights_whatever_they_were_before(name):
     torch.rand(7, generator=torch.default_generator)
     assert values(reinitialised(model, seed=5).module) == first
     weights = {
-        key: value for key, value in values(reinitialised(other, seed=5).module).items() if "_u" not in key and "_v" not in key
+        key: value
+        for key, value in values(reinitialised(other, seed=5).module).items()
+        if "_u" not in key and "_v" not in key
     }
-    assert weights == {key: first[key] for key in weights}  # spectral norm's vectors are where its iteration went
+    assert weights == {
+        key: first[key] for key in weights
+    }  # spectral norm's vectors are where its iteration went
     if name not in ("tied", "norms"):
         assert values(reinitialised(model, seed=6).module) != first
 
@@ -228,7 +258,9 @@ def test_a_seed_gives_the_same_weights_whatever_they_were_before(name):
 @given(st.integers(0, 2**63 - 1), st.integers(0, 2**63 - 1))
 @settings(max_examples=20, deadline=None)
 def test_seeds_are_told_apart(one, other):
-    first, second = (values(reinitialised(nn.Linear(4, 4), seed=seed).module) for seed in (one, other))
+    first, second = (
+        values(reinitialised(nn.Linear(4, 4), seed=seed).module) for seed in (one, other)
+    )
     assert (first == second) == (one == other)
 
 
@@ -243,7 +275,9 @@ def test_weights_are_those_of_a_new_model():
 
 def test_attention_is_reset_from_the_inside_out():
     fresh: Any = reinitialised(trained(Attending), seed=0).module.requires_grad_(False)
-    assert float(fresh.attention.out_proj.bias.abs().max()) == 0  # the attention's own rule, not the linear layer's
+    assert (
+        float(fresh.attention.out_proj.bias.abs().max()) == 0
+    )  # the attention's own rule, not the linear layer's
     bound = (6 / 16) ** 0.5  # Xavier of [12, 4]
     assert 0.5 * bound < float(fresh.attention.in_proj_weight.abs().max()) <= bound
 
@@ -263,7 +297,9 @@ def test_a_seed_means_the_same_weights_on_every_device(name):
     there = reinitialised(model.cuda(), seed=5).module
     assert {t.device.type for t in there.state_dict().values()} == {"cuda"}
     assert torch.equal(torch.cuda.get_rng_state(), before)
-    assert all(torch.equal(a, b.cpu()) for a, b in zip(here.parameters(), there.parameters(), strict=True))
+    assert all(
+        torch.equal(a, b.cpu()) for a, b in zip(here.parameters(), there.parameters(), strict=True)
+    )
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
@@ -276,7 +312,9 @@ def test_dtype_is_kept(dtype):
 
 
 def test_weight_norm_stands_for_a_fresh_weight():
-    fresh: Any = reinitialised(trained(lambda: parametrizations.weight_norm(nn.Linear(3, 4))), seed=2).module
+    fresh: Any = reinitialised(
+        trained(lambda: parametrizations.weight_norm(nn.Linear(3, 4))), seed=2
+    ).module
     with torch.random.fork_rng():
         torch.manual_seed(2)
         new: Any = parametrizations.weight_norm(nn.Linear(3, 4))
@@ -284,7 +322,9 @@ def test_weight_norm_stands_for_a_fresh_weight():
     torch.testing.assert_close(fresh.weight, new.weight, rtol=0, atol=0)
 
 
-@pytest.mark.parametrize("knobs", [{}, {"use_trivialization": False}, {"orthogonal_map": "householder"}])
+@pytest.mark.parametrize(
+    "knobs", [{}, {"use_trivialization": False}, {"orthogonal_map": "householder"}]
+)
 def test_orthogonal_weights_are_fresh_and_orthogonal(knobs):
     model: Any = trained(lambda: parametrizations.orthogonal(nn.Linear(4, 4), **knobs))
     fresh: Any = reinitialised(model, seed=2).module.requires_grad_(False)
@@ -336,7 +376,11 @@ def test_a_replaced_parameter_keeps_its_flag():
     model: Any = Replacing().double()
     model.weight.requires_grad_(False)
     weight: Any = reinitialised(model, seed=0).module.weight
-    assert (weight.tolist(), weight.requires_grad, weight.dtype) == ([5.0] * 3, False, torch.float64)
+    assert (weight.tolist(), weight.requires_grad, weight.dtype) == (
+        [5.0] * 3,
+        False,
+        torch.float64,
+    )
 
 
 def test_a_reset_on_the_instance_does_not_reach_the_model():
@@ -357,7 +401,9 @@ def test_weights_that_were_never_trained_are_reset_all_the_same():
 def test_bare_parameters_are_named():
     fresh: Any = reinitialised(nn.Sequential(Bare(), Mended()), seed=0)
     assert fresh.kept == ("0.shift",)
-    assert fresh.notes == ("1 of 6 parameters keep their trained values, because no reset writes them: 0.shift",)
+    assert fresh.notes == (
+        "1 of 6 parameters keep their trained values, because no reset writes them: 0.shift",
+    )
     assert fresh.module[0].shift.tolist() == [1.0] * 3
 
 
@@ -371,7 +417,10 @@ def test_a_reset_with_arguments():
     fresh: Any = reinitialised(nn.Sequential(Spread(), Demanding()), seed=0)
     assert fresh.module[0].weight.tolist() == [7.0] * 3
     assert fresh.kept == ("1.weight",)
-    assert fresh.notes[0] == "reset_parameters of 1 was not called: missing a required argument: 'size'"
+    assert (
+        fresh.notes[0]
+        == "reset_parameters of 1 was not called: missing a required argument: 'size'"
+    )
 
 
 class Broken(Spread):
@@ -392,10 +441,19 @@ class Same(nn.Linear):
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (lambda x: x, "<lambda> is no nn.Module .a function.* Pass the module itself, or build control models yourself"),
+        (
+            lambda x: x,
+            "<lambda> is no nn.Module .a function.* Pass the module itself, or build control models yourself",
+        ),
         (nn.Linear, "Linear is no nn.Module"),
-        (Demanding(), "Demanding cannot be given fresh weights: no module has a reset_parameters method that can be called. Give"),
-        (nn.Sequential(nn.Tanh()), "Sequential cannot be given fresh weights: it has no parameters"),
+        (
+            Demanding(),
+            "Demanding cannot be given fresh weights: no module has a reset_parameters method that can be called. Give",
+        ),
+        (
+            nn.Sequential(nn.Tanh()),
+            "Sequential cannot be given fresh weights: it has no parameters",
+        ),
         (nn.Sequential(Broken()), "the reset of 0 .Broken. failed: KeyError: 'gone'. Mend"),
         (Uncopied(2, 2), "Uncopied cannot be copied .no copies."),
         (Same(2, 2), "a copy of Same shares weights with it"),
@@ -455,7 +513,9 @@ def test_statistics_are_reset_and_calibrated():
     assert state(module) == before
     assert [p.training for p in ready.modules()] == [p.training for p in module.modules()]
     assert (ready[1].momentum, ready[4].momentum) == (0.1, 0.1)
-    assert all(torch.equal(a, b) for a, b in zip(ready.parameters(), module.parameters(), strict=True))
+    assert all(
+        torch.equal(a, b) for a, b in zip(ready.parameters(), module.parameters(), strict=True)
+    )
     ready.eval()
     with torch.no_grad():
         after = ready[:5](x)
@@ -470,7 +530,9 @@ def test_the_first_layer_has_the_moments_of_the_data():
     torch.testing.assert_close(layer.running_mean, x.mean(0))
     torch.testing.assert_close(layer.running_var, x.reshape(3, 20, 3).var(1).mean(0))
     assert int(layer.num_batches_tracked) == 3
-    assert values(calibrate(layer, x, batch_size=20)) == values(layer)  # what was there before does not count
+    assert values(calibrate(layer, x, batch_size=20)) == values(
+        layer
+    )  # what was there before does not count
 
 
 def test_no_more_batches_than_asked_for_and_dropout_stays_off():
@@ -494,7 +556,12 @@ def test_without_statistics_calibration_is_a_copy():
     ("knobs", "data", "error", "words"),
     [
         ({"batches": 0}, normal(4, 3), ArgumentError, "batches=0: expected a positive number"),
-        ({"batch_size": 1}, normal(4, 3), ArgumentError, "the model failed on a batch of shape .1, 3.*several samples"),
+        (
+            {"batch_size": 1},
+            normal(4, 3),
+            ArgumentError,
+            "the model failed on a batch of shape .1, 3.*several samples",
+        ),
         ({}, normal(4, 2), ArgumentError, "the model failed on a batch of shape .4, 2."),
         ({}, normal(0, 3), EmptyDataError, "no sample"),
     ],

@@ -67,10 +67,18 @@ print(kills)
 def test_killed_at_random_moments_it_ends_with_the_same_numbers(tmp_path, controls, kills):
     """Killed at moments drawn from a fixed seed, in the middle of writing too: after every batch it writes."""
     words = [sys.executable, "-c", SCRIPT, str(tmp_path / "c"), controls, str(kills)]
-    done = subprocess.run(words, env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        words,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.stderr == ""
     assert int(done.stdout) == kills
-    assert json.loads((tmp_path / "c.json").read_text()) == json.loads((tmp_path / "c-whole.json").read_text())
+    assert json.loads((tmp_path / "c.json").read_text()) == json.loads(
+        (tmp_path / "c-whole.json").read_text()
+    )
 
 
 class StopError(Exception):
@@ -88,17 +96,29 @@ def halfway(path: Path, model=None, **more):
             raise StopError
 
     with pytest.raises(StopError):
-        liegg.discover(model or mlp(3, 8, 2), X, liegg.Linear(3), batch_size=50, checkpoint=path, checkpoint_every=0.0,
-                       progress=stop, **more)  # fmt: skip
+        liegg.discover(
+            model or mlp(3, 8, 2),
+            X,
+            liegg.Linear(3),
+            batch_size=50,
+            checkpoint=path,
+            checkpoint_every=0.0,
+            progress=stop,
+            **more,
+        )
 
 
 @pytest.mark.parametrize("data", ["tensor", "array", "dataset", "loader", "batches"])
 def test_every_kind_of_data_goes_on_where_it_was(tmp_path, data):
     made = {
-        "tensor": lambda: X, "array": X.numpy, "dataset": lambda: torch.utils.data.TensorDataset(X),
-        "loader": lambda: torch.utils.data.DataLoader(torch.utils.data.TensorDataset(X), batch_size=64),
+        "tensor": lambda: X,
+        "array": X.numpy,
+        "dataset": lambda: torch.utils.data.TensorDataset(X),
+        "loader": lambda: torch.utils.data.DataLoader(
+            torch.utils.data.TensorDataset(X), batch_size=64
+        ),
         "batches": lambda: list(X.split(70)),
-    }[data]  # fmt: skip
+    }[data]
     net, seen = mlp(3, 8, 2), 0
 
     def stop(samples: int) -> None:
@@ -109,9 +129,19 @@ def test_every_kind_of_data_goes_on_where_it_was(tmp_path, data):
 
     plain = liegg.discover(net, made(), liegg.Linear(3))
     with pytest.raises(StopError):
-        liegg.discover(net, made(), liegg.Linear(3), checkpoint=tmp_path / "c", checkpoint_every=0.0, progress=stop, route="vjp",
-                       batch_size=50)  # fmt: skip
-    again = liegg.discover(net, made(), liegg.Linear(3), checkpoint=tmp_path / "c", route="vjp", batch_size=50)
+        liegg.discover(
+            net,
+            made(),
+            liegg.Linear(3),
+            checkpoint=tmp_path / "c",
+            checkpoint_every=0.0,
+            progress=stop,
+            route="vjp",
+            batch_size=50,
+        )
+    again = liegg.discover(
+        net, made(), liegg.Linear(3), checkpoint=tmp_path / "c", route="vjp", batch_size=50
+    )
     assert again.samples == 1000
     torch.testing.assert_close(again.defects, plain.defects, rtol=1e-10, atol=1e-12)
 
@@ -119,7 +149,9 @@ def test_every_kind_of_data_goes_on_where_it_was(tmp_path, data):
 def test_a_finished_pass_is_not_read_again(tmp_path):
     first = liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), checkpoint=tmp_path / "c")
     told = []
-    again = liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), checkpoint=tmp_path / "c", progress=told.append)
+    again = liegg.discover(
+        mlp(3, 8, 2), X, liegg.Linear(3), checkpoint=tmp_path / "c", progress=told.append
+    )
     assert told == [1000]  # all of it, at once
     assert torch.equal(again.factor, first.factor)
     assert torch.equal(again.intervals, first.intervals)
@@ -137,19 +169,33 @@ def test_a_finished_pass_is_not_read_again(tmp_path):
 def test_a_checkpoint_of_another_analysis_is_refused(tmp_path, change, text):
     halfway(tmp_path / "c")
     content = (tmp_path / "c").read_bytes()
-    with pytest.raises(CheckpointError, match=rf"is of another analysis \({text}.*remove the file to begin anew"):
-        liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), checkpoint=tmp_path / "c", **({"batch_size": 50} | change))
+    with pytest.raises(
+        CheckpointError, match=rf"is of another analysis \({text}.*remove the file to begin anew"
+    ):
+        liegg.discover(
+            mlp(3, 8, 2),
+            X,
+            liegg.Linear(3),
+            checkpoint=tmp_path / "c",
+            **({"batch_size": 50} | change),
+        )
     assert (tmp_path / "c").read_bytes() == content
 
 
 def test_another_model_or_other_data_is_refused(tmp_path):
     halfway(tmp_path / "c")
     with pytest.raises(CheckpointError, match="the model: its weights are not the same"):
-        liegg.discover(mlp(3, 8, 2, seed=9), X, liegg.Linear(3), checkpoint=tmp_path / "c", batch_size=50)
+        liegg.discover(
+            mlp(3, 8, 2, seed=9), X, liegg.Linear(3), checkpoint=tmp_path / "c", batch_size=50
+        )
     with pytest.raises(CheckpointError, match="data: "):
-        liegg.discover(mlp(3, 8, 2), X + 1, liegg.Linear(3), checkpoint=tmp_path / "c", batch_size=50)
+        liegg.discover(
+            mlp(3, 8, 2), X + 1, liegg.Linear(3), checkpoint=tmp_path / "c", batch_size=50
+        )
     with pytest.raises(CheckpointError, match="samples: 1000 and 900"):
-        liegg.discover(mlp(3, 8, 2), X[:900], liegg.Linear(3), checkpoint=tmp_path / "c", batch_size=50)
+        liegg.discover(
+            mlp(3, 8, 2), X[:900], liegg.Linear(3), checkpoint=tmp_path / "c", batch_size=50
+        )
 
 
 @pytest.mark.parametrize("how", ["cut", "flipped", "empty", "text"])
@@ -158,11 +204,16 @@ def test_a_damaged_checkpoint_is_refused_and_kept(tmp_path, how):
     content = (tmp_path / "c").read_bytes()
     middle = len(content) - 100
     damaged = {
-        "cut": content[:-10], "flipped": content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :], "empty": b"",
+        "cut": content[:-10],
+        "flipped": content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :],
+        "empty": b"",
         "text": b"no checkpoint",
-    }[how]  # fmt: skip
+    }[how]
     (tmp_path / "c").write_bytes(damaged)
-    with pytest.raises(CheckpointError, match=r"is damaged \(.*\)\. Nothing of it was used\. Remove it to begin anew\."):
+    with pytest.raises(
+        CheckpointError,
+        match=r"is damaged \(.*\)\. Nothing of it was used\. Remove it to begin anew\.",
+    ):
         liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), checkpoint=tmp_path / "c", batch_size=50)
     assert (tmp_path / "c").read_bytes() == damaged
 
@@ -189,15 +240,27 @@ def nudged():
     ("model", "data", "more", "text"),
     [
         (nudged, X, {}, "the model: its weights are not the same"),
-        (lambda: mlp(3, 8, 2), torch.cat([X[:-1], X[-1:] + 1e-9]), {}, "data: samples after the first are not the same"),
-        (lambda: mlp(3, 8, 2), X, {"groups": [i // 3 for i in range(1000)]}, "groups: the labels are not the same"),
+        (
+            lambda: mlp(3, 8, 2),
+            torch.cat([X[:-1], X[-1:] + 1e-9]),
+            {},
+            "data: samples after the first are not the same",
+        ),
+        (
+            lambda: mlp(3, 8, 2),
+            X,
+            {"groups": [i // 3 for i in range(1000)]},
+            "groups: the labels are not the same",
+        ),
     ],
 )
 def test_what_the_first_samples_do_not_show_is_seen(tmp_path, model, data, more, text):
     halfway(tmp_path / "c", groups=[i // 2 for i in range(1000)])
     more = {"groups": [i // 2 for i in range(1000)]} | more
     with pytest.raises(CheckpointError, match=text):
-        liegg.discover(model(), data, liegg.Linear(3), checkpoint=tmp_path / "c", batch_size=50, **more)
+        liegg.discover(
+            model(), data, liegg.Linear(3), checkpoint=tmp_path / "c", batch_size=50, **more
+        )
 
 
 def test_killed_before_the_last_rows_are_folded_it_ends_with_the_same_bits(tmp_path, monkeypatch):
@@ -213,7 +276,9 @@ def test_killed_before_the_last_rows_are_folded_it_ends_with_the_same_bits(tmp_p
 
     monkeypatch.setattr(Checkpoint, "save", last)
     with pytest.raises(StopError):
-        liegg.discover(net, x, liegg.Linear(3), checkpoint=tmp_path / "c", checkpoint_every=0.0, **options)
+        liegg.discover(
+            net, x, liegg.Linear(3), checkpoint=tmp_path / "c", checkpoint_every=0.0, **options
+        )
     monkeypatch.setattr(Checkpoint, "save", save)
     again = liegg.discover(net, x, liegg.Linear(3), checkpoint=tmp_path / "c", **options)
     assert torch.equal(again.factor, whole.factor)
@@ -222,7 +287,9 @@ def test_killed_before_the_last_rows_are_folded_it_ends_with_the_same_bits(tmp_p
 
 def test_a_shuffling_loader_is_read_in_the_same_order(tmp_path):
     def loader():
-        return torch.utils.data.DataLoader(torch.utils.data.TensorDataset(X), batch_size=50, shuffle=True)
+        return torch.utils.data.DataLoader(
+            torch.utils.data.TensorDataset(X), batch_size=50, shuffle=True
+        )
 
     plain = liegg.discover(mlp(3, 8, 2), loader(), liegg.Linear(3))
     torch.manual_seed(5)  # which is the caller's own affair
@@ -235,8 +302,18 @@ def test_the_rows_that_wait_on_another_device_are_refused_not_lost(tmp_path, mon
     monkeypatch.setitem(accumulate.BLOCK_ROWS, "cpu", 2**16)  # as on a GPU
     halfway(tmp_path / "c", controls=False)
     monkeypatch.undo()
-    with pytest.raises(CheckpointError, match=r"is damaged \(ValueError: 1200 rows wait, which is more than a block"):
-        liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), checkpoint=tmp_path / "c", batch_size=50, controls=False)
+    with pytest.raises(
+        CheckpointError,
+        match=r"is damaged \(ValueError: 1200 rows wait, which is more than a block",
+    ):
+        liegg.discover(
+            mlp(3, 8, 2),
+            X,
+            liegg.Linear(3),
+            checkpoint=tmp_path / "c",
+            batch_size=50,
+            controls=False,
+        )
 
 
 @pytest.mark.parametrize("trouble", [OSError("no space"), SafetensorError("no space")])
@@ -246,9 +323,20 @@ def test_only_the_last_writing_failed(tmp_path, monkeypatch, trouble):
 
     monkeypatch.setattr("liegg.polarization.checkpoint.save_file", full)
     sym = liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), batch_size=50, checkpoint=tmp_path / "c")
-    assert [note for note in sym.notes if "the last writing of a checkpoint failed, the result is whole" in note]
+    assert [
+        note
+        for note in sym.notes
+        if "the last writing of a checkpoint failed, the result is whole" in note
+    ]
     with pytest.raises(CheckpointError, match=r"cannot be written: no space\. Name another place"):
-        liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), batch_size=50, checkpoint=tmp_path / "c", checkpoint_every=0.0)
+        liegg.discover(
+            mlp(3, 8, 2),
+            X,
+            liegg.Linear(3),
+            batch_size=50,
+            checkpoint=tmp_path / "c",
+            checkpoint_every=0.0,
+        )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -256,7 +344,10 @@ def test_only_the_last_writing_failed(tmp_path, monkeypatch, trouble):
 def test_a_path_that_is_no_file(tmp_path, monkeypatch, path, kind):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
-    with pytest.raises(liegg.LieggError, match=f"checkpoint='{path}' is {kind}; expected a file, for example checkpoint='run.ch"):
+    with pytest.raises(
+        liegg.LieggError,
+        match=f"checkpoint='{path}' is {kind}; expected a file, for example checkpoint='run.ch",
+    ):
         liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), checkpoint=path)
 
 
@@ -265,7 +356,9 @@ def test_the_files_of_another_number_of_processes_are_refused(tmp_path):
     (tmp_path / "c.control-0.1-of-3").write_text("")  # of something else
     assert own(tmp_path / "c", 1, 2) == tmp_path / "c.1-of-2"
     for size in (1, 3):
-        with pytest.raises(CheckpointError, match=rf"now there are {size} \(c.1-of-2 in .*Start as many as then"):
+        with pytest.raises(
+            CheckpointError, match=rf"now there are {size} \(c.1-of-2 in .*Start as many as then"
+        ):
             own(tmp_path / "c", 0, size)
     (tmp_path / "c.1-of-2").rename(tmp_path / "c")
     assert own(tmp_path / "c", 0, 1) == tmp_path / "c"
@@ -285,7 +378,12 @@ def test_fresh_weights_are_kept_too(tmp_path):
             calls[0] += len(x)
             return self.net(x)
 
-    options = {"control": "reinitialised", "control_draws": 2, "batch_size": 50, "checkpoint": tmp_path / "c"}
+    options = {
+        "control": "reinitialised",
+        "control_draws": 2,
+        "batch_size": 50,
+        "checkpoint": tmp_path / "c",
+    }
     first = liegg.discover(Counting(), X, liegg.Linear(3), **options)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "c.control-0", "c.control-1"]
     whole, calls[0] = calls[0], 0
@@ -312,11 +410,15 @@ def test_interrupted_it_saves_at_the_end_of_the_batch(tmp_path):
 
     plain = liegg.discover(net, X, liegg.Linear(3), batch_size=50)
     with pytest.raises(KeyboardInterrupt):
-        liegg.discover(net, X, liegg.Linear(3), batch_size=50, checkpoint=tmp_path / "c", progress=press)
+        liegg.discover(
+            net, X, liegg.Linear(3), batch_size=50, checkpoint=tmp_path / "c", progress=press
+        )
     assert len(seen) == 7
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     again: list[int] = []
-    sym = liegg.discover(net, X, liegg.Linear(3), batch_size=50, checkpoint=tmp_path / "c", progress=again.append)
+    sym = liegg.discover(
+        net, X, liegg.Linear(3), batch_size=50, checkpoint=tmp_path / "c", progress=again.append
+    )
     assert again[0] == 350
     assert torch.equal(sym.factor, plain.factor)
 
@@ -332,18 +434,33 @@ def test_a_place_that_cannot_be_written_is_said_before_anything_is_read(tmp_path
     (tmp_path / "file").write_text("")
     read: list[int] = []
     with pytest.raises(CheckpointError, match=r"cannot be written: .* Name another place"):
-        liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), checkpoint=tmp_path / "file" / "c", progress=read.append)
+        liegg.discover(
+            mlp(3, 8, 2),
+            X,
+            liegg.Linear(3),
+            checkpoint=tmp_path / "file" / "c",
+            progress=read.append,
+        )
     assert read == []
 
 
 def test_numbers_that_make_no_sense_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("jaxtyping.config.jaxtyping_disable", True)
     with pytest.raises(liegg.LieggError, match="checkpoint_every=-1"):
-        liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), checkpoint=tmp_path / "c", checkpoint_every=-1)
+        liegg.discover(
+            mlp(3, 8, 2), X, liegg.Linear(3), checkpoint=tmp_path / "c", checkpoint_every=-1
+        )
 
 
 def test_it_writes_no_oftener_than_asked(tmp_path, monkeypatch):
     saved = []
     monkeypatch.setattr(Checkpoint, "save", lambda self, kept, position: saved.append(position))
-    liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), batch_size=50, checkpoint=tmp_path / "c", checkpoint_every=1e9)
+    liegg.discover(
+        mlp(3, 8, 2),
+        X,
+        liegg.Linear(3),
+        batch_size=50,
+        checkpoint=tmp_path / "c",
+        checkpoint_every=1e9,
+    )
     assert saved == [1000]  # the end alone

@@ -14,17 +14,31 @@ import liegg
 from cases import normal
 from liegg._utils.errors import ArgumentError, NotDifferentiableError
 from liegg.inputs.model import Model
-from liegg.polarization.diagnostics import NAMED, Health, Pulse, diagnose, pulse_add, pulse_init, pulse_merge
+from liegg.polarization.diagnostics import (
+    NAMED,
+    Health,
+    Pulse,
+    diagnose,
+    pulse_add,
+    pulse_init,
+    pulse_merge,
+)
 from liegg.polarization.output_sketch import Outputs
 from liegg.polarization.rows import Plan, polarize
 
 Function = Callable[[Tensor], Tensor]
 
 
-def network(n: int, c: int, *, kind: type[nn.Module] = nn.Tanh, scale: float = 2.5, seed: int = 0) -> Function:
+def network(
+    n: int, c: int, *, kind: type[nn.Module] = nn.Tanh, scale: float = 2.5, seed: int = 0
+) -> Function:
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        net = nn.Sequential(nn.Linear(n, 32), kind(), nn.Linear(32, 32), kind(), nn.Linear(32, c)).double().requires_grad_(False)
+        net = (
+            nn.Sequential(nn.Linear(n, 32), kind(), nn.Linear(32, 32), kind(), nn.Linear(32, c))
+            .double()
+            .requires_grad_(False)
+        )
     for weight in net.parameters():
         weight *= scale
     return net
@@ -46,7 +60,9 @@ def pulse_of(rows: Tensor, y: Tensor, *, each: bool = True, size: int | None = N
 
 def health(function: Function, x: Tensor, outputs: Outputs = "each", **knobs: Any) -> Health:
     rows, y = rows_of(function, x, outputs)
-    return diagnose(pulse_of(rows, y, each=outputs == "each", size=300), dtype=x.dtype, outputs=outputs, **knobs)
+    return diagnose(
+        pulse_of(rows, y, each=outputs == "each", size=300), dtype=x.dtype, outputs=outputs, **knobs
+    )
 
 
 # The sums
@@ -72,7 +88,11 @@ def dense(rows: Tensor, y: Tensor, shift: Tensor) -> dict[str, Tensor]:
 def assert_close(pulse: Pulse, wanted: dict[str, Tensor]) -> None:
     for name, value in wanted.items():
         torch.testing.assert_close(
-            getattr(pulse, name), value, rtol=1e-12, atol=1e-12, msg=lambda text, name=name: f"{name}: {text}"
+            getattr(pulse, name),
+            value,
+            rtol=1e-12,
+            atol=1e-12,
+            msg=lambda text, name=name: f"{name}: {text}",
         )
 
 
@@ -84,16 +104,27 @@ def test_sums_are_those_of_all_samples(size, dtype):
     pulse = pulse_of(rows, y, size=size)
     torch.testing.assert_close(pulse.shift, y[:size].double().mean(0))
     assert_close(pulse, dense(rows, y, pulse.shift))
-    assert (pulse.samples, {value.dtype for value in pulse if isinstance(value, Tensor)}) == (40, {torch.float64})
+    assert (pulse.samples, {value.dtype for value in pulse if isinstance(value, Tensor)}) == (
+        40,
+        {torch.float64},
+    )
 
 
-@given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.integers(0, 5), st.integers(1, 3), st.booleans())
+@given(
+    st.lists(st.integers(1, 9), min_size=1, max_size=6),
+    st.integers(0, 5),
+    st.integers(1, 3),
+    st.booleans(),
+)
 @settings(max_examples=30, deadline=None)
 def test_sums_do_not_depend_on_how_they_were_parted(sizes, place, c, each):
     n = sum(sizes)
     rows, y = normal(n, c if each else 2, 4), normal(n, c, seed=1)
     start = pulse_init(y, each=each)
-    parts = [pulse_add(start, some, outputs) for some, outputs in zip(rows.split(sizes), y.split(sizes), strict=True)]
+    parts = [
+        pulse_add(start, some, outputs)
+        for some, outputs in zip(rows.split(sizes), y.split(sizes), strict=True)
+    ]
     merged = start
     for part in parts[place:] + parts[:place]:
         merged = pulse_merge(merged, part)
@@ -110,7 +141,11 @@ def test_what_is_added_to_stays_as_it_was():
     start = pulse_init(y)
     one = pulse_add(start, normal(6, 2, 3), y)
     again = pulse_add(start, normal(6, 2, 3), y)
-    assert all(torch.equal(a, b) for a, b in zip(one, again, strict=True) if isinstance(a, Tensor) and isinstance(b, Tensor))
+    assert all(
+        torch.equal(a, b)
+        for a, b in zip(one, again, strict=True)
+        if isinstance(a, Tensor) and isinstance(b, Tensor)
+    )
     assert (start.samples, float(start.motion), start.outputs.tolist()) == (0, 0.0, [0.0, 0.0])
 
 
@@ -118,7 +153,9 @@ def test_rows_in_two_factors():
     left, right, y = normal(20, 3, 4), normal(20, 3, 5, seed=1), normal(20, 3, seed=2)
     whole = torch.einsum("bkp,bkq->bkpq", left, right).flatten(2)
     start = pulse_init(y)
-    assert_close(pulse_add(start, torch.cat([left, right], 2), y, split=4), dense(whole, y, start.shift))
+    assert_close(
+        pulse_add(start, torch.cat([left, right], 2), y, split=4), dense(whole, y, start.shift)
+    )
 
 
 def test_nothing_is_read_back_from_the_device():
@@ -131,13 +168,18 @@ def test_nothing_is_read_back_from_the_device():
 def test_pulses_of_different_starts_do_not_mix():
     y = normal(5, 2)
     for other in (pulse_init(y + 1), pulse_init(y, each=False)):
-        with pytest.raises(ArgumentError, match="started from different outputs; start both from one pulse_init"):
+        with pytest.raises(
+            ArgumentError, match="started from different outputs; start both from one pulse_init"
+        ):
             pulse_merge(pulse_init(y), other)
 
 
 def test_rows_must_be_of_each_output_if_promised():
     y = normal(5, 2)
-    with pytest.raises(ArgumentError, match=r"1 rows to a sample for 2 outputs: expected pulse_init\(y, each=False\)"):
+    with pytest.raises(
+        ArgumentError,
+        match=r"1 rows to a sample for 2 outputs: expected pulse_init\(y, each=False\)",
+    ):
         pulse_add(pulse_init(y), normal(5, 1, 4), y)
 
 
@@ -151,7 +193,8 @@ def test_no_samples():
 X = normal(1000, 4)
 TAILS = {
     "Cauchy": (normal(3000, 4) / normal(3000, 4, seed=1)),
-    "t with 2 degrees": normal(3000, 4) / (normal(3000, 4, seed=1) ** 2 + normal(3000, 4, seed=2) ** 2).sqrt(),
+    "t with 2 degrees": normal(3000, 4)
+    / (normal(3000, 4, seed=1) ** 2 + normal(3000, 4, seed=2) ** 2).sqrt(),
 }
 POLYNOMIALS: dict[str, Function] = {
     "degree 2": lambda x: x[:, :1] ** 2 + x[:, 1:2],
@@ -163,7 +206,13 @@ POLYNOMIALS: dict[str, Function] = {
 
 
 def assert_well(found: Health) -> None:
-    assert (found.kind, found.dead, found.dead_outputs, found.saturated, found.sentences) == ("ok", 0, (), False, ())
+    assert (found.kind, found.dead, found.dead_outputs, found.saturated, found.sentences) == (
+        "ok",
+        0,
+        (),
+        False,
+        (),
+    )
 
 
 @pytest.mark.parametrize("kind", [nn.Tanh, nn.ReLU, nn.SiLU])
@@ -233,13 +282,21 @@ def test_an_invariant_model_is_well():
         lambda x: torch.full((len(x), 2), 3.7, dtype=x.dtype),
         lambda x: 0 * x[:, :2] + 0.1,
         lambda x: 0 * x[:, :2],
-        lambda x: (x / x.norm(dim=1, keepdim=True)).square().sum(1, keepdim=True) * torch.ones(1, 2, dtype=x.dtype),
+        lambda x: (
+            (x / x.norm(dim=1, keepdim=True)).square().sum(1, keepdim=True)
+            * torch.ones(1, 2, dtype=x.dtype)
+        ),
     ],
     ids=["no graph", "zero weights", "zero", "unit length"],
 )
 def test_a_constant_model(function, outputs, dtype):
     found = health(function, X.to(dtype), outputs)
-    assert (found.kind, found.dead, found.dead_outputs, found.saturated) == ("constant", 2, (0, 1), False)
+    assert (found.kind, found.dead, found.dead_outputs, found.saturated) == (
+        "constant",
+        2,
+        (0, 1),
+        False,
+    )
     assert found.sentences == (
         "the output is the same for all 1000 samples, and nothing moves it: nothing can be said about its symmetries. "
         "Check the model's weights and the scale of the data.",
@@ -253,7 +310,12 @@ def test_a_sum_is_constant_within_the_rounding_of_what_is_summed(c):
     if c == 3:
         y = torch.cat([1000 * X.float(), 1 - 1000 * X.float().sum(1, keepdim=True)], 1)
         assert float(y.sum(1).std()) > 100 * torch.finfo(torch.float32).eps
-    assert diagnose(pulse_of(torch.zeros(1000, 1, 4), y, each=False), dtype=torch.float32, outputs="sum").kind == "constant"
+    assert (
+        diagnose(
+            pulse_of(torch.zeros(1000, 1, 4), y, each=False), dtype=torch.float32, outputs="sum"
+        ).kind
+        == "constant"
+    )
 
 
 @pytest.mark.parametrize("outputs", ["each", "sum"])
@@ -270,7 +332,9 @@ def test_one_sample_without_derivative():
 
 
 @pytest.mark.parametrize("outputs", ["each", "sum", 1])
-@pytest.mark.parametrize("function", [lambda x: x[:, :2].sign(), lambda x: (x[:, :3] * 4).round()], ids=["sign", "round"])
+@pytest.mark.parametrize(
+    "function", [lambda x: x[:, :2].sign(), lambda x: (x[:, :3] * 4).round()], ids=["sign", "round"]
+)
 def test_a_piecewise_constant_model(function, outputs):
     found = health(function, X, outputs)
     assert (found.kind, found.still, found.effective, found.saturated) == ("flat", 1.0, 0.0, False)
@@ -284,7 +348,9 @@ def test_steps_that_show_at_once_are_refused_before():
     x = X.sort(0).values
     with pytest.raises(NotDifferentiableError, match="carries no derivative"):
         liegg.discover(lambda x: x[:, 0].sign(), X, liegg.Linear(4))
-    assert liegg.discover(lambda x: x[:, 0].sign(), x, liegg.Linear(4), batch_size=100).samples == 1000
+    assert (
+        liegg.discover(lambda x: x[:, 0].sign(), x, liegg.Linear(4), batch_size=100).samples == 1000
+    )
 
 
 def test_dead_outputs():
@@ -294,7 +360,9 @@ def test_dead_outputs():
 
     found = health(function, X)
     assert (found.kind, found.dead, found.dead_outputs) == ("ok", 7, (0, 2, 3, 5, 6, 7, 8))
-    assert found.sentences == ("7 of 10 outputs never move on this data (0, 2, 3, 5, 6, 7, 8): the verdict rests on the other 3.",)
+    assert found.sentences == (
+        "7 of 10 outputs never move on this data (0, 2, 3, 5, 6, 7, 8): the verdict rests on the other 3.",
+    )
     assert health(function, X, 4).dead_outputs == found.dead_outputs  # told from the outputs alone
 
 
@@ -311,7 +379,10 @@ def test_only_the_first_dead_outputs_are_named():
     rows = torch.cat([normal(50, 1, 4), torch.zeros(50, 20, 4)], 1)
     found = diagnose(pulse_of(rows, y), dtype=torch.float64)
     assert (found.dead, found.dead_outputs) == (20, tuple(range(1, NAMED + 1)))
-    assert "(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …): the verdict rests on the other 1." in found.sentences[0]
+    assert (
+        "(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …): the verdict rests on the other 1."
+        in found.sentences[0]
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -366,7 +437,10 @@ def test_coarse_outputs():
     rows = normal(400, 1, 4)
     y = 1 + 0.1 * normal(400, 1, seed=1)
     assert_well(diagnose(pulse_of(rows * 0.1, y.bfloat16()), dtype=torch.bfloat16))
-    assert diagnose(pulse_of(rows * 0.001, (1 + 0.004 * y).bfloat16()), dtype=torch.bfloat16).kind == "constant"
+    assert (
+        diagnose(pulse_of(rows * 0.001, (1 + 0.004 * y).bfloat16()), dtype=torch.bfloat16).kind
+        == "constant"
+    )
 
 
 @pytest.mark.parametrize("knob", ["carried", "evenness", "steepness"])
@@ -387,5 +461,7 @@ def test_rounding_can_be_widened():
 def test_batches_do_not_change_the_diagnosis():
     rows, y = rows_of(lambda x: (50 * network(4, 10)(x)).softmax(1), X)
     found = [diagnose(pulse_of(rows, y, size=size), dtype=torch.float64) for size in (10, 64, 1000)]
-    assert len({(one.kind, one.dead, one.still, one.saturated, one.sentences) for one in found}) == 1
+    assert (
+        len({(one.kind, one.dead, one.still, one.saturated, one.sentences) for one in found}) == 1
+    )
     assert all(math.isclose(one.effective, found[0].effective, rel_tol=1e-12) for one in found)

@@ -37,17 +37,36 @@ def answers() -> dict:
         for name, options in CASES.items():
             seen = []
             net = turning if name == "equivariance" else mlp(3, 16, 3, dtype=dtype)
-            sym = liegg.discover(net, x, liegg.Linear(3), batch_size=64, progress=seen.append, **options)
+            sym = liegg.discover(
+                net, x, liegg.Linear(3), batch_size=64, progress=seen.append, **options
+            )
             found[f"{name} {dtype}"] = {
-                "defects": sym.defects.tolist(), "intervals": sym.intervals.nan_to_num(-1.0).tolist(), "rows": sym.rows,
-                "spectrum": sym.spectrum.values.tolist(), "nullity": sym.nullity, "samples": sym.samples, "read": sum(seen),
-            }  # fmt: skip
+                "defects": sym.defects.tolist(),
+                "intervals": sym.intervals.nan_to_num(-1.0).tolist(),
+                "rows": sym.rows,
+                "spectrum": sym.spectrum.values.tolist(),
+                "nullity": sym.nullity,
+                "samples": sym.samples,
+                "read": sum(seen),
+            }
         loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x), batch_size=100)
         seen = []
-        sym = liegg.discover(mlp(3, 16, 3, dtype=dtype), loader, liegg.Linear(3), progress=seen.append)
-        found[f"loader {dtype}"] = {"defects": sym.defects.tolist(), "samples": sym.samples, "read": sum(seen)}
-    few = liegg.discover(lambda x: x.square().sum(1), normal(2, 3), liegg.Linear(3))  # fewer samples than processes
-    found["few"] = {"defects": few.defects.tolist(), "samples": few.samples, "undecided": few.decision.undecided}
+        sym = liegg.discover(
+            mlp(3, 16, 3, dtype=dtype), loader, liegg.Linear(3), progress=seen.append
+        )
+        found[f"loader {dtype}"] = {
+            "defects": sym.defects.tolist(),
+            "samples": sym.samples,
+            "read": sum(seen),
+        }
+    few = liegg.discover(
+        lambda x: x.square().sum(1), normal(2, 3), liegg.Linear(3)
+    )  # fewer samples than processes
+    found["few"] = {
+        "defects": few.defects.tolist(),
+        "samples": few.samples,
+        "undecided": few.decision.undecided,
+    }
     return found
 
 
@@ -81,8 +100,12 @@ def scenes(rank: int, folder: Path) -> dict:
 
     def parallel():
         torch.manual_seed(0)
-        net = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.BatchNorm1d(8), torch.nn.Tanh(), torch.nn.Linear(8, 2)).double()
-        return liegg.discover(torch.nn.parallel.DistributedDataParallel(net), x[:701], action, batch_size=70)
+        net = torch.nn.Sequential(
+            torch.nn.Linear(3, 8), torch.nn.BatchNorm1d(8), torch.nn.Tanh(), torch.nn.Linear(8, 2)
+        ).double()
+        return liegg.discover(
+            torch.nn.parallel.DistributedDataParallel(net), x[:701], action, batch_size=70
+        )
 
     def failing(where):
         def fails(*_, **__):
@@ -92,7 +115,14 @@ def scenes(rank: int, folder: Path) -> dict:
             with pytest.MonkeyPatch.context() as patch:
                 if rank == (0 if "merge" in where else 1):
                     patch.setattr(where, fails)
-                return liegg.discover(mlp(3, 8, 2), x, action, control="reinitialised", control_draws=2, held_out=x[:50])
+                return liegg.discover(
+                    mlp(3, 8, 2),
+                    x,
+                    action,
+                    control="reinitialised",
+                    control_draws=2,
+                    held_out=x[:50],
+                )
 
         return work
 
@@ -104,17 +134,21 @@ def scenes(rank: int, folder: Path) -> dict:
                     raise OSError("no space")
 
                 patch.setattr("liegg.polarization.checkpoint.save_file", full)
-            return liegg.discover(mlp(3, 8, 2), x, action, checkpoint=folder / "full")  # fmt: skip
+            return liegg.discover(mlp(3, 8, 2), x, action, checkpoint=folder / "full")
 
     shuffled = liegg.discover(mlp(3, 8, 2), loader(x, shuffle=True), action)
     alone = liegg.discover(mlp(3, 8, 2), loader(x, shuffle=True), action, processes="alone")
     path, holed = folder / "checkpoint", x.clone()
     holed[850, 0] = torch.nan
     found = {
-        "alone": said(lambda: liegg.discover(mlp(3, 8, 2), x, action, processes="alone")) if rank == 1 else None,
+        "alone": said(lambda: liegg.discover(mlp(3, 8, 2), x, action, processes="alone"))
+        if rank == 1
+        else None,
         "other data": said(lambda: liegg.discover(mlp(3, 8, 2), x + rank, action)),
         "other model": said(lambda: liegg.discover(mlp(3, 8, 2, seed=3 + rank), x, action)),
-        "other function": said(lambda: liegg.discover(lambda x: turning(x) * (1 + rank), x, action)),
+        "other function": said(
+            lambda: liegg.discover(lambda x: turning(x) * (1 + rank), x, action)
+        ),
         "other options": said(lambda: liegg.discover(mlp(3, 8, 2), x, action, seed=rank)),
         "bad sample": said(lambda: liegg.discover(mlp(3, 8, 2), holed, action, batch_size=50)),
         "first": said(lambda: liegg.discover(mlp(3, 8, 2), loader(x), action, checkpoint=path)),
@@ -122,8 +156,14 @@ def scenes(rank: int, folder: Path) -> dict:
         "shuffled": float((shuffled.intervals - alone.intervals).abs().nan_to_num().max()),
         "nudged": said(nudged),
         "ending": said(ending),
-        "length": said(lambda: liegg.discover(mlp(3, 8, 2), loader(x[: 1001 - 300 * rank]), action)),
-        "labels": said(lambda: liegg.discover(mlp(3, 8, 2), x, action, groups=[i // (3 + rank) for i in range(1001)])),
+        "length": said(
+            lambda: liegg.discover(mlp(3, 8, 2), loader(x[: 1001 - 300 * rank]), action)
+        ),
+        "labels": said(
+            lambda: liegg.discover(
+                mlp(3, 8, 2), x, action, groups=[i // (3 + rank) for i in range(1001)]
+            )
+        ),
         "rounding": said(rounding),
         "parallel": said(parallel),
         "argument": said(lambda: liegg.discover(mlp(3, 8, 2), x, action, seed=-rank)),
@@ -195,11 +235,19 @@ def started(folder: Path, part: str, count: int = 2) -> list[int]:
     """Exit codes of some processes, found by the environment that torchrun or a scheduler sets."""
     port = 20000 + (os.getpid() * 7 + hash(part) % 1000) % 30000
     common = os.environ | {
-        "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(count), "OMP_NUM_THREADS": "1", "PART": part,
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+        "WORLD_SIZE": str(count),
+        "OMP_NUM_THREADS": "1",
+        "PART": part,
         "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path]),
-    }  # fmt: skip
+    }
     processes = [
-        subprocess.Popen([sys.executable, __file__, str(folder)], env=common | {"RANK": str(rank)}, stderr=subprocess.DEVNULL)
+        subprocess.Popen(
+            [sys.executable, __file__, str(folder)],
+            env=common | {"RANK": str(rank)},
+            stderr=subprocess.DEVNULL,
+        )
         for rank in range(count)
     ]
     try:
@@ -224,13 +272,18 @@ def test_many_processes_give_the_answer_of_one(tmp_path, count):
         if whole is not None:
             assert sum(reads) == whole == 1001  # every sample once
             assert max(reads) - min(reads) <= (1 if "loader" not in name else 100)
-        assert all(other[name] == found[0][name] for other in found)  # bit for bit the same in every process
+        assert all(
+            other[name] == found[0][name] for other in found
+        )  # bit for bit the same in every process
         rounding = 1e-12 if "float32" not in name else 1e-5
         for key, value in expected.items():
             torch.testing.assert_close(
-                torch.tensor(found[0][name][key], dtype=torch.float64), torch.tensor(value, dtype=torch.float64), rtol=rounding,
-                atol=rounding * float(torch.tensor(value, dtype=torch.float64).abs().max()), msg=f"{name}: {key}",
-            )  # fmt: skip
+                torch.tensor(found[0][name][key], dtype=torch.float64),
+                torch.tensor(value, dtype=torch.float64),
+                rtol=rounding,
+                atol=rounding * float(torch.tensor(value, dtype=torch.float64).abs().max()),
+                msg=f"{name}: {key}",
+            )
 
 
 def test_the_others_stop_when_one_dies(tmp_path):
@@ -239,7 +292,9 @@ def test_the_others_stop_when_one_dies(tmp_path):
     assert time.monotonic() - start < 60
     assert "This is typically" not in (tmp_path / "0.txt").read_text()
     text = (tmp_path / "0.txt").read_text()
-    assert text.startswith("ProcessError: process 0 of 2 lost the others: one of them died, or does not run the same analysis (")
+    assert text.startswith(
+        "ProcessError: process 0 of 2 lost the others: one of them died, or does not run the same analysis ("
+    )
     assert text.endswith(
         "Call it in all processes, give slow ones more time with timeout=, or pass processes='alone' to use this one only."
     )
@@ -255,10 +310,16 @@ def many(tmp_path_factory) -> list[dict]:
 @pytest.mark.parametrize(
     ("scene", "text"),
     [
-        ("other data", "ProcessError: process 1 of 2 was started with something else than process 0 (data: "),
+        (
+            "other data",
+            "ProcessError: process 1 of 2 was started with something else than process 0 (data: ",
+        ),
         ("other model", "(the model: its weights are not the same)"),
         ("other function", "(the model: its outputs for the first samples are not the same)"),
-        ("other options", "(seed: 0 and 1). Start them all alike, and give each the whole data: liegg shares it out."),
+        (
+            "other options",
+            "(seed: 0 and 1). Start them all alike, and give each the whole data: liegg shares it out.",
+        ),
     ],
 )
 def test_processes_that_were_started_differently_all_say_so(many, scene, text):
@@ -266,8 +327,12 @@ def test_processes_that_were_started_differently_all_say_so(many, scene, text):
 
 
 def test_an_error_in_one_is_told_by_all(many):
-    assert many[1]["bad sample"].startswith("NonFiniteError: sample 850 holds NaN")  # numbered as in the whole data
-    assert many[0]["bad sample"].startswith("ProcessError: process 1 of 2 failed: NonFiniteError: sample 850 holds NaN")
+    assert many[1]["bad sample"].startswith(
+        "NonFiniteError: sample 850 holds NaN"
+    )  # numbered as in the whole data
+    assert many[0]["bad sample"].startswith(
+        "ProcessError: process 1 of 2 failed: NonFiniteError: sample 850 holds NaN"
+    )
 
 
 def test_a_share_of_a_loader_that_was_finished_is_not_counted_again(many):
@@ -282,10 +347,22 @@ def test_a_shuffling_loader_deals_the_samples_out_as_for_one_process(many):
 @pytest.mark.parametrize(
     ("scene", "text"),
     [
-        ("nudged", "was started with something else than process 0 (the model: its weights are not the same)."),
-        ("ending", "was started with something else than process 0 (data: samples after the first are not the same)."),
-        ("labels", "was started with something else than process 0 (groups: the labels are not the same)."),
-        ("length", "the data of process 1 of 2 has 701 samples, that of process 0 1001. Give each the whole data"),
+        (
+            "nudged",
+            "was started with something else than process 0 (the model: its weights are not the same).",
+        ),
+        (
+            "ending",
+            "was started with something else than process 0 (data: samples after the first are not the same).",
+        ),
+        (
+            "labels",
+            "was started with something else than process 0 (groups: the labels are not the same).",
+        ),
+        (
+            "length",
+            "the data of process 1 of 2 has 701 samples, that of process 0 1001. Give each the whole data",
+        ),
     ],
 )
 def test_what_the_first_samples_do_not_show_is_seen(many, scene, text):
@@ -298,12 +375,17 @@ def test_sums_begin_with_the_numbers_of_one_process(many):
 
 
 def test_a_model_wrapped_for_parallel_training_is_read_without_its_wrapper(many):
-    assert [found["parallel"] for found in many] == ["701", "701"]  # uneven shares: the wrapper would wait for the other
+    assert [found["parallel"] for found in many] == [
+        "701",
+        "701",
+    ]  # uneven shares: the wrapper would wait for the other
 
 
 @pytest.mark.parametrize("scene", ["argument", "probe", "calibrate", "verify"])
 def test_an_error_anywhere_is_told_to_the_others(many, scene):
-    own = "ArgumentError: seed=-1: expected" if scene == "argument" else "ZeroDivisionError: so it is"
+    own = (
+        "ArgumentError: seed=-1: expected" if scene == "argument" else "ZeroDivisionError: so it is"
+    )
     assert many[1][scene].startswith(own)
     assert many[0][scene].startswith(f"ProcessError: process 1 of 2 failed: {own}")
 
@@ -320,12 +402,20 @@ def test_a_last_checkpoint_that_fails_is_noted_in_all(many):
 
 def test_its_own_failure_is_not_lost_with_the_others(tmp_path):
     assert started(tmp_path, "own failure") == [0, -9]
-    assert (tmp_path / "0.txt").read_text().startswith("NonFiniteError from ProcessError: sample 100 holds NaN")
+    assert (
+        (tmp_path / "0.txt")
+        .read_text()
+        .startswith("NonFiniteError from ProcessError: sample 100 holds NaN")
+    )
 
 
 def test_a_process_that_never_comes_is_not_waited_for_long(tmp_path):
     assert started(tmp_path, "never comes") == [3, 0]
-    assert (tmp_path / "0.txt").read_text().startswith("ProcessError: process 0 of 2 lost the others: one of them died")
+    assert (
+        (tmp_path / "0.txt")
+        .read_text()
+        .startswith("ProcessError: process 0 of 2 lost the others: one of them died")
+    )
 
 
 def test_one_process_may_go_alone(many):
@@ -341,7 +431,9 @@ def test_fingerprints_tell_what_differs():
     mine = fingerprint(x, y, {"seed": 1})
     assert difference(mine, fingerprint(x.clone(), y * (1 + 1e-6), {"seed": 1})) == ""
     assert difference(mine, fingerprint(x, y, {"seed": 2})) == "seed: 1 and 2"
-    assert difference(mine, fingerprint(x + 1e-12, y, {"seed": 1})).startswith("data: (5, 3) torch.float64 ")
+    assert difference(mine, fingerprint(x + 1e-12, y, {"seed": 1})).startswith(
+        "data: (5, 3) torch.float64 "
+    )
     assert difference(mine, fingerprint(x, y + 1, {"seed": 1})).startswith("the model: ")
     assert difference(mine, fingerprint(x, y[:, :1], {"seed": 1})).startswith("the model: ")
 

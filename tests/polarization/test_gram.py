@@ -24,7 +24,8 @@ def gram_factor(rows, *, sizes=(37, 200)):
 
 
 @pytest.mark.parametrize(
-    ("dtype", "yes"), [(torch.float64, False), (torch.float32, True), (torch.bfloat16, True), (torch.float16, True)]
+    ("dtype", "yes"),
+    [(torch.float64, False), (torch.float32, True), (torch.bfloat16, True), (torch.float16, True)],
 )
 def test_only_coarse_dtypes_are_allowed(dtype, yes):
     assert gram.allowed(dtype) is yes
@@ -43,14 +44,18 @@ def test_a_null_space_stays_below_the_rounding_of_float32(rank):
     rows = normal(400, rank) @ normal(rank, 12)
     values = torch.linalg.svdvals(gram_factor(rows).r)
     assert float(values[rank] / values[0]) ** 2 < torch.finfo(torch.float32).eps ** 2
-    torch.testing.assert_close(values[:rank], torch.linalg.svdvals(rows)[:rank], rtol=1e-9, atol=0.0)
+    torch.testing.assert_close(
+        values[:rank], torch.linalg.svdvals(rows)[:rank], rtol=1e-9, atol=0.0
+    )
 
 
 def test_columns_of_very_different_length_keep_their_digits():
     scale = torch.logspace(0, -12, 6, dtype=torch.float64)
     rows = normal(300, 6)
     reference = accumulate.update(accumulate.init(6), rows).r
-    torch.testing.assert_close(gram_factor(rows * scale).r / scale, reference, rtol=1e-11, atol=1e-11)
+    torch.testing.assert_close(
+        gram_factor(rows * scale).r / scale, reference, rtol=1e-11, atol=1e-11
+    )
 
 
 def test_no_rows_and_columns_of_zeros():
@@ -61,9 +66,13 @@ def test_no_rows_and_columns_of_zeros():
 
 
 def test_a_matrix_that_no_ridge_mends_still_has_a_factor():
-    state = gram.Gram(torch.tensor([[1.0, 1.0 + 1e-9], [0.0, 1.0]], dtype=torch.float64), 2)  # not quite a sum of squares
+    state = gram.Gram(
+        torch.tensor([[1.0, 1.0 + 1e-9], [0.0, 1.0]], dtype=torch.float64), 2
+    )  # not quite a sum of squares
     r = gram.factor(state).r
-    torch.testing.assert_close(r.mT @ r, torch.ones(2, 2, dtype=torch.float64), rtol=1e-8, atol=1e-8)
+    torch.testing.assert_close(
+        r.mT @ r, torch.ones(2, 2, dtype=torch.float64), rtol=1e-8, atol=1e-8
+    )
 
 
 @pytest.mark.parametrize(("copies", "side", "kept"), [(1, 6, 4), (3, 5, 5), (4, 7, 3), (9, 2, 1)])
@@ -71,8 +80,15 @@ def test_between_is_the_dense_product(copies, side, kept):
     rows, columns = normal(120, copies * side), normal(side, kept, seed=1)
     state = gram.update(gram.init(copies * side), rows)
     whole = torch.block_diag(*[columns] * copies)
-    torch.testing.assert_close(state.between(columns).triu(), (whole.mT @ rows.mT @ rows @ whole).triu(), rtol=1e-12, atol=1e-11)
-    assert torch.equal(state.matrix, gram.update(gram.init(copies * side), rows).matrix)  # untouched
+    torch.testing.assert_close(
+        state.between(columns).triu(),
+        (whole.mT @ rows.mT @ rows @ whole).triu(),
+        rtol=1e-12,
+        atol=1e-11,
+    )
+    assert torch.equal(
+        state.matrix, gram.update(gram.init(copies * side), rows).matrix
+    )  # untouched
 
 
 @pytest.mark.parametrize(("p", "q", "m"), [(1, 1, 5), (3, 4, 10), (4, 3, 5000)])
@@ -86,7 +102,9 @@ def test_products_are_summed_as_their_rows_are(p, q, m):
     assert found.rows == known.rows == m + 7
 
 
-@pytest.mark.parametrize("action", [liegg.Linear(6), liegg.Affine(6), liegg.Linear(6, layout="vector_first")])
+@pytest.mark.parametrize(
+    "action", [liegg.Linear(6), liegg.Affine(6), liegg.Linear(6, layout="vector_first")]
+)
 @pytest.mark.parametrize("outputs", ["each", "sum", 2])
 def test_rows_that_are_products_give_what_the_r_factor_gives(monkeypatch, action, outputs):
     torch.manual_seed(0)
@@ -96,7 +114,9 @@ def test_rows_that_are_products_give_what_the_r_factor_gives(monkeypatch, action
     assert "gram" in summed.settings["accumulator"]
     monkeypatch.setattr(gram, "allowed", lambda dtype: False)
     folded = liegg.discover(model, x, action, outputs=outputs, route="vjp")
-    torch.testing.assert_close(summed.defects, folded.defects, rtol=1e-5, atol=0.0)  # float32 rows against float64 products
+    torch.testing.assert_close(
+        summed.defects, folded.defects, rtol=1e-5, atol=0.0
+    )  # float32 rows against float64 products
 
 
 @pytest.mark.parametrize("null", [0, 3])
@@ -137,4 +157,11 @@ def test_float32_models_give_what_the_r_factor_gives(monkeypatch):
     folded = liegg.discover(model, x, liegg.Linear(2, copies=2))
     torch.testing.assert_close(summed.defects, folded.defects, rtol=1e-9, atol=0.0)
     torch.testing.assert_close(summed.spectrum.values, folded.spectrum.values, rtol=1e-9, atol=0.0)
-    assert float(liegg.algebra.principal_angles(summed.spectrum.basis[:1], folded.spectrum.basis[:1]).max()) < 1e-9
+    assert (
+        float(
+            liegg.algebra.principal_angles(
+                summed.spectrum.basis[:1], folded.spectrum.basis[:1]
+            ).max()
+        )
+        < 1e-9
+    )

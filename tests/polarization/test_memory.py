@@ -66,14 +66,18 @@ def test_what_the_device_holds_the_cpu_must_solve(monkeypatch):
 
 def test_what_is_expected_of_an_action():
     linear, rotations = liegg.Linear(30), liegg.Linear(30).restrict(liegg.so(30))
-    assert expected(linear).columns == expected(rotations).columns == 900  # whose rows are taken and projected
+    assert (
+        expected(linear).columns == expected(rotations).columns == 900
+    )  # whose rows are taken and projected
     assert expected(liegg.Linear(40).restrict(liegg.so(40))).columns == 780  # one field at a time
     assert expected(linear, output_action=liegg.Linear(2)).columns == 904
     assert expected(linear, rows=2) == expected(linear, dtype=torch.float64) == estimate(900)
     assert expected(linear) == estimate(900, accumulator="gram")
     assert expected(liegg.Linear(5)).factor == 32 * 2 * 25**2 * 8
     assert expected(liegg.Linear(5), controls=False).factor == 2 * 25**2 * 8
-    assert expected(linear, bottom=7, dtype=torch.float64) == estimate(900, solver="bottom", count=7)
+    assert expected(linear, bottom=7, dtype=torch.float64) == estimate(
+        900, solver="bottom", count=7
+    )
 
 
 @pytest.mark.parametrize("bottom", [None, 5])
@@ -81,9 +85,16 @@ def test_discover_refuses_before_it_reads(monkeypatch, bottom):
     monkeypatch.setattr(memory, "free_bytes", lambda device: 10**8)
     read = []
     with pytest.raises(
-        ArgumentError, match=r"2500 candidates: .* at most .* but cpu has 100 MB free: room for about \d+ candidates"
+        ArgumentError,
+        match=r"2500 candidates: .* at most .* but cpu has 100 MB free: room for about \d+ candidates",
     ):
-        liegg.discover(lambda x: x.sum(1), normal(100, 50), liegg.Linear(50), progress=read.append, bottom=bottom)
+        liegg.discover(
+            lambda x: x.sum(1),
+            normal(100, 50),
+            liegg.Linear(50),
+            progress=read.append,
+            bottom=bottom,
+        )
     assert read == []
     liegg.discover(lambda x: x.sum(1), normal(100, 5), liegg.Linear(5), bottom=bottom)
 
@@ -109,12 +120,17 @@ def test_the_limit_of_a_container_counts(tmp_path):
     assert memory._allowed(tmp_path) == 750
 
 
-@pytest.mark.parametrize(("size", "text"), [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (7.2e9, "7.2 GB"), (3e12, "3 TB")])
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (7.2e9, "7.2 GB"), (3e12, "3 TB")],
+)
 def test_bytes_in_words(size, text):
     assert readable(size) == text
 
 
 @pytest.mark.parametrize("change", [{"columns": 0}, {"blocks": 0}])
 def test_errors(change):
-    with pytest.raises(ArgumentError, match="expected positive numbers, 'qr' or 'gram', and 'full' or 'bottom'"):
+    with pytest.raises(
+        ArgumentError, match="expected positive numbers, 'qr' or 'gram', and 'full' or 'bottom'"
+    ):
         estimate(**{"columns": 5, **change})

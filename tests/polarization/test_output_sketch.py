@@ -37,16 +37,28 @@ def test_signs_are_fair_and_independent():
 
 
 @given(
-    first=st.integers(0, 2**40), samples=st.integers(1, 4), outputs=st.integers(1, 300), count=st.integers(1, 5),
-    word=st.integers(0, 4), seed=st.integers(0, 2**62),
-)  # fmt: skip
+    first=st.integers(0, 2**40),
+    samples=st.integers(1, 4),
+    outputs=st.integers(1, 300),
+    count=st.integers(1, 5),
+    word=st.integers(0, 4),
+    seed=st.integers(0, 2**62),
+)
 @settings(max_examples=40, deadline=None)
-def test_signs_depend_on_the_numbers_of_sample_combination_and_output_alone(first, samples, outputs, count, word, seed):
+def test_signs_depend_on_the_numbers_of_sample_combination_and_output_alone(
+    first, samples, outputs, count, word, seed
+):
     whole = weights(samples + 2, outputs, count, seed=seed, first=first)
     begin = min(64 * word, 64 * ((outputs - 1) // 64))
     part = weights(
-        samples, outputs, count, seed=seed, first=first + 1, some=slice(count - 1, count), columns=slice(begin, begin + 37)
-    )  # fmt: skip
+        samples,
+        outputs,
+        count,
+        seed=seed,
+        first=first + 1,
+        some=slice(count - 1, count),
+        columns=slice(begin, begin + 37),
+    )
     assert torch.equal(part, whole[1 : 1 + samples, count - 1 :, begin : begin + 37])
 
 
@@ -57,7 +69,9 @@ def test_other_seeds_give_other_signs():
 # Chunks.
 
 
-@pytest.mark.parametrize("numbers", [1, 5000, 2**24], ids=["sample by sample", "a few samples", "at once"])
+@pytest.mark.parametrize(
+    "numbers", [1, 5000, 2**24], ids=["sample by sample", "a few samples", "at once"]
+)
 @pytest.mark.parametrize("chunk", [64, 128, 4096])
 @pytest.mark.parametrize("outputs", [1, 63, 64, 65, 300])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -65,14 +79,21 @@ def test_chunks_sum_to_the_whole_product(monkeypatch, numbers, chunk, outputs, d
     monkeypatch.setattr(combinations, "NUMBERS", {"cpu": numbers})
     monkeypatch.setattr(combinations, "CHUNK", chunk)
     values = normal(3, 7, outputs).to(dtype)
-    expected = torch.einsum("bkc,pbc->pbk", weights(7, outputs, 5, seed=2, first=11), values.double())
-    torch.testing.assert_close(combined(values, 5, seed=2, first=11), expected, rtol=1e-12, atol=1e-12)
+    expected = torch.einsum(
+        "bkc,pbc->pbk", weights(7, outputs, 5, seed=2, first=11), values.double()
+    )
+    torch.testing.assert_close(
+        combined(values, 5, seed=2, first=11), expected, rtol=1e-12, atol=1e-12
+    )
 
 
 def test_combinations_have_the_same_bits_in_any_batch():
     values = normal(2, 9, 9000)
     whole = combined(values, 3, first=5)
-    pieces = [combined(values[:, start:stop], 3, first=5 + start) for start, stop in pairwise((0, 2, 3, 9))]
+    pieces = [
+        combined(values[:, start:stop], 3, first=5 + start)
+        for start, stop in pairwise((0, 2, 3, 9))
+    ]
     assert torch.equal(torch.cat(pieces, dim=1), whole)
 
 
@@ -88,14 +109,26 @@ def test_cotangents_are_the_same_combinations(together):
     pieces = list(cotangents(y, 5, together, seed=3, first=6))
     assert all(len(piece) <= together for piece in pieces)
     assert torch.equal(torch.cat(pieces), weights(4, 100, 5, seed=3, first=6).transpose(0, 1))
-    assert torch.equal(torch.cat(list(cotangents(y[:, :5], "each", together)))[:, 2], torch.eye(5, dtype=torch.float64))
-    assert torch.equal(torch.cat(list(cotangents(y, "sum", together))), torch.ones(1, 4, 100, dtype=torch.float64))
+    assert torch.equal(
+        torch.cat(list(cotangents(y[:, :5], "each", together)))[:, 2],
+        torch.eye(5, dtype=torch.float64),
+    )
+    assert torch.equal(
+        torch.cat(list(cotangents(y, "sum", together))), torch.ones(1, 4, 100, dtype=torch.float64)
+    )
 
 
 # Whole analyses with many outputs.
 
 
-def wide(outputs: int, *, strength: float = 0.0, seed: int = 0, dtype: torch.dtype = torch.float64, folded: bool = False) -> Any:
+def wide(
+    outputs: int,
+    *,
+    strength: float = 0.0,
+    seed: int = 0,
+    dtype: torch.dtype = torch.float64,
+    folded: bool = False,
+) -> Any:
     """Features of two vectors that rotations leave alone, `strength` times others, and mixed to many outputs of unlike sizes.
 
     With `folded` the mixture is replaced by its R factor: 48 outputs whose squares sum to those of all.
@@ -106,7 +139,13 @@ def wide(outputs: int, *, strength: float = 0.0, seed: int = 0, dtype: torch.dty
 
     def function(x: Tensor) -> Tensor:
         p = x.unflatten(1, (2, 3))
-        products = torch.stack([p[:, 0].square().sum(1), p[:, 1].square().sum(1), (p[:, 0] * p[:, 1]).sum(1)], dim=1) / 3
+        products = (
+            torch.stack(
+                [p[:, 0].square().sum(1), p[:, 1].square().sum(1), (p[:, 0] * p[:, 1]).sum(1)],
+                dim=1,
+            )
+            / 3
+        )
         return torch.cat([torch.tanh(products @ one), strength * torch.tanh(x @ two)], dim=1) @ mix
 
     return function
@@ -119,27 +158,40 @@ PAIR = liegg.Linear(3, copies=2)
 @pytest.mark.parametrize("outputs", [1, 3, 16])
 @pytest.mark.parametrize("route", ["jvp", "vjp"])
 def test_exact_symmetries_stay_exact(outputs, route, dtype):
-    sym = liegg.discover(wide(2000, dtype=dtype), normal(200, 6).to(dtype), PAIR, outputs=outputs, route=route)
+    sym = liegg.discover(
+        wide(2000, dtype=dtype), normal(200, 6).to(dtype), PAIR, outputs=outputs, route=route
+    )
     assert (sym.nullity, sym.decision.exact, sym.rows) == (3, 3, 200 * outputs)
     assert float(sym.angles(liegg.so(3)).max()) < 1e3 * torch.finfo(dtype).eps
 
 
 def test_the_folded_mixture_has_the_same_defects():
-    one, other = (liegg.discover(wide(300, strength=0.3, folded=folded), normal(100, 6), PAIR).defects for folded in (True, False))
+    one, other = (
+        liegg.discover(wide(300, strength=0.3, folded=folded), normal(100, 6), PAIR).defects
+        for folded in (True, False)
+    )
     torch.testing.assert_close(one, other, rtol=1e-10, atol=0)
 
 
 def test_intervals_hold_the_error_of_the_combinations():
     """The value of each output for infinitely many samples lies in 95 % of the intervals; at an each-output width in far fewer."""
     function, folded, repeats = wide(300, strength=0.3), wide(300, strength=0.3, folded=True), 60
-    truth = float(liegg.discover(folded, normal(50_000, 6, seed=99), PAIR, controls=False).defects[0])
+    truth = float(
+        liegg.discover(folded, normal(50_000, 6, seed=99), PAIR, controls=False).defects[0]
+    )
     inside = narrow = 0
     for draw in range(repeats):
         x = normal(300, 6, seed=1000 + draw)
-        few, all_of_them = liegg.discover(function, x, PAIR, outputs=1, seed=draw), liegg.discover(folded, x, PAIR)
+        few, all_of_them = (
+            liegg.discover(function, x, PAIR, outputs=1, seed=draw),
+            liegg.discover(folded, x, PAIR),
+        )
         low, high = few.intervals[0].tolist()
         inside += low <= truth <= high
-        middle, width = math.sqrt(low * high), math.sqrt(float(all_of_them.intervals[0, 1] / all_of_them.intervals[0, 0]))
+        middle, width = (
+            math.sqrt(low * high),
+            math.sqrt(float(all_of_them.intervals[0, 1] / all_of_them.intervals[0, 0])),
+        )
         narrow += middle / width <= truth <= middle * width
     assert 0.88 * repeats <= inside <= repeats
     assert narrow < 0.8 * repeats
@@ -147,7 +199,10 @@ def test_intervals_hold_the_error_of_the_combinations():
 
 def test_few_samples_are_told_whatever_the_combinations():
     sym = liegg.discover(wide(50, strength=1.0), normal(12, 6), PAIR, outputs=1)
-    assert any("only 12 samples for 9 directions: small defects may be chance. Use 18 or more." in w for w in sym.decision.warnings)
+    assert any(
+        "only 12 samples for 9 directions: small defects may be chance. Use 18 or more." in w
+        for w in sym.decision.warnings
+    )
     fewer = liegg.discover(wide(50, strength=1.0), normal(4, 6), PAIR, outputs=2)
     assert fewer.nullity == 0
     assert any("4 samples cannot decide 9 directions" in w for w in fewer.decision.warnings)
@@ -191,7 +246,9 @@ def test_batches_that_are_split_give_the_same_answer(monkeypatch, outputs):
 def test_rows_of_one_sample_that_are_many_are_told(monkeypatch):
     monkeypatch.setattr(polarization, "ROW_ELEMENTS", 359)
     sym = liegg.discover(wide(40), normal(30, 6), PAIR)
-    assert sym.notes == ("each sample gives 40 rows of 9 numbers (0.0 GB); outputs=16 takes random combinations instead",)
+    assert sym.notes == (
+        "each sample gives 40 rows of 9 numbers (0.0 GB); outputs=16 takes random combinations instead",
+    )
     assert liegg.discover(wide(39), normal(30, 6), PAIR).notes == ()
     assert liegg.discover(wide(40), normal(30, 6), PAIR, outputs=16).notes == ()
 
@@ -206,7 +263,10 @@ class Largest(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         out = func(*args, **(kwargs or {}))
-        if isinstance(out, Tensor) and out.untyped_storage().nbytes() == out.numel() * out.element_size():
+        if (
+            isinstance(out, Tensor)
+            and out.untyped_storage().nbytes() == out.numel() * out.element_size()
+        ):
             self.size = max(self.size, out.numel())
         return out
 
@@ -222,7 +282,9 @@ def test_signs_are_never_held_all_at_once():
 
 
 @pytest.mark.skipif(not LINUX, reason="reads the peak of the resident memory from /proc")
-@pytest.mark.parametrize(("outputs", "route"), [(16, "jvp"), (4, "vjp"), ("sum", "vjp"), ("each", "jvp")])
+@pytest.mark.parametrize(
+    ("outputs", "route"), [(16, "jvp"), (4, "vjp"), ("sum", "vjp"), ("each", "jvp")]
+)
 def test_memory_is_bounded_for_two_hundred_thousand_outputs(outputs, route):
     """40 samples: all signs at once would take 1 GB, the rows of all outputs 0.6 GB before they are sorted to blocks."""
     function, x = wide(200_000, dtype=torch.float32), normal(40, 6).float()

@@ -28,7 +28,9 @@ def assert_factor_of(state: RFactor, rows):
 
 
 def test_is_the_cholesky_factor():
-    torch.testing.assert_close(factor(ROWS).r, torch.linalg.cholesky(ROWS.mT @ ROWS).mT, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(
+        factor(ROWS).r, torch.linalg.cholesky(ROWS.mT @ ROWS).mT, rtol=1e-12, atol=1e-12
+    )
 
 
 @given(cuts=st.lists(st.integers(0, 60), max_size=8), order=st.randoms(use_true_random=False))
@@ -77,7 +79,10 @@ def test_float32_rows_are_folded_as_float64():
 def test_the_first_bad_row_is_named(bad):
     rows = ROWS[:5].clone()
     rows[3, 2] = rows[4, 0] = bad
-    with pytest.raises(NonFiniteError, match=r"polarization row 13 holds NaN or infinity: the model's derivative is not finite"):
+    with pytest.raises(
+        NonFiniteError,
+        match=r"polarization row 13 holds NaN or infinity: the model's derivative is not finite",
+    ):
         update(factor(ROWS[:10]), rows)
 
 
@@ -120,7 +125,11 @@ def test_blocks_are_the_same_bits_whatever_the_batching(cuts):
 
 def test_blocks_grow_with_the_columns():
     rows = normal(4900, 600)
-    assert [len(block) for block in blocks(iter([rows[:7], rows[7:]]), rows.shape[1])] == [2400, 2400, 100]
+    assert [len(block) for block in blocks(iter([rows[:7], rows[7:]]), rows.shape[1])] == [
+        2400,
+        2400,
+        100,
+    ]
 
 
 def test_blocks_of_nothing():

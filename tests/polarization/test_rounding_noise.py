@@ -50,15 +50,25 @@ def test_along_a_symmetry_rounding_is_all_there_is_and_along_others_next_to_noth
     """The rows of a symmetry by reverse derivatives of the model itself, one sample after the other, contracted in float64."""
     x, unit = normal(256, 6, seed=1).to(dtype), torch.finfo(dtype).eps
     r = scattered(rings, x, Linear(3, copies=2), unit=unit).r
-    xi = torch.einsum("hij,bcj->bhci", torch.eye(9, dtype=torch.float64).reshape(9, 3, 3), x.double().reshape(-1, 2, 3)).flatten(2)
-    gradients = torch.stack([torch.func.jacrev(lambda one: rings(one[None])[0])(sample) for sample in x]).double()
+    xi = torch.einsum(
+        "hij,bcj->bhci",
+        torch.eye(9, dtype=torch.float64).reshape(9, 3, 3),
+        x.double().reshape(-1, 2, 3),
+    ).flatten(2)
+    gradients = torch.stack(
+        [torch.func.jacrev(lambda one: rings(one[None])[0])(sample) for sample in x]
+    ).double()
     rows = (gradients @ xi.mT).flatten(0, 1)
     turns, stretch = catalog.so(3).flatten(1), torch.eye(3, dtype=torch.float64).flatten()
     ratios = (r @ turns.mT).square().sum(0) / (rows @ turns.mT).square().sum(0)
     assert bool((ratios > 0.4).all())
     assert bool((ratios < 2.5).all())
-    bend = (scattered(rings, x.double(), Linear(3, copies=2), unit=unit).r @ stretch).square().sum()  # of the function itself
-    assert float((r @ stretch).square().sum() / bend) < 4  # the step is rounded, to half as much again, and so are the rows
+    bend = (
+        (scattered(rings, x.double(), Linear(3, copies=2), unit=unit).r @ stretch).square().sum()
+    )  # of the function itself
+    assert (
+        float((r @ stretch).square().sum() / bend) < 4
+    )  # the step is rounded, to half as much again, and so are the rows
     assert float((r @ stretch).square().sum() / (rows @ stretch).square().sum()) < 0.1 / EXCUSED
 
 
@@ -66,7 +76,9 @@ def test_an_output_that_trembles_is_constant_and_one_that_varies_is_not():
     """The sum of a softmax is 1 up to rounding; its parts are not."""
     x, weight = normal(100, 4, seed=2).float(), normal(4, 7, seed=3).float()
     parts = scattered(lambda x: torch.softmax(x @ weight, 1), x, Linear(4), unit=2.0**-23)
-    total = scattered(lambda x: torch.softmax(x @ weight, 1).sum(1) + 0 * x[:, 0], x, Linear(4), unit=2.0**-23)
+    total = scattered(
+        lambda x: torch.softmax(x @ weight, 1).sum(1) + 0 * x[:, 0], x, Linear(4), unit=2.0**-23
+    )
     assert (parts.constant, total.constant) == (False, True)
     assert total.trembling < 1e-13 < parts.spread
 
@@ -75,10 +87,17 @@ def test_samples_are_spread_over_the_batch_and_those_without_a_derivative_left_o
     x = normal(4 * SAMPLES, 2, seed=4)
     assert scattered(lambda x: x.square().sum(1), x, Linear(2), unit=1e-16).samples == SAMPLES
     x[-1] = 0.0
-    assert scattered(lambda x: x.square().sum(1), x, Linear(2), unit=1e-16, samples=10).samples == 10
+    assert (
+        scattered(lambda x: x.square().sum(1), x, Linear(2), unit=1e-16, samples=10).samples == 10
+    )
     with torch.no_grad():
-        root = Model(lambda x: (x.square().sum(1) - 0.0).sqrt(), "root")  # whose derivative at 0 is 0/0
-        assert scatter(root, Linear(2), x, Plan("each", "autograd"), unit=1e-16, samples=10).samples == 9
+        root = Model(
+            lambda x: (x.square().sum(1) - 0.0).sqrt(), "root"
+        )  # whose derivative at 0 is 0/0
+        assert (
+            scatter(root, Linear(2), x, Plan("each", "autograd"), unit=1e-16, samples=10).samples
+            == 9
+        )
 
 
 def test_it_is_the_same_twice_and_draws_nothing_from_the_global_generator():
@@ -95,24 +114,91 @@ def test_columns_of_an_output_action_come_first():
     action, reply, unit = Linear(2), Linear(3), 0.5
     with torch.no_grad(), opened(lambda x: x @ weight.T) as model:
         model = probe(model, x)
-        found = scatter(model, action, x, plan(model, action, x, output_action=reply), unit=unit, output_action=reply)
+        found = scatter(
+            model,
+            action,
+            x,
+            plan(model, action, x, output_action=reply),
+            unit=unit,
+            output_action=reply,
+        )
     assert found.r.shape == (13, 13)
-    pairs = torch.cat([torch.eye(3, dtype=torch.float64).flatten(), torch.eye(2, dtype=torch.float64).flatten()])
-    torch.testing.assert_close(found.r @ pairs, torch.zeros(13, dtype=torch.float64), atol=1e-12, rtol=0)  # scaling both: exact
+    pairs = torch.cat(
+        [torch.eye(3, dtype=torch.float64).flatten(), torch.eye(2, dtype=torch.float64).flatten()]
+    )
+    torch.testing.assert_close(
+        found.r @ pairs, torch.zeros(13, dtype=torch.float64), atol=1e-12, rtol=0
+    )  # scaling both: exact
 
 
 @pytest.mark.parametrize(
     ("floor", "values", "alone", "trusted", "most", "expected"),
     [
-        (1e-3, [1e-4, 2e-3, 0.9], [1e-3, 1e-3, 1e-3], 1e-3, 0.02, 4e-3),  # half precision: lifted over one that scatters
-        (1e-3, [1e-4, 2e-3, 0.9], [1e-5, 1e-5, 1e-5], 1e-3, 0.02, 1e-3),  # not over one that does not
-        (1e-3, [2e-3, 5e-3, 0.9], [1e-3, 1e-3, 1e-3], 1e-3, 0.02, 4e-3),  # and not over the next, which is too large for it
-        (1e-3, [2e-3, 3e-3, 0.9], [1e-3, 1e-5, 1e-3], 1e-3, 0.02, math.sqrt(2e-3 * 3e-3)),  # up to the first that does not
-        (1e-3, [2e-3, 2.5e-3, 0.9], [1e-4, 1e-3, 1e-3], 1e-3, 0.02, 1e-3),  # which may be the first at all
-        (1e-3, [1e-4, 2e-3, 0.9], [1e-2, 1e-2, 1e-2], 1e-3, 0.02, 0.02),  # never beyond what rounding can do
-        (1e-7, [1e-9, 0.9], [1e-14, 1e-14], 1e-11, 1e-7, 1e-11),  # single precision: lowered below one that repeats itself
+        (
+            1e-3,
+            [1e-4, 2e-3, 0.9],
+            [1e-3, 1e-3, 1e-3],
+            1e-3,
+            0.02,
+            4e-3,
+        ),  # half precision: lifted over one that scatters
+        (
+            1e-3,
+            [1e-4, 2e-3, 0.9],
+            [1e-5, 1e-5, 1e-5],
+            1e-3,
+            0.02,
+            1e-3,
+        ),  # not over one that does not
+        (
+            1e-3,
+            [2e-3, 5e-3, 0.9],
+            [1e-3, 1e-3, 1e-3],
+            1e-3,
+            0.02,
+            4e-3,
+        ),  # and not over the next, which is too large for it
+        (
+            1e-3,
+            [2e-3, 3e-3, 0.9],
+            [1e-3, 1e-5, 1e-3],
+            1e-3,
+            0.02,
+            math.sqrt(2e-3 * 3e-3),
+        ),  # up to the first that does not
+        (
+            1e-3,
+            [2e-3, 2.5e-3, 0.9],
+            [1e-4, 1e-3, 1e-3],
+            1e-3,
+            0.02,
+            1e-3,
+        ),  # which may be the first at all
+        (
+            1e-3,
+            [1e-4, 2e-3, 0.9],
+            [1e-2, 1e-2, 1e-2],
+            1e-3,
+            0.02,
+            0.02,
+        ),  # never beyond what rounding can do
+        (
+            1e-7,
+            [1e-9, 0.9],
+            [1e-14, 1e-14],
+            1e-11,
+            1e-7,
+            1e-11,
+        ),  # single precision: lowered below one that repeats itself
         (1e-7, [1e-9, 0.9], [1e-9, 1e-9], 1e-11, 1e-7, 1e-7),  # left where rounding explains it
-        (1e-7, [1e-10, 1e-8, 0.9], [1e-10, 1e-14, 1e-9], 1e-11, 1e-7, 1e-9),  # in between, half way on a logarithmic scale
+        (
+            1e-7,
+            [1e-10, 1e-8, 0.9],
+            [1e-10, 1e-14, 1e-9],
+            1e-11,
+            1e-7,
+            1e-9,
+        ),  # in between, half way on a logarithmic scale
         (1e-7, [1e-12, 0.9], [0.0, 0.0], 1e-11, 1e-7, 1e-7),  # nothing to ask about
         (1e-3, [5e-3, 0.9], [math.nan, math.nan], 1e-3, 0.02, 1e-3),  # unknown is no excuse
         (1e-3, [], [], 1e-3, 0.02, 1e-3),
@@ -120,7 +206,9 @@ def test_columns_of_an_output_action_come_first():
 )
 def test_floor(floor, values, alone, trusted, most, expected):
     values, alone = (torch.tensor(some, dtype=torch.float64) for some in (values, alone))
-    assert measured_floor(floor, values, alone, trusted=trusted, most=most) == pytest.approx(expected, rel=1e-12)
+    assert measured_floor(floor, values, alone, trusted=trusted, most=most) == pytest.approx(
+        expected, rel=1e-12
+    )
 
 
 @pytest.mark.parametrize(
@@ -128,11 +216,23 @@ def test_floor(floor, values, alone, trusted, most, expected):
     [
         ([1e-7, 5e-3, 0.9], [1e-7, 1e-6, 1e-6], 4e-7),  # the floor 1e-3 hides a gap of 50,000
         ([1e-7, 2e-7, 5e-3], [1e-7, 3e-7, 1e-6], 1.2e-6),  # what rounding does to the worst of them
-        ([1e-5, 5e-3, 0.9], [1e-7, 1e-6, 1e-6], 1e-3),  # not rounding: a gap behind it is judged as before
+        (
+            [1e-5, 5e-3, 0.9],
+            [1e-7, 1e-6, 1e-6],
+            1e-3,
+        ),  # not rounding: a gap behind it is judged as before
         ([1e-7, 1e-5, 5e-3], [1e-7, 1e-7, 1e-6], 1e-3),
-        ([1e-7, 2e-2, 0.9], [1e-7, 1e-6, 1e-6], 1e-3),  # a gap of twenty is seen above the floor as well
+        (
+            [1e-7, 2e-2, 0.9],
+            [1e-7, 1e-6, 1e-6],
+            1e-3,
+        ),  # a gap of twenty is seen above the floor as well
         ([5e-4, 5e-3, 0.9], [5e-4, 1e-6, 1e-6], 1e-3),  # the floor never rises by it
-        ([1e-30, 5e-3, 0.9], [0.0, 1e-6, 1e-6], 1e-28),  # exact zeros, up to the error of the solution
+        (
+            [1e-30, 5e-3, 0.9],
+            [0.0, 1e-6, 1e-6],
+            1e-28,
+        ),  # exact zeros, up to the error of the solution
         ([5e-3, 0.9, 1.0], [1e-6, 1e-6, 1e-6], 1e-3),  # nothing at the floor
     ],
 )
@@ -154,11 +254,17 @@ def test_a_scaling_in_half_precision_is_found_beside_small_defects():
 
 @given(st.data())
 @settings(max_examples=200, deadline=None)
-def test_no_direction_that_repeats_itself_is_below_the_floor_and_without_such_all_that_scatter_are(data):
+def test_no_direction_that_repeats_itself_is_below_the_floor_and_without_such_all_that_scatter_are(
+    data,
+):
     count = data.draw(st.integers(1, 6))
     numbers = st.floats(1e-9, 1.0)
-    values = torch.tensor(sorted(data.draw(st.lists(numbers, min_size=count, max_size=count))), dtype=torch.float64)
-    alone = torch.tensor(data.draw(st.lists(numbers, min_size=count, max_size=count)), dtype=torch.float64)
+    values = torch.tensor(
+        sorted(data.draw(st.lists(numbers, min_size=count, max_size=count))), dtype=torch.float64
+    )
+    alone = torch.tensor(
+        data.draw(st.lists(numbers, min_size=count, max_size=count)), dtype=torch.float64
+    )
     trusted, floor, most = sorted(data.draw(st.lists(numbers, min_size=3, max_size=3)))
     found = measured_floor(floor, values, alone, trusted=trusted, most=most)
     asked = (values > trusted) & (values <= most)
@@ -190,14 +296,24 @@ def pairs(strength, dtype):
     return function
 
 
-@pytest.mark.parametrize(("strength", "grade"), [(0.0, "exact"), (3e-5, "strong"), (1e-4, "strong")])
+@pytest.mark.parametrize(
+    ("strength", "grade"), [(0.0, "exact"), (3e-5, "strong"), (1e-4, "strong")]
+)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_single_precision_says_what_double_does_where_its_rows_repeat_themselves(strength, grade, dtype):
+def test_single_precision_says_what_double_does_where_its_rows_repeat_themselves(
+    strength, grade, dtype
+):
     """Conditioning 8000 allows rounding a defect of 5e-8; at 9e-9 it is real nevertheless, and float32 sees it."""
-    sym = liegg.discover(pairs(strength, dtype), normal(200, 2000, seed=0).to(dtype), Linear(2, copies=1000))
+    sym = liegg.discover(
+        pairs(strength, dtype), normal(200, 2000, seed=0).to(dtype), Linear(2, copies=1000)
+    )
     assert sym.grades == (grade, "none", "none", "none")
-    expected = liegg.discover(pairs(strength, torch.float64), normal(200, 2000, seed=0), Linear(2, copies=1000)).defects[0]
-    assert float(sym.defects[0]) == pytest.approx(float(expected), rel=1e-2 if strength else math.inf)
+    expected = liegg.discover(
+        pairs(strength, torch.float64), normal(200, 2000, seed=0), Linear(2, copies=1000)
+    ).defects[0]
+    assert float(sym.defects[0]) == pytest.approx(
+        float(expected), rel=1e-2 if strength else math.inf
+    )
 
 
 @pytest.mark.parametrize("strength", [0.1, 0.3])
@@ -223,10 +339,18 @@ def test_restricted_candidates_and_pairs_are_measured_along_themselves():
 def test_the_unit_is_used_as_given():
     """A model in float64 with rounding inside of its own, told by nothing but the unit: scatter grows with it."""
     x = normal(100, 6, seed=8)
-    small, large = (scattered(rings, x, Linear(3, copies=2), unit=unit).r.norm() for unit in (1e-6, 1e-3))
+    small, large = (
+        scattered(rings, x, Linear(3, copies=2), unit=unit).r.norm() for unit in (1e-6, 1e-3)
+    )
     assert float(large / small) == pytest.approx(1000.0, rel=0.05)
 
 
 def test_outputs_must_make_sense():
     with torch.no_grad(), pytest.raises(ArgumentError, match="outputs=0"):
-        scatter(Model(rings, "rings", output_shape=(2,)), Linear(3, copies=2), normal(5, 6), Plan(0, "vjp"), unit=1e-16)
+        scatter(
+            Model(rings, "rings", output_shape=(2,)),
+            Linear(3, copies=2),
+            normal(5, 6),
+            Plan(0, "vjp"),
+            unit=1e-16,
+        )

@@ -45,7 +45,9 @@ def ready(function: Any, x: Tensor) -> Iterator[Model]:
         yield probe(model, x)
 
 
-def rows_of(function: Any, action: Action, x: Tensor, outputs: Outputs, route: Route, seed: int = 0) -> Tensor:
+def rows_of(
+    function: Any, action: Action, x: Tensor, outputs: Outputs, route: Route, seed: int = 0
+) -> Tensor:
     with ready(function, x) as model:
         how = plan(model, action, x, outputs=outputs, route=route)
         return polarize(model, action, x, replace(how, seed=seed))
@@ -53,8 +55,12 @@ def rows_of(function: Any, action: Action, x: Tensor, outputs: Outputs, route: R
 
 def dense_rows(function: Any, action: Action, x: Tensor) -> Tensor:
     """The definition: the Jacobian of one sample after the other, contracted with explicit fields."""
-    jacobians = [torch.func.jacrev(lambda one: function(one[None])[0].flatten())(sample) for sample in x]
-    return torch.einsum("bcx,bgx->bcg", torch.stack(jacobians).flatten(2), action.fields(x).flatten(2))
+    jacobians = [
+        torch.func.jacrev(lambda one: function(one[None])[0].flatten())(sample) for sample in x
+    ]
+    return torch.einsum(
+        "bcx,bgx->bcg", torch.stack(jacobians).flatten(2), action.fields(x).flatten(2)
+    )
 
 
 CASES: dict[str, tuple[Action, tuple[int, ...]]] = {
@@ -83,7 +89,13 @@ def test_every_route_gives_the_rows_of_the_definition(action, shape, route, outp
 @pytest.mark.parametrize("route", ROUTES)
 def test_rows_of_a_known_function(route):
     x = torch.tensor([[2.0, 3.0]])
-    rows = rows_of(lambda x: torch.stack([x[:, 0] * x[:, 1], 5 * x[:, 0]], 1), liegg.Linear(2), x, "each", route)
+    rows = rows_of(
+        lambda x: torch.stack([x[:, 0] * x[:, 1], 5 * x[:, 0]], 1),
+        liegg.Linear(2),
+        x,
+        "each",
+        route,
+    )
     # f = x0 x1 has gradient (3, 2), f = 5 x0 has (5, 0); the row is gradient ⊗ x.
     assert rows.tolist() == [[[6.0, 9.0, 4.0, 6.0], [10.0, 15.0, 0.0, 0.0]]]
 
@@ -95,13 +107,18 @@ def test_rows_are_float64_whatever_the_model_s_dtype(route, dtype):
     rows = rows_of(lambda x: (x @ weight).tanh(), liegg.Linear(3), x, "each", route)
     assert rows.dtype == torch.float64
     wide = dense_rows(lambda x: (x @ weight.double()).tanh(), liegg.Linear(3), x.double())
-    torch.testing.assert_close(rows, wide, rtol=0, atol=8 * torch.finfo(dtype).eps * float(wide.abs().max()))
+    torch.testing.assert_close(
+        rows, wide, rtol=0, atol=8 * torch.finfo(dtype).eps * float(wide.abs().max())
+    )
 
 
 @pytest.mark.parametrize("route", ROUTES)
 def test_sum_is_the_sum_of_the_rows(route):
     x, function, action = draw(6, 3), curved(4, 3), liegg.Affine(3)
-    each, total = rows_of(function, action, x, "each", route), rows_of(function, action, x, "sum", route)
+    each, total = (
+        rows_of(function, action, x, "each", route),
+        rows_of(function, action, x, "sum", route),
+    )
     assert total.shape == (6, 1, 12)
     torch.testing.assert_close(total, each.sum(1, keepdim=True), rtol=1e-12, atol=1e-12)
 
@@ -110,10 +127,14 @@ def test_sum_is_the_sum_of_the_rows(route):
 def test_output_fields_stand_before_the_input_fields(route):
     x, function = draw(6, 3), curved(2, 3)
     with ready(function, x) as model:
-        rows = polarize(model, liegg.Linear(3), x, Plan("each", route), output_action=liegg.Linear(2))
+        rows = polarize(
+            model, liegg.Linear(3), x, Plan("each", route), output_action=liegg.Linear(2)
+        )
     eta = liegg.Linear(2).fields(function(x))
     torch.testing.assert_close(rows[:, :, :4], -eta.mT)
-    torch.testing.assert_close(rows[:, :, 4:], dense_rows(function, liegg.Linear(3), x), rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(
+        rows[:, :, 4:], dense_rows(function, liegg.Linear(3), x), rtol=1e-12, atol=1e-12
+    )
 
 
 # Random combinations
@@ -122,7 +143,10 @@ def test_output_fields_stand_before_the_input_fields(route):
 @pytest.mark.parametrize("route", ROUTES)
 def test_combinations_are_plus_and_minus_one_over_the_square_root_of_k(route):
     x, function, action, k = draw(6, 5), curved(5, 5), liegg.Linear(5), 2
-    each, mixed = rows_of(function, action, x, "each", route), rows_of(function, action, x, k, route)
+    each, mixed = (
+        rows_of(function, action, x, "each", route),
+        rows_of(function, action, x, k, route),
+    )
     weights = mixed @ torch.linalg.pinv(each)
     torch.testing.assert_close(weights.abs(), torch.full((6, k, 5), k**-0.5, dtype=torch.float64))
 
@@ -140,11 +164,15 @@ def test_combinations_are_unbiased():
     each = rows_of(function, action, x, "each", "vjp").flatten(0, 1)
     exact = each.mT @ each
     with ready(function, x) as model:
-        drawn = [polarize(model, action, x, Plan(2, "vjp", seed)).flatten(0, 1) for seed in range(400)]
+        drawn = [
+            polarize(model, action, x, Plan(2, "vjp", seed)).flatten(0, 1) for seed in range(400)
+        ]
     grams = torch.stack([rows.mT @ rows for rows in drawn])
     error, standard = grams.mean(0) - exact, grams.std(0) / len(grams) ** 0.5
     assert bool((error.abs() <= 5 * standard).all())
-    assert float(standard.max() / exact.diagonal().max()) < 0.04  # tight enough to see a wrong scale
+    assert (
+        float(standard.max() / exact.diagonal().max()) < 0.04
+    )  # tight enough to see a wrong scale
 
 
 @pytest.mark.parametrize("route", ROUTES)
@@ -154,12 +182,17 @@ def test_combinations_do_not_depend_on_the_batching(route):
     whole = rows_of(function, action, x, 3, route)
     with ready(function, x) as model:
         starts = zip((0, 1, 5), x.split([1, 4, 7]), strict=True)
-        pieces = [polarize(model, action, piece, Plan(3, route), first=start) for start, piece in starts]
+        pieces = [
+            polarize(model, action, piece, Plan(3, route), first=start) for start, piece in starts
+        ]
     assert torch.equal(torch.cat(pieces), whole)
 
 
 def test_combinations_follow_the_seed_of_discover():
-    one, again, other = (liegg.discover(curved(5, 3), draw(30, 3), liegg.Linear(3), outputs=2, seed=seed) for seed in (0, 0, 1))
+    one, again, other = (
+        liegg.discover(curved(5, 3), draw(30, 3), liegg.Linear(3), outputs=2, seed=seed)
+        for seed in (0, 0, 1)
+    )
     assert torch.equal(one.factor, again.factor)
     assert not torch.allclose(one.factor, other.factor)
     assert one.rows == 60
@@ -192,19 +225,28 @@ def plan_for(function: Any, action: Action, x: Tensor, **knobs: Any) -> Plan:
 def test_the_cheapest_route_is_taken(count, outputs, route, kept):
     how = plan_for(curved(count, 2), liegg.Linear(2), draw(5, 2), outputs=outputs, seed=7)
     assert (how.outputs, how.route, how.seed, how.notes) == (kept, route, 7, ())
-    assert how.together == {"jvp": 4, "vjp": 1 if kept == "sum" else count if kept == "each" else kept}[route]
+    assert (
+        how.together
+        == {"jvp": 4, "vjp": 1 if kept == "sum" else count if kept == "each" else kept}[route]
+    )
 
 
 @pytest.mark.parametrize("route", ["jvp", "vjp"])
 def test_directions_carried_together_or_one_by_one_give_the_same_rows(route, monkeypatch):
     function, action, x = curved(5, 4), liegg.Linear(2, copies=2), draw(6, 4)
     together = rows_of(function, action, x, "each", route)
-    monkeypatch.setitem(TOGETHER_ELEMENTS, "cpu", 2 * 6 * 5)  # two directions of the five outputs of six samples
+    monkeypatch.setitem(
+        TOGETHER_ELEMENTS, "cpu", 2 * 6 * 5
+    )  # two directions of the five outputs of six samples
     assert plan_for(function, action, x, route=route).together == 2
-    torch.testing.assert_close(rows_of(function, action, x, "each", route), together, rtol=1e-12, atol=1e-14)
+    torch.testing.assert_close(
+        rows_of(function, action, x, "each", route), together, rtol=1e-12, atol=1e-14
+    )
     monkeypatch.setitem(TOGETHER_ELEMENTS, "cpu", 1)
     assert plan_for(function, action, x, route=route).together == 1
-    torch.testing.assert_close(rows_of(function, action, x, "each", route), together, rtol=1e-12, atol=1e-14)
+    torch.testing.assert_close(
+        rows_of(function, action, x, "each", route), together, rtol=1e-12, atol=1e-14
+    )
 
 
 class Cubed(torch.autograd.Function):
@@ -343,17 +385,26 @@ def test_rows_that_are_rounding_on_every_route_are_no_disagreement(model, action
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 def test_a_wrong_derivative_is_found_beside_a_large_output(dtype):
     """The output is a hundred times larger than what moves."""
-    how = plan_for(lambda x: 100 + WrongForward.apply(x).repeat(1, 6), liegg.Linear(2), draw(5, 2).to(dtype))
-    assert how.notes[0].startswith("torch.func.jvp cannot transform this model (it disagrees with plain reverse mode by ")
+    how = plan_for(
+        lambda x: 100 + WrongForward.apply(x).repeat(1, 6), liegg.Linear(2), draw(5, 2).to(dtype)
+    )
+    assert how.notes[0].startswith(
+        "torch.func.jvp cannot transform this model (it disagrees with plain reverse mode by "
+    )
 
 
 @pytest.mark.parametrize(
     ("function", "reason"),
-    [(ReverseOnly, "NotImplementedError: "), (WrongForward, "it disagrees with plain reverse mode by 1.0e+00")],
+    [
+        (ReverseOnly, "NotImplementedError: "),
+        (WrongForward, "it disagrees with plain reverse mode by 1.0e+00"),
+    ],
     ids=["no jvp", "wrong jvp"],
 )
 def test_reverse_takes_over_from_forward_with_a_note(function, reason):
-    rotation = liegg.Linear(2).restrict(liegg.so(2))  # one generator, two outputs: forward would be cheaper
+    rotation = liegg.Linear(2).restrict(
+        liegg.so(2)
+    )  # one generator, two outputs: forward would be cheaper
     how = plan_for(lambda x: function.apply(x), rotation, draw(5, 2))
     assert how.route == "vjp"
     (note,) = how.notes
@@ -367,7 +418,11 @@ def test_both_transforms_fail_with_a_note_each():
 
 @pytest.mark.parametrize("route", ["jvp", "vjp"])
 def test_a_forced_route_that_fails_says_why(route):
-    text = re.escape(f"route='{route}' does not work for Scratch: RuntimeError: ") + ".*" + re.escape("Use route='auto'.")
+    text = (
+        re.escape(f"route='{route}' does not work for Scratch: RuntimeError: ")
+        + ".*"
+        + re.escape("Use route='auto'.")
+    )
     with pytest.raises(ModelError, match=text):
         liegg.discover(Scratch(), draw(5, 2), liegg.Linear(2), route=route)
 
@@ -382,23 +437,33 @@ def test_a_forced_route_is_taken(route):
 @pytest.mark.parametrize(
     ("knobs", "text"),
     [
-        ({"outputs": 0}, "outputs=0: expected 'each', 'sum' or a positive number of random combinations."),
+        (
+            {"outputs": 0},
+            "outputs=0: expected 'each', 'sum' or a positive number of random combinations.",
+        ),
         ({"outputs": -2}, "outputs=-2: expected"),
         ({"outputs": True}, "outputs=True: expected"),
         ({"outputs": 1.5}, "outputs=1.5: expected"),
         ({"outputs": "all"}, "outputs='all': expected"),
         ({"route": "fast"}, "route='fast': expected 'auto', 'jvp', 'vjp' or 'autograd'."),
-        ({"outputs": "sum", "output_action": liegg.Linear(2)}, "outputs='sum' has no meaning with output_action"),
+        (
+            {"outputs": "sum", "output_action": liegg.Linear(2)},
+            "outputs='sum' has no meaning with output_action",
+        ),
     ],
 )
 def test_arguments_that_make_no_sense(monkeypatch, knobs, text):
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # users run without the type checks
+    monkeypatch.setattr(
+        jaxtyping.config, "jaxtyping_disable", True
+    )  # users run without the type checks
     with pytest.raises(ArgumentError, match=re.escape(text)):
         liegg.discover(curved(2, 3), draw(5, 3), liegg.Linear(3), **knobs)
 
 
 def test_an_output_action_that_does_not_fit():
-    text = re.escape("output_action does not fit the model's output: a sample has shape (2,); Linear(3, copies=1) expects")
+    text = re.escape(
+        "output_action does not fit the model's output: a sample has shape (2,); Linear(3, copies=1) expects"
+    )
     with pytest.raises(ShapeError, match=text):
         liegg.discover(curved(2, 3), draw(5, 3), liegg.Linear(3), output_action=liegg.Linear(3))
 

@@ -46,7 +46,9 @@ def test_samples_are_dealt_one_after_the_other(sizes, count):
 
 
 @given(
-    labels=st.lists(st.integers(-3, 3) | st.sampled_from(["a", "b", None]), min_size=1, max_size=30),
+    labels=st.lists(
+        st.integers(-3, 3) | st.sampled_from(["a", "b", None]), min_size=1, max_size=30
+    ),
     count=st.integers(1, 5),
     step=st.integers(1, 7),
 )
@@ -91,11 +93,17 @@ def test_no_groups_are_none():
 @pytest.mark.parametrize(
     ("groups", "text"),
     [
-        (3, "groups must be a list or an array with one label for every sample, for example [0, 0, 1, 1]."),
+        (
+            3,
+            "groups must be a list or an array with one label for every sample, for example [0, 0, 1, 1].",
+        ),
         ("aab", "groups must be a list or an array with one label for every sample"),
         (torch.zeros(4, 2), "groups must be a list or an array with one label for every sample"),
         (np.zeros(()), "groups must be a list or an array with one label for every sample"),
-        ([[0], [1]], "groups holds a label that cannot be compared (unhashable type: 'list'). Use numbers or strings."),
+        (
+            [[0], [1]],
+            "groups holds a label that cannot be compared (unhashable type: 'list'). Use numbers or strings.",
+        ),
     ],
 )
 def test_labels_that_are_none_are_refused(groups, text):
@@ -109,7 +117,10 @@ def test_too_few_labels_are_refused():
     dealer.deal(0, 2)
     with pytest.raises(ArgumentError) as caught:
         dealer.deal(2, 2)
-    assert str(caught.value) == "groups has 3 labels, but the data has more samples. Give one to each sample."
+    assert (
+        str(caught.value)
+        == "groups has 3 labels, but the data has more samples. Give one to each sample."
+    )
 
 
 def test_too_many_labels_are_refused():
@@ -126,7 +137,19 @@ def test_discover_wants_a_label_for_every_sample(samples):
 
 
 @pytest.mark.parametrize(
-    ("columns", "count"), [(0, 32), (1, 32), (64, 32), (65, 31), (128, 16), (170, 12), (171, 12), (591, 12), (592, 1), (10**6, 1)]
+    ("columns", "count"),
+    [
+        (0, 32),
+        (1, 32),
+        (64, 32),
+        (65, 31),
+        (128, 16),
+        (170, 12),
+        (171, 12),
+        (591, 12),
+        (592, 1),
+        (10**6, 1),
+    ],
 )
 def test_how_many_blocks(columns, count):
     assert count_for(columns) == count
@@ -142,7 +165,11 @@ def test_blocks_are_enough_and_within_memory_or_one(columns):
 # Arranging and folding.
 
 
-@given(block=st.lists(st.integers(0, 4), min_size=1, max_size=20), depth=st.integers(0, 2), seed=st.integers(0, 99))
+@given(
+    block=st.lists(st.integers(0, 4), min_size=1, max_size=20),
+    depth=st.integers(0, 2),
+    seed=st.integers(0, 99),
+)
 @settings(max_examples=60, deadline=None)
 def test_arranged_is_the_loop(block, depth, seed):
     values = normal(len(block), *[2, 3][:depth], seed=seed).float()
@@ -157,9 +184,17 @@ def test_arranged_is_the_loop(block, depth, seed):
 def gathered(rows, block, sizes, *, count, squared=lambda start: False):
     state = blocks.init(count, rows.shape[2], CPU)
     for part in pieces_of(len(rows), sizes):
-        state = blocks.add(state, blocks.sort(rows[part], block[part], count, squared=squared(part.start)))
+        state = blocks.add(
+            state, blocks.sort(rows[part], block[part], count, squared=squared(part.start))
+        )
         state = blocks.add_moments(
-            state, torch.stack([rows[part][block[part] == i].sum() * torch.eye(1, dtype=torch.float64) for i in range(count)])
+            state,
+            torch.stack(
+                [
+                    rows[part][block[part] == i].sum() * torch.eye(1, dtype=torch.float64)
+                    for i in range(count)
+                ]
+            ),
         )
     return state
 
@@ -169,11 +204,7 @@ def square_of(kept):
     return kept.matrix if isinstance(kept, Gram) else kept.r.mT @ kept.r
 
 
-WAYS = {
-    "qr": lambda start: False,
-    "gram": lambda start: True,
-    "qr+gram": lambda start: start >= 60,
-}
+WAYS = {"qr": lambda start: False, "gram": lambda start: True, "qr+gram": lambda start: start >= 60}
 
 
 @pytest.mark.parametrize("columns", [1, 4, 9])
@@ -189,24 +220,36 @@ def test_every_block_is_that_of_its_own_rows(each, way, sizes, columns):
     assert kept == way
     assert whole.rows == 200 * each
     assert len(parts.rows) == len(parts.moments) == 5
-    torch.testing.assert_close(square_of(whole), torch.einsum("bkg,bkh->gh", rows, rows), rtol=1e-12, atol=1e-11)
-    for own, moment, samples, number in zip(parts.rows, parts.moments, parts.samples, [0, 1, 2, 3, 5], strict=True):
+    torch.testing.assert_close(
+        square_of(whole), torch.einsum("bkg,bkh->gh", rows, rows), rtol=1e-12, atol=1e-11
+    )
+    for own, moment, samples, number in zip(
+        parts.rows, parts.moments, parts.samples, [0, 1, 2, 3, 5], strict=True
+    ):
         mine = rows[block == number]
         assert (samples, own.rows) == (len(mine), each * len(mine))
         assert isinstance(own, Gram if way == "gram" else RFactor)
-        torch.testing.assert_close(square_of(own), torch.einsum("bkg,bkh->gh", mine, mine), rtol=1e-12, atol=1e-11)
-        torch.testing.assert_close(moment, mine.sum() * torch.eye(1, dtype=torch.float64), rtol=1e-12, atol=1e-11)
+        torch.testing.assert_close(
+            square_of(own), torch.einsum("bkg,bkh->gh", mine, mine), rtol=1e-12, atol=1e-11
+        )
+        torch.testing.assert_close(
+            moment, mine.sum() * torch.eye(1, dtype=torch.float64), rtol=1e-12, atol=1e-11
+        )
 
 
 @pytest.mark.parametrize("each", [1, 12], ids=["few rows to a sample", "many"])
 def test_factors_of_blocks_keep_what_squaring_would_drown(each):
     """Columns of a common direction with 1e-11 beside it: the R factor of a block resolves it, a squared matrix could not."""
-    rows = normal(300, each, 1) * torch.ones(3, dtype=torch.float64) + 1e-11 * normal(300, each, 3, seed=1)
+    rows = normal(300, each, 1) * torch.ones(3, dtype=torch.float64) + 1e-11 * normal(
+        300, each, 3, seed=1
+    )
     block = torch.arange(300) % 4
     _, parts, _ = blocks.settled(gathered(rows, block, [50], count=4))
     for number, own in enumerate(parts.rows):
         values = torch.linalg.svdvals(own.r)
-        torch.testing.assert_close(values, torch.linalg.svdvals(rows[block == number].flatten(0, 1)), rtol=1e-3, atol=0.0)
+        torch.testing.assert_close(
+            values, torch.linalg.svdvals(rows[block == number].flatten(0, 1)), rtol=1e-3, atol=0.0
+        )
         assert 1e-12 < float(values[-1] / values[0]) < 1e-10
 
 
@@ -217,7 +260,10 @@ def test_folding_leaves_nothing_pending_and_changes_nothing():
     once = blocks.folded(state)
     assert not once.pending
     assert blocks.folded(once) is once
-    torch.testing.assert_close(once.factors.mT @ once.factors, arranged(rows[:, 0], block, 4).mT @ arranged(rows[:, 0], block, 4))
+    torch.testing.assert_close(
+        once.factors.mT @ once.factors,
+        arranged(rows[:, 0], block, 4).mT @ arranged(rows[:, 0], block, 4),
+    )
 
 
 def test_fewer_rows_than_columns_make_a_factor_with_zero_rows():
@@ -247,7 +293,11 @@ ACTIONS = {
 def test_moments_of_blocks_are_those_of_their_samples(name, dealt):
     action, shape = ACTIONS[name]
     x = normal(23, *shape)
-    block = torch.arange(23) % 5 if dealt == "round robin" else torch.tensor([0, 0, 3, 3, 3, 1, 0, 1] * 3)[:23]
+    block = (
+        torch.arange(23) % 5
+        if dealt == "round robin"
+        else torch.tensor([0, 0, 3, 3, 3, 1, 0, 1] * 3)[:23]
+    )
     found = action.moments(x, block, 5)
     derived = action.derive(x)
     again = found if derived is None else action.moments(x, block, 5, derived=derived)
@@ -263,20 +313,29 @@ def test_moments_of_blocks_are_those_of_their_samples(name, dealt):
 
 def streamed(function, x, action, size, *, dealer, output_action=None):
     model = Model(function, "model", output_shape=(2,))
-    made = begin(model, action, x[:size], Plan("each", "vjp"), output_action=output_action, dealer=dealer)
+    made = begin(
+        model, action, x[:size], Plan("each", "vjp"), output_action=output_action, dealer=dealer
+    )
     return finish(made, read(made, empty(made), numbered(x.split(size))))
 
 
-@pytest.mark.parametrize("groups", [None, [i // 3 for i in range(101)]], ids=["independent", "groups of three"])
+@pytest.mark.parametrize(
+    "groups", [None, [i // 3 for i in range(101)]], ids=["independent", "groups of three"]
+)
 def test_blocks_do_not_depend_on_the_batching(groups):
     model, x = mlp(3, 8, 2), normal(101, 3)
-    results = [streamed(model, x, Linear(3), size, dealer=Dealer(8, as_groups(groups))) for size in (101, 10, 1)]
+    results = [
+        streamed(model, x, Linear(3), size, dealer=Dealer(8, as_groups(groups)))
+        for size in (101, 10, 1)
+    ]
     one = results[0]
     assert one.parts is not None
     for other in results[1:]:
         assert other.parts is not None
         assert other.parts.samples == one.parts.samples
-        torch.testing.assert_close(square_of(other.rows), square_of(one.rows), rtol=1e-12, atol=1e-11)
+        torch.testing.assert_close(
+            square_of(other.rows), square_of(one.rows), rtol=1e-12, atol=1e-11
+        )
         torch.testing.assert_close(other.parts.moments, one.parts.moments, rtol=1e-12, atol=1e-12)
         for a, b in zip(other.parts.rows, one.parts.rows, strict=True):
             assert a.rows == b.rows
@@ -285,7 +344,9 @@ def test_blocks_do_not_depend_on_the_batching(groups):
 
 def test_blocks_sum_to_what_is_streamed_without_them():
     model, x = mlp(3, 8, 2), normal(101, 3)
-    dealt, plain = (streamed(model, x, Linear(3), 17, dealer=dealer) for dealer in (Dealer(8), None))
+    dealt, plain = (
+        streamed(model, x, Linear(3), 17, dealer=dealer) for dealer in (Dealer(8), None)
+    )
     assert plain.parts is None
     assert dealt.parts is not None
     assert sum(dealt.parts.samples) == dealt.samples == plain.samples == 101
@@ -303,14 +364,20 @@ def test_blocks_sum_to_what_is_streamed_without_them():
         (mlp(3, 16, 2), normal(200, 3), Affine(3)),
         (FromInnerProducts(3), normal(200, 6), Linear(3, copies=2)),
         (mlp(3, 16, 2), normal(200, 3), Linear(3).restrict(liegg.sl(3))),
-        (lambda x: (x.square().sum((2, 3)) + x.sum((2, 3))).sin(), normal(60, 2, 6, 6), liegg.Color("tone", channels=2)),
+        (
+            lambda x: (x.square().sum((2, 3)) + x.sum((2, 3))).sin(),
+            normal(60, 2, 6, 6),
+            liegg.Color("tone", channels=2),
+        ),
     ],
     ids=["network", "affine", "invariant network", "restricted", "colour"],
 )
 def test_controls_do_not_change_what_is_found(model, x, action):
     with_blocks, without = (liegg.discover(model, x, action, controls=on) for on in (True, False))
     above = with_blocks.defects > with_blocks.decision.floor
-    torch.testing.assert_close(with_blocks.defects[above], without.defects[above], rtol=1e-12, atol=0.0)
+    torch.testing.assert_close(
+        with_blocks.defects[above], without.defects[above], rtol=1e-12, atol=0.0
+    )
     assert bool((without.defects[~above] <= without.decision.floor).all())
     assert with_blocks.nullity == without.nullity
     assert with_blocks.rows == without.rows
@@ -319,7 +386,10 @@ def test_controls_do_not_change_what_is_found(model, x, action):
 
 def test_controls_do_not_change_what_is_found_of_equivariance():
     function = lambda x: x * (1 + x.square().sum(1, keepdim=True)) + 0.1 * x.roll(1, 1).square()  # noqa: E731
-    one, two = (liegg.discover(function, normal(200, 3), Linear(3), output_action=Linear(3), controls=on) for on in (True, False))
+    one, two = (
+        liegg.discover(function, normal(200, 3), Linear(3), output_action=Linear(3), controls=on)
+        for on in (True, False)
+    )
     torch.testing.assert_close(one.defects, two.defects, rtol=1e-11, atol=0.0)
 
 

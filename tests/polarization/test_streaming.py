@@ -20,7 +20,9 @@ def cramped(most: int, seen: list[int] | None = None):
         if seen is not None:
             seen.append(len(x))
         if len(x) > most:
-            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB.\nMore words.")
+            raise torch.OutOfMemoryError(
+                "CUDA out of memory. Tried to allocate 20.00 MiB.\nMore words."
+            )
         return net(x)
 
     return model
@@ -30,19 +32,30 @@ def cramped(most: int, seen: list[int] | None = None):
 @pytest.mark.parametrize("controls", [True, False])
 def test_batches_that_do_not_fit_are_halved_and_it_is_said(route, controls):
     whole = liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), route=route, controls=controls)
-    found = liegg.discover(cramped(70), X, liegg.Linear(3), route=route, controls=controls, batch_size=250)
-    assert "the batches did not fit into the memory of the cpu: they were halved, down to 63 samples" in found.notes
+    found = liegg.discover(
+        cramped(70), X, liegg.Linear(3), route=route, controls=controls, batch_size=250
+    )
+    assert (
+        "the batches did not fit into the memory of the cpu: they were halved, down to 63 samples"
+        in found.notes
+    )
     assert found.samples == 500
     torch.testing.assert_close(found.defects, whole.defects, rtol=1e-10, atol=1e-14)
-    torch.testing.assert_close(found.intervals, whole.intervals, rtol=1e-7, atol=1e-12, equal_nan=True)
+    torch.testing.assert_close(
+        found.intervals, whole.intervals, rtol=1e-7, atol=1e-12, equal_nan=True
+    )
     assert not any("halved" in note for note in whole.notes)
 
 
 def test_what_did_not_fit_is_not_tried_again():
     seen: list[int] = []
-    liegg.discover(cramped(70, seen), X, liegg.Linear(3), route="vjp", controls=False, batch_size=250)
+    liegg.discover(
+        cramped(70, seen), X, liegg.Linear(3), route="vjp", controls=False, batch_size=250
+    )
     assert seen.count(125) == 2
-    assert seen.count(250) == 2  # once by the pass, once where it was asked how far from linear the model is
+    assert (
+        seen.count(250) == 2
+    )  # once by the pass, once where it was asked how far from linear the model is
 
 
 def test_the_note_is_stored(tmp_path):
@@ -53,7 +66,9 @@ def test_the_note_is_stored(tmp_path):
 def test_a_pass_that_was_halved_is_taken_up_again(tmp_path):
     """What fitted is part of what is kept, so the note is not lost with the process."""
     liegg.discover(cramped(70), X, liegg.Linear(3), batch_size=250, checkpoint=tmp_path / "c")
-    again = liegg.discover(cramped(70), X, liegg.Linear(3), batch_size=250, checkpoint=tmp_path / "c")
+    again = liegg.discover(
+        cramped(70), X, liegg.Linear(3), batch_size=250, checkpoint=tmp_path / "c"
+    )
     assert any("down to 63 samples" in note for note in again.notes)
 
 
@@ -65,10 +80,15 @@ def test_not_even_one_sample():
         nonlocal calls
         calls += 1
         if calls > 40:  # after it was probed
-            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB.\nMore words.")
+            raise torch.OutOfMemoryError(
+                "CUDA out of memory. Tried to allocate 20.00 MiB.\nMore words."
+            )
         return net(x)
 
-    with pytest.raises(DeviceMemoryError, match=r"not even one sample fits into the memory of cpu \(CUDA out of memory"):
+    with pytest.raises(
+        DeviceMemoryError,
+        match=r"not even one sample fits into the memory of cpu \(CUDA out of memory",
+    ):
         liegg.discover(model, X, liegg.Linear(3), batch_size=4, controls=False)
 
 
@@ -82,7 +102,12 @@ def test_a_derivative_that_is_not_finite_names_its_sample():
 def test_a_large_sum_is_not_taken_for_infinity():
     """Numbers whose sum overflows although each is finite are looked at more closely, and found well."""
     x = X.float() * 1e15
-    sym = liegg.discover(lambda x: (x.square().sum(1, keepdim=True) * 1e3).expand(-1, 2000), x, liegg.Linear(3), batch_size=500)
+    sym = liegg.discover(
+        lambda x: (x.square().sum(1, keepdim=True) * 1e3).expand(-1, 2000),
+        x,
+        liegg.Linear(3),
+        batch_size=500,
+    )
     assert sym.nullity == 3
 
 
@@ -99,16 +124,28 @@ def test_memory_that_runs_out_while_the_sums_are_made_changes_nothing(monkeypatc
     assert any("they were halved, down to 50 samples" in note for note in found.notes)
     assert (found.samples, found.rows) == (500, whole.rows)
     torch.testing.assert_close(found.defects, whole.defects, rtol=1e-10, atol=1e-14)
-    torch.testing.assert_close(found.intervals, whole.intervals, rtol=1e-7, atol=1e-12, equal_nan=True)
+    torch.testing.assert_close(
+        found.intervals, whole.intervals, rtol=1e-7, atol=1e-12, equal_nan=True
+    )
 
 
 @pytest.mark.parametrize(
-    "where", ["liegg.polarization.streaming.blocks.add", "liegg.polarization.r_factor.Waiting.put", "liegg.discovery.discover.plan"]
+    "where",
+    [
+        "liegg.polarization.streaming.blocks.add",
+        "liegg.polarization.r_factor.Waiting.put",
+        "liegg.discovery.discover.plan",
+    ],
 )
 def test_memory_that_runs_out_elsewhere_is_said_with_advice(monkeypatch, where):
     failing_once(monkeypatch, where, call=1)
-    with pytest.raises(DeviceMemoryError, match=r"is full \(CUDA out of memory\.\)\. Pass a smaller batch_size=, free what else"):
-        liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), controls="Waiting" not in where, batch_size=100)
+    with pytest.raises(
+        DeviceMemoryError,
+        match=r"is full \(CUDA out of memory\.\)\. Pass a smaller batch_size=, free what else",
+    ):
+        liegg.discover(
+            mlp(3, 8, 2), X, liegg.Linear(3), controls="Waiting" not in where, batch_size=100
+        )
 
 
 def failing_once(monkeypatch, where: str, call: int) -> list[int]:

@@ -67,7 +67,13 @@ def test_names_stay_text(sym):
 def test_nothing_found_and_nothing_that_moves():
     none = Tree(notebook_html(liegg.discover(mlp(3, 16, 2), normal(200, 3), liegg.Linear(3))))
     assert "No symmetry of Sequential was found" in none.text
-    still = Tree(notebook_html(liegg.discover(lambda x: x.sum(1), torch.zeros(50, 2, dtype=torch.float64), liegg.Linear(2))))
+    still = Tree(
+        notebook_html(
+            liegg.discover(
+                lambda x: x.sum(1), torch.zeros(50, 2, dtype=torch.float64), liegg.Linear(2)
+            )
+        )
+    )
     assert "svg" not in still.count
 
 

@@ -16,10 +16,16 @@ from cases import normal
 from liegg.report.page.page import write_report
 from liegg.report.page.stage import stage_of
 
-playwright = pytest.importorskip("playwright.sync_api", reason="the page was not tried in a browser: playwright is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="the page was not tried in a browser: playwright is not installed"
+)
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
 if CHROMIUM is None:
-    pytest.skip("the page was not tried in a browser: no chromium is installed", allow_module_level=True)
+    pytest.skip(
+        "the page was not tried in a browser: no chromium is installed", allow_module_level=True
+    )
 
 HOSTILE = "</script><script>window.hit = 1</script><img src=x onerror='window.hit = 2'>"
 TURN = torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64)
@@ -43,7 +49,9 @@ def shots(tmp_path_factory):
 
 def blobs(count: int, side: int = 20, seed: int = 0):
     """Smooth pictures that vanish towards the border."""
-    fine = torch.nn.functional.interpolate(normal(count, 3, 4, 4, seed=seed), size=(side, side), mode="bicubic")
+    fine = torch.nn.functional.interpolate(
+        normal(count, 3, 4, 4, seed=seed), size=(side, side), mode="bicubic"
+    )
     axis = torch.linspace(-1, 1, side, dtype=torch.float64)
     return fine * torch.sigmoid(12 * (0.6 - (axis[:, None].square() + axis.square()).sqrt()))
 
@@ -51,7 +59,9 @@ def blobs(count: int, side: int = 20, seed: int = 0):
 def radial(x):
     side = torch.linspace(-1, 1, x.shape[-1], dtype=x.dtype)
     distance = (side[:, None].square() + side.square()).sqrt()
-    rings = torch.stack([torch.exp(-((distance - middle) / 0.2).square()) for middle in (0.0, 0.25, 0.5)])
+    rings = torch.stack(
+        [torch.exp(-((distance - middle) / 0.2).square()) for middle in (0.0, 0.25, 0.5)]
+    )
     return (torch.einsum("bchw,khw->bck", x, rings).flatten(1) / 20).tanh()
 
 
@@ -60,7 +70,12 @@ def image_page(tmp_path_factory):
     x = blobs(120)
     sym = liegg.discover(radial, x[:80], liegg.Image("affine"), held_out=x[80:])
     assert sym.name == "so(2)"
-    return write_report(replace(sym, model=HOSTILE), tmp_path_factory.mktemp("page") / "image.html", samples=x[:8], title=HOSTILE)
+    return write_report(
+        replace(sym, model=HOSTILE),
+        tmp_path_factory.mktemp("page") / "image.html",
+        samples=x[:8],
+        title=HOSTILE,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -72,8 +87,14 @@ def vector_page(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def silent_page(tmp_path_factory):
-    sym = liegg.discover(lambda x: x.prod(1) + x[:, 0] ** 3, normal(200, 30).unflatten(1, (10, 3))[:, :1], liegg.Affine(3))
-    return write_report(sym, tmp_path_factory.mktemp("page") / "silent.html", samples=normal(3, 1, 3))
+    sym = liegg.discover(
+        lambda x: x.prod(1) + x[:, 0] ** 3,
+        normal(200, 30).unflatten(1, (10, 3))[:, :1],
+        liegg.Affine(3),
+    )
+    return write_report(
+        sym, tmp_path_factory.mktemp("page") / "silent.html", samples=normal(3, 1, 3)
+    )
 
 
 @pytest.fixture
@@ -86,7 +107,12 @@ def opened(browser):
         page.on("console", lambda message: seen.append(f"console: {message.text}"))
         page.on("pageerror", lambda error: seen.append(f"error: {error}"))
         page.on(
-            "request", lambda asked: seen.append(asked.url) if asked.url != path.as_uri() and asked.url[:5] != "data:" else None
+            "request",
+            lambda asked: (
+                seen.append(asked.url)
+                if asked.url != path.as_uri() and asked.url[:5] != "data:"
+                else None
+            ),
         )
         page.goto(path.as_uri())
         views.append(page)
@@ -99,12 +125,17 @@ def opened(browser):
 
 
 def pixels(page) -> list[str]:
-    return page.evaluate("[...document.querySelectorAll('#samples canvas')].map((c) => c.toDataURL())")
+    return page.evaluate(
+        "[...document.querySelectorAll('#samples canvas')].map((c) => c.toDataURL())"
+    )
 
 
 def marker(page) -> float:
     """Where it stands: the line is upright and the dot is on it."""
-    ends = [float(page.get_attribute(f"#beside .now-{of}", name)) for of, name in (("line", "x1"), ("line", "x2"), ("dot", "cx"))]
+    ends = [
+        float(page.get_attribute(f"#beside .now-{of}", name))
+        for of, name in (("line", "x1"), ("line", "x2"), ("dot", "cx"))
+    ]
     assert len(set(ends)) == 1
     return ends[0]
 
@@ -124,7 +155,9 @@ def until(page, done) -> None:
 
 def slide(page, share: float) -> None:
     page.eval_on_selector(
-        "#time", "(r, share) => { r.value = r.min * 1 + share * (r.max - r.min); r.dispatchEvent(new Event('input')); }", share
+        "#time",
+        "(r, share) => { r.value = r.min * 1 + share * (r.max - r.min); r.dispatchEvent(new Event('input')); }",
+        share,
     )
 
 
@@ -198,7 +231,9 @@ def test_the_button_plays_and_space_on_it_stops(opened, image_page):
 def test_the_matrix_exponential_is_that_of_scipy_and_torch(opened, image_page, n, size):
     a = normal(n, n, seed=n)
     a = size * (a - a.mT + 0.1 * normal(n, n, seed=n + 1)) / n
-    found = torch.tensor(opened(image_page).evaluate("(a) => lieggReport.expm(a)", a.tolist()), dtype=torch.float64)
+    found = torch.tensor(
+        opened(image_page).evaluate("(a) => lieggReport.expm(a)", a.tolist()), dtype=torch.float64
+    )
     exact = torch.from_numpy(scipy.linalg.expm(a.numpy()))
     assert float((found - exact).norm() / exact.norm()) < 1e-14 * max(10.0, 20 * size)
     # torch 2.13 was measured to be off by 5e-14 to 6e-11 for sizes of 0.01 to 0.04, and by rounding alone from 0.05 on
@@ -210,7 +245,9 @@ def warped(page, stage, motion, t):
         const values = Uint8Array.from(atob(stage.samples[0]), (letter) => letter.charCodeAt(0));
         return [...lieggReport.warped(stage, values, motion, t)];
     }"""
-    return np.array(page.evaluate(code, [stage, motion, t])).reshape(stage["channels"], stage["height"], stage["width"])
+    return np.array(page.evaluate(code, [stage, motion, t])).reshape(
+        stage["channels"], stage["height"], stage["width"]
+    )
 
 
 @pytest.mark.parametrize("border", ["replicate", "zeros", "periodic"])
@@ -233,7 +270,9 @@ def test_pictures_move_as_the_action_moves_them(opened, image_page, border, matr
     found = warped(opened(image_page), stage, {"place": matrix.tolist(), "colour": None}, t)
     expected = action.act(t * matrix.double(), x)[0].numpy()
     still = np.abs(expected - x[0].numpy()).mean()
-    assert np.abs(found - expected).mean() < 0.2 * still  # straight lines between pixels here, splines there
+    assert (
+        np.abs(found - expected).mean() < 0.2 * still
+    )  # straight lines between pixels here, splines there
     assert np.corrcoef(found.ravel(), expected.ravel())[0, 1] > 0.95
 
 
@@ -242,7 +281,9 @@ def test_quarter_turns_are_exact(opened, image_page):
     stage = stage_of(liegg.Image(), x)
     assert stage is not None
     found = warped(opened(image_page), stage, {"place": TURN.tolist(), "colour": None}, np.pi / 2)
-    np.testing.assert_allclose(found, torch.rot90(x[0], 1, (1, 2)), atol=(stage["high"] - stage["low"]) / 400)
+    np.testing.assert_allclose(
+        found, torch.rot90(x[0], 1, (1, 2)), atol=(stage["high"] - stage["low"]) / 400
+    )
 
 
 def test_colours_move_as_the_action_moves_them(opened, image_page):
@@ -253,7 +294,9 @@ def test_colours_move_as_the_action_moves_them(opened, image_page):
     stage = stage_of(action, x)
     assert stage is not None
     found = warped(opened(image_page), stage, {"place": None, "colour": matrix.tolist()}, 0.7)
-    np.testing.assert_allclose(found, action.act(0.7 * matrix, x)[0], atol=(stage["high"] - stage["low"]) / 200)
+    np.testing.assert_allclose(
+        found, action.act(0.7 * matrix, x)[0], atol=(stage["high"] - stage["low"]) / 200
+    )
 
 
 def dots(page):
@@ -268,9 +311,13 @@ def test_vectors_turn_and_axes_can_be_chosen(opened, vector_page):
     assert len(before) == 6
     slide(page, 0.25)
     after = np.array(dots(page)) - 200
-    motion = json.loads(page.inner_text("#data") or page.eval_on_selector("#data", "(s) => s.textContent"))["motions"]["list"][0]
+    motion = json.loads(
+        page.inner_text("#data") or page.eval_on_selector("#data", "(s) => s.textContent")
+    )["motions"]["list"][0]
     t, (i, j) = time(page) * motion["longest"] / 200, motion["plane"]
-    turn = torch.linalg.matrix_exp(t * torch.tensor(motion["place"], dtype=torch.float64))[[i, j]][:, [i, j]].numpy()
+    turn = torch.linalg.matrix_exp(t * torch.tensor(motion["place"], dtype=torch.float64))[[i, j]][
+        :, [i, j]
+    ].numpy()
     flip = np.array([1.0, -1.0])  # a page's y runs down
     np.testing.assert_allclose(after * flip, before * flip @ turn.T, atol=0.05)
     page.select_option("#axis-x", "2")
@@ -319,7 +366,9 @@ def test_the_basis_can_be_switched(opened, vector_page):
 
 def luminance(colour: str) -> float:
     parts = [int(part) / 255 for part in colour[colour.index("(") + 1 : -1].split(",")[:3]]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    ]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
@@ -336,10 +385,22 @@ def contrast(page, selector: str) -> float:
 @pytest.mark.parametrize("width", [390, 1200])
 @pytest.mark.parametrize("which", ["image_page", "vector_page"])
 def test_legible_in_every_size_and_colour(opened, shots, which, scheme, width, request):
-    page = opened(request.getfixturevalue(which), viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = opened(
+        request.getfixturevalue(which),
+        viewport={"width": width, "height": 900},
+        color_scheme=scheme,
+    )
     slide(page, 0.1)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    for selector in ("p", ".small", "#spectrum .tick", "a", "#spectrum .mark.found", "#spectrum .mark.other", ".ruler-text"):
+    for selector in (
+        "p",
+        ".small",
+        "#spectrum .tick",
+        "a",
+        "#spectrum .mark.found",
+        "#spectrum .mark.other",
+        ".ruler-text",
+    ):
         assert contrast(page, selector) > (3 if "mark" in selector else 4.5)
     tick = page.eval_on_selector("#spectrum .tick", "(e) => e.getBoundingClientRect().height")
     assert tick > 9  # as tall as small print

@@ -22,25 +22,55 @@ def bare(measured):
 
 
 def side(nullity, algebra="so(3)", *, undecided=0, model="net"):
-    return Side(model, 400, nullity, (nullity, nullity), algebra if nullity else "0", undecided, 0.01)
+    return Side(
+        model, 400, nullity, (nullity, nullity), algebra if nullity else "0", undecided, 0.01
+    )
 
 
 def made(a, b, shared, pair=(SMALL, LARGE), **changes):
     """A comparison with every number given."""
     names = ["both"] * shared + ["a"] * (a.nullity - shared) + ["b"] * (b.nullity - shared)
-    contrasts = tuple(Contrast(name, "rotation in x₁–x₂", torch.eye(3), *pair) for name in names or ["neither"])
-    overall = Contrast("both", "mean of the shared", None, *pair) if shared else None if names else contrasts[0]
+    contrasts = tuple(
+        Contrast(name, "rotation in x₁–x₂", torch.eye(3), *pair) for name in names or ["neither"]
+    )
+    overall = (
+        Contrast("both", "mean of the shared", None, *pair)
+        if shared
+        else None
+        if names
+        else contrasts[0]
+    )
     angles = torch.full((min(a.nullity, b.nullity),), 0.001 if shared else 1.2, dtype=torch.float64)
-    found = Comparison(a, b, "invariance", "Linear(n=3)", 0.95, angles, 0.02, shared, contrasts, overall, 0.0, ("as is",))
+    found = Comparison(
+        a,
+        b,
+        "invariance",
+        "Linear(n=3)",
+        0.95,
+        angles,
+        0.02,
+        shared,
+        contrasts,
+        overall,
+        0.0,
+        ("as is",),
+    )
     return replace(found, **changes)
 
 
 SENTENCES = {
-    "more invariant": (made(side(3), side(3), 3), "Both are invariant under so(3); a is 12 (9 to 16) times more invariant."),
-    "the other way": (
-        made(side(3), side(3), 3, (LARGE, SMALL)), "Both are invariant under so(3); b is 12 (9 to 16) times more invariant.",
+    "more invariant": (
+        made(side(3), side(3), 3),
+        "Both are invariant under so(3); a is 12 (9 to 16) times more invariant.",
     ),
-    "both exact": (made(side(3), side(3), 3, (EXACT, EXACT)), "Both are invariant under so(3); both are exact."),
+    "the other way": (
+        made(side(3), side(3), 3, (LARGE, SMALL)),
+        "Both are invariant under so(3); b is 12 (9 to 16) times more invariant.",
+    ),
+    "both exact": (
+        made(side(3), side(3), 3, (EXACT, EXACT)),
+        "Both are invariant under so(3); both are exact.",
+    ),
     "one exact": (
         made(side(3), side(3), 3, (LARGE, EXACT)),
         "Both are invariant under so(3); b is exact, a has a mean δ² of 0.012 (0.01 to 0.015).",
@@ -79,9 +109,13 @@ SENTENCES = {
         "along those of b the other has a δ² of 0.001.",
     ),
     "only a": (
-        made(side(3), side(0), 0), "a is invariant under so(3), b has no symmetry: along the same directions its δ² is 0.012.",
+        made(side(3), side(0), 0),
+        "a is invariant under so(3), b has no symmetry: along the same directions its δ² is 0.012.",
     ),
-    "only b": (made(side(0), side(3), 0, (UNKNOWN, EXACT)), "b is invariant under so(3), a has no symmetry."),
+    "only b": (
+        made(side(0), side(3), 0, (UNKNOWN, EXACT)),
+        "b is invariant under so(3), a has no symmetry.",
+    ),
     "none": (
         made(side(0), side(0), 0),
         "No symmetry in either; the nearest candidate has a δ² of 0.001 (0.0008 to 0.0013) in a and 0.012 (0.01 to 0.015) in b; a "
@@ -103,13 +137,20 @@ SENTENCES = {
         "Both are equivariant under so(3); both are exact; but they move the outputs differently, by 100 %.",
     ),
     "each for itself": (
-        made(side(2, "R²"), side(2, "R²"), 2, (SMALL, SMALL), contrasts=(
-            Contrast("both", "", None, SMALL, LARGE), Contrast("both", "", None, LARGE, SMALL),
-        )),
+        made(
+            side(2, "R²"),
+            side(2, "R²"),
+            2,
+            (SMALL, SMALL),
+            contrasts=(
+                Contrast("both", "", None, SMALL, LARGE),
+                Contrast("both", "", None, LARGE, SMALL),
+            ),
+        ),
         "Both are invariant under R²; neither is clearly more invariant (mean δ² in b over that in a: 1 (0.73 to 1.4)), but a is "
         "on 1 of 2 and b is on 1 of 2.",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("found", "words"), SENTENCES.values(), ids=list(SENTENCES))
@@ -132,16 +173,32 @@ def test_tables_and_records_are_well_formed(found):
 def test_every_direction_has_a_line_with_its_numbers():
     lines = str(made(side(3), side(1, "so(2)"), 1, (SMALL, LARGE))).splitlines()
     rows = [line.split() for line in lines[-4:]]
-    assert " ".join(rows[0]) == "found in δ² in a 95 % interval δ² in b 95 % interval clearly smaller motion"
+    assert (
+        " ".join(rows[0])
+        == "found in δ² in a 95 % interval δ² in b 95 % interval clearly smaller motion"
+    )
     assert [row[0] for row in rows[1:]] == ["both", "a", "a"]
-    assert rows[1][1:9] == ["1.00e-03", "8.00e-04", "–", "1.25e-03", "1.20e-02", "1.00e-02", "–", "1.50e-02"]
+    assert rows[1][1:9] == [
+        "1.00e-03",
+        "8.00e-04",
+        "–",
+        "1.25e-03",
+        "1.20e-02",
+        "1.00e-02",
+        "–",
+        "1.50e-02",
+    ]
     assert rows[1][9:] == ["a,", "12", "times", "rotation", "in", "x₁–x₂"]
     lines = str(made(side(1, "so(2)"), side(1, "so(2)"), 1, (UNKNOWN, EXACT))).splitlines()
     assert lines[-1].split() == ["both", "–", "1.00e-32", "exact", "–", "rotation", "in", "x₁–x₂"]
 
 
 def test_the_mean_comes_last_where_there_are_several():
-    assert str(made(side(3), side(3), 3)).splitlines()[-1].endswith("a, 12 times       mean of the shared")
+    assert (
+        str(made(side(3), side(3), 3))
+        .splitlines()[-1]
+        .endswith("a, 12 times       mean of the shared")
+    )
     assert "mean of the shared" not in str(made(side(1), side(1), 1))
 
 
@@ -163,12 +220,23 @@ def test_names_of_models_may_be_anything():
 
 def test_numbers_of_the_record():
     record = made(side(1), side(1), 1, (SMALL, EXACT)).to_dict()
-    assert record["directions"][0]["a"] == {"value": 1e-3, "low": 0.8e-3, "high": 1.25e-3, "exact": False}
+    assert record["directions"][0]["a"] == {
+        "value": 1e-3,
+        "low": 0.8e-3,
+        "high": 1.25e-3,
+        "exact": False,
+    }
     assert record["directions"][0]["smaller"] == "b"
     assert record["directions"][0]["ratio"] is None
     assert record["overall"]["found"] == "both"
-    assert (record["a"]["nullity_interval"], record["same"], record["level"]) == ([1, 1], True, 0.95)
-    assert made(side(1), side(0), 0, (EXACT, UNKNOWN)).to_dict()["directions"][0]["b"]["value"] is None
+    assert (record["a"]["nullity_interval"], record["same"], record["level"]) == (
+        [1, 1],
+        True,
+        0.95,
+    )
+    assert (
+        made(side(1), side(0), 0, (EXACT, UNKNOWN)).to_dict()["directions"][0]["b"]["value"] is None
+    )
 
 
 def test_compare_is_public_and_prints():
@@ -176,4 +244,6 @@ def test_compare_is_public_and_prints():
     sym = liegg.discover(lambda x: x.square().sum(1), x, liegg.Linear(2))
     found = liegg.compare(sym, sym)
     assert repr(found) == "Comparison(shared=1, only_a=0, only_b=0, question='invariance')"
-    assert str(found).startswith("invariance under Linear(n=2, copies=1, layout='copies_first'), two models side by side")
+    assert str(found).startswith(
+        "invariance under Linear(n=2, copies=1, layout='copies_first'), two models side by side"
+    )

@@ -29,7 +29,11 @@ def found(request):
 
 
 def arrays(folder):
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(Path(folder).rglob("*")) if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(Path(folder).rglob("*"))
+        if path.is_file()
+    }
 
 
 def test_come_back_as_they_were(found, tmp_path):
@@ -67,7 +71,10 @@ def test_what_layers_share_is_stored_and_read_once(found, tmp_path):
 
 def test_a_layer_may_be_called_anything(tmp_path):
     found = layers_of()
-    found = replace(found, layers=(replace(found[0], name=ODD, notes=(ODD,)), replace(found[3], name="../../up")))
+    found = replace(
+        found,
+        layers=(replace(found[0], name=ODD, notes=(ODD,)), replace(found[3], name="../../up")),
+    )
     again = load_layers(found.save(tmp_path / "run"))
     assert again.names == (ODD, "../../up")
     assert again[0].notes == (ODD,)
@@ -95,7 +102,10 @@ def test_an_interrupted_save_leaves_no_index(found, tmp_path, monkeypatch):
     monkeypatch.setattr("liegg.results.storage.save", interrupted)
     with pytest.raises(KeyboardInterrupt):
         found.save(tmp_path)
-    with pytest.raises(RecordError, match=r"holds no stored layers: layers.json is missing. Make it with found.save"):
+    with pytest.raises(
+        RecordError,
+        match=r"holds no stored layers: layers.json is missing. Make it with found.save",
+    ):
         load_layers(tmp_path)
 
 
@@ -109,19 +119,43 @@ def edit(folder, change):
 @pytest.mark.parametrize(
     ("damage", "text"),
     [
-        (lambda f: (f / "layers.json").unlink(), r"run holds no stored layers: layers.json is missing"),
-        (lambda f: (f / "layers.json").write_text("{"), r"run is damaged \(JSONDecodeError: .*\). Run the analysis again"),
+        (
+            lambda f: (f / "layers.json").unlink(),
+            r"run holds no stored layers: layers.json is missing",
+        ),
+        (
+            lambda f: (f / "layers.json").write_text("{"),
+            r"run is damaged \(JSONDecodeError: .*\). Run the analysis again",
+        ),
         (lambda f: (f / "layers.json").write_bytes(b"\xff\xfe"), r"damaged \(UnicodeDecodeError"),
         (lambda f: (f / "layers.json").write_text("[]"), r"damaged \(TypeError"),
-        (lambda f: edit(f, lambda index: index.update(format=7)), r"holds layers of format 7; this version reads format 1"),
+        (
+            lambda f: edit(f, lambda index: index.update(format=7)),
+            r"holds layers of format 7; this version reads format 1",
+        ),
         (lambda f: edit(f, lambda index: index.pop("layers")), r"damaged \(KeyError: 'layers'\)"),
-        (lambda f: edit(f, lambda index: index["layers"][0].update(unit=None)), r"damaged \(KeyError: 'unit'\)"),
-        (lambda f: edit(f, lambda index: index["layers"][0].update(unit=3)), r"damaged \(TypeError"),
-        (lambda f: edit(f, lambda index: index.update(action={"kind": "warp"})), r"the stored action is of kind 'warp'"),
-        (lambda f: (f / "002/unit/record.json").unlink(), r"unit is no stored result: record.json is missing"),
-        (lambda f: (f / "003/invariance/arrays.safetensors").write_bytes(b"x"), r"invariance is damaged \(SafetensorError"),
+        (
+            lambda f: edit(f, lambda index: index["layers"][0].update(unit=None)),
+            r"damaged \(KeyError: 'unit'\)",
+        ),
+        (
+            lambda f: edit(f, lambda index: index["layers"][0].update(unit=3)),
+            r"damaged \(TypeError",
+        ),
+        (
+            lambda f: edit(f, lambda index: index.update(action={"kind": "warp"})),
+            r"the stored action is of kind 'warp'",
+        ),
+        (
+            lambda f: (f / "002/unit/record.json").unlink(),
+            r"unit is no stored result: record.json is missing",
+        ),
+        (
+            lambda f: (f / "003/invariance/arrays.safetensors").write_bytes(b"x"),
+            r"invariance is damaged \(SafetensorError",
+        ),
     ],
-)  # fmt: skip
+)
 def test_damage_is_named(found, tmp_path, damage, text):
     folder = found.save(tmp_path / "run")
     damage(folder)

@@ -10,26 +10,49 @@ from cases import normal
 def printed(output_action=None):
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(3, 4), nn.Dropout(), nn.ReLU(), nn.Linear(4, 3)).double()
-    found = liegg.discover_layers(model, normal(60, 3), liegg.Linear(3), output_action=output_action)
+    found = liegg.discover_layers(
+        model, normal(60, 3), liegg.Linear(3), output_action=output_action
+    )
     return found, str(found)
 
 
 def rows(text):
-    return [line.split() for line in text.splitlines() if line.startswith("  ") and "note" not in line]
+    return [
+        line.split() for line in text.splitlines() if line.startswith("  ") and "note" not in line
+    ]
 
 
 def test_every_layer_has_a_line_with_its_numbers():
     found, text = printed()
-    assert text.splitlines()[0] == "4 layers of Sequential under Linear(n=3, copies=1, layout='copies_first')"
+    assert (
+        text.splitlines()[0]
+        == "4 layers of Sequential under Linear(n=3, copies=1, layout='copies_first')"
+    )
     assert text.splitlines()[1] == "60 samples, outputs=each, float64"
     head, *lines = rows(text)
-    assert head == ["layer", "kind", "output", "symmetries", "defect", "δ²", "variance", "unit", "variance"]
-    assert [line[:2] for line in lines] == [["0", "Linear"], ["1", "Dropout"], ["2", "ReLU"], ["3", "Linear"]]
+    assert head == [
+        "layer",
+        "kind",
+        "output",
+        "symmetries",
+        "defect",
+        "δ²",
+        "variance",
+        "unit",
+        "variance",
+    ]
+    assert [line[:2] for line in lines] == [
+        ["0", "Linear"],
+        ["1", "Dropout"],
+        ["2", "ReLU"],
+        ["3", "Linear"],
+    ]
     assert lines[0][2:4] == ["4", str(found[0].invariance.nullity)]
     assert lines[1][2:4] == ["as", "0"]
     first = found[0]
     assert lines[0][4:] == [
-        f"{value:.2e}" for value in (first.invariance.defects[0], first.invariance.variance, first.unit.variance)
+        f"{value:.2e}"
+        for value in (first.invariance.defects[0], first.invariance.variance, first.unit.variance)
     ]
 
 

@@ -15,7 +15,9 @@ from liegg._utils.errors import ArgumentError
 def found():
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(3, 4), nn.Dropout(), nn.Linear(4, 3)).double()
-    return liegg.discover_layers(model, normal(60, 3), liegg.Linear(3), output_action=liegg.Linear(3))
+    return liegg.discover_layers(
+        model, normal(60, 3), liegg.Linear(3), output_action=liegg.Linear(3)
+    )
 
 
 def test_layers_are_reached_by_place_and_by_name(found):
@@ -32,15 +34,21 @@ def test_layers_are_reached_by_place_and_by_name(found):
 def test_numbers_of_every_layer(found):
     assert found.variance().tolist() == [layer.invariance.variance for layer in found]
     assert found.variance("unit").tolist() == [layer.unit.variance for layer in found]
-    assert found.bias(liegg.so(3)).tolist() == [float(layer.invariance.bias(liegg.so(3))[0]) for layer in found]
-    assert found.defect(liegg.so(3)).tolist() == [float(layer.invariance.defect(liegg.so(3)).max()) for layer in found]
+    assert found.bias(liegg.so(3)).tolist() == [
+        float(layer.invariance.bias(liegg.so(3))[0]) for layer in found
+    ]
+    assert found.defect(liegg.so(3)).tolist() == [
+        float(layer.invariance.defect(liegg.so(3)).max()) for layer in found
+    ]
     assert found.defect().tolist() == [float(layer.invariance.defects[0]) for layer in found]
 
 
 def test_problems_that_a_layer_does_not_have_are_nan(found):
     assert found.variance("equivariance").isnan().tolist() == [True, True, False]
     assert found.defect(of="equivariance")[2] < 1e-28  # a linear map turns with its input
-    with pytest.raises(ArgumentError, match="of='units': expected 'invariance', 'unit' or 'equivariance'"):
+    with pytest.raises(
+        ArgumentError, match="of='units': expected 'invariance', 'unit' or 'equivariance'"
+    ):
         found[0].problem("units")
 
 

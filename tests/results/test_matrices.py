@@ -30,11 +30,18 @@ print(json.dumps({
 
 def test_three_thousand_generators_of_three_thousand_rows(tmp_path):
     """As matrices they would take 216 GB."""
-    done = subprocess.run([sys.executable, "-c", WHOLE, str(tmp_path)], check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", WHOLE, str(tmp_path)], check=True, capture_output=True, text=True
+    )
     found = json.loads(done.stdout)
     assert (found["nullity"], found["same"], found["name"]) == (3000, True, "unknown")
-    assert "3000 exact symmetries: nothing but rounding moves the output along them." in found["text"]
-    assert "unknown algebra of dimension 3000; 3000 matrices of 3000 × 3000 are too large to be identified" in found["text"]
+    assert (
+        "3000 exact symmetries: nothing but rounding moves the output along them." in found["text"]
+    )
+    assert (
+        "unknown algebra of dimension 3000; 3000 matrices of 3000 × 3000 are too large to be identified"
+        in found["text"]
+    )
     assert "3000 generators of 3000 × 3000 are too many or too large to be shown." in found["page"]
     assert found["gigabytes"] < 2
     assert found["seconds"] < 60  # 9 on one core of 2024; minutes, or no end, with matrices
@@ -45,7 +52,9 @@ def test_three_thousand_generators_of_three_thousand_rows(tmp_path):
 
 @pytest.fixture(scope="module")
 def pixels():
-    return liegg.discover(lambda x: x[:, :300].sum(1), normal(200, 784), liegg.Weights([i // 8 for i in range(784)]))
+    return liegg.discover(
+        lambda x: x[:, :300].sum(1), normal(200, 784), liegg.Weights([i // 8 for i in range(784)])
+    )
 
 
 def test_dozens_of_generators_of_784_rows(pixels, tmp_path):
@@ -57,16 +66,24 @@ def test_dozens_of_generators_of_784_rows(pixels, tmp_path):
 
 def test_matrices_that_cannot_be_had_say_what_to_do(monkeypatch, pixels):
     monkeypatch.setattr("liegg.results.matrices.LARGEST", 10**6)
-    sym = liegg.discover(lambda x: x[:, :300].sum(1), normal(200, 784), liegg.Weights([i // 8 for i in range(784)]), bottom=5)
+    sym = liegg.discover(
+        lambda x: x[:, :300].sum(1),
+        normal(200, 784),
+        liegg.Weights([i // 8 for i in range(784)]),
+        bottom=5,
+    )
     with pytest.raises(
-        liegg.LieggError, match=r"generators of 784 × 784 take 24.6 MB as matrices. Make a few of them with sym.action"
+        liegg.LieggError,
+        match=r"generators of 784 × 784 take 24.6 MB as matrices. Make a few of them with sym.action",
     ):
         _ = sym.generators
     assert sym.action.matrices(sym.coefficients[:1]).shape == (1, 784, 784)
 
 
 def test_candidates_too_large_to_be_drawn_where_nothing_was_found(tmp_path):
-    sym = liegg.discover(lambda x: x.tanh().sum(1), normal(100, 600), liegg.Weights([i // 100 for i in range(600)]))
+    sym = liegg.discover(
+        lambda x: x.tanh().sum(1), normal(100, 600), liegg.Weights([i // 100 for i in range(600)])
+    )
     assert sym.nullity == 0
     page = sym.report(tmp_path / "report.html", samples=normal(2, 600)).read_text(encoding="utf-8")
     assert "The page does not draw what Weights(6 groups of 600 numbers) moves" in page

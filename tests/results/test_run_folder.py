@@ -31,12 +31,23 @@ def test_everything_comes_back(tmp_path, sym, layers):
     page = write_run(tmp_path / "run", sym, samples=X, layers=layers, title="A title")
     assert page == tmp_path / "run" / "report.html"
     assert names(tmp_path / "run") == {
-        "record.json", "arrays.safetensors", "samples.safetensors", "layers", "report.html", "log.txt", "run.json",
-    }  # fmt: skip
+        "record.json",
+        "arrays.safetensors",
+        "samples.safetensors",
+        "layers",
+        "report.html",
+        "log.txt",
+        "run.json",
+    }
     found = read_run(tmp_path / "run")
     assert found.title == "A title"
     assert (
-        len({(tmp_path / "run" / name).stat().st_mode for name in ("record.json", "arrays.safetensors", "samples.safetensors")})
+        len(
+            {
+                (tmp_path / "run" / name).stat().st_mode
+                for name in ("record.json", "arrays.safetensors", "samples.safetensors")
+            }
+        )
         == 1
     )
     assert torch.equal(found.sym.generators, sym.generators)
@@ -51,7 +62,13 @@ def test_a_second_run_leaves_nothing_of_the_first_but_its_log(tmp_path, sym, lay
     write_run(tmp_path, sym, samples=X, layers=layers)
     (tmp_path / "mine.txt").write_text("keep me")
     write_run(tmp_path, sym)
-    assert names(tmp_path) == {"record.json", "arrays.safetensors", "report.html", "log.txt", "mine.txt"}
+    assert names(tmp_path) == {
+        "record.json",
+        "arrays.safetensors",
+        "report.html",
+        "log.txt",
+        "mine.txt",
+    }
     assert read_run(tmp_path).samples is None
     assert read_log(tmp_path).count("liegg 0.") == 2
     assert read_log(tmp_path).count(str(sym)) == 2
@@ -70,17 +87,23 @@ def test_the_log_says_what_happened_when(tmp_path, sym, monkeypatch):
 
 
 @pytest.mark.parametrize("where", ["save_layers", "save", "write_text"])
-def test_an_interruption_leaves_no_half_of_a_file_and_no_old_page(tmp_path, sym, layers, monkeypatch, where):
+def test_an_interruption_leaves_no_half_of_a_file_and_no_old_page(
+    tmp_path, sym, layers, monkeypatch, where
+):
     write_run(tmp_path, sym, samples=X)
 
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(f"liegg.{'report.page' if where == 'write_text' else 'runs'}.{where}", interrupted)
+    monkeypatch.setattr(
+        f"liegg.{'report.page' if where == 'write_text' else 'runs'}.{where}", interrupted
+    )
     with pytest.raises(KeyboardInterrupt):
         write_run(tmp_path, sym, samples=X, layers=layers)
     assert not [name for name in names(tmp_path) if name.endswith(".part")]
-    assert "report.html" not in names(tmp_path)  # the page of another run never stands beside this record
+    assert "report.html" not in names(
+        tmp_path
+    )  # the page of another run never stands beside this record
     assert read_run(tmp_path).sym.nullity == sym.nullity
 
 
@@ -121,7 +144,9 @@ def test_a_damaged_title_is_named(tmp_path, sym):
 def test_damaged_samples_are_named(tmp_path, sym):
     write_run(tmp_path, sym, samples=X)
     (tmp_path / "samples.safetensors").write_bytes(b"no tensors")
-    with pytest.raises(RecordError, match=r"samples\.safetensors is damaged .* Remove it to do without\."):
+    with pytest.raises(
+        RecordError, match=r"samples\.safetensors is damaged .* Remove it to do without\."
+    ):
         read_run(tmp_path)
 
 

@@ -23,29 +23,54 @@ def discovered(case):
 
 def all_of_so():
     """A model that is invariant under every candidate: no defect is left to compare with."""
-    return liegg.discover(lambda x: x.square().sum(1), normal(50, 3), liegg.Linear(3).restrict(liegg.so(3)))
+    return liegg.discover(
+        lambda x: x.square().sum(1), normal(50, 3), liegg.Linear(3).restrict(liegg.so(3))
+    )
 
 
 RECORDS = {
     "invariance": lambda: discovered(lorentz()),
     "restricted action": lambda: discovered(height()),
     "trivial directions": lambda: discovered(plane()),
-    "constant": lambda: liegg.discover(lambda x: torch.zeros_like(x[:, :2]), normal(100, 3), liegg.Linear(3)),
+    "constant": lambda: liegg.discover(
+        lambda x: torch.zeros_like(x[:, :2]), normal(100, 3), liegg.Linear(3)
+    ),
     "infinite gap": lambda: all_of_so(),
-    "squared": lambda: liegg.discover(mlp(3, 8, 2, dtype=torch.float32), normal(200, 3).float(), liegg.Linear(3)),
+    "squared": lambda: liegg.discover(
+        mlp(3, 8, 2, dtype=torch.float32), normal(200, 3).float(), liegg.Linear(3)
+    ),
     "restricted equivariance": lambda: liegg.discover(
-        lambda x: x * x.square().sum(1, keepdim=True) + 0.1 * x.roll(1, 1) ** 2, normal(100, 3),
-        liegg.Linear(3).restrict(liegg.sl(3)), output_action=liegg.Linear(3),
+        lambda x: x * x.square().sum(1, keepdim=True) + 0.1 * x.roll(1, 1) ** 2,
+        normal(100, 3),
+        liegg.Linear(3).restrict(liegg.sl(3)),
+        output_action=liegg.Linear(3),
     ),
-    "groups": lambda: liegg.discover(mlp(3, 8, 2), normal(200, 3), liegg.Linear(3), groups=[i % 20 for i in range(200)], seed=4),
-    "no intervals": lambda: liegg.discover(mlp(3, 8, 2), normal(200, 3), liegg.Linear(3), controls=False),
+    "groups": lambda: liegg.discover(
+        mlp(3, 8, 2), normal(200, 3), liegg.Linear(3), groups=[i % 20 for i in range(200)], seed=4
+    ),
+    "no intervals": lambda: liegg.discover(
+        mlp(3, 8, 2), normal(200, 3), liegg.Linear(3), controls=False
+    ),
     "controlled and verified": lambda: liegg.discover(
-        mlp(3, 8, 2), normal(200, 3), liegg.Linear(3), control="reinitialised", control_draws=2, held_out=normal(50, 3)
+        mlp(3, 8, 2),
+        normal(200, 3),
+        liegg.Linear(3),
+        control="reinitialised",
+        control_draws=2,
+        held_out=normal(50, 3),
     ),
-    "verified": lambda: liegg.discover(lambda x: x.square().sum(1), normal(50, 2), liegg.Linear(2), held_out=normal(50, 2)),
-    "bottom": lambda: liegg.discover(lambda x: x.square().sum(1), normal(200, 4), liegg.Linear(4), bottom=8),
-    "bottom and more": lambda: liegg.discover(lambda x: x.square().sum(1), normal(200, 4), liegg.Linear(4), bottom=3),
-    "bottom, no blocks": lambda: liegg.discover(mlp(4, 8, 2), normal(200, 4), liegg.Linear(4), bottom=3, controls=False),
+    "verified": lambda: liegg.discover(
+        lambda x: x.square().sum(1), normal(50, 2), liegg.Linear(2), held_out=normal(50, 2)
+    ),
+    "bottom": lambda: liegg.discover(
+        lambda x: x.square().sum(1), normal(200, 4), liegg.Linear(4), bottom=8
+    ),
+    "bottom and more": lambda: liegg.discover(
+        lambda x: x.square().sum(1), normal(200, 4), liegg.Linear(4), bottom=3
+    ),
+    "bottom, no blocks": lambda: liegg.discover(
+        mlp(4, 8, 2), normal(200, 4), liegg.Linear(4), bottom=3, controls=False
+    ),
     "bottom of equivariance": lambda: liegg.discover(
         (c := conjugated_map()).function, c.data, c.action, output_action=c.output_action, bottom=2
     ),
@@ -53,18 +78,29 @@ RECORDS = {
         lambda x: x.unflatten(1, (2, 3)).square().sum(2), normal(200, 6), liegg.Blocks([3, 3])
     ),
     "along axes": lambda: liegg.discover(
-        lambda x: (x @ x.mT).flatten(1), normal(200, 2, 3), liegg.KroneckerSum((2, 3), [None, liegg.so(3)]), bottom=4
+        lambda x: (x @ x.mT).flatten(1),
+        normal(200, 2, 3),
+        liegg.KroneckerSum((2, 3), [None, liegg.so(3)]),
+        bottom=4,
     ),
-    "band": lambda: liegg.discover(lambda x: x.square().sum(1), normal(100, 5), liegg.Banded(5, 2, shared=True, periodic=True)),
-    "weights": lambda: liegg.discover(lambda x: x[:, :3].prod(1), normal(100, 5), liegg.Weights([0, 1, 2, 3, -1])),
+    "band": lambda: liegg.discover(
+        lambda x: x.square().sum(1), normal(100, 5), liegg.Banded(5, 2, shared=True, periodic=True)
+    ),
+    "weights": lambda: liegg.discover(
+        lambda x: x[:, :3].prod(1), normal(100, 5), liegg.Weights([0, 1, 2, 3, -1])
+    ),
     "none": lambda: discovered(network()),
-    "nothing moves": lambda: liegg.discover(lambda x: x.sum(1), torch.zeros(20, 3), liegg.Linear(3)),
+    "nothing moves": lambda: liegg.discover(
+        lambda x: x.sum(1), torch.zeros(20, 3), liegg.Linear(3)
+    ),
     "undecided": lambda: liegg.discover(lambda x: x.square().sum(1), normal(4, 3), liegg.Linear(3)),
-    "random combinations": lambda: liegg.discover(lambda x: x**2, normal(50, 3), liegg.Linear(3), outputs=2),
+    "random combinations": lambda: liegg.discover(
+        lambda x: x**2, normal(50, 3), liegg.Linear(3), outputs=2
+    ),
     "equivariance": lambda: liegg.discover(
         (c := conjugated_map()).function, c.data, c.action, output_action=c.output_action
     ),
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module", params=RECORDS.values(), ids=list(RECORDS))
@@ -79,7 +115,9 @@ def flat(record, prefix="") -> Iterator[tuple[str, Any]]:
         if field.name == "verification":
             yield prefix + field.name, None if value is None else value.to_dict()
             continue
-        if field.name == "kept":  # the R factor, which is what is stored, whether it was kept as such or as a Gram matrix
+        if (
+            field.name == "kept"
+        ):  # the R factor, which is what is stored, whether it was kept as such or as a Gram matrix
             yield from ((f"{prefix}factor", value.r), (f"{prefix}rows", value.rows))
         elif isinstance(value, tuple) and any(isinstance(part, torch.Tensor) for part in value):
             yield from ((f"{prefix}{field.name}.{i}", part) for i, part in enumerate(value))
@@ -111,7 +149,9 @@ def test_comes_back_bit_for_bit(sym, tmp_path):
 def test_what_comes_back_can_be_saved_again(sym, tmp_path):
     again = liegg.load(liegg.load(sym.save(tmp_path / "one")).save(tmp_path / "two"))
     assert_identical(again, sym)
-    assert (tmp_path / "one/record.json").read_bytes() == (tmp_path / "two/record.json").read_bytes()
+    assert (tmp_path / "one/record.json").read_bytes() == (
+        tmp_path / "two/record.json"
+    ).read_bytes()
 
 
 def test_what_comes_back_answers_the_same_questions(sym, tmp_path):
@@ -119,9 +159,13 @@ def test_what_comes_back_answers_the_same_questions(sym, tmp_path):
     assert str(again) == str(sym)
     assert again.to_dict() == sym.to_dict()
     assert torch.equal(again.generators, sym.generators)
-    torch.testing.assert_close(again.defect(sym.generators), sym.defect(sym.generators), equal_nan=True, rtol=0, atol=0)
+    torch.testing.assert_close(
+        again.defect(sym.generators), sym.defect(sym.generators), equal_nan=True, rtol=0, atol=0
+    )
     every = sym.action.matrices(torch.eye(sym.action.size, dtype=torch.float64))
-    torch.testing.assert_close(again.defect_interval(every), sym.defect_interval(every), equal_nan=True, rtol=0, atol=0)
+    torch.testing.assert_close(
+        again.defect_interval(every), sym.defect_interval(every), equal_nan=True, rtol=0, atol=0
+    )
     torch.testing.assert_close(again.intervals, sym.intervals, equal_nan=True, rtol=0, atol=0)
 
 
@@ -142,7 +186,10 @@ def test_a_record_of_format_2_has_its_intervals_but_none_of_other_directions(sym
     """Format 2 was the same without the blocks."""
     folder = sym.save(tmp_path)
     arrays = load_file(folder / "arrays.safetensors")
-    save_file({k: v.clone() for k, v in arrays.items() if not k.startswith("blocks.")}, folder / "arrays.safetensors")
+    save_file(
+        {k: v.clone() for k, v in arrays.items() if not k.startswith("blocks.")},
+        folder / "arrays.safetensors",
+    )
     record = json.loads((folder / "record.json").read_text(encoding="utf-8"))
     del record["blocks_squared"]
     (folder / "record.json").write_text(json.dumps(record | {"format": 2}), encoding="utf-8")
@@ -203,7 +250,9 @@ def damage_json(folder):
 
 def edit(folder, **changes):
     path = folder / "record.json"
-    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | changes), encoding="utf-8")
+    path.write_text(
+        json.dumps(json.loads(path.read_text(encoding="utf-8")) | changes), encoding="utf-8"
+    )
 
 
 def drop_key(folder):
@@ -226,23 +275,44 @@ def drop_array(folder, name="factor"):
 @pytest.mark.parametrize(
     ("damage", "text"),
     [
-        (lambda f: (f / "record.json").unlink(), r"run is no stored result: record.json is missing. Make one with sym.save"),
-        (lambda f: (f / "arrays.safetensors").unlink(), "run is no stored result: arrays.safetensors is missing"),
+        (
+            lambda f: (f / "record.json").unlink(),
+            r"run is no stored result: record.json is missing. Make one with sym.save",
+        ),
+        (
+            lambda f: (f / "arrays.safetensors").unlink(),
+            "run is no stored result: arrays.safetensors is missing",
+        ),
         (damage_json, r"run is damaged \(JSONDecodeError: .*\). Run the analysis again"),
-        (lambda f: (f / "record.json").write_bytes(b"\xff\xfe\x00"), r"damaged \(UnicodeDecodeError"),
+        (
+            lambda f: (f / "record.json").write_bytes(b"\xff\xfe\x00"),
+            r"damaged \(UnicodeDecodeError",
+        ),
         (lambda f: (f / "record.json").write_text("[]"), r"damaged \(TypeError"),
-        (lambda f: (f / "arrays.safetensors").write_bytes(b"not arrays"), r"damaged \(SafetensorError"),
+        (
+            lambda f: (f / "arrays.safetensors").write_bytes(b"not arrays"),
+            r"damaged \(SafetensorError",
+        ),
         (cut_arrays, r"damaged \(SafetensorError"),
         (drop_key, r"damaged \(KeyError: 'decision'\)"),
         (drop_array, r"damaged \(KeyError: 'factor'\)"),
         (lambda f: drop_array(f, "blocks.total"), r"damaged \(KeyError: 'blocks.total'\)"),
-        (lambda f: edit(f, format=4), "holds a record of format 4; this version reads formats 2 and 3"),
-        (lambda f: edit(f, format=1), "holds a record of format 1; this version reads formats 2 and 3"),
+        (
+            lambda f: edit(f, format=4),
+            "holds a record of format 4; this version reads formats 2 and 3",
+        ),
+        (
+            lambda f: edit(f, format=1),
+            "holds a record of format 1; this version reads formats 2 and 3",
+        ),
         (lambda f: edit(f, action={"kind": "warp"}), "the stored action is of kind 'warp'"),
-        (lambda f: edit(f, action={"kind": "linear", "n": -1}), r"damaged \(ArgumentError: Linear\(-1"),
+        (
+            lambda f: edit(f, action={"kind": "linear", "n": -1}),
+            r"damaged \(ArgumentError: Linear\(-1",
+        ),
         (lambda f: edit(f, action={"kind": "linear", "sides": 3}), r"damaged \(TypeError: "),
     ],
-)  # fmt: skip
+)
 def test_damage_is_named(folder, damage, text):
     damage(folder)
     with pytest.raises(RecordError, match=text):
@@ -257,7 +327,10 @@ def test_a_missing_folder_is_named(tmp_path):
 def test_a_path_that_is_a_file(tmp_path):
     path = tmp_path / "run.json"
     path.write_text("mine")
-    with pytest.raises(RecordError, match=r"run.json is a file; expected a folder to save into, for example .*run-run/"):
+    with pytest.raises(
+        RecordError,
+        match=r"run.json is a file; expected a folder to save into, for example .*run-run/",
+    ):
         discovered(lorentz()).save(path)
     with pytest.raises(RecordError, match=r"run.json"):
         liegg.load(path)

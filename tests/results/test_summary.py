@@ -9,10 +9,35 @@ import liegg
 from cases import CASES, conjugated_map, lorentz, network, normal
 
 KEYS = {
-    "model", "question", "samples", "rows", "action", "output_action", "nullity", "variance", "spectrum", "defects", "sensitivity",
-    "generators", "output_generators", "generator_variance", "generator_defect", "trivial", "name", "identification", "decision",
-    "settings", "notes", "intervals", "grades", "certainty", "control", "fresh", "verification", "bottom",
-}  # fmt: skip
+    "model",
+    "question",
+    "samples",
+    "rows",
+    "action",
+    "output_action",
+    "nullity",
+    "variance",
+    "spectrum",
+    "defects",
+    "sensitivity",
+    "generators",
+    "output_generators",
+    "generator_variance",
+    "generator_defect",
+    "trivial",
+    "name",
+    "identification",
+    "decision",
+    "settings",
+    "notes",
+    "intervals",
+    "grades",
+    "certainty",
+    "control",
+    "fresh",
+    "verification",
+    "bottom",
+}
 
 
 def summed(case):
@@ -30,7 +55,12 @@ def test_tells_what_was_found():
     case = lorentz()
     sym = liegg.discover(case.function, case.data, case.action)
     record = sym.to_dict()
-    assert (record["question"], record["nullity"], record["samples"], record["rows"]) == ("invariance", 6, 200, 200)
+    assert (record["question"], record["nullity"], record["samples"], record["rows"]) == (
+        "invariance",
+        6,
+        200,
+        200,
+    )
     np.testing.assert_array_equal(record["generators"], sym.generators)
     np.testing.assert_array_equal(record["spectrum"], sym.spectrum.values)
     np.testing.assert_array_equal(record["defects"], sym.defects)
@@ -51,16 +81,25 @@ def test_none_found():
 
 
 def test_an_infinite_gap_is_null():
-    found = liegg.discover(lambda x: x.square().sum(1), normal(50, 3), liegg.Linear(3).restrict(liegg.so(3)))
+    found = liegg.discover(
+        lambda x: x.square().sum(1), normal(50, 3), liegg.Linear(3).restrict(liegg.so(3))
+    )
     assert found.nullity == 3
     assert found.to_dict()["decision"]["gap"] is None
 
 
 def test_equivariance_has_both_sides():
     case = conjugated_map()
-    record = liegg.discover(case.function, case.data, case.action, output_action=case.output_action).to_dict()
+    record = liegg.discover(
+        case.function, case.data, case.action, output_action=case.output_action
+    ).to_dict()
     assert record["question"] == "equivariance"
     assert np.shape(record["generators"]) == (3, 6, 6)
     assert np.shape(record["output_generators"]) == (3, 3, 3)
-    assert record["output_action"] == {"kind": "linear", "n": 3, "copies": 1, "layout": "copies_first"}
+    assert record["output_action"] == {
+        "kind": "linear",
+        "n": 3,
+        "copies": 1,
+        "layout": "copies_first",
+    }
     assert max(record["generator_defect"]) < 1e-28

@@ -8,13 +8,33 @@ from cases import CASES, normal
 from liegg.algebra import principal_angles
 
 NAMES = {
-    "norm-2": "so(2)", "norm-5": "so(5)", "sphere-4": "so(4)", "lorentz": "so(1,3)", "conjugated-so3-2": "so(3)",
-    "determinant-2": "sl(2,R)", "determinant-3": "sl(3,R)", "symplectic": "sp(4,R)", "hermitian": "u(2)", "complex-norm": "u(2)",
-    "distances": "se(3)", "tetrahedron": "saff(3)", "differences": "translation(2)", "direction": "scaling(3)",
-    "rayleigh": "scaling(3)", "opposite-outputs": "aff(2)", "linear": "aff(3)", "two-norms": "so(3) ⊕ so(3)",
-    "hyperbola": "so(1,1)", "product-of-three": "R²", "height": "so(2)", "zero": "gl(3,R)", "plane": "se(2)", "network": "0",
-    "classifier": "0", "inner-products": "so(5)",
-}  # fmt: skip
+    "norm-2": "so(2)",
+    "norm-5": "so(5)",
+    "sphere-4": "so(4)",
+    "lorentz": "so(1,3)",
+    "conjugated-so3-2": "so(3)",
+    "determinant-2": "sl(2,R)",
+    "determinant-3": "sl(3,R)",
+    "symplectic": "sp(4,R)",
+    "hermitian": "u(2)",
+    "complex-norm": "u(2)",
+    "distances": "se(3)",
+    "tetrahedron": "saff(3)",
+    "differences": "translation(2)",
+    "direction": "scaling(3)",
+    "rayleigh": "scaling(3)",
+    "opposite-outputs": "aff(2)",
+    "linear": "aff(3)",
+    "two-norms": "so(3) ⊕ so(3)",
+    "hyperbola": "so(1,1)",
+    "product-of-three": "R²",
+    "height": "so(2)",
+    "zero": "gl(3,R)",
+    "plane": "se(2)",
+    "network": "0",
+    "classifier": "0",
+    "inner-products": "so(5)",
+}
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -23,13 +43,22 @@ def test_every_case_of_known_symmetry_has_its_name(case):
     assert sym.name == NAMES[case.name]
     assert sym.identification.confident
     if sym.nullity:
-        assert float(principal_angles(sym.identification.generators.flatten(1), sym.generators.flatten(1)).max()) < 1e-9
+        assert (
+            float(
+                principal_angles(
+                    sym.identification.generators.flatten(1), sym.generators.flatten(1)
+                ).max()
+            )
+            < 1e-9
+        )
 
 
 def test_lorentz_in_a_rotated_basis_has_its_metric_and_three_rotations_and_boosts():
     turn = torch.linalg.qr(normal(4, 4, seed=5))[0]
     metric = turn @ torch.diag(torch.tensor([1.0, -1.0, -1.0, -1.0], dtype=torch.float64)) @ turn.mT
-    sym = liegg.discover(lambda x: torch.einsum("bi,ij,bj->b", x, metric, x).sin(), normal(300, 4), liegg.Linear(4))
+    sym = liegg.discover(
+        lambda x: torch.einsum("bi,ij,bj->b", x, metric, x).sin(), normal(300, 4), liegg.Linear(4)
+    )
     found = sym.identification
     assert (found.name, found.meaning[:13]) == ("so(1,3)", "Lorentz group")
     assert found.metric is not None
@@ -45,12 +74,18 @@ def test_rigid_motions_of_a_point_cloud():
         i, j = torch.triu_indices(5, 5, 1)
         return (x[:, i] - x[:, j]).norm(dim=2)
 
-    found = liegg.discover(pairwise_distances, normal(300, 5, 3), liegg.Affine(3, copies=5)).identification
+    found = liegg.discover(
+        pairwise_distances, normal(300, 5, 3), liegg.Affine(3, copies=5)
+    ).identification
     assert found.name == "se(3)"
     assert found.readable.words == (
-        "rotation in x₁–x₂", "rotation in x₁–x₃", "rotation in x₂–x₃",
-        "translation along x₁", "translation along x₂", "translation along x₃",
-    )  # fmt: skip
+        "rotation in x₁–x₂",
+        "rotation in x₁–x₃",
+        "rotation in x₂–x₃",
+        "translation along x₁",
+        "translation along x₂",
+        "translation along x₃",
+    )
 
 
 def test_special_unitary_maps():
@@ -59,7 +94,9 @@ def test_special_unitary_maps():
         product, area = (z.conj() * w).sum(1), z[:, 0] * w[:, 1] - z[:, 1] * w[:, 0]
         return torch.stack([product.real, product.imag, area.real, area.imag], 1)
 
-    found = liegg.discover(product_and_area, normal(300, 2, 4), liegg.Linear(4, copies=2)).identification
+    found = liegg.discover(
+        product_and_area, normal(300, 2, 4), liegg.Linear(4, copies=2)
+    ).identification
     assert found.name == "su(2)"
     assert "so(3)" in found.aliases
     assert len(found.forms.antisymmetric) == 3
@@ -76,8 +113,12 @@ def test_a_linear_action_has_no_translations():
 def test_pictures_have_coordinates_x_and_y():
     place = torch.linspace(-1, 1, 16, dtype=torch.float64)
     bumps = torch.exp(-20 * ((place - 0.3 * normal(100, 1)) ** 2))
-    pictures = (bumps[:, :, None] * torch.exp(-10 * (place - 0.2 * normal(100, 1, seed=1)) ** 2)[:, None, :])[:, None]
-    sym = liegg.discover(lambda x: x.sum((1, 2, 3)), pictures, liegg.Image("affine"), controls=False, clear=0.0)
+    pictures = (
+        bumps[:, :, None] * torch.exp(-10 * (place - 0.2 * normal(100, 1, seed=1)) ** 2)[:, None, :]
+    )[:, None]
+    sym = liegg.discover(
+        lambda x: x.sum((1, 2, 3)), pictures, liegg.Image("affine"), controls=False, clear=0.0
+    )
     assert (sym.identification.coordinates, sym.identification.homogeneous) == (("x", "y"), True)
     assert sym.nullity
     assert all("x" in words or "y" in words for words in sym.identification.readable.words)

@@ -17,7 +17,10 @@ def test_short_and_with_its_reasons(case):
     sym, text = printed(case)
     assert len(text.splitlines()) < 40
     assert max(map(len, text.splitlines())) <= 160
-    assert f": {sym.nullity} {'symmetry' if sym.nullity == 1 else 'symmetries'}" in text.splitlines()[0]
+    assert (
+        f": {sym.nullity} {'symmetry' if sym.nullity == 1 else 'symmetries'}"
+        in text.splitlines()[0]
+    )
     for line in (*sym.decision.reasons, *(f"warning: {w}" for w in sym.decision.warnings)):
         assert line in text.replace("\n    ", " ")
 
@@ -45,9 +48,13 @@ def test_long_lists_leave_out_the_middle_and_say_so():
 
 def test_learned_symmetries_are_marked_so():
     # The sine leaves only the turn about the first axis exact, and bends the other two a little.
-    sym = liegg.discover(lambda x: x.square().sum(1) + 1e-2 * x[:, 0].sin(), normal(1000, 3), liegg.Linear(3))
+    sym = liegg.discover(
+        lambda x: x.square().sum(1) + 1e-2 * x[:, 0].sin(), normal(1000, 3), liegg.Linear(3)
+    )
     assert (sym.nullity, sym.decision.exact) == (3, 1)
-    lines = [line.split() for line in str(sym).splitlines() if line[:6].strip() in ("1", "2", "3", "4")]
+    lines = [
+        line.split() for line in str(sym).splitlines() if line[:6].strip() in ("1", "2", "3", "4")
+    ]
     assert [line[2] for line in lines if len(line) == 4] == ["exact"]
     assert [line[5] for line in lines if len(line) == 7] == list(sym.grades[1:4])
     assert sym.grades[:4] == ("exact", "strong", "strong", "none")
@@ -55,8 +62,12 @@ def test_learned_symmetries_are_marked_so():
 
 def test_equivariance_and_notes_are_named():
     case = conjugated_map()
-    text = str(liegg.discover(case.function, case.data, case.action, output_action=case.output_action))
-    assert text.startswith("equivariance of function under Linear(n=6, copies=1, layout='copies_first'): 3 symmetries")
+    text = str(
+        liegg.discover(case.function, case.data, case.action, output_action=case.output_action)
+    )
+    assert text.startswith(
+        "equivariance of function under Linear(n=6, copies=1, layout='copies_first'): 3 symmetries"
+    )
 
 
 def test_nothing_to_list():
@@ -77,7 +88,14 @@ def test_repr_is_one_line():
 def test_everything_at_once_stays_under_forty_lines():
     """A small network on data with a still feature, mixed units and few samples, with fresh weights and finite motions."""
     x = normal(60, 6) * torch.tensor([1.0, 1, 1, 1, 50, 0], dtype=torch.float64)
-    sym = liegg.discover(mlp(6, 16, 2), x, liegg.Linear(6), control="reinitialised", control_draws=2, held_out=normal(30, 6))
+    sym = liegg.discover(
+        mlp(6, 16, 2),
+        x,
+        liegg.Linear(6),
+        control="reinitialised",
+        control_draws=2,
+        held_out=normal(30, 6),
+    )
     text = str(sym)
     assert len(text.splitlines()) < 40
     assert max(map(len, text.splitlines())) <= 160
@@ -94,15 +112,26 @@ def test_what_was_learned_and_verified_is_told():
             return x.norm(dim=1, keepdim=True)
 
     model = torch.nn.Sequential(turn, Radius(), torch.nn.Linear(1, 4).double(), torch.nn.Tanh())
-    text = str(liegg.discover(model, normal(200, 3), liegg.Linear(3), control="reinitialised", held_out=normal(50, 3)))
+    text = str(
+        liegg.discover(
+            model, normal(200, 3), liegg.Linear(3), control="reinitialised", held_out=normal(50, 3)
+        )
+    )
     assert "3 exact symmetries" in text
     text = text.replace("\n    ", " ")
-    assert "learned (clearly below them): no direction of the first 6" in text  # fresh weights have them too
-    assert "finite motions: 3 of 3 generators hold as far as followed, on 50 held-out samples" in text.replace("\n    ", " ")
+    assert (
+        "learned (clearly below them): no direction of the first 6" in text
+    )  # fresh weights have them too
+    assert (
+        "finite motions: 3 of 3 generators hold as far as followed, on 50 held-out samples"
+        in text.replace("\n    ", " ")
+    )
 
 
 def test_variances_of_very_many_candidates_are_not_solved_for_to_be_printed(monkeypatch):
-    sym = liegg.discover(lambda x: x.square().sum(1), normal(100, 3), liegg.Linear(3), controls=False)
+    sym = liegg.discover(
+        lambda x: x.square().sum(1), normal(100, 3), liegg.Linear(3), controls=False
+    )
     monkeypatch.setattr("liegg.results.text.MANY", 8)
     shown = str(sym)
     assert "σ²/|D|" not in shown

@@ -7,7 +7,17 @@ import pytest
 import torch
 
 import oracle
-from cases import by_construction, classifier, conjugated_rotation, distances, hermitian, normal, plane, rayleigh, regular
+from cases import (
+    by_construction,
+    classifier,
+    conjugated_rotation,
+    distances,
+    hermitian,
+    normal,
+    plane,
+    rayleigh,
+    regular,
+)
 from liegg.actions import Displacement, Linear
 from liegg.decision.decide import decide, numerical_floor
 from liegg.polarization.r_factor import init, update
@@ -17,7 +27,9 @@ from liegg.spectrum.defects import defect_of, defects, mean_sensitivity
 def dense(case):
     """All rows and all fields of a case, by the oracle."""
     generators = case.action.matrices(torch.eye(case.action.size, dtype=torch.float64)).numpy()
-    xi = oracle.fields(case.data.numpy(), generators, copies=case.copies, vector_first=case.vector_first)
+    xi = oracle.fields(
+        case.data.numpy(), generators, copies=case.copies, vector_first=case.vector_first
+    )
     return oracle.polarization(oracle.jacobians(case.function, case.data), xi), xi
 
 
@@ -35,12 +47,24 @@ SOLVED = defects(factor(E), mean_square(XI), len(XI))
 
 
 @pytest.mark.parametrize(
-    "case", [conjugated_rotation(), hermitian(), distances(), rayleigh(), plane(), classifier(), by_construction()], ids=str
+    "case",
+    [
+        conjugated_rotation(),
+        hermitian(),
+        distances(),
+        rayleigh(),
+        plane(),
+        classifier(),
+        by_construction(),
+    ],
+    ids=str,
 )
 def test_values_are_the_oracles(case):
     e, xi = dense(case)
     expected = oracle.defects(e, xi)
-    solved = defects(factor(e), case.action.displacement(case.action.moment(case.data), len(xi)), len(xi))
+    solved = defects(
+        factor(e), case.action.displacement(case.action.moment(case.data), len(xi)), len(xi)
+    )
     np.testing.assert_allclose(solved.values, expected.values, rtol=1e-8, atol=1e-12)
     assert solved.sensitivity == pytest.approx(expected.sensitivity, rel=1e-10)
     assert len(solved.trivial) == expected.trivial
@@ -48,7 +72,9 @@ def test_values_are_the_oracles(case):
 
 def test_each_direction_has_its_defect():
     for h, value in zip(SOLVED.directions, SOLVED.values, strict=True):
-        assert oracle.defect(E, XI, h.numpy(), SOLVED.sensitivity) == pytest.approx(float(value), rel=1e-10, abs=1e-28)
+        assert oracle.defect(E, XI, h.numpy(), SOLVED.sensitivity) == pytest.approx(
+            float(value), rel=1e-10, abs=1e-28
+        )
 
 
 def test_directions_are_units_and_orthogonal_in_the_displacement():
@@ -56,7 +82,9 @@ def test_directions_are_units_and_orthogonal_in_the_displacement():
     torch.testing.assert_close(lengths, torch.ones_like(lengths))
     gram = SOLVED.directions @ mean_square(XI).dense() @ SOLVED.directions.mT
     scale = gram.diagonal().sqrt()
-    torch.testing.assert_close(gram / scale / scale[:, None], torch.eye(9, dtype=torch.float64), rtol=0, atol=1e-12)
+    torch.testing.assert_close(
+        gram / scale / scale[:, None], torch.eye(9, dtype=torch.float64), rtol=0, atol=1e-12
+    )
 
 
 def test_the_mean_defect_is_one():
@@ -82,11 +110,16 @@ def test_any_change_of_basis_of_the_candidates_changes_nothing(condition):
     change = regular(9, condition=condition).numpy()
     again = defects(factor(E @ change), mean_square(np.einsum("bgp,gh->bhp", XI, change)), len(XI))
     torch.testing.assert_close(again.values, SOLVED.values, rtol=1e-6, atol=1e-18)
-    assert oracle.angle(again.directions[:3].numpy() @ change.T, SOLVED.directions[:3].numpy()) < 1e-14 * condition**2 + 1e-12
+    assert (
+        oracle.angle(again.directions[:3].numpy() @ change.T, SOLVED.directions[:3].numpy())
+        < 1e-14 * condition**2 + 1e-12
+    )
 
 
 def test_duplicated_samples_change_nothing():
-    again = defects(factor(np.concatenate([E, E])), mean_square(np.concatenate([XI, XI])), 2 * len(XI))
+    again = defects(
+        factor(np.concatenate([E, E])), mean_square(np.concatenate([XI, XI])), 2 * len(XI)
+    )
     torch.testing.assert_close(again.values, SOLVED.values, rtol=1e-9, atol=1e-28)
 
 
@@ -96,7 +129,9 @@ def test_the_kronecker_form_of_the_displacement_is_its_dense_form():
     assert torch.equal(short.dense(), long.dense())
     one, other = defects(factor(E), short, 200), defects(factor(E), long, 200)
     torch.testing.assert_close(one.values, other.values, rtol=1e-9, atol=1e-28)
-    assert mean_sensitivity(factor(E), short, 200) == pytest.approx(mean_sensitivity(factor(E), long, 200), rel=1e-12)
+    assert mean_sensitivity(factor(E), short, 200) == pytest.approx(
+        mean_sensitivity(factor(E), long, 200), rel=1e-12
+    )
 
 
 def test_trivial_directions_are_apart():
@@ -104,9 +139,18 @@ def test_trivial_directions_are_apart():
     e, xi = dense(case)
     solved = defects(factor(e), mean_square(xi), len(xi))
     assert len(solved.values) == 6
-    torch.testing.assert_close(solved.trivial @ solved.trivial.mT, torch.eye(3, dtype=torch.float64), rtol=0, atol=1e-13)
-    assert np.abs(np.einsum("bgp,tg->btp", xi, solved.trivial)).max() < 1e-13  # they do not move the data
-    assert oracle.angle(solved.directions.numpy(), np.linalg.svd(xi.transpose(0, 2, 1).reshape(-1, 9))[2][:6]) < 1e-13
+    torch.testing.assert_close(
+        solved.trivial @ solved.trivial.mT, torch.eye(3, dtype=torch.float64), rtol=0, atol=1e-13
+    )
+    assert (
+        np.abs(np.einsum("bgp,tg->btp", xi, solved.trivial)).max() < 1e-13
+    )  # they do not move the data
+    assert (
+        oracle.angle(
+            solved.directions.numpy(), np.linalg.svd(xi.transpose(0, 2, 1).reshape(-1, 9))[2][:6]
+        )
+        < 1e-13
+    )
 
 
 @pytest.mark.parametrize(("size", "trivial"), [(1e-5, 0), (1e-7, 3)])
@@ -127,7 +171,9 @@ def test_units_do_not_decide_what_moves():
 
 
 def test_nothing_but_rounding_is_no_defect():
-    solved = defects(factor(E), Displacement(torch.eye(9, dtype=torch.float64)), 200, sensitivity=0.0)
+    solved = defects(
+        factor(E), Displacement(torch.eye(9, dtype=torch.float64)), 200, sensitivity=0.0
+    )
     assert solved.values.tolist() == [0.0] * 9
 
 
@@ -185,7 +231,9 @@ def test_defect_of_a_direction_that_does_not_move_the_data_is_nan():
 
 def test_defect_of_a_constant_is_zero():
     h = normal(2, 9)
-    assert defect_of(h, torch.zeros(2, 9, dtype=torch.float64), mean_square(XI), len(XI), 0.0).tolist() == [0.0, 0.0]
+    assert defect_of(
+        h, torch.zeros(2, 9, dtype=torch.float64), mean_square(XI), len(XI), 0.0
+    ).tolist() == [0.0, 0.0]
 
 
 def test_one_number_by_hand():

@@ -17,7 +17,10 @@ BLOCKS = {
     "independent": (normal(50, 4), 4),
     "one column twice": (torch.cat([normal(50, 3), normal(50, 3)[:, :1]], dim=1), 3),
     "rank one": (normal(50, 1) @ normal(1, 4), 1),
-    "a zero column": (torch.cat([torch.zeros(50, 1, dtype=torch.float64), normal(50, 3)], dim=1), 3),
+    "a zero column": (
+        torch.cat([torch.zeros(50, 1, dtype=torch.float64), normal(50, 3)], dim=1),
+        3,
+    ),
     "all zero": (torch.zeros(50, 4, dtype=torch.float64), 0),
 }
 
@@ -51,8 +54,12 @@ def test_independent_columns_leave_the_lower_right_block():
     eta, e = normal(50, 4), normal(50, 6, seed=1)
     r = factor(eta, e)
     found = eliminate(r, 4)
-    torch.testing.assert_close(found.r.mT @ found.r, r[4:, 4:].mT @ r[4:, 4:], rtol=1e-12, atol=1e-12)
-    torch.testing.assert_close(found.partner, -torch.linalg.solve(r[:4, :4], r[:4, 4:]), rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(
+        found.r.mT @ found.r, r[4:, 4:].mT @ r[4:, 4:], rtol=1e-12, atol=1e-12
+    )
+    torch.testing.assert_close(
+        found.partner, -torch.linalg.solve(r[:4, :4], r[:4, 4:]), rtol=1e-12, atol=1e-12
+    )
 
 
 def test_columns_that_the_outputs_explain_vanish():
@@ -79,7 +86,9 @@ def test_known_maps_input_generators_and_partners(case):
     assert sym.nullity == sym.decision.exact == len(case.generators)
     assert oracle.angle(sym.generators.numpy(), case.generators.numpy()) < 1e-10
     if sym.nullity:  # the same combinations of the known pairs on both sides
-        combine = np.linalg.lstsq(case.generators.flatten(1).numpy().T, sym.generators.flatten(1).numpy().T, rcond=None)[0]
+        combine = np.linalg.lstsq(
+            case.generators.flatten(1).numpy().T, sym.generators.flatten(1).numpy().T, rcond=None
+        )[0]
         expected = np.einsum("kd,kij->dij", combine, case.output_generators.numpy())
         np.testing.assert_allclose(sym.output_generators, expected, atol=1e-10)
 
@@ -88,8 +97,13 @@ def test_known_maps_input_generators_and_partners(case):
 def test_defects_are_the_oracles(case):
     sym = analysed(case)
     dense = [
-        oracle.fields(x.numpy(), a.matrices(torch.eye(a.size, dtype=torch.float64)).numpy(), copies=a.copies)
-        for x, a in ((case.data, case.action), (case.function(case.data).detach(), case.output_action))
+        oracle.fields(
+            x.numpy(), a.matrices(torch.eye(a.size, dtype=torch.float64)).numpy(), copies=a.copies
+        )
+        for x, a in (
+            (case.data, case.action),
+            (case.function(case.data).detach(), case.output_action),
+        )
     ]
     xi, eta = dense
     e = oracle.polarization(oracle.jacobians(case.function, case.data), xi)
@@ -104,11 +118,18 @@ def test_generators_do_finite_work():
     sym = analysed(case)
     for h, k in zip(sym.generators, sym.output_generators, strict=True):
         moved = case.function(case.action.act(0.7 * h, case.data))
-        torch.testing.assert_close(moved, case.output_action.act(0.7 * k, case.function(case.data)), rtol=1e-9, atol=1e-9)
+        torch.testing.assert_close(
+            moved, case.output_action.act(0.7 * k, case.function(case.data)), rtol=1e-9, atol=1e-9
+        )
 
 
 def test_an_invariant_map_is_equivariant_with_partner_zero():
-    sym = liegg.discover(lambda x: x.square().sum(1, keepdim=True), normal(100, 3), Linear(3), output_action=Linear(1))
+    sym = liegg.discover(
+        lambda x: x.square().sum(1, keepdim=True),
+        normal(100, 3),
+        Linear(3),
+        output_action=Linear(1),
+    )
     by_defect = sym.defect(liegg.so(3), torch.zeros(3, 1, 1, dtype=torch.float64))
     assert sym.nullity == 4  # so(3), and scaling with partner 2
     assert by_defect.max() < 1e-28

@@ -19,8 +19,12 @@ def test_variance_is_the_smallest_value():
 
 def test_bias_is_the_distance_to_the_algebra():
     bias = symmetry_bias(SPECTRUM, Linear(4), algebra.so(4))
-    symmetric = SPECTRUM.basis.unflatten(1, (4, 4))  # the distance of v to the antisymmetric matrices is |v + vᵀ|/2
-    np.testing.assert_allclose(bias, (symmetric + symmetric.mT).flatten(1).norm(dim=1) / 2, rtol=1e-12)
+    symmetric = SPECTRUM.basis.unflatten(
+        1, (4, 4)
+    )  # the distance of v to the antisymmetric matrices is |v + vᵀ|/2
+    np.testing.assert_allclose(
+        bias, (symmetric + symmetric.mT).flatten(1).norm(dim=1) / 2, rtol=1e-12
+    )
 
 
 def test_biases_of_a_complete_basis_add_up():
@@ -31,22 +35,43 @@ def test_biases_of_a_complete_basis_add_up():
 
 
 def test_bias_is_zero_inside_and_one_across():
-    planar = torch.tensor([[0, -1, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0], [1, 0, 0, -1]], dtype=torch.float64) / 2**0.5
+    planar = (
+        torch.tensor(
+            [[0, -1, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0], [1, 0, 0, -1]], dtype=torch.float64
+        )
+        / 2**0.5
+    )
     bias = symmetry_bias(Spectrum(torch.zeros(4), planar), Linear(2), algebra.so(2))
     np.testing.assert_allclose(bias, [0, 1, 1, 1], atol=1e-15)
 
 
 def test_any_basis_of_the_reference_will_do():
     mixed = torch.einsum("ab,bij->aij", regular(6), algebra.so(4))
-    torch.testing.assert_close(symmetry_bias(SPECTRUM, Linear(4), mixed), symmetry_bias(SPECTRUM, Linear(4), algebra.so(4).float()))
+    torch.testing.assert_close(
+        symmetry_bias(SPECTRUM, Linear(4), mixed),
+        symmetry_bias(SPECTRUM, Linear(4), algebra.so(4).float()),
+    )
 
 
 def test_affine_references_are_homogeneous():
-    units = Spectrum(torch.zeros(6), torch.eye(6, dtype=torch.float64))  # columns 1 and 2 linear, column 3 the translation
-    np.testing.assert_allclose(symmetry_bias(units, Affine(2), algebra.se(2)), [1, 0.5**0.5, 0, 0.5**0.5, 1, 0], atol=1e-15)
-    np.testing.assert_allclose(symmetry_bias(units, Affine(2), algebra.so(2)), [1, 0.5**0.5, 1, 0.5**0.5, 1, 1], atol=1e-15)
+    units = Spectrum(
+        torch.zeros(6), torch.eye(6, dtype=torch.float64)
+    )  # columns 1 and 2 linear, column 3 the translation
+    np.testing.assert_allclose(
+        symmetry_bias(units, Affine(2), algebra.se(2)), [1, 0.5**0.5, 0, 0.5**0.5, 1, 0], atol=1e-15
+    )
+    np.testing.assert_allclose(
+        symmetry_bias(units, Affine(2), algebra.so(2)), [1, 0.5**0.5, 1, 0.5**0.5, 1, 1], atol=1e-15
+    )
 
 
 def test_angles_to_a_reference():
-    tilted = torch.cat([algebra.so(3)[:1].flatten(1), (algebra.so(3)[1] + torch.eye(3) * (2 / 3) ** 0.5).flatten()[None]])
-    np.testing.assert_allclose(angles_to(tilted, Linear(3), algebra.so(3)), [0, np.pi / 4], atol=1e-14)
+    tilted = torch.cat(
+        [
+            algebra.so(3)[:1].flatten(1),
+            (algebra.so(3)[1] + torch.eye(3) * (2 / 3) ** 0.5).flatten()[None],
+        ]
+    )
+    np.testing.assert_allclose(
+        angles_to(tilted, Linear(3), algebra.so(3)), [0, np.pi / 4], atol=1e-14
+    )

@@ -19,25 +19,39 @@ SIDE, COUNT = 300, 12
 
 def of_quadratic_form(action, x, weights):
     """Rows and displacement of a function of one quadratic form."""
-    rows = action.contract((weights * x).reshape(len(x), 1, -1) * x.square().sum(1).cos()[:, None, None], x).flatten(0, 1)
+    rows = action.contract(
+        (weights * x).reshape(len(x), 1, -1) * x.square().sum(1).cos()[:, None, None], x
+    ).flatten(0, 1)
     return rows, action.displacement(action.moment(x), len(x))
 
 
 WHOLE = {
     "linear": (Linear(24), normal(3000, 24)),
     "affine": (Affine(23), normal(3000, 23)),
-    "a flat direction": (Linear(24), torch.cat([normal(3000, 23), normal(3000, 23).sum(1, keepdim=True)], 1)),
+    "a flat direction": (
+        Linear(24),
+        torch.cat([normal(3000, 23), normal(3000, 23).sum(1, keepdim=True)], 1),
+    ),
     "grid, one large block": (KroneckerSum((17, 17)), normal(2500, 289)),
-    "grid with a dark border": (KroneckerSum((18, 17)), normal(2500, 306) * (torch.arange(306) >= 17)),
+    "grid with a dark border": (
+        KroneckerSum((18, 17)),
+        normal(2500, 306) * (torch.arange(306) >= 17),
+    ),
 }
 
 
 @pytest.mark.parametrize("kind", ["qr", "gram"])
 @pytest.mark.parametrize(("action", "x"), WHOLE.values(), ids=list(WHOLE))
 def test_defects_are_those_of_the_full_solution(action, x, kind):
-    rows, displacement = of_quadratic_form(action, x, torch.linspace(1, 2, x.shape[1], dtype=torch.float64))
+    rows, displacement = of_quadratic_form(
+        action, x, torch.linspace(1, 2, x.shape[1], dtype=torch.float64)
+    )
     columns = rows.shape[1]
-    given = accumulate.update(accumulate.init(columns), rows).r if kind == "qr" else gram.update(gram.init(columns), rows)
+    given = (
+        accumulate.update(accumulate.init(columns), rows).r
+        if kind == "qr"
+        else gram.update(gram.init(columns), rows)
+    )
     full = defects(given, displacement, len(x))
     low, how = bottom(given, displacement, len(x), COUNT)
     floor = 1e-20 if kind == "qr" else 1e-11
@@ -61,14 +75,17 @@ def test_without_displacement_it_is_the_papers_spectrum():
 
 def test_a_sensitivity_of_ones_own():
     factor, displacement = normal(SIDE, SIDE), Displacement(torch.eye(SIDE, dtype=torch.float64))
-    own, given_one = (bottom(factor, displacement, 10, 3, sensitivity=kappa)[0] for kappa in (None, 2.0))
+    own, given_one = (
+        bottom(factor, displacement, 10, 3, sensitivity=kappa)[0] for kappa in (None, 2.0)
+    )
     torch.testing.assert_close(own.values * own.sensitivity, 2.0 * given_one.values)
     assert bool((bottom(factor, displacement, 10, 3, sensitivity=0.0)[0].values == 0).all())
 
 
 def test_nothing_wanted_is_an_error():
     with pytest.raises(
-        ArgumentError, match="bottom=0: expected how many of the smallest defects are wanted, for example bottom=20"
+        ArgumentError,
+        match="bottom=0: expected how many of the smallest defects are wanted, for example bottom=20",
     ):
         bottom(normal(4, 4), Displacement(torch.eye(4, dtype=torch.float64)), 10, 0)
 
@@ -81,7 +98,10 @@ def test_nothing_moves_the_data():
 def waves(x):
     """Two outputs without symmetries but for the last rotations of the plane."""
     flat = x.flatten(1)
-    return torch.stack([flat[:, 0].sin() + flat[:, 1] ** 2 / 3, flat[:, -2:].square().sum(1) * flat[:, 0].cos()], dim=1)
+    return torch.stack(
+        [flat[:, 0].sin() + flat[:, 1] ** 2 / 3, flat[:, -2:].square().sum(1) * flat[:, 0].cos()],
+        dim=1,
+    )
 
 
 def oracle_defects(function, x, action):
@@ -113,13 +133,17 @@ def test_discover_finds_the_first_of_the_full_solution(action, controls):
     assert low.scale_free.sensitivity == pytest.approx(full.scale_free.sensitivity, rel=1e-12)
     assert low.unsolved == len(full.defects) - 5
     assert low.decision.control == pytest.approx(full.decision.control, rel=1e-8)
-    if float(full.defects[4]) > full.decision.threshold:  # then nothing that was left out could count
+    if (
+        float(full.defects[4]) > full.decision.threshold
+    ):  # then nothing that was left out could count
         assert (low.nullity, low.grades, low.name) == (full.nullity, full.grades[:5], full.name)
         assert low.decision.sentence == full.decision.sentence
         assert (low.certainty is None) == (full.certainty is None)
         assert low.nullity_interval == full.nullity_interval
     exact = None if action.homogeneous else oracle_defects(waves, x, action)
-    if exact is not None and not isinstance(action, Restricted):  # restricted ones have their parent's unit
+    if exact is not None and not isinstance(
+        action, Restricted
+    ):  # restricted ones have their parent's unit
         assert low.defects.tolist() == pytest.approx(exact[:5].tolist(), rel=1e-8, abs=1e-12)
 
 
@@ -129,7 +153,9 @@ def test_discover_without_the_rest():
     weights = torch.linspace(1, 2, 24, dtype=torch.float64)
 
     def function(x):
-        return torch.stack([(weights * x.square()).sum(1).div(24).sin(), x[:, 0] * x[:, 1] + x[:, 2].tanh()], dim=1)
+        return torch.stack(
+            [(weights * x.square()).sum(1).div(24).sin(), x[:, 0] * x[:, 1] + x[:, 2].tanh()], dim=1
+        )
 
     full = liegg.discover(function, x, liegg.Linear(24), controls=False)
     low = liegg.discover(function, x, liegg.Linear(24), controls=False, bottom=20)
@@ -160,7 +186,12 @@ def test_at_least_as_many_as_were_asked_for():
     assert "... 21 more were not solved for" in text
     assert "there may be more symmetries than were solved for; a larger bottom= would tell" in text
     inside = liegg.discover(sphere, normal(300, 5), liegg.Linear(5), bottom=12)
-    assert (inside.nullity, inside.at_least, inside.unsolved, inside.name) == (10, False, 13, "so(5)")
+    assert (inside.nullity, inside.at_least, inside.unsolved, inside.name) == (
+        10,
+        False,
+        13,
+        "so(5)",
+    )
     assert "at least" not in str(inside)
 
 
@@ -172,7 +203,9 @@ def test_all_of_them_may_be_asked_for():
 
 def test_equivariance_and_fresh_weights():
     torch.manual_seed(0)
-    model = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.Tanh(), torch.nn.Linear(8, 3)).double()
+    model = torch.nn.Sequential(
+        torch.nn.Linear(3, 8), torch.nn.Tanh(), torch.nn.Linear(8, 3)
+    ).double()
     options = {"output_action": liegg.Linear(3), "control": "reinitialised", "control_draws": 2}
     full = liegg.discover(model, normal(200, 3), liegg.Linear(3), **options)
     low = liegg.discover(model, normal(200, 3), liegg.Linear(3), bottom=4, **options)
@@ -185,5 +218,8 @@ def test_equivariance_and_fresh_weights():
 @pytest.mark.parametrize("bottom", [0, -3, True, 2.5])
 def test_how_many_is_a_number(monkeypatch, bottom):
     monkeypatch.setattr("jaxtyping.config.jaxtyping_disable", True)
-    with pytest.raises(ArgumentError, match=rf"bottom={bottom}: expected how many of the smallest defects are wanted"):
+    with pytest.raises(
+        ArgumentError,
+        match=rf"bottom={bottom}: expected how many of the smallest defects are wanted",
+    ):
         liegg.discover(sphere, normal(50, 3), liegg.Linear(3), bottom=bottom)

@@ -48,24 +48,41 @@ def values(request):
 def test_values_are_scipys(values):
     matrix = matrix_of(values)
     found = smallest(matrix, COUNT, full_limit=0)
-    np.testing.assert_allclose(found.values, np.sort(scipy.linalg.svdvals(matrix.numpy()))[:COUNT], rtol=0, atol=1e-13 * values[-1])
+    np.testing.assert_allclose(
+        found.values,
+        np.sort(scipy.linalg.svdvals(matrix.numpy()))[:COUNT],
+        rtol=0,
+        atol=1e-13 * values[-1],
+    )
     assert bool((found.values.diff() >= 0).all())
 
 
 def test_vectors_are_orthonormal_and_go_with_their_values(values):
     matrix = matrix_of(values)
     found = smallest(matrix, COUNT, full_limit=0)
-    torch.testing.assert_close(found.vectors @ found.vectors.mT, torch.eye(COUNT, dtype=torch.float64), rtol=0, atol=1e-13)
+    torch.testing.assert_close(
+        found.vectors @ found.vectors.mT, torch.eye(COUNT, dtype=torch.float64), rtol=0, atol=1e-13
+    )
     largest = max(values[-1], 1e-300)
-    torch.testing.assert_close((matrix / largest @ found.vectors.mT).norm(dim=0), found.values / largest, rtol=0, atol=1e-14)
+    torch.testing.assert_close(
+        (matrix / largest @ found.vectors.mT).norm(dim=0),
+        found.values / largest,
+        rtol=0,
+        atol=1e-14,
+    )
 
 
 def test_residuals_are_those_of_the_pairs_and_small(values):
     matrix = matrix_of(values)
     found = smallest(matrix, COUNT, full_limit=0)
     largest = max(float(values[-1]), 1e-100)
-    exact = matrix.mT / largest @ (matrix / largest @ found.vectors.mT) - found.vectors.mT * (found.values / largest).square()
-    torch.testing.assert_close(found.residuals / largest**2, exact.norm(dim=0), rtol=1e-6, atol=1e-14)
+    exact = (
+        matrix.mT / largest @ (matrix / largest @ found.vectors.mT)
+        - found.vectors.mT * (found.values / largest).square()
+    )
+    torch.testing.assert_close(
+        found.residuals / largest**2, exact.norm(dim=0), rtol=1e-6, atol=1e-14
+    )
     assert float(found.residuals.max()) <= 10 * RESIDUAL * largest**2
 
 
@@ -79,7 +96,12 @@ def test_the_null_space_is_scipys():
 @given(nulls=st.integers(0, 30), seed=st.integers(0, 10_000), count=st.integers(1, 20))
 @settings(deadline=None, max_examples=15)
 def test_an_exact_value_lies_within_every_residual(nulls, seed, count):
-    spread = torch.rand(SIDE - nulls, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).sort().values + 1e-3
+    spread = (
+        torch.rand(SIDE - nulls, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+        .sort()
+        .values
+        + 1e-3
+    )
     matrix = matrix_of([*[0.0] * nulls, *spread.tolist()], seed=seed)
     found = smallest(matrix, count, full_limit=0)
     squares = np.sort(scipy.linalg.svdvals(matrix.numpy())) ** 2
@@ -107,4 +129,6 @@ def test_few_columns_are_solved_for_whole():
     matrix = normal(20, 10)
     found = smallest(matrix, 50)
     assert (len(found.values), found.steps) == (10, 0)
-    np.testing.assert_allclose(found.values, np.sort(scipy.linalg.svdvals(matrix.numpy())), atol=1e-13)
+    np.testing.assert_allclose(
+        found.values, np.sort(scipy.linalg.svdvals(matrix.numpy())), atol=1e-13
+    )

@@ -33,9 +33,13 @@ def test_values_are_those_of_the_whole_matrix(rows):
 
 def test_the_basis_is_complete_and_each_direction_has_its_variance(rows):
     result = found(rows)
-    torch.testing.assert_close(result.basis @ result.basis.mT, torch.eye(9, dtype=torch.float64), rtol=0, atol=1e-13)
+    torch.testing.assert_close(
+        result.basis @ result.basis.mT, torch.eye(9, dtype=torch.float64), rtol=0, atol=1e-13
+    )
     variance = (rows @ result.basis.mT).square().sum(0) / 40
-    torch.testing.assert_close(result.values, variance, rtol=1e-8, atol=1e-14 * float(variance.max()))
+    torch.testing.assert_close(
+        result.values, variance, rtol=1e-8, atol=1e-14 * float(variance.max())
+    )
 
 
 def test_the_null_space_is_that_of_the_whole_matrix():

@@ -11,7 +11,18 @@ import pytest
 def quick_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What `liegg reproduce all --quick` leaves; not to be changed."""
     folder = tmp_path_factory.mktemp("quick")
-    command = [sys.executable, "-W", "error", "-m", "liegg", "reproduce", "all", "--quick", "--out", str(folder)]
+    command = [
+        sys.executable,
+        "-W",
+        "error",
+        "-m",
+        "liegg",
+        "reproduce",
+        "all",
+        "--quick",
+        "--out",
+        str(folder),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == f"Page: {folder / 'index.html'}"

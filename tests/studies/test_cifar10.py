@@ -38,10 +38,14 @@ def test_the_smallest_direction_is_the_rotation_for_every_network(stored: dict[s
             assert min(row["readings"][reading]["bias"][1:]) > 0.99
 
 
-def test_without_the_frame_the_bias_is_in_the_range_of_the_prototype(stored: dict[str, Any]) -> None:
+def test_without_the_frame_the_bias_is_in_the_range_of_the_prototype(
+    stored: dict[str, Any],
+) -> None:
     """An independent prototype had 0.005 to 0.030 with the sum and 0.002 to 0.020 with a row for each output."""
     for reading, low, high in (("framed, sum", 0.005, 0.030), ("framed, each", 0.002, 0.020)):
-        assert low <= mean(row["readings"][reading]["bias"][0] for row in stored["networks"]) <= high
+        assert (
+            low <= mean(row["readings"][reading]["bias"][0] for row in stored["networks"]) <= high
+        )
 
 
 def test_turning_is_decided_by_the_seed_alone() -> None:

@@ -21,7 +21,9 @@ COUNTS = list(range(40_000, 200_001, 20_000))
 DEPTHS = [1, 2, 3, 4, 5, 6]
 
 
-def make_results(counts: list[int], depths: list[int], seeds: int, scale: float = 1.0) -> dict[str, Any]:
+def make_results(
+    counts: list[int], depths: list[int], seeds: int, scale: float = 1.0
+) -> dict[str, Any]:
     """Results whose means over the seeds are round: a spread that sums to zero around a plane of depths and counts."""
     networks = []
     for depth in depths:
@@ -31,16 +33,32 @@ def make_results(counts: list[int], depths: list[int], seeds: int, scale: float 
                 sums = scale * 1e-3 * (2.2 - 0.2 * depth - 1e-6 * count) * spread
                 each = scale * 1e-3 * (8.0 - 0.3 * depth - 5e-6 * count) * spread
                 readings = {
-                    "paper, sum": {"variance": sums, "bias": [(0.09 - 0.01 * depth) * spread, 0.99, 0.99, 1.0]},
-                    "paper, each": {"variance": each, "bias": [(0.04 - 0.005 * depth) * spread, 0.99, 0.99, 1.0]},
+                    "paper, sum": {
+                        "variance": sums,
+                        "bias": [(0.09 - 0.01 * depth) * spread, 0.99, 0.99, 1.0],
+                    },
+                    "paper, each": {
+                        "variance": each,
+                        "bias": [(0.04 - 0.005 * depth) * spread, 0.99, 0.99, 1.0],
+                    },
                 }
                 accuracy = 0.79 + 0.01 * depth + 1e-7 * count + 0.01 * (spread - 1)
                 networks.append(
-                    {"parameters": count, "hidden_layers": depth, "seed": seed, "test_accuracy": accuracy, "readings": readings}
+                    {
+                        "parameters": count,
+                        "hidden_layers": depth,
+                        "seed": seed,
+                        "test_accuracy": accuracy,
+                        "readings": readings,
+                    }
                 )
     correlations = {
-        "paper, sum": {"1-5": {"variance": {"rho": -0.571, "p": 3.2e-33}, "bias": {"rho": -0.254, "p": 0.0123}}},
-        "paper, each": {"1-5": {"variance": {"rho": 0.05, "p": 0.0}, "bias": {"rho": -0.1, "p": 9.6e-5}}},
+        "paper, sum": {
+            "1-5": {"variance": {"rho": -0.571, "p": 3.2e-33}, "bias": {"rho": -0.254, "p": 0.0123}}
+        },
+        "paper, each": {
+            "1-5": {"variance": {"rho": 0.05, "p": 0.0}, "bias": {"rho": -0.1, "p": 9.6e-5}}
+        },
     }
     return {
         "seeds": list(range(1, seeds + 1)),
@@ -76,7 +94,12 @@ def assert_legible(made: Figure) -> None:
     texts = drawn_texts(made)
     assert texts
     for name, box in texts:
-        inside = made.bbox.x0 <= box.x0 and made.bbox.y0 <= box.y0 and box.x1 <= made.bbox.x1 and box.y1 <= made.bbox.y1
+        inside = (
+            made.bbox.x0 <= box.x0
+            and made.bbox.y0 <= box.y0
+            and box.x1 <= made.bbox.x1
+            and box.y1 <= made.bbox.y1
+        )
         assert inside, f"cut off: {name}"
     for (one, first), (other, second) in combinations(texts, 2):
         assert not first.overlaps(second), f"overlap: {one} / {other}"
@@ -98,7 +121,9 @@ def panel(made: Figure, title: str) -> Axes:
     return next(ax for ax in made.axes if ax.get_title().startswith(title))
 
 
-@pytest.mark.parametrize("results", [make_results(COUNTS, DEPTHS, 8), make_quick()], ids=["full", "quick"])
+@pytest.mark.parametrize(
+    "results", [make_results(COUNTS, DEPTHS, 8), make_quick()], ids=["full", "quick"]
+)
 def test_figures_are_written_and_legible(results, tmp_path):
     paths = draw(results, tmp_path)
     stems = ("configurations-heatmaps", "configurations-correlation")
@@ -146,7 +171,9 @@ def test_depth_grows_upward_and_the_sixth_row_stands_apart():
     left = panel(made, "(a)")
     assert left.get_ylabel() == "hidden layers, deeper upward"
     assert [label.get_text() for label in left.get_yticklabels()] == ["1", "2", "3", "4", "5", "6"]
-    steps = [high - low for low, high in zip(left.get_yticks()[:-1], left.get_yticks()[1:], strict=True)]
+    steps = [
+        high - low for low, high in zip(left.get_yticks()[:-1], left.get_yticks()[1:], strict=True)
+    ]
     assert steps == pytest.approx([1, 1, 1, 1, 1.6])
     assert [label.get_text() for label in left.get_xticklabels()][:2] == ["40k", "60k"]
     words = [text for text in left.texts if text.get_text() == "beyond the main grid"]
@@ -168,7 +195,10 @@ def test_numbers_fit_their_cells_and_are_dark_on_bright():
     cells = [text for text in left.texts if text.get_text()[0].isdigit()]
     assert all(text.get_window_extent().width < 0.9 * width for text in cells)
     assert all(text.get_window_extent().height < 0.9 * height for text in cells)
-    assert (cells[0].get_color(), cells[-1].get_color()) == ("black", "white")  # largest variance yellow, smallest purple
+    assert (cells[0].get_color(), cells[-1].get_color()) == (
+        "black",
+        "white",
+    )  # largest variance yellow, smallest purple
 
 
 def test_one_cell_alone_is_drawn():
@@ -182,7 +212,10 @@ def test_one_cell_alone_is_drawn():
 
 def points(ax: Axes) -> list[tuple[float, float, str, str]]:
     lines = [line for line in ax.lines if line.get_marker() != "None"]
-    return [(x_of(line)[0], y_of(line)[0], str(line.get_marker()), to_hex(line.get_color())) for line in lines]
+    return [
+        (x_of(line)[0], y_of(line)[0], str(line.get_marker()), to_hex(line.get_color()))
+        for line in lines
+    ]
 
 
 def test_each_network_of_the_main_grid_is_one_point():
@@ -192,9 +225,24 @@ def test_each_network_of_the_main_grid_is_one_point():
         shown = points(panel(made, title))
         main = [net for net in results["networks"] if net["hidden_layers"] <= 5]
         assert [x for x, *_ in shown] == pytest.approx([100 * net["test_accuracy"] for net in main])
-        assert [y for _, y, *_ in shown] == pytest.approx([1e3 * net["readings"][reading]["variance"] for net in main])
-        assert len({(net["hidden_layers"], mark) for net, (*_, mark, _) in zip(main, shown, strict=True)}) == 5
-        assert len({(net["parameters"], colour) for net, (*_, colour) in zip(main, shown, strict=True)}) == 9
+        assert [y for _, y, *_ in shown] == pytest.approx(
+            [1e3 * net["readings"][reading]["variance"] for net in main]
+        )
+        assert (
+            len(
+                {
+                    (net["hidden_layers"], mark)
+                    for net, (*_, mark, _) in zip(main, shown, strict=True)
+                }
+            )
+            == 5
+        )
+        assert (
+            len(
+                {(net["parameters"], colour) for net, (*_, colour) in zip(main, shown, strict=True)}
+            )
+            == 9
+        )
         assert len({mark for *_, mark, _ in shown}) == 5
         assert len({colour for *_, colour in shown}) == 9
     biases = [y for _, y, *_ in points(panel(made, "(b)"))]
@@ -218,9 +266,15 @@ def test_axes_and_bar_are_labelled():
     assert [ax.get_xlabel() for ax in made.axes[2:4]] == ["test accuracy, %"] * 2
     bar = made.axes[4]
     assert bar.get_ylabel() == "parameters"
-    assert [label.get_text() for label in bar.get_yticklabels()] == [f"{count // 1000}k" for count in COUNTS]
+    assert [label.get_text() for label in bar.get_yticklabels()] == [
+        f"{count // 1000}k" for count in COUNTS
+    ]
     names = [text.get_text() for text in made.legends[0].get_texts()]
-    assert names == ["1 hidden layer", *(f"{depth} hidden layers" for depth in range(2, 6)), "least squares"]
+    assert names == [
+        "1 hidden layer",
+        *(f"{depth} hidden layers" for depth in range(2, 6)),
+        "least squares",
+    ]
 
 
 def test_the_line_is_the_regression():
@@ -229,16 +283,27 @@ def test_the_line_is_the_regression():
         net["readings"]["paper, sum"]["bias"][0] = 0.9 - net["test_accuracy"]
     ax = panel(draw_correlation(results), "(b)")
     line = next(line for line in ax.lines if line.get_label() == "least squares")
-    ends = [f([net["test_accuracy"] for net in results["networks"] if net["hidden_layers"] <= 5]) for f in (min, max)]
+    ends = [
+        f([net["test_accuracy"] for net in results["networks"] if net["hidden_layers"] <= 5])
+        for f in (min, max)
+    ]
     assert x_of(line) == pytest.approx([100 * end for end in ends])
     assert y_of(line) == pytest.approx([0.9 - end for end in ends])
 
 
 def test_without_a_stored_correlation_there_is_no_line():
     made = draw_correlation(make_quick())
-    assert made.axes[0].get_title() == "(a) symmetry variance, outputs summed\ntoo few or too equal networks for a correlation"
-    assert not [line for ax in made.axes for line in ax.lines if line.get_label() == "least squares"]
-    assert [text.get_text() for text in made.legends[0].get_texts()] == ["1 hidden layer", "3 hidden layers"]
+    assert (
+        made.axes[0].get_title()
+        == "(a) symmetry variance, outputs summed\ntoo few or too equal networks for a correlation"
+    )
+    assert not [
+        line for ax in made.axes for line in ax.lines if line.get_label() == "least squares"
+    ]
+    assert [text.get_text() for text in made.legends[0].get_texts()] == [
+        "1 hidden layer",
+        "3 hidden layers",
+    ]
 
 
 def test_equal_accuracies_have_no_correlation_and_no_line():

@@ -19,7 +19,9 @@ from liegg.studies.rotation import rotated
 
 
 def idx(array: np.ndarray) -> bytes:
-    return gzip.compress(struct.pack(f">BBBB{array.ndim}I", 0, 0, 8, array.ndim, *array.shape) + array.tobytes())
+    return gzip.compress(
+        struct.pack(f">BBBB{array.ndim}I", 0, 0, 8, array.ndim, *array.shape) + array.tobytes()
+    )
 
 
 @pytest.fixture
@@ -40,7 +42,9 @@ def official(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, 
 
 
 @pytest.mark.parametrize(("split", "prefix", "count"), [("train", "train", 5), ("test", "t10k", 3)])
-def test_mnist_reads_idx_files(split: datasets.Split, prefix: str, count: int, official: Callable[[str, bytes], None]) -> None:
+def test_mnist_reads_idx_files(
+    split: datasets.Split, prefix: str, count: int, official: Callable[[str, bytes], None]
+) -> None:
     images = np.random.default_rng(0).integers(0, 256, (count, 28, 28), dtype=np.uint8)
     labels = np.arange(count, dtype=np.uint8) + 5
     official(f"mnist/{prefix}-images-idx3-ubyte.gz", idx(images))
@@ -62,7 +66,9 @@ def test_cifar10_reads_batches_in_their_order(official: Callable[[str, bytes], N
     assert (train.images.shape, train.images.dtype) == ((10, 3, 32, 32), torch.uint8)
     assert np.array_equal(train.images.flatten(1).numpy(), rows[:10, 1:])
     assert train.labels.tolist() == list(range(10))
-    assert np.array_equal(test.images[:, 2, 31, 31].numpy(), rows[10:, -1])  # the last byte is blue, lower right
+    assert np.array_equal(
+        test.images[:, 2, 31, 31].numpy(), rows[10:, -1]
+    )  # the last byte is blue, lower right
     assert np.array_equal(test.images[:, 1, 0, 5].numpy(), rows[10:, 1 + 1024 + 5])
     assert test.labels.tolist() == [0, 1]
 
@@ -70,14 +76,21 @@ def test_cifar10_reads_batches_in_their_order(official: Callable[[str, bytes], N
 @pytest.mark.parametrize("read", [datasets.mnist, datasets.cifar10])
 def test_there_are_two_splits(read: Callable[..., Labelled]) -> None:
     with pytest.raises(ArgumentError, match=r"split is 'validation'; expected 'train' or 'test'\."):
-        getattr(read, "__wrapped__", read)("validation")  # past the type check of the tests, as a user's call is
+        getattr(read, "__wrapped__", read)(
+            "validation"
+        )  # past the type check of the tests, as a user's call is
 
 
-def test_the_private_address_reaches_the_download(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_private_address_reaches_the_download(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("LIEGG_DATA", raising=False)
     monkeypatch.setattr(fetch, "cache_folder", lambda: tmp_path)
     for read in (datasets.mnist, datasets.cifar10):
-        with pytest.raises(DatasetError, match=r"download of http://127\.0\.0\.1:1/here/.* no connection to 127\.0\.0\.1:1"):
+        with pytest.raises(
+            DatasetError,
+            match=r"download of http://127\.0\.0\.1:1/here/.* no connection to 127\.0\.0\.1:1",
+        ):
             read("test", _base="http://127.0.0.1:1/here/")
 
 
@@ -92,9 +105,24 @@ def test_as_many_labels_as_images() -> None:
 
 def test_the_sample_is_small_and_balanced() -> None:
     sample = datasets.mnist_sample()
-    assert (sample.images.shape, sample.images.dtype, sample.labels.dtype) == ((2500, 28, 28), torch.uint8, torch.int64)
+    assert (sample.images.shape, sample.images.dtype, sample.labels.dtype) == (
+        (2500, 28, 28),
+        torch.uint8,
+        torch.int64,
+    )
     assert sample.labels.bincount().tolist() == [250] * 10
-    assert sample.labels[:10].tolist() == [5, 0, 4, 1, 9, 2, 1, 3, 1, 4]  # as the training file begins
+    assert sample.labels[:10].tolist() == [
+        5,
+        0,
+        4,
+        1,
+        9,
+        2,
+        1,
+        3,
+        1,
+        4,
+    ]  # as the training file begins
     assert 30 < sample.images.float().mean() < 37  # 33.3 over the whole training set
     folder = Path(datasets.__file__).parent / "sample"
     assert (folder / "mnist-sample.npz").stat().st_size < 500_000
@@ -103,7 +131,10 @@ def test_the_sample_is_small_and_balanced() -> None:
 
 def test_a_damaged_sample_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.resources.files", lambda _package: tmp_path)
-    with pytest.raises(DatasetError, match=r"the shipped sample .*mnist-sample.npz cannot be read: .* Install liegg again."):
+    with pytest.raises(
+        DatasetError,
+        match=r"the shipped sample .*mnist-sample.npz cannot be read: .* Install liegg again.",
+    ):
         datasets.mnist_sample()
     (tmp_path / "sample").mkdir()
     (tmp_path / "sample" / "mnist-sample.npz").write_bytes(b"PK\x03\x04 and no more")
@@ -130,7 +161,10 @@ def test_make_sample_of_the_sample_is_the_sample() -> None:
 @pytest.mark.parametrize("per_class", [0, -1, 4])
 def test_make_sample_needs_enough_of_each_class(per_class: int) -> None:
     whole = Labelled(torch.zeros(7, 2, 2), torch.tensor([0, 0, 0, 1, 1, 1, 1]))
-    with pytest.raises(ArgumentError, match=f"per_class is {per_class}; expected 1 to 3, the size of the smallest class."):
+    with pytest.raises(
+        ArgumentError,
+        match=f"per_class is {per_class}; expected 1 to 3, the size of the smallest class.",
+    ):
         datasets.make_sample(whole, per_class)
 
 
@@ -140,20 +174,38 @@ def test_make_sample_needs_enough_of_each_class(per_class: int) -> None:
 def numbered(count: int, *shape: int) -> Labelled:
     """Pictures whose label is their number, so that a draw can be traced."""
     numbers = torch.arange(count)
-    images = (numbers % 256).to(torch.uint8).reshape(-1, *[1] * len(shape)).expand(-1, *shape).contiguous()
+    images = (
+        (numbers % 256)
+        .to(torch.uint8)
+        .reshape(-1, *[1] * len(shape))
+        .expand(-1, *shape)
+        .contiguous()
+    )
     return Labelled(images, numbers)
 
 
-def test_rotated_mnist_draws_disjoint_sets_from_all_of_mnist(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rotated_mnist_draws_disjoint_sets_from_all_of_mnist(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     whole = numbered(70_000, 1, 1)
     parts = {"train": slice(0, 60_000), "test": slice(60_000, None)}
-    monkeypatch.setattr(datasets, "mnist", lambda split: Labelled(whole.images[parts[split]], whole.labels[parts[split]]))
+    monkeypatch.setattr(
+        datasets,
+        "mnist",
+        lambda split: Labelled(whole.images[parts[split]], whole.labels[parts[split]]),
+    )
     made = datasets.rotated_mnist(seed=3)
-    assert [len(part) for part in (made.train, made.validation, made.test)] == [10_000, 2_000, 50_000]
+    assert [len(part) for part in (made.train, made.validation, made.test)] == [
+        10_000,
+        2_000,
+        50_000,
+    ]
     assert [len(angles) for angles in made.angles] == [10_000, 2_000, 50_000]
     drawn = torch.cat([made.train.labels, made.validation.labels, made.test.labels])
     assert len(drawn.unique()) == 62_000
-    assert 8_400 < int((drawn >= 60_000).sum()) < 9_300  # of the 10 000 test digits 8 857 are expected
+    assert (
+        8_400 < int((drawn >= 60_000).sum()) < 9_300
+    )  # of the 10 000 test digits 8 857 are expected
     for part in (made.train, made.validation, made.test):
         assert part.images.dtype == torch.float32
         torch.testing.assert_close(part.images[:, 0, 0], (part.labels % 256).float() / 255)
@@ -161,7 +213,9 @@ def test_rotated_mnist_draws_disjoint_sets_from_all_of_mnist(monkeypatch: pytest
     assert float(angles.min()) >= 0
     assert float(angles.max()) < 2 * math.pi
     counts = torch.histc(angles, bins=8, min=0, max=2 * math.pi)
-    assert float((counts - 62_000 / 8).abs().max()) < 5 * math.sqrt(62_000 / 8)  # five standard deviations
+    assert float((counts - 62_000 / 8).abs().max()) < 5 * math.sqrt(
+        62_000 / 8
+    )  # five standard deviations
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +225,11 @@ def turned() -> datasets.RotatedMnist:
 
 def test_rotated_sample_is_the_sample_turned_by_its_angles(turned: datasets.RotatedMnist) -> None:
     sample = datasets.mnist_sample()
-    assert [len(part) for part in (turned.train, turned.validation, turned.test)] == [1500, 500, 500]
+    assert [len(part) for part in (turned.train, turned.validation, turned.test)] == [
+        1500,
+        500,
+        500,
+    ]
     whole = torch.cat([turned.train.images, turned.validation.images, turned.test.images])
     labels = torch.cat([turned.train.labels, turned.validation.labels, turned.test.labels])
     assert whole.dtype == torch.float32
@@ -183,12 +241,18 @@ def test_rotated_sample_is_the_sample_turned_by_its_angles(turned: datasets.Rota
     torch.testing.assert_close(whole, expected, rtol=0, atol=1e-6)
 
 
-def test_a_seed_gives_the_same_bits_and_touches_no_global_generator(turned: datasets.RotatedMnist) -> None:
+def test_a_seed_gives_the_same_bits_and_touches_no_global_generator(
+    turned: datasets.RotatedMnist,
+) -> None:
     torch.manual_seed(5)
     before = torch.get_rng_state()
     again, other = datasets.rotated_mnist_sample(0), datasets.rotated_mnist_sample(1)
     assert torch.equal(torch.get_rng_state(), before)
-    for one, two in ((turned.train, again.train), (turned.validation, again.validation), (turned.test, again.test)):
+    for one, two in (
+        (turned.train, again.train),
+        (turned.validation, again.validation),
+        (turned.test, again.test),
+    ):
         assert torch.equal(one.images, two.images)
         assert torch.equal(one.labels, two.labels)
     for one, two in zip(turned.angles, again.angles, strict=True):
@@ -197,14 +261,26 @@ def test_a_seed_gives_the_same_bits_and_touches_no_global_generator(turned: data
     assert not torch.equal(turned.angles[0], other.angles[0])
 
 
-def test_cifar10_split_holds_out_part_of_the_training_files(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cifar10_split_holds_out_part_of_the_training_files(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     sets = {"train": numbered(50_000, 3, 1, 1), "test": numbered(10_000, 3, 1, 1)}
     monkeypatch.setattr(datasets, "cifar10", lambda split: sets[split])
     before = torch.get_rng_state()
-    made, again, other = datasets.cifar10_split(), datasets.cifar10_split(0), datasets.cifar10_split(1)
+    made, again, other = (
+        datasets.cifar10_split(),
+        datasets.cifar10_split(0),
+        datasets.cifar10_split(1),
+    )
     assert torch.equal(torch.get_rng_state(), before)
-    assert [len(part) for part in (made.train, made.validation, made.test)] == [45_000, 5_000, 10_000]
-    assert torch.cat([made.train.labels, made.validation.labels]).sort().values.tolist() == list(range(50_000))
+    assert [len(part) for part in (made.train, made.validation, made.test)] == [
+        45_000,
+        5_000,
+        10_000,
+    ]
+    assert torch.cat([made.train.labels, made.validation.labels]).sort().values.tolist() == list(
+        range(50_000)
+    )
     assert made.test.labels.tolist() == list(range(10_000))
     for part in (made.train, made.validation, made.test):
         assert part.images.dtype == torch.float32
@@ -222,9 +298,13 @@ def test_cifar10_split_holds_out_part_of_the_training_files(monkeypatch: pytest.
 def real(request: pytest.FixtureRequest) -> None:
     folder = os.environ.get("LIEGG_DATA")
     if not folder:
-        pytest.skip("LIEGG_DATA is not set: the official files are not read. Set it to a folder that holds them.")
+        pytest.skip(
+            "LIEGG_DATA is not set: the official files are not read. Set it to a folder that holds them."
+        )
     if not (Path(folder) / request.param).is_dir():
-        pytest.skip(f"LIEGG_DATA={folder} holds no {request.param}/: those official files are not read.")
+        pytest.skip(
+            f"LIEGG_DATA={folder} holds no {request.param}/: those official files are not read."
+        )
 
 
 @pytest.mark.usefixtures("real")
@@ -232,9 +312,22 @@ def real(request: pytest.FixtureRequest) -> None:
 def test_the_real_mnist() -> None:
     train, test = datasets.mnist("train"), datasets.mnist("test")
     assert (len(train), len(test)) == (60_000, 10_000)
-    assert train.labels.bincount().tolist() == [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
+    assert train.labels.bincount().tolist() == [
+        5923,
+        6742,
+        5958,
+        6131,
+        5842,
+        5421,
+        5918,
+        6265,
+        5851,
+        5949,
+    ]
     assert test.labels[:10].tolist() == [7, 2, 1, 0, 4, 1, 4, 9, 5, 9]
-    assert float(train.images.double().mean() / 255) == pytest.approx(0.1307, abs=1e-4)  # the mean everyone normalises by
+    assert float(train.images.double().mean() / 255) == pytest.approx(
+        0.1307, abs=1e-4
+    )  # the mean everyone normalises by
     sample, shipped = datasets.make_sample(train, 250), datasets.mnist_sample()
     assert torch.equal(sample.images, shipped.images)
     assert torch.equal(sample.labels, shipped.labels)
@@ -249,4 +342,6 @@ def test_the_real_cifar10() -> None:
     assert test.labels[:10].tolist() == [3, 8, 8, 0, 6, 6, 1, 6, 3, 1]
     assert train.labels.bincount().tolist() == [5000] * 10
     means = [float(train.images[:, channel].double().mean() / 255) for channel in range(3)]
-    assert means == pytest.approx([0.4914, 0.4822, 0.4465], abs=1e-4)  # the means everyone normalises by
+    assert means == pytest.approx(
+        [0.4914, 0.4822, 0.4465], abs=1e-4
+    )  # the means everyone normalises by

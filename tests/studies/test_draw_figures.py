@@ -20,7 +20,10 @@ def make_results(draws: int) -> dict[str, Any]:
                 "draw": draw,
                 "networks": 360,
                 "correlations": {
-                    "paper, sum": {"variance": told(-0.5 + draw / 50), "bias": told(-0.2 + draw / 10)},
+                    "paper, sum": {
+                        "variance": told(-0.5 + draw / 50),
+                        "bias": told(-0.2 + draw / 10),
+                    },
                     "paper, each": {"variance": told(-0.4 - draw / 50), "bias": told(draw / 30)},
                 },
             }

@@ -19,14 +19,23 @@ def quick(quick_folder: Path) -> dict[str, Any]:
 
 
 def test_all_cases_are_there(quick: dict[str, Any]) -> None:
-    counts = {family: sum(row["family"] == family for row in quick["cases"]) for family in false_discovery.FAMILIES}
-    assert counts == {"asymmetric": QUICK.asymmetric + QUICK.networks, "exact": QUICK.exact, "confined": QUICK.confined}
+    counts = {
+        family: sum(row["family"] == family for row in quick["cases"])
+        for family in false_discovery.FAMILIES
+    }
+    assert counts == {
+        "asymmetric": QUICK.asymmetric + QUICK.networks,
+        "exact": QUICK.exact,
+        "confined": QUICK.confined,
+    }
     assert len(quick["broken"]) == len(BASES) * len(QUICK.strengths) * len(QUICK.samples)
     assert list(quick["rules"]) == [LIEGG, *RULES]
     assert json.loads(json.dumps(quick, allow_nan=False)) == quick
 
 
-def test_the_full_form_is_large_and_looks_at_functions_that_no_limit_was_chosen_by(quick: dict[str, Any]) -> None:
+def test_the_full_form_is_large_and_looks_at_functions_that_no_limit_was_chosen_by(
+    quick: dict[str, Any],
+) -> None:
     full = Extent()
     assert min(full.asymmetric, full.exact) >= 300
     assert (full.sizes, len(full.seeds)) == ((1_000, 10_000), 8)
@@ -37,19 +46,30 @@ def test_the_full_form_is_large_and_looks_at_functions_that_no_limit_was_chosen_
 
 def test_the_parts_add_up(quick: dict[str, Any]) -> None:
     found = quick["inventions"]
-    assert found["clearly nonlinear"]["cases"] + found["others"]["cases"] == QUICK.asymmetric + QUICK.networks
+    assert (
+        found["clearly nonlinear"]["cases"] + found["others"]["cases"]
+        == QUICK.asymmetric + QUICK.networks
+    )
     assert quick["recoveries"]["cases"] == QUICK.exact
     assert quick["rules"][LIEGG]["none"]["wrong"] == found["clearly nonlinear"]["false"]
     exact = quick["recoveries"]
-    assert quick["rules"][LIEGG]["exact"]["wrong"] == exact["missed"] + exact["extra"] == exact["cases"] - exact["right"]
+    assert (
+        quick["rules"][LIEGG]["exact"]["wrong"]
+        == exact["missed"] + exact["extra"]
+        == exact["cases"] - exact["right"]
+    )
 
 
 def test_defects_follow_the_square_of_the_broken_part(quick: dict[str, Any]) -> None:
     assert quick["slopes"] == pytest.approx(dict.fromkeys(BASES, 2.0), abs=0.05)
 
 
-def test_exact_symmetries_of_precise_models_are_at_rounding_and_set_apart(quick: dict[str, Any]) -> None:
-    precise = [row for row in quick["cases"] if row["family"] == "exact" and row["dtype"] != "bfloat16"]
+def test_exact_symmetries_of_precise_models_are_at_rounding_and_set_apart(
+    quick: dict[str, Any],
+) -> None:
+    precise = [
+        row for row in quick["cases"] if row["family"] == "exact" and row["dtype"] != "bfloat16"
+    ]
     assert len(precise) > 10
     for row in precise:
         assert row["last"] <= 1000 * row["rounding_unit"] ** 2

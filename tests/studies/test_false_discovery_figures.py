@@ -22,16 +22,29 @@ STRENGTHS = (1e-4, 1e-2, 1.0)
 
 def make_results(*, stated: bool = True) -> dict[str, Any]:
     def case(family: str, index: int, dtype: str) -> dict[str, Any]:
-        last, smallest = {"float64": 1e-31, "float32": 1e-14, "bfloat16": 0.0}[dtype], 0.1 * (1 + index)
-        return {"family": family, "nonlinear": index % 4 > 0, "dtype": dtype, "last": last, "next": smallest}
+        last, smallest = (
+            {"float64": 1e-31, "float32": 1e-14, "bfloat16": 0.0}[dtype],
+            0.1 * (1 + index),
+        )
+        return {
+            "family": family,
+            "nonlinear": index % 4 > 0,
+            "dtype": dtype,
+            "last": last,
+            "next": smallest,
+        }
 
     def broken(kind: str, strength: float, samples: int) -> dict[str, Any]:
         values = [strength**2 * factor for factor in (0.2, 0.3, 0.5)]
         intervals = [[0.8 * value, 1.3 * value] for value in values] if stated else None
         return {
-            "kind": kind, "strength": strength, "samples": samples, "expected": 3, "limit": [*values, 1.0],
+            "kind": kind,
+            "strength": strength,
+            "samples": samples,
+            "expected": 3,
+            "limit": [*values, 1.0],
             "example": {"defects": values, "intervals": intervals},
-        }  # fmt: skip
+        }
 
     return {
         "threshold": 0.03,
@@ -42,16 +55,32 @@ def make_results(*, stated: bool = True) -> dict[str, Any]:
             for dtype in ("float64", "float32", "bfloat16")
         ],
         "rotations": [{"last": 0.01}, {"last": 0.02}],
-        "broken": [broken(kind, strength, samples) for kind in KINDS for strength in STRENGTHS for samples in (200, 1000, 5000)],
+        "broken": [
+            broken(kind, strength, samples)
+            for kind in KINDS
+            for strength in STRENGTHS
+            for samples in (200, 1000, 5000)
+        ],
         "limits": [
-            {"kind": kind, "strength": strength, "defects": [strength**2 * factor for factor in (0.2, 0.3, 0.5)] + [1.0]}
+            {
+                "kind": kind,
+                "strength": strength,
+                "defects": [strength**2 * factor for factor in (0.2, 0.3, 0.5)] + [1.0],
+            }
             for kind in KINDS
             for strength in STRENGTHS
         ],
         "slopes": dict.fromkeys(KINDS, 2.0),
         "rules": {
-            rule: {name: {"cases": 50, "wrong": wrong} for name in ("none", "exact", "broken", "trained")}
-            for rule, wrong in (("liegg", 0), ("largest gap", 50), ("together below 1 % of the sum", 25))
+            rule: {
+                name: {"cases": 50, "wrong": wrong}
+                for name in ("none", "exact", "broken", "trained")
+            }
+            for rule, wrong in (
+                ("liegg", 0),
+                ("largest gap", 50),
+                ("together below 1 % of the sum", 25),
+            )
         },
         "coverage": [
             {
@@ -69,7 +98,9 @@ def make_results(*, stated: bool = True) -> dict[str, Any]:
 
 def test_every_case_is_a_point_and_zeros_are_at_the_edge() -> None:
     ax = draw_defects(make_results()).axes[0]
-    points = [np.asarray(line.get_xdata(), dtype=float) for line in ax.lines if line.get_marker() == "o"]
+    points = [
+        np.asarray(line.get_xdata(), dtype=float) for line in ax.lines if line.get_marker() == "o"
+    ]
     assert [len(some) for some in points] == [18, 6, 24, 2, 4, 4, 4, 8, 8, 8]
     assert points[0].min() == pytest.approx(0.2)
     assert (points[-3] == SMALLEST).all()
@@ -89,10 +120,18 @@ def test_strengths_show_limits_and_examples(stated: bool) -> None:
     made = draw_strength(make_results(stated=stated))
     assert len(made.axes) == 8
     above, under = made.axes[0], made.axes[4]
-    limits = [np.asarray(line.get_ydata(), dtype=float) for line in above.lines if line.get_linestyle() == "-"]
+    limits = [
+        np.asarray(line.get_ydata(), dtype=float)
+        for line in above.lines
+        if line.get_linestyle() == "-"
+    ]
     assert limits[0].tolist() == pytest.approx([0.2 * strength**2 for strength in STRENGTHS])
     assert limits[1].tolist() == pytest.approx([0.5 * strength**2 for strength in STRENGTHS])
-    scaled = [np.asarray(line.get_ydata(), dtype=float) for line in under.lines if line.get_linestyle() == "-"]
+    scaled = [
+        np.asarray(line.get_ydata(), dtype=float)
+        for line in under.lines
+        if line.get_linestyle() == "-"
+    ]
     assert scaled[0].tolist() == pytest.approx([0.2] * 3)
     words = [text.get_text() for text in made.legends[0].get_texts()]
     assert ("smallest, one analysis of 1,000 samples, with 95 % intervals" in words) == stated
@@ -105,7 +144,11 @@ def test_coverage_is_drawn_for_each_strength() -> None:
     assert len(curves) == len(STRENGTHS)
     assert np.asarray(curves[0].get_ydata()).tolist() == [0.93] * 3
     assert [label.get_text() for label in every.get_xticklabels()] == ["200", "1,000", "5,000"]
-    assert [text.get_text() for text in made.legends[0].get_texts()] == ["ε = 0.0001", "ε = 0.01", "ε = 1"]
+    assert [text.get_text() for text in made.legends[0].get_texts()] == [
+        "ε = 0.0001",
+        "ε = 0.01",
+        "ε = 1",
+    ]
 
 
 def test_coverage_without_intervals_says_so() -> None:
@@ -118,5 +161,7 @@ def test_the_figures_are_written_and_legible(tmp_path: Path) -> None:
     for drawn in (draw_defects, draw_rules, draw_strength, draw_coverage):
         assert_legible(drawn(results))
     assert sorted(path.name for path in draw(results, tmp_path)) == [
-        f"false-discovery-{name}.{ending}" for name in ("coverage", "defects", "rules", "strength") for ending in ("png", "svg")
+        f"false-discovery-{name}.{ending}"
+        for name in ("coverage", "defects", "rules", "strength")
+        for ending in ("png", "svg")
     ]

@@ -97,7 +97,10 @@ def half_then_nothing(handler: BaseHTTPRequestHandler, body: bytes) -> None:
 FAILURES: dict[str, tuple[Answer, str]] = {
     "another file": (other, "what arrived has another checksum than the official file"),
     "broken off": (half, "the connection to HOST broke off before the end"),
-    "broken off, length untold": (half_without_length, "what arrived has another checksum than the official file"),
+    "broken off, length untold": (
+        half_without_length,
+        "what arrived has another checksum than the official file",
+    ),
     "not found": (missing, "the server answered 404 Not Found"),
     "overloaded": (broken, "the server answered 503 Service Unavailable"),
     "silent": (nothing, "HOST was silent for 0.3 s"),
@@ -126,7 +129,11 @@ CIFAR10_CONTENT = {name: content for name, content in CONTENT.items() if name.st
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache, no `LIEGG_DATA`, no proxy, and the checksums of the stand-ins."""
     monkeypatch.setattr(fetch, "cache_folder", lambda: tmp_path / "cache")
-    monkeypatch.setattr(fetch, "CHECKSUMS", {name: hashlib.sha256(content).hexdigest() for name, content in CONTENT.items()})
+    monkeypatch.setattr(
+        fetch,
+        "CHECKSUMS",
+        {name: hashlib.sha256(content).hexdigest() for name, content in CONTENT.items()},
+    )
     monkeypatch.delenv("LIEGG_DATA", raising=False)
     monkeypatch.setenv("NO_PROXY", "*")
     monkeypatch.setenv("no_proxy", "*")
@@ -145,9 +152,15 @@ def serve_archive(monkeypatch: pytest.MonkeyPatch, loopback: Loopback) -> Callab
 @pytest.fixture
 def loopback(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
     made = Loopback()
-    made.files |= {f"/{Path(name).name}": content for name, content in CONTENT.items() if name.startswith("mnist")}
+    made.files |= {
+        f"/{Path(name).name}": content
+        for name, content in CONTENT.items()
+        if name.startswith("mnist")
+    }
     made.files[f"/{fetch.ARCHIVE}"] = tar_of(CIFAR10_CONTENT)
-    monkeypatch.setattr(fetch, "ARCHIVE_MD5", hashlib.md5(made.files[f"/{fetch.ARCHIVE}"]).hexdigest())
+    monkeypatch.setattr(
+        fetch, "ARCHIVE_MD5", hashlib.md5(made.files[f"/{fetch.ARCHIVE}"]).hexdigest()
+    )
     thread = threading.Thread(target=made.server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     yield made
@@ -163,7 +176,11 @@ def put(folder: Path, *names: str, content: bytes | None = None) -> None:
 
 
 def held(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if not path.is_dir()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if not path.is_dir()
+    }
 
 
 # Where files are found
@@ -181,7 +198,9 @@ def test_files_of_the_folder_need_neither_pooch_nor_network(
 
 
 @pytest.mark.parametrize("name", [MNIST, CIFAR10])
-def test_the_folder_goes_before_the_cache(name: str, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_goes_before_the_cache(
+    name: str, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     put(tmp_path / "mine", name)
     put(cache, name, content=b"would be damaged")
     monkeypatch.setenv("LIEGG_DATA", str(tmp_path / "mine"))
@@ -218,7 +237,10 @@ def test_a_variable_that_names_no_folder_is_an_error(
     if kind == "a file":
         place.write_text("x")
     monkeypatch.setenv("LIEGG_DATA", str(place))
-    with pytest.raises(DatasetError, match=r"LIEGG_DATA is '.*place', which is no folder. Type LIEGG_DATA=/folder with a folder"):
+    with pytest.raises(
+        DatasetError,
+        match=r"LIEGG_DATA is '.*place', which is no folder. Type LIEGG_DATA=/folder with a folder",
+    ):
         fetch.read_official(MNIST, base=loopback.base)
     assert loopback.asked == []
 
@@ -251,11 +273,15 @@ def test_a_damaged_file_is_named_and_kept(
     assert loopback.asked == []
 
 
-def test_an_unreadable_place_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loopback: Loopback) -> None:
+def test_an_unreadable_place_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loopback: Loopback
+) -> None:
     (tmp_path / "file").write_text("x")
     monkeypatch.setattr(fetch, "cache_folder", lambda: tmp_path / "file" / "cache")
     for name in (MNIST, CIFAR10):
-        with pytest.raises(DatasetError, match=rf"{name}.*file.*To use a file of your own, type LIEGG_DATA=/folder"):
+        with pytest.raises(
+            DatasetError, match=rf"{name}.*file.*To use a file of your own, type LIEGG_DATA=/folder"
+        ):
             fetch.read_official(name, base=loopback.base)
     assert held(tmp_path) == {"file": b"x"}
 
@@ -265,7 +291,10 @@ def test_without_the_extra_the_error_says_what_to_install(
     package: str, cache: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingExtraError, match=rf"needs {package}. Type: pip install 'liegg\[studies\]', or LIEGG_DATA=/folder"):
+    with pytest.raises(
+        MissingExtraError,
+        match=rf"needs {package}. Type: pip install 'liegg\[studies\]', or LIEGG_DATA=/folder",
+    ):
         fetch.read_official(MNIST, base=loopback.base)
     assert not cache.exists() or held(cache) == {}
 
@@ -275,7 +304,11 @@ def test_without_the_extra_the_error_says_what_to_install(
 
 @pytest.mark.parametrize("answer", [whole, encoded])
 def test_a_file_is_downloaded_once(
-    answer: Answer, cache: Path, loopback: Loopback, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    answer: Answer,
+    cache: Path,
+    loopback: Loopback,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     import pooch
 
@@ -293,7 +326,9 @@ def test_a_file_is_downloaded_once(
 
 
 @pytest.mark.parametrize("answer", [whole, encoded])
-def test_the_archive_is_downloaded_once_and_unpacked(answer: Answer, cache: Path, loopback: Loopback) -> None:
+def test_the_archive_is_downloaded_once_and_unpacked(
+    answer: Answer, cache: Path, loopback: Loopback
+) -> None:
     loopback.answer = answer
     for name in CIFAR10_CONTENT:
         assert fetch.read_official(name, base=loopback.base) == CONTENT[name]
@@ -305,7 +340,9 @@ def test_the_archive_is_downloaded_once_and_unpacked(answer: Answer, cache: Path
 def test_unpacking_fills_gaps_only(cache: Path, loopback: Loopback) -> None:
     put(cache, "cifar-10-batches-bin/data_batch_1.bin", content=b"someone's own")
     fetch.read_official(CIFAR10, base=loopback.base)
-    assert held(cache) == CIFAR10_CONTENT | {"cifar-10-batches-bin/data_batch_1.bin": b"someone's own"}
+    assert held(cache) == CIFAR10_CONTENT | {
+        "cifar-10-batches-bin/data_batch_1.bin": b"someone's own"
+    }
 
 
 def test_a_terminal_sees_a_bar(loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -346,20 +383,25 @@ def test_a_failed_download_says_why_and_leaves_nothing(
 
 
 @pytest.mark.parametrize("name", [MNIST, CIFAR10])
-def test_without_a_network_the_error_says_so(name: str, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_network_the_error_says_so(
+    name: str, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("LIEGG_DATA", str(tmp_path))
     with socket.socket() as closed:  # bound but not listening: a connection is refused
         closed.bind(("127.0.0.1", 0))
         host = f"127.0.0.1:{closed.getsockname()[1]}"
         with pytest.raises(
-            DatasetError, match=rf"not under LIEGG_DATA={tmp_path}, .* no connection to {host}, perhaps no network\."
+            DatasetError,
+            match=rf"not under LIEGG_DATA={tmp_path}, .* no connection to {host}, perhaps no network\.",
         ):
             fetch.read_official(name, base=f"http://{host}/")
     assert held(cache) == {}
 
 
 @pytest.mark.parametrize("name", [MNIST, CIFAR10])
-def test_an_unknown_host_is_no_network_either(name: str, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_host_is_no_network_either(
+    name: str, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def unknown(*_args: object, **_knobs: object) -> None:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
@@ -413,23 +455,36 @@ def test_nothing_but_the_expected_members_is_unpacked(
 
 LAST = "cifar-10-batches-bin/test_batch.bin"
 BAD_ARCHIVES = {
-    "damaged member": (tar_of(CIFAR10_CONTENT | {LAST: b"x"}), f"{LAST} in the archive is missing or not the official file"),
+    "damaged member": (
+        tar_of(CIFAR10_CONTENT | {LAST: b"x"}),
+        f"{LAST} in the archive is missing or not the official file",
+    ),
     "missing member": (
         tar_of({name: content for name, content in CIFAR10_CONTENT.items() if name != LAST}),
         f"{LAST} in the archive is missing or not the official file",
     ),
     "a link for a member": (
-        tar_of({name: content for name, content in CIFAR10_CONTENT.items() if name != LAST}, {LAST: "data_batch_1.bin"}),
+        tar_of(
+            {name: content for name, content in CIFAR10_CONTENT.items() if name != LAST},
+            {LAST: "data_batch_1.bin"},
+        ),
         f"{LAST} in the archive is missing or not the official file",
     ),
-    "no archive": (b"<html>please log in</html>", "the archive cannot be unpacked: not a gzip file"),
+    "no archive": (
+        b"<html>please log in</html>",
+        "the archive cannot be unpacked: not a gzip file",
+    ),
     "truncated": (tar_of(CIFAR10_CONTENT)[:-100], "the archive cannot be unpacked: "),
 }
 
 
 @pytest.mark.parametrize("kind", BAD_ARCHIVES)
 def test_a_bad_archive_leaves_nothing(
-    kind: str, tmp_path: Path, cache: Path, loopback: Loopback, serve_archive: Callable[[bytes], None]
+    kind: str,
+    tmp_path: Path,
+    cache: Path,
+    loopback: Loopback,
+    serve_archive: Callable[[bytes], None],
 ) -> None:
     content, reason = BAD_ARCHIVES[kind]
     serve_archive(content)

@@ -13,7 +13,9 @@ def test_samples_of_equal_networks_are_the_rotation_itself() -> None:
 
 def test_samples_have_the_mean_and_the_spread_of_the_networks() -> None:
     generator = torch.Generator().manual_seed(0)
-    found = liegg.so(2) / 2**0.5 + 0.1 * torch.randn(8, 2, 2, generator=generator, dtype=torch.float64)
+    found = liegg.so(2) / 2**0.5 + 0.1 * torch.randn(
+        8, 2, 2, generator=generator, dtype=torch.float64
+    )
     samples = sample_generators(found, 40_000, seed=1).flatten(1) / 2**0.5
     torch.testing.assert_close(samples.mean(0), found.flatten(1).mean(0), rtol=0, atol=3e-3)
     torch.testing.assert_close(samples.T.cov(), found.flatten(1).T.cov(), rtol=0, atol=5e-4)

@@ -18,7 +18,9 @@ class Rings(nn.Module):
         super().__init__()
         generator = torch.Generator().manual_seed(0)
         radius = liegg.actions.grid.coordinates.coordinates((20, 20)).norm(dim=1)
-        self.rings = torch.stack([torch.exp(-((radius - r) ** 2) / 0.045) for r in (0.0, 0.25, 0.5)], 1)
+        self.rings = torch.stack(
+            [torch.exp(-((radius - r) ** 2) / 0.045) for r in (0.0, 0.25, 0.5)], 1
+        )
         self.mix = torch.randn(3, 4, generator=generator, dtype=torch.float64) / 10
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -42,7 +44,9 @@ def described() -> dict[str, dict[str, Any]]:
         return nn.functional.normalize(network(x), dim=1)
 
     return {
-        name: images.describe(liegg.discover(unit, pictures, action(scheme, (20, 20), frame), outputs=outputs))
+        name: images.describe(
+            liegg.discover(unit, pictures, action(scheme, (20, 20), frame), outputs=outputs)
+        )
         for name, (scheme, outputs, frame) in images.READINGS.items()
     }
 
@@ -50,12 +54,16 @@ def described() -> dict[str, dict[str, Any]]:
 def test_an_invariant_network_is_read_as_such_in_every_way() -> None:
     found = described()
     for name, numbers in found.items():
-        limit = 0.06 if name.startswith("paper") else 0.01  # the paper's grid is half a pixel off centre
+        limit = (
+            0.06 if name.startswith("paper") else 0.01
+        )  # the paper's grid is half a pixel off centre
         assert numbers["bias"][0] < limit, name
         assert min(numbers["bias"][1:]) > 0.9, name
         assert numbers["variance"] == numbers["spectrum"][0]
         turn = torch.tensor(numbers["directions"][0])
-        torch.testing.assert_close(turn, torch.tensor([[0.0, -1.0], [1.0, 0.0]]) / 2**0.5, rtol=0, atol=limit)
+        torch.testing.assert_close(
+            turn, torch.tensor([[0.0, -1.0], [1.0, 0.0]]) / 2**0.5, rtol=0, atol=limit
+        )
     assert found["spectral, each"]["nullity"] == 1
     assert found["spectral, each"]["defects"][0] < 1e-4
     assert found["spectral, each"]["defect_bias"][0] < 0.01
@@ -77,7 +85,9 @@ def test_upright_makes_every_matrix_turn_counter_clockwise() -> None:
 def some_pictures() -> images.Pictures:
     labels = torch.arange(60) % 3
     pictures = liegg.smooth(torch.rand(60, 6, 6, generator=torch.Generator().manual_seed(0)), 1.0)
-    return images.Pictures((pictures, labels), (pictures[:20], labels[:20]), (pictures[20:], labels[20:]))
+    return images.Pictures(
+        (pictures, labels), (pictures[:20], labels[:20]), (pictures[20:], labels[20:])
+    )
 
 
 def members(epochs: int) -> list[ensemble.Member]:
@@ -97,10 +107,17 @@ def test_rows_hold_each_network_after_and_before_training() -> None:
     trained = ensemble.train(members(5), images.classification(pictures), images.SCHEDULE)
     rows = images.describe_both(members(5), trained, pictures.train[0], pictures.test)
     after = images.describe_all(trained.stack, pictures.train[0], pictures.test)
-    before = images.describe_all(images.untrained([(36, 5, 3), (36, 7, 3)], [3, 4], "cpu"), pictures.train[0], pictures.test)
-    for row, now, was, score, epoch in zip(rows, after, before, trained.score, trained.epoch, strict=True):
+    before = images.describe_all(
+        images.untrained([(36, 5, 3), (36, 7, 3)], [3, 4], "cpu"), pictures.train[0], pictures.test
+    )
+    for row, now, was, score, epoch in zip(
+        rows, after, before, trained.score, trained.epoch, strict=True
+    ):
         assert row["untrained"] == was
-        assert row["trained"] == now | {"validation_accuracy": float(score), "best_epoch": int(epoch)}
+        assert row["trained"] == now | {
+            "validation_accuracy": float(score),
+            "best_epoch": int(epoch),
+        }
     assert rows[0]["trained"]["readings"] != rows[0]["untrained"]["readings"]
 
 

@@ -53,7 +53,10 @@ def folder(tmp_path):
 
 def test_every_study_with_results_has_a_section(folder):
     page = Page(write_index(folder))
-    assert [attributes["id"] for attributes in page.all("h2")] == ["claims", *(study.name for study in STUDIES)]
+    assert [attributes["id"] for attributes in page.all("h2")] == [
+        "claims",
+        *(study.name for study in STUDIES),
+    ]
     for study in STUDIES:
         assert study.title in page.text
         assert study.description in page.text
@@ -84,9 +87,16 @@ def test_the_claims_stand_in_a_table_with_both_readings(folder):
         ("holds", "holds"),
         ("does-not-hold", "does not hold"),
     ]
-    assert re.findall(r'data-label="([a-z ]+)"', depth) == ["paper", "summed outputs", "each output"]
+    assert re.findall(r'data-label="([a-z ]+)"', depth) == [
+        "paper",
+        "summed outputs",
+        "each output",
+    ]
     single = next(row for row in rows if "o5-ten" in row)
-    assert re.findall(r'data-label="([a-z ]+)"( colspan="2")?', single) == [("paper", ""), ("one output", ' colspan="2"')]
+    assert re.findall(r'data-label="([a-z ]+)"( colspan="2")?', single) == [
+        ("paper", ""),
+        ("one output", ' colspan="2"'),
+    ]
     open_ones = next(row for row in rows if "layers-training" in row)
     assert re.findall(r'data-label="([a-z ]+)"', open_ones) == ["paper", "both readings"]
     assert "28 hold, 3 do not hold, 6 not run." in page.text
@@ -96,12 +106,16 @@ def test_the_claims_stand_in_a_table_with_both_readings(folder):
 def test_quick_runs_are_marked_in_the_table_and_in_their_section(folder):
     planted.store(folder, planted.cifar10() | {"quick": True})
     page = Page(write_index(folder))
-    assert page.source.count('<span class="quick">quick run</span>') == 1 + 1  # its claim under both readings, and its heading
+    assert (
+        page.source.count('<span class="quick">quick run</span>') == 1 + 1
+    )  # its claim under both readings, and its heading
     assert page.text.count("A quick run has few, small networks") == 1
 
 
 def test_only_figures_that_exist_are_linked(folder):
-    draw(folder, "o5.png", "o5.svg", "rotmnist-spectrum.png", "cifar10-rotations.svg", "unknown.png")
+    draw(
+        folder, "o5.png", "o5.svg", "rotmnist-spectrum.png", "cifar10-rotations.svg", "unknown.png"
+    )
     page = Page(write_index(folder))
     assert [image["src"] for image in page.all("img")] == ["o5.png", "rotmnist-spectrum.png"]
     links = [link["href"] for link in page.all("a")]
@@ -113,10 +127,22 @@ def test_only_figures_that_exist_are_linked(folder):
 def test_all_figures_of_all_studies(folder):
     names = [figure.name for study in STUDIES for figure in study.figures]
     assert names == [
-        "o5", "rotmnist-spectrum", "rotmnist-rotations", "configurations-heatmaps", "configurations-correlation",
-        "draws", "layerwise", "sample-complexity-o5", "sample-complexity-rotmnist", "cifar10-spectrum", "cifar10-rotations",
-        "false-discovery-defects", "false-discovery-rules", "false-discovery-strength", "false-discovery-coverage",
-    ]  # fmt: skip
+        "o5",
+        "rotmnist-spectrum",
+        "rotmnist-rotations",
+        "configurations-heatmaps",
+        "configurations-correlation",
+        "draws",
+        "layerwise",
+        "sample-complexity-o5",
+        "sample-complexity-rotmnist",
+        "cifar10-spectrum",
+        "cifar10-rotations",
+        "false-discovery-defects",
+        "false-discovery-rules",
+        "false-discovery-strength",
+        "false-discovery-coverage",
+    ]
     draw(folder, *(f"{name}.{kind}" for name in names for kind in ("png", "svg")))
     page = Page(write_index(folder))
     assert [image["src"] for image in page.all("img")] == [f"{name}.png" for name in names]
@@ -124,7 +150,10 @@ def test_all_figures_of_all_studies(folder):
 
 def test_descriptions_state_no_finding():
     """They stand there whatever the data are, so they name what is drawn and judge nothing."""
-    judging = re.compile(r"\b(only|near|zero|small|smaller|large|larger|drops?|falls?|rises?|stays?|not|clearly|no)\b", re.I)
+    judging = re.compile(
+        r"\b(only|near|zero|small|smaller|large|larger|drops?|falls?|rises?|stays?|not|clearly|no)\b",
+        re.I,
+    )
     for figure in (figure for study in STUDIES for figure in study.figures):
         assert not judging.search(figure.alt), figure.alt
     assert judging.search("the spectrum drops at the last ten")
@@ -156,14 +185,25 @@ def test_the_page_needs_no_script_and_no_network(folder):
     page = Page(write_index(folder))
     assert not {"script", "link", "iframe", "object", "base"} & {tag for tag, _ in page.found}
     assert not re.search(r"https?:|url\(|@import", page.source)
-    assert not [name for _, attributes in page.found for name in attributes if name.startswith("on")]
+    assert not [
+        name for _, attributes in page.found for name in attributes if name.startswith("on")
+    ]
 
 
 def test_hostile_text_stays_text(folder):
     hostile = "<script>alert('x')</script> & \"quoted\""
     results = planted.o5()
-    results["provenance"] |= {"command": hostile, "device": hostile, "date": hostile, "versions": {hostile: hostile}}
-    planted.store(folder, results, planted.emlp() | {"networks": {"<b>": planted.emlp()["networks"]["gain 1"]}})
+    results["provenance"] |= {
+        "command": hostile,
+        "device": hostile,
+        "date": hostile,
+        "versions": {hostile: hostile},
+    }
+    planted.store(
+        folder,
+        results,
+        planted.emlp() | {"networks": {"<b>": planted.emlp()["networks"]["gain 1"]}},
+    )
     page = Page(write_index(folder))
     assert page.all("script") == page.all("b") == []
     assert page.text.count(" ".join(hostile.split())) == 5
@@ -196,18 +236,33 @@ def test_a_failing_write_leaves_the_old_page(folder, monkeypatch):
 
 def test_without_jinja2_the_extra_is_named(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(MissingExtraError, match=r"^the page of results needs jinja2. Type: pip install 'liegg\[studies\]'$"):
+    with pytest.raises(
+        MissingExtraError,
+        match=r"^the page of results needs jinja2. Type: pip install 'liegg\[studies\]'$",
+    ):
         write_index(folder)
 
 
 def test_the_page_tells_apart_colours_well_enough():
     """Every pair of text and background in the style reaches a contrast of 5.5, in the light and in the dark."""
-    style = (Path(__file__).parents[2] / "src" / "liegg" / "studies" / "templates" / "index.html").read_text(encoding="utf-8")
+    style = (
+        Path(__file__).parents[2] / "src" / "liegg" / "studies" / "templates" / "index.html"
+    ).read_text(encoding="utf-8")
     pairs = [
-        ("text", "page"), ("muted", "page"), ("link", "page"), ("muted", "panel"), ("link", "panel"), ("good", "good-back"),
-        ("bad", "bad-back"), ("open", "open-back"), ("quick", "quick-back"),
-    ]  # fmt: skip
-    schemes = [dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", block)) for block in re.findall(r":root \{(.*?)\}", style, re.S)]
+        ("text", "page"),
+        ("muted", "page"),
+        ("link", "page"),
+        ("muted", "panel"),
+        ("link", "panel"),
+        ("good", "good-back"),
+        ("bad", "bad-back"),
+        ("open", "open-back"),
+        ("quick", "quick-back"),
+    ]
+    schemes = [
+        dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", block))
+        for block in re.findall(r":root \{(.*?)\}", style, re.S)
+    ]
     assert len(schemes) == 2
     for colours in schemes:
         for text, back in pairs:
@@ -219,7 +274,9 @@ def contrast(one: str, two: str) -> float:
 
     def luminance(colour: str) -> float:
         parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        linear = [
+            part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+        ]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
     dark, light = sorted((luminance(one), luminance(two)))

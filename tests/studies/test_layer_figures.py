@@ -14,18 +14,27 @@ def make_results(seeds: int = 4) -> dict[str, Any]:
     """Curves that double from layer to layer, with a spread of a factor of two over seeds."""
 
     def network(seed: int, layers: int, scale: float) -> dict[str, Any]:
-        rows = [{"variance": scale * 1e-4 * 2.0**layer * 2.0 ** (seed % 2), "bias": 0.3 / (layer + 1)} for layer in range(layers)]
+        rows = [
+            {"variance": scale * 1e-4 * 2.0**layer * 2.0 ** (seed % 2), "bias": 0.3 / (layer + 1)}
+            for layer in range(layers)
+        ]
         return {"readings": {"paper, sum": rows, "paper, each": rows}}
 
     layers = {"MLP-7": (8, 2.0), "sub MLP-3": (4, 1.0), "MLP-7[F]": (8, 1.0), "MLP-7[L]": (8, 1.0)}
-    networks = {name: [network(seed, *shape) for seed in range(seeds)] for name, shape in layers.items()}
+    networks = {
+        name: [network(seed, *shape) for seed in range(seeds)] for name, shape in layers.items()
+    }
     return {"seeds": list(range(1, seeds + 1)), "networks": networks}
 
 
 def test_means_are_drawn_after_every_hidden_layer() -> None:
     made = draw_layers(make_results())
     variance, bias = made.axes[:2]
-    curves = {line.get_label(): line for line in variance.lines if not str(line.get_label()).startswith("_")}
+    curves = {
+        line.get_label(): line
+        for line in variance.lines
+        if not str(line.get_label()).startswith("_")
+    }
     assert list(curves) == ["MLP-7", "sub MLP-3", "MLP-7[F]", "MLP-7[L]"]
     x, y = (np.asarray(part) for part in curves["MLP-7"].get_data())
     assert x.tolist() == [1, 2, 3, 4, 5, 6, 7]
@@ -38,4 +47,7 @@ def test_means_are_drawn_after_every_hidden_layer() -> None:
 @pytest.mark.parametrize("seeds", [1, 2, 8])
 def test_the_figure_is_written_and_legible(tmp_path: Path, seeds: int) -> None:
     assert_legible(draw_layers(make_results(seeds)))
-    assert sorted(path.name for path in draw(make_results(seeds), tmp_path)) == ["layerwise.png", "layerwise.svg"]
+    assert sorted(path.name for path in draw(make_results(seeds), tmp_path)) == [
+        "layerwise.png",
+        "layerwise.svg",
+    ]

@@ -29,17 +29,29 @@ def test_the_last_layer_is_read_as_the_other_studies_read_it() -> None:
     def second(x: torch.Tensor) -> torch.Tensor:
         return torch.nn.functional.normalize(network[:4](x), dim=1)
 
-    sym = liegg.discover(second, pictures.flatten(1), liegg.Image("linear", derivative="paper", shape=(6, 6)), outputs="sum")
+    sym = liegg.discover(
+        second,
+        pictures.flatten(1),
+        liegg.Image("linear", derivative="paper", shape=(6, 6)),
+        outputs="sum",
+    )
     assert found["paper, sum"][1]["variance"] == pytest.approx(sym.variance, rel=1e-3)
 
 
 def test_quick_study(quick_folder: Path) -> None:
     results = json.loads((quick_folder / "layerwise.json").read_text())
     assert list(results["networks"]) == list(layerwise.REGIMES)
-    layers = {name: {len(net["readings"]["paper, sum"]) for net in nets} for name, nets in results["networks"].items()}
+    layers = {
+        name: {len(net["readings"]["paper, sum"]) for net in nets}
+        for name, nets in results["networks"].items()
+    }
     assert layers == {"MLP-7": {8}, "sub MLP-3": {4}, "MLP-7[F]": {8}, "MLP-7[L]": {8}}
-    for sub, frozen, tuned in zip(*(results["networks"][name] for name in ("sub MLP-3", "MLP-7[L]", "MLP-7[F]")), strict=True):
-        for reading in layerwise.READINGS:  # what is frozen is what the sub-network had; what is tuned is not
+    for sub, frozen, tuned in zip(
+        *(results["networks"][name] for name in ("sub MLP-3", "MLP-7[L]", "MLP-7[F]")), strict=True
+    ):
+        for (
+            reading
+        ) in layerwise.READINGS:  # what is frozen is what the sub-network had; what is tuned is not
             assert frozen["readings"][reading][:3] == sub["readings"][reading][:3]
             assert tuned["readings"][reading][:3] != sub["readings"][reading][:3]
     assert (quick_folder / "layerwise.png").stat().st_size > 20_000
@@ -49,5 +61,7 @@ def test_quick_study(quick_folder: Path) -> None:
 def test_stored_results_are_whole() -> None:
     stored = json.loads((RESULTS / "layerwise.json").read_text())
     assert stored["epochs"] == 300
-    assert {name: len(nets) for name, nets in stored["networks"].items()} == dict.fromkeys(layerwise.REGIMES, 8)
+    assert {name: len(nets) for name, nets in stored["networks"].items()} == dict.fromkeys(
+        layerwise.REGIMES, 8
+    )
     assert all(net["test_accuracy"] > 0.75 for nets in stored["networks"].values() for net in nets)

@@ -41,7 +41,9 @@ def test_a_failing_write_leaves_the_old_file(tmp_path, monkeypatch, failure):
     elif failure == "no JSON":
         new["value"] = {1, 2}
     else:
-        monkeypatch.setattr(Path, "write_text" if failure == "a full disk" else "replace", unwritable)
+        monkeypatch.setattr(
+            Path, "write_text" if failure == "a full disk" else "replace", unwritable
+        )
     with pytest.raises((ValueError, TypeError, OSError), match=r"JSON|no space left"):
         write_json(new, path)
     monkeypatch.undo()
@@ -68,9 +70,14 @@ def written(version: str, form: int) -> str:
         ("[1]", "does not hold results of the study 'o5'."),
         (json.dumps(RESULTS | {"study": "rotmnist"}), "does not hold results of the study 'o5'."),
         ('{"study": "o5"}', written("of an unknown version", 1)),
-        (json.dumps({"study": "o5", "provenance": {"versions": {"liegg": "0.1.0"}}}), written("0.1.0", 1)),
         (
-            json.dumps(RESULTS | {"format": FORMAT + 1, "provenance": {"versions": {"liegg": "9.0"}}}),
+            json.dumps({"study": "o5", "provenance": {"versions": {"liegg": "0.1.0"}}}),
+            written("0.1.0", 1),
+        ),
+        (
+            json.dumps(
+                RESULTS | {"format": FORMAT + 1, "provenance": {"versions": {"liegg": "9.0"}}}
+            ),
             written("9.0", FORMAT + 1),
         ),
     ],
@@ -90,7 +97,11 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
 
 def test_provenance_says_how_to_run_it_again():
     found = provenance("liegg reproduce o5 --quick", seconds=1.2345, device="cuda")
-    assert (found["command"], found["seconds"], found["device"]) == ("liegg reproduce o5 --quick", 1.2, "cuda")
+    assert (found["command"], found["seconds"], found["device"]) == (
+        "liegg reproduce o5 --quick",
+        1.2,
+        "cuda",
+    )
     assert found["versions"]["liegg"] == __version__
     assert set(found["versions"]) == {"liegg", "python", "torch", "numpy"}
     assert json.loads(json.dumps(found)) == found

@@ -32,7 +32,9 @@ def test_a_quarter_turn_takes_what_is_right_of_the_centre_above_it(height: int, 
     picture[0, row, column + 2] = 1
     expected = torch.zeros(1, height, width)
     expected[0, row - 2, column] = 1
-    torch.testing.assert_close(rotated(picture, torch.tensor([math.pi / 2])), expected, rtol=0, atol=1e-5)
+    torch.testing.assert_close(
+        rotated(picture, torch.tensor([math.pi / 2])), expected, rtol=0, atol=1e-5
+    )
 
 
 @given(side=SIDES, quarters=st.integers(-8, 8))
@@ -47,7 +49,9 @@ def test_quarter_turns_of_square_pictures_are_exact(side: int, quarters: int) ->
 def test_no_turn_and_a_half_turn(shape: tuple[int, ...]) -> None:
     images = pictures(*shape)
     torch.testing.assert_close(rotated(images, by(0, 2 * math.pi, 0)), images, rtol=0, atol=1e-12)
-    torch.testing.assert_close(rotated(images, by(*[math.pi] * 3)), images.flip(-2, -1), rtol=0, atol=1e-12)
+    torch.testing.assert_close(
+        rotated(images, by(*[math.pi] * 3)), images.flip(-2, -1), rtol=0, atol=1e-12
+    )
 
 
 def test_four_quarter_turns_are_none() -> None:
@@ -63,19 +67,29 @@ def test_four_quarter_turns_are_none() -> None:
 def test_any_angle_is_what_scipy_makes_of_it(height: int, width: int, angle: float) -> None:
     image = pictures(height, width)
     cos, sin = math.cos(angle), math.sin(angle)
-    back = np.array([[cos, sin], [-sin, cos]])  # rows count downwards: from places in the result to places in the picture
+    back = np.array(
+        [[cos, sin], [-sin, cos]]
+    )  # rows count downwards: from places in the result to places in the picture
     centre = np.array([(height - 1) / 2, (width - 1) / 2])
     whole = np.vstack([np.column_stack([back, centre - back @ centre]), [0, 0, 1]])
-    expected = ndimage.affine_transform(image.numpy(), whole, order=1, mode="grid-constant", prefilter=False)
-    np.testing.assert_allclose(rotated(image[None], by(angle))[0].numpy(), expected, rtol=0, atol=1e-10)
+    expected = ndimage.affine_transform(
+        image.numpy(), whole, order=1, mode="grid-constant", prefilter=False
+    )
+    np.testing.assert_allclose(
+        rotated(image[None], by(angle))[0].numpy(), expected, rtol=0, atol=1e-10
+    )
 
 
-def test_each_picture_has_its_own_angle_and_channels_turn_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_picture_has_its_own_angle_and_channels_turn_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     images, angles = pictures(5, 2, 6, 6), by(0.1, -2.0, 3.0, 0.7, 5.0)
     whole = rotated(images, angles)
     for i in range(5):
         for channel in range(2):
-            torch.testing.assert_close(whole[i, channel], rotated(images[i : i + 1, channel], angles[i : i + 1])[0])
+            torch.testing.assert_close(
+                whole[i, channel], rotated(images[i : i + 1, channel], angles[i : i + 1])[0]
+            )
     monkeypatch.setattr(rotation, "TURNED_AT_ONCE", 2)
     assert torch.equal(rotated(images, angles), whole)
 
@@ -92,7 +106,9 @@ def test_dtype_and_shape_are_kept_and_the_input_too() -> None:
 
 
 def test_the_pictures_say_on_which_device() -> None:
-    assert rotated(torch.empty(2, 5, 6, device="meta"), by(1.0, 2.0)).device.type == "meta"  # the angles are on the CPU
+    assert (
+        rotated(torch.empty(2, 5, 6, device="meta"), by(1.0, 2.0)).device.type == "meta"
+    )  # the angles are on the CPU
 
 
 def test_gradients_flow() -> None:
@@ -101,9 +117,14 @@ def test_gradients_flow() -> None:
 
 
 def test_mistakes() -> None:
-    with pytest.raises(DtypeError, match=r"images have dtype torch.uint8; turning blends pixels. Pass images.float\(\) / 255."):
+    with pytest.raises(
+        DtypeError,
+        match=r"images have dtype torch.uint8; turning blends pixels. Pass images.float\(\) / 255.",
+    ):
         rotated(torch.zeros(2, 4, 4, dtype=torch.uint8), torch.zeros(2))
-    with pytest.raises(ShapeError, match=r"images are \[4, 4\]; expected \[b, h, w\] or \[b, c, h, w\]."):
+    with pytest.raises(
+        ShapeError, match=r"images are \[4, 4\]; expected \[b, h, w\] or \[b, c, h, w\]."
+    ):
         rotated(torch.zeros(4, 4), torch.zeros(4))
     with pytest.raises(ShapeError, match=r"3 angles for 2 images; expected one angle per image\."):
         rotated(torch.zeros(2, 4, 4), torch.zeros(3))

@@ -53,7 +53,9 @@ def test_results_are_stored_and_the_unfinished_folder_goes(tmp_path: Path, toy: 
     assert runner.table("o5", results) == "the answer is 42"
 
 
-def test_an_interrupted_run_leaves_no_results_and_is_taken_up_again(tmp_path: Path, toy: Toy) -> None:
+def test_an_interrupted_run_leaves_no_results_and_is_taken_up_again(
+    tmp_path: Path, toy: Toy
+) -> None:
     toy.fail = True
     with pytest.raises(KeyboardInterrupt):
         runner.run("o5", tmp_path)
@@ -68,7 +70,8 @@ def test_an_interrupted_run_leaves_no_results_and_is_taken_up_again(tmp_path: Pa
 
 def test_an_unknown_study_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
-        ArgumentError, match=r"there is no study 'o6'. Type one of: o5, rotmnist, configurations, draws, layerwise, sample"
+        ArgumentError,
+        match=r"there is no study 'o6'. Type one of: o5, rotmnist, configurations, draws, layerwise, sample",
     ):
         runner.run("o6", tmp_path)
     assert not list(tmp_path.iterdir())
@@ -80,14 +83,17 @@ def test_an_unfinished_run_of_another_version_is_refused(tmp_path: Path) -> None
     old = runner._settings("configurations", True, "cpu") | {"liegg": "0.0.1"}
     (folder / "run.json").write_text(json.dumps(old))
     with pytest.raises(
-        ResultsError, match=r"configurations.unfinished keeps an unfinished run with liegg 0.0.1; this one has liegg"
+        ResultsError,
+        match=r"configurations.unfinished keeps an unfinished run with liegg 0.0.1; this one has liegg",
     ):
         runner.run("configurations", tmp_path, quick=True)
     assert json.loads((folder / "run.json").read_text()) == old
     assert not (tmp_path / "configurations.json").exists()
 
 
-def test_missing_data_is_said_before_anything_is_trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, toy: Toy) -> None:
+def test_missing_data_is_said_before_anything_is_trained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, toy: Toy
+) -> None:
     monkeypatch.setenv("LIEGG_DATA", str(tmp_path / "nowhere"))
     with pytest.raises(DatasetError, match="nowhere"):
         runner.run_all(tmp_path / "out")
@@ -106,13 +112,16 @@ def test_all_writes_every_study_the_claims_and_the_page(quick_folder: Path) -> N
 def test_a_quick_run_does_not_replace_a_whole_one(tmp_path: Path, toy: Toy) -> None:
     runner.run("o5", tmp_path)
     with pytest.raises(
-        ResultsError, match=r"o5.json holds results of a whole run, which a quick one would replace. Choose another"
+        ResultsError,
+        match=r"o5.json holds results of a whole run, which a quick one would replace. Choose another",
     ):
         runner.run("o5", tmp_path, quick=True)
     assert toy.runs == 1
 
 
-def test_claims_and_page_follow_the_results(tmp_path: Path, toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_claims_and_page_follow_the_results(
+    tmp_path: Path, toy: Toy, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("claims.json", "index.html"):
         (tmp_path / name).write_text("of other results")
     monkeypatch.setattr(runner, "write_claims", lambda out: (out / "claims.json").write_text("new"))
@@ -121,7 +130,9 @@ def test_claims_and_page_follow_the_results(tmp_path: Path, toy: Toy, monkeypatc
     assert not (tmp_path / "index.html").exists()
 
 
-def test_results_are_stored_after_the_figures(tmp_path: Path, toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_are_stored_after_the_figures(
+    tmp_path: Path, toy: Toy, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(results: dict[str, Any], out: Path) -> list[Path]:
         raise KeyboardInterrupt
 
@@ -134,11 +145,15 @@ def test_results_are_stored_after_the_figures(tmp_path: Path, toy: Toy, monkeypa
 @pytest.mark.parametrize("content", ["[]", "{", '{"settings": {}}'])
 def test_a_damaged_record_of_a_run_of_everything_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / ".all.unfinished.json").write_text(content)
-    with pytest.raises(ResultsError, match=r"all.unfinished.json (is damaged|keeps an unfinished run)"):
+    with pytest.raises(
+        ResultsError, match=r"all.unfinished.json (is damaged|keeps an unfinished run)"
+    ):
         runner.run_all(tmp_path, quick=True)
 
 
-def test_studies_that_are_done_are_not_run_again(tmp_path: Path, toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_studies_that_are_done_are_not_run_again(
+    tmp_path: Path, toy: Toy, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(runner, "write_claims", lambda out: {"study": "claims"})
     toy.fail = False
     monkeypatch.setattr(runner, "STUDIES", ("o5", "rotmnist", "cifar10"))
@@ -155,7 +170,10 @@ def test_studies_that_are_done_are_not_run_again(tmp_path: Path, toy: Toy, monke
     assert json.loads((tmp_path / ".all.unfinished.json").read_text())["done"] == ["o5"]
     monkeypatch.setattr(datasets, "rotated_mnist", lambda: None)
     monkeypatch.setattr(datasets, "cifar10_split", lambda: None)
-    with pytest.raises(ResultsError, match=r"unfinished run with quick True; this one has quick False. Finish that one as it was"):
+    with pytest.raises(
+        ResultsError,
+        match=r"unfinished run with quick True; this one has quick False. Finish that one as it was",
+    ):
         runner.run_all(tmp_path, quick=False)
     results = runner.run_all(tmp_path, quick=True)
     assert results is not None

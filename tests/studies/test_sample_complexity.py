@@ -48,8 +48,12 @@ def test_quick_study(quick_folder: Path) -> None:
     assert "O(5), 1,000 samples" in text
     assert "Rotated MNIST, 1,500 images" in text
     deep = json.loads((quick_folder / "rotmnist.json").read_text())["networks"]["deep"]
-    for rows, net in zip(results["rotmnist"]["networks"], deep, strict=True):  # the same networks as in that study
-        assert rows[-1]["readings"]["paper, sum"]["variance"] == pytest.approx(net["readings"]["paper, sum"]["variance"], rel=0.05)
+    for rows, net in zip(
+        results["rotmnist"]["networks"], deep, strict=True
+    ):  # the same networks as in that study
+        assert rows[-1]["readings"]["paper, sum"]["variance"] == pytest.approx(
+            net["readings"]["paper, sum"]["variance"], rel=0.05
+        )
 
 
 def test_stored_results_show_how_many_samples_are_needed() -> None:
@@ -57,13 +61,21 @@ def test_stored_results_show_how_many_samples_are_needed() -> None:
     vectors = stored["o5"]["networks"]
     assert all(row["nullity"] == 10 for rows in vectors for row in rows if row["samples"] >= 250)
     assert all(rows[0]["nullity"] == 0 for rows in vectors)  # 25 samples set nothing apart
-    few, all_of_them = (mean(rows[place]["mean_bias_of_ten"] for rows in vectors) for place in (0, -1))
+    few, all_of_them = (
+        mean(rows[place]["mean_bias_of_ten"] for rows in vectors) for place in (0, -1)
+    )
     assert vectors[0][0]["samples"] == 25
     assert few > 5 * all_of_them  # but ten times as far from so(5)
-    five = next(place for place, row in enumerate(stored["rotmnist"]["networks"][0]) if row["fraction"] == 0.05)
+    five = next(
+        place
+        for place, row in enumerate(stored["rotmnist"]["networks"][0])
+        if row["fraction"] == 0.05
+    )
 
     def bias(place: int, reading: str) -> float:
-        return mean(rows[place]["readings"][reading]["bias"] for rows in stored["rotmnist"]["networks"])
+        return mean(
+            rows[place]["readings"][reading]["bias"] for rows in stored["rotmnist"]["networks"]
+        )
 
     assert bias(five, "paper, sum") > 2 * bias(-1, "paper, sum")
     assert bias(five, "paper, each") < 1.5 * bias(-1, "paper, each")

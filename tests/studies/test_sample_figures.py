@@ -45,7 +45,10 @@ def make_results(fractions: list[float], seeds: int, samples: int) -> dict[str, 
         ]
         for k in factors
     ]
-    return {"o5": {"samples": samples, "networks": o5}, "rotmnist": {"images": samples, "networks": rotmnist}}
+    return {
+        "o5": {"samples": samples, "networks": o5},
+        "rotmnist": {"images": samples, "networks": rotmnist},
+    }
 
 
 FULL = make_results(FRACTIONS, 8, 10_000)
@@ -66,15 +69,23 @@ def test_figures_are_written_and_legible(results, tmp_path):
     assert_legible(draw_rotmnist(results["rotmnist"]))
 
 
-@pytest.mark.parametrize(("results", "middle"), [(FULL, 1.35), (QUICK, 1.05)], ids=["full", "quick"])
+@pytest.mark.parametrize(
+    ("results", "middle"), [(FULL, 1.35), (QUICK, 1.05)], ids=["full", "quick"]
+)
 def test_curves_of_o5(results, middle):
     made = draw_o5(results["o5"])
     networks = results["o5"]["networks"]
-    for ax, key, whole in zip(made.axes, ("mean_variance_of_ten", "mean_bias_of_ten"), (0.09, 0.007), strict=True):
+    for ax, key, whole in zip(
+        made.axes, ("mean_variance_of_ten", "mean_bias_of_ten"), (0.09, 0.007), strict=True
+    ):
         for line, rows in zip(ax.lines, networks, strict=False):
             assert y_of(line) == [row[key] for row in rows]
-        assert x_of(named(ax, "mean over")) == pytest.approx([100 * row["fraction"] for row in networks[0]])
-        assert y_of(named(ax, "mean over")) == pytest.approx([middle * row[key] for row in networks[0]])
+        assert x_of(named(ax, "mean over")) == pytest.approx(
+            [100 * row["fraction"] for row in networks[0]]
+        )
+        assert y_of(named(ax, "mean over")) == pytest.approx(
+            [middle * row[key] for row in networks[0]]
+        )
         dashed = named(ax, "mean with 100 %")
         assert dashed.get_linestyle() == "--"
         assert y_of(dashed) == pytest.approx([middle * whole] * 2)
@@ -88,7 +99,9 @@ def test_curves_of_rotmnist():
     made = draw_rotmnist(FULL["rotmnist"])
     wholes = (1e-3, 0.04, 7e-3, 0.03)
     for ax, whole, slope in zip(made.axes, wholes, (0.05, -0.1, 0.05, -0.1), strict=True):
-        assert y_of(named(ax, "mean over")) == pytest.approx([1.35 * whole * f**slope for f in FRACTIONS])
+        assert y_of(named(ax, "mean over")) == pytest.approx(
+            [1.35 * whole * f**slope for f in FRACTIONS]
+        )
         assert y_of(named(ax, "mean with 100 %")) == pytest.approx([1.35 * whole] * 2)
         assert x_of(named(ax, "enough in the paper: 5 %")) == [5, 5]
         assert len(ax.lines) == 8 + 3
@@ -96,13 +109,27 @@ def test_curves_of_rotmnist():
 
 def test_words():
     shown = [name for name, _ in drawn_texts(draw_o5(FULL["o5"]))]
-    assert "How many samples does the extraction need?  O(5) regression: 8 networks, 100 % is 10,000 samples" in shown
-    assert {"mean variance of the last ten  σ²/|D|", "mean bias of the last ten against so(5)"} <= set(shown)
+    assert (
+        "How many samples does the extraction need?  O(5) regression: 8 networks, 100 % is 10,000 samples"
+        in shown
+    )
+    assert {
+        "mean variance of the last ten  σ²/|D|",
+        "mean bias of the last ten against so(5)",
+    } <= set(shown)
     assert shown.count("share of the training samples used, %") == 2
     shown = [name for name, _ in drawn_texts(draw_rotmnist(QUICK["rotmnist"]))]
-    assert "How many samples does the extraction need?  Rotated MNIST: 2 networks, 100 % is 300 images" in shown
+    assert (
+        "How many samples does the extraction need?  Rotated MNIST: 2 networks, 100 % is 300 images"
+        in shown
+    )
     assert {"(a) variance, outputs summed (the paper)", "(d) bias, each output a row"} <= set(shown)
-    legend = ["one network", "mean over networks", "mean with 100 % of the samples", "enough in the paper: 5 %"]
+    legend = [
+        "one network",
+        "mean over networks",
+        "mean with 100 % of the samples",
+        "enough in the paper: 5 %",
+    ]
     assert [shown.count(name) for name in legend] == [1, 1, 1, 1]
 
 
@@ -157,4 +184,10 @@ def test_numbers_for_people(value, digits, text):
 
 
 def test_powers_of_ten():
-    assert [power_of_ten(exponent) for exponent in (-120, -3, 0, 45, 6789)] == ["10⁻¹²⁰", "10⁻³", "10⁰", "10⁴⁵", "10⁶⁷⁸⁹"]
+    assert [power_of_ten(exponent) for exponent in (-120, -3, 0, 45, 6789)] == [
+        "10⁻¹²⁰",
+        "10⁻³",
+        "10⁰",
+        "10⁴⁵",
+        "10⁶⁷⁸⁹",
+    ]

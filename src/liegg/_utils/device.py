@@ -13,7 +13,9 @@ from liegg._utils.errors import DeviceMemoryError
 Found = TypeVar("Found")
 
 
-def sent(value: Num[Tensor, "..."], device: torch.device, dtype: torch.dtype | None = None) -> Num[Tensor, "..."]:
+def sent(
+    value: Num[Tensor, "..."], device: torch.device, dtype: torch.dtype | None = None
+) -> Num[Tensor, "..."]:
     """A tensor of the CPU on a device. To a GPU it goes by pinned memory, so that nobody waits until the work before is done.
 
     >>> sent(torch.ones(2), torch.device("cpu"), torch.float64)
@@ -60,7 +62,9 @@ class Later:
     """
 
     def __init__(self) -> None:
-        self._asked: tuple[Bool[Tensor, ""], torch.cuda.Event | None, Callable[[], None]] | None = None
+        self._asked: tuple[Bool[Tensor, ""], torch.cuda.Event | None, Callable[[], None]] | None = (
+            None
+        )
 
     def put(self, well: Bool[Tensor, ""], trouble: Callable[[], None]) -> None:
         """Ask whether all is well; look at the answer to the question before.

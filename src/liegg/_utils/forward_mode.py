@@ -32,7 +32,13 @@ class FixedNorms(TorchFunctionMode):
     torch derives them forwards by the general formula, a dozen operations as large as the tangents. Values are left to torch.
     """
 
-    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
+    def __torch_function__(
+        self,
+        func: Any,
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
         """Take over the one function, where it is of a moving input and of nothing else that moves."""
         if func is not torch.nn.functional.batch_norm:
             return func(*args, **(kwargs or {}))
@@ -47,7 +53,9 @@ class FixedNorms(TorchFunctionMode):
             or any(map(_moves, (given.get(name) for name in _NUMBERS)))
         ):
             return func(*args, **(kwargs or {}))
-        exact = torch.promote_types(slope.dtype, torch.float32)  # of half precision the product alone is rounded
+        exact = torch.promote_types(
+            slope.dtype, torch.float32
+        )  # of half precision the product alone is rounded
         scale = (var.to(exact) + given.get("eps", 1e-5)).rsqrt()
         scale = scale if given.get("weight") is None else scale * given["weight"].to(exact)
         moved = (slope * scale.reshape(-1, *[1] * (value.ndim - 2))).to(slope.dtype)

@@ -45,7 +45,9 @@ def fix_signs(rows: Float[Tensor, "k g"]) -> Float[Tensor, "k g"]:
     return rows * torch.where(rows.gather(1, first) < 0, -1.0, 1.0).to(rows)
 
 
-def arranged(values: Float[Tensor, "b *k"], block: Int[Tensor, " b"], count: int) -> Float[Tensor, "p m *k"]:
+def arranged(
+    values: Float[Tensor, "b *k"], block: Int[Tensor, " b"], count: int
+) -> Float[Tensor, "p m *k"]:
     """Values of every block side by side in float64, those of smaller blocks filled up with zeros.
 
     >>> arranged(torch.tensor([1.0, 2.0, 3.0]), torch.tensor([0, 1, 0]), 2)
@@ -56,12 +58,16 @@ def arranged(values: Float[Tensor, "b *k"], block: Int[Tensor, " b"], count: int
     counts = torch.bincount(block, minlength=count)
     slot = torch.empty_like(block)
     slot[order] = torch.arange(len(block)) - (counts.cumsum(0) - counts)[block[order]]
-    out = torch.zeros(count, int(counts.max()), *values.shape[1:], dtype=torch.float64, device=values.device)
+    out = torch.zeros(
+        count, int(counts.max()), *values.shape[1:], dtype=torch.float64, device=values.device
+    )
     out[sent(block, values.device), sent(slot, values.device)] = values.double()
     return out
 
 
-def orthonormal_rows(rows: Float[Tensor, "k g"], *, tolerance: float = 1e-10) -> Float[Tensor, "r g"]:
+def orthonormal_rows(
+    rows: Float[Tensor, "k g"], *, tolerance: float = 1e-10
+) -> Float[Tensor, "r g"]:
     """Orthonormal basis of the span of the rows, by SVD; `tolerance` is relative to the largest singular value."""
     if rows.numel() == 0:
         return rows.new_zeros((0, rows.shape[1]))
@@ -75,7 +81,9 @@ def orthonormal_columns(columns: Float[Tensor, "g q"]) -> Float[Tensor, "g q"]:
     return torch.linalg.qr(columns / lengths).Q
 
 
-def add_upper_square(total: Float[Tensor, "g g"], rows: Float[Tensor, "m g"]) -> Float[Tensor, "g g"]:
+def add_upper_square(
+    total: Float[Tensor, "g g"], rows: Float[Tensor, "m g"]
+) -> Float[Tensor, "g g"]:
     """Add `rowsᵀ rows` to a matrix in place, by panels of columns and only on and above their diagonal: 36 of 64 blocks."""
     edges = [total.shape[0] * i // PANELS for i in range(PANELS + 1)]
     for start, stop in pairwise(edges):
@@ -150,7 +158,9 @@ def without_zero_rows(matrix: Float[Tensor, "m g"]) -> Float[Tensor, "k g"]:
     return matrix[: int(used[-1]) + 1 if len(used) else 1]
 
 
-def symmetric_eigen(matrix: Float[Tensor, "s s"]) -> tuple[Float[Tensor, " s"], Float[Tensor, "s s"]]:
+def symmetric_eigen(
+    matrix: Float[Tensor, "s s"],
+) -> tuple[Float[Tensor, " s"], Float[Tensor, "s s"]]:
     """Eigenvalues of a symmetric matrix, ascending, and eigenvectors as columns; part by part where its parts do not touch.
 
     >>> symmetric_eigen(torch.tensor([[2.0, 0.0], [0.0, 1.0]]))[0]
@@ -163,7 +173,9 @@ def symmetric_eigen(matrix: Float[Tensor, "s s"]) -> tuple[Float[Tensor, " s"], 
     values, vectors, first = matrix.new_zeros(len(matrix)), torch.zeros_like(matrix), 0
     for members in parts:  # [parts of one size, size]
         own, axes = torch.linalg.eigh(matrix[members[:, :, None], members[:, None, :]])
-        columns = torch.arange(first, first + members.numel(), device=matrix.device).reshape(members.shape)
+        columns = torch.arange(first, first + members.numel(), device=matrix.device).reshape(
+            members.shape
+        )
         values[columns], vectors[members[:, :, None], columns[:, None, :]] = own, axes
         first += members.numel()
     order = torch.argsort(values, stable=True)
@@ -177,7 +189,9 @@ def _parts(matrix: Float[Tensor, "s s"]) -> list[Int[Tensor, "c k"]] | None:
         return None
     row, column = matrix.nonzero(as_tuple=True)
     label = torch.arange(side, device=matrix.device)
-    while True:  # every index takes the smallest label among those it touches, and that one's label in turn
+    while (
+        True
+    ):  # every index takes the smallest label among those it touches, and that one's label in turn
         lower = label.scatter_reduce(0, row, label[column], "amin")
         lower = lower[lower]
         if torch.equal(lower, label):
@@ -186,7 +200,10 @@ def _parts(matrix: Float[Tensor, "s s"]) -> list[Int[Tensor, "c k"]] | None:
     order = torch.argsort(label, stable=True)
     sizes = torch.unique_consecutive(label[order], return_counts=True)[1]
     groups = order.split(sizes.tolist())
-    return [torch.stack([group for group in groups if len(group) == size]) for size in sizes.unique().tolist()]
+    return [
+        torch.stack([group for group in groups if len(group) == size])
+        for size in sizes.unique().tolist()
+    ]
 
 
 def canonical_basis(rows: Float[Tensor, "d g"]) -> Float[Tensor, "d g"]:

@@ -11,11 +11,23 @@ from torch.overrides import TorchFunctionMode
 TENSOR_FLOAT = 2.0**-10
 """Rounding unit of TensorFloat-32, in which GPUs multiply float32 numbers where they are allowed to."""
 
-CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d, nn.RNNBase)
+CONVOLUTIONS = (
+    nn.Conv1d,
+    nn.Conv2d,
+    nn.Conv3d,
+    nn.ConvTranspose1d,
+    nn.ConvTranspose2d,
+    nn.ConvTranspose3d,
+    nn.RNNBase,
+)
 """Modules that cuDNN computes, which rounds their products to TensorFloat-32 unless told otherwise."""
 
 
-PLACES: tuple[Any, ...] = (torch.backends.cuda.matmul, torch.backends.cudnn.conv, torch.backends.cudnn.rnn)  # pyright: ignore
+PLACES: tuple[Any, ...] = (
+    torch.backends.cuda.matmul,
+    torch.backends.cudnn.conv,
+    torch.backends.cudnn.rnn,
+)  # pyright: ignore
 """Where torch keeps what a GPU may do to the products of float32 numbers."""
 
 
@@ -49,7 +61,9 @@ def coarsest(*dtypes: torch.dtype | None) -> torch.dtype:
     >>> coarsest(torch.float32, None, torch.bfloat16, torch.float16)
     torch.bfloat16
     """
-    return max((dtype for dtype in dtypes if dtype is not None), key=lambda dtype: torch.finfo(dtype).eps)
+    return max(
+        (dtype for dtype in dtypes if dtype is not None), key=lambda dtype: torch.finfo(dtype).eps
+    )
 
 
 @contextmanager

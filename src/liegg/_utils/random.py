@@ -27,7 +27,9 @@ def seeded(seed: int) -> Iterator[None]:
     with torch.random.fork_rng(devices=range(torch.cuda.device_count()) if cuda else []):
         random.seed(seed)
         np.random.seed(seed % 2**32)  # noqa: NPY002
-        torch.default_generator.manual_seed(seed)  # torch.manual_seed would also queue a seed for a CUDA not yet started
+        torch.default_generator.manual_seed(
+            seed
+        )  # torch.manual_seed would also queue a seed for a CUDA not yet started
         if cuda:
             torch.cuda.manual_seed_all(seed)
         try:
@@ -62,7 +64,9 @@ def coins(
     key = mixed(torch.tensor(seed, device=places.device) * STRIDE)
     bits = torch.arange(8, device=places.device)
     octets = (mixed(key + (places + 1) * STRIDE)[..., None] >> 8 * bits) & 255
-    table = (1.0 - 2.0 * ((torch.arange(256, device=places.device)[:, None] >> bits) & 1)).to(dtype) * size
+    table = (1.0 - 2.0 * ((torch.arange(256, device=places.device)[:, None] >> bits) & 1)).to(
+        dtype
+    ) * size
     return table[octets].flatten(-2)
 
 

@@ -38,7 +38,10 @@ def is_compiled(model: Any) -> bool:
     """Whether a function, a module or a part of a module is compiled, by `torch.compile(module)` or by `module.compile()`."""
     if not isinstance(model, nn.Module):
         return hasattr(model, "_torchdynamo_orig_callable")
-    return any("_orig_mod" in part._modules or part._compiled_call_impl is not None for part in model.modules())
+    return any(
+        "_orig_mod" in part._modules or part._compiled_call_impl is not None
+        for part in model.modules()
+    )
 
 
 def unwrap(module: nn.Module) -> nn.Module:
@@ -52,6 +55,8 @@ def unwrap(module: nn.Module) -> nn.Module:
 @contextmanager
 def uncompiled() -> Iterator[None]:
     """Run compiled functions as they were written while a block runs, wherever a model holds them."""
-    loaded = "torch._dynamo" in sys.modules  # without it nothing is compiled, and it takes seconds to load
+    loaded = (
+        "torch._dynamo" in sys.modules
+    )  # without it nothing is compiled, and it takes seconds to load
     with torch.compiler.set_stance("force_eager") if loaded else nullcontext():
         yield

@@ -47,14 +47,22 @@ def action_from_settings(settings: dict[str, Any]) -> Action:
     Linear(n=3, copies=2, layout='copies_first')
     """
     kinds = {
-        "linear": Linear, "affine": Affine, "grid": Grid, "channels": Channels, "blocks": blocks_from_settings, "banded": Banded,
-        "weights": Weights, "kronecker": kronecker_from_settings,
-    }  # fmt: skip
+        "linear": Linear,
+        "affine": Affine,
+        "grid": Grid,
+        "channels": Channels,
+        "blocks": blocks_from_settings,
+        "banded": Banded,
+        "weights": Weights,
+        "kronecker": kronecker_from_settings,
+    }
     values = dict(settings)
     kind = values.pop("kind", None)
     if kind == "restricted":
         return Restricted(
-            action_from_settings(values["parent"]), torch.tensor(values["basis"], dtype=torch.float64), values.get("label", "")
+            action_from_settings(values["parent"]),
+            torch.tensor(values["basis"], dtype=torch.float64),
+            values.get("label", ""),
         )
     if kind == "product":
         return Product(*(action_from_settings(part) for part in values["parts"]))

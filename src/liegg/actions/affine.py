@@ -10,7 +10,14 @@ from torch.nn.functional import pad
 
 from liegg._utils.errors import ArgumentError
 from liegg._utils.linalg import arranged
-from liegg.actions.base import Action, Displacement, as_vectors, check_sizes, check_vectors, from_vectors
+from liegg.actions.base import (
+    Action,
+    Displacement,
+    as_vectors,
+    check_sizes,
+    check_vectors,
+    from_vectors,
+)
 from liegg.actions.linear import Layout
 
 
@@ -66,9 +73,15 @@ class Affine(Action):
     ) -> Float[Tensor, "b k g"]:
         r"""Outer products $\sum_{\text{copies}} \partial f \otimes (x, 1)$; no field is formed."""
         b, k = gradients.shape[:2]
-        slopes = as_vectors(gradients.flatten(0, 1), self.n, self.copies, self.layout).unflatten(0, (b, k))
-        linear = torch.einsum("bkci,bcj->bkij", slopes, as_vectors(x, self.n, self.copies, self.layout))
-        shift = gradients.reshape(b * k, -1) @ self._sum_over_copies(gradients)  # one product is faster than a strided sum
+        slopes = as_vectors(gradients.flatten(0, 1), self.n, self.copies, self.layout).unflatten(
+            0, (b, k)
+        )
+        linear = torch.einsum(
+            "bkci,bcj->bkij", slopes, as_vectors(x, self.n, self.copies, self.layout)
+        )
+        shift = gradients.reshape(b * k, -1) @ self._sum_over_copies(
+            gradients
+        )  # one product is faster than a strided sum
         return torch.cat([linear, shift.reshape(b, k, self.n, 1)], dim=3).flatten(2)
 
     def halves(
@@ -84,7 +97,9 @@ class Affine(Action):
         """Second moment of the homogeneous vectors."""
         vectors = as_vectors(x, self.n, self.copies, self.layout)
         moment = pad((vectors.mT @ vectors).sum(0), (0, 1, 0, 1), value=float(len(x) * self.copies))
-        moment[: self.n, self.n] = moment[self.n, : self.n] = x.flatten(1).sum(0) @ self._sum_over_copies(x)
+        moment[: self.n, self.n] = moment[self.n, : self.n] = x.flatten(1).sum(
+            0
+        ) @ self._sum_over_copies(x)
         return moment
 
     def moments(
@@ -122,8 +137,12 @@ class Affine(Action):
                 f"generators have shape {tuple(matrices.shape)}; expected homogeneous [d, {side}, {side}] with a zero last row, "
                 f"or linear parts [d, {self.n}, {self.n}]."
             )
-        if bool((matrices[:, self.n].abs() > 1e-12 * matrices.abs().amax(dim=(1, 2))[:, None]).any()):
-            raise ArgumentError("a homogeneous generator has a last row other than zero; no affine motion has such a generator.")
+        if bool(
+            (matrices[:, self.n].abs() > 1e-12 * matrices.abs().amax(dim=(1, 2))[:, None]).any()
+        ):
+            raise ArgumentError(
+                "a homogeneous generator has a last row other than zero; no affine motion has such a generator."
+            )
         return matrices[:, : self.n].flatten(1)
 
     def settings(self) -> dict[str, Any]:
@@ -139,8 +158,12 @@ class Affine(Action):
     def _rows(self, h: Float[Tensor, "..."], x: Tensor) -> Float[Tensor, "n m"]:
         return self._vector(h).to(device=x.device, dtype=x.dtype).unflatten(0, (self.n, self.n + 1))
 
-    def _apply(self, rows: Float[Tensor, "n m"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
+    def _apply(
+        self, rows: Float[Tensor, "n m"], x: Float[Tensor, "b ..."]
+    ) -> Float[Tensor, "b ..."]:
         vectors = as_vectors(x, self.n, self.copies, self.layout)
-        wide = torch.promote_types(x.dtype, torch.float32)  # products in half precision are coarse, and some CPUs lack them
+        wide = torch.promote_types(
+            x.dtype, torch.float32
+        )  # products in half precision are coarse, and some CPUs lack them
         moved = vectors.to(wide) @ rows[:, : self.n].to(wide).mT + rows[:, self.n].to(wide)
         return from_vectors(moved.to(x.dtype), x, self.layout)

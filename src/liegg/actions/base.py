@@ -116,13 +116,17 @@ class Action(ABC):
         """
         return 0.0
 
-    def tangents(self, h: Float[Tensor, "t g"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "t b ..."]:
+    def tangents(
+        self, h: Float[Tensor, "t g"], x: Float[Tensor, "b ..."]
+    ) -> Float[Tensor, "t b ..."]:
         """Velocities of each sample under several motions at once."""
         return torch.stack([self.field(row, x) for row in h])
 
     def fields(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b g ..."]:
         """Velocities of each sample under every candidate generator."""
-        return self.tangents(torch.eye(self.size, dtype=x.dtype, device=x.device), x).transpose(0, 1)
+        return self.tangents(torch.eye(self.size, dtype=x.dtype, device=x.device), x).transpose(
+            0, 1
+        )
 
     def contract(
         self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."], derived: Any = None
@@ -130,7 +134,9 @@ class Action(ABC):
         r"""Polarization rows $\langle \partial f_k(x), \xi_a(x) \rangle$ from gradients of `k` outputs."""
         unit = torch.eye(self.size, dtype=x.dtype, device=x.device)
         flat = gradients.flatten(2)
-        return torch.stack([torch.einsum("bkx,bx->bk", flat, self.field(h, x).flatten(1)) for h in unit], dim=2)
+        return torch.stack(
+            [torch.einsum("bkx,bx->bk", flat, self.field(h, x).flatten(1)) for h in unit], dim=2
+        )
 
     def halves(
         self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]
@@ -154,11 +160,15 @@ class Action(ABC):
             count: number of blocks.
             derived: what `derive` said of the batch.
         """
-        sliced = isinstance(derived, tuple) and all(isinstance(part, Tensor) and len(part) == len(x) for part in derived)
+        sliced = isinstance(derived, tuple) and all(
+            isinstance(part, Tensor) and len(part) == len(x) for part in derived
+        )
         found: dict[int, Tensor] = {}
         for number in block.unique().tolist():
             some = _evenly((block == number).nonzero()[:, 0])
-            found[number] = self.moment(x[some], derived=tuple(part[some] for part in derived) if sliced else None)
+            found[number] = self.moment(
+                x[some], derived=tuple(part[some] for part in derived) if sliced else None
+            )
         zero = torch.zeros_like(next(iter(found.values())))
         return torch.stack([found.get(number, zero) for number in range(count)])
 
@@ -212,9 +222,15 @@ class Restricted(Action):
     @classmethod
     def of(cls, parent: Action, basis: Float[Tensor, "r ..."]) -> "Restricted":
         """Restrict `parent` to the span of matrices (or of coefficients `[r, g]`); dependent ones are reduced."""
-        if not isinstance(basis, Tensor) or not basis.is_floating_point() or not bool(torch.isfinite(basis).all()):
+        if (
+            not isinstance(basis, Tensor)
+            or not basis.is_floating_point()
+            or not bool(torch.isfinite(basis).all())
+        ):
             given = str(basis.dtype) if isinstance(basis, Tensor) else type(basis).__name__
-            raise ArgumentError(f"generators were given as {given}; expected a real floating point tensor of finite numbers.")
+            raise ArgumentError(
+                f"generators were given as {given}; expected a real floating point tensor of finite numbers."
+            )
         given = parent.coefficients(basis) if basis.ndim == 3 else basis
         if given.ndim != 2 or given.shape[1] != parent.size:
             raise ArgumentError(
@@ -278,13 +294,20 @@ class Restricted(Action):
 
     def settings(self) -> dict[str, Any]:
         """The parent's settings and the basis."""
-        return {"kind": "restricted", "parent": self.parent.settings(), "basis": self.basis.tolist(), "label": self.label}
+        return {
+            "kind": "restricted",
+            "parent": self.parent.settings(),
+            "basis": self.basis.tolist(),
+            "label": self.label,
+        }
 
     def field(self, h: Float[Tensor, " r"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
         """The parent's field."""
         return self.parent.field(self._lift(h), x)
 
-    def tangents(self, h: Float[Tensor, "t r"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "t b ..."]:
+    def tangents(
+        self, h: Float[Tensor, "t r"], x: Float[Tensor, "b ..."]
+    ) -> Float[Tensor, "t b ..."]:
         """The parent's."""
         return self.parent.tangents(self._lift(h), x)
 
@@ -328,14 +351,18 @@ class Restricted(Action):
         return h @ self.basis.to(h)
 
 
-def as_vectors(x: Float[Tensor, "b ..."], n: int, copies: int, layout: str) -> Float[Tensor, "b copies n"]:
+def as_vectors(
+    x: Float[Tensor, "b ..."], n: int, copies: int, layout: str
+) -> Float[Tensor, "b copies n"]:
     """View samples as `copies` vectors of dimension `n`, whichever of the accepted shapes they have."""
     if layout == "copies_first":
         return x.reshape(x.shape[0], copies, n)
     return x.reshape(x.shape[0], n, copies).mT
 
 
-def from_vectors(vectors: Float[Tensor, "b copies n"], like: Float[Tensor, "b ..."], layout: str) -> Float[Tensor, "b ..."]:
+def from_vectors(
+    vectors: Float[Tensor, "b copies n"], like: Float[Tensor, "b ..."], layout: str
+) -> Float[Tensor, "b ..."]:
     """Inverse of `as_vectors`: back to the shape of `like`."""
     return (vectors if layout == "copies_first" else vectors.mT).reshape(like.shape)
 
@@ -359,13 +386,17 @@ def check_vectors(shape: tuple[int, ...], n: int, copies: int, layout: str, name
     elif len(shape) == 3:
         hint = " For pictures pass liegg.Image()."
     wanted = " or ".join(map(str, sorted(accepted, key=len)))
-    raise ShapeError(f"a sample has shape {tuple(shape)}; {name}({n}, copies={copies}) expects {wanted}." + hint)
+    raise ShapeError(
+        f"a sample has shape {tuple(shape)}; {name}({n}, copies={copies}) expects {wanted}." + hint
+    )
 
 
 def check_sizes(n: int, copies: int, layout: str, name: str) -> None:
     """Raise `ArgumentError` for sizes or a layout that make no sense."""
     if n < 1 or copies < 1:
-        raise ArgumentError(f"{name}({n}, copies={copies}): both must be positive, for example {name}(5, copies=2).")
+        raise ArgumentError(
+            f"{name}({n}, copies={copies}): both must be positive, for example {name}(5, copies=2)."
+        )
     if layout not in ("copies_first", "vector_first"):
         raise ArgumentError(
             f"layout={layout!r}: expected 'copies_first' (samples [copies, n]) or 'vector_first' (samples [n, copies])."

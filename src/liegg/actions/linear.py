@@ -9,7 +9,14 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
 from liegg._utils.linalg import arranged
-from liegg.actions.base import Action, Displacement, as_vectors, check_sizes, check_vectors, from_vectors
+from liegg.actions.base import (
+    Action,
+    Displacement,
+    as_vectors,
+    check_sizes,
+    check_vectors,
+    from_vectors,
+)
 
 Layout = Literal["copies_first", "vector_first"]
 
@@ -68,7 +75,9 @@ class Linear(Action):
         r"""Outer products $\sum_{\text{copies}} \partial f \otimes x$; no field is formed."""
         b, k = gradients.shape[:2]
         vectors = as_vectors(x, self.n, self.copies, self.layout)
-        slopes = as_vectors(gradients.flatten(0, 1), self.n, self.copies, self.layout).unflatten(0, (b, k))
+        slopes = as_vectors(gradients.flatten(0, 1), self.n, self.copies, self.layout).unflatten(
+            0, (b, k)
+        )
         return torch.einsum("bkci,bcj->bkij", slopes, vectors).flatten(2)
 
     def halves(
@@ -89,7 +98,9 @@ class Linear(Action):
         self, x: Float[Tensor, "b ..."], block: Int[Tensor, " b"], count: int, derived: Any = None
     ) -> Float[Tensor, "p n n"]:
         """Second moments of all blocks at once."""
-        vectors = arranged(as_vectors(x, self.n, self.copies, self.layout), block, count).flatten(1, 2)
+        vectors = arranged(as_vectors(x, self.n, self.copies, self.layout), block, count).flatten(
+            1, 2
+        )
         return vectors.mT @ vectors
 
     def feature_sizes(self, moment: Float[Tensor, "n n"]) -> Float[Tensor, " n"]:
@@ -119,7 +130,11 @@ class Linear(Action):
     def _matrix(self, h: Float[Tensor, "..."], x: Tensor) -> Float[Tensor, "n n"]:
         return self._vector(h).to(device=x.device, dtype=x.dtype).unflatten(0, (self.n, self.n))
 
-    def _apply(self, matrix: Float[Tensor, "n n"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
-        wide = torch.promote_types(x.dtype, torch.float32)  # products in half precision are coarse, and some CPUs lack them
+    def _apply(
+        self, matrix: Float[Tensor, "n n"], x: Float[Tensor, "b ..."]
+    ) -> Float[Tensor, "b ..."]:
+        wide = torch.promote_types(
+            x.dtype, torch.float32
+        )  # products in half precision are coarse, and some CPUs lack them
         moved = as_vectors(x, self.n, self.copies, self.layout).to(wide) @ matrix.to(wide).mT
         return from_vectors(moved.to(x.dtype), x, self.layout)

@@ -35,7 +35,9 @@ class Product(Action):
 
     def __init__(self, *parts: Action) -> None:
         if len(parts) < 2 or not all(isinstance(part, Action) for part in parts):
-            raise ArgumentError("Product takes two or more actions, for example Product(Image(), Color()).")
+            raise ArgumentError(
+                "Product takes two or more actions, for example Product(Image(), Color())."
+            )
         object.__setattr__(self, "parts", parts)
 
     @property
@@ -68,7 +70,9 @@ class Product(Action):
             x = part.act(own[0], x)
         return x
 
-    def tangents(self, h: Float[Tensor, "t g"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "t b ..."]:
+    def tangents(
+        self, h: Float[Tensor, "t g"], x: Float[Tensor, "b ..."]
+    ) -> Float[Tensor, "t b ..."]:
         """Sum of the actions' own."""
         total = torch.zeros((len(h), *x.shape), dtype=x.dtype, device=x.device)
         for part, own in self._split(h):
@@ -89,11 +93,17 @@ class Product(Action):
         """The actions' own on the diagonal; between two, the fields of one contracted with the other, one field at a time."""
         rows = []
         for i, part in enumerate(self.parts):
-            row = [x.new_zeros(part.size, other.size) for other in self.parts[:i]]  # below the diagonal: filled in at the end
+            row = [
+                x.new_zeros(part.size, other.size) for other in self.parts[:i]
+            ]  # below the diagonal: filled in at the end
             row.append(part.displacement(part.moment(x), 1).dense())
             unit = torch.eye(part.size, dtype=x.dtype, device=x.device)
             for other in self.parts[i + 1 :]:
-                row.append(torch.stack([other.contract(part.field(h, x)[:, None], x).sum((0, 1)) for h in unit]))
+                row.append(
+                    torch.stack(
+                        [other.contract(part.field(h, x)[:, None], x).sum((0, 1)) for h in unit]
+                    )
+                )
             rows.append(torch.cat(row, dim=1))
         upper = torch.cat(rows).triu()
         return upper + upper.triu(1).mT
@@ -105,15 +115,19 @@ class Product(Action):
     def matrices(self, coefficients: Float[Tensor, "d g"]) -> Float[Tensor, "d n n"]:
         """Block diagonal matrices."""
         blocks = [part.matrices(own) for part, own in self._split(coefficients)]
-        return torch.stack([torch.block_diag(*each) for each in zip(*blocks, strict=True)]) if len(coefficients) else (
-            coefficients.new_zeros(0, self.ambient, self.ambient)
-        )  # fmt: skip
+        return (
+            torch.stack([torch.block_diag(*each) for each in zip(*blocks, strict=True)])
+            if len(coefficients)
+            else (coefficients.new_zeros(0, self.ambient, self.ambient))
+        )
 
     def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
         """Coefficients of the blocks; raise `ArgumentError` for matrices of another size or with entries outside the blocks."""
         side = self.ambient
         if matrices.ndim != 3 or matrices.shape[1:] != (side, side):
-            raise ArgumentError(f"generators have shape {tuple(matrices.shape)}; expected block diagonal [d, {side}, {side}].")
+            raise ArgumentError(
+                f"generators have shape {tuple(matrices.shape)}; expected block diagonal [d, {side}, {side}]."
+            )
         ends = list(accumulate(part.ambient for part in self.parts))
         found, rest = [], matrices.clone()
         for part, end in zip(self.parts, ends, strict=True):
@@ -121,7 +135,9 @@ class Product(Action):
             found.append(part.coefficients(matrices[:, inside, inside]))
             rest[:, inside, inside] = 0
         if bool((rest != 0).any()):
-            raise ArgumentError("a generator of a Product has entries outside its diagonal blocks, one block to an action.")
+            raise ArgumentError(
+                "a generator of a Product has entries outside its diagonal blocks, one block to an action."
+            )
         return torch.cat(found, dim=1)
 
     def settings(self) -> dict[str, Any]:
@@ -133,4 +149,6 @@ class Product(Action):
 
     def _split(self, h: Float[Tensor, "t g"]) -> list[tuple[Action, Float[Tensor, "t p"]]]:
         """Each action with its own coefficients."""
-        return list(zip(self.parts, h.split([part.size for part in self.parts], dim=1), strict=True))
+        return list(
+            zip(self.parts, h.split([part.size for part in self.parts], dim=1), strict=True)
+        )

@@ -9,7 +9,23 @@ from liegg.algebra.bracket import (
     killing_form,
     structure_constants,
 )
-from liegg.algebra.catalog import aff, diagonal, direct_sum, gl, heis, o, scaling, se, shear, sl, so, sp, su, translation, u
+from liegg.algebra.catalog import (
+    aff,
+    diagonal,
+    direct_sum,
+    gl,
+    heis,
+    o,
+    scaling,
+    se,
+    shear,
+    sl,
+    so,
+    sp,
+    su,
+    translation,
+    u,
+)
 from liegg.algebra.closure import Closure, Refined, closure, generated, nearest_closed
 from liegg.algebra.forms.commutant import complex_structures, hermitian_forms, invariant_subspaces
 from liegg.algebra.forms.forms import Forms, preserved_forms, signature
@@ -19,7 +35,14 @@ from liegg.algebra.identification import Alternative, Identification
 from liegg.algebra.identify import identify
 from liegg.algebra.structure.abstract import Abstract, abstract_name
 from liegg.algebra.structure.invariants import Invariants, Simple, invariants
-from liegg.algebra.subspace import canonical, distance_to_span, grassmann_distance, orthonormal, principal_angles, project
+from liegg.algebra.subspace import (
+    canonical,
+    distance_to_span,
+    grassmann_distance,
+    orthonormal,
+    principal_angles,
+    project,
+)
 from liegg.algebra.words.describe import describe
 from liegg.algebra.words.latex import brackets_latex, generators_latex, matrix_latex
 from liegg.algebra.words.readable import Readable, adapted

@@ -46,17 +46,27 @@ def sl(n: int, field: str = "R") -> Generators:
     """Linear maps of R^n that preserve volume: traceless matrices; with `field="C"` the complex ones, as real matrices [2n, 2n]."""
     _positive(n, "sl", "n")
     off = [_unit(n, i, j) for i in range(n) for j in range(n) if i != j]
-    return _over(_stack(off + [_unit(n, i, i) - _unit(n, i + 1, i + 1) for i in range(n - 1)], n), field, "sl")
+    return _over(
+        _stack(off + [_unit(n, i, i) - _unit(n, i + 1, i + 1) for i in range(n - 1)], n),
+        field,
+        "sl",
+    )
 
 
 def sp(n: int) -> Generators:
     """Linear maps of R^n, n = 2m, that preserve the area form of (q₁…q_m, p₁…p_m): sp(2m, R)."""
     if n < 2 or n % 2:
-        raise ArgumentError(f"sp({n}): the dimension must be even and positive; sp(4) is sp(4, R) on (q1, q2, p1, p2).")
+        raise ArgumentError(
+            f"sp({n}): the dimension must be even and positive; sp(4) is sp(4, R) on (q1, q2, p1, p2)."
+        )
     m = n // 2
     blocks = [_unit(n, i, j) - _unit(n, m + j, m + i) for i in range(m) for j in range(m)]
     for low, high in ((0, m), (m, 0)):
-        blocks += [_unit(n, low + i, high + j) + (i != j) * _unit(n, low + j, high + i) for i in range(m) for j in range(i, m)]
+        blocks += [
+            _unit(n, low + i, high + j) + (i != j) * _unit(n, low + j, high + i)
+            for i in range(m)
+            for j in range(i, m)
+        ]
     return _stack(blocks, n)
 
 
@@ -125,10 +135,19 @@ def heis(dimension: int) -> Generators:
             [True, True, True]])
     """
     if dimension < 3 or dimension % 2 == 0:
-        raise ArgumentError(f"heis({dimension}): the dimension must be odd and at least 3; heis(3) is the smallest.")
+        raise ArgumentError(
+            f"heis({dimension}): the dimension must be odd and at least 3; heis(3) is the smallest."
+        )
     m = (dimension - 1) // 2
     n = m + 2
-    return _stack([*(_unit(n, 0, 1 + i) for i in range(m)), *(_unit(n, 1 + i, n - 1) for i in range(m)), _unit(n, 0, n - 1)], n)
+    return _stack(
+        [
+            *(_unit(n, 0, 1 + i) for i in range(m)),
+            *(_unit(n, 1 + i, n - 1) for i in range(m)),
+            _unit(n, 0, n - 1),
+        ],
+        n,
+    )
 
 
 def direct_sum(*algebras: Float[Tensor, "_ _ _"]) -> Generators:
@@ -140,7 +159,11 @@ def direct_sum(*algebras: Float[Tensor, "_ _ _"]) -> Generators:
     n, before, parts = sum(a.shape[-1] for a in algebras), 0, []
     for algebra in algebras:
         side = algebra.shape[-1]
-        parts.append(torch.nn.functional.pad(algebra.double(), (before, n - before - side, before, n - before - side)))
+        parts.append(
+            torch.nn.functional.pad(
+                algebra.double(), (before, n - before - side, before, n - before - side)
+            )
+        )
         before += side
     return torch.cat(parts)
 
@@ -149,12 +172,18 @@ def _over(generators: Generators, field: str, name: str) -> Float[Tensor, "k m m
     if field not in ("R", "C"):
         raise ArgumentError(f'{name}(field={field!r}): expected "R" or "C".')
     zero = torch.zeros_like(generators)
-    return generators if field == "R" else torch.cat([realify(generators, zero), realify(zero, generators)])
+    return (
+        generators
+        if field == "R"
+        else torch.cat([realify(generators, zero), realify(zero, generators)])
+    )
 
 
 def _positive(n: int, name: str, what: str) -> int:
     if n < 1:
-        raise ArgumentError(f"{name}(): {what} is {n}; expected a positive dimension, for example {name}(3).")
+        raise ArgumentError(
+            f"{name}(): {what} is {n}; expected a positive dimension, for example {name}(3)."
+        )
     return n
 
 
@@ -168,7 +197,9 @@ def _stack(matrices: list[Tensor], n: int) -> Generators:
     return torch.stack(matrices) if matrices else torch.zeros(0, n, n, dtype=torch.float64)
 
 
-def realify(real: Float[Tensor, "*d n n"], imaginary: Float[Tensor, "*d n n"]) -> Float[Tensor, "*d m m"]:
+def realify(
+    real: Float[Tensor, "*d n n"], imaginary: Float[Tensor, "*d n n"]
+) -> Float[Tensor, "*d m m"]:
     """A + iB as the real matrix [[A, −B], [B, A]]."""
     real, imaginary = real.double(), imaginary.double()
     return torch.cat([torch.cat([real, -imaginary], -1), torch.cat([imaginary, real], -1)], -2)

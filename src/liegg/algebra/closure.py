@@ -86,7 +86,9 @@ class _Tangent:
         basis = generators.flatten(1)
         outside = torch.linalg.qr(basis.mT, mode="complete").Q.mT[len(basis) :]
         pairs = bracket(generators[:, None], generators[None]).flatten(2)
-        turned = bracket(outside.unflatten(1, generators.shape[1:])[:, None], generators[None]).flatten(2)
+        turned = bracket(
+            outside.unflatten(1, generators.shape[1:])[:, None], generators[None]
+        ).flatten(2)
         return cls(basis, outside, pairs @ basis.mT, pairs @ outside.mT, turned @ outside.mT)
 
     @property
@@ -95,7 +97,11 @@ class _Tangent:
 
     def rms(self, residual: Float[Tensor, "d d m"]) -> float:
         """Root mean square over pairs i < j; every pair is there twice."""
-        return float(residual.norm()) / math.sqrt(2 * self.pairs) if residual.numel() and self.pairs else 0.0
+        return (
+            float(residual.norm()) / math.sqrt(2 * self.pairs)
+            if residual.numel() and self.pairs
+            else 0.0
+        )
 
     def apply(self, move: Float[Tensor, "d m"]) -> Float[Tensor, "d d m"]:
         """The map L, for a motion in coordinates outside the span."""
@@ -108,7 +114,9 @@ class _Tangent:
         return 2 * one - torch.einsum("ijk,ijm->km", self.constants, residual)
 
 
-def closure(generators: Num[Tensor, "d ..."], *, uncertainty: float = 0.0, affine: bool = False) -> Closure:
+def closure(
+    generators: Num[Tensor, "d ..."], *, uncertainty: float = 0.0, affine: bool = False
+) -> Closure:
     """Distances of all brackets to the span, and whether noise of a given size explains them.
 
     Args:
@@ -129,7 +137,10 @@ def closure(generators: Num[Tensor, "d ..."], *, uncertainty: float = 0.0, affin
     basis = canonical(generators)
     tangent = _Tangent.at(basis)
     residuals, rms = tangent.residual.norm(dim=2), tangent.rms(tangent.residual)
-    gain = math.sqrt(sum(tangent.rms(tangent.apply(move)) ** 2 for move in _noise(tangent, affine=affine)) / DRAWS)
+    gain = math.sqrt(
+        sum(tangent.rms(tangent.apply(move)) ** 2 for move in _noise(tangent, affine=affine))
+        / DRAWS
+    )
     unseen = math.nan if rms <= FLOOR else math.inf  # where no small motion shows in the brackets
     return Closure(
         residuals=residuals,
@@ -147,11 +158,17 @@ def _noise(tangent: _Tangent, *, affine: bool) -> Float[Tensor, "k d m"]:
     generator = torch.Generator().manual_seed(0)
     if not affine:
         return torch.randn(DRAWS, d, m, generator=generator, dtype=torch.float64) / max(n, 1)
-    entries = torch.randn(DRAWS, d, n * (n - 1), generator=generator, dtype=torch.float64) / max(math.sqrt(n * (n - 1)), 1)
-    return torch.nn.functional.pad(entries, (0, n)) @ tangent.outside.mT  # the last n entries are the last row
+    entries = torch.randn(DRAWS, d, n * (n - 1), generator=generator, dtype=torch.float64) / max(
+        math.sqrt(n * (n - 1)), 1
+    )
+    return (
+        torch.nn.functional.pad(entries, (0, n)) @ tangent.outside.mT
+    )  # the last n entries are the last row
 
 
-def generated(generators: Num[Tensor, "d ..."], *, tolerance: float = 1e-8) -> Float[Tensor, "e n n"]:
+def generated(
+    generators: Num[Tensor, "d ..."], *, tolerance: float = 1e-8
+) -> Float[Tensor, "e n n"]:
     """The smallest Lie algebra that contains the generators, as orthonormal matrices.
 
     Brackets with the generators are added until nothing new comes. What is new by much is added first: a direction known only by a
@@ -171,7 +188,10 @@ def generated(generators: Num[Tensor, "d ..."], *, tolerance: float = 1e-8) -> F
     """
     first = found = orthonormal(generators)
     for _ in range(first.shape[1] ** 2):
-        rows, known = bracket(first[:, None], found[None]).flatten(0, 1).flatten(1), found.flatten(1)
+        rows, known = (
+            bracket(first[:, None], found[None]).flatten(0, 1).flatten(1),
+            found.flatten(1),
+        )
         rows = rows - rows @ known.mT @ known
         if rows.shape[0] == 0:
             break
@@ -179,12 +199,16 @@ def generated(generators: Num[Tensor, "d ..."], *, tolerance: float = 1e-8) -> F
         new = right[values > max(tolerance, 0.1 * float(values[0]))]
         if len(new) == 0:
             break
-        new = torch.linalg.qr((new - new @ known.mT @ known).mT).Q.mT  # orthogonal to rounding, however small it was
+        new = torch.linalg.qr(
+            (new - new @ known.mT @ known).mT
+        ).Q.mT  # orthogonal to rounding, however small it was
         found = torch.cat([found, new.unflatten(1, first.shape[1:])])
     return found
 
 
-def nearest_closed(generators: Num[Tensor, "d ..."], *, tolerance: float = 1e-12, steps: int = 50) -> Refined:
+def nearest_closed(
+    generators: Num[Tensor, "d ..."], *, tolerance: float = 1e-12, steps: int = 50
+) -> Refined:
     r"""A Lie algebra of the same dimension near the span given, to first order the nearest.
 
     Gauss-Newton on the Grassmannian: the smallest $\Delta$ with $L\Delta = -P_\perp[B_i, B_j]$, by conjugate gradients. Motions
@@ -210,7 +234,9 @@ def nearest_closed(generators: Num[Tensor, "d ..."], *, tolerance: float = 1e-12
         (True, True)
     """
     if tolerance < 0 or steps < 0:
-        raise ArgumentError(f"tolerance is {tolerance} and steps {steps}; expected neither negative, for example 1e-12 and 50.")
+        raise ArgumentError(
+            f"tolerance is {tolerance} and steps {steps}; expected neither negative, for example 1e-12 and 50."
+        )
     start = orthonormal(generators)
     here, damping = _Tangent.at(start), 1.0
     rms = here.rms(here.residual)
@@ -218,7 +244,9 @@ def nearest_closed(generators: Num[Tensor, "d ..."], *, tolerance: float = 1e-12
         if rms <= tolerance:
             break
         move = _smallest_move(here, damping * rms**2)
-        there = _Tangent.at(_orthonormalised(here.basis + move @ here.outside).unflatten(1, start.shape[1:]))
+        there = _Tangent.at(
+            _orthonormalised(here.basis + move @ here.outside).unflatten(1, start.shape[1:])
+        )
         reached = there.rms(there.residual)
         if reached < rms:
             here, rms, damping = there, reached, damping / 4

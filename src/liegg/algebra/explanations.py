@@ -13,7 +13,9 @@ from liegg.algebra.identification import Alternative
 from liegg.algebra.structure.real_forms import abelian
 
 
-def rivals(found: list[Candidate], chosen: Candidate | None, noise: float, floor: float) -> tuple[Alternative, ...]:
+def rivals(
+    found: list[Candidate], chosen: Candidate | None, noise: float, floor: float
+) -> tuple[Alternative, ...]:
     """The candidates that were not chosen, nearest first, each with the reason.
 
     Args:
@@ -23,7 +25,10 @@ def rivals(found: list[Candidate], chosen: Candidate | None, noise: float, floor
         floor: uncertainty of exact matrices.
     """
     others = sorted((one for one in found if one is not chosen), key=lambda one: one.fit.needs())
-    return tuple(Alternative(one.name, one.fit.angle, one.fit.needs(), _why_not(one, chosen, noise, floor)) for one in others)
+    return tuple(
+        Alternative(one.name, one.fit.angle, one.fit.needs(), _why_not(one, chosen, noise, floor))
+        for one in others
+    )
 
 
 def _why_not(one: Candidate, chosen: Candidate | None, noise: float, floor: float) -> str:
@@ -50,9 +55,15 @@ def closure_reason(closed: Closure) -> str:
 
 def open_reason(closed: Closure, generated: int) -> str:
     """Why the span is no algebra."""
-    whole = f"; with their brackets they span {generated} dimensions" if generated > len(closed.residuals) else ""
+    whole = (
+        f"; with their brackets they span {generated} dimensions"
+        if generated > len(closed.residuals)
+        else ""
+    )
     off = (
-        f"only generators off by {math.degrees(closed.noise):.2g}° would explain" if closed.noise < 1 else "no small error explains"
+        f"only generators off by {math.degrees(closed.noise):.2g}° would explain"
+        if closed.noise < 1
+        else "no small error explains"
     )
     return f"not closed under the bracket: brackets leave the span by {closed.rms:.2g}, which {off}{whole}"
 
@@ -98,8 +109,14 @@ def form_reason(exact: Float[Tensor, "d n n"]) -> str:
         if 0 < extra < n * n - 1
         else ""
     )
-    return f"preserves {', '.join(kept) if kept else 'no form, no vector, not even volume'}{commuting}"
+    return (
+        f"preserves {', '.join(kept) if kept else 'no form, no vector, not even volume'}{commuting}"
+    )
 
 
 def _number(count: int, what: str) -> str:
-    return f"{'an' if what[0] in 'aeiou' else 'a'} {what}" if count == 1 else f"{count} independent {what}s"
+    return (
+        f"{'an' if what[0] in 'aeiou' else 'a'} {what}"
+        if count == 1
+        else f"{count} independent {what}s"
+    )

@@ -48,7 +48,9 @@ class Fit:
         """Smallest uncertainty (radians, of a unit generator) under which this distance is no surprise."""
         if self.freedom == 0:
             return 0.0
-        return self.generators.shape[1] * self.distance / chi_square(self.freedom, 1 - chance) ** 0.5
+        return (
+            self.generators.shape[1] * self.distance / chi_square(self.freedom, 1 - chance) ** 0.5
+        )
 
     def at_most(self, chance: float = CHANCE) -> float:
         """Largest uncertainty under which this distance is not surprisingly small; what the data say of their own noise."""
@@ -76,7 +78,11 @@ def chi_square(freedom: int, chance: float) -> float:
     """
     spread = 2 / (9 * freedom)
     root = 1 - spread + NormalDist().inv_cdf(chance) * spread**0.5
-    series = 2 * math.exp(2 / freedom * (math.log(chance) + math.lgamma(freedom / 2 + 1))) if chance < 0.5 else 0.0
+    series = (
+        2 * math.exp(2 / freedom * (math.log(chance) + math.lgamma(freedom / 2 + 1)))
+        if chance < 0.5
+        else 0.0
+    )
     return max(freedom * max(root, 0.0) ** 3, series)
 
 
@@ -101,23 +107,40 @@ def fit(model: Float[Tensor, "d n n"], span: Float[Tensor, "d n n"], *, steps: i
         square, pull = slopes.mT @ slopes, slopes.mT @ missed.flatten()
         before = value
         while damping < 1e8:
-            step = torch.linalg.solve(square + damping * (square.diagonal().max() + 1e-300) * torch.eye(n * n).to(square), -pull)
+            step = torch.linalg.solve(
+                square + damping * (square.diagonal().max() + 1e-300) * torch.eye(n * n).to(square),
+                -pull,
+            )
             turn = _turn(step.reshape(n, n))
             moved = _unit(turn @ current.unflatten(1, (n, n)) @ torch.linalg.inv(turn))
             missed_there = _outside(moved, target)
             there = float(missed_there.square().sum())
             if there < value:
-                current, missed, value, damping = moved, missed_there, there, max(damping / 10, 1e-14)
+                current, missed, value, damping = (
+                    moved,
+                    missed_there,
+                    there,
+                    max(damping / 10, 1e-14),
+                )
                 change = turn @ change
                 break
             damping *= 10
         if value > before * (1 - 1e-6) or value < 1e-28:
             break
-    orbit = _orbit(_unit(model)) if dense else 0  # of the model as it came: stretched without end it is another, smaller one's
+    orbit = (
+        _orbit(_unit(model)) if dense else 0
+    )  # of the model as it came: stretched without end it is another, smaller one's
     sines = torch.linalg.svdvals(missed)
     angle = float(torch.asin(sines.max().clamp(max=1.0))) if sines.numel() else 0.0
     freedom = max(len(model) * (n * n - len(model)) - orbit, 0)
-    return Fit(current.unflatten(1, (n, n)), value**0.5, angle, orbit, freedom, float(torch.linalg.cond(change)))
+    return Fit(
+        current.unflatten(1, (n, n)),
+        value**0.5,
+        angle,
+        orbit,
+        freedom,
+        float(torch.linalg.cond(change)),
+    )
 
 
 def _unit(generators: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
@@ -139,11 +162,17 @@ def _slopes(rows: Float[Tensor, "d g"]) -> Float[Tensor, "d g g"]:
     """First-order motion out of the span for every change E_pq of the coordinates; axes generator, pq, entry."""
     n = round(rows.shape[1] ** 0.5)
     matrices, one = rows.unflatten(1, (n, n)), torch.eye(n).to(rows)
-    moves = torch.einsum("pi,kqj->kpqij", one, matrices) - torch.einsum("kip,qj->kpqij", matrices, one)
+    moves = torch.einsum("pi,kqj->kpqij", one, matrices) - torch.einsum(
+        "kip,qj->kpqij", matrices, one
+    )
     return _outside(moves.flatten(3).flatten(1, 2), rows)
 
 
 def _orbit(rows: Float[Tensor, "d g"]) -> int:
     """Dimension of the family: how many changes of the coordinates, to first order, move the span."""
-    values = torch.linalg.svdvals(_slopes(rows).movedim(1, 2).flatten(0, 1)) if len(rows) else torch.zeros(1)
+    values = (
+        torch.linalg.svdvals(_slopes(rows).movedim(1, 2).flatten(0, 1))
+        if len(rows)
+        else torch.zeros(1)
+    )
     return int((values > 1e-7).sum())

@@ -103,7 +103,9 @@ class Identification:
     @property
     def metric(self) -> Float[Tensor, "n n"] | None:
         """The metric it preserves, if there is exactly one; of determinant ±1, with no more positive than negative squares."""
-        if self.unseen or (not len(self.generators) and self.generators.shape[1] > 1):  # nothing preserves every form
+        if self.unseen or (
+            not len(self.generators) and self.generators.shape[1] > 1
+        ):  # nothing preserves every form
             return None
         return self.forms.metric
 
@@ -127,15 +129,22 @@ class Identification:
         if self.unseen:
             return Readable(self.span, ())
         plain = adapted(
-            self.span, homogeneous=self.homogeneous, coordinates=self.coordinates, uncertainty=min(self.uncertainty, 0.1)
+            self.span,
+            homogeneous=self.homogeneous,
+            coordinates=self.coordinates,
+            uncertainty=min(self.uncertainty, 0.1),
         )
         axes = self._standard if self.known else None
         if axes is None:
             return plain
         standard = adapted(
-            self.generators, form=axes.form, frame=axes.frame, homogeneous=self.homogeneous, coordinates=self.coordinates,
+            self.generators,
+            form=axes.form,
+            frame=axes.frame,
+            homogeneous=self.homogeneous,
+            coordinates=self.coordinates,
             uncertainty=1e-7,
-        )  # fmt: skip
+        )
         return replace(standard, generators=plain.generators, words=plain.words)
 
     @property
@@ -156,16 +165,29 @@ class Identification:
         """Everything a reader or a page needs, as JSON values; infinities and NaN are left for the writer to replace."""
         readable = self.readable
         return {
-            "name": self.name, "aliases": list(self.aliases), "meaning": self.meaning, "dimension": self.dimension,
-            "confident": self.confident, "margin": self.margin, "angle": self.angle, "uncertainty": self.uncertainty,
-            "estimated": self.estimated, "generators": self.generators.tolist(),
+            "name": self.name,
+            "aliases": list(self.aliases),
+            "meaning": self.meaning,
+            "dimension": self.dimension,
+            "confident": self.confident,
+            "margin": self.margin,
+            "angle": self.angle,
+            "uncertainty": self.uncertainty,
+            "estimated": self.estimated,
+            "generators": self.generators.tolist(),
             "metric": None if self.metric is None else self.metric.tolist(),
             "readable": {"generators": readable.generators.tolist(), "words": list(readable.words)},
-            "framed": None if readable.framed is None or readable.frame is None else {
-                "frame": readable.frame.tolist(), "generators": readable.framed.tolist(), "words": list(readable.framed_words),
+            "framed": None
+            if readable.framed is None or readable.frame is None
+            else {
+                "frame": readable.frame.tolist(),
+                "generators": readable.framed.tolist(),
+                "words": list(readable.framed_words),
             },
-            "alternatives": [vars(one) for one in self.alternatives], "reasons": list(self.reasons), "notes": list(self.notes),
-        }  # fmt: skip
+            "alternatives": [vars(one) for one in self.alternatives],
+            "reasons": list(self.reasons),
+            "notes": list(self.notes),
+        }
 
     def title(self) -> str:
         """Name, meaning and sureness in one line."""
@@ -185,18 +207,27 @@ class Identification:
             return [self.title()]
         also = f"  also known as {', '.join(self.aliases)}" if self.aliases else ""
         needed = f"another name as simple would need an uncertainty of {math.degrees(self.margin * self.uncertainty):.2g}°"
-        sure = f"  {needed}, {self.margin:.2g} times as much" if self.uncertainty > 1e-6 else f"  {needed}"
+        sure = (
+            f"  {needed}, {self.margin:.2g} times as much"
+            if self.uncertainty > 1e-6
+            else f"  {needed}"
+        )
         words = [f"    {i + 1:>2}  {text}" for i, text in enumerate(self.readable.words)]
-        new = tuple(text.replace("′", "") for text in self.readable.framed_words) != self.readable.words
+        new = (
+            tuple(text.replace("′", "") for text in self.readable.framed_words)
+            != self.readable.words
+        )
         framed = [f"    {i + 1:>2}  {text}" for i, text in enumerate(self.readable.framed_words)]
         lines = [self.title(), *([also] if also else []), *(f"  {text}" for text in self.reasons)]
         lines += [sure] if 1 < self.margin < math.inf else []
         lines += [f"  note: {text}" for text in self.notes]
         lines += [f"  not {one.name}: {one.reason}" for one in self.alternatives[:SHOWN]]
         lines += ["  generators, in a readable basis:", *words] if words else []
-        return lines + (["  in the frame where the preserved form is standard:", *framed] if framed and new else [])
+        return lines + (
+            ["  in the frame where the preserved form is standard:", *framed]
+            if framed and new
+            else []
+        )
 
     def __repr__(self) -> str:
-        return (
-            f"Identification(name={self.name!r}, dimension={self.dimension}, margin={self.margin:.3g}, confident={self.confident})"
-        )
+        return f"Identification(name={self.name!r}, dimension={self.dimension}, margin={self.margin:.3g}, confident={self.confident})"

@@ -24,7 +24,9 @@ def canonical(generators: Num[Tensor, "d ..."]) -> Float[Tensor, "r n n"]:
     """Orthonormal generators `[r, n, n]` that depend on the span alone, not on the basis it is given in.
 
     >>> from liegg.algebra import so
-    >>> mixed = torch.tensor([[3.0, 1.0, 0.0], [1.0, 2.0, 1.0], [0.0, 1.0, 1.0]], dtype=torch.float64)
+    >>> mixed = torch.tensor(
+    ...     [[3.0, 1.0, 0.0], [1.0, 2.0, 1.0], [0.0, 1.0, 1.0]], dtype=torch.float64
+    ... )
     >>> difference = canonical(torch.einsum("ab,bij->aij", mixed, so(3))) - canonical(so(3))
     >>> bool(difference.abs().max() < 1e-12)
     True
@@ -33,7 +35,9 @@ def canonical(generators: Num[Tensor, "d ..."]) -> Float[Tensor, "r n n"]:
     return canonical_basis(basis.flatten(1)).unflatten(1, basis.shape[1:])
 
 
-def project(matrices: Float[Tensor, "k n n"], span: Float[Tensor, "d n n"]) -> Float[Tensor, "k n n"]:
+def project(
+    matrices: Float[Tensor, "k n n"], span: Float[Tensor, "d n n"]
+) -> Float[Tensor, "k n n"]:
     """The nearest matrix of a span to each matrix given.
 
     >>> from liegg.algebra import so
@@ -41,10 +45,14 @@ def project(matrices: Float[Tensor, "k n n"], span: Float[Tensor, "d n n"]) -> F
     tensor(1.000..., dtype=torch.float64)
     """
     basis = orthonormal(span).flatten(1)
-    return (checked_generators(matrices).flatten(1) @ basis.mT @ basis).unflatten(1, matrices.shape[1:])
+    return (checked_generators(matrices).flatten(1) @ basis.mT @ basis).unflatten(
+        1, matrices.shape[1:]
+    )
 
 
-def distance_to_span(vectors: Float[Tensor, "k g"], span: Float[Tensor, "d g"]) -> Float[Tensor, " k"]:
+def distance_to_span(
+    vectors: Float[Tensor, "k g"], span: Float[Tensor, "d g"]
+) -> Float[Tensor, " k"]:
     """Euclidean distance of each row to the span of the rows of `span`.
 
     >>> distance_to_span(torch.tensor([[3.0, 4.0]]), torch.tensor([[1.0, 0.0]]))
@@ -93,14 +101,18 @@ def grassmann_distance(one: Float[Tensor, "d ..."], other: Float[Tensor, "e ..."
         The distance; symmetric in its arguments.
 
     Examples:
-        >>> grassmann_distance(torch.eye(3)[:2], torch.eye(3)[1:])  # one shared direction, one at 90°
+        >>> grassmann_distance(
+        ...     torch.eye(3)[:2], torch.eye(3)[1:]
+        ... )  # one shared direction, one at 90°
         1.5707...
         >>> grassmann_distance(torch.eye(3)[:1], torch.eye(3)[:2])  # inside it, but smaller
         1.5707...
     """
     v, w = (orthonormal_rows(span.to(torch.float64).flatten(1)) for span in (one, other))
     if v.shape[1] != w.shape[1]:
-        raise ArgumentError(f"spans of shapes {tuple(one.shape)} and {tuple(other.shape)}; expected matrices or rows of one size.")
+        raise ArgumentError(
+            f"spans of shapes {tuple(one.shape)} and {tuple(other.shape)}; expected matrices or rows of one size."
+        )
     missing = abs(v.shape[0] - w.shape[0]) * (math.pi / 2) ** 2
     return math.sqrt(float(principal_angles(v, w).square().sum()) + missing)
 
@@ -112,19 +124,25 @@ def checked_generators(generators: Num[Tensor, "d ..."]) -> Float[Tensor, "d n n
         ArgumentError: not square matrices, complex, or not finite.
     """
     if generators.ndim != 3 or generators.shape[1] != generators.shape[2]:
-        raise ArgumentError(f"generators have shape {tuple(generators.shape)}; expected matrices [d, n, n].")
+        raise ArgumentError(
+            f"generators have shape {tuple(generators.shape)}; expected matrices [d, n, n]."
+        )
     if generators.is_complex():
         raise ArgumentError(
             f"generators are {generators.dtype}; expected real matrices: write A + iB as the block matrix [[A, -B], [B, A]]."
         )
     bad = (~generators.isfinite()).flatten(1).any(1).nonzero().flatten().tolist()
     if bad:
-        raise ArgumentError(f"generator {bad[0]} holds NaN or infinity; expected finite matrices [d, n, n].")
+        raise ArgumentError(
+            f"generator {bad[0]} holds NaN or infinity; expected finite matrices [d, n, n]."
+        )
     return generators.to(torch.float64)
 
 
 def checked_uncertainty(uncertainty: float) -> float:
     """The relative error of unit generators, or an error where it is no such thing."""
     if not 0 <= uncertainty < math.inf:
-        raise ArgumentError(f"uncertainty is {uncertainty}; expected the relative error of a unit generator, for example 0.01.")
+        raise ArgumentError(
+            f"uncertainty is {uncertainty}; expected the relative error of a unit generator, for example 0.01."
+        )
     return float(uncertainty)

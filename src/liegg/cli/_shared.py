@@ -10,7 +10,9 @@ import typer
 from liegg._utils.errors import LieggError
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars and no text, only results.")]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="No progress bars and no text, only results.")
+]
 
 MISTAKE, INTERRUPTED = 2, 130
 """Exit codes; see `liegg --help`."""
@@ -59,19 +61,40 @@ def bar(label: str, total: int, unit: str, *, hidden: bool) -> Iterator[Callable
 def named_bars(hidden: bool, unit: str = "") -> Iterator[Callable[[str, int, int], object]]:
     """Progress bar whose label may change on the way, with the rate and the time left."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        ProgressColumn,
+        Task,
+        TextColumn,
+        TimeRemainingColumn,
+    )
     from rich.text import Text
 
     class Rate(ProgressColumn):
         def render(self, task: Task) -> Text:
             return Text(rate(task.finished_speed or task.speed, unit), style="progress.data.speed")
 
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), disable=hidden or not sys.stderr.isatty(), transient=True) as shown:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        Rate(),
+        TimeRemainingColumn(),
+    )
+    with Progress(
+        *columns,
+        console=Console(stderr=True),
+        disable=hidden or not sys.stderr.isatty(),
+        transient=True,
+    ) as shown:
         task = shown.add_task("", total=None)
 
         def advance(label: str, done: int, total: int) -> None:
-            if shown.tasks[0].total != total or shown.tasks[0].finished:  # another piece of work begins
+            if (
+                shown.tasks[0].total != total or shown.tasks[0].finished
+            ):  # another piece of work begins
                 shown.reset(task, total=total)
             shown.update(task, description=label, advance=done)
 

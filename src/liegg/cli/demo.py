@@ -10,7 +10,9 @@ from liegg.cli._shared import Json, Quiet, bar, mistakes, print_json
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the result, the figure and the report.")] = Path("demo"),
+    out: Annotated[
+        Path, typer.Option(help="Folder for the result, the figure and the report.")
+    ] = Path("demo"),
     seed: Annotated[int, typer.Option(help="Decides data, weights and order.")] = 1,
     json: Json = False,
     quiet: Quiet = False,
@@ -32,19 +34,37 @@ def demo(
         check_folder(out)
         clock = Clock()
         hidden = quiet or json
-        with bar("training 10 → 32 → 32 → 32 → 32 → 1 on 10,000 samples", o5.epochs(o5.MAIN), "epochs", hidden=hidden) as step:
+        with bar(
+            "training 10 → 32 → 32 → 32 → 32 → 1 on 10,000 samples",
+            o5.epochs(o5.MAIN),
+            "epochs",
+            hidden=hidden,
+        ) as step:
             network, inputs, error = o5.train(o5.MAIN, seed, progress=step)
         clock.note(f"trained on {len(inputs)} samples: mean squared error {error:.3f}")
         with bar("looking for symmetries", len(inputs), "samples", hidden=hidden) as step:
             sym = discover(
-                network, inputs, Linear(5, copies=2), held_out=o5.held_out(seed), control="reinitialised", progress=step
-            )  # fmt: skip
+                network,
+                inputs,
+                Linear(5, copies=2),
+                held_out=o5.held_out(seed),
+                control="reinitialised",
+                progress=step,
+            )
         sym = replace(sym, model=f"Perceptron {'-'.join(map(str, o5.SIZES))}")
         clock.note(f"found {sym.nullity} symmetries")
-        page = write_run(out, sym, samples=inputs[:8], clock=clock, title="A network trained on an O(5)-invariant function")
+        page = write_run(
+            out,
+            sym,
+            samples=inputs[:8],
+            clock=clock,
+            title="A network trained on an O(5)-invariant function",
+        )
         figures = save_figure(overview(sym, so(5), "so(5)"), out / "o5-demo")
         if json:
-            print_json(sym.to_dict() | {"figures": [str(path) for path in figures], "report": str(page)})
+            print_json(
+                sym.to_dict() | {"figures": [str(path) for path in figures], "report": str(page)}
+            )
             return
         if quiet:
             typer.echo(f"{sym.nullity}")
@@ -62,4 +82,6 @@ def demo(
                 f"5 dimensions, to within {angle:.2f}°. Open the report and move it."
             )
         else:
-            typer.echo(f"The network learned {sym.nullity} symmetries; so(5) has {len(so(5))}. Open the report to see why.")
+            typer.echo(
+                f"The network learned {sym.nullity} symmetries; so(5) has {len(so(5))}. Open the report to see why."
+            )

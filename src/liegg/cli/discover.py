@@ -34,68 +34,117 @@ def _one_of(*words: str) -> Any:
     return lambda incomplete: [word for word in words if word.startswith(incomplete)]
 
 
-Acting = "linear:5x2 (gl(5) on two vectors), affine:3x20, image, image:affine:28x28, color, image+color."
+Acting = (
+    "linear:5x2 (gl(5) on two vectors), affine:3x20, image, image:affine:28x28, color, image+color."
+)
 
 
 def discover(
     model: Annotated[
-        str, typer.Option(help="package.module:factory (called without arguments), or an exported program model.pt2.")
+        str,
+        typer.Option(
+            help="package.module:factory (called without arguments), or an exported program model.pt2."
+        ),
     ],
-    data: Annotated[str, typer.Option(help="x.npy with samples along the first axis, or x.npz:name.")],
+    data: Annotated[
+        str, typer.Option(help="x.npy with samples along the first axis, or x.npz:name.")
+    ],
     action: Annotated[str, typer.Option(help=Acting, autocompletion=_actions)],
     weights: Annotated[
-        Path | None, typer.Option(help="Weights loaded into the factory's module: .safetensors, or a state dict .pt or .pth.")
+        Path | None,
+        typer.Option(
+            help="Weights loaded into the factory's module: .safetensors, or a state dict .pt or .pth."
+        ),
     ] = None,
     output_action: Annotated[
-        str | None, typer.Option(help="Ask for equivariance: action on the outputs, as for --action.", autocompletion=_actions)
+        str | None,
+        typer.Option(
+            help="Ask for equivariance: action on the outputs, as for --action.",
+            autocompletion=_actions,
+        ),
     ] = None,
     outputs: Annotated[
         str,
         typer.Option(
-            help="each, sum (the paper's reading), or a number of random combinations.", autocompletion=_one_of("each", "sum")
+            help="each, sum (the paper's reading), or a number of random combinations.",
+            autocompletion=_one_of("each", "sum"),
         ),
     ] = "each",
-    batch_size: Annotated[int | None, typer.Option(help="Samples to a batch; by default what suits their size.")] = None,
+    batch_size: Annotated[
+        int | None, typer.Option(help="Samples to a batch; by default what suits their size.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="For random combinations.")] = 0,
     route: Annotated[
         str,
         typer.Option(
-            help="auto, jvp, vjp or autograd: how derivatives are taken.", autocompletion=_one_of("auto", "jvp", "vjp", "autograd")
+            help="auto, jvp, vjp or autograd: how derivatives are taken.",
+            autocompletion=_one_of("auto", "jvp", "vjp", "autograd"),
         ),
     ] = "auto",
     limit: Annotated[
-        list[str] | None, typer.Option(help="What counts as a symmetry, as often as needed: threshold=0.05, strong, minimum_gap, …")
+        list[str] | None,
+        typer.Option(
+            help="What counts as a symmetry, as often as needed: threshold=0.05, strong, minimum_gap, …"
+        ),
     ] = None,
-    controls: Annotated[bool, typer.Option(help="Make intervals and hold directions against random ones.")] = True,
+    controls: Annotated[
+        bool, typer.Option(help="Make intervals and hold directions against random ones.")
+    ] = True,
     control: Annotated[
         str | None,
-        typer.Option(help="reinitialised: the same architecture with fresh weights, too.", autocompletion=_one_of("reinitialised")),
+        typer.Option(
+            help="reinitialised: the same architecture with fresh weights, too.",
+            autocompletion=_one_of("reinitialised"),
+        ),
     ] = None,
     control_draws: Annotated[int, typer.Option(help="Models with fresh weights.")] = 5,
     groups: Annotated[
-        str | None, typer.Option(help="g.npy with a label for every sample; those of a label belong together.")
+        str | None,
+        typer.Option(help="g.npy with a label for every sample; those of a label belong together."),
     ] = None,
     held_out: Annotated[
         str | None,
-        typer.Option(help="Finite motions are verified on these samples: as for --data, or a share of the data, such as 0.2."),
+        typer.Option(
+            help="Finite motions are verified on these samples: as for --data, or a share of the data, such as 0.2."
+        ),
     ] = None,
     bottom: Annotated[
-        int | None, typer.Option(help="Solve for so many of the smallest defects only; for many thousands of candidates.")
+        int | None,
+        typer.Option(
+            help="Solve for so many of the smallest defects only; for many thousands of candidates."
+        ),
     ] = None,
     layers: Annotated[
-        bool, typer.Option("--layers", help="Look into every layer, too, with the same outputs and limits; no intervals there.")
+        bool,
+        typer.Option(
+            "--layers",
+            help="Look into every layer, too, with the same outputs and limits; no intervals there.",
+        ),
     ] = False,
     device: Annotated[
-        str | None, typer.Option(help="Where to run the model: cpu, cuda, cuda:1, mps; by default where its weights are.")
+        str | None,
+        typer.Option(
+            help="Where to run the model: cpu, cuda, cuda:1, mps; by default where its weights are."
+        ),
     ] = None,
     checkpoint: Annotated[
-        Path | None, typer.Option(help="File to keep what was read in: type the same again after a crash, and it goes on.")
+        Path | None,
+        typer.Option(
+            help="File to keep what was read in: type the same again after a crash, and it goes on."
+        ),
     ] = None,
-    checkpoint_every: Annotated[float, typer.Option(help="Seconds between two writings of the checkpoint, at least.")] = 30.0,
+    checkpoint_every: Annotated[
+        float, typer.Option(help="Seconds between two writings of the checkpoint, at least.")
+    ] = 30.0,
     timeout: Annotated[
-        float, typer.Option(help="Seconds that a process waits for the others, where there are several; two minutes at the start.")
+        float,
+        typer.Option(
+            help="Seconds that a process waits for the others, where there are several; two minutes at the start."
+        ),
     ] = 1800.0,
-    out: Annotated[Path | None, typer.Option(help="Run folder for the result and its report.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Run folder for the result and its report.")
+    ] = None,
     title: Annotated[str | None, typer.Option(help="Heading of the report.")] = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -127,7 +176,18 @@ def discover(
         clock = Clock()
         tells = processes.rank() == 0  # where several run, the first prints and writes
         hidden = quiet or json or not tells
-        wanted = _Wanted(model, weights, data, groups, held_out, device, action, output_action, outputs, limit or [])
+        wanted = _Wanted(
+            model,
+            weights,
+            data,
+            groups,
+            held_out,
+            device,
+            action,
+            output_action,
+            outputs,
+            limit or [],
+        )
         folder = out if tells else None
         with files.removed_if_empty(None if folder is None or folder.exists() else folder):
             given = _in_step(lambda: _loaded(wanted, folder), timeout)
@@ -138,11 +198,26 @@ def discover(
             share = len(given.samples) // processes.count()  # that of the first, which shows it
             with bar("reading the data through the model", share, "samples", hidden=hidden) as step:
                 sym = run(
-                    given.network, given.samples, given.action, output_action=given.reply, outputs=given.outputs,
-                    batch_size=batch_size, seed=seed, route=cast(Any, route), controls=controls, control=cast(Any, control),
-                    control_draws=control_draws, groups=given.labels, held_out=given.apart, bottom=bottom, progress=step,
-                    checkpoint=checkpoint, checkpoint_every=checkpoint_every, timeout=timeout, **given.limits,
-                )  # fmt: skip
+                    given.network,
+                    given.samples,
+                    given.action,
+                    output_action=given.reply,
+                    outputs=given.outputs,
+                    batch_size=batch_size,
+                    seed=seed,
+                    route=cast(Any, route),
+                    controls=controls,
+                    control=cast(Any, control),
+                    control_draws=control_draws,
+                    groups=given.labels,
+                    held_out=given.apart,
+                    bottom=bottom,
+                    progress=step,
+                    checkpoint=checkpoint,
+                    checkpoint_every=checkpoint_every,
+                    timeout=timeout,
+                    **given.limits,
+                )
         clock.note(f"found {sym.nullity} symmetries")
         if tells:
             found = _looked_into(given, batch_size, seed, clock, hidden=hidden) if layers else None
@@ -205,7 +280,9 @@ def _loaded(wanted: _Wanted, out: Path | None) -> _Given:
     samples, apart = files.load_parts(wanted.data, wanted.held_out)
     labels = None
     if wanted.groups is not None:
-        labels = files.load_labels(wanted.groups, len(samples), 0 if apart is None else len(apart), wanted.held_out)
+        labels = files.load_labels(
+            wanted.groups, len(samples), 0 if apart is None else len(apart), wanted.held_out
+        )
     shown = files.first_samples(samples if apart is None else apart)
     device = None if wanted.device is None else processes.device_here(wanted.device)
     network = files.load_model(wanted.model, wanted.weights, device)
@@ -214,24 +291,47 @@ def _loaded(wanted: _Wanted, out: Path | None) -> _Given:
     return _Given(network, samples, apart, labels, shown, action, reply, outputs, limits)
 
 
-def _looked_into(given: _Given, batch_size: int | None, seed: int, clock: Any, *, hidden: bool) -> Any:
+def _looked_into(
+    given: _Given, batch_size: int | None, seed: int, clock: Any, *, hidden: bool
+) -> Any:
     """The symmetries of every layer."""
     from liegg.discovery.layers.discover_layers import discover_layers
 
     with bar("looking into the layers", len(given.samples), "samples", hidden=hidden) as step:
         found = discover_layers(
-            given.network, given.samples, given.action, output_action=given.reply, outputs=given.outputs, batch_size=batch_size,
-            seed=seed, progress=step, **given.limits,
-        )  # fmt: skip
+            given.network,
+            given.samples,
+            given.action,
+            output_action=given.reply,
+            outputs=given.outputs,
+            batch_size=batch_size,
+            seed=seed,
+            progress=step,
+            **given.limits,
+        )
     clock.note(f"looked into {len(found)} layers")
     return found
 
 
-def _told(sym: Any, found: Any, given: _Given, clock: Any, out: Path | None, title: str | None, *, json: bool, quiet: bool) -> None:
+def _told(
+    sym: Any,
+    found: Any,
+    given: _Given,
+    clock: Any,
+    out: Path | None,
+    title: str | None,
+    *,
+    json: bool,
+    quiet: bool,
+) -> None:
     """Write the run folder and print the result."""
     from liegg.results.run_folder import write_run
 
-    page = None if out is None else write_run(out, sym, samples=given.shown, layers=found, clock=clock, title=title)
+    page = (
+        None
+        if out is None
+        else write_run(out, sym, samples=given.shown, layers=found, clock=clock, title=title)
+    )
     if json:
         print_json(sym.to_dict() | ({} if found is None else {"layers": found.to_dict()}))
     elif quiet:

@@ -21,7 +21,12 @@ from liegg._utils.random import seeded
 from liegg.actions import Action, Affine, Color, Image, Linear, Product, Sequence, Volume
 from liegg.actions.grid.stencils import BORDERS, SCHEMES
 
-ON_PICTURES: dict[str, Callable[..., Action]] = {"image": Image, "volume": Volume, "sequence": Sequence, "color": Color}
+ON_PICTURES: dict[str, Callable[..., Action]] = {
+    "image": Image,
+    "volume": Volume,
+    "sequence": Sequence,
+    "color": Color,
+}
 """Actions on pictures and the like, by the word on the command line."""
 
 GRAMMAR = (
@@ -62,7 +67,9 @@ def _parse_one(text: str, whole: str) -> Action:
     for word in words:
         name, value = _parse_word(word, kind)
         if name in given or not word:
-            raise ArgumentError(f"action {whole!r}: {f'a second {name}, {word!r}' if word else 'nothing after a colon'}. {GRAMMAR}")
+            raise ArgumentError(
+                f"action {whole!r}: {f'a second {name}, {word!r}' if word else 'nothing after a colon'}. {GRAMMAR}"
+            )
         given[name] = value
     if kind == "color" and "shape" in given:
         given.setdefault("channels", given["shape"][0])
@@ -103,14 +110,18 @@ def parse_limits(words: list[str]) -> dict[str, float]:
         try:
             found[name.strip().replace("-", "_")] = float(value)
         except ValueError as error:
-            raise ArgumentError(f"--limit {word!r}: expected a name and a number, for example --limit threshold=0.05.") from error
+            raise ArgumentError(
+                f"--limit {word!r}: expected a name and a number, for example --limit threshold=0.05."
+            ) from error
     return found
 
 
 def check_device(name: str) -> None:
     """Raise `ArgumentError` unless torch can compute on the device of this name here."""
     try:
-        float(torch.zeros(1, device=name))  # which a device without memory, such as meta, cannot tell
+        float(
+            torch.zeros(1, device=name)
+        )  # which a device without memory, such as meta, cannot tell
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = str(error).strip().splitlines()[0].rstrip(".")
         raise ArgumentError(
@@ -126,7 +137,9 @@ def check_folder(path: Path) -> bool:
         with tempfile.TemporaryFile(dir=path):
             pass
     except OSError as error:
-        raise ArgumentError(f"--out {str(path)!r}: results cannot be written there: {error}. Name a folder that can be.") from error
+        raise ArgumentError(
+            f"--out {str(path)!r}: results cannot be written there: {error}. Name a folder that can be."
+        ) from error
     return not there
 
 
@@ -150,11 +163,17 @@ def load_samples(text: str) -> np.ndarray:
     name, _, key = text.partition(":") if ".npz:" in text else (text, "", "")
     path = Path(name)
     if path.suffix not in (".npy", ".npz"):
-        raise DataError(f"data {text!r}: expected a .npy file, or an .npz file and a name as x.npz:name. Save one with numpy.save.")
+        raise DataError(
+            f"data {text!r}: expected a .npy file, or an .npz file and a name as x.npz:name. Save one with numpy.save."
+        )
     if not path.is_file():
         raise DataError(f"data {text!r}: there is no file {path}.")
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False) if path.suffix == ".npy" else _from_archive(path, key)
+        array = (
+            np.load(path, mmap_mode="r", allow_pickle=False)
+            if path.suffix == ".npy"
+            else _from_archive(path, key)
+        )
     except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
         if isinstance(error, DataError):
             raise
@@ -212,13 +231,19 @@ def first_samples(samples: np.ndarray, count: int = 8) -> torch.Tensor:
     """
     few = np.array(samples[:count])
     if few.dtype.kind not in "fiub":
-        raise DataError(f"samples have dtype {few.dtype}; expected numbers, for example an array saved as float32.")
+        raise DataError(
+            f"samples have dtype {few.dtype}; expected numbers, for example an array saved as float32."
+        )
     return torch.from_numpy(few.astype(few.dtype.newbyteorder("=")))
 
 
 def own_weights(network: Any, weights: Path | None) -> str:
     """A word where the weights are those that a factory made itself; empty if they were given, or there are none."""
-    if weights is not None or not isinstance(network, torch.nn.Module) or not any(True for _ in network.parameters()):
+    if (
+        weights is not None
+        or not isinstance(network, torch.nn.Module)
+        or not any(True for _ in network.parameters())
+    ):
         return ""
     return "no --weights were given: the weights that the factory makes itself (under seed 0) are analysed."
 
@@ -254,25 +279,37 @@ def load_model(text: str, weights: Path | None = None, device: str | None = None
         check_device(device)
         made = load_model(text, weights)
         if not isinstance(made, torch.nn.Module):
-            raise ArgumentError(f"--device needs a torch.nn.Module; {text} gave a {type(made).__name__}. Move it in the factory.")
+            raise ArgumentError(
+                f"--device needs a torch.nn.Module; {text} gave a {type(made).__name__}. Move it in the factory."
+            )
         return made.to(device)
     if text.endswith(".pt2"):
         if weights is not None:
-            raise ArgumentError("--weights goes with a factory; an exported program carries its own.")
+            raise ArgumentError(
+                "--weights goes with a factory; an exported program carries its own."
+            )
         return _load_program(Path(text))
     with seeded(0):  # a factory that draws its weights gives the same ones every time
         made = _call_factory(text)
     if weights is None:
         return made
     if not isinstance(made, torch.nn.Module):
-        raise ArgumentError(f"--weights needs a torch.nn.Module; {text} gave a {type(made).__name__}.")
+        raise ArgumentError(
+            f"--weights needs a torch.nn.Module; {text} gave a {type(made).__name__}."
+        )
     state = _load_state(weights)
     try:
         made.load_state_dict(state)
     except RuntimeError as error:
         reason = " ".join(str(error).split())
-        hint = " Its names begin with 'module.', as DataParallel writes them: remove that." if "module." in reason else ""
-        raise ArgumentError(f"weights {str(weights)!r} do not fit {text}: {reason}{hint}") from error
+        hint = (
+            " Its names begin with 'module.', as DataParallel writes them: remove that."
+            if "module." in reason
+            else ""
+        )
+        raise ArgumentError(
+            f"weights {str(weights)!r} do not fit {text}: {reason}{hint}"
+        ) from error
     return made
 
 
@@ -286,14 +323,22 @@ def _load_state(weights: Path) -> dict[str, torch.Tensor]:
         raise ArgumentError(
             f"weights {str(weights)!r} cannot be read: {error}. Save them with safetensors.torch.save_file."
         ) from error
-    except Exception as error:  # a damaged file, or one that holds code, fails in many ways; nothing of it was run
+    except (
+        Exception
+    ) as error:  # a damaged file, or one that holds code, fails in many ways; nothing of it was run
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise ArgumentError(
             f"weights {str(weights)!r} hold more than tensors, or are damaged ({reason}). Save the state dict alone: "
             "torch.save(model.state_dict(), ...)."
         ) from error
-    if not isinstance(state, dict) or not all(isinstance(value, torch.Tensor) for value in state.values()):
-        inside = [name for name, value in state.items() if isinstance(value, dict)] if isinstance(state, dict) else []
+    if not isinstance(state, dict) or not all(
+        isinstance(value, torch.Tensor) for value in state.values()
+    ):
+        inside = (
+            [name for name, value in state.items() if isinstance(value, dict)]
+            if isinstance(state, dict)
+            else []
+        )
         hint = f" The weights may be its entry {inside[0]!r}." if inside else ""
         raise ArgumentError(
             f"weights {str(weights)!r} are no state dict of tensors.{hint} Save it with torch.save(model.state_dict(), ...)."
@@ -310,7 +355,9 @@ def _load_program(path: Path) -> torch.export.ExportedProgram:
         logger.setLevel(logging.CRITICAL)  # it prints a traceback of its own beside the error
         return torch.export.load(path)
     except Exception as error:  # torch raises many types for a file that is no program
-        raise ArgumentError(f"model {str(path)!r} is no exported program: {error}. Make one with torch.export.save.") from error
+        raise ArgumentError(
+            f"model {str(path)!r} is no exported program: {error}. Make one with torch.export.save."
+        ) from error
     finally:
         logger.setLevel(level)
 
@@ -318,20 +365,32 @@ def _load_program(path: Path) -> torch.export.ExportedProgram:
 def _call_factory(text: str) -> Any:
     place, colon, name = text.partition(":")
     if not colon or not place or not name:
-        hint = " Weights go to --weights." if Path(text).suffix in (".pt", ".pth", ".safetensors") else ""
-        raise ArgumentError(f"model {text!r}: expected package.module:factory or a file model.pt2.{hint}")
+        hint = (
+            " Weights go to --weights."
+            if Path(text).suffix in (".pt", ".pth", ".safetensors")
+            else ""
+        )
+        raise ArgumentError(
+            f"model {text!r}: expected package.module:factory or a file model.pt2.{hint}"
+        )
     here = str(Path.cwd())
     if here not in sys.path:  # as `python -m` does, so that a module in the current folder is found
         sys.path.insert(0, here)
     try:
         module = importlib.import_module(place)
     except ModuleNotFoundError as error:
-        hint = f" Type the module's name, {place[:-3].replace('/', '.')}:{name}." if place.endswith(".py") else ""
+        hint = (
+            f" Type the module's name, {place[:-3].replace('/', '.')}:{name}."
+            if place.endswith(".py")
+            else ""
+        )
         raise ArgumentError(
             f"model {text!r}: there is no module {error.name!r}; looked in {here} and the installed packages.{hint}"
         ) from error
     except Exception as error:  # whatever the user's module raises while it is imported
-        raise ArgumentError(f"model {text!r}: importing {place!r} failed with {type(error).__name__}: {error}") from error
+        raise ArgumentError(
+            f"model {text!r}: importing {place!r} failed with {type(error).__name__}: {error}"
+        ) from error
     if not hasattr(module, name):
         raise ArgumentError(f"model {text!r}: module {place!r} has no {name!r}.")
     factory = getattr(module, name)

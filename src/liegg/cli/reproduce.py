@@ -26,10 +26,20 @@ class Study(StrEnum):
 
 def reproduce(
     study: Annotated[
-        Study, typer.Argument(help="Which study; all of them; or claims, which reads what is stored and trains nothing.")
+        Study,
+        typer.Argument(
+            help="Which study; all of them; or claims, which reads what is stored and trains nothing."
+        ),
     ],
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer and smaller networks on shipped data: a look in seconds.")] = False,
-    device: Annotated[str, typer.Option(help="Where to train and extract: cpu, cuda, cuda:1, mps.")] = "cpu",
+    quick: Annotated[
+        bool,
+        typer.Option(
+            "--quick", help="Fewer and smaller networks on shipped data: a look in seconds."
+        ),
+    ] = False,
+    device: Annotated[
+        str, typer.Option(help="Where to train and extract: cpu, cuda, cuda:1, mps.")
+    ] = "cpu",
     out: Annotated[Path, typer.Option(help="Folder for results and figures.")] = Path("results"),
     json: Json = False,
     quiet: Quiet = False,
@@ -52,19 +62,31 @@ def reproduce(
             check_device(processes.device_here(device))
             check_folder(out)
         elif quick:
-            raise ArgumentError("claims reads what is stored and trains nothing: type it without --quick.")
+            raise ArgumentError(
+                "claims reads what is stored and trains nothing: type it without --quick."
+            )
         with named_bars(hidden=quiet or json) as progress:
             if study is Study.all:
                 results = runner.run_all(out, quick=quick, device=device, progress=progress)
             elif study is Study.claims:
                 results = runner.write_claims(out) if processes.rank() == 0 else None
             else:
-                results = runner.run(study.value, out, quick=quick, device=device, progress=progress)
+                results = runner.run(
+                    study.value, out, quick=quick, device=device, progress=progress
+                )
         whole = study in (Study.all, Study.claims)
         if json and results is not None:
             print_json(results)
         elif results is not None:  # else another process tells
             if not quiet:
-                typer.echo(claims.table(claims.evaluate(out)) if whole else runner.table(study.value, results))
-            typer.echo(f"Page: {out / 'index.html'}" if whole else f"Results: {out / (study.value + '.json')}")
+                typer.echo(
+                    claims.table(claims.evaluate(out))
+                    if whole
+                    else runner.table(study.value, results)
+                )
+            typer.echo(
+                f"Page: {out / 'index.html'}"
+                if whole
+                else f"Results: {out / (study.value + '.json')}"
+            )
         processes.end()

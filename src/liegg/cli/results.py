@@ -8,12 +8,16 @@ import typer
 
 from liegg.cli._shared import Json, Quiet, mistakes, print_json
 
-Run = Annotated[Path, typer.Argument(help="Folder that liegg discover --out or sym.save(...) wrote.")]
+Run = Annotated[
+    Path, typer.Argument(help="Folder that liegg discover --out or sym.save(...) wrote.")
+]
 
 
 def show(
     run: Run,
-    log: Annotated[bool, typer.Option("--log", help="What was typed and when, in place of the result.")] = False,
+    log: Annotated[
+        bool, typer.Option("--log", help="What was typed and when, in place of the result.")
+    ] = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -42,11 +46,19 @@ def show(
 
 def report(
     run: Run,
-    out: Annotated[Path | None, typer.Option(help="The page to write; by default report.html in the folder.")] = None,
-    samples: Annotated[
-        str | None, typer.Option(help="x.npy or x.npz:name: samples to move in the page, in place of those in the folder.")
+    out: Annotated[
+        Path | None, typer.Option(help="The page to write; by default report.html in the folder.")
     ] = None,
-    title: Annotated[str | None, typer.Option(help="Heading of the page; by default the one it had, or the model's name.")] = None,
+    samples: Annotated[
+        str | None,
+        typer.Option(
+            help="x.npy or x.npz:name: samples to move in the page, in place of those in the folder."
+        ),
+    ] = None,
+    title: Annotated[
+        str | None,
+        typer.Option(help="Heading of the page; by default the one it had, or the model's name."),
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -61,7 +73,9 @@ def report(
         found = read_run(run)
         moved = found.samples if samples is None else first_samples(load_samples(samples))
         place = run / REPORT if out is None else out / REPORT if out.is_dir() else out
-        page = found.sym.report(place, samples=moved, layers=found.layers, title=title or found.title)
+        page = found.sym.report(
+            place, samples=moved, layers=found.layers, title=title or found.title
+        )
         if json:
             print_json({"report": str(page), "bytes": page.stat().st_size})
         else:

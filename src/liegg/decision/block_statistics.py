@@ -34,7 +34,9 @@ class Pairs:
     samples: Float[Tensor, " p"]
     squared: bool
 
-    def change(self, h: Float[Tensor, "r g"], some: slice) -> tuple[Float[Tensor, "p r"], Float[Tensor, "p k k"]]:
+    def change(
+        self, h: Float[Tensor, "r g"], some: slice
+    ) -> tuple[Float[Tensor, "p r"], Float[Tensor, "p k k"]]:
         """Squared change of the output along directions, and between every two of some of them."""
         moved = self.rows @ h.mT
         if self.squared:
@@ -73,8 +75,12 @@ def pairs_of(
     """
     wide, displacement = whole
     squared = isinstance(parts.rows[0], Gram)
-    rows = torch.stack([block.matrix if isinstance(block, Gram) else block.r for block in parts.rows])
-    total = _sensitivities(parts, rows, wide, displacement, 0 if partner is None else len(partner), trivial_tolerance)
+    rows = torch.stack(
+        [block.matrix if isinstance(block, Gram) else block.r for block in parts.rows]
+    )
+    total = _sensitivities(
+        parts, rows, wide, displacement, 0 if partner is None else len(partner), trivial_tolerance
+    )
     if partner is not None or wide is not action:
         identity = torch.eye(action.size, dtype=torch.float64)
         inner = identity if wide is action else action.basis  # pyright: ignore[reportAttributeAccessIssue]
@@ -83,11 +89,22 @@ def pairs_of(
         rows = columns.mT @ rows if squared else torch.linalg.qr(rows, mode="r").R
     motions = torch.stack([action.displacement(moment, 1).block for moment in parts.moments])
     # In the order in which they come back from a file: sums of the same numbers then have the same bits.
-    return Pairs(rows.contiguous(), motions.contiguous(), total, torch.tensor(parts.samples, dtype=torch.float64), squared)
+    return Pairs(
+        rows.contiguous(),
+        motions.contiguous(),
+        total,
+        torch.tensor(parts.samples, dtype=torch.float64),
+        squared,
+    )
 
 
 def _sensitivities(
-    parts: Parts, rows: Float[Tensor, "p q q"], wide: Action, displacement: Displacement, replies: int, trivial_tolerance: float
+    parts: Parts,
+    rows: Float[Tensor, "p q q"],
+    wide: Action,
+    displacement: Displacement,
+    replies: int,
+    trivial_tolerance: float,
 ) -> Float[Tensor, " p"]:
     r"""What each block adds to $\kappa = \mathrm{tr}(M^+ A) / \mathrm{rank}\, M$, to first order in its weight; times its samples.
 
@@ -105,5 +122,9 @@ def _sensitivities(
     inner = torch.stack([wide.displacement(moment, 1).block for moment in parts.moments])
     motions = whiten.mT @ inner @ whiten
     samples = torch.tensor(parts.samples, dtype=torch.float64)
-    each = changes.diagonal(dim1=1, dim2=2).sum(1) - (motions * mean).sum((1, 2)) + samples * float(mean.trace())
+    each = (
+        changes.diagonal(dim1=1, dim2=2).sum(1)
+        - (motions * mean).sum((1, 2))
+        + samples * float(mean.trace())
+    )
     return each / (copies * kept)

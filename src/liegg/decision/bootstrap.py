@@ -71,10 +71,17 @@ class Replicates:
 def drawn(blocks: int, draws: int, seed: int) -> Float[Tensor, "d p"]:
     """How often each block is drawn, with replacement, as many as there are."""
     chosen = torch.randint(blocks, (draws, blocks), generator=torch.Generator().manual_seed(seed))
-    return torch.zeros(draws, blocks, dtype=torch.float64).scatter_add_(1, chosen, torch.ones(draws, blocks, dtype=torch.float64))
+    return torch.zeros(draws, blocks, dtype=torch.float64).scatter_add_(
+        1, chosen, torch.ones(draws, blocks, dtype=torch.float64)
+    )
 
 
-def replicate(moments: Moments, lengths: Float[Tensor, " r"], sensitivity: float, weights: Float[Tensor, "d p"]) -> Replicates:
+def replicate(
+    moments: Moments,
+    lengths: Float[Tensor, " r"],
+    sensitivity: float,
+    weights: Float[Tensor, "d p"],
+) -> Replicates:
     """Solve the pair again for every draw.
 
     Args:
@@ -83,13 +90,21 @@ def replicate(moments: Moments, lengths: Float[Tensor, " r"], sensitivity: float
         sensitivity: mean sensitivity κ of all the data.
         weights: from `drawn`.
     """
-    fixed = (weights @ moments.change) / (weights @ moments.motion).clamp_min(torch.finfo(torch.float64).tiny)
+    fixed = (weights @ moments.change) / (weights @ moments.motion).clamp_min(
+        torch.finfo(torch.float64).tiny
+    )
     logs = (fixed / lengths).clamp_min(torch.finfo(torch.float64).tiny).log()
     logs[:, moments.solved], mixing = solve(moments, lengths[moments.solved], weights)
-    return Replicates(logs - _log_sensitivities(moments, sensitivity, weights)[:, None], mixing, len(moments.samples))
+    return Replicates(
+        logs - _log_sensitivities(moments, sensitivity, weights)[:, None],
+        mixing,
+        len(moments.samples),
+    )
 
 
-def _log_sensitivities(moments: Moments, sensitivity: float, weights: Float[Tensor, "d p"]) -> Float[Tensor, " d"]:
+def _log_sensitivities(
+    moments: Moments, sensitivity: float, weights: Float[Tensor, "d p"]
+) -> Float[Tensor, " d"]:
     """Logarithm of κ of every draw over that of all the data, to first order; κ itself to first order could be negative."""
     return (weights @ moments.total) / (weights @ moments.samples) / sensitivity - 1.0
 
@@ -118,7 +133,12 @@ def _root(matrices: Float[Tensor, "d k k"]) -> Float[Tensor, "d k k"]:
 
 
 def interval(
-    moments: Moments, lengths: Float[Tensor, " r"], sensitivity: float, weights: Float[Tensor, "d p"], *, level: float
+    moments: Moments,
+    lengths: Float[Tensor, " r"],
+    sensitivity: float,
+    weights: Float[Tensor, "d p"],
+    *,
+    level: float,
 ) -> Float[Tensor, "r 2"]:
     """Interval of every defect, relative to the one found; normal in the logarithm.
 
@@ -135,12 +155,16 @@ def interval(
     """
     tiny = torch.finfo(torch.float64).tiny
     change, motion = moments.change.clone(), moments.motion.clone()
-    others = solve(moments, lengths[moments.solved], 1.0 - torch.eye(len(moments.samples), dtype=torch.float64))[1]
+    others = solve(
+        moments, lengths[moments.solved], 1.0 - torch.eye(len(moments.samples), dtype=torch.float64)
+    )[1]
     change[:, moments.solved] = torch.einsum("pik,pkl,pil->pi", others, moments.changes, others)
     motion[:, moments.solved] = torch.einsum("pik,pkl,pil->pi", others, moments.motions, others)
     crossed = (change.sum(0) / motion.sum(0).clamp_min(tiny) / lengths).clamp_min(tiny).log()
     kappa = _log_sensitivities(moments, sensitivity, weights)
-    logs = ((weights @ change) / (weights @ motion).clamp_min(tiny)).clamp_min(tiny).log() - kappa[:, None]
+    logs = ((weights @ change) / (weights @ motion).clamp_min(tiny)).clamp_min(tiny).log() - kappa[
+        :, None
+    ]
     blocks = len(moments.samples)
     spread = logs.std(0) * math.sqrt(blocks / (blocks - 1)) * quantile(level, blocks - 1)
     wide = (spread.square() + crossed.square()).sqrt()
@@ -162,13 +186,17 @@ def quantile(level: float, freedom: int) -> float:
     z = float(torch.special.ndtri(torch.tensor(0.5 + level / 2, dtype=torch.float64)))
     n = freedom
     return (
-        z + (z**3 + z) / (4 * n) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * n**2)
+        z
+        + (z**3 + z) / (4 * n)
+        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * n**2)
         + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * n**3)
         + (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / (92160 * n**4)
-    )  # fmt: skip
+    )
 
 
-def turning(replicates: Replicates, directions: Float[Tensor, "k g"], first: int, last: int, *, level: float) -> float:
+def turning(
+    replicates: Replicates, directions: Float[Tensor, "k g"], first: int, last: int, *, level: float
+) -> float:
     """Largest principal angle between the solved directions `first` to `last` and those of a draw, in the given share of draws.
 
     Args:

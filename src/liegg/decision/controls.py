@@ -54,7 +54,9 @@ class FreshControl:
     notes: tuple[str, ...] = ()
 
 
-def random_directions(values: Float[Tensor, " r"], *, seed: int, share: float = RARE, draws: int = DRAWS) -> RandomControl:
+def random_directions(
+    values: Float[Tensor, " r"], *, seed: int, share: float = RARE, draws: int = DRAWS
+) -> RandomControl:
     r"""Defects of random directions of equal displacement: $\sum_i u_i^2 \delta_i^2$ for random unit vectors $u$.
 
     Args:
@@ -65,7 +67,9 @@ def random_directions(values: Float[Tensor, " r"], *, seed: int, share: float = 
     """
     if not len(values):
         return RandomControl(math.inf, math.inf, share, 0)
-    squares = torch.randn(draws, len(values), generator=torch.Generator().manual_seed(seed), dtype=torch.float64).square_()
+    squares = torch.randn(
+        draws, len(values), generator=torch.Generator().manual_seed(seed), dtype=torch.float64
+    ).square_()
     found = (squares / squares.sum(1, keepdim=True)) @ values
     return RandomControl(float(found.quantile(share)), float(found.median()), share, draws)
 

@@ -72,7 +72,9 @@ class Decision:
     warnings: tuple[str, ...]
 
 
-def numerical_floor(unit: float, limits: Limits | None = None, *, conditioning: float = 1.0) -> float:
+def numerical_floor(
+    unit: float, limits: Limits | None = None, *, conditioning: float = 1.0
+) -> float:
     r"""Defect up to which a direction is taken for rounding unless it is measured: what rounding can do, and at most `strong`.
 
     Args:
@@ -96,10 +98,15 @@ def trusted_floor(unit: float, limits: Limits | None = None, *, conditioning: fl
         conditioning: as for `rounding_bound`.
     """
     own = (OWN * torch.finfo(torch.float64).eps) ** 2 * max(conditioning, 1.0)
-    return min(max(numerical_floor(unit, limits), own), numerical_floor(unit, limits, conditioning=conditioning))
+    return min(
+        max(numerical_floor(unit, limits), own),
+        numerical_floor(unit, limits, conditioning=conditioning),
+    )
 
 
-def rounding_bound(unit: float, limits: Limits | None = None, *, conditioning: float = 1.0) -> float:
+def rounding_bound(
+    unit: float, limits: Limits | None = None, *, conditioning: float = 1.0
+) -> float:
     r"""Defect that rounding alone can produce: `(floor_factor · unit)² · conditioning`.
 
     At least what the solution in float64 is off by itself.
@@ -168,11 +175,16 @@ def decide(
     different = samples if distinct is None else min(distinct, samples)
     copied = "" if different == samples or different >= 2 * total else " different"
     at_floor = int((values <= min(floor, limits.threshold)).sum())
-    constraints = total - at_floor + eliminated  # at most, where more of them may lie at the floor than were solved for
+    constraints = (
+        total - at_floor + eliminated
+    )  # at most, where more of them may lie at the floor than were solved for
     following = float(values[-1]) if unsolved and at_floor < len(values) else math.inf
     case = evidence(values, bounds, floor=floor, control=control, following=following)
     nullity, grades, near = count(case, limits), grade(case, limits), close_calls(case, limits)
-    gap, undecided = 1.0 if unsolved and nullity == len(values) else _gap_after(values, nullity, floor), 0
+    gap, undecided = (
+        1.0 if unsolved and nullity == len(values) else _gap_after(values, nullity, floor),
+        0,
+    )
     warnings = list(told)
     if degenerate:
         undecided, nullity, gap = len(values), 0, 1.0
@@ -201,19 +213,53 @@ def decide(
             f"the largest of the {plural(len(values), 'defect')} solved for, {float(values[-1]):.2g}, is below the threshold: "
             f"there may be more symmetries. Pass bottom={2 * len(values)}"
         )
-    warnings += _about_the_data(defects, feature_sizes, along_one, bend, limits, found=nullity > 0 or "weak" in grades)
+    warnings += _about_the_data(
+        defects, feature_sizes, along_one, bend, limits, found=nullity > 0 or "weak" in grades
+    )
     exact = min(at_floor, nullity)
-    reasons = _reasons(values, nullity, exact, gap, floor, limits, unsolved) if total and not undecided else []
-    doubtful = [i + 1 for i, mark in enumerate(near) if mark and (i < nullity or grades[i] == "weak" or "threshold" in mark)]
+    reasons = (
+        _reasons(values, nullity, exact, gap, floor, limits, unsolved)
+        if total and not undecided
+        else []
+    )
+    doubtful = [
+        i + 1
+        for i, mark in enumerate(near)
+        if mark and (i < nullity or grades[i] == "weak" or "threshold" in mark)
+    ]
     if doubtful:
         marks = sorted({name for i in doubtful for name in near[i - 1].split(", ")})
-        reasons.append(f"direction{'s' * (len(doubtful) > 1)} {runs(doubtful)} near a boundary ({', '.join(marks)})")
+        reasons.append(
+            f"direction{'s' * (len(doubtful) > 1)} {runs(doubtful)} near a boundary ({', '.join(marks)})"
+        )
     return Decision(
-        nullity, exact, undecided, trivial, gap, grades, near, limits.threshold, limits.minimum_gap, limits.resolution, floor,
-        limits.strong, limits.weak, control, _sentence(
-            values, grades, nullity, undecided, total, limits.threshold, replies=eliminated > 0, open_end=open_end
-        ), tuple(reasons), tuple(warnings),
-    )  # fmt: skip
+        nullity,
+        exact,
+        undecided,
+        trivial,
+        gap,
+        grades,
+        near,
+        limits.threshold,
+        limits.minimum_gap,
+        limits.resolution,
+        floor,
+        limits.strong,
+        limits.weak,
+        control,
+        _sentence(
+            values,
+            grades,
+            nullity,
+            undecided,
+            total,
+            limits.threshold,
+            replies=eliminated > 0,
+            open_end=open_end,
+        ),
+        tuple(reasons),
+        tuple(warnings),
+    )
 
 
 def found_directions(defects: Defects, decision: Decision) -> Float[Tensor, "d g"]:
@@ -261,7 +307,9 @@ def _about_the_data(
             "samples in other directions to know more"
         )
     if still := len(defects.trivial) - defects.barely:
-        moving = "it without data that it moves" if still == 1 else "them without data that they move"
+        moving = (
+            "it without data that it moves" if still == 1 else "them without data that they move"
+        )
         said.append(
             f"{plural(still, 'direction')} {'does' if still == 1 else 'do'} not move the data (a subspace, a constant feature, or "
             f"rounding alone); nothing can be said of {moving}"
@@ -281,11 +329,21 @@ def _about_the_data(
 
 
 def _reasons(
-    values: Float[Tensor, " r"], nullity: int, exact: int, gap: float, floor: float, limits: Limits, unsolved: int
+    values: Float[Tensor, " r"],
+    nullity: int,
+    exact: int,
+    gap: float,
+    floor: float,
+    limits: Limits,
+    unsolved: int,
 ) -> list[str]:
     if not nullity:
         return [_why_none(values, limits.threshold, limits.minimum_gap)]
-    where = f"all at the numerical floor {floor:.0e}" if exact == nullity else f"defects up to {float(values[nullity - 1]):.2g}"
+    where = (
+        f"all at the numerical floor {floor:.0e}"
+        if exact == nullity
+        else f"defects up to {float(values[nullity - 1]):.2g}"
+    )
     left = "the next was not solved for" if unsolved else "no direction is left"
     after = f"the next is {gap:.3g} times larger" if nullity < len(values) else left
     are = "is a symmetry" if nullity == 1 else "are symmetries"
@@ -311,7 +369,9 @@ def _sentence(
     if not total:
         return "Nothing can be said: no candidate direction moves the data."
     if undecided:
-        return f"Nothing can be said about {undecided} of {total} directions; no symmetry is claimed."
+        return (
+            f"Nothing can be said about {undecided} of {total} directions; no symmetry is claimed."
+        )
     if not nullity:
         weak = grades.count("weak")
         moves = f"{100 * math.sqrt(float(values[0])):.{2 if values[0] < 0.98 else 3}g} %"
@@ -320,19 +380,23 @@ def _sentence(
             lie = f"{plural(below, 'direction')} {'lies' if below == 1 else 'lie'} below the threshold"
             which = "it" if below == 1 else "them"
             return f"No clear count: {lie} (the output moves by {moves} of an average one or more), but nothing sets {which} apart."
-        nearest = f"the nearest candidate moves the output by {moves} of what an average direction does"
-        return f"No symmetry: {nearest}" + (f" ({weak} weak candidate{'s' * (weak > 1)})." if weak else ".")
+        nearest = (
+            f"the nearest candidate moves the output by {moves} of what an average direction does"
+        )
+        return f"No symmetry: {nearest}" + (
+            f" ({weak} weak candidate{'s' * (weak > 1)})." if weak else "."
+        )
     kinds = Counter(grades[:nullity])
-    parts = [f"{number} {name}" for name in ("exact", "strong", "approximate") if (number := kinds[name])]
+    parts = [
+        f"{number} {name}" for name in ("exact", "strong", "approximate") if (number := kinds[name])
+    ]
     last = float(values[nullity - 1])
     symmetries = "symmetry" if nullity == 1 else "symmetries"
     least = "At least " if open_end else ""
     if len(kinds) == 1 and kinds["exact"]:
         if replies:
             return f"{least}{nullity} exact {symmetries}: the output moves along as its action does, to rounding."
-        return (
-            f"{least}{nullity} exact {symmetries}: nothing but rounding moves the output along {'it' if nullity == 1 else 'them'}."
-        )
+        return f"{least}{nullity} exact {symmetries}: nothing but rounding moves the output along {'it' if nullity == 1 else 'them'}."
     along = "the output moves along as its action does, and " if replies else "the output "
     return (
         f"{least}{' + '.join(parts)} {symmetries}: {along}{strays} by at most {100 * math.sqrt(last):.2g} % of what it "
@@ -372,7 +436,9 @@ def _gap_after(values: Float[Tensor, " r"], count: int, floor: float) -> float:
 def _why_none(values: Float[Tensor, " r"], threshold: float, minimum_gap: float) -> str:
     smallest = float(values[0])
     if smallest > threshold:
-        return f"no symmetry: the smallest defect is {smallest:.2g}, above the threshold {threshold:g}"
+        return (
+            f"no symmetry: the smallest defect is {smallest:.2g}, above the threshold {threshold:g}"
+        )
     below = int((values <= threshold).sum())
     lie = f"{plural(below, 'defect')} {'lies' if below == 1 else 'lie'} below the threshold {threshold:g} (from {smallest:.2g})"
     apart = f"by a gap of {minimum_gap:g} times (more before a small one) and by its interval"

@@ -101,7 +101,9 @@ class Limits:
         known = [field.name for field in fields(cls)]
         for name in options:
             if name not in known:
-                raise ArgumentError(f"there is no argument {name!r}. The limits are {', '.join(known)}.")
+                raise ArgumentError(
+                    f"there is no argument {name!r}. The limits are {', '.join(known)}."
+                )
         limits = cls(**options)
         limits.check()
         return limits
@@ -110,13 +112,21 @@ class Limits:
         """Raise `ArgumentError` for a limit that makes no sense."""
         for field in fields(self):
             if not isinstance(getattr(self, field.name), int | float):
-                raise ArgumentError(f"{field.name}={getattr(self, field.name)!r}: expected a number, such as {field.default}.")
+                raise ArgumentError(
+                    f"{field.name}={getattr(self, field.name)!r}: expected a number, such as {field.default}."
+                )
         if not 0 < self.threshold < math.inf:
-            raise ArgumentError(f"threshold={self.threshold}: expected a positive defect, for example threshold={THRESHOLD}.")
+            raise ArgumentError(
+                f"threshold={self.threshold}: expected a positive defect, for example threshold={THRESHOLD}."
+            )
         if not 1 <= self.minimum_gap < math.inf:
-            raise ArgumentError(f"minimum_gap={self.minimum_gap}: expected a ratio of 1 or more, for example minimum_gap={GAP:g}.")
+            raise ArgumentError(
+                f"minimum_gap={self.minimum_gap}: expected a ratio of 1 or more, for example minimum_gap={GAP:g}."
+            )
         if not 0 <= self.resolution < math.inf:
-            raise ArgumentError(f"resolution={self.resolution}: expected 0 or a small defect, for example resolution={RESOLUTION}.")
+            raise ArgumentError(
+                f"resolution={self.resolution}: expected 0 or a small defect, for example resolution={RESOLUTION}."
+            )
         if not self.floor_factor > 0:
             raise ArgumentError(
                 f"floor_factor={self.floor_factor}: expected a positive number of rounding units, for example {FLOOR_FACTOR:g}."
@@ -125,13 +135,24 @@ class Limits:
             raise ArgumentError(
                 f"trivial_tolerance={self.trivial_tolerance}: expected a share between 0 and 1, for example {TRIVIAL_TOLERANCE:g}."
             )
-        for name, default in (("strong", STRONG), ("weak", WEAK), ("clear", CLEAR), ("linear", LINEAR)):
+        for name, default in (
+            ("strong", STRONG),
+            ("weak", WEAK),
+            ("clear", CLEAR),
+            ("linear", LINEAR),
+        ):
             if not 0 <= getattr(self, name) < math.inf:
-                raise ArgumentError(f"{name}={getattr(self, name)}: expected 0 or a positive number, for example {name}={default}.")
+                raise ArgumentError(
+                    f"{name}={getattr(self, name)}: expected 0 or a positive number, for example {name}={default}."
+                )
         if not 0 <= self.coverage < 1:
-            raise ArgumentError(f"coverage={self.coverage}: expected a share from 0 to 1, for example coverage={COVERAGE:g}.")
+            raise ArgumentError(
+                f"coverage={self.coverage}: expected a share from 0 to 1, for example coverage={COVERAGE:g}."
+            )
         if not 0.5 <= self.level < 1:
-            raise ArgumentError(f"level={self.level}: expected the share of intervals that cover, for example level={LEVEL}.")
+            raise ArgumentError(
+                f"level={self.level}: expected the share of intervals that cover, for example level={LEVEL}."
+            )
 
 
 class LimitOptions(TypedDict, total=False):
@@ -194,7 +215,16 @@ def count(case: Evidence, limits: Limits) -> int:
     where it lies below `clear` itself), and no interval of the first reaches one of the rest. Where the gaps of possible counts
     are compared, defects below `resolution` are alike, so that learned symmetries beside exact ones are counted with them.
     """
-    return int(counts(case.values[None], case.low[None], case.high[None], case.floor, limits, following=case.following)[0])
+    return int(
+        counts(
+            case.values[None],
+            case.low[None],
+            case.high[None],
+            case.floor,
+            limits,
+            following=case.following,
+        )[0]
+    )
 
 
 def counts(
@@ -253,28 +283,43 @@ def _counts(many: _Many) -> Int[Tensor, " d"]:
 
     gaps = gap_above(torch.minimum(many.floor, many.threshold / many.minimum_gap))
     following = torch.cat([values[:, 1:], beyond], dim=1)
-    needed = many.minimum_gap * torch.where(values <= many.floor, 1.0, (many.clear / following).clamp_min(1.0))
+    needed = many.minimum_gap * torch.where(
+        values <= many.floor, 1.0, (many.clear / following).clamp_min(1.0)
+    )
     below = torch.maximum(many.high, many.floor).cummax(1).values
     above = torch.cat([many.low.flip(1).cummin(1).values.flip(1)[:, 1:], beyond], dim=1)
-    allowed = (values <= torch.maximum(many.threshold, many.floor)) & (gaps >= needed) & (below < above)
-    alike = gap_above(torch.minimum(torch.maximum(many.floor, many.resolution), many.threshold / many.minimum_gap))
+    allowed = (
+        (values <= torch.maximum(many.threshold, many.floor)) & (gaps >= needed) & (below < above)
+    )
+    alike = gap_above(
+        torch.minimum(torch.maximum(many.floor, many.resolution), many.threshold / many.minimum_gap)
+    )
     score = torch.where(allowed, alike, 0.0)
     best = score.amax(1, keepdim=True)
-    widest = torch.where(score == best, torch.where(allowed, gaps, 0.0), 0.0)  # of those equally wide the one really wider
-    last = values.shape[1] - (widest == widest.amax(1, keepdim=True)).flip(1).to(torch.int8).argmax(1)
+    widest = torch.where(
+        score == best, torch.where(allowed, gaps, 0.0), 0.0
+    )  # of those equally wide the one really wider
+    last = values.shape[1] - (widest == widest.amax(1, keepdim=True)).flip(1).to(torch.int8).argmax(
+        1
+    )
     return torch.where(best[:, 0] > 0, last, 0)
 
 
 def grade(case: Evidence, limits: Limits) -> tuple[str, ...]:
     """Grade of every direction that moves the data."""
     one = [torch.tensor([[number]], dtype=torch.float64) for number in _numbers(case.floor, limits)]
-    ranks = _ranks(_Many(case.values[None], case.low[None], case.high[None], *one, following=case.following), case.control)
+    ranks = _ranks(
+        _Many(case.values[None], case.low[None], case.high[None], *one, following=case.following),
+        case.control,
+    )
     return tuple(GRADES[number] for number in ranks[0].tolist())
 
 
 def _ranks(many: _Many, control: float) -> Int[Tensor, "d r"]:
     """Grades as their places in `GRADES`."""
-    largest = many.high.cummax(1).values if many.high.shape[1] else many.high  # of counted ones none is better than one before
+    largest = (
+        many.high.cummax(1).values if many.high.shape[1] else many.high
+    )  # of counted ones none is better than one before
     counted = torch.arange(many.values.shape[1]) < _counts(many)[:, None]
     found = torch.where(many.values <= many.floor, 0, torch.where(largest <= many.strong, 1, 2))
     near = (many.high <= many.weak) & (many.high < control)
@@ -291,7 +336,9 @@ def close_calls(case: Evidence, limits: Limits, *, factor: float = CLOSE) -> tup
         limits: the limits that are moved.
         factor: 1.15 moves each by up to 15 % either way.
     """
-    moves = [1 + sign * (factor - 1) * step / STEPS for sign in (1, -1) for step in range(1, STEPS + 1)]
+    moves = [
+        1 + sign * (factor - 1) * step / STEPS for sign in (1, -1) for step in range(1, STEPS + 1)
+    ]
     own = torch.tensor(_numbers(case.floor, limits), dtype=torch.float64)
     rows, names = [own], [""]
     for place, name in enumerate(MOVED):
@@ -303,8 +350,14 @@ def close_calls(case: Evidence, limits: Limits, *, factor: float = CLOSE) -> tup
             names.append("floor_factor" if name == "floor" else name)
     numbers = torch.stack([*rows, own, own, own, own])
     spectra = [part.expand(len(numbers), -1).clone() for part in (case.values, case.low, case.high)]
-    middle, half = (case.low * case.high).sqrt(), (case.high / case.low.clamp_min(torch.finfo(torch.float64).tiny)).sqrt()
-    for row, times in ((-4, WIDER), (-3, 1 / WIDER)):  # at other levels intervals are as much wider or narrower
+    middle, half = (
+        (case.low * case.high).sqrt(),
+        (case.high / case.low.clamp_min(torch.finfo(torch.float64).tiny)).sqrt(),
+    )
+    for row, times in (
+        (-4, WIDER),
+        (-3, 1 / WIDER),
+    ):  # at other levels intervals are as much wider or narrower
         wide = half**times
         spectra[1][row] = torch.where(case.high > case.low, middle / wide, case.low)
         spectra[2][row] = torch.where(case.high > case.low, middle * wide, case.high)
@@ -312,8 +365,16 @@ def close_calls(case: Evidence, limits: Limits, *, factor: float = CLOSE) -> tup
         moved = torch.where(case.values > case.floor, end, case.values)
         for part in spectra:
             part[row] = moved
-    ranks = _ranks(_Many(*spectra, *(column[:, None] for column in numbers.unbind(1)), following=case.following), case.control)
+    ranks = _ranks(
+        _Many(
+            *spectra, *(column[:, None] for column in numbers.unbind(1)), following=case.following
+        ),
+        case.control,
+    )
     changed = (ranks != ranks[:1]).tolist()
     names += ["level", "level", "interval", "interval"]
     told = list(zip(names, changed, strict=True))
-    return tuple(", ".join(dict.fromkeys(name for name, flags in told if flags[i])) for i in range(len(case.values)))
+    return tuple(
+        ", ".join(dict.fromkeys(name for name, flags in told if flags[i]))
+        for i in range(len(case.values))
+    )

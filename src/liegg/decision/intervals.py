@@ -9,7 +9,17 @@ from torch import Tensor
 
 from liegg.actions import Action, Displacement
 from liegg.decision.block_statistics import Pairs, pairs_of
-from liegg.decision.bootstrap import DRAWS, REPLICATES, SOLVED, Moments, Replicates, drawn, interval, replicate, turning
+from liegg.decision.bootstrap import (
+    DRAWS,
+    REPLICATES,
+    SOLVED,
+    Moments,
+    Replicates,
+    drawn,
+    interval,
+    replicate,
+    turning,
+)
 from liegg.decision.grades import Evidence, Limits, counts
 from liegg.polarization.sample_blocks import FEWEST, Parts
 from liegg.spectrum.defects import Defects
@@ -62,9 +72,16 @@ class Resampled:
     def bounds(self, *, level: float) -> Float[Tensor, "r 2"]:
         """Interval of every defect; of those at the floor NaN."""
         above = interval(self.moments, self.lengths, self.sensitivity, self.weights, level=level)
-        return torch.cat([above.new_full((self.first, 2), torch.nan), above * (self.lengths / self.sensitivity)[:, None]])
+        return torch.cat(
+            [
+                above.new_full((self.first, 2), torch.nan),
+                above * (self.lengths / self.sensitivity)[:, None],
+            ]
+        )
 
-    def along(self, h: Float[Tensor, "d g"], values: Float[Tensor, " d"], *, floor: float, level: float) -> Float[Tensor, "d 2"]:
+    def along(
+        self, h: Float[Tensor, "d g"], values: Float[Tensor, " d"], *, floor: float, level: float
+    ) -> Float[Tensor, "d 2"]:
         """Interval of the defects of directions that were not chosen from this data: a ratio of means over the blocks.
 
         Args:
@@ -79,8 +96,12 @@ class Resampled:
             return ends
         h, values = h[above], values[above]
         change, none = self.pairs.change(h, slice(0))
-        fixed = Moments(none, none, change, self.pairs.motion(h), self.pairs.total, self.pairs.samples)
-        relative = interval(fixed, values * self.sensitivity, self.sensitivity, self.weights, level=level)
+        fixed = Moments(
+            none, none, change, self.pairs.motion(h), self.pairs.total, self.pairs.samples
+        )
+        relative = interval(
+            fixed, values * self.sensitivity, self.sensitivity, self.weights, level=level
+        )
         ends[above] = relative * values[:, None]
         return ends
 
@@ -113,9 +134,18 @@ def resampled(
         trivial_tolerance: as for `liegg.spectrum.defects.defects`.
         seed: of the draws.
     """
-    if len(parts.samples) < FEWEST or solved.sensitivity <= 0 or not bool((solved.values > floor).any()):
+    if (
+        len(parts.samples) < FEWEST
+        or solved.sensitivity <= 0
+        or not bool((solved.values > floor).any())
+    ):
         return None
-    return redrawn(pairs_of(parts, action, partner, whole, trivial_tolerance=trivial_tolerance), solved, floor=floor, seed=seed)
+    return redrawn(
+        pairs_of(parts, action, partner, whole, trivial_tolerance=trivial_tolerance),
+        solved,
+        floor=floor,
+        seed=seed,
+    )
 
 
 def redrawn(pairs: Pairs, solved: Defects, *, floor: float, seed: int) -> Resampled:
@@ -129,12 +159,19 @@ def redrawn(pairs: Pairs, solved: Defects, *, floor: float, seed: int) -> Resamp
     """
     first = int((solved.values <= floor).sum())
     directions = solved.directions[first:]
-    directions = directions / pairs.motion(directions).sum(0).div(pairs.samples.sum()).sqrt()[:, None]
+    directions = (
+        directions / pairs.motion(directions).sum(0).div(pairs.samples.sum()).sqrt()[:, None]
+    )
     some = slice(SOLVED)
     change, changes = pairs.change(directions, some)
     motions = pairs.motion_between(directions[some])
-    moments = Moments(changes, motions, change, pairs.motion(directions), pairs.total, pairs.samples)
-    lengths, weights = solved.values[first:] * solved.sensitivity, drawn(len(pairs.samples), DRAWS, seed)
+    moments = Moments(
+        changes, motions, change, pairs.motion(directions), pairs.total, pairs.samples
+    )
+    lengths, weights = (
+        solved.values[first:] * solved.sensitivity,
+        drawn(len(pairs.samples), DRAWS, seed),
+    )
     return Resampled(pairs, moments, lengths, solved.sensitivity, weights, first, directions[some])
 
 
@@ -148,13 +185,21 @@ def certainty(found: Resampled, case: Evidence, nullity: int, limits: Limits) ->
         limits: what counts as one.
     """
     logs = found.replicates.logs
-    shifted = case.values[found.first :] * (-logs).exp()  # a draw errs from what was found as that does from the truth
+    shifted = (
+        case.values[found.first :] * (-logs).exp()
+    )  # a draw errs from what was found as that does from the truth
     at_floor = case.values[: found.first].expand(len(logs), -1)
     spectra = torch.cat([at_floor, shifted.sort(dim=1).values], dim=1)
     numbers = counts(spectra, spectra, spectra, case.floor, limits).double()
-    ends = numbers.quantile(torch.tensor([0.5 - limits.level / 2, 0.5 + limits.level / 2], dtype=torch.float64))
+    ends = numbers.quantile(
+        torch.tensor([0.5 - limits.level / 2, 0.5 + limits.level / 2], dtype=torch.float64)
+    )
     last = min(max(max(nullity, 1) - found.first, 0), len(found.directions))
     return Certainty(
-        (min(int(ends[0].floor()), nullity), max(int(ends[1].ceil()), nullity)), float((numbers == nullity).double().mean()),
-        turning(found.replicates, found.directions, 0, last, level=limits.level), limits.level, found.replicates.blocks, len(logs),
-    )  # fmt: skip
+        (min(int(ends[0].floor()), nullity), max(int(ends[1].ceil()), nullity)),
+        float((numbers == nullity).double().mean()),
+        turning(found.replicates, found.directions, 0, last, level=limits.level),
+        limits.level,
+        found.replicates.blocks,
+        len(logs),
+    )

@@ -65,14 +65,22 @@ def stillness(
     """
     least = (ROUNDING * unit) ** 2 * square
     reacts = slope is not None and slope > least
-    doubt = sensitivity <= least if slope is None else sensitivity <= (ROUNDING * unit) ** 2 * slope or slope <= least
+    doubt = (
+        sensitivity <= least
+        if slope is None
+        else sensitivity <= (ROUNDING * unit) ** 2 * slope or slope <= least
+    )
     if doubt and (noise is None or unit < COARSE):
         return Stillness(True, reacts)
-    cancels = slope is not None and sensitivity <= ((limits or Limits()).floor_factor * unit) ** 2 * slope
+    cancels = (
+        slope is not None and sensitivity <= ((limits or Limits()).floor_factor * unit) ** 2 * slope
+    )
     faint = max(sensitivity, slope or 0.0) <= min(FAINT * unit, LEAST_FAINT) ** 2 * square
     if noise is None or not (doubt or cancels or faint):
         return Stillness(False, reacts)
     alone, constant = noise()
     if sensitivity <= EXCUSED * alone or (faint and constant):
-        return Stillness(True, reacts and cancels, measured=True)  # a gradient that does not cancel is rounding itself
+        return Stillness(
+            True, reacts and cancels, measured=True
+        )  # a gradient that does not cancel is rounding itself
     return Stillness(False, reacts)

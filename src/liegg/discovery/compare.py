@@ -145,7 +145,9 @@ def compare(a: Symmetries, b: Symmetries) -> Comparison:
         >>> import liegg
         >>> x = torch.randn(300, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
         >>> ball = liegg.discover(lambda x: x.square().sum(1), x, liegg.Linear(3))
-        >>> cylinder = liegg.discover(lambda x: x[:, :2].square().sum(1) + x[:, 2] ** 3, x, liegg.Linear(3))
+        >>> cylinder = liegg.discover(
+        ...     lambda x: x[:, :2].square().sum(1) + x[:, 2] ** 3, x, liegg.Linear(3)
+        ... )
         >>> print(compare(ball, cylinder).sentence)
         a has the so(2) of b and 2 more directions, so(3) in all; on the shared one both are exact.
     """
@@ -155,10 +157,16 @@ def compare(a: Symmetries, b: Symmetries) -> Comparison:
     explained = min(max(LEAST, math.hypot(a.uncertainty, b.uncertainty)), MOST)
     shared = int((angles <= explained).sum())
     left, _, right = torch.linalg.svd(own @ other.mT)
-    mine, theirs = left.mT @ own, right @ other  # paired by the principal angles; those without a partner come last
+    mine, theirs = (
+        left.mT @ own,
+        right @ other,
+    )  # paired by the principal angles; those without a partner come last
     contrasts, overall = _contrasts(a, b, mine, theirs, shared, min(explained, FUZZY)), None
     if shared:
-        means = within(a, _inner(a.action, mine[:shared])), within(b, _inner(b.action, theirs[:shared]))
+        means = (
+            within(a, _inner(a.action, mine[:shared])),
+            within(b, _inner(b.action, theirs[:shared])),
+        )
         overall = Contrast("both", "mean of the shared", None, *means)
     elif not contrasts:
         contrasts = by_rank(a, b)
@@ -166,23 +174,47 @@ def compare(a: Symmetries, b: Symmetries) -> Comparison:
         contrasts += _crosswise(a, b) if contrasts else []
     replies = _output_difference(a, b, mine[:shared], theirs[:shared])
     return Comparison(
-        _side(a), _side(b), "invariance" if a.output_action is None else "equivariance", repr(a.action), a.settings["level"],
-        angles, explained, shared, tuple(contrasts), overall, replies, _notes(a, b),
-    )  # fmt: skip
+        _side(a),
+        _side(b),
+        "invariance" if a.output_action is None else "equivariance",
+        repr(a.action),
+        a.settings["level"],
+        angles,
+        explained,
+        shared,
+        tuple(contrasts),
+        overall,
+        replies,
+        _notes(a, b),
+    )
 
 
 def _contrasts(
-    a: Symmetries, b: Symmetries, mine: Float[Tensor, "d g"], theirs: Float[Tensor, "e g"], shared: int, tolerance: float
+    a: Symmetries,
+    b: Symmetries,
+    mine: Float[Tensor, "d g"],
+    theirs: Float[Tensor, "e g"],
+    shared: int,
+    tolerance: float,
 ) -> list[Contrast]:
     """Every direction found in either, in bases that depend on the spans alone; shared ones once, each model in its own version."""
     found = []
     for name in ("both", "a", "b"):
-        span = {"both": mine[:shared] + theirs[:shared], "a": mine[shared:], "b": theirs[shared:]}[name]
+        span = {"both": mine[:shared] + theirs[:shared], "a": mine[shared:], "b": theirs[shared:]}[
+            name
+        ]
         for h in canonical_basis(orthonormal_rows(span))[:, None]:
             generator = a.action.matrices(_inner(a.action, h))[0]
-            words = describe(generator, coordinates=a.action.axes, homogeneous=a.action.homogeneous, tolerance=tolerance)
+            words = describe(
+                generator,
+                coordinates=a.action.axes,
+                homogeneous=a.action.homogeneous,
+                tolerance=tolerance,
+            )
             in_a, in_b = (
-                along(sym, _inner(sym.action, h)) if name == stranger else within(sym, _inner(sym.action, h @ whole.mT @ whole))
+                along(sym, _inner(sym.action, h))
+                if name == stranger
+                else within(sym, _inner(sym.action, h @ whole.mT @ whole))
                 for sym, whole, stranger in ((a, mine, "b"), (b, theirs, "a"))
             )
             found.append(Contrast(name, words, generator, in_a, in_b))
@@ -196,11 +228,21 @@ def _crosswise(a: Symmetries, b: Symmetries) -> list[Contrast]:
         h = _outer(sym.action, sym.scale_free.directions[:1])
         generator = sym.action.matrices(sym.scale_free.directions[:1])[0]
         generator = generator / generator.norm()
-        words = describe(generator, coordinates=sym.action.axes, homogeneous=sym.action.homogeneous, tolerance=0.1)
+        words = describe(
+            generator,
+            coordinates=sym.action.axes,
+            homogeneous=sym.action.homogeneous,
+            tolerance=0.1,
+        )
         own, other = of_rank(sym, 0), b if sym is a else a
         there = along(other, _inner(other.action, h))
         found.append(
-            Contrast("neither", f"nearest of {name}: {words}", generator, *((own, there) if name == "a" else (there, own)))
+            Contrast(
+                "neither",
+                f"nearest of {name}: {words}",
+                generator,
+                *((own, there) if name == "a" else (there, own)),
+            )
         )
     return found
 
@@ -217,16 +259,28 @@ def _inner(action: Action, h: Float[Tensor, "d g"]) -> Float[Tensor, "d r"]:
 
 def _side(sym: Symmetries) -> Side:
     turned = min(sym.uncertainty, math.pi / 2)
-    return Side(sym.model, sym.samples, sym.nullity, sym.nullity_interval, sym.name, sym.decision.undecided, turned)
+    return Side(
+        sym.model,
+        sym.samples,
+        sym.nullity,
+        sym.nullity_interval,
+        sym.name,
+        sym.decision.undecided,
+        turned,
+    )
 
 
-def _output_difference(a: Symmetries, b: Symmetries, mine: Float[Tensor, "s g"], theirs: Float[Tensor, "s g"]) -> float:
+def _output_difference(
+    a: Symmetries, b: Symmetries, mine: Float[Tensor, "s g"], theirs: Float[Tensor, "s g"]
+) -> float:
     """Largest relative difference between the output generators of directions that both have; 0 for invariance."""
     if a.output_action is None or not len(mine):
         return 0.0
     basis = canonical_basis(orthonormal_rows(mine + theirs))
     one, other = (
-        _inner(sym.action, basis @ own.mT @ own) @ sym.coefficients.mT @ sym.output_generators.flatten(1)
+        _inner(sym.action, basis @ own.mT @ own)
+        @ sym.coefficients.mT
+        @ sym.output_generators.flatten(1)
         for sym, own in ((a, mine), (b, theirs))
     )
     sizes = torch.maximum(one.norm(dim=1), other.norm(dim=1)).clamp_min(LEAST)
@@ -238,7 +292,10 @@ def _notes(a: Symmetries, b: Symmetries) -> tuple[str, ...]:
     notes = ["intervals are taken as independent: whether both saw the same data is not known"]
     for name, sym in (("a", a), ("b", b)):
         if sym.resampled is None and bool((sym.defects > sym.decision.floor).any()):
-            notes.append(f"{name} has no intervals" + ("" if sym.bounds is None else " for directions that only the other has"))
+            notes.append(
+                f"{name} has no intervals"
+                + ("" if sym.bounds is None else " for directions that only the other has")
+            )
     for key in ("outputs", "level", "threshold", "minimum_gap"):
         if a.settings[key] != b.settings[key]:
             notes.append(f"{key} was {a.settings[key]!r} in a and {b.settings[key]!r} in b")
@@ -251,7 +308,9 @@ def check_comparable(a: Any, b: Any) -> None:
     """Raise `ArgumentError` unless two results are of the same candidates and the same question."""
     for name, sym in (("a", a), ("b", b)):
         if not isinstance(sym, Symmetries):
-            raise ArgumentError(f"{name} is a {type(sym).__name__}; expected a result of liegg.discover or liegg.load.")
+            raise ArgumentError(
+                f"{name} is a {type(sym).__name__}; expected a result of liegg.discover or liegg.load."
+            )
     if not _alike(a.action, b.action):
         other = "" if repr(a.action) != repr(b.action) else ", of other directions"
         raise ArgumentError(
@@ -261,8 +320,13 @@ def check_comparable(a: Any, b: Any) -> None:
     if (a.output_action is None) != (b.output_action is None) or (
         a.output_action is not None and not _alike(a.output_action, b.output_action)
     ):
-        asked = ["invariance" if s.output_action is None else f"equivariance with {s.output_action}" for s in (a, b)]
-        raise ArgumentError(f"a asks for {asked[0]}, b for {asked[1]}. Run both with the same output_action.")
+        asked = [
+            "invariance" if s.output_action is None else f"equivariance with {s.output_action}"
+            for s in (a, b)
+        ]
+        raise ArgumentError(
+            f"a asks for {asked[0]}, b for {asked[1]}. Run both with the same output_action."
+        )
 
 
 def _alike(one: Action, other: Action) -> bool:

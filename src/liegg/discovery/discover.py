@@ -126,22 +126,36 @@ def discover(
         chosen = Limits.of(limits)
         check_request(action, output_action, seed)
         check_count(bottom)
-        if control not in (None, "reinitialised") or not isinstance(control_draws, int) or control_draws < 2:
+        if (
+            control not in (None, "reinitialised")
+            or not isinstance(control_draws, int)
+            or control_draws < 2
+        ):
             raise ArgumentError(
                 f"control={control!r}, control_draws={control_draws!r}: expected control='reinitialised' and at least 2 draws."
             )
         if not checkpoint_every >= 0:
-            raise ArgumentError(f"checkpoint_every={checkpoint_every!r}: expected a number of seconds, for example {EVERY:g}.")
+            raise ArgumentError(
+                f"checkpoint_every={checkpoint_every!r}: expected a number of seconds, for example {EVERY:g}."
+            )
         labels = as_groups(groups)
         _check_trust(model, data, labels, held_out, control, controls=controls)
         columns = asked_of(action).size + (0 if output_action is None else output_action.size)
-        asked = _Asked(data, action, output_action, outputs, route, batch_size, seed, chosen, bottom)
+        asked = _Asked(
+            data, action, output_action, outputs, route, batch_size, seed, chosen, bottom
+        )
         dealer = Dealer(count_for(columns), labels) if controls else None
-        way = Way(progress, group, None if checkpoint is None else place(checkpoint), checkpoint_every)
+        way = Way(
+            progress, group, None if checkpoint is None else place(checkpoint), checkpoint_every
+        )
         sym = _analysed(model, asked, dealer, way)
         if control is not None:
             sym = replace(sym, fresh=_fresh(model, asked, sym, control_draws, way))
-        return sym if held_out is None else replace(sym, verification=verify(model, held_out, sym, seed=seed))
+        return (
+            sym
+            if held_out is None
+            else replace(sym, verification=verify(model, held_out, sym, seed=seed))
+        )
 
     group = joined(timeout=timeout) if processes == "all" else None
     try:
@@ -165,15 +179,26 @@ class _Asked:
     bottom: int | None
 
 
-def _analysed(model: Any, asked: _Asked, dealer: Dealer | None = None, way: Way = ONCE, *, buffers: bool = True) -> Symmetries:
+def _analysed(
+    model: Any,
+    asked: _Asked,
+    dealer: Dealer | None = None,
+    way: Way = ONCE,
+    *,
+    buffers: bool = True,
+) -> Symmetries:
     """One pass over the data, and what follows from it."""
     action, output_action = asked.action, asked.output_action
     batches = as_batches(asked.data, batch_size=asked.batch_size)
     notes: tuple[str, ...] = ()
     with (
-        memory_told(), seeded(asked.seed), torch.inference_mode(False), torch.no_grad(), differentiable_attention(),
+        memory_told(),
+        seeded(asked.seed),
+        torch.inference_mode(False),
+        torch.no_grad(),
+        differentiable_attention(),
         opened(model) as function,
-    ):  # fmt: skip
+    ):
         with seeded(asked.seed):  # what a loader draws begins afresh when it is read
             function = entering(function, batches)
         batches = batches.prepared(function.dtype, function.device)
@@ -186,37 +211,73 @@ def _analysed(model: Any, asked: _Asked, dealer: Dealer | None = None, way: Way 
                 if output_action is not None:
                     check_output_action(output_action, function)
                 how = plan(
-                    function, wide, first, outputs=asked.outputs, route=asked.route, output_action=output_action, seed=asked.seed
+                    function,
+                    wide,
+                    first,
+                    outputs=asked.outputs,
+                    route=asked.route,
+                    output_action=output_action,
+                    seed=asked.seed,
                 )
             memory.check(
                 memory.expected(
-                    action, output_action=output_action, dtype=first.dtype, rows=rows_per_sample(how.outputs, function),
-                    controls=dealer is not None, bottom=asked.bottom,
+                    action,
+                    output_action=output_action,
+                    dtype=first.dtype,
+                    rows=rows_per_sample(how.outputs, function),
+                    controls=dealer is not None,
+                    bottom=asked.bottom,
                 ),
                 device=first.device,
-            )  # fmt: skip
+            )
             bent = _bend(function, first)
             made = begin(function, wide, first, how, output_action=output_action, dealer=dealer)
             if way.plain:  # the data is read once, and no further than the batch at work
                 kept = read(made, empty(made), chain([(start, first)], left), progress=way.progress)
             else:
                 left.close()  # a loader's own generator is put back, so that it draws the same again
-                kept, notes = shared(made, batches, _question(asked), way, seed=asked.seed, buffers=buffers)
-        unit = rounding_unit(coarsest(first.dtype, function.arithmetic), first.device, convolves=function.convolves)
+                kept, notes = shared(
+                    made, batches, _question(asked), way, seed=asked.seed, buffers=buffers
+                )
+        unit = rounding_unit(
+            coarsest(first.dtype, function.arithmetic), first.device, convolves=function.convolves
+        )
         ran = Ran(
-            first.dtype, first.device.type, function.name, batches.size, unit, function.slope, first[0].numel(), bent,
-            (*function.notes, *_about_count(dealer, wide), *notes), tuple(first.shape[1:]),
-        )  # fmt: skip
-        measure = cache(partial(scatter, function, wide, first, how, unit=unit, output_action=output_action))
+            first.dtype,
+            first.device.type,
+            function.name,
+            batches.size,
+            unit,
+            function.slope,
+            first[0].numel(),
+            bent,
+            (*function.notes, *_about_count(dealer, wide), *notes),
+            tuple(first.shape[1:]),
+        )
+        measure = cache(
+            partial(scatter, function, wide, first, how, unit=unit, output_action=output_action)
+        )
         return conclude(
-            finish(made, kept), action, how, asked.limits, ran, output_action=output_action, smallest=asked.bottom, measure=measure
+            finish(made, kept),
+            action,
+            how,
+            asked.limits,
+            ran,
+            output_action=output_action,
+            smallest=asked.bottom,
+            measure=measure,
         )
 
 
 def _question(asked: _Asked) -> dict[str, Any]:
     """What was asked, as JSON can hold it."""
     reply = None if asked.output_action is None else asked.output_action.settings()
-    return {"action": asked.action.settings(), "output_action": reply, "outputs": asked.outputs, "seed": asked.seed}
+    return {
+        "action": asked.action.settings(),
+        "output_action": reply,
+        "outputs": asked.outputs,
+        "seed": asked.seed,
+    }
 
 
 def _bend(function: Model, first: Tensor) -> float | None:
@@ -239,14 +300,21 @@ def _fresh(model: Any, asked: _Asked, sym: Symmetries, draws: int, way: Way = ON
         path = None if way.path is None else way.path.with_name(f"{way.path.name}.control-{draw}")
         found = _analysed(module, asked, way=way._replace(progress=None, path=path), buffers=False)
         along.append(found.defect(directions))
-        own.append(torch.cat([found.defects, torch.full((count,), torch.nan, dtype=torch.float64)])[:count])
+        own.append(
+            torch.cat([found.defects, torch.full((count,), torch.nan, dtype=torch.float64)])[:count]
+        )
         linear.append((found.settings["bend"] or 0.0) < asked.limits.linear)
         notes = tuple(note for note in fresh.notes if note != UNCALIBRATED)
     high = sym.intervals[:count, 1]
     high = torch.where(high.isnan(), sym.defects[:count], high)
     bent = (sym.settings["bend"] or 0.0) >= asked.limits.linear
     return against_fresh(
-        high, along, own, notes, floor=max(sym.decision.floor, asked.limits.resolution), unlike=bent and all(linear)
+        high,
+        along,
+        own,
+        notes,
+        floor=max(sym.decision.floor, asked.limits.resolution),
+        unlike=bent and all(linear),
     )
 
 
@@ -254,22 +322,44 @@ def _about_count(dealer: Dealer | None, action: Action) -> tuple[str, ...]:
     """That there are too many candidates for intervals, where they were asked for."""
     if dealer is None or dealer.count > 1:
         return ()
-    return (f"no intervals: with {action.size} candidates blocks of samples would take too much memory; restrict the action",)
+    return (
+        f"no intervals: with {action.size} candidates blocks of samples would take too much memory; restrict the action",
+    )
 
 
 def _check_trust(
-    model: Any, data: Data, labels: Tensor | None, held_out: Data | None, control: str | None, *, controls: bool
+    model: Any,
+    data: Data,
+    labels: Tensor | None,
+    held_out: Data | None,
+    control: str | None,
+    *,
+    controls: bool,
 ) -> None:
     """Raise `ArgumentError` for what would only be found out after the whole pass."""
     if labels is not None and not controls:
-        raise ArgumentError("groups= is for intervals, which controls=False switches off. Leave one of them out.")
+        raise ArgumentError(
+            "groups= is for intervals, which controls=False switches off. Leave one of them out."
+        )
     sampler = getattr(data, "sampler", None)
-    if labels is not None and isinstance(data, DataLoader) and not isinstance(sampler, SequentialSampler):
-        raise ArgumentError("groups= needs the samples in a fixed order, but the loader shuffles them. Pass shuffle=False.")
+    if (
+        labels is not None
+        and isinstance(data, DataLoader)
+        and not isinstance(sampler, SequentialSampler)
+    ):
+        raise ArgumentError(
+            "groups= needs the samples in a fixed order, but the loader shuffles them. Pass shuffle=False."
+        )
     if held_out is not None:
         as_batches(held_out)
-        if hasattr(held_out, "__len__") and not isinstance(held_out, DataLoader) and len(held_out) < 2:
-            raise ArgumentError(f"held_out has {len(held_out)} samples; at least 2 are needed to verify anything.")
+        if (
+            hasattr(held_out, "__len__")
+            and not isinstance(held_out, DataLoader)
+            and len(held_out) < 2
+        ):
+            raise ArgumentError(
+                f"held_out has {len(held_out)} samples; at least 2 are needed to verify anything."
+            )
     if control is not None:
         reinitialised(model, seed=0)
 

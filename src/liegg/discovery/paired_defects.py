@@ -62,7 +62,12 @@ class Contrast:
     @property
     def ratio(self) -> tuple[float, float, float] | None:
         """Defect in b over that in a with its interval, the two taken as independent; None if one is exact or not known."""
-        if self.a.exact or self.b.exact or not min(self.a.value, self.b.value) > 0 or 0 in (self.a.low, self.b.low):
+        if (
+            self.a.exact
+            or self.b.exact
+            or not min(self.a.value, self.b.value) > 0
+            or 0 in (self.a.low, self.b.low)
+        ):
             return None
         middle = math.log(self.b.value / self.a.value)
         down = math.hypot(math.log(self.b.value / self.b.low), math.log(self.a.high / self.a.value))
@@ -82,12 +87,21 @@ def within(sym: Symmetries, h: Float[Tensor, "s g"]) -> Measured:
     """
     found = sym.scale_free.directions[: sym.nullity]
     parted = found.unflatten(1, (-1, sym.displacement.block.shape[0]))
-    unit = found / torch.einsum("drs,st,drt->d", parted, sym.displacement.block, parted).sqrt()[:, None]
+    unit = (
+        found
+        / torch.einsum("drs,st,drt->d", parted, sym.displacement.block, parted).sqrt()[:, None]
+    )
     weights = orthonormal_rows(h @ torch.linalg.pinv(unit)).square().sum(0) / len(h)
     floor, values = sym.decision.floor, sym.defects[: sym.nullity]
     value = float(weights @ values)
     case = evidence(values, None if sym.bounds is None else sym.bounds[: sym.nullity], floor=floor)
-    return _measured(value, float(weights @ case.low), float(weights @ case.high), floor, known=sym.bounds is not None)
+    return _measured(
+        value,
+        float(weights @ case.low),
+        float(weights @ case.high),
+        floor,
+        known=sym.bounds is not None,
+    )
 
 
 def along(sym: Symmetries, h: Float[Tensor, "1 g"]) -> Measured:
@@ -99,10 +113,16 @@ def along(sym: Symmetries, h: Float[Tensor, "1 g"]) -> Measured:
     return _measured(value, low, high, sym.decision.floor)
 
 
-def _measured(value: float, low: float, high: float, floor: float, *, known: bool = True) -> Measured:
+def _measured(
+    value: float, low: float, high: float, floor: float, *, known: bool = True
+) -> Measured:
     if value <= floor:
         return Measured(value, 0.0, floor, exact=True)
-    return Measured(value, low, high, exact=False) if known else Measured(value, math.nan, math.nan, exact=False)
+    return (
+        Measured(value, low, high, exact=False)
+        if known
+        else Measured(value, math.nan, math.nan, exact=False)
+    )
 
 
 def by_rank(a: Symmetries, b: Symmetries) -> list[Contrast]:
@@ -110,7 +130,12 @@ def by_rank(a: Symmetries, b: Symmetries) -> list[Contrast]:
     if a.decision.undecided or b.decision.undecided:
         return []
     first = range(min(NEAREST, len(a.defects), len(b.defects)))
-    return [Contrast("neither", f"candidate {i + 1} of each, two motions", None, of_rank(a, i), of_rank(b, i)) for i in first]
+    return [
+        Contrast(
+            "neither", f"candidate {i + 1} of each, two motions", None, of_rank(a, i), of_rank(b, i)
+        )
+        for i in first
+    ]
 
 
 def of_rank(sym: Symmetries, number: int) -> Measured:

@@ -13,7 +13,13 @@ from liegg._utils.linalg import FULL_SVD_LIMIT, without_zero_rows
 from liegg._utils.version import __version__
 from liegg.actions import Action, Displacement, Restricted
 from liegg.decision.controls import random_directions
-from liegg.decision.decide import decide, found_directions, numerical_floor, rounding_bound, trusted_floor
+from liegg.decision.decide import (
+    decide,
+    found_directions,
+    numerical_floor,
+    rounding_bound,
+    trusted_floor,
+)
 from liegg.decision.grades import Limits
 from liegg.decision.intervals import Resampled, resampled
 from liegg.decision.noise_floor import Stillness, stillness
@@ -102,11 +108,21 @@ def conclude(
     replies = 0 if output_action is None else output_action.size
     unit = torch.finfo(ran.dtype).eps if ran.unit is None else ran.unit
     displacement = replace(action.displacement(seen.moment, seen.samples), noise=seen.noise)
-    whole = displacement if wide is action else replace(wide.displacement(seen.moment, seen.samples), noise=seen.noise)
+    whole = (
+        displacement
+        if wide is action
+        else replace(wide.displacement(seen.moment, seen.samples), noise=seen.noise)
+    )
     kappa = None  # that of the problem itself, unless it is only a part of the question
     if output_action is not None or wide is not action:
-        kappa = mean_sensitivity(seen.rows.r[:, replies:], whole, seen.samples, trivial_tolerance=covered)
-    kept = project(seen.rows, replies, action) if isinstance(action, Restricted) and action.projects else seen.rows
+        kappa = mean_sensitivity(
+            seen.rows.r[:, replies:], whole, seen.samples, trivial_tolerance=covered
+        )
+    kept = (
+        project(seen.rows, replies, action)
+        if isinstance(action, Restricted) and action.projects
+        else seen.rows
+    )
     problem = None if output_action is None else eliminate(kept.r, replies)
     unknown = kept if isinstance(kept, Gram) else (problem or kept).r
     whole_problem, low = _solved(unknown, displacement, seen, kappa, limits, smallest, ran.device)
@@ -117,63 +133,113 @@ def conclude(
 
     def noise() -> tuple[float, bool]:
         found = cast(Callable[[], Scatter], measure)()
-        alone = mean_sensitivity(found.r[:, replies:], whole, max(found.samples, 1), trivial_tolerance=covered)
+        alone = mean_sensitivity(
+            found.r[:, replies:], whole, max(found.samples, 1), trivial_tolerance=covered
+        )
         return alone, found.constant
 
     typical = max(displacement.typical, torch.finfo(torch.float64).tiny)
     motion = stillness(
-        whole_problem.sensitivity, ran.slope, seen.output_square / typical, unit=unit, limits=limits,
+        whole_problem.sensitivity,
+        ran.slope,
+        seen.output_square / typical,
+        unit=unit,
+        limits=limits,
         noise=None if measure is None else noise,
-    )  # fmt: skip
+    )
     if motion.still:
-        whole_problem = replace(whole_problem, values=torch.zeros_like(whole_problem.values), sensitivity=0.0)
+        whole_problem = replace(
+            whole_problem, values=torch.zeros_like(whole_problem.values), sensitivity=0.0
+        )
         low = None if low is None else replace(low, residuals=torch.zeros_like(low.residuals))
     elif measure is not None:
-        floor = _measured(measure, floor, whole_problem, displacement, action, problem, limits, unit, conditioning)
+        floor = _measured(
+            measure, floor, whole_problem, displacement, action, problem, limits, unit, conditioning
+        )
     draws = None
     if seen.parts is not None:
         draws = resampled(
-            seen.parts, whole_problem, action, None if problem is None else problem.partner, (wide, whole), floor=floor,
-            trivial_tolerance=covered, seed=how.seed,
-        )  # fmt: skip
+            seen.parts,
+            whole_problem,
+            action,
+            None if problem is None else problem.partner,
+            (wide, whole),
+            floor=floor,
+            trivial_tolerance=covered,
+            seed=how.seed,
+        )
     bounds = None if draws is None else draws.bounds(level=limits.level)
     against = None
-    if seen.parts is not None:  # a few candidates are held against all directions of the action they are taken from
+    if (
+        seen.parts is not None
+    ):  # a few candidates are held against all directions of the action they are taken from
         all_of_them = whole_problem.values
         if inside and output_action is None and whole_problem.sensitivity > 0:
             all_of_them = defects(
-                seen.rows if isinstance(seen.rows, Gram) else seen.rows.r, whole, seen.samples,
-                sensitivity=whole_problem.sensitivity, trivial_tolerance=covered,
-            ).values  # fmt: skip
+                seen.rows if isinstance(seen.rows, Gram) else seen.rows.r,
+                whole,
+                seen.samples,
+                sensitivity=whole_problem.sensitivity,
+                trivial_tolerance=covered,
+            ).values
         against = random_directions(all_of_them, seed=how.seed)
     solved = whole_problem
     if smallest is not None and low is not None and seen.parts is not None:
         solved, low = first_of(whole_problem, low, smallest)
         bounds = None if bounds is None else bounds[:smallest]
     decision = decide(
-        solved, samples=seen.samples, floor=floor, limits=limits, bounds=bounds,
-        control=float("inf") if against is None else against.low, eliminated=0 if problem is None else problem.rank,
-        feature_sizes=action.feature_sizes(seen.moment), along_one=_along_one(whole), bend=ran.bend,
+        solved,
+        samples=seen.samples,
+        floor=floor,
+        limits=limits,
+        bounds=bounds,
+        control=float("inf") if against is None else against.low,
+        eliminated=0 if problem is None else problem.rank,
+        feature_sizes=action.feature_sizes(seen.moment),
+        along_one=_along_one(whole),
+        bend=ran.bend,
         degenerate=solved.sensitivity == 0 and len(solved.values) > 0 and not motion.reacts,
         distinct=seen.distinct,
-        told=_told(seen, motion), unsolved=0 if low is None else low.moving - len(solved.values),
-    )  # fmt: skip
+        told=_told(seen, motion),
+        unsolved=0 if low is None else low.moving - len(solved.values),
+    )
     coefficients = found_directions(solved, decision)
     settings = {
-        "outputs": how.outputs, "route": how.route, "accumulator": seen.accumulator, "seed": how.seed, "batch_size": ran.batch_size,
+        "outputs": how.outputs,
+        "route": how.route,
+        "accumulator": seen.accumulator,
+        "seed": how.seed,
+        "batch_size": ran.batch_size,
         "bottom": smallest,
-        **asdict(limits), "noise": seen.noise, "unit": unit, "bend": ran.bend,
-        "blocks": 0 if seen.parts is None else len(seen.parts.samples), "controls": seen.parts is not None,
-        "dtype": str(ran.dtype).removeprefix("torch."), "device": ran.device,
+        **asdict(limits),
+        "noise": seen.noise,
+        "unit": unit,
+        "bend": ran.bend,
+        "blocks": 0 if seen.parts is None else len(seen.parts.samples),
+        "controls": seen.parts is not None,
+        "dtype": str(ran.dtype).removeprefix("torch."),
+        "device": ran.device,
         "sample": None if ran.shape is None else list(ran.shape),
         "versions": {"liegg": __version__, "torch": torch.__version__, "numpy": np.__version__},
-    }  # fmt: skip
+    }
     return Symmetries(
-        action, output_action, solved, decision, coefficients,
-        None if problem is None else coefficients @ problem.partner.mT, kept, displacement, seen.samples,
-        ran.model, settings, (*ran.notes, *how.notes, *about_memory(seen.fits, ran.device), *_about_blocks(seen, draws)),
-        bounds=bounds, resampled=draws, control=against, bottom=low,
-    )  # fmt: skip
+        action,
+        output_action,
+        solved,
+        decision,
+        coefficients,
+        None if problem is None else coefficients @ problem.partner.mT,
+        kept,
+        displacement,
+        seen.samples,
+        ran.model,
+        settings,
+        (*ran.notes, *how.notes, *about_memory(seen.fits, ran.device), *_about_blocks(seen, draws)),
+        bounds=bounds,
+        resampled=draws,
+        control=against,
+        bottom=low,
+    )
 
 
 def _solved(
@@ -189,23 +255,43 @@ def _solved(
     if (
         device == "cuda" and displacement.repeat * displacement.block.shape[0] > FULL_SVD_LIMIT
     ):  # there a GPU is a hundred times faster
-        there = Gram(unknown.matrix.cuda(), unknown.rows) if isinstance(unknown, Gram) else unknown.cuda()
-        solved, low = _solved(there, replace(displacement, block=displacement.block.cuda()), seen, kappa, limits, smallest, "cpu")
+        there = (
+            Gram(unknown.matrix.cuda(), unknown.rows)
+            if isinstance(unknown, Gram)
+            else unknown.cuda()
+        )
+        solved, low = _solved(
+            there,
+            replace(displacement, block=displacement.block.cuda()),
+            seen,
+            kappa,
+            limits,
+            smallest,
+            "cpu",
+        )
         return on_cpu(solved), None if low is None else on_cpu(low)
     options: dict[str, Any] = {
-        "sensitivity": kappa, "trivial_tolerance": limits.trivial_tolerance, "coverage": limits.coverage
-    }  # fmt: skip
+        "sensitivity": kappa,
+        "trivial_tolerance": limits.trivial_tolerance,
+        "coverage": limits.coverage,
+    }
     if smallest is None:
         return defects(unknown, displacement, seen.samples, **options), None
     every = displacement.repeat * displacement.block.shape[0]
-    return bottom(unknown, displacement, seen.samples, smallest if seen.parts is None else every, **options)
+    return bottom(
+        unknown, displacement, seen.samples, smallest if seen.parts is None else every, **options
+    )
 
 
 def on_cpu(record: Kept) -> Kept:
     """A record of tensors and of such records, with all of them on the CPU."""
     here = {field.name: getattr(record, field.name) for field in fields(record)}
     moved = {
-        name: value.cpu() if isinstance(value, Tensor) else on_cpu(value) if isinstance(value, Defects) else value
+        name: value.cpu()
+        if isinstance(value, Tensor)
+        else on_cpu(value)
+        if isinstance(value, Defects)
+        else value
         for name, value in here.items()
     }
     return replace(record, **moved)
@@ -236,13 +322,27 @@ def _measured(
     found = measure()
     rows = RFactor(found.r, found.samples)
     replies = 0 if problem is None else len(problem.partner)
-    rows = project(rows, replies, action) if isinstance(action, Restricted) and action.projects else rows
-    pairs = solved.directions if problem is None else torch.cat([solved.directions @ problem.partner.mT, solved.directions], dim=1)
+    rows = (
+        project(rows, replies, action)
+        if isinstance(action, Restricted) and action.projects
+        else rows
+    )
+    pairs = (
+        solved.directions
+        if problem is None
+        else torch.cat([solved.directions @ problem.partner.mT, solved.directions], dim=1)
+    )
     alone = defect_of(
-        solved.directions, pairs @ without_zero_rows(rows.r).mT, displacement, max(found.samples, 1), solved.sensitivity
+        solved.directions,
+        pairs @ without_zero_rows(rows.r).mT,
+        displacement,
+        max(found.samples, 1),
+        solved.sensitivity,
     )
     own = rounding_bound(0.0, limits)
-    return measured_floor(floor, solved.values, alone, trusted=trusted, most=most, own=own, gap=limits.minimum_gap)
+    return measured_floor(
+        floor, solved.values, alone, trusted=trusted, most=most, own=own, gap=limits.minimum_gap
+    )
 
 
 def _told(seen: Streamed, motion: Stillness) -> tuple[str, ...]:
@@ -253,7 +353,11 @@ def _told(seen: Streamed, motion: Stillness) -> tuple[str, ...]:
             "nothing but rounding moves the output: its derivatives come out differently whenever the samples are rounded anew, so "
             "nothing can be said about its symmetries.",
         )
-    return () if seen.health is None or (seen.health.kind == "flat" and motion.reacts) else seen.health.sentences
+    return (
+        ()
+        if seen.health is None or (seen.health.kind == "flat" and motion.reacts)
+        else seen.health.sentences
+    )
 
 
 def _along_one(displacement: Any) -> float:
@@ -266,14 +370,22 @@ def _along_one(displacement: Any) -> float:
 
 def about_memory(fits: int, device: str) -> tuple[str, ...]:
     """That batches were halved to so many samples, where they did not fit."""
-    return (f"the batches did not fit into the memory of the {device}: they were halved, down to {fits} samples",) if fits else ()
+    return (
+        (
+            f"the batches did not fit into the memory of the {device}: they were halved, down to {fits} samples",
+        )
+        if fits
+        else ()
+    )
 
 
 def _about_blocks(seen: Streamed, draws: Resampled | None) -> tuple[str, ...]:
     """Why there are no intervals, where they were asked for."""
     if seen.parts is None or draws is not None or len(seen.parts.samples) >= FEWEST:
         return ()
-    return (f"no intervals: {len(seen.parts.samples)} samples or groups are too few to draw from, {FEWEST} are needed",)
+    return (
+        f"no intervals: {len(seen.parts.samples)} samples or groups are too few to draw from, {FEWEST} are needed",
+    )
 
 
 def asked_of(action: Action) -> Action:
@@ -283,4 +395,6 @@ def asked_of(action: Action) -> Action:
 
 def project(rows: RFactor | Gram, replies: int, action: Restricted) -> RFactor:
     """Factor of a restricted action's columns from the rows of its parent; the first `replies` columns stay."""
-    return RFactor(torch.cat([rows.r[:, :replies], rows.r[:, replies:] @ action.basis.mT], dim=1), rows.rows)
+    return RFactor(
+        torch.cat([rows.r[:, :replies], rows.r[:, replies:] @ action.basis.mT], dim=1), rows.rows
+    )

@@ -99,11 +99,21 @@ class Batches:
         """Some samples from all over the source, evenly spaced, each as a batch; none where they cannot be asked for by number."""
         if not self.count:
             return []
-        places = torch.linspace(0, self.count - 1, min(most, self.count), dtype=torch.float64).long().unique().tolist()
-        alone = (replace(self, start=place, stop=place + 1, size=1, dtype=None, device=None) for place in places)
+        places = (
+            torch.linspace(0, self.count - 1, min(most, self.count), dtype=torch.float64)
+            .long()
+            .unique()
+            .tolist()
+        )
+        alone = (
+            replace(self, start=place, stop=place + 1, size=1, dtype=None, device=None)
+            for place in places
+        )
         return [batch for one in alone for batch in one]
 
-    def numbered(self, passed: Callable[[int], object] | None = None) -> Generator[tuple[int, Float[Tensor, "_ ..."]], None, None]:
+    def numbered(
+        self, passed: Callable[[int], object] | None = None
+    ) -> Generator[tuple[int, Float[Tensor, "_ ..."]], None, None]:
         """Batches, each with the number of its first sample in the source.
 
         Args:
@@ -112,7 +122,9 @@ class Batches:
         whole, late = self.count is None, Later()
         first, shape, given = 0 if whole else self.start, None, False
         with _loader_generators_kept(self.source):
-            for turn, raw in enumerate(_pieces(_ranged(self.source, self.start, self.stop), self.size, self.device)):
+            for turn, raw in enumerate(
+                _pieces(_ranged(self.source, self.start, self.stop), self.size, self.device)
+            ):
                 batch = _as_tensor(_inputs(raw), first)
                 if batch.shape[0] == 0:
                     continue
@@ -123,7 +135,9 @@ class Batches:
                     first += batch.shape[0]
                     continue
                 batch = self._moved(batch)
-                late.put(torch.isfinite(batch.sum()), partial(_check_finite, batch, first))  # one reduction for the usual case
+                late.put(
+                    torch.isfinite(batch.sum()), partial(_check_finite, batch, first)
+                )  # one reduction for the usual case
                 if not given:  # the model is tried out on the first
                     late.settle()
                 given = True
@@ -131,7 +145,9 @@ class Batches:
                 first += batch.shape[0]
         late.settle()
         if first == 0 and (whole or not self.count):
-            raise EmptyDataError(f"the data holds no sample ({_describe(self.source)}). Pass at least one.")
+            raise EmptyDataError(
+                f"the data holds no sample ({_describe(self.source)}). Pass at least one."
+            )
         if passed is not None:
             passed(first)
 
@@ -139,7 +155,9 @@ class Batches:
         """The batch where and as the model wants it; on the way to a GPU nothing waits for it."""
         if self.device is None or self.device == batch.device:
             return batch.to(dtype=self.dtype)
-        smaller = self.dtype is not None and self.dtype.itemsize < batch.dtype.itemsize  # converted where fewer bytes travel
+        smaller = (
+            self.dtype is not None and self.dtype.itemsize < batch.dtype.itemsize
+        )  # converted where fewer bytes travel
         return sent(batch, self.device, self.dtype if smaller else None).to(dtype=self.dtype)
 
 
@@ -160,10 +178,14 @@ def as_batches(data: Data, *, batch_size: int | None = None) -> Batches:
         [(2, 3), (2, 3), (1, 3)]
     """
     if batch_size is not None and batch_size < 1:
-        raise ArgumentError(f"batch_size={batch_size}: expected a positive number of samples, for example batch_size={BATCH_SIZE}.")
+        raise ArgumentError(
+            f"batch_size={batch_size}: expected a positive number of samples, for example batch_size={BATCH_SIZE}."
+        )
     if isinstance(data, Tensor | np.ndarray):
         if data.ndim == 0:
-            raise ShapeError("data is a single number; expected samples along the first axis, for example shape (1000, 10).")
+            raise ShapeError(
+                "data is a single number; expected samples along the first axis, for example shape (1000, 10)."
+            )
         return Batches(data, batch_size)
     if isinstance(data, Iterator):
         raise OneShotDataError(
@@ -191,15 +213,25 @@ def _fitting(numbers: int, device: torch.device | None) -> int:
 
 def _indexed(source: Any) -> bool:
     """Whether samples can be asked for by their number."""
-    return isinstance(source, Dataset) and hasattr(source, "__len__") and not isinstance(source, IterableDataset)
+    return (
+        isinstance(source, Dataset)
+        and hasattr(source, "__len__")
+        and not isinstance(source, IterableDataset)
+    )
 
 
 def _ranged(source: Any, start: int, stop: int | None) -> Any:
     """A range of the samples, where they can be asked for by number; else all of them."""
-    if (start == 0 and stop is None) or not (isinstance(source, Tensor | np.ndarray) or _indexed(source)):
+    if (start == 0 and stop is None) or not (
+        isinstance(source, Tensor | np.ndarray) or _indexed(source)
+    ):
         return source
     stop = len(source) if stop is None else stop
-    return source[start:stop] if isinstance(source, Tensor | np.ndarray) else Subset(source, range(start, stop))
+    return (
+        source[start:stop]
+        if isinstance(source, Tensor | np.ndarray)
+        else Subset(source, range(start, stop))
+    )
 
 
 def _pieces(source: Any, size: int | None, device: torch.device | None) -> Iterable[Any]:
@@ -215,7 +247,9 @@ def _pieces(source: Any, size: int | None, device: torch.device | None) -> Itera
 def _stacked(dataset: Dataset[Any], size: int | None, device: torch.device | None) -> Iterator[Any]:
     """Batches of a Dataset's inputs; labels are dropped unseen, whatever they are."""
     first = 0
-    for samples in _grouped(DataLoader(dataset, batch_size=None, collate_fn=lambda sample: sample), size, device):
+    for samples in _grouped(
+        DataLoader(dataset, batch_size=None, collate_fn=lambda sample: sample), size, device
+    ):
         inputs = [_inputs(sample) for sample in samples]
         shapes = [tuple(getattr(sample, "shape", ())) for sample in inputs]
         for index, shape in enumerate(shapes):
@@ -223,7 +257,11 @@ def _stacked(dataset: Dataset[Any], size: int | None, device: torch.device | Non
                 raise _ragged(first + index, shape, shapes[0])
         try:
             # numpy stacks read-only and foreign-endian arrays without complaint; torch would not
-            stacked = np.stack(inputs) if isinstance(inputs[0], np.ndarray | np.generic) else default_collate(inputs)
+            stacked = (
+                np.stack(inputs)
+                if isinstance(inputs[0], np.ndarray | np.generic)
+                else default_collate(inputs)
+            )
         except TypeError as error:
             raise DataError(
                 f"sample {first} of the Dataset is a {type(inputs[0]).__name__}; expected a tensor or array, or a tuple whose "
@@ -233,7 +271,9 @@ def _stacked(dataset: Dataset[Any], size: int | None, device: torch.device | Non
         first += len(samples)
 
 
-def _grouped(samples: Iterable[Any], size: int | None, device: torch.device | None) -> Iterator[list[Any]]:
+def _grouped(
+    samples: Iterable[Any], size: int | None, device: torch.device | None
+) -> Iterator[list[Any]]:
     """Samples in lists of one length; by default one that suits the first sample."""
     group: list[Any] = []
     for sample in samples:
@@ -250,7 +290,9 @@ def _inputs(raw: Any) -> Any:
     """The input part of a batch: the first entry of a tuple or list, else the batch itself."""
     if isinstance(raw, tuple | list):
         if not raw:
-            raise DataError("a batch is an empty tuple; expected a tensor, or a tuple whose first entry is the input.")
+            raise DataError(
+                "a batch is an empty tuple; expected a tensor, or a tuple whose first entry is the input."
+            )
         return raw[0]
     return raw
 
@@ -260,7 +302,9 @@ def _as_tensor(batch: Any, first: int) -> Float[Tensor, "b ..."]:
     if isinstance(batch, np.ndarray):
         if batch.dtype.kind != "f" or batch.dtype.itemsize > 8:  # torch has no long double
             raise _wrong_dtype(batch.dtype)
-        batch = torch.tensor(batch if batch.dtype.isnative else batch.astype(batch.dtype.newbyteorder("=")))
+        batch = torch.tensor(
+            batch if batch.dtype.isnative else batch.astype(batch.dtype.newbyteorder("="))
+        )
     if not isinstance(batch, Tensor):
         hint = "For dictionaries pass the inputs alone, for example [batch['x'] for batch in data]."
         if isinstance(batch, int | float):
@@ -270,7 +314,9 @@ def _as_tensor(batch: Any, first: int) -> Float[Tensor, "b ..."]:
             f"whose first entry is one. {hint}"
         )
     if batch.ndim == 0:
-        raise ShapeError(f"the batch that starts at sample {first} is a single number; expected samples along the first axis.")
+        raise ShapeError(
+            f"the batch that starts at sample {first} is a single number; expected samples along the first axis."
+        )
     if not batch.dtype.is_floating_point:
         raise _wrong_dtype(batch.dtype)
     # A tensor made in inference mode cannot enter a derivative; its copy can.
@@ -279,10 +325,20 @@ def _as_tensor(batch: Any, first: int) -> Float[Tensor, "b ..."]:
 
 def _wrong_dtype(dtype: np.dtype | torch.dtype) -> DtypeError:
     if isinstance(dtype, torch.dtype):
-        remedy = "torch.view_as_real(data)" if dtype.is_complex else "data.float(), for bytes data.float() / 255"
+        remedy = (
+            "torch.view_as_real(data)"
+            if dtype.is_complex
+            else "data.float(), for bytes data.float() / 255"
+        )
     else:
-        remedy = "np.stack([data.real, data.imag], -1)" if dtype.kind == "c" else "data.astype('float32'), for bytes divided by 255"
-    return DtypeError(f"data has dtype {dtype}; derivatives need real floating point numbers. Pass {remedy}.")
+        remedy = (
+            "np.stack([data.real, data.imag], -1)"
+            if dtype.kind == "c"
+            else "data.astype('float32'), for bytes divided by 255"
+        )
+    return DtypeError(
+        f"data has dtype {dtype}; derivatives need real floating point numbers. Pass {remedy}."
+    )
 
 
 def _ragged(index: int, shape: tuple[int, ...], before: tuple[int, ...]) -> ShapeError:
@@ -297,7 +353,11 @@ def _check_finite(batch: Float[Tensor, "b ..."], first: int) -> None:
     bad = (~torch.isfinite(batch)).reshape(len(batch), -1).any(1)
     if bool(bad.any()):
         index = int(bad.to(torch.int8).argmax())
-        kind = "NaN" if bool(batch[index].isnan().any()) else f"a value that is infinite in {batch.dtype}"
+        kind = (
+            "NaN"
+            if bool(batch[index].isnan().any())
+            else f"a value that is infinite in {batch.dtype}"
+        )
         raise NonFiniteError(
             f"sample {first + index} holds {kind}. Remove it, for example data[data.isfinite().flatten(1).all(1)]."
         )
@@ -319,7 +379,9 @@ def _loader_generators_kept(source: Any) -> Iterator[None]:
         batches,
         getattr(batches, "sampler", None),
     )
-    generators = [g for owner in owners if isinstance(g := getattr(owner, "generator", None), torch.Generator)]
+    generators = [
+        g for owner in owners if isinstance(g := getattr(owner, "generator", None), torch.Generator)
+    ]
     states = [(generator, generator.get_state()) for generator in generators]
     try:
         yield

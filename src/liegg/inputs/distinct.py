@@ -29,9 +29,13 @@ class Distinct:
         if len(self.seen) >= self.most:
             return
         flat = x.detach().reshape(len(x), -1)
-        onto = torch.randn(flat.shape[1], generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+        onto = torch.randn(
+            flat.shape[1], generator=torch.Generator().manual_seed(0), dtype=torch.float64
+        )
         projections = (flat.double() * sent(onto, x.device)).sum(1)
-        self.seen = _different(torch.cat([self.seen, projections.cpu()]))  # waits for a GPU, until there are enough
+        self.seen = _different(
+            torch.cat([self.seen, projections.cpu()])
+        )  # waits for a GPU, until there are enough
 
     @property
     def count(self) -> int:

@@ -27,8 +27,15 @@ def entering(model: Model, batches: Batches) -> Model:
     with closing(iter(batches.prepared(None, model.device))) as left:
         x = next(left)[:1]
     chosen = next((dtype for dtype in model.dtypes if _takes(model, x.to(dtype))), model.dtype)
-    names, one = (", ".join(str(dtype).removeprefix("torch.") for dtype in dtypes) for dtypes in (model.dtypes, (chosen,)))
-    return replace(model, dtype=chosen, notes=(*model.notes, f"its weights are of several types ({names}); it was given {one}"))
+    names, one = (
+        ", ".join(str(dtype).removeprefix("torch.") for dtype in dtypes)
+        for dtypes in (model.dtypes, (chosen,))
+    )
+    return replace(
+        model,
+        dtype=chosen,
+        notes=(*model.notes, f"its weights are of several types ({names}); it was given {one}"),
+    )
 
 
 def _takes(model: Model, x: torch.Tensor) -> bool:

@@ -95,7 +95,9 @@ def opened(model: Any) -> Iterator[Model]:
     exported = isinstance(model, torch.export.ExportedProgram)
     model = model.module() if exported else model
     if not callable(model):
-        raise ArgumentError(f"model is a {type(model).__name__}; expected an nn.Module, an exported program or a function.")
+        raise ArgumentError(
+            f"model is a {type(model).__name__}; expected an nn.Module, an exported program or a function."
+        )
     compiled = is_compiled(model)
     model = original(model)
     name = getattr(model, "__name__", type(model).__name__)
@@ -103,8 +105,12 @@ def opened(model: Any) -> Iterator[Model]:
     notes = (NOTE,) if compiled or any(map(is_compiled, kept)) else ()
     lazy = (nn.UninitializedParameter, nn.UninitializedBuffer)
     if any(isinstance(t, lazy) for m in kept for t in (*m.parameters(), *m.buffers())):
-        raise ModelError(f"{name} has lazy parameters that do not exist yet. Call the model once on a batch before.")
-    if isinstance(model, nn.Module) and not exported:  # a program's module is new, but its buffers are the program's own
+        raise ModelError(
+            f"{name} has lazy parameters that do not exist yet. Call the model once on a batch before."
+        )
+    if (
+        isinstance(model, nn.Module) and not exported
+    ):  # a program's module is new, but its buffers are the program's own
         try:
             function, kept = _eval_view(model), []
         except Exception as error:
@@ -112,14 +118,23 @@ def opened(model: Any) -> Iterator[Model]:
                 *notes,
                 f"the model could not be copied ({error}), so it was analysed in place and put back afterwards",
             )
-    tensors = [t for m in (model, *kept) if isinstance(m, nn.Module) for t in (*m.parameters(), *m.buffers())]
+    tensors = [
+        t
+        for m in (model, *kept)
+        if isinstance(m, nn.Module)
+        for t in (*m.parameters(), *m.buffers())
+    ]
     first = next((t for t in tensors if t.dtype.is_floating_point), None)
     with uncompiled(), _eval_in_place(kept):
         yield Model(
-            function, name, first.dtype if first is not None else None, first.device if first is not None else None,
+            function,
+            name,
+            first.dtype if first is not None else None,
+            first.device if first is not None else None,
             dtypes=tuple(dict.fromkeys(t.dtype for t in tensors if t.dtype.is_floating_point)),
-            convolves=convolves(*(m for m in (model, *kept) if isinstance(m, nn.Module))), notes=notes,
-        )  # fmt: skip
+            convolves=convolves(*(m for m in (model, *kept) if isinstance(m, nn.Module))),
+            notes=notes,
+        )
 
 
 def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> Model:
@@ -141,14 +156,18 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
         BatchMixingError: a sample's output depends on its neighbours.
         NotDifferentiableError: the output changes with the input but carries no derivative.
     """
-    spread = torch.linspace(0, len(x) - 1, min(PROBE_SAMPLES, len(x))).long()  # neighbours may be equal in sorted data
+    spread = torch.linspace(
+        0, len(x) - 1, min(PROBE_SAMPLES, len(x))
+    ).long()  # neighbours may be equal in sorted data
     batch, x = x, x[spread.to(x.device)]
     with torch.enable_grad(), watched() as seen:
         raw = _call(model.function, x.clone().requires_grad_())
     y = _checked_output(raw, x, model.name, spread)
     with torch.no_grad():
         again = _call(model.function, x).reshape(len(x), -1)
-        alone = torch.cat([_call(model.function, x[i : i + 1]).reshape(1, -1) for i in range(len(x))])
+        alone = torch.cat(
+            [_call(model.function, x[i : i + 1]).reshape(1, -1) for i in range(len(x))]
+        )
     scale = float(y.abs().max()) + torch.finfo(y.dtype).tiny
     arithmetic = coarsest(x.dtype, y.dtype, *seen())
     eps = torch.finfo(arithmetic).eps
@@ -172,7 +191,12 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
         )
     notes = (*model.notes, *about(arithmetic, x.dtype))
     return replace(
-        model, output_shape=tuple(raw.shape[1:]), in_place=_writes(model, x), slope=slope, arithmetic=arithmetic, notes=notes
+        model,
+        output_shape=tuple(raw.shape[1:]),
+        in_place=_writes(model, x),
+        slope=slope,
+        arithmetic=arithmetic,
+        notes=notes,
     )
 
 
@@ -181,7 +205,9 @@ def about(arithmetic: torch.dtype, given: torch.dtype) -> tuple[str, ...]:
     if torch.finfo(arithmetic).eps <= torch.finfo(given).eps:
         return ()
     one, other = (str(dtype).removeprefix("torch.") for dtype in (arithmetic, given))
-    return (f"it computes in {one} on the way from {other} samples: differences within the rounding of {one} count as none",)
+    return (
+        f"it computes in {one} on the way from {other} samples: differences within the rounding of {one} count as none",
+    )
 
 
 def _writes(model: Model, x: Float[Tensor, "b ..."]) -> bool:
@@ -198,7 +224,9 @@ def _slope(model: Model, batch: Float[Tensor, "b ..."], *, summed: bool) -> floa
 
     None if it cannot be taken.
     """
-    places = torch.linspace(0, len(batch) - 1, min(SLOPE_SAMPLES, len(batch))).long()  # sorted data may be flat at one end
+    places = torch.linspace(
+        0, len(batch) - 1, min(SLOPE_SAMPLES, len(batch))
+    ).long()  # sorted data may be flat at one end
     return fitted(partial(_slope_at, model, summed=summed), batch[places.to(batch.device)])
 
 
@@ -215,7 +243,9 @@ def _slope_at(model: Model, x: Float[Tensor, "b ..."], *, summed: bool) -> float
                 f"{model.name} failed on a batch of shape {tuple(leaf.shape)} and dtype {leaf.dtype} with gradients on: {error}. "
                 "Check that model(data).sum().backward() works in this dtype on this device, or pass model.float()."
             ) from error
-        signs = torch.randint(0, 2, y.shape, generator=torch.Generator().manual_seed(0)).to(y) * 2 - 1
+        signs = (
+            torch.randint(0, 2, y.shape, generator=torch.Generator().manual_seed(0)).to(y) * 2 - 1
+        )
         try:
             signs = torch.ones_like(y) if summed else signs
             slope = torch.autograd.grad(y, leaf, signs, materialize_grads=True)[0]
@@ -256,10 +286,14 @@ def _checked_output(y: Any, x: Tensor, name: str, places: Tensor) -> Float[Tenso
             "first axis. If it takes one sample, pass torch.func.vmap(model)."
         )
     if not y.dtype.is_floating_point:
-        raise DtypeError(f"{name} returned {y.dtype}; symmetries need real floating point outputs. Return logits, not classes.")
+        raise DtypeError(
+            f"{name} returned {y.dtype}; symmetries need real floating point outputs. Return logits, not classes."
+        )
     y = y.detach().reshape(x.shape[0], -1)
     if y.shape[1] == 0:
-        raise ShapeError(f"{name} returned shape {(x.shape[0], 0)}: no output at all. Return at least one number per sample.")
+        raise ShapeError(
+            f"{name} returned shape {(x.shape[0], 0)}: no output at all. Return at least one number per sample."
+        )
     finite = torch.isfinite(y).all(1)
     if not bool(finite.all()):
         raise NonFiniteError(
@@ -271,9 +305,16 @@ def _checked_output(y: Any, x: Tensor, name: str, places: Tensor) -> Float[Tenso
 def _eval_view(module: nn.Module) -> nn.Module:
     """Copy of a module in eval mode that shares the weights' storage and owns everything else."""
     plain = (nn.Module.train, nn.Module.eval)
-    rewritten = {id(w) for part in module.modules() if (type(part).train, type(part).eval) != plain for w in part.parameters()}
+    rewritten = {
+        id(w)
+        for part in module.modules()
+        if (type(part).train, type(part).eval) != plain
+        for w in part.parameters()
+    }
     memo: dict[int, Any] = {
-        id(weight): nn.Parameter(weight.clone() if weight.is_inference() else weight.detach(), requires_grad=False)
+        id(weight): nn.Parameter(
+            weight.clone() if weight.is_inference() else weight.detach(), requires_grad=False
+        )
         for weight in module.parameters()
         if id(weight) not in rewritten
     }
@@ -286,7 +327,12 @@ def _eval_in_place(modules: list[nn.Module]) -> Iterator[None]:
     """Hold modules in eval mode, then put back every mode flag and buffer."""
     parts = list({id(p): p for m in modules for p in m.modules()}.values())
     flags = [(part, part.training) for part in parts]
-    buffers = [(part, name, b, b.detach().clone()) for part in parts for name, b in part._buffers.items() if b is not None]
+    buffers = [
+        (part, name, b, b.detach().clone())
+        for part in parts
+        for name, b in part._buffers.items()
+        if b is not None
+    ]
     try:
         for part in parts:
             part.training = False
@@ -310,7 +356,9 @@ def modules_inside(function: Any) -> list[nn.Module]:
         level = list({id(part): part for part in level if id(part) not in seen}.values())
         seen.update(map(id, level))
         found += [part for part in level if isinstance(part, nn.Module)]
-        level = [inner for part in level if not isinstance(part, nn.Module) for inner in _held(part)]
+        level = [
+            inner for part in level if not isinstance(part, nn.Module) for inner in _held(part)
+        ]
     return found
 
 
@@ -321,8 +369,14 @@ def _held(part: Any) -> list[Any]:
     if inspect.ismethod(part):
         return [part.__self__, part.__func__]
     if inspect.isfunction(part):
-        cells = [cell.cell_contents for cell in part.__closure__ or () if cell != CellType()]  # an empty one has no contents
-        named = [part.__globals__.get(name) for name in _names(part.__code__)] if not _is_library(part) else []
+        cells = [
+            cell.cell_contents for cell in part.__closure__ or () if cell != CellType()
+        ]  # an empty one has no contents
+        named = (
+            [part.__globals__.get(name) for name in _names(part.__code__)]
+            if not _is_library(part)
+            else []
+        )
         return [*cells, *(part.__defaults__ or ()), *(part.__kwdefaults__ or {}).values(), *named]
     if isinstance(part, dict):
         return list(part.values())
@@ -335,7 +389,10 @@ def _held(part: Any) -> list[Any]:
 
 def _names(code: CodeType) -> list[str]:
     """Names that a function's code, and the code of its inner functions and comprehensions, looks up."""
-    return [*code.co_names, *(name for inner in code.co_consts if inspect.iscode(inner) for name in _names(inner))]
+    return [
+        *code.co_names,
+        *(name for inner in code.co_consts if inspect.iscode(inner) for name in _names(inner)),
+    ]
 
 
 def _is_library(function: FunctionType) -> bool:

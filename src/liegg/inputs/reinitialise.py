@@ -26,9 +26,7 @@ RESETS = ("reset_parameters", "_reset_parameters", "reset_running_stats")
 SETTLING = 50
 """Evaluations, at most, in which a parametrization that iterates (spectral norm) finds the estimates that fit new weights."""
 
-UNCALIBRATED = (
-    "normalisation layers have mean 0 and variance 1 after the reset; liegg.inputs.reinitialise.calibrate takes them from data"
-)
+UNCALIBRATED = "normalisation layers have mean 0 and variance 1 after the reset; liegg.inputs.reinitialise.calibrate takes them from data"
 """What is noted of models with such layers."""
 
 CALIBRATION_BATCHES = 8
@@ -100,7 +98,13 @@ def reinitialised(model: Any, *, seed: int) -> Fresh:
     return Fresh(module, tuple(notes), kept)
 
 
-def calibrate(module: nn.Module, data: Data, *, batches: int = CALIBRATION_BATCHES, batch_size: int | None = None) -> nn.Module:
+def calibrate(
+    module: nn.Module,
+    data: Data,
+    *,
+    batches: int = CALIBRATION_BATCHES,
+    batch_size: int | None = None,
+) -> nn.Module:
     """Copy a model and give its normalisation layers the statistics that the data has under its weights.
 
     The layers run in training mode and average over the batches (each batch counts the same, as torch does it with
@@ -124,7 +128,9 @@ def calibrate(module: nn.Module, data: Data, *, batches: int = CALIBRATION_BATCH
         tensor([2.5000])
     """
     if batches < 1:
-        raise ArgumentError(f"batches={batches}: expected a positive number, for example {CALIBRATION_BATCHES}.")
+        raise ArgumentError(
+            f"batches={batches}: expected a positive number, for example {CALIBRATION_BATCHES}."
+        )
     with torch.inference_mode(False), torch.no_grad(), seeded(0):
         module = _copied(module)
         modes = [(part, part.training) for part in module.modules()]
@@ -134,9 +140,13 @@ def calibrate(module: nn.Module, data: Data, *, batches: int = CALIBRATION_BATCH
             layer.reset_running_stats()
             layer.training, layer.momentum = True, None
         given = as_batches(data, batch_size=batch_size)
-        floats = [t for t in (*module.parameters(), *module.buffers()) if t.is_floating_point()] or [torch.empty(0)]
+        floats = [
+            t for t in (*module.parameters(), *module.buffers()) if t.is_floating_point()
+        ] or [torch.empty(0)]
         types = tuple(dict.fromkeys(tensor.dtype for tensor in floats))
-        taking = entering(Model(module, type(module).__name__, types[0], floats[0].device, dtypes=types), given)
+        taking = entering(
+            Model(module, type(module).__name__, types[0], floats[0].device, dtypes=types), given
+        )
         with closing(iter(Batches(given.source, given.size, taking.dtype, taking.device))) as left:
             for x in islice(left, batches if momenta else 0):
                 _run(module, x)
@@ -159,45 +169,78 @@ def _run(module: nn.Module, x: Tensor) -> None:
 
 def _normalising(module: nn.Module) -> list[Any]:
     """Layers that keep running statistics."""
-    return [part for part in module.modules() if isinstance(part, _NormBase) and part.running_mean is not None]
+    return [
+        part
+        for part in module.modules()
+        if isinstance(part, _NormBase) and part.running_mean is not None
+    ]
 
 
 def _copied(model: Any) -> nn.Module:
     """Deep copy of a module; `ArgumentError` for what is none, or cannot be copied."""
     name = getattr(model, "__name__", type(model).__name__)
     if not isinstance(model, nn.Module):
-        raise ArgumentError(f"{name} is no nn.Module (a {type(model).__name__}). Pass the module itself, or {REMEDY}.")
+        raise ArgumentError(
+            f"{name} is no nn.Module (a {type(model).__name__}). Pass the module itself, or {REMEDY}."
+        )
     lazy = (nn.UninitializedParameter, nn.UninitializedBuffer)
     if any(isinstance(tensor, lazy) for tensor in (*model.parameters(), *model.buffers())):
-        raise ModelError(f"{name} has lazy parameters that do not exist yet. Call the model once on a batch before.")
+        raise ModelError(
+            f"{name} has lazy parameters that do not exist yet. Call the model once on a batch before."
+        )
     try:
         twin = unwrap(copy.deepcopy(model))
     except Exception as error:
-        raise ArgumentError(f"{name} cannot be copied ({error}). Mend that, or {REMEDY}.") from error
+        raise ArgumentError(
+            f"{name} cannot be copied ({error}). Mend that, or {REMEDY}."
+        ) from error
     if {id(weight) for weight in twin.parameters()} & {id(weight) for weight in model.parameters()}:
-        raise ArgumentError(f"a copy of {name} shares weights with it, so they cannot be drawn anew. Mend that, or {REMEDY}.")
+        raise ArgumentError(
+            f"a copy of {name} shares weights with it, so they cannot be drawn anew. Mend that, or {REMEDY}."
+        )
     return twin
 
 
 def _reset(module: nn.Module) -> tuple[tuple[str, ...], list[str]]:
     """Reset every submodule in place; the names of the parameters that nothing wrote, and notes."""
     notes: list[str] = []
-    hidden = {id(tensor) for _, _, parts in _parametrized(module) for tensor in parts.parameters(recurse=False)}
+    hidden = {
+        id(tensor)
+        for _, _, parts in _parametrized(module)
+        for tensor in parts.parameters(recurse=False)
+    }
     with _plain(module):
-        before = {name: (w, w._version, w.clone()) for name, w in module.named_parameters() if id(w) not in hidden}
+        before = {
+            name: (w, w._version, w.clone())
+            for name, w in module.named_parameters()
+            if id(w) not in hidden
+        }
         for name, part in reversed(list(module.named_modules())):
             # of the class: a method that hangs on the instance may hold on to the module that was copied
-            reset = next((method for key in RESETS if callable(method := getattr(type(part), key, None))), None)
+            reset = next(
+                (method for key in RESETS if callable(method := getattr(type(part), key, None))),
+                None,
+            )
             if reset is not None:
                 notes += _call(reset, part, name)
-        kept = tuple(name for name, (w, version, old) in before.items() if not _is_written(w, version, old))
+        kept = tuple(
+            name for name, (w, version, old) in before.items() if not _is_written(w, version, old)
+        )
     if len(kept) == len(before):
-        what = "no module has a reset_parameters method that can be called" if before else "it has no parameters"
+        what = (
+            "no module has a reset_parameters method that can be called"
+            if before
+            else "it has no parameters"
+        )
         remedy = f"Give the modules that own weights a reset_parameters() method, or {REMEDY}."
-        raise ArgumentError(f"{type(module).__name__} cannot be given fresh weights: {what}. {remedy}")
+        raise ArgumentError(
+            f"{type(module).__name__} cannot be given fresh weights: {what}. {remedy}"
+        )
     if kept:
         names = ", ".join(kept[:SHOWN]) + (", …" if len(kept) > SHOWN else "")
-        notes.append(f"{len(kept)} of {len(before)} parameters keep their trained values, because no reset writes them: {names}")
+        notes.append(
+            f"{len(kept)} of {len(before)} parameters keep their trained values, because no reset writes them: {names}"
+        )
     return kept, notes
 
 
@@ -207,7 +250,12 @@ def _call(reset: Callable[..., object], part: nn.Module, name: str) -> list[str]
         inspect.signature(reset).bind(part)
     except TypeError as error:
         return [f"{reset.__name__} of {name or 'the model'} was not called: {error}"]
-    before = [(inner, key, weight) for inner in part.modules() for key, weight in inner._parameters.items() if weight is not None]
+    before = [
+        (inner, key, weight)
+        for inner in part.modules()
+        for key, weight in inner._parameters.items()
+        if weight is not None
+    ]
     try:
         reset(part)
         for inner, key, weight in before:
@@ -216,7 +264,9 @@ def _call(reset: Callable[..., object], part: nn.Module, name: str) -> list[str]
                 inner._parameters[key] = weight
     except Exception as error:
         what = f"the reset of {name or 'the model'} ({type(part).__name__}) failed"
-        raise ArgumentError(f"{what}: {type(error).__name__}: {error}. Mend its {reset.__name__} method.") from error
+        raise ArgumentError(
+            f"{what}: {type(error).__name__}: {error}. Mend its {reset.__name__} method."
+        ) from error
     return []
 
 
@@ -230,14 +280,26 @@ def _is_written(weight: Tensor, version: int, old: Tensor) -> bool:
 
 def _parametrized(module: nn.Module) -> list[tuple[nn.Module, str, Any]]:
     """Every parametrized tensor: its module, its name, and the list of its parametrizations."""
-    found = [(part, part.parametrizations) for part in module.modules() if parametrize.is_parametrized(part)]
-    return [(part, name, parts) for part, lists in found if isinstance(lists, nn.ModuleDict) for name, parts in lists.items()]
+    found = [
+        (part, part.parametrizations)
+        for part in module.modules()
+        if parametrize.is_parametrized(part)
+    ]
+    return [
+        (part, name, parts)
+        for part, lists in found
+        if isinstance(lists, nn.ModuleDict)
+        for name, parts in lists.items()
+    ]
 
 
 @contextmanager
 def _plain(module: nn.Module) -> Iterator[None]:
     """Show parametrized tensors as the plain parameters they stand for; those written meanwhile are parametrized anew."""
-    found = [(part, name, parts, nn.Parameter(getattr(part, name).clone(), False)) for part, name, parts in _parametrized(module)]
+    found = [
+        (part, name, parts, nn.Parameter(getattr(part, name).clone(), False))
+        for part, name, parts in _parametrized(module)
+    ]
     kinds = {part: type(part) for part, _, _, _ in found}
     before = [(weight._version, weight.clone()) for _, _, _, weight in found]
     for part in kinds:  # the class that has the property is the caller's also, and stays as it is
@@ -257,7 +319,11 @@ def _parametrize(parts: Any, value: Any) -> None:
     """Store a value behind its parametrizations as registering them does: where one has no inverse, the value itself."""
     for part in reversed(parts):
         with suppress(NotImplementedError):
-            value = part.right_inverse(value) if callable(getattr(part, "right_inverse", None)) else value
+            value = (
+                part.right_inverse(value)
+                if callable(getattr(part, "right_inverse", None))
+                else value
+            )
     originals = [*parts.parameters(recurse=False), *parts.buffers(recurse=False)]
     for old, new in zip(originals, [value] if parts.is_tensor else value, strict=True):
         old.copy_(new)

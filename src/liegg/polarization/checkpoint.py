@@ -137,7 +137,9 @@ class Checkpoint:
         """Remove what is left of writings that were killed, and raise `CheckpointError` if nothing can be written."""
         with self._written():
             for other in self.path.parent.iterdir():
-                if re.fullmatch(rf"\.{re.escape(self.path.name)}\.[a-z0-9_]{{8}}\.part", other.name):
+                if re.fullmatch(
+                    rf"\.{re.escape(self.path.name)}\.[a-z0-9_]{{8}}\.part", other.name
+                ):
                     other.unlink(missing_ok=True)
 
     @contextmanager
@@ -146,12 +148,16 @@ class Checkpoint:
         part = None
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(prefix=f".{self.path.name}.", suffix=".part", dir=self.path.parent)
+            handle, name = tempfile.mkstemp(
+                prefix=f".{self.path.name}.", suffix=".part", dir=self.path.parent
+            )
             os.close(handle)
             part = Path(name)
             yield part
         except (OSError, SafetensorError) as error:
-            raise CheckpointError(f"the checkpoint {self.path} cannot be written: {error}. Name another place.") from error
+            raise CheckpointError(
+                f"the checkpoint {self.path} cannot be written: {error}. Name another place."
+            ) from error
         finally:
             if part is not None:
                 part.unlink(missing_ok=True)
@@ -165,7 +171,9 @@ def place(path: str | Path) -> Path:
     """
     if not str(path) or Path(path).is_dir():
         kind = "a folder" if str(path) else "empty"
-        raise ArgumentError(f"checkpoint={str(path)!r} is {kind}; expected a file, for example checkpoint='run.checkpoint'.")
+        raise ArgumentError(
+            f"checkpoint={str(path)!r} is {kind}; expected a file, for example checkpoint='run.checkpoint'."
+        )
     return Path(path)
 
 
@@ -183,7 +191,11 @@ def own(path: Path, rank: int, size: int) -> Path:
     found = {path.name: 1} if path.is_file() else {}
     if path.parent.is_dir():
         pattern = re.compile(rf"{re.escape(path.name)}\.\d+-of-(\d+)")
-        found |= {other.name: int(match[1]) for other in path.parent.iterdir() if (match := pattern.fullmatch(other.name))}
+        found |= {
+            other.name: int(match[1])
+            for other in path.parent.iterdir()
+            if (match := pattern.fullmatch(other.name))
+        }
     others = sorted(name for name, processes in found.items() if processes != size)
     if others:
         raise CheckpointError(

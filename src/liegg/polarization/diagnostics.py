@@ -100,10 +100,24 @@ def pulse_init(y: Float[Tensor, "b c"], *, each: bool = True) -> Pulse:
     outputs = torch.zeros(y.shape[1], dtype=torch.float64, device=y.device)
     number = outputs.new_zeros(())
     shift = y.detach().double().mean(0)
-    return Pulse(0, shift, outputs, outputs, number, number, outputs if each else None, number, number, number, number)
+    return Pulse(
+        0,
+        shift,
+        outputs,
+        outputs,
+        number,
+        number,
+        outputs if each else None,
+        number,
+        number,
+        number,
+        number,
+    )
 
 
-def pulse_add(pulse: Pulse, rows: Float[Tensor, "b k g"], y: Float[Tensor, "b c"], *, split: int | None = None) -> Pulse:
+def pulse_add(
+    pulse: Pulse, rows: Float[Tensor, "b k g"], y: Float[Tensor, "b c"], *, split: int | None = None
+) -> Pulse:
     r"""Add the samples of a batch. Nothing is read back from the device.
 
     Args:
@@ -112,9 +126,15 @@ def pulse_add(pulse: Pulse, rows: Float[Tensor, "b k g"], y: Float[Tensor, "b c"
         y: outputs, any float dtype.
         split: columns of the first factor, where rows are given as the two factors of $l \otimes r$ side by side (`Action.halves`).
     """
-    squares = _squares(rows) if split is None else _squares(rows[..., :split]) * _squares(rows[..., split:])
+    squares = (
+        _squares(rows)
+        if split is None
+        else _squares(rows[..., :split]) * _squares(rows[..., split:])
+    )
     if pulse.motions is not None and squares.shape[1] != y.shape[1]:
-        raise ArgumentError(f"{squares.shape[1]} rows to a sample for {y.shape[1]} outputs: expected pulse_init(y, each=False).")
+        raise ArgumentError(
+            f"{squares.shape[1]} rows to a sample for {y.shape[1]} outputs: expected pulse_init(y, each=False)."
+        )
     moved = squares.sum(1)
     away = y.detach().double() - pulse.shift
     distance = away.square().sum(1)
@@ -135,9 +155,13 @@ def pulse_add(pulse: Pulse, rows: Float[Tensor, "b k g"], y: Float[Tensor, "b c"
 def pulse_merge(one: Pulse, other: Pulse) -> Pulse:
     """Sums of the samples of both, which must have started from the same `pulse_init`."""
     if not torch.equal(one.shift, other.shift) or (one.motions is None) != (other.motions is None):
-        raise ArgumentError("the two sums were started from different outputs; start both from one pulse_init.")
+        raise ArgumentError(
+            "the two sums were started from different outputs; start both from one pulse_init."
+        )
     sums = {
-        name: None if value is None else value + getattr(other, name) for name, value in one._asdict().items() if name != "shift"
+        name: None if value is None else value + getattr(other, name)
+        for name, value in one._asdict().items()
+        if name != "shift"
     }
     return one._replace(**sums)
 
@@ -214,14 +238,22 @@ def diagnose(
     names = tuple(dead.nonzero().flatten().tolist())
     told = _cause(kind, n, softmax=outputs == "sum" and not bool(same.all()))
     if kind == "ok":
-        told = _warnings(n, len(same), names, still if still >= idle * n else 0, effective if saturated else None,
-                         uneven if effective >= carried * n else 1.0)  # fmt: skip
+        told = _warnings(
+            n,
+            len(same),
+            names,
+            still if still >= idle * n else 0,
+            effective if saturated else None,
+            uneven if effective >= carried * n else 1.0,
+        )
     return Health(kind, len(names), names[:NAMED], still / n, effective, saturated, tuple(told))
 
 
 def _squares(rows: Float[Tensor, "b k p"]) -> Float[Tensor, "b k"]:
     rows = rows.detach()
-    if rows.device.type == "cpu" and not rows.is_contiguous():  # as forward derivatives lie: a norm is twenty times slower there
+    if (
+        rows.device.type == "cpu" and not rows.is_contiguous()
+    ):  # as forward derivatives lie: a norm is twenty times slower there
         return torch.einsum("bkp,bkp->bk", rows.double(), rows.double())
     return torch.linalg.vector_norm(rows, dim=2, dtype=torch.float64).square()
 
@@ -235,7 +267,9 @@ def _cause(kind: str, n: int, *, softmax: bool) -> list[str]:
     """Why nothing can be said."""
     where = f"for all {n} samples" if n > 1 else "for the only sample"
     if kind == "constant" and softmax:
-        return [f"the sum of the outputs is the same {where} although each varies (a softmax head?). Use outputs='each'."]
+        return [
+            f"the sum of the outputs is the same {where} although each varies (a softmax head?). Use outputs='each'."
+        ]
     if kind == "constant":
         return [
             f"the output is the same {where}, and nothing moves it: nothing can be said about its symmetries. Check the model's "
@@ -248,7 +282,9 @@ def _cause(kind: str, n: int, *, softmax: bool) -> list[str]:
     ]
 
 
-def _warnings(n: int, c: int, dead: tuple[int, ...], idle: int, effective: float | None, uneven: float) -> list[str]:
+def _warnings(
+    n: int, c: int, dead: tuple[int, ...], idle: int, effective: float | None, uneven: float
+) -> list[str]:
     """What the verdict rests on, where that is less than it seems."""
     told = []
     if dead:

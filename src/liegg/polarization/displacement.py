@@ -14,7 +14,12 @@ COARSE_FLOOR = 1e-6
 
 
 def moments_of(
-    action: Action, x: Float[Tensor, "b ..."], derived: Any, room: Float[Tensor, "..."], block: Int[Tensor, " b"], count: int = 1
+    action: Action,
+    x: Float[Tensor, "b ..."],
+    derived: Any,
+    room: Float[Tensor, "..."],
+    block: Int[Tensor, " b"],
+    count: int = 1,
 ) -> tuple[Float[Tensor, "p s s"], Float[Tensor, "..."]]:
     """Moments of the blocks of one batch, and room in float64 to be used again for the next.
 
@@ -31,7 +36,9 @@ def moments_of(
             room = torch.empty_like(x, dtype=torch.float64)
         x = room[: len(x)].copy_(x)  # into memory that is there: new pages cost more than the sum
     if count == 1:
-        return (action.moment(x) if derived is None else action.moment(x, derived=derived))[None], room
+        return (action.moment(x) if derived is None else action.moment(x, derived=derived))[
+            None
+        ], room
     return action.moments(x, block, count, derived=derived), room
 
 
@@ -55,9 +62,15 @@ def roundings(
         )
     coarse = action.derive(first[:1]) is not None and first.dtype != torch.float64
     precision = torch.promote_types(first.dtype, torch.float32) if coarse else torch.float64
-    return COARSE_FLOOR if coarse else 0.0, action.noise(precision, input_square, tuple(first.shape[1:]))
+    return COARSE_FLOOR if coarse else 0.0, action.noise(
+        precision, input_square, tuple(first.shape[1:])
+    )
 
 
 def square_of(x: Float[Tensor, "b ..."]) -> Float[Tensor, ""]:
     """Sum of squares, in the batch's own precision (float32 at least): a size is all that is asked of it."""
-    return torch.linalg.vector_norm(x, dtype=torch.promote_types(x.dtype, torch.float32)).double().square()
+    return (
+        torch.linalg.vector_norm(x, dtype=torch.promote_types(x.dtype, torch.float32))
+        .double()
+        .square()
+    )

@@ -55,7 +55,9 @@ def joined(*, timeout: float = TIMEOUT) -> Group | None:
         return None
     group = Group(dist.get_rank(), dist.get_world_size(), None)
     with _reaching(group):
-        meeting: Any = dist.new_group(backend="gloo", timeout=timedelta(seconds=min(MEETING, timeout)))
+        meeting: Any = dist.new_group(
+            backend="gloo", timeout=timedelta(seconds=min(MEETING, timeout))
+        )
         group.messages = dist.new_group(backend="gloo", timeout=timedelta(seconds=timeout))
         dist.destroy_process_group(meeting)
     return group
@@ -64,7 +66,9 @@ def joined(*, timeout: float = TIMEOUT) -> Group | None:
 def check_timeout(timeout: float) -> None:
     """Raise `ArgumentError` for what is no time to wait."""
     if not timeout > 0:
-        raise ArgumentError(f"timeout={timeout!r}: expected a number of seconds, for example {TIMEOUT:g}.")
+        raise ArgumentError(
+            f"timeout={timeout!r}: expected a number of seconds, for example {TIMEOUT:g}."
+        )
 
 
 def part(group: Group | None) -> None:
@@ -135,7 +139,12 @@ def agree(group: Group, mine: dict[str, Any]) -> None:
 
 
 def together(
-    group: Group, kept: Tally, empty: Callable[[], Tally], *, passed: int | None = None, notes: Sequence[str] = ()
+    group: Group,
+    kept: Tally,
+    empty: Callable[[], Tally],
+    *,
+    passed: int | None = None,
+    notes: Sequence[str] = (),
 ) -> tuple[Tally, tuple[str, ...]]:
     """Merge what this process keeps of its share with what the others keep of theirs; all get the same.
 
@@ -161,7 +170,9 @@ def together(
                 f"the data of process {number} of {group.size} has {count} samples, that of process {next(iter(counts))} {first}. "
                 "Give each the whole data: liegg shares it out."
             )
-    return _merged(group, kept, empty), tuple(dict.fromkeys(note for _, said in every for note in said))
+    return _merged(group, kept, empty), tuple(
+        dict.fromkeys(note for _, said in every for note in said)
+    )
 
 
 def _merged(group: Group, kept: Tally, empty: Callable[[], Tally]) -> Tally:
@@ -171,7 +182,9 @@ def _merged(group: Group, kept: Tally, empty: Callable[[], Tally]) -> Tally:
     while step < group.size:
         if group.rank % (2 * step) == step:
             with _reaching(group):
-                dist.send_object_list([said or to_tensors(kept)], dst=group.rank - step, group=group.messages)
+                dist.send_object_list(
+                    [said or to_tensors(kept)], dst=group.rank - step, group=group.messages
+                )
             break
         if group.rank + step < group.size:
             box: list[Any] = [None]
@@ -183,7 +196,10 @@ def _merged(group: Group, kept: Tally, empty: Callable[[], Tally]) -> Tally:
                 elif not said:
                     kept = merge(kept, from_tensors(box[0], empty()))
             except Exception as error:
-                failure, said = error, f"process {group.rank} of {group.size} failed: {type(error).__name__}: {error}"
+                failure, said = (
+                    error,
+                    f"process {group.rank} of {group.size} failed: {type(error).__name__}: {error}",
+                )
         step *= 2
     final = told(group, said or to_tensors(kept))
     if isinstance(final, str):
@@ -217,7 +233,11 @@ def _reaching(group: Group) -> Iterator[None]:
 def reason(error: Exception) -> str:
     """What torch says of a lost connection, without the places in its own sources and its guesses.
 
-    >>> reason(RuntimeError("[../gloo/transport/tcp/pair.cc:547] Connection closed by peer [::1]:7. This is typically caused by"))
+    >>> reason(
+    ...     RuntimeError(
+    ...         "[../gloo/transport/tcp/pair.cc:547] Connection closed by peer [::1]:7. This is typically caused by"
+    ...     )
+    ... )
     'Connection closed by peer [::1]:7'
     """
     lines = str(error).strip().splitlines() or [type(error).__name__]

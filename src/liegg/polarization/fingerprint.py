@@ -26,7 +26,9 @@ SHOWN = 16
 """Digits of a checksum that are kept: enough that two are never equal by chance."""
 
 
-def fingerprint(first: Float[Tensor, "b ..."], y: Float[Tensor, "p c"], asked: dict[str, Any]) -> dict[str, Any]:
+def fingerprint(
+    first: Float[Tensor, "b ..."], y: Float[Tensor, "p c"], asked: dict[str, Any]
+) -> dict[str, Any]:
     """What an analysis is about.
 
     Args:
@@ -73,11 +75,20 @@ def weights_of(model: Any) -> dict[str, str]:
         model: module or function.
     """
     modules = modules_inside(model)
-    stored = [entry for module in modules for entry in module.state_dict().items() if isinstance(entry[1], Tensor)]
-    learned = {name for module in modules for name, _ in module.named_parameters(remove_duplicate=False)}
+    stored = [
+        entry
+        for module in modules
+        for entry in module.state_dict().items()
+        if isinstance(entry[1], Tensor)
+    ]
+    learned = {
+        name for module in modules for name, _ in module.named_parameters(remove_duplicate=False)
+    }
     return {
         "weights": _named_checksum([(name, tensor) for name, tensor in stored if name in learned]),
-        "buffers": _named_checksum([(name, tensor) for name, tensor in stored if name not in learned]),
+        "buffers": _named_checksum(
+            [(name, tensor) for name, tensor in stored if name not in learned]
+        ),
     }
 
 

@@ -46,9 +46,17 @@ class Gram:
         copies = self.matrix.shape[0] // side
         half = (self.matrix.reshape(-1, side) @ columns).reshape(copies, side, copies * kept)
         product = torch.matmul(columns.mT, half).reshape(copies * kept, copies * kept)
-        squares = self.matrix.reshape(copies, side, copies, side).diagonal(dim1=0, dim2=2).permute(2, 0, 1)
-        squares = columns.mT @ (squares.triu() + squares.triu(1).mT) @ columns  # those on the diagonal need both their triangles
-        product.reshape(copies, kept, copies, kept).diagonal(dim1=0, dim2=2).copy_(squares.permute(1, 2, 0))
+        squares = (
+            self.matrix.reshape(copies, side, copies, side)
+            .diagonal(dim1=0, dim2=2)
+            .permute(2, 0, 1)
+        )
+        squares = (
+            columns.mT @ (squares.triu() + squares.triu(1).mT) @ columns
+        )  # those on the diagonal need both their triangles
+        product.reshape(copies, kept, copies, kept).diagonal(dim1=0, dim2=2).copy_(
+            squares.permute(1, 2, 0)
+        )
         return product
 
 
@@ -101,7 +109,9 @@ def update_products(state: Gram, left: Float[Tensor, "m p"], right: Float[Tensor
     both = torch.empty(len(i), q, q, dtype=torch.float64, device=left.device)
     both[:, j, m] = pairs
     both[:, m, j] = pairs
-    state.matrix.view(p, q, p, q)[i, :, k] += both  # the block (i, k) for i <= k; only the upper triangle is kept true
+    state.matrix.view(p, q, p, q)[i, :, k] += (
+        both  # the block (i, k) for i <= k; only the upper triangle is kept true
+    )
     return Gram(state.matrix, state.rows + left.shape[0])
 
 
@@ -130,6 +140,8 @@ def factor(state: Gram) -> RFactor:
         r, trouble = torch.linalg.cholesky_ex(unit, upper=True)  # reads the upper triangle alone
         if not int(trouble):
             return RFactor(r * lengths, state.rows)
-    squares, vectors = torch.linalg.eigh(unit, UPLO="U")  # rounding beyond the ridges: the square root that always exists
+    squares, vectors = torch.linalg.eigh(
+        unit, UPLO="U"
+    )  # rounding beyond the ridges: the square root that always exists
     r = torch.linalg.qr(squares.clamp_min(0).sqrt()[:, None] * vectors.mT, mode="r").R
     return RFactor(r * lengths, state.rows)

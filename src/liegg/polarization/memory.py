@@ -59,7 +59,12 @@ class Memory:
         return max(self.factor + self.rows + self.folding, self.solving)
 
     def __str__(self) -> str:
-        parts = (("factor", self.factor), ("rows", self.rows), ("folding", self.folding), ("solving", self.solver))
+        parts = (
+            ("factor", self.factor),
+            ("rows", self.rows),
+            ("folding", self.folding),
+            ("solving", self.solver),
+        )
         listed = ", ".join(f"{name} {readable(size)}" for name, size in parts)
         return f"{self.columns} candidates: {readable(self.peak)} at most ({listed})"
 
@@ -88,13 +93,18 @@ def expected(
         >>> print(expected(Linear(100), bottom=20))
         10000 candidates: 8 GB at most (factor 1.6 GB, rows 3.2 GB, folding 3.2 GB, solving 5.62 GB)
     """
-    read = action.parent if isinstance(action, Restricted) and action.projects else action  # whose rows are taken, to be projected
+    read = (
+        action.parent if isinstance(action, Restricted) and action.projects else action
+    )  # whose rows are taken, to be projected
     columns = read.size + (0 if output_action is None else output_action.size)
     squared = gram.allowed(dtype) and output_action is None and rows == 1
     return estimate(
-        columns, blocks=count_for(columns) if controls else 1, accumulator="gram" if squared else "qr",
-        solver="full" if bottom is None else "bottom", count=bottom or 0,
-    )  # fmt: skip
+        columns,
+        blocks=count_for(columns) if controls else 1,
+        accumulator="gram" if squared else "qr",
+        solver="full" if bottom is None else "bottom",
+        count=bottom or 0,
+    )
 
 
 def estimate(
@@ -123,16 +133,31 @@ def estimate(
         >>> print(estimate(10_000, accumulator="gram", solver="bottom"))
         10000 candidates: 8 GB at most (factor 1.6 GB, rows 3.2 GB, folding 3.2 GB, solving 5.62 GB)
     """
-    if columns < 1 or blocks < 1 or solver not in SOLVER_SQUARES or accumulator not in ("qr", "gram"):
+    if (
+        columns < 1
+        or blocks < 1
+        or solver not in SOLVER_SQUARES
+        or accumulator not in ("qr", "gram")
+    ):
         raise ArgumentError(
             f"estimate({columns}, blocks={blocks}, accumulator={accumulator!r}, solver={solver!r}): expected positive numbers, "
             "'qr' or 'gram', and 'full' or 'bottom'."
         )
     square = columns**2 * NUMBER
-    waiting = block_rows(columns, torch.device("cpu")) * columns * NUMBER  # on a GPU up to 128 MB more, where there are few
-    folding = 2 * (square + waiting) if accumulator == "qr" else waiting  # stacked on the factor and copied once by the QR
+    waiting = (
+        block_rows(columns, torch.device("cpu")) * columns * NUMBER
+    )  # on a GPU up to 128 MB more, where there are few
+    folding = (
+        2 * (square + waiting) if accumulator == "qr" else waiting
+    )  # stacked on the factor and copied once by the QR
     thin = THIN * columns * count * NUMBER if solver == "bottom" else 0
-    return Memory(columns, blocks * (2 * square + side**2 * NUMBER), waiting, folding, SOLVER_SQUARES[solver] * square + thin)
+    return Memory(
+        columns,
+        blocks * (2 * square + side**2 * NUMBER),
+        waiting,
+        folding,
+        SOLVER_SQUARES[solver] * square + thin,
+    )
 
 
 def check(needed: Memory, *, device: torch.device | str = "cpu", free: int | None = None) -> None:
@@ -181,7 +206,10 @@ def _available() -> int | None:
     listing = Path("/proc/meminfo")
     if listing.is_file():
         lines = listing.read_text(encoding="utf-8").splitlines()
-        return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")), None)
+        return next(
+            (int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")),
+            None,
+        )
     names = os.sysconf_names if hasattr(os, "sysconf_names") else {}
     pages = next((name for name in ("SC_AVPHYS_PAGES", "SC_PHYS_PAGES") if name in names), None)
     return None if pages is None else os.sysconf(pages) * os.sysconf("SC_PAGE_SIZE")
@@ -190,7 +218,11 @@ def _available() -> int | None:
 def _allowed(root: Path = Path("/sys/fs/cgroup")) -> int | None:
     """What the limit of a container leaves; None without a limit. File pages it could give back count as free."""
     limit, used, parts = root / "memory.max", root / "memory.current", root / "memory.stat"
-    if not limit.is_file() or not used.is_file() or limit.read_text(encoding="utf-8").strip() == "max":
+    if (
+        not limit.is_file()
+        or not used.is_file()
+        or limit.read_text(encoding="utf-8").strip() == "max"
+    ):
         return None
     lines = parts.read_text(encoding="utf-8").splitlines() if parts.is_file() else []
     back = next((int(line.split()[1]) for line in lines if line.startswith("inactive_file ")), 0)

@@ -50,7 +50,10 @@ def weights(
 
     Examples:
         >>> whole = weights(5, 200, 4, seed=1)
-        >>> torch.equal(whole[3:, 1:2, 128:150], weights(2, 200, 4, seed=1, first=3, some=slice(1, 2), columns=slice(128, 150)))
+        >>> torch.equal(
+        ...     whole[3:, 1:2, 128:150],
+        ...     weights(2, 200, 4, seed=1, first=3, some=slice(1, 2), columns=slice(128, 150)),
+        ... )
         True
         >>> whole.unique()
         tensor([-0.5000,  0.5000], dtype=torch.float64)
@@ -64,7 +67,9 @@ def weights(
     return signs.flatten(2)[:, :, : end - begin]
 
 
-def combined(values: Float[Tensor, "p b c"], outputs: Outputs, *, seed: int = 0, first: int = 0) -> Float[Tensor, "p b k"]:
+def combined(
+    values: Float[Tensor, "p b c"], outputs: Outputs, *, seed: int = 0, first: int = 0
+) -> Float[Tensor, "p b k"]:
     """Combinations of what belongs to the outputs of some samples, in float64; the signs are never held all at once.
 
     Outputs are summed in chunks of one size, so that the result does not depend on how many samples come together.
@@ -93,7 +98,15 @@ def combined(values: Float[Tensor, "p b c"], outputs: Outputs, *, seed: int = 0,
         piece = values[:, begin : begin + step].transpose(0, 1)
         for start in range(0, width, CHUNK):
             columns = slice(start, start + CHUNK)
-            signs = weights(len(piece), width, count, seed=seed, first=first + begin, columns=columns, device=values.device)
+            signs = weights(
+                len(piece),
+                width,
+                count,
+                seed=seed,
+                first=first + begin,
+                columns=columns,
+                device=values.device,
+            )
             result[begin : begin + step].baddbmm_(signs, piece[:, :, columns].double().mT)
     return result.permute(2, 0, 1)
 
@@ -113,12 +126,22 @@ def cotangents(
     samples, width = y.shape
     if outputs == "each":
         for some in torch.arange(width, device=y.device).split(together):
-            yield torch.nn.functional.one_hot(some, width).to(y.dtype)[:, None].expand(-1, samples, -1)
+            yield (
+                torch.nn.functional.one_hot(some, width)
+                .to(y.dtype)[:, None]
+                .expand(-1, samples, -1)
+            )
     elif outputs == "sum":
         yield torch.ones_like(y)[None]
     else:
         for start in range(0, int(outputs), together):
             yield weights(
-                samples, width, int(outputs), seed=seed, first=first, some=slice(start, start + together), dtype=y.dtype,
+                samples,
+                width,
+                int(outputs),
+                seed=seed,
+                first=first,
+                some=slice(start, start + together),
+                dtype=y.dtype,
                 device=y.device,
-            ).transpose(0, 1)  # fmt: skip
+            ).transpose(0, 1)

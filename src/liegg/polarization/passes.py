@@ -45,7 +45,13 @@ class Way(NamedTuple):
 
 
 def shared(
-    made: Pass, batches: Batches, asked: dict[str, Any], way: Way, *, seed: int, buffers: bool = True
+    made: Pass,
+    batches: Batches,
+    asked: dict[str, Any],
+    way: Way,
+    *,
+    seed: int,
+    buffers: bool = True,
 ) -> tuple[Tally, tuple[str, ...]]:
     """What is kept of all the data, whoever read it and however often it was begun.
 
@@ -67,13 +73,25 @@ def shared(
         CheckpointError: the file is damaged, of another analysis, or cannot be written.
     """
     group, none = way.group, empty(made)
-    mark = fingerprint(made.first, fitted(made.model, made.first[:AROUND]), asked | _seen(made, batches, seed, buffers) | {
-        "samples": batches.count, "batch_size": batches.size, "plan": made.how.route, "blocks": made.blocks,
-        "processes": 1 if group is None else group.size, "versions": [__version__, torch.__version__],
-    })  # fmt: skip
+    mark = fingerprint(
+        made.first,
+        fitted(made.model, made.first[:AROUND]),
+        asked
+        | _seen(made, batches, seed, buffers)
+        | {
+            "samples": batches.count,
+            "batch_size": batches.size,
+            "plan": made.how.route,
+            "blocks": made.blocks,
+            "processes": 1 if group is None else group.size,
+            "versions": [__version__, torch.__version__],
+        },
+    )
     if group is not None:
         agree(group, mark)
-        none = from_tensors(told(group, to_tensors(none)), none)  # sums that are merged begin with the very same numbers
+        none = from_tensors(
+            told(group, to_tensors(none)), none
+        )  # sums that are merged begin with the very same numbers
         batches = batches.share(group.rank, group.size)
     begun = to_tensors(none)
 
@@ -85,19 +103,27 @@ def shared(
         path = own(way.path, *((0, 1) if group is None else (group.rank, group.size)))
         stored = Checkpoint(path, mark | {"device": made.first.device.type}, way.every)
     kept, passed, notes = _read(made, batches, fresh, stored, way.progress, seed)
-    return (kept, notes) if group is None else together(group, kept, fresh, passed=passed, notes=notes)
+    return (
+        (kept, notes) if group is None else together(group, kept, fresh, passed=passed, notes=notes)
+    )
 
 
 def _seen(made: Pass, batches: Batches, seed: int, buffers: bool) -> dict[str, Any]:
     """Checksums of what the first samples do not show: weights, labels, and samples from all over the data."""
     weights = weights_of(made.model.function)
-    labels = None if made.dealer is None or made.dealer.groups is None else checksum([made.dealer.groups])
+    labels = (
+        None
+        if made.dealer is None or made.dealer.groups is None
+        else checksum([made.dealer.groups])
+    )
     with seeded(seed):
         spread: list[Tensor] = batches.spread()
     return {
-        "weights": weights["weights"], "buffers": weights["buffers"] if buffers else None, "groups": labels,
+        "weights": weights["weights"],
+        "buffers": weights["buffers"] if buffers else None,
+        "groups": labels,
         "spread": checksum(spread),
-    }  # fmt: skip
+    }
 
 
 def _read(
@@ -122,7 +148,20 @@ def _read(
         closing(left.numbered(passed=counted.append)) as numbered,
         nullcontext() if stored is None else stored.patient(),
     ):
-        kept = read(made, kept, numbered, progress=progress, after=None if stored is None else stored.tell, before=position)
-    end = batches.stop if batches.stop is not None else END if batches.count is None else batches.count
+        kept = read(
+            made,
+            kept,
+            numbered,
+            progress=progress,
+            after=None if stored is None else stored.tell,
+            before=position,
+        )
+    end = (
+        batches.stop
+        if batches.stop is not None
+        else END
+        if batches.count is None
+        else batches.count
+    )
     notes = () if stored is None else stored.end(kept, end)
     return kept, counted[0] if batches.count is None else None, notes

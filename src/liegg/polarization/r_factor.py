@@ -72,12 +72,16 @@ def extend(state: RFactor, rows: Float[Tensor, "m g"]) -> RFactor:
 
 def check_finite(rows: Float[Tensor, "m g"], before: int) -> None:
     """Raise `NonFiniteError` naming the first row with NaN or infinity; `before` rows came earlier."""
-    if bool(torch.isfinite(rows.sum())):  # one reduction for the usual case; the exact search only on suspicion
+    if bool(
+        torch.isfinite(rows.sum())
+    ):  # one reduction for the usual case; the exact search only on suspicion
         return
     finite = torch.isfinite(rows).all(1)
     if not bool(finite.all()):
         first = before + int(finite.to(torch.int8).argmin())
-        raise NonFiniteError(f"polarization row {first} holds NaN or infinity: the model's derivative is not finite there.")
+        raise NonFiniteError(
+            f"polarization row {first} holds NaN or infinity: the model's derivative is not finite there."
+        )
 
 
 def merge(one: RFactor, other: RFactor) -> RFactor:
@@ -88,7 +92,9 @@ def merge(one: RFactor, other: RFactor) -> RFactor:
 def block_rows(columns: int, device: torch.device) -> int:
     """Rows to a block: enough for an efficient QR on this device."""
     fewest = BLOCK_ROWS.get(device.type, BLOCK_ROWS["cpu"])
-    return max(BLOCK_COLUMNS * columns, min(fewest, max(BLOCK_ROWS["cpu"], BLOCK_NUMBERS // columns)))
+    return max(
+        BLOCK_COLUMNS * columns, min(fewest, max(BLOCK_ROWS["cpu"], BLOCK_NUMBERS // columns))
+    )
 
 
 @dataclass(eq=False)
@@ -116,7 +122,9 @@ class Waiting:
         while piece.shape[0]:
             if self._buffer is None:
                 size = block_rows(self.columns, piece.device)
-                self._buffer = torch.empty(size, piece.shape[1], dtype=torch.float64, device=piece.device)
+                self._buffer = torch.empty(
+                    size, piece.shape[1], dtype=torch.float64, device=piece.device
+                )
             part = piece[: self._buffer.shape[0] - self._filled]
             self._buffer[self._filled : self._filled + part.shape[0]] = part
             self._filled += part.shape[0]

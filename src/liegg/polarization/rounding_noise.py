@@ -74,7 +74,13 @@ def scatter(
     Examples:
         >>> from liegg.actions import Linear
         >>> x = torch.randn(200, 3, generator=torch.Generator().manual_seed(0)).bfloat16()
-        >>> found = scatter(Model(lambda x: (x * x).sum(1), "square"), Linear(3), x, Plan("each", "vjp"), unit=2.0**-7)
+        >>> found = scatter(
+        ...     Model(lambda x: (x * x).sum(1), "square"),
+        ...     Linear(3),
+        ...     x,
+        ...     Plan("each", "vjp"),
+        ...     unit=2.0**-7,
+        ... )
         >>> found.r.shape, found.samples
         (torch.Size([9, 9]), 200)
     """
@@ -85,18 +91,38 @@ def scatter(
 
 
 def _scatter(
-    model: Model, action: Action, x: Float[Tensor, "b ..."], how: Plan, unit: float, output_action: Action | None
+    model: Model,
+    action: Action,
+    x: Float[Tensor, "b ..."],
+    how: Plan,
+    unit: float,
+    output_action: Action | None,
 ) -> Scatter:
     """The scatter at these samples."""
     columns = action.size + (0 if output_action is None else output_action.size)
-    signs = 2 * torch.randint(0, 2, x.shape, generator=torch.Generator().manual_seed(how.seed)).to(x.device) - 1
+    signs = (
+        2
+        * torch.randint(0, 2, x.shape, generator=torch.Generator().manual_seed(how.seed)).to(
+            x.device
+        )
+        - 1
+    )
     moved = (x.double() * (1 + unit * signs.double())).to(x.dtype)
-    (one, y), (other, z) = (polarize(model, action, some, how, output_action=output_action) for some in (x, moved))
+    (one, y), (other, z) = (
+        polarize(model, action, some, how, output_action=output_action) for some in (x, moved)
+    )
     apart = (one - other) / 2**0.5
     finite = apart.isfinite().flatten(1).all(1)
     apart, y, z = apart[finite].cpu(), y[finite].double(), z[finite].double()
-    spread, trembling = (float(part.square().sum()) / max(len(y), 1) for part in (y - y.mean(0), (y - z) / 2**0.5))
-    return Scatter(accumulate.update(accumulate.init(columns), apart.flatten(0, 1)).r, len(apart), spread, trembling)
+    spread, trembling = (
+        float(part.square().sum()) / max(len(y), 1) for part in (y - y.mean(0), (y - z) / 2**0.5)
+    )
+    return Scatter(
+        accumulate.update(accumulate.init(columns), apart.flatten(0, 1)).r,
+        len(apart),
+        spread,
+        trembling,
+    )
 
 
 def measured_floor(
@@ -128,16 +154,24 @@ def measured_floor(
         >>> values = torch.tensor([0.0001, 0.002, 0.9], dtype=torch.float64)
         >>> measured_floor(0.001, values, torch.full_like(values, 0.001), trusted=0.001, most=0.02)
         0.004
-        >>> measured_floor(0.003, values, torch.full_like(values, 0.00001), trusted=0.001, most=0.02)
+        >>> measured_floor(
+        ...     0.003, values, torch.full_like(values, 0.00001), trusted=0.001, most=0.02
+        ... )
         0.001
-        >>> measured_floor(0.001, values, torch.full_like(values, 0.00005), trusted=0.001, most=0.02, gap=10.0)
+        >>> measured_floor(
+        ...     0.001, values, torch.full_like(values, 0.00005), trusted=0.001, most=0.02, gap=10.0
+        ... )
         0.0002
     """
     alone = (EXCUSED * scattered).clamp_min(own)
     asked = (values > trusted) & (values <= most)
     excused = values <= alone
     real = values[asked & ~excused].tolist()
-    reach = min(max(floor, float(alone[asked & excused].max())), most) if bool((asked & excused).any()) else floor
+    reach = (
+        min(max(floor, float(alone[asked & excused].max())), most)
+        if bool((asked & excused).any())
+        else floor
+    )
     if real and real[0] <= reach:
         before = values[asked & excused & (values < real[0])].tolist()
         reach = (before[-1] * real[0]) ** 0.5 if before else trusted

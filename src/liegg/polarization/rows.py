@@ -78,7 +78,9 @@ def plan(
         ModelError: a route that was asked for does not work for this model, or no derivative can be taken at all.
     """
     if output_action is not None and outputs == "sum":
-        raise ArgumentError("outputs='sum' has no meaning with output_action: equivariance compares the outputs one by one.")
+        raise ArgumentError(
+            "outputs='sum' has no meaning with output_action: equivariance compares the outputs one by one."
+        )
     if route not in ("auto", *get_args(Route)):
         raise ArgumentError(f"route={route!r}: expected 'auto', 'jvp', 'vjp' or 'autograd'.")
     passes = rows_per_sample(outputs, model)
@@ -94,11 +96,15 @@ def plan(
     for candidate in cheapest if route == "auto" else (route,):
         many = {"jvp": min(room, action.size), "vjp": min(room, passes)}.get(candidate, 1)
         reason = ""
-        for together in sorted({many, 1}, reverse=True):  # a model that vmap cannot batch is taken one direction at a time
+        for together in sorted(
+            {many, 1}, reverse=True
+        ):  # a model that vmap cannot batch is taken one direction at a time
             if not (reason := _why_not(model, action, x, candidate, together, reference)):
                 return Plan(outputs, candidate, seed, together, tuple(notes))
         if route != "auto":
-            raise ModelError(f"route={route!r} does not work for {model.name}: {reason}. Use route='auto'.")
+            raise ModelError(
+                f"route={route!r} does not work for {model.name}: {reason}. Use route='auto'."
+            )
         notes.append(f"torch.func.{candidate} cannot transform this model ({reason})")
     return Plan(outputs, "autograd", seed, notes=(*notes, "plain autograd was used instead"))
 
@@ -138,8 +144,12 @@ def polarize(
         y, rows = _reverse(model, action, x, plan, first, halved, derived)
     if output_action is None:
         return rows, y
-    eta = output_action.fields(y.double().reshape(len(x), *model.output_shape)).reshape(len(x), output_action.size, -1)
-    replies = combined(eta.transpose(0, 1), plan.outputs, seed=plan.seed, first=first).permute(1, 2, 0)
+    eta = output_action.fields(y.double().reshape(len(x), *model.output_shape)).reshape(
+        len(x), output_action.size, -1
+    )
+    replies = combined(eta.transpose(0, 1), plan.outputs, seed=plan.seed, first=first).permute(
+        1, 2, 0
+    )
     return torch.cat([-replies, rows], dim=2), y
 
 
@@ -170,7 +180,9 @@ def rows_per_sample(outputs: Outputs, model: Model) -> int:
     if outputs == "sum":
         return 1
     if isinstance(outputs, bool) or not isinstance(outputs, int) or outputs < 1:
-        raise ArgumentError(f"outputs={outputs!r}: expected 'each', 'sum' or a positive number of random combinations.")
+        raise ArgumentError(
+            f"outputs={outputs!r}: expected 'each', 'sum' or a positive number of random combinations."
+        )
     return min(outputs, count)
 
 
@@ -183,7 +195,9 @@ def samples_at_once(outputs: Outputs, model: Model, columns: int) -> int:
         columns: numbers in a row.
     """
     width = math.prod(model.output_shape)
-    return max(1, ROW_ELEMENTS // max(columns * rows_per_sample(outputs, model), OUTPUT_COPIES * width, 1))
+    return max(
+        1, ROW_ELEMENTS // max(columns * rows_per_sample(outputs, model), OUTPUT_COPIES * width, 1)
+    )
 
 
 def _about_rows(count: int, columns: int) -> list[str]:
@@ -191,7 +205,9 @@ def _about_rows(count: int, columns: int) -> list[str]:
     if count * columns <= ROW_ELEMENTS:
         return []
     size = f"{count * columns * 8 / 2**30:.1f} GB"
-    return [f"each sample gives {count} rows of {columns} numbers ({size}); outputs=16 takes random combinations instead"]
+    return [
+        f"each sample gives {count} rows of {columns} numbers ({size}); outputs=16 takes random combinations instead"
+    ]
 
 
 def _reference(model: Model, action: Action, x: Tensor) -> Float[Tensor, " b"]:
@@ -205,10 +221,14 @@ def _reference(model: Model, action: Action, x: Tensor) -> Float[Tensor, " b"]:
         ) from error
 
 
-def _why_not(model: Model, action: Action, x: Tensor, route: Route, together: int, reference: Tensor) -> str:
+def _why_not(
+    model: Model, action: Action, x: Tensor, route: Route, together: int, reference: Tensor
+) -> str:
     """Why a route cannot be taken for this model; empty if it can."""
     try:
-        with warnings.catch_warnings():  # where torch batches by a slow loop of its own, one direction at a time is faster
+        with (
+            warnings.catch_warnings()
+        ):  # where torch batches by a slow loop of its own, one direction at a time is faster
             warnings.filterwarnings("error", message="There is a performance drop")
             trial = _test_rows(model, action, x, route, together)
     except Exception as error:  # whatever a transform cannot do, plain autograd is the remedy
@@ -225,9 +245,16 @@ def _rounding(model: Model, action: Action, x: Tensor) -> float:
     eps = torch.finfo(coarsest(x.dtype, model.arithmetic)).eps
     motion = action.field(_test_direction(action).to(x), x).double().flatten(1).norm(dim=1)
     with torch.no_grad():
-        size = model(x).double().norm(dim=1) / x.double().flatten(1).norm(dim=1).clamp_min(torch.finfo(torch.float64).tiny)
+        size = model(x).double().norm(dim=1) / x.double().flatten(1).norm(dim=1).clamp_min(
+            torch.finfo(torch.float64).tiny
+        )
     # In half precision a thousand units are more than everything, and nothing would be told apart.
-    return float((motion * (min(1000 * eps, 1e-3) * size + min(1000 * eps, 0.03) * (model.slope or 0.0) ** 0.5)).max())
+    return float(
+        (
+            motion
+            * (min(1000 * eps, 1e-3) * size + min(1000 * eps, 0.03) * (model.slope or 0.0) ** 0.5)
+        ).max()
+    )
 
 
 def check_output_action(action: Action, model: Model) -> None:
@@ -253,7 +280,9 @@ def _forward(
     return y.detach(), torch.cat(columns).permute(1, 2, 0)
 
 
-def _push(model: Model, x: Tensor, tangents: Tensor, together: int) -> tuple[Float[Tensor, "b c"], Float[Tensor, "t b c"]]:
+def _push(
+    model: Model, x: Tensor, tangents: Tensor, together: int
+) -> tuple[Float[Tensor, "b c"], Float[Tensor, "t b c"]]:
     """Output, and its derivative along each tangent: the output is computed once for all of them."""
     if together == 1:
         y, slope = jvp(model, x, tangents[0])
@@ -263,7 +292,13 @@ def _push(model: Model, x: Tensor, tangents: Tensor, together: int) -> tuple[Flo
 
 
 def _reverse(
-    model: Model, action: Action, x: Tensor, plan: Plan, first: int = 0, halved: bool = False, derived: Any = None
+    model: Model,
+    action: Action,
+    x: Tensor,
+    plan: Plan,
+    first: int = 0,
+    halved: bool = False,
+    derived: Any = None,
 ) -> tuple[Float[Tensor, "b c"], Float[Tensor, "b k g"]]:
     """One reverse derivative per output or combination, contracted with the action at once."""
     if plan.route == "vjp":
@@ -276,7 +311,9 @@ def _reverse(
         def pull(cotangent: Tensor) -> tuple[Tensor, ...]:
             if not y.requires_grad:  # a constant function
                 return (torch.zeros_like(leaf),)
-            return torch.autograd.grad(y, leaf, cotangent, retain_graph=True, materialize_grads=True)
+            return torch.autograd.grad(
+                y, leaf, cotangent, retain_graph=True, materialize_grads=True
+            )
 
     # Rows are summed in the model's precision (float32 at least), whose rounding the gradients carry anyway; then float64.
     precise = torch.promote_types(x.dtype, torch.float32)
@@ -294,7 +331,9 @@ def _reverse(
     return y.detach(), rows[0] if len(rows) == 1 else torch.cat(rows, dim=1)
 
 
-def _test_rows(model: Model, action: Action, x: Tensor, route: Route, together: int) -> Float[Tensor, " b"]:
+def _test_rows(
+    model: Model, action: Action, x: Tensor, route: Route, together: int
+) -> Float[Tensor, " b"]:
     """Entries in one random direction of the rows of random combinations of the outputs: the same whatever the route."""
     h = _test_direction(action)
     trial = Plan(2, route, together=min(together, 2))

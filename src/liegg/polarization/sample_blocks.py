@@ -82,13 +82,17 @@ class Dealer:
             return torch.arange(first, first + samples) % self.count
         labels = self.groups[first : first + samples]
         if len(labels) < samples:
-            raise ArgumentError(f"groups has {len(self.groups)} labels, but the data has more samples. Give one to each sample.")
+            raise ArgumentError(
+                f"groups has {len(self.groups)} labels, but the data has more samples. Give one to each sample."
+            )
         return labels % self.count
 
     def finish(self, samples: int) -> None:
         """Raise `ArgumentError` unless every label had its sample."""
         if self.groups is not None and samples < len(self.groups):
-            raise ArgumentError(f"groups has {len(self.groups)} labels for {samples} samples. Give one to each sample.")
+            raise ArgumentError(
+                f"groups has {len(self.groups)} labels for {samples} samples. Give one to each sample."
+            )
 
     @property
     def different(self) -> int | None:
@@ -105,18 +109,26 @@ def as_groups(groups: Any) -> Int[Tensor, " n"] | None:
     if groups is None:
         return None
     if isinstance(groups, str) or not hasattr(groups, "__len__") or getattr(groups, "ndim", 1) != 1:
-        raise ArgumentError("groups must be a list or an array with one label for every sample, for example [0, 0, 1, 1].")
+        raise ArgumentError(
+            "groups must be a list or an array with one label for every sample, for example [0, 0, 1, 1]."
+        )
     labels = groups.tolist() if hasattr(groups, "tolist") else list(groups)
     labels = [
         label.tolist() if isinstance(label, Tensor) else label for label in labels
     ]  # tensors of equal value are no equal keys
     if any(label != label for label in labels):
-        raise ArgumentError("groups holds a label that is not a number (NaN), which equals no other. Give every sample a label.")
+        raise ArgumentError(
+            "groups holds a label that is not a number (NaN), which equals no other. Give every sample a label."
+        )
     numbers: dict[Any, int] = {}
     try:
-        return torch.tensor([numbers.setdefault(label, len(numbers)) for label in labels], dtype=torch.int64)
+        return torch.tensor(
+            [numbers.setdefault(label, len(numbers)) for label in labels], dtype=torch.int64
+        )
     except TypeError as error:
-        raise ArgumentError(f"groups holds a label that cannot be compared ({error}). Use numbers or strings.") from error
+        raise ArgumentError(
+            f"groups holds a label that cannot be compared ({error}). Use numbers or strings."
+        ) from error
 
 
 class Gathered(NamedTuple):
@@ -166,7 +178,9 @@ class Piece(NamedTuple):
     summed: bool = False
 
 
-def sort(rows: Float[Tensor, "b k g"], block: Int[Tensor, " b"], count: int, *, squared: bool) -> Piece:
+def sort(
+    rows: Float[Tensor, "b k g"], block: Int[Tensor, " b"], count: int, *, squared: bool
+) -> Piece:
     """Rows of some samples sorted to their blocks; most of the memory that adding them takes is taken here.
 
     Args:
@@ -178,8 +192,15 @@ def sort(rows: Float[Tensor, "b k g"], block: Int[Tensor, " b"], count: int, *, 
     dealt, each = torch.bincount(block, minlength=count), rows.shape[1]
     tall = each >= TALL * rows.shape[2]
     if squared and tall:
-        return Piece(arranged(rows.mT @ rows, block, count).sum(1), dealt, each, squared, summed=True)
-    return Piece(arranged(torch.linalg.qr(rows, mode="r").R if tall else rows, block, count).flatten(1, 2), dealt, each, squared)
+        return Piece(
+            arranged(rows.mT @ rows, block, count).sum(1), dealt, each, squared, summed=True
+        )
+    return Piece(
+        arranged(torch.linalg.qr(rows, mode="r").R if tall else rows, block, count).flatten(1, 2),
+        dealt,
+        each,
+        squared,
+    )
 
 
 def add(state: Gathered, piece: Piece) -> Gathered:
@@ -187,11 +208,17 @@ def add(state: Gathered, piece: Piece) -> Gathered:
     rows = piece.dealt * piece.each
     state = state._replace(samples=state.samples + piece.dealt)
     if piece.squared:
-        _ = state.squares.add_(piece.rows) if piece.summed else state.squares.baddbmm_(piece.rows.mT, piece.rows)
+        _ = (
+            state.squares.add_(piece.rows)
+            if piece.summed
+            else state.squares.baddbmm_(piece.rows.mT, piece.rows)
+        )
         return state._replace(squared=state.squared + rows)
     state = state._replace(pending=(*state.pending, piece.rows), exact=state.exact + rows)
     waiting = sum(part.shape[1] for part in state.pending)
-    return folded(state) if waiting >= max(BLOCK_COLUMNS * state.factors.shape[2], PENDING) else state
+    return (
+        folded(state) if waiting >= max(BLOCK_COLUMNS * state.factors.shape[2], PENDING) else state
+    )
 
 
 def folded(state: Gathered) -> Gathered:
@@ -209,11 +236,20 @@ def merge(one: Gathered, other: Gathered) -> Gathered:
     """What is kept of the samples of both."""
     one, other = folded(one), folded(other)
     both = folded(one._replace(pending=(other.factors,)))
-    moments = one.moments if other.moments is None else other.moments if one.moments is None else one.moments + other.moments
+    moments = (
+        one.moments
+        if other.moments is None
+        else other.moments
+        if one.moments is None
+        else one.moments + other.moments
+    )
     return both._replace(
-        squares=one.squares + other.squares, exact=one.exact + other.exact, squared=one.squared + other.squared, moments=moments,
+        squares=one.squares + other.squares,
+        exact=one.exact + other.exact,
+        squared=one.squared + other.squared,
+        moments=moments,
         samples=one.samples + other.samples,
-    )  # fmt: skip
+    )
 
 
 def add_moments(state: Gathered, moments: Float[Tensor, "p s s"]) -> Gathered:
@@ -227,17 +263,32 @@ def settled(state: Gathered) -> tuple[RFactor | Gram, Parts, str]:
     used = [number for number, samples in enumerate(state.samples.tolist()) if samples]
     factors, squares = state.factors.cpu(), state.squares.cpu()
     exact, squared = state.exact.tolist(), state.squared.tolist()
-    moments = torch.zeros(len(state.samples), 0, 0, dtype=torch.float64) if state.moments is None else state.moments.cpu()
+    moments = (
+        torch.zeros(len(state.samples), 0, 0, dtype=torch.float64)
+        if state.moments is None
+        else state.moments.cpu()
+    )
     if not any(exact):
         whole: RFactor | Gram = Gram(squares.sum(0), sum(squared))
         rows: tuple[RFactor | Gram, ...] = tuple(Gram(squares[i], squared[i]) for i in used)
         kept = "gram"
     else:
-        folds = accumulate.update(accumulate.init(factors.shape[2]), factors.flatten(0, 1))._replace(rows=sum(exact))
-        whole = accumulate.merge(folds, gram.factor(Gram(squares.sum(0), sum(squared)))) if any(squared) else folds
+        folds = accumulate.update(
+            accumulate.init(factors.shape[2]), factors.flatten(0, 1)
+        )._replace(rows=sum(exact))
+        whole = (
+            accumulate.merge(folds, gram.factor(Gram(squares.sum(0), sum(squared))))
+            if any(squared)
+            else folds
+        )
         rows = tuple(RFactor(factors[i], exact[i]) for i in used)
         kept = "qr"
     if any(exact) and any(squared):
-        rows = tuple(accumulate.merge(RFactor(factors[i], exact[i]), gram.factor(Gram(squares[i], squared[i]))) for i in used)
+        rows = tuple(
+            accumulate.merge(
+                RFactor(factors[i], exact[i]), gram.factor(Gram(squares[i], squared[i]))
+            )
+            for i in used
+        )
         kept = "qr+gram"
     return whole, Parts(rows, moments[used], tuple(state.samples[used].tolist())), kept

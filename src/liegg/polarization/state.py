@@ -101,31 +101,60 @@ def merge(one: Tally, other: Tally) -> Tally:
         Gram(squared.matrix + other.rows.squared.matrix, squared.rows + other.rows.squared.rows),
     )
     return Tally(
-        rows, one.waiting, blocks.merge(one.gathered, other.gathered), one.squares + other.squares, one.inputs + other.inputs,
-        one.samples + other.samples, pulse_merge(one.pulse, other.pulse), distinct_merge(one.distinct, other.distinct),
+        rows,
+        one.waiting,
+        blocks.merge(one.gathered, other.gathered),
+        one.squares + other.squares,
+        one.inputs + other.inputs,
+        one.samples + other.samples,
+        pulse_merge(one.pulse, other.pulse),
+        distinct_merge(one.distinct, other.distinct),
         min(one.fits or other.fits, other.fits or one.fits),
-    )  # fmt: skip
+    )
 
 
 def to_tensors(tally: Tally) -> dict[str, Tensor]:
     """The record as named tensors on the CPU, from which `from_tensors` makes it again, bit for bit."""
     gathered, pulse = tally.gathered, tally.pulse
     kept: dict[str, Tensor | None] = {
-        "rows.r": tally.rows.exact.r, "rows.matrix": tally.rows.squared.matrix, "waiting": tally.waiting.rows,
-        "blocks.factors": gathered.factors, "blocks.squares": gathered.squares, "blocks.exact": gathered.exact,
-        "blocks.squared": gathered.squared, "blocks.moments": gathered.moments, "blocks.samples": gathered.samples,
-        "squares": tally.squares, "inputs": tally.inputs, "distinct": tally.distinct.seen,
-    }  # fmt: skip
-    counts = [tally.rows.exact.rows, tally.rows.squared.rows, tally.samples, len(gathered.pending), pulse.samples, tally.fits]
+        "rows.r": tally.rows.exact.r,
+        "rows.matrix": tally.rows.squared.matrix,
+        "waiting": tally.waiting.rows,
+        "blocks.factors": gathered.factors,
+        "blocks.squares": gathered.squares,
+        "blocks.exact": gathered.exact,
+        "blocks.squared": gathered.squared,
+        "blocks.moments": gathered.moments,
+        "blocks.samples": gathered.samples,
+        "squares": tally.squares,
+        "inputs": tally.inputs,
+        "distinct": tally.distinct.seen,
+    }
+    counts = [
+        tally.rows.exact.rows,
+        tally.rows.squared.rows,
+        tally.samples,
+        len(gathered.pending),
+        pulse.samples,
+        tally.fits,
+    ]
     kept["counts"] = torch.tensor(counts)
     kept |= {f"pending.{i}": part for i, part in enumerate(gathered.pending)}
-    kept |= {f"pulse.{name}": value for name, value in pulse._asdict().items() if isinstance(value, Tensor)}
+    kept |= {
+        f"pulse.{name}": value
+        for name, value in pulse._asdict().items()
+        if isinstance(value, Tensor)
+    }
     found: dict[str, Tensor] = {}
     for name, value in kept.items():
         if value is not None:
             here = value.detach().cpu().contiguous()
-            shared = any(here.data_ptr() == other.data_ptr() for other in found.values())  # zeros begin as one
-            part = here.untyped_storage().nbytes() > here.nbytes  # what is sent would carry all of the buffer
+            shared = any(
+                here.data_ptr() == other.data_ptr() for other in found.values()
+            )  # zeros begin as one
+            part = (
+                here.untyped_storage().nbytes() > here.nbytes
+            )  # what is sent would carry all of the buffer
             found[name] = here.clone() if shared or part else here
     return found
 
@@ -145,21 +174,41 @@ def from_tensors(kept: dict[str, Tensor], empty: Tally) -> Tally:
     exact, squared, samples, pending, seen, fits = kept["counts"].tolist()
     for name, like in to_tensors(empty).items():
         if name not in ("waiting", "distinct") and name in kept and kept[name].shape != like.shape:
-            raise ValueError(f"{name} has shape {tuple(kept[name].shape)}; this analysis needs {tuple(like.shape)}")
+            raise ValueError(
+                f"{name} has shape {tuple(kept[name].shape)}; this analysis needs {tuple(like.shape)}"
+            )
 
     def there(name: str) -> Any:
         return kept[name].clone().to(device) if name in kept else None
 
     rows = Folded(RFactor(there("rows.r"), exact), Gram(there("rows.matrix"), squared))
     gathered = Gathered(
-        there("blocks.factors"), there("blocks.squares"), tuple(there(f"pending.{i}") for i in range(pending)),
-        kept["blocks.exact"].clone(), kept["blocks.squared"].clone(), there("blocks.moments"), kept["blocks.samples"].clone(),
-    )  # fmt: skip
-    values = {name: there(f"pulse.{name}") for name, value in empty.pulse._asdict().items() if isinstance(value, Tensor)}
+        there("blocks.factors"),
+        there("blocks.squares"),
+        tuple(there(f"pending.{i}") for i in range(pending)),
+        kept["blocks.exact"].clone(),
+        kept["blocks.squared"].clone(),
+        there("blocks.moments"),
+        kept["blocks.samples"].clone(),
+    )
+    values = {
+        name: there(f"pulse.{name}")
+        for name, value in empty.pulse._asdict().items()
+        if isinstance(value, Tensor)
+    }
     waiting = Waiting(empty.waiting.columns)
     if "waiting" in kept and len(kept["waiting"]) and list(waiting.put(there("waiting"))):
-        raise ValueError(f"{len(kept['waiting'])} rows wait, which is more than a block of this device")
+        raise ValueError(
+            f"{len(kept['waiting'])} rows wait, which is more than a block of this device"
+        )
     return Tally(
-        rows, waiting, gathered, there("squares"), there("inputs"), samples, empty.pulse._replace(samples=seen, **values),
-        Distinct(empty.distinct.most, kept["distinct"].clone()), fits,
-    )  # fmt: skip
+        rows,
+        waiting,
+        gathered,
+        there("squares"),
+        there("inputs"),
+        samples,
+        empty.pulse._replace(samples=seen, **values),
+        Distinct(empty.distinct.most, kept["distinct"].clone()),
+        fits,
+    )

@@ -121,7 +121,9 @@ def begin(
     made = Pass(model, action, how, output_action, dealer, first, None)
     if made.squares and made.blocks == 1 and how.route != "jvp":
         parts = action.halves(torch.empty_like(first[:1])[:, None], first[:1])
-        made = made._replace(halves=None if parts is None else (parts[0].shape[2], parts[1].shape[2]))
+        made = made._replace(
+            halves=None if parts is None else (parts[0].shape[2], parts[1].shape[2])
+        )
     return made
 
 
@@ -172,13 +174,20 @@ def read(
                 derived = made.action.derive(x, derived)
                 taken = _taken(made, kept, x, number, derived, room)
             except torch.OutOfMemoryError as error:
-                most, derived, room, taken = fewer(len(x), made.first.device, error), None, torch.empty(0), None
+                most, derived, room, taken = (
+                    fewer(len(x), made.first.device, error),
+                    None,
+                    torch.empty(0),
+                    None,
+                )
             if taken is None:  # now that nothing holds what was made on the way
                 late.settle()  # which lets go of the rows before
                 kept = kept._replace(fits=most)
                 torch.cuda.empty_cache()
                 continue
-            late.put(taken.finite, partial(_check_finite, taken.rows, taken.y, number, made.model.name))
+            late.put(
+                taken.finite, partial(_check_finite, taken.rows, taken.y, number, made.model.name)
+            )
             kept, room = _with(made, taken, number + len(x)), taken.room
             number += len(x)
             if progress is not None:
@@ -202,24 +211,49 @@ class _Taken(NamedTuple):
     room: Float[Tensor, "..."]
 
 
-def _taken(made: Pass, kept: Tally, x: Float[Tensor, "b ..."], number: int, derived: Any, room: Float[Tensor, "..."]) -> _Taken:
+def _taken(
+    made: Pass,
+    kept: Tally,
+    x: Float[Tensor, "b ..."],
+    number: int,
+    derived: Any,
+    room: Float[Tensor, "..."],
+) -> _Taken:
     """Rows, moments and sums of some samples, the first of which has this number.
 
     Here the memory may run out, so nothing is changed but the room and which samples were seen, and both may be seen twice.
     """
     rows, y = polarize(
-        made.model, made.action, x, made.how, output_action=made.output_action, first=number, halved=made.halves is not None,
+        made.model,
+        made.action,
+        x,
+        made.how,
+        output_action=made.output_action,
+        first=number,
+        halved=made.halves is not None,
         derived=derived,
-    )  # fmt: skip
-    block = torch.zeros(len(x), dtype=torch.int64) if made.dealer is None else made.dealer.deal(number, len(x))
+    )
+    block = (
+        torch.zeros(len(x), dtype=torch.int64)
+        if made.dealer is None
+        else made.dealer.deal(number, len(x))
+    )
     moments, room = moments_of(made.action, x, derived, room, block, made.blocks)
     enough = made.squares and number + len(x) > 2 * made.columns
     piece = None if made.blocks == 1 else blocks.sort(rows, block, made.blocks, squared=enough)
-    pulse = pulse_add(kept.pulse, rows[..., made.replies :], y, split=None if made.halves is None else made.halves[0])
+    pulse = pulse_add(
+        kept.pulse,
+        rows[..., made.replies :],
+        y,
+        split=None if made.halves is None else made.halves[0],
+    )
     more = kept._replace(
-        gathered=blocks.add_moments(kept.gathered, moments), pulse=pulse, samples=kept.samples + len(x),
-        squares=kept.squares + torch.linalg.vector_norm(y, dtype=torch.float64).square(), inputs=kept.inputs + square_of(x),
-    )  # fmt: skip
+        gathered=blocks.add_moments(kept.gathered, moments),
+        pulse=pulse,
+        samples=kept.samples + len(x),
+        squares=kept.squares + torch.linalg.vector_norm(y, dtype=torch.float64).square(),
+        inputs=kept.inputs + square_of(x),
+    )
     kept.distinct.add(x)
     return _Taken(rows, y, torch.isfinite(rows.sum() + y.sum()), more, piece, room)
 
@@ -284,15 +318,31 @@ def finish(made: Pass, kept: Tally) -> Streamed:
         moment = dealt.moments
     moment = torch.zeros(0, 0, dtype=torch.float64) if moment is None else moment.sum(0).cpu()
     floor, noise = roundings(made.action, made.first, moment, float(kept.inputs) / kept.samples)
-    health = diagnose(kept.pulse, dtype=coarsest(made.first.dtype, made.model.arithmetic), outputs=made.how.outputs)
+    health = diagnose(
+        kept.pulse,
+        dtype=coarsest(made.first.dtype, made.model.arithmetic),
+        outputs=made.how.outputs,
+    )
     groups = None if made.dealer is None else made.dealer.different
     distinct = kept.distinct.count if groups is None else min(kept.distinct.count, groups)
     return Streamed(
-        rows, moment, kept.samples, float(kept.squares) / kept.samples, name, floor, noise, dealt, health, distinct, kept.fits
+        rows,
+        moment,
+        kept.samples,
+        float(kept.squares) / kept.samples,
+        name,
+        floor,
+        noise,
+        dealt,
+        health,
+        distinct,
+        kept.fits,
     )
 
 
-def _check_finite(rows: Float[Tensor, "b k g"], y: Float[Tensor, "b c"], first: int, name: str) -> None:
+def _check_finite(
+    rows: Float[Tensor, "b k g"], y: Float[Tensor, "b c"], first: int, name: str
+) -> None:
     """Raise `NonFiniteError` naming the first sample whose output or rows hold NaN or infinity."""
     for values, sentence in (
         (y, "{} returned NaN or infinity for sample {}. Check it there, or remove the sample."),

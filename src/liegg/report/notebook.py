@@ -15,5 +15,10 @@ def notebook_html(sym: Symmetries) -> str:
         MissingExtraError: jinja2 is not installed.
     """
     record = sym.to_dict()
-    values = {"verdict": verdict(record), "facts": facts(record), "record": record, "table": str(sym)}
+    values = {
+        "verdict": verdict(record),
+        "facts": facts(record),
+        "record": record,
+        "table": str(sym),
+    }
     return rendered("notebook.html.jinja", values | {"chart": charts.defects(record)})

@@ -35,10 +35,18 @@ def sentence(found: Comparison) -> str:
         return f"No symmetry in either{_nearest(found.overall)}."
     if not found.shared:
         return _apart(found)
-    differ = "" if not _unlike(found) else f"; but they move the outputs differently, by {100 * found.output_difference:.0f} %"
+    differ = (
+        ""
+        if not _unlike(found)
+        else f"; but they move the outputs differently, by {100 * found.output_difference:.0f} %"
+    )
     amount = _amount(found) + differ
     if found.same:
-        names = _algebra(a) if a.algebra == b.algebra else f"the same {_directions(found.shared)} ({a.algebra}, {b.algebra})"
+        names = (
+            _algebra(a)
+            if a.algebra == b.algebra
+            else f"the same {_directions(found.shared)} ({a.algebra}, {b.algebra})"
+        )
         return f"Both are {_adjective(found)} under {names}; {amount}."
     shared = "shared one" if found.shared == 1 else "shared ones"
     if found.only_a and found.only_b:
@@ -57,7 +65,9 @@ def _directions(number: int, which: str = "") -> str:
 
 def _algebra(side: Side) -> str:
     """Name of the algebra, or how many directions one without a name has."""
-    return f"{_directions(side.nullity)} without a name" if side.algebra == "unknown" else side.algebra
+    return (
+        f"{_directions(side.nullity)} without a name" if side.algebra == "unknown" else side.algebra
+    )
 
 
 def _adjective(found: Comparison) -> str:
@@ -80,7 +90,11 @@ def _nearest(overall: Contrast | None) -> str:
     """How near the nearest candidates come."""
     if overall is None:
         return ""
-    closer = f"; {overall.smaller} clearly comes closer" if overall.smaller else "; neither clearly comes closer"
+    closer = (
+        f"; {overall.smaller} clearly comes closer"
+        if overall.smaller
+        else "; neither clearly comes closer"
+    )
     return f"; the nearest candidate has a δ² of {_value(overall.a)} in a and {_value(overall.b)} in b{closer}"
 
 
@@ -89,11 +103,17 @@ def _apart(found: Comparison) -> str:
     a, b = found.a, found.b
     if a.nullity and b.nullity:
         angle = f"{math.degrees(float(found.angles[0])):.2g}°"
-        told = f"No symmetry in common: {_algebra(a)} in a, {_algebra(b)} in b, at least {angle} apart"
+        told = (
+            f"No symmetry in common: {_algebra(a)} in a, {_algebra(b)} in b, at least {angle} apart"
+        )
         across = [(one, _known(found, one, other)) for one, other in (("a", "b"), ("b", "a"))]
         return (
             told
-            + "".join(f"; along those of {one} the other has a δ² of {_range(values)}" for one, values in across if values)
+            + "".join(
+                f"; along those of {one} the other has a δ² of {_range(values)}"
+                for one, values in across
+                if values
+            )
             + "."
         )
     name, other, side = ("a", "b", a) if a.nullity else ("b", "a", b)
@@ -104,7 +124,9 @@ def _apart(found: Comparison) -> str:
 
 def _known(found: Comparison, one: str, other: str) -> list[float]:
     """Defects in the other model along the directions that only one has."""
-    values = [getattr(contrast, other).value for contrast in found.contrasts if contrast.found == one]
+    values = [
+        getattr(contrast, other).value for contrast in found.contrasts if contrast.found == one
+    ]
     return [value for value in values if not math.isnan(value)]
 
 
@@ -128,7 +150,9 @@ def _amount(found: Comparison) -> str:
         return "nothing can be said of the amount"
     if math.isnan(ratio[1]):
         return f"the mean δ² is {_value(overall.a)} in a and {_value(overall.b)} in b, without intervals"
-    value, low, high = ratio if overall.smaller != "b" else (1 / ratio[0], 1 / ratio[2], 1 / ratio[1])
+    value, low, high = (
+        ratio if overall.smaller != "b" else (1 / ratio[0], 1 / ratio[2], 1 / ratio[1])
+    )
     times = f"{value:.2g} ({low:.2g} to {high:.2g})"
     if overall.smaller:
         return f"{overall.smaller} is {times} times more {word}"
@@ -137,15 +161,27 @@ def _amount(found: Comparison) -> str:
 
 def _each(found: Comparison) -> str:
     """What single directions tell, where the mean tells nothing."""
-    clear = [contrast.smaller for contrast in found.contrasts if contrast.found == "both" and contrast.smaller]
-    said = [f"{name} is on {clear.count(name)} of {found.shared}" for name in ("a", "b") if name in clear]
+    clear = [
+        contrast.smaller
+        for contrast in found.contrasts
+        if contrast.found == "both" and contrast.smaller
+    ]
+    said = [
+        f"{name} is on {clear.count(name)} of {found.shared}"
+        for name in ("a", "b")
+        if name in clear
+    ]
     return f", but {' and '.join(said)}" if said else ""
 
 
 def _value(measured: Measured) -> str:
     if math.isnan(measured.low):
         return f"{measured.value:.2g}"
-    return "0, exactly" if measured.exact else f"{measured.value:.2g} ({measured.low:.2g} to {measured.high:.2g})"
+    return (
+        "0, exactly"
+        if measured.exact
+        else f"{measured.value:.2g} ({measured.low:.2g} to {measured.high:.2g})"
+    )
 
 
 def table(found: Comparison) -> str:
@@ -164,7 +200,10 @@ def table(found: Comparison) -> str:
         *(f"  note: {note}" for note in found.notes),
     ]
     lines = [
-        part for line in lines for part in textwrap.wrap(line, WIDTH, subsequent_indent="    ", break_on_hyphens=False) or [""]
+        part
+        for line in lines
+        for part in textwrap.wrap(line, WIDTH, subsequent_indent="    ", break_on_hyphens=False)
+        or [""]
     ]
     return "\n".join([*lines, *_rows(found, MOST - len(lines))])
 
@@ -181,7 +220,9 @@ def _side(side: Side) -> str:
 def _angles(found: Comparison) -> list[str]:
     if not len(found.angles):
         return []
-    angles = _range([math.degrees(angle) if angle > LEAST else 0.0 for angle in found.angles.tolist()])
+    angles = _range(
+        [math.degrees(angle) if angle > LEAST else 0.0 for angle in found.angles.tolist()]
+    )
     return [
         f"  principal angles between the two spans: {angles}°; up to {math.degrees(found.explained):.2g}° are explained by the "
         f"uncertainties: {_directions(found.shared)} shared, {found.only_a} only in a, {found.only_b} only in b"
@@ -191,7 +232,9 @@ def _angles(found: Comparison) -> list[str]:
 def _rows(found: Comparison, room: int) -> list[str]:
     """One line to a direction, and the mean of shared ones last."""
     level = f"{100 * found.level:g} % interval"
-    lines = [f"  {'found in':<8}  {'δ² in a':>9}  {level:^19}  {'δ² in b':>9}  {level:^19}  {'clearly smaller':<16}  motion"]
+    lines = [
+        f"  {'found in':<8}  {'δ² in a':>9}  {level:^19}  {'δ² in b':>9}  {level:^19}  {'clearly smaller':<16}  motion"
+    ]
     contrasts = list(found.contrasts)
     if found.overall is not None and found.shared > 1:
         contrasts.append(found.overall)
@@ -202,7 +245,11 @@ def _rows(found: Comparison, room: int) -> list[str]:
     for number, contrast in enumerate(contrasts):
         if left_out > 0 and number == most // 2:
             lines.append(f"  ...       {left_out} more")
-        words = contrast.words if len(contrast.words) <= LONGEST else contrast.words[: LONGEST - 1] + "…"
+        words = (
+            contrast.words
+            if len(contrast.words) <= LONGEST
+            else contrast.words[: LONGEST - 1] + "…"
+        )
         cells = f"{_cells(contrast.a)}  {_cells(contrast.b)}  {_clearly(contrast):<16}"
         lines.append(f"  {contrast.found:<8}  {cells}  {words}".rstrip())
     return ["", *lines] if contrasts else []
@@ -211,7 +258,13 @@ def _rows(found: Comparison, room: int) -> list[str]:
 def _cells(measured: Measured) -> str:
     if math.isnan(measured.value):
         return f"{'–':>9}  {'':^19}"
-    ends = "exact" if measured.exact else "" if math.isnan(measured.low) else f"{measured.low:.2e} – {measured.high:.2e}"
+    ends = (
+        "exact"
+        if measured.exact
+        else ""
+        if math.isnan(measured.low)
+        else f"{measured.low:.2e} – {measured.high:.2e}"
+    )
     return f"{measured.value:>9.2e}  {ends:^19}"
 
 

@@ -51,11 +51,17 @@ def save_layers(found: LayerSymmetries, folder: str | Path) -> Path:
     return folder
 
 
-def _stored(layer: LayerResult, number: int, folder: Path, places: dict[int, str]) -> dict[str, Any]:
+def _stored(
+    layer: LayerResult, number: int, folder: Path, places: dict[int, str]
+) -> dict[str, Any]:
     """Save what a layer does not share with one before it, and say where all of it lies; names of layers name no files."""
     entry: dict[str, Any] = {
-        "name": layer.name, "kind": layer.kind, "shape": list(layer.shape), "same": layer.same, "notes": list(layer.notes),
-    }  # fmt: skip
+        "name": layer.name,
+        "kind": layer.kind,
+        "shape": list(layer.shape),
+        "same": layer.same,
+        "notes": list(layer.notes),
+    }
     for problem in get_args(Problem):
         sym = layer.problem(problem)
         if sym is not None and id(sym) not in places:
@@ -78,14 +84,20 @@ def load_layers(folder: str | Path) -> LayerSymmetries:
     try:
         index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
         if index["format"] != FORMAT:
-            raise RecordError(f"{folder} holds layers of format {index['format']}; this version reads format {FORMAT}.")
+            raise RecordError(
+                f"{folder} holds layers of format {index['format']}; this version reads format {FORMAT}."
+            )
         return _assemble(index, folder)
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise RecordError(f"{folder} holds no stored layers: {INDEX} is missing. Make it with found.save(...).") from error
+        raise RecordError(
+            f"{folder} holds no stored layers: {INDEX} is missing. Make it with found.save(...)."
+        ) from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, RecordError):
             raise
-        raise RecordError(f"{folder} is damaged ({type(error).__name__}: {error}). Run the analysis again.") from error
+        raise RecordError(
+            f"{folder} is damaged ({type(error).__name__}: {error}). Run the analysis again."
+        ) from error
 
 
 def _assemble(index: dict[str, Any], folder: Path) -> LayerSymmetries:
@@ -117,6 +129,10 @@ def _assemble(index: dict[str, Any], folder: Path) -> LayerSymmetries:
         )
     output = index["output_action"]
     return LayerSymmetries(
-        tuple(layers), index["model"], action_from_settings(index["action"]),
-        None if output is None else action_from_settings(output), index["samples"], tuple(index["notes"]),
-    )  # fmt: skip
+        tuple(layers),
+        index["model"],
+        action_from_settings(index["action"]),
+        None if output is None else action_from_settings(output),
+        index["samples"],
+        tuple(index["notes"]),
+    )

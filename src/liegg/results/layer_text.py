@@ -28,10 +28,19 @@ def table(found: LayerSymmetries) -> str:
             *([f"equivariance with {found.output_action} on the outputs"] if pairs else []),
             f"{found.samples} samples, outputs={' or '.join(outputs)}, {first.settings['dtype']}",
             "",
-            *("  " + "  ".join(_padded(cell, i, widths[i]) for i, cell in enumerate(line)).rstrip() for line in lines),
+            *(
+                "  "
+                + "  ".join(_padded(cell, i, widths[i]) for i, cell in enumerate(line)).rstrip()
+                for line in lines
+            ),
             *([""] if any(layer.notes for layer in found) or found.notes else []),
             *(f"  note: {note}" for note in found.notes),
-            *(f"  note on {layer.name}: {note}" for layer in found if not layer.same for note in layer.notes),
+            *(
+                f"  note on {layer.name}: {note}"
+                for layer in found
+                if not layer.same
+                for note in layer.notes
+            ),
         ]
     )
 
@@ -49,7 +58,11 @@ def _cells(layer: LayerResult, *, pairs: bool) -> list[str]:
     ]
     if pairs:
         equivariance = layer.equivariance
-        cells += ["–", "–"] if equivariance is None else [str(equivariance.nullity), _smallest(equivariance)]
+        cells += (
+            ["–", "–"]
+            if equivariance is None
+            else [str(equivariance.nullity), _smallest(equivariance)]
+        )
     return cells
 
 

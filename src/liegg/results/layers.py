@@ -108,7 +108,9 @@ class LayerSymmetries:
         """
         return self._each(of, lambda sym: sym.variance)
 
-    def bias(self, reference: Float[Tensor, "e n n"], of: Problem = "invariance") -> Float[Tensor, " l"]:
+    def bias(
+        self, reference: Float[Tensor, "e n n"], of: Problem = "invariance"
+    ) -> Float[Tensor, " l"]:
         """The paper's symmetry bias of every layer's most invariant direction against a reference algebra.
 
         Args:
@@ -117,7 +119,9 @@ class LayerSymmetries:
         """
         return self._each(of, lambda sym: float(sym.bias(reference)[0]))
 
-    def defect(self, reference: Float[Tensor, "e n n"] | None = None, of: Problem = "invariance") -> Float[Tensor, " l"]:
+    def defect(
+        self, reference: Float[Tensor, "e n n"] | None = None, of: Problem = "invariance"
+    ) -> Float[Tensor, " l"]:
         """Largest defect of given generators in every layer, or the smallest defect of any direction.
 
         Args:
@@ -126,7 +130,9 @@ class LayerSymmetries:
             of: as for `variance`.
         """
         if reference is None:
-            return self._each(of, lambda sym: float(sym.defects[0]) if len(sym.defects) else torch.nan)
+            return self._each(
+                of, lambda sym: float(sym.defects[0]) if len(sym.defects) else torch.nan
+            )
         return self._each(of, lambda sym: float(sym.defect(reference).max()))
 
     def to_dict(self) -> dict[str, Any]:
@@ -163,4 +169,6 @@ class LayerSymmetries:
     def _each(self, of: Problem, number: Any) -> Float[Tensor, " l"]:
         """A number of every layer, as a tensor."""
         problems = [layer.problem(of) for layer in self.layers]
-        return torch.tensor([torch.nan if sym is None else number(sym) for sym in problems], dtype=torch.float64)
+        return torch.tensor(
+            [torch.nan if sym is None else number(sym) for sym in problems], dtype=torch.float64
+        )

@@ -22,7 +22,13 @@ from liegg.results.layers import LayerSymmetries
 from liegg.results.storage import load, made, save
 from liegg.results.symmetries import Symmetries
 
-SAMPLES, LAYERS, REPORT, LOG, ABOUT = "samples.safetensors", "layers", "report.html", "log.txt", "run.json"
+SAMPLES, LAYERS, REPORT, LOG, ABOUT = (
+    "samples.safetensors",
+    "layers",
+    "report.html",
+    "log.txt",
+    "run.json",
+)
 """What lies beside the record; `layers` is a folder, `run.json` holds a title if one was given."""
 
 
@@ -122,9 +128,15 @@ def read_run(folder: str | Path) -> Run:
             ) from error
     layers = load_layers(folder / LAYERS) if (folder / LAYERS / INDEX).exists() else None
     try:
-        title = json.loads((folder / ABOUT).read_text(encoding="utf-8"))["title"] if (folder / ABOUT).exists() else None
+        title = (
+            json.loads((folder / ABOUT).read_text(encoding="utf-8"))["title"]
+            if (folder / ABOUT).exists()
+            else None
+        )
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RecordError(f"{folder / ABOUT} is damaged ({type(error).__name__}: {error}). Remove it to do without.") from error
+        raise RecordError(
+            f"{folder / ABOUT} is damaged ({type(error).__name__}: {error}). Remove it to do without."
+        ) from error
     return Run(sym, samples, layers, title)
 
 
@@ -138,7 +150,9 @@ def read_log(folder: str | Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise RecordError(f"{folder} has no {LOG}: liegg discover --out writes one, sym.save(...) does not.") from error
+        raise RecordError(
+            f"{folder} has no {LOG}: liegg discover --out writes one, sym.save(...) does not."
+        ) from error
 
 
 def labels(first: str | Path, second: str | Path) -> tuple[str, str]:
@@ -148,7 +162,11 @@ def labels(first: str | Path, second: str | Path) -> tuple[str, str]:
     (('plain', 'augmented'), ('a/run', 'b/run'))
     """
     one, two = Path(first), Path(second)
-    return (one.name, two.name) if one.name != two.name and one.name and two.name else (str(one), str(two))
+    return (
+        (one.name, two.name)
+        if one.name != two.name and one.name and two.name
+        else (str(one), str(two))
+    )
 
 
 def _remove_layers(folder: Path) -> None:
@@ -179,4 +197,17 @@ def _append(folder: Path, clock: Clock, told: str) -> None:
     python = ".".join(map(str, sys.version_info[:3]))
     head = f"{when}  liegg {__version__}, torch {torch.__version__}, Python {python}"
     typed = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
-    write_text("\n".join([*([before.rstrip("\n"), ""] if before else []), head, f"$ {typed}", *clock.lines, "", told]) + "\n", path)
+    write_text(
+        "\n".join(
+            [
+                *([before.rstrip("\n"), ""] if before else []),
+                head,
+                f"$ {typed}",
+                *clock.lines,
+                "",
+                told,
+            ]
+        )
+        + "\n",
+        path,
+    )

@@ -86,7 +86,9 @@ def save(sym: Symmetries, folder: str | Path) -> Path:
     save_file({name: array.contiguous() for name, array in arrays.items()}, arrays_part)
     record_part.write_text(json.dumps(record, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     arrays_part.chmod(record_part.stat().st_mode)  # safetensors lets nobody else read it
-    (folder / "record.json").unlink(missing_ok=True)  # an old record must never stand beside new arrays
+    (folder / "record.json").unlink(
+        missing_ok=True
+    )  # an old record must never stand beside new arrays
     arrays_part.replace(folder / "arrays.safetensors")
     record_part.replace(folder / "record.json")
     return folder
@@ -96,11 +98,15 @@ def made(folder: str | Path) -> Path:
     """A folder to save into, made if needed; raise `RecordError` where that cannot be."""
     folder = Path(folder)
     if folder.exists() and not folder.is_dir():
-        raise RecordError(f"{folder} is a file; expected a folder to save into, for example {folder.with_suffix('')}-run/.")
+        raise RecordError(
+            f"{folder} is a file; expected a folder to save into, for example {folder.with_suffix('')}-run/."
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise RecordError(f"{folder} cannot be made: {error.strerror}. Choose another folder.") from error
+        raise RecordError(
+            f"{folder} cannot be made: {error.strerror}. Choose another folder."
+        ) from error
     return folder
 
 
@@ -118,15 +124,21 @@ def load(folder: str | Path) -> Symmetries:
         record = json.loads((folder / "record.json").read_text(encoding="utf-8"))
         if record["format"] not in READ:
             known = " and ".join(map(str, READ))
-            raise RecordError(f"{folder} holds a record of format {record['format']}; this version reads formats {known}.")
+            raise RecordError(
+                f"{folder} holds a record of format {record['format']}; this version reads formats {known}."
+            )
         return _assemble(record, load_file(folder / "arrays.safetensors"))
     except FileNotFoundError as error:
         missing = next((name for name in FILES if not (folder / name).exists()), "a file")
-        raise RecordError(f"{folder} is no stored result: {missing} is missing. Make one with sym.save(...).") from error
+        raise RecordError(
+            f"{folder} is no stored result: {missing} is missing. Make one with sym.save(...)."
+        ) from error
     except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
         if isinstance(error, RecordError):
             raise
-        raise RecordError(f"{folder} is damaged ({type(error).__name__}: {error}). Run the analysis again.") from error
+        raise RecordError(
+            f"{folder} is damaged ({type(error).__name__}: {error}). Run the analysis again."
+        ) from error
 
 
 def _assemble(record: dict[str, Any], arrays: dict[str, Tensor]) -> Symmetries:
@@ -135,50 +147,78 @@ def _assemble(record: dict[str, Any], arrays: dict[str, Tensor]) -> Symmetries:
     decision |= {key: math.inf for key in ("gap", "control") if decision[key] is None}
     output = record["output_action"]
     solved = Defects(
-        arrays["defects.values"], arrays["defects.directions"], arrays["defects.trivial"], record["sensitivity"], record["barely"]
+        arrays["defects.values"],
+        arrays["defects.directions"],
+        arrays["defects.trivial"],
+        record["sensitivity"],
+        record["barely"],
     )
     low = _bottom(record.get("bottom"), solved, arrays)
     sym = Symmetries(
         action=action_from_settings(record["action"]),
         output_action=None if output is None else action_from_settings(output),
         scale_free=solved,
-        decision=Decision(**{field.name: decision[field.name] for field in dataclasses.fields(Decision)}),
+        decision=Decision(
+            **{field.name: decision[field.name] for field in dataclasses.fields(Decision)}
+        ),
         coefficients=arrays["coefficients"],
         output_coefficients=arrays.get("output_coefficients"),
         kept=RFactor(arrays["factor"], record["rows"]),
-        displacement=Displacement(arrays["displacement.block"], record["displacement_repeat"], record["displacement_noise"]),
+        displacement=Displacement(
+            arrays["displacement.block"],
+            record["displacement_repeat"],
+            record["displacement_noise"],
+        ),
         samples=record["samples"],
         model=record["model"],
         settings=record["settings"],
         notes=tuple(record["notes"]),
         bounds=arrays.get("bounds"),
-        resampled=_resampled(record, solved if low is None or low.whole is None else low.whole, arrays),
+        resampled=_resampled(
+            record, solved if low is None or low.whole is None else low.whole, arrays
+        ),
         control=None if record["control"] is None else RandomControl(**_numbers(record["control"])),
         fresh=_fresh(record["fresh"], arrays),
-        verification=None if record["verification"] is None else verification_from_dict(record["verification"]),
+        verification=None
+        if record["verification"] is None
+        else verification_from_dict(record["verification"]),
         bottom=low,
     )
     sure = record["certainty"]
-    vars(sym)["certainty"] = None if sure is None else Certainty(**{**sure, "nullity": tuple(sure["nullity"])})
-    vars(sym)["spectrum"] = Spectrum(arrays["spectrum.values"], arrays["spectrum.basis"])  # as it was, not solved again
+    vars(sym)["certainty"] = (
+        None if sure is None else Certainty(**{**sure, "nullity": tuple(sure["nullity"])})
+    )
+    vars(sym)["spectrum"] = Spectrum(
+        arrays["spectrum.values"], arrays["spectrum.basis"]
+    )  # as it was, not solved again
     return sym
 
 
-def _resampled(record: dict[str, Any], solved: Defects, arrays: dict[str, Tensor]) -> Resampled | None:
+def _resampled(
+    record: dict[str, Any], solved: Defects, arrays: dict[str, Tensor]
+) -> Resampled | None:
     """The draws of the stored blocks, made again with the seed that made them."""
     if "blocks.rows" not in arrays:
         return None
     pairs = Pairs(*(arrays[f"blocks.{name}"] for name in BLOCKS), squared=record["blocks_squared"])
-    return redrawn(pairs, solved, floor=record["decision"]["floor"], seed=record["settings"]["seed"])
+    return redrawn(
+        pairs, solved, floor=record["decision"]["floor"], seed=record["settings"]["seed"]
+    )
 
 
-def _bottom(record: dict[str, Any] | None, solved: Defects, arrays: dict[str, Tensor]) -> Bottom | None:
+def _bottom(
+    record: dict[str, Any] | None, solved: Defects, arrays: dict[str, Tensor]
+) -> Bottom | None:
     if record is None:
         return None
     whole = None
     if "bottom.values" in arrays:
-        whole = dataclasses.replace(solved, values=arrays["bottom.values"], directions=arrays["bottom.directions"])
-    return Bottom(record["asked"], record["moving"], arrays["bottom.residuals"], record["steps"], whole)
+        whole = dataclasses.replace(
+            solved, values=arrays["bottom.values"], directions=arrays["bottom.directions"]
+        )
+    return Bottom(
+        record["asked"], record["moving"], arrays["bottom.residuals"], record["steps"], whole
+    )
 
 
 def _numbers(control: dict[str, Any]) -> dict[str, Any]:
@@ -189,4 +229,6 @@ def _numbers(control: dict[str, Any]) -> dict[str, Any]:
 def _fresh(record: dict[str, Any] | None, arrays: dict[str, Tensor]) -> FreshControl | None:
     if record is None:
         return None
-    return FreshControl(arrays["fresh.along"], arrays["fresh.own"], tuple(record["learned"]), tuple(record["notes"]))
+    return FreshControl(
+        arrays["fresh.along"], arrays["fresh.own"], tuple(record["learned"]), tuple(record["notes"])
+    )

@@ -42,9 +42,13 @@ def summary(sym: Symmetries) -> dict[str, Any]:
             "grades": list(sym.grades),
             "sensitivity": sym.scale_free.sensitivity,
             "generators": sym.generators.tolist() if sym.shown else None,
-            "output_generators": None if sym.output_action is None else sym.output_generators.tolist(),
+            "output_generators": None
+            if sym.output_action is None
+            else sym.output_generators.tolist(),
             "generator_variance": sym.direction_variance(sym.coefficients).tolist(),
-            "generator_defect": sym.direction_defect(sym.coefficients).tolist() if sym.nullity else [],
+            "generator_defect": sym.direction_defect(sym.coefficients).tolist()
+            if sym.nullity
+            else [],
             "trivial": sym.trivial.tolist() if sym.trivial.numel() <= LISTED else None,
             "name": sym.name,
             "identification": sym.identification.to_dict(),
@@ -63,16 +67,23 @@ def summary(sym: Symmetries) -> dict[str, Any]:
 def _bottom(low: Bottom | None) -> dict[str, Any] | None:
     if low is None:
         return None
-    return {"asked": low.asked, "moving": low.moving, "residuals": low.residuals.tolist(), "steps": low.steps}
+    return {
+        "asked": low.asked,
+        "moving": low.moving,
+        "residuals": low.residuals.tolist(),
+        "steps": low.steps,
+    }
 
 
 def _fresh(fresh: FreshControl | None) -> dict[str, Any] | None:
     if fresh is None:
         return None
     return {
-        "along": fresh.along.tolist(), "own": fresh.own.tolist(), "learned": list(fresh.learned),
+        "along": fresh.along.tolist(),
+        "own": fresh.own.tolist(),
+        "learned": list(fresh.learned),
         "notes": list(fresh.notes),
-    }  # fmt: skip
+    }
 
 
 def _plain(value: Any) -> Any:

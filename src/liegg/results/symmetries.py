@@ -123,7 +123,11 @@ class Symmetries:
     @property
     def intervals(self) -> Float[Tensor, "r 2"]:
         """Interval of every defect, at the level of `settings["level"]`; NaN where none was made."""
-        return torch.full((len(self.defects), 2), torch.nan, dtype=torch.float64) if self.bounds is None else self.bounds
+        return (
+            torch.full((len(self.defects), 2), torch.nan, dtype=torch.float64)
+            if self.bounds is None
+            else self.bounds
+        )
 
     @property
     def grades(self) -> tuple[str, ...]:
@@ -137,11 +141,17 @@ class Symmetries:
             return None
         values, bounds = self.defects, self.bounds
         if self.bottom is not None and self.bottom.whole is not None:
-            values, bounds = self.bottom.whole.values, self.resampled.bounds(level=self.settings["level"])
+            values, bounds = (
+                self.bottom.whole.values,
+                self.resampled.bounds(level=self.settings["level"]),
+            )
         case = evidence(values, bounds, floor=self.decision.floor, control=self.decision.control)
-        return certainty(self.resampled, case, self.nullity, Limits(**{
-            field.name: self.settings[field.name] for field in fields(Limits)
-        }))  # fmt: skip
+        return certainty(
+            self.resampled,
+            case,
+            self.nullity,
+            Limits(**{field.name: self.settings[field.name] for field in fields(Limits)}),
+        )
 
     @property
     def nullity_interval(self) -> tuple[int, int]:
@@ -170,7 +180,9 @@ class Symmetries:
             ArgumentError: the analysis was of invariance, which has none.
         """
         if self.output_action is None or self.output_coefficients is None:
-            raise ArgumentError("this is an analysis of invariance: pass output_action= to discover() to get output generators.")
+            raise ArgumentError(
+                "this is an analysis of invariance: pass output_action= to discover() to get output generators."
+            )
         return self.output_action.matrices(self.output_coefficients)
 
     @property
@@ -197,7 +209,11 @@ class Symmetries:
         if too_large(self.nullity, n):
             return unseen(self.nullity, n)
         if self.at_least:
-            return unseen(self.nullity, n, "there may be more symmetries than were solved for; a larger bottom= would tell")
+            return unseen(
+                self.nullity,
+                n,
+                "there may be more symmetries than were solved for; a larger bottom= would tell",
+            )
         return identify(
             self.generators,
             uncertainty=min(self.uncertainty, 0.5),
@@ -225,14 +241,18 @@ class Symmetries:
 
     def generator_bias(self, reference: Float[Tensor, "e n n"]) -> Float[Tensor, " d"]:
         """Distance of each found generator to a reference algebra."""
-        return distance_to_span(self.coefficients, self.action.coefficients(reference).to(self.coefficients))
+        return distance_to_span(
+            self.coefficients, self.action.coefficients(reference).to(self.coefficients)
+        )
 
     def angles(self, reference: Float[Tensor, "e n n"]) -> Float[Tensor, " k"]:
         """Principal angles in radians, ascending, between the found symmetries and a reference algebra."""
         return angles_to(self.coefficients, self.action, reference)
 
     def defect(
-        self, generators: Float[Tensor, "d n n"], output_generators: Float[Tensor, "d m m"] | None = None
+        self,
+        generators: Float[Tensor, "d n n"],
+        output_generators: Float[Tensor, "d m m"] | None = None,
     ) -> Float[Tensor, " d"]:
         """Defect δ² of any generators of the action, found or not; NaN for one that does not move the data.
 
@@ -244,20 +264,28 @@ class Symmetries:
         return self.direction_defect(h, output_generators)
 
     def direction_defect(
-        self, coefficients: Float[Tensor, "d g"], output_generators: Float[Tensor, "d m m"] | None = None
+        self,
+        coefficients: Float[Tensor, "d g"],
+        output_generators: Float[Tensor, "d m m"] | None = None,
     ) -> Float[Tensor, " d"]:
         """Defect δ² of any directions, given by coefficients; see `defect`."""
         h = coefficients.to(self.factor)
         k = self._partners(h)
         if output_generators is not None:
             if self.output_action is None:
-                raise ArgumentError("output_generators given, but this is an analysis of invariance: it has no output action.")
+                raise ArgumentError(
+                    "output_generators given, but this is an analysis of invariance: it has no output action."
+                )
             k = self.output_action.coefficients(output_generators).to(h)
         columns = torch.cat([k, h], dim=1)
         return defect_of(
-            h, columns @ without_zero_rows(self.factor).mT, self.displacement, self.samples, self.scale_free.sensitivity,
+            h,
+            columns @ without_zero_rows(self.factor).mT,
+            self.displacement,
+            self.samples,
+            self.scale_free.sensitivity,
             trivial_tolerance=self.settings["trivial_tolerance"],
-        )  # fmt: skip
+        )
 
     def defect_interval(self, generators: Float[Tensor, "d n n"]) -> Float[Tensor, "d 2"]:
         """Interval of the defect of any generators that were fixed before the data was seen, at the level of `settings["level"]`.
@@ -277,12 +305,16 @@ class Symmetries:
         if self.resampled is None:
             return values.new_full((len(values), 2), torch.nan)
         h = self.action.coefficients(generators).to(self.factor)
-        return self.resampled.along(h, values, floor=self.decision.floor, level=self.settings["level"])
+        return self.resampled.along(
+            h, values, floor=self.decision.floor, level=self.settings["level"]
+        )
 
     def direction_variance(self, coefficients: Float[Tensor, "d g"]) -> Float[Tensor, " d"]:
         """Symmetry variance of any directions, given by coefficients: mean squared change of the output per unit of the motion."""
         h = coefficients.to(self.factor)
-        return (torch.cat([self._partners(h), h], dim=1) @ without_zero_rows(self.factor).mT).square().sum(1) / self.samples
+        return (
+            torch.cat([self._partners(h), h], dim=1) @ without_zero_rows(self.factor).mT
+        ).square().sum(1) / self.samples
 
     def _partners(self, h: Float[Tensor, "d g"]) -> Float[Tensor, "d m"]:
         """Output coefficients that suit given input coefficients best."""
@@ -312,7 +344,9 @@ class Symmetries:
         """Write one self-contained HTML page; see `liegg.report.page.page.write_report`."""
         from liegg.report.page.page import write_report
 
-        return write_report(self, path, samples=samples, layers=layers, title=title, snippet=snippet)
+        return write_report(
+            self, path, samples=samples, layers=layers, title=title, snippet=snippet
+        )
 
     def _repr_html_(self) -> str | None:
         """What a notebook shows; None, and so the text, without the package that fills in templates."""

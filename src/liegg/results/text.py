@@ -51,7 +51,9 @@ def table(sym: Symmetries) -> str:
         *_named(sym),
         *_learned(sym),
         *_verified(sym),
-        *_shortened([f"  warning: {warning}" for warning in sym.decision.warnings], "sym.decision.warnings"),
+        *_shortened(
+            [f"  warning: {warning}" for warning in sym.decision.warnings], "sym.decision.warnings"
+        ),
         *_shortened([f"  note: {note}" for note in sym.notes], "sym.notes"),
         "",
     ]
@@ -61,14 +63,18 @@ def table(sym: Symmetries) -> str:
 
 def _wrapped(line: str) -> list[str]:
     """A line in lines of bounded length."""
-    return textwrap.wrap(line, WIDTH, subsequent_indent="    ", break_on_hyphens=False, break_long_words=False) or [""]
+    return textwrap.wrap(
+        line, WIDTH, subsequent_indent="    ", break_on_hyphens=False, break_long_words=False
+    ) or [""]
 
 
 def _directions(sym: Symmetries, room: int) -> list[str]:
     """One line to a direction, up to some after the last symmetry; the middle is left out where there is no room."""
     total, variances = len(sym.defects), _variances(sym)
     level = f"{100 * sym.settings['level']:g} % interval"
-    lines = [f"  {'':>4}  {'defect δ²':>11}  {level:^23}  {'grade':<13}  {'variance σ²/|D|':>15}   (paper's, its own order)"]
+    lines = [
+        f"  {'':>4}  {'defect δ²':>11}  {level:^23}  {'grade':<13}  {'variance σ²/|D|':>15}   (paper's, its own order)"
+    ]
     if variances is None:
         lines = [lines[0].partition("variance")[0].rstrip()]
     listed = list(range(min(total, sym.nullity + SHOWN_AFTER)))
@@ -82,14 +88,23 @@ def _directions(sym: Symmetries, room: int) -> list[str]:
             continue
         low, high = sym.intervals[i].tolist()
         ends = f"{low:.3e} – {high:.3e}" if math.isfinite(low) and low < high else ""
-        mark = "undecided" if i < sym.decision.undecided else sym.grades[i] + ("?" if sym.decision.near[i] else "")
+        mark = (
+            "undecided"
+            if i < sym.decision.undecided
+            else sym.grades[i] + ("?" if sym.decision.near[i] else "")
+        )
         variance = "" if variances is None else f"{float(variances[i]):>15.3e}"
-        lines.append(f"  {i + 1:>4}  {float(sym.defects[i]):>11.3e}  {ends:^23}  {mark:<13}  {variance}".rstrip())
+        lines.append(
+            f"  {i + 1:>4}  {float(sym.defects[i]):>11.3e}  {ends:^23}  {mark:<13}  {variance}".rstrip()
+        )
     if sym.unsolved:
         lines.append(f"  ...   {sym.unsolved} more were not solved for")
     if (rest := total - sym.nullity - SHOWN_AFTER) > 0:
         largest = "" if variances is None else f"; variance up to {float(variances[-1]):.3g}"
-        lines.insert(len(lines) - (sym.unsolved > 0), f"  ...   {rest} more, δ² up to {float(sym.defects[-1]):.3g}{largest}")
+        lines.insert(
+            len(lines) - (sym.unsolved > 0),
+            f"  ...   {rest} more, δ² up to {float(sym.defects[-1]):.3g}{largest}",
+        )
     return lines
 
 
@@ -100,16 +115,26 @@ def _variances(sym: Symmetries) -> Float[Tensor, " g"] | None:
 
 def _shortened(lines: list[str], where: str) -> list[str]:
     """The first few, and where the rest is."""
-    return lines if len(lines) <= REMARKS else [*lines[: REMARKS - 1], f"  and {len(lines) - REMARKS + 1} more in {where}"]
+    return (
+        lines
+        if len(lines) <= REMARKS
+        else [*lines[: REMARKS - 1], f"  and {len(lines) - REMARKS + 1} more in {where}"]
+    )
 
 
 def _solved(sym: Symmetries) -> list[str]:
     """That only the smallest defects were solved for, and how well."""
     if sym.bottom is None:
         return []
-    off = f"each right to {float(sym.bottom.residuals.max()):.1g}" if len(sym.bottom.residuals) else "none was there"
+    off = (
+        f"each right to {float(sym.bottom.residuals.max()):.1g}"
+        if len(sym.bottom.residuals)
+        else "none was there"
+    )
     known = "; of the others it is known that they are no smaller" if sym.unsolved else ""
-    return [f"  the {plural(len(sym.defects), 'smallest defect')} of {sym.bottom.moving} solved for, {off}{known}"]
+    return [
+        f"  the {plural(len(sym.defects), 'smallest defect')} of {sym.bottom.moving} solved for, {off}{known}"
+    ]
 
 
 def _sure(sym: Symmetries) -> list[str]:
@@ -119,12 +144,22 @@ def _sure(sym: Symmetries) -> list[str]:
         low, high = sure.nullity
         number = f"{low}" if low == high else f"{low} to {high}"
         number += " symmetry" if low == high == 1 else " symmetries"
-        whose = "the nearest candidate" if not sym.nullity else "its direction" if sym.nullity == 1 else "their span"
+        whose = (
+            "the nearest candidate"
+            if not sym.nullity
+            else "its direction"
+            if sym.nullity == 1
+            else "their span"
+        )
         angle = f", {whose} turns by at most {math.degrees(sure.angle):.2g}°"
-        lines.append(f"  over draws of the samples ({sure.blocks} blocks, {100 * sure.level:g} %): {number}{angle}")
+        lines.append(
+            f"  over draws of the samples ({sure.blocks} blocks, {100 * sure.level:g} %): {number}{angle}"
+        )
     if sym.control is not None and sym.control.draws:
         share = f"{100 * (1 - sym.control.share):g} %"
-        lines.append(f"  control: {share} of random directions of equal displacement have δ² above {sym.control.low:.2g}")
+        lines.append(
+            f"  control: {share} of random directions of equal displacement have δ² above {sym.control.low:.2g}"
+        )
     return lines
 
 

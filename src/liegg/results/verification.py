@@ -92,7 +92,11 @@ class Curve:
     def sentence(self) -> str:
         """How far it holds, and how far the controls do."""
         whole = self.period is not None and self.longest >= self.period
-        end = "over the whole period" if whole else f"up to {self.extent(self.longest)}, as far as it was followed"
+        end = (
+            "over the whole period"
+            if whole
+            else f"up to {self.extent(self.longest)}, as far as it was followed"
+        )
         change = float(self.change.max())
         words = (
             f"holds {end}, r at most {change:.2g}"
@@ -104,7 +108,9 @@ class Curve:
         else:
             words += f"; random directions of equal displacement up to {self.extent(self.control_radius)}"
         if self.class_changes is not None and self.control_class_changes is not None:
-            words += f"; classes change for up to {float(self.class_changes.max()):.1%} of the samples"
+            words += (
+                f"; classes change for up to {float(self.class_changes.max()):.1%} of the samples"
+            )
             words += f" (random: {float(self.control_class_changes.max()):.1%})"
         if self.resampling is not None:
             words += f"; resampling alone makes r up to {float(self.resampling.max()):.2g}"
@@ -157,7 +163,9 @@ class Verification:
     @property
     def sentences(self) -> tuple[str, ...]:
         """One sentence to a generator and one for the group; the notes alone if there is no curve."""
-        every = [f"generator {i}: {curve.sentence()}" for i, curve in enumerate(self.curves, start=1)]
+        every = [
+            f"generator {i}: {curve.sentence()}" for i, curve in enumerate(self.curves, start=1)
+        ]
         if self.group is not None:
             every.append(f"the group: {self.group.sentence()}")
         return tuple(every)
@@ -165,19 +173,30 @@ class Verification:
     @property
     def other_sentences(self) -> tuple[str, ...]:
         """One sentence to a further motion."""
-        return tuple(f"{words}: {curve.sentence()}" for words, curve in zip(self.other_words, self.others, strict=True))
+        return tuple(
+            f"{words}: {curve.sentence()}"
+            for words, curve in zip(self.other_words, self.others, strict=True)
+        )
 
     @property
     def summary(self) -> str:
         """All generators in one sentence; the nearest candidate if none was found."""
         if not self.curves and self.others:
-            return f"no symmetry was found to verify; the nearest candidate, {self.other_sentences[0]}"
+            return (
+                f"no symmetry was found to verify; the nearest candidate, {self.other_sentences[0]}"
+            )
         if not self.curves:
             return "; ".join(self.notes) or "nothing to verify"
         holding = sum(curve.holds for curve in self.curves)
         worst = max(float(curve.change.max()) for curve in self.curves)
-        others = sorted(curve.control_radius / curve.radius for curve in self.curves if curve.radius > 0)
-        beside = f"; random directions hold to {100 * others[len(others) // 2]:.2g} % as far" if others else ""
+        others = sorted(
+            curve.control_radius / curve.radius for curve in self.curves if curve.radius > 0
+        )
+        beside = (
+            f"; random directions hold to {100 * others[len(others) // 2]:.2g} % as far"
+            if others
+            else ""
+        )
         return (
             f"{holding} of {len(self.curves)} generator{'' if len(self.curves) == 1 else 's'} hold as far as followed, on "
             f"{self.samples} held-out samples, "
@@ -187,14 +206,20 @@ class Verification:
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON values; infinities and NaN become null."""
         return _plain(self) | {
-            "holds": self.holds, "sentences": list(self.sentences), "other_sentences": list(self.other_sentences)
-        }  # fmt: skip
+            "holds": self.holds,
+            "sentences": list(self.sentences),
+            "other_sentences": list(self.other_sentences),
+        }
 
     def __str__(self) -> str:
         count = f"{len(self.curves)} generator{'' if len(self.curves) == 1 else 's'}"
         head = f"{self.model} under {self.action} at finite size: {count} on {self.samples} samples"
         rule = f"r = mean squared change over the output's variance; a motion holds while r is at most {self.fraction:g}"
-        lines = [head, *([f"  {rule}"] if self.curves or self.others else []), *(f"  {line}" for line in self.sentences)]
+        lines = [
+            head,
+            *([f"  {rule}"] if self.curves or self.others else []),
+            *(f"  {line}" for line in self.sentences),
+        ]
         kind = "readable" if self.curves else "candidate"
         lines += [f"  {kind} {i}, {line}" for i, line in enumerate(self.other_sentences, start=1)]
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
@@ -208,7 +233,11 @@ def _of_curvature(curvature: Curvature | None) -> str:
     if curvature is None or curvature.agrees is None:
         return ""
     if curvature.ratio is None:
-        return "; the curvature is at the floor, as predicted" if curvature.agrees else "; the curvature is not what was predicted"
+        return (
+            "; the curvature is at the floor, as predicted"
+            if curvature.agrees
+            else "; the curvature is not what was predicted"
+        )
     return f"; curvature {curvature.ratio:.3g} of the prediction, {'within' if curvature.agrees else 'beyond'} the error"
 
 
@@ -230,16 +259,23 @@ def verification_from_dict(record: dict[str, Any]) -> Verification:
         whole = {field.name: kept[field.name] for field in fields(Curve)}
         for name, value in whole.items():
             if isinstance(value, list):
-                whole[name] = torch.tensor([math.inf if number is None else number for number in value], dtype=torch.float64)
+                whole[name] = torch.tensor(
+                    [math.inf if number is None else number for number in value],
+                    dtype=torch.float64,
+                )
         start = whole["curvature"]
         return Curve(**{**whole, "curvature": None if start is None else Curvature(**start)})
 
-    whole = {field.name: record[field.name] for field in fields(Verification) if field.name in record}
+    whole = {
+        field.name: record[field.name] for field in fields(Verification) if field.name in record
+    }
     group, others = whole["group"], whole.get("other_generators")
     changed = {
-        "curves": tuple(curve(kept) for kept in whole["curves"]), "group": None if group is None else curve(group),
-        "notes": tuple(whole["notes"]), "others": tuple(curve(kept) for kept in whole.get("others", ())),
+        "curves": tuple(curve(kept) for kept in whole["curves"]),
+        "group": None if group is None else curve(group),
+        "notes": tuple(whole["notes"]),
+        "others": tuple(curve(kept) for kept in whole.get("others", ())),
         "other_words": tuple(whole.get("other_words", ())),
         "other_generators": None if others is None else torch.tensor(others, dtype=torch.float64),
-    }  # fmt: skip
+    }
     return Verification(**{**whole, **changed})

@@ -6,7 +6,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._utils.linalg import fix_signs, orthonormal_rows, right_singular, symmetric_eigen, without_zero_rows
+from liegg._utils.linalg import (
+    fix_signs,
+    orthonormal_rows,
+    right_singular,
+    symmetric_eigen,
+    without_zero_rows,
+)
 from liegg.actions import Displacement
 from liegg.polarization.gram import Gram
 
@@ -63,7 +69,9 @@ def defects(
     copies, side = displacement.repeat, displacement.block.shape[0]
     trivial, barely = trivial_of(kernel, displacement, trivial_tolerance, coverage)
     if not whiten.shape[1]:
-        return Defects(kernel.new_zeros(0), kernel.new_zeros(0, copies * side), trivial, 0.0, barely)
+        return Defects(
+            kernel.new_zeros(0), kernel.new_zeros(0, copies * side), trivial, 0.0, barely
+        )
 
     def whitened(matrix: Float[Tensor, "m g"]) -> Float[Tensor, "m k"]:
         return (matrix.reshape(-1, side) @ whiten).reshape(len(matrix), -1)
@@ -82,7 +90,10 @@ def defects(
 
 
 def trivial_of(
-    kernel: Float[Tensor, "s t"], displacement: Displacement, trivial_tolerance: float, coverage: float
+    kernel: Float[Tensor, "s t"],
+    displacement: Displacement,
+    trivial_tolerance: float,
+    coverage: float,
 ) -> tuple[Float[Tensor, "q g"], int]:
     """Coefficients of the directions that do not move the data, as rows, and how many of them do, but too little.
 
@@ -100,17 +111,25 @@ def trivial_of(
 
 
 def mean_sensitivity(
-    r: Float[Tensor, "m g"], displacement: Displacement, samples: int, *, trivial_tolerance: float = TRIVIAL_TOLERANCE
+    r: Float[Tensor, "m g"],
+    displacement: Displacement,
+    samples: int,
+    *,
+    trivial_tolerance: float = TRIVIAL_TOLERANCE,
 ) -> float:
     r"""Mean sensitivity $\kappa = \mathrm{tr}(M^{+}A)/\mathrm{rank}\,M$ over the directions that move the data."""
     whiten, _ = whitening(displacement, trivial_tolerance)
     if not whiten.shape[1]:
         return 0.0
-    total = (r.reshape(-1, displacement.repeat, displacement.block.shape[0]) @ whiten).square().sum()
+    total = (
+        (r.reshape(-1, displacement.repeat, displacement.block.shape[0]) @ whiten).square().sum()
+    )
     return float(total) / samples / (displacement.repeat * whiten.shape[1])
 
 
-def whitening(displacement: Displacement, trivial_tolerance: float) -> tuple[Float[Tensor, "s k"], Float[Tensor, "s t"]]:
+def whitening(
+    displacement: Displacement, trivial_tolerance: float
+) -> tuple[Float[Tensor, "s k"], Float[Tensor, "s t"]]:
     """Columns `W` with `Wᵀ M W = 1` on the range of M, and an orthonormal basis of its kernel as columns.
 
     M is scaled to a unit diagonal before it is cut, so that the units of the features do not decide what moves.
@@ -123,7 +142,9 @@ def whitening(displacement: Displacement, trivial_tolerance: float) -> tuple[Flo
     moving = squares > trivial_tolerance * max(float(squares[-1]), torch.finfo(block.dtype).tiny)
     kernel = orthonormal_rows((axes[:, ~moving] / scale[:, None]).mT).mT
     whiten = axes[:, moving] / squares[moving].sqrt() / scale[:, None]
-    return whiten - kernel @ (kernel.mT @ whiten), kernel  # of directions that differ by a trivial one, the orthogonal one
+    return whiten - kernel @ (
+        kernel.mT @ whiten
+    ), kernel  # of directions that differ by a trivial one, the orthogonal one
 
 
 def defect_of(
@@ -150,4 +171,6 @@ def defect_of(
     uncorrelated = torch.einsum("drs,s->d", parts.square(), displacement.block.diagonal())
     moving = moved > (trivial_tolerance * uncorrelated).clamp_min(displacement.noise)
     changed = changes.square().sum(1) / samples
-    return torch.where(moving, changed / (sensitivity * moved) if sensitivity > 0 else 0.0, torch.nan)
+    return torch.where(
+        moving, changed / (sensitivity * moved) if sensitivity > 0 else 0.0, torch.nan
+    )

@@ -13,7 +13,9 @@ def symmetry_variance(spectrum: Spectrum) -> float:
     return float(spectrum.values[0])
 
 
-def symmetry_bias(spectrum: Spectrum, action: Action, reference: Float[Tensor, "d n n"]) -> Float[Tensor, " k"]:
+def symmetry_bias(
+    spectrum: Spectrum, action: Action, reference: Float[Tensor, "d n n"]
+) -> Float[Tensor, " k"]:
     r"""The paper's symmetry bias of every direction, $\lVert v_i - \mathrm{proj}_{\mathfrak g} v_i \rVert_F$.
 
     Args:
@@ -27,6 +29,8 @@ def symmetry_bias(spectrum: Spectrum, action: Action, reference: Float[Tensor, "
     return distance_to_span(spectrum.basis, action.coefficients(reference).to(spectrum.basis))
 
 
-def angles_to(coefficients: Float[Tensor, "d g"], action: Action, reference: Float[Tensor, "e n n"]) -> Float[Tensor, " k"]:
+def angles_to(
+    coefficients: Float[Tensor, "d g"], action: Action, reference: Float[Tensor, "e n n"]
+) -> Float[Tensor, " k"]:
     """Principal angles between found directions and a reference algebra, in radians, ascending."""
     return principal_angles(coefficients, action.coefficients(reference).to(coefficients))

@@ -48,7 +48,9 @@ class Bottom:
 def check_count(count: int | None) -> None:
     """Raise `ArgumentError` unless it is a number of directions, or None for all of them."""
     if count is not None and (not isinstance(count, int) or isinstance(count, bool) or count < 1):
-        raise ArgumentError(f"bottom={count!r}: expected how many of the smallest defects are wanted, for example bottom=20.")
+        raise ArgumentError(
+            f"bottom={count!r}: expected how many of the smallest defects are wanted, for example bottom=20."
+        )
 
 
 def bottom(
@@ -90,10 +92,16 @@ def bottom(
     trivial, barely = trivial_of(kernel, displacement, trivial_tolerance, coverage)
     moving = matrix.shape[1]
     if not moving:
-        return Defects(r.new_zeros(0), r.new_zeros(0, r.shape[1]), trivial, 0.0, barely), Bottom(count, 0, r.new_zeros(0), 0)
+        return Defects(r.new_zeros(0), r.new_zeros(0, r.shape[1]), trivial, 0.0, barely), Bottom(
+            count, 0, r.new_zeros(0), 0
+        )
     if sensitivity is None:
         sensitivity = float(matrix.square().sum()) / samples / max(moving, 1)
-    square = rows.between(whiten) if isinstance(rows, Gram) and whiten is not None and moving > FULL_SVD_LIMIT else None
+    square = (
+        rows.between(whiten)
+        if isinstance(rows, Gram) and whiten is not None and moving > FULL_SVD_LIMIT
+        else None
+    )
     found = smallest(matrix, count, square=square)
     directions = back(found.vectors)
     directions = fix_signs(directions / directions.norm(dim=1, keepdim=True))
@@ -104,7 +112,9 @@ def bottom(
 
 def first_of(solved: Defects, how: Bottom, count: int) -> tuple[Defects, Bottom]:
     """The first of all defects, with their directions; the others are kept for the intervals alone."""
-    first = replace(solved, values=solved.values[:count].clone(), directions=solved.directions[:count].clone())
+    first = replace(
+        solved, values=solved.values[:count].clone(), directions=solved.directions[:count].clone()
+    )
     return first, Bottom(count, how.moving, how.residuals[:count].clone(), how.steps, solved)
 
 
@@ -116,7 +126,12 @@ def bottom_spectrum(r: Float[Tensor, "m g"], samples: int, count: int) -> Spectr
 
 def _whitened(
     r: Float[Tensor, "m g"], displacement: Displacement, tolerance: float
-) -> tuple[Float[Tensor, "m p"], Callable[[Tensor], Tensor], Float[Tensor, "s k"] | None, Float[Tensor, "s t"]]:
+) -> tuple[
+    Float[Tensor, "m p"],
+    Callable[[Tensor], Tensor],
+    Float[Tensor, "s k"] | None,
+    Float[Tensor, "s t"],
+]:
     r"""The factor times $W$ with $W^\top M W = 1$, the map back to coefficients, $W$ where it is formed, and the kernel of $M$.
 
     A large block gets a Cholesky factor if every direction moves the data, which inverse iteration tells; a small one, or one with
@@ -125,26 +140,45 @@ def _whitened(
     copies, block = displacement.repeat, displacement.block.to(r)
     side = block.shape[0]
     lengths = block.diagonal().clamp_min(0).sqrt()
-    if side > FULL_SVD_LIMIT and bool((block.diagonal() > displacement.noise).all()) and bool((lengths > 0).all()):
+    if (
+        side > FULL_SVD_LIMIT
+        and bool((block.diagonal() > displacement.noise).all())
+        and bool((lengths > 0).all())
+    ):
         unit = block / lengths[:, None] / lengths
         factor, trouble = torch.linalg.cholesky_ex(unit, upper=True)
-        if not int(trouble) and _least(factor) > MARGIN * tolerance * float(unit.abs().sum(1).max()):
+        if not int(trouble) and _least(factor) > MARGIN * tolerance * float(
+            unit.abs().sum(1).max()
+        ):
             parts = r.reshape(-1, side) / lengths
-            matrix = torch.linalg.solve_triangular(factor, parts, upper=True, left=False).reshape(len(r), -1)
+            matrix = torch.linalg.solve_triangular(factor, parts, upper=True, left=False).reshape(
+                len(r), -1
+            )
 
             def solved(vectors: Float[Tensor, "k p"]) -> Float[Tensor, "k g"]:
-                each = torch.linalg.solve_triangular(factor, vectors.reshape(-1, side).mT, upper=True).mT
+                each = torch.linalg.solve_triangular(
+                    factor, vectors.reshape(-1, side).mT, upper=True
+                ).mT
                 return (each / lengths).reshape(len(vectors), -1)
 
             return matrix, solved, None, block.new_zeros(side, 0)
     whiten, kernel = whitening(Displacement(block, copies, displacement.noise), tolerance)
     matrix = (r.reshape(-1, side) @ whiten).reshape(len(r), -1)
-    return matrix, lambda vectors: (vectors.reshape(-1, whiten.shape[1]) @ whiten.mT).reshape(len(vectors), -1), whiten, kernel
+    return (
+        matrix,
+        lambda vectors: (vectors.reshape(-1, whiten.shape[1]) @ whiten.mT).reshape(
+            len(vectors), -1
+        ),
+        whiten,
+        kernel,
+    )
 
 
 def _least(factor: Float[Tensor, "s s"]) -> float:
     """Smallest eigenvalue of the matrix with this Cholesky factor, from above, by inverse iteration."""
-    x = torch.randn(len(factor), ESTIMATES, generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(factor)
+    x = torch.randn(
+        len(factor), ESTIMATES, generator=torch.Generator().manual_seed(0), dtype=torch.float64
+    ).to(factor)
     for _ in range(ESTIMATES):
         x = orthonormal_columns(torch.cholesky_solve(x, factor, upper=True))
     return float((factor @ x).norm(dim=0).min().square())

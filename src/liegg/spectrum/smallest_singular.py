@@ -13,7 +13,12 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
-from liegg._utils.linalg import FULL_SVD_LIMIT, add_upper_square, orthonormal_columns, right_singular
+from liegg._utils.linalg import (
+    FULL_SVD_LIMIT,
+    add_upper_square,
+    orthonormal_columns,
+    right_singular,
+)
 
 RESIDUAL = 1e-12
 """Residual at which a pair is taken as solved, as a share of the largest eigenvalue: a few hundred roundings of float64."""
@@ -84,14 +89,22 @@ def smallest(
     if size > 0 and not 1 / EXTREME < size < EXTREME:
         found = smallest(matrix / size, count, full_limit=full_limit, seed=seed)
         return found._replace(values=found.values * size, residuals=found.residuals * size**2)
-    start = torch.randn(columns, width, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(matrix)
+    start = torch.randn(
+        columns, width, generator=torch.Generator().manual_seed(seed), dtype=torch.float64
+    ).to(matrix)
     top = _largest(matrix, start)
     if top == 0.0:
         return Smallest(*_zeros(matrix, start, count), 0)
-    square = add_upper_square(matrix.new_zeros(columns, columns), matrix) if square is None else square.clone()
+    square = (
+        add_upper_square(matrix.new_zeros(columns, columns), matrix)
+        if square is None
+        else square.clone()
+    )
     factor = _cholesky(square, top)
     x = orthonormal_columns(
-        torch.cholesky_solve(orthonormal_columns(torch.cholesky_solve(start, factor, upper=True)), factor, upper=True)
+        torch.cholesky_solve(
+            orthonormal_columns(torch.cholesky_solve(start, factor, upper=True)), factor, upper=True
+        )
     )
     x, values, images = _ritz(matrix, x, width)
     best, halved, last, since, steps = float("inf"), float("inf"), None, 0, 0
@@ -105,8 +118,12 @@ def smallest(
             best, kept = worst, (x, values, images)
         if best <= RESIDUAL * top or since > PATIENCE:
             break
-        proposed = torch.cholesky_solve(gap / gap.norm(dim=0).clamp_min(torch.finfo(gap.dtype).tiny), factor, upper=True)
-        basis = orthonormal_columns(torch.cat([x, proposed] if last is None else [x, proposed, last], dim=1))
+        proposed = torch.cholesky_solve(
+            gap / gap.norm(dim=0).clamp_min(torch.finfo(gap.dtype).tiny), factor, upper=True
+        )
+        basis = orthonormal_columns(
+            torch.cat([x, proposed] if last is None else [x, proposed, last], dim=1)
+        )
         new, values, images = _ritz(matrix, basis, width)
         last = new - x @ (x.mT @ new)
         x = new
@@ -139,7 +156,9 @@ def _largest(matrix: Float[Tensor, "m g"], start: Float[Tensor, "g q"]) -> float
     return float((matrix @ orthonormal_columns(x)).norm(dim=0).max().square())
 
 
-def _zeros(matrix: Tensor, start: Float[Tensor, "g q"], count: int) -> tuple[Tensor, Tensor, Tensor]:
+def _zeros(
+    matrix: Tensor, start: Float[Tensor, "g q"], count: int
+) -> tuple[Tensor, Tensor, Tensor]:
     """Pairs of a matrix that is zero."""
     zero = matrix.new_zeros(count)
     return zero, orthonormal_columns(start)[:, :count].mT.contiguous(), zero
@@ -154,4 +173,6 @@ def _cholesky(square: Float[Tensor, "g g"], top: float) -> Float[Tensor, "g g"]:
         factor, trouble = torch.linalg.cholesky_ex(square, upper=True)
         if not int(trouble):
             return factor
-    raise ArgumentError("the rows are not finite, or their sum is no sum of squares: no factor of it exists.")
+    raise ArgumentError(
+        "the rows are not finite, or their sum is no sum of squares: no factor of it exists."
+    )

@@ -36,7 +36,9 @@ def read_amat(path: str | Path, *, by_columns: bool = False) -> Labelled:
         pixels.append(row[:-1])
         labels.append(int(row[-1]))
     if not labels:
-        raise EmptyDataError(f"{path} holds no digit; expected lines of {SIDE * SIDE} pixels and a class.")
+        raise EmptyDataError(
+            f"{path} holds no digit; expected lines of {SIDE * SIDE} pixels and a class."
+        )
     images = torch.from_numpy(np.stack(pixels).reshape(-1, SIDE, SIDE))
     return Labelled(images.mT.contiguous() if by_columns else images, torch.tensor(labels))
 
@@ -48,13 +50,17 @@ def _rows(path: Path) -> Iterator[np.ndarray]:
                 if fields := line.split():
                     yield _row(fields, f"{path}, line {number}")
     except OSError as error:
-        raise DatasetError(f"{path} cannot be read: {error.strerror}. Pass the path of an .amat file.") from error
+        raise DatasetError(
+            f"{path} cannot be read: {error.strerror}. Pass the path of an .amat file."
+        ) from error
 
 
 def _row(fields: list[str], where: str) -> np.ndarray:
     columns = SIDE * SIDE + 1
     if len(fields) != columns:
-        raise DatasetError(f"{where}: {len(fields)} columns; expected {columns}, {SIDE * SIDE} pixels and a class.")
+        raise DatasetError(
+            f"{where}: {len(fields)} columns; expected {columns}, {SIDE * SIDE} pixels and a class."
+        )
     try:
         row = np.array([float(field) for field in fields], dtype=np.float32)
     except ValueError as error:
@@ -63,5 +69,7 @@ def _row(fields: list[str], where: str) -> np.ndarray:
     if not (low >= -SLACK and high <= 1 + SLACK):  # NaN fails this too
         raise DatasetError(f"{where}: pixels from {low:g} to {high:g}; expected 0 to 1.")
     if row[-1] not in range(10):
-        raise DatasetError(f"{where}: class {fields[-1]}; expected a digit, 0 to 9, in the last column.")
+        raise DatasetError(
+            f"{where}: class {fields[-1]}; expected a digit, 0 to 9, in the last column."
+        )
     return row

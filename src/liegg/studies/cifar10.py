@@ -35,20 +35,28 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
     Returns:
         The results to be stored; None in every process but the first.
     """
-    seeds, epochs, sizes = (SEEDS[:2], 15, (SIZES[0], 64, 64, 10)) if quick else (SEEDS, EPOCHS, SIZES)
+    seeds, epochs, sizes = (
+        (SEEDS[:2], 15, (SIZES[0], 64, 64, 10)) if quick else (SEEDS, EPOCHS, SIZES)
+    )
     parts = tinted_digits() if quick else datasets.cifar10_split()
-    still = {name: getattr(parts, name).images.to(how.device) for name in ("train", "validation", "test")}
+    still = {
+        name: getattr(parts, name).images.to(how.device) for name in ("train", "validation", "test")
+    }
     labels = {name: getattr(parts, name).labels.to(how.device) for name in still}
     shown = turn(still["train"][:EXTRACTED], 3)
     turned = (turn(still[name], seed) for seed, name in enumerate(("validation", "test"), start=1))
     pictures = images.Pictures(
-        (still["train"], labels["train"]), (next(turned), labels["validation"]), (next(turned), labels["test"])
+        (still["train"], labels["train"]),
+        (next(turned), labels["validation"]),
+        (next(turned), labels["test"]),
     )
     members = [ensemble.Member(sizes, seed, len(labels["train"]), epochs) for seed in seeds]
     readings = images.READINGS | images.FRAMED
 
     def describe(places: list[int], trained: ensemble.Trained) -> list[dict[str, Any]]:
-        return images.describe_both([members[place] for place in places], trained, shown, pictures.test, readings)
+        return images.describe_both(
+            [members[place] for place in places], trained, shown, pictures.test, readings
+        )
 
     def problem(_: list[int]) -> ensemble.Classification:
         return images.classification(pictures, lambda epoch: turn(still["train"], 1000 + epoch))
@@ -69,7 +77,9 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
 
 def turn(pictures: Float[Tensor, "n c h w"], seed: int) -> Float[Tensor, "n c h w"]:
     """Every picture turned by an angle of its own, uniform in [0, 2π), then smoothed, black corners and all."""
-    angles = torch.rand(len(pictures), generator=torch.Generator().manual_seed(seed), dtype=torch.float64) * (2 * math.pi)
+    angles = torch.rand(
+        len(pictures), generator=torch.Generator().manual_seed(seed), dtype=torch.float64
+    ) * (2 * math.pi)
     return smooth(rotated(pictures, angles.to(pictures)), images.SIGMA)
 
 
@@ -80,7 +90,11 @@ def tinted_digits() -> datasets.Cifar10Split:
     order = torch.randperm(len(digits), generator=generator)
     tints = 0.5 + 0.5 * torch.rand(len(digits), 3, 1, 1, generator=generator)
     pictures = tints * pad(digits.images[order].to(torch.float32).div(255), (2, 2, 2, 2))[:, None]
-    parts = zip(pictures.split(list(datasets.SAMPLE_SIZES)), digits.labels[order].split(list(datasets.SAMPLE_SIZES)), strict=True)
+    parts = zip(
+        pictures.split(list(datasets.SAMPLE_SIZES)),
+        digits.labels[order].split(list(datasets.SAMPLE_SIZES)),
+        strict=True,
+    )
     return datasets.Cifar10Split(*(datasets.Labelled(some, labels) for some, labels in parts))
 
 

@@ -70,10 +70,18 @@ def draw_heatmaps(results: dict[str, Any]) -> "Figure":
     made = figure(13.0, 6.8)
     made.set_layout_engine("constrained", w_pad=0.08)
     panels = made.subplots(2, 3)
-    for (left, right, _), letters, (reading, name) in zip(panels, ("ab", "de"), READINGS.items(), strict=True):
+    for (left, right, _), letters, (reading, name) in zip(
+        panels, ("ab", "de"), READINGS.items(), strict=True
+    ):
         variance = _means(results, "variance", reading)
         exponent = _exponent(variance.flatten().tolist())
-        _heatmap(left, results, variance / 10.0**exponent, f"σ²/|D|, in units of {power_of_ten(exponent)}", "viridis")
+        _heatmap(
+            left,
+            results,
+            variance / 10.0**exponent,
+            f"σ²/|D|, in units of {power_of_ten(exponent)}",
+            "viridis",
+        )
         bias = _means(results, "bias", reading)
         _heatmap(right, results, 100 * bias, f"bias, in units of {power_of_ten(-2)}", "viridis")
         for ax, letter, called in zip((left, right), letters, NAMES.values(), strict=True):
@@ -83,10 +91,20 @@ def draw_heatmaps(results: dict[str, Any]) -> "Figure":
     _heatmap(top, results, 100 * _means(results, "accuracy", ""), "accuracy, %", "cividis")
     top.set_title("(c) test accuracy", fontsize="medium")
     bottom.set_axis_off()
-    bottom.text(0.0, 0.95, NOTE.format(seeds=len(results["seeds"])), transform=bottom.transAxes, va="top", linespacing=1.5)
+    bottom.text(
+        0.0,
+        0.95,
+        NOTE.format(seeds=len(results["seeds"])),
+        transform=bottom.transAxes,
+        va="top",
+        linespacing=1.5,
+    )
     for ax in (*panels[1, :2], top):
         ax.set_xlabel("parameters")
-    made.suptitle(f"Rotated MNIST: networks of different size and depth, {results['images']:,} images", fontsize="medium")
+    made.suptitle(
+        f"Rotated MNIST: networks of different size and depth, {results['images']:,} images",
+        fontsize="medium",
+    )
     return made
 
 
@@ -112,26 +130,46 @@ def draw_correlation(results: dict[str, Any]) -> "Figure":
     for ax in panels[1]:
         ax.set_xlabel("test accuracy, %")
     bands = ScalarMappable(BoundaryNorm(np.arange(len(counts) + 1) - 0.5, len(counts)), colours)
-    bar = made.colorbar(bands, ax=panels, label="parameters", ticks=range(len(counts)), aspect=40, pad=0.02)
+    bar = made.colorbar(
+        bands, ax=panels, label="parameters", ticks=range(len(counts)), aspect=40, pad=0.02
+    )
     bar.ax.set_yticklabels([_thousands(count) for count in counts])
     bar.ax.tick_params(length=0, which="both")
     handles = [
-        Line2D([], [], color=MUTED, marker=MARKERS[depth - 1], linestyle="", label=f"{depth} hidden layer{'s' * (depth > 1)}")
+        Line2D(
+            [],
+            [],
+            color=MUTED,
+            marker=MARKERS[depth - 1],
+            linestyle="",
+            label=f"{depth} hidden layer{'s' * (depth > 1)}",
+        )
         for depth in results["hidden_layers"]
         if depth <= DEEPEST
     ]
     handles += panels[0, 0].get_legend_handles_labels()[0]
     made.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
-    made.suptitle("Rotated MNIST: symmetry against accuracy, one point per network", fontsize="medium")
+    made.suptitle(
+        "Rotated MNIST: symmetry against accuracy, one point per network", fontsize="medium"
+    )
     return made
 
 
-def _means(results: dict[str, Any], measure: str, reading: str) -> Float[np.ndarray, "depths counts"]:
+def _means(
+    results: dict[str, Any], measure: str, reading: str
+) -> Float[np.ndarray, "depths counts"]:
     """Mean over the seeds for each depth and number of parameters asked for."""
     cells: dict[tuple[int, int], list[float]] = {}
     for net in results["networks"]:
-        cells.setdefault((net["hidden_layers"], net["parameters"]), []).append(_value(net, measure, reading))
-    return np.array([[mean(cells[depth, count]) for count in results["parameters"]] for depth in results["hidden_layers"]])
+        cells.setdefault((net["hidden_layers"], net["parameters"]), []).append(
+            _value(net, measure, reading)
+        )
+    return np.array(
+        [
+            [mean(cells[depth, count]) for count in results["parameters"]]
+            for depth in results["hidden_layers"]
+        ]
+    )
 
 
 def _value(net: dict[str, Any], measure: str, reading: str) -> float:
@@ -142,7 +180,13 @@ def _value(net: dict[str, Any], measure: str, reading: str) -> float:
     return found[0] if measure == "bias" else found
 
 
-def _heatmap(ax: "Axes", results: dict[str, Any], cells: Float[np.ndarray, "depths counts"], label: str, colours: str) -> None:
+def _heatmap(
+    ax: "Axes",
+    results: dict[str, Any],
+    cells: Float[np.ndarray, "depths counts"],
+    label: str,
+    colours: str,
+) -> None:
     """Cells with their numbers; rows deeper than the main grid stand apart above it."""
     from matplotlib import colormaps
     from matplotlib.colors import Normalize
@@ -154,14 +198,39 @@ def _heatmap(ax: "Axes", results: dict[str, Any], cells: Float[np.ndarray, "dept
     mesh = None
     for place, row in zip(places, cells, strict=True):
         edges = np.arange(len(counts) + 1) - 0.5
-        mesh = ax.pcolormesh(edges, [place - 0.5, place + 0.5], row[None], norm=norm, cmap=scale, edgecolors="white", linewidth=0.5)
+        mesh = ax.pcolormesh(
+            edges,
+            [place - 0.5, place + 0.5],
+            row[None],
+            norm=norm,
+            cmap=scale,
+            edgecolors="white",
+            linewidth=0.5,
+        )
         for column, value in enumerate(row):
             text = f"{value:.{decimals}f}"
-            ax.text(column, place, text, ha="center", va="center", fontsize=8, color=_ink(scale, norm(value)))
+            ax.text(
+                column,
+                place,
+                text,
+                ha="center",
+                va="center",
+                fontsize=8,
+                color=_ink(scale, norm(value)),
+            )
     beyond = [place for place, depth in zip(places, depths, strict=True) if depth > DEEPEST]
     if beyond:
         middle, line = (len(counts) - 1) / 2, beyond[0] - (1 + GAP) / 2
-        ax.text(middle, line, "beyond the main grid", ha="center", va="center", fontsize=8, style="italic", color=MUTED)
+        ax.text(
+            middle,
+            line,
+            "beyond the main grid",
+            ha="center",
+            va="center",
+            fontsize=8,
+            style="italic",
+            color=MUTED,
+        )
     ax.set_xticks(range(len(counts)), [_thousands(count) for count in counts])
     ax.set_yticks(places, [str(depth) for depth in depths])
     ax.tick_params(length=0, labelsize="small")
@@ -177,7 +246,9 @@ def _ink(scale: "Colormap", place: float) -> str:
     return "black" if linear @ np.array([0.2126, 0.7152, 0.0722]) > 0.179 else "white"
 
 
-def _points(ax: "Axes", results: dict[str, Any], measure: str, reading: str, colours: "Colormap") -> None:
+def _points(
+    ax: "Axes", results: dict[str, Any], measure: str, reading: str, colours: "Colormap"
+) -> None:
     """One marker per depth, one colour per number of parameters, and the line of least squares through all points."""
     networks = [net for net in results["networks"] if net["hidden_layers"] <= DEEPEST]
     values = [_value(net, measure, reading) for net in networks]
@@ -186,11 +257,25 @@ def _points(ax: "Axes", results: dict[str, Any], measure: str, reading: str, col
     accuracy = [100 * net["test_accuracy"] for net in networks]
     for place, height, net in zip(accuracy, heights, networks, strict=True):
         colour = colours(results["parameters"].index(net["parameters"]))
-        ax.plot(place, height, MARKERS[net["hidden_layers"] - 1], color=colour, markersize=4.5, markeredgewidth=0.3, mec="white")
+        ax.plot(
+            place,
+            height,
+            MARKERS[net["hidden_layers"] - 1],
+            color=colour,
+            markersize=4.5,
+            markeredgewidth=0.3,
+            mec="white",
+        )
     if _correlation(results, measure, reading) is not None:
         slope, intercept = linear_regression(accuracy, heights)
         ends = [min(accuracy), max(accuracy)]
-        ax.plot(ends, [intercept + slope * end for end in ends], color=OTHER, linewidth=1.5, label="least squares")
+        ax.plot(
+            ends,
+            [intercept + slope * end for end in ends],
+            color=OTHER,
+            linewidth=1.5,
+            label="least squares",
+        )
     unit = f", in units of {power_of_ten(exponent)}" if exponent else ""
     ax.set_ylabel(f"variance  σ²/|D|{unit}" if measure == "variance" else "bias against so(2)")
     tidy(ax)

@@ -25,7 +25,9 @@ DIGITS = 6
 """Significant digits that are stored."""
 
 
-def grid(counts: Sequence[int], depths: Sequence[int], seeds: Sequence[int]) -> list[dict[str, int]]:
+def grid(
+    counts: Sequence[int], depths: Sequence[int], seeds: Sequence[int]
+) -> list[dict[str, int]]:
     """Parameters, hidden layers, width and seed of every network.
 
     Args:
@@ -37,7 +39,12 @@ def grid(counts: Sequence[int], depths: Sequence[int], seeds: Sequence[int]) -> 
         ArgumentError: no network has so few parameters.
     """
     return [
-        {"parameters": count, "hidden_layers": depth, "width": width_for(count, depth, 784, 10), "seed": seed}
+        {
+            "parameters": count,
+            "hidden_layers": depth,
+            "width": width_for(count, depth, 784, 10),
+            "seed": seed,
+        }
         for depth in depths
         for count in counts
         for seed in seeds
@@ -54,7 +61,11 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
     Returns:
         The results to be stored; None in every process but the first.
     """
-    cells = grid((40_000, 120_000, 200_000), (1, 3, 5), SEEDS[:2]) if quick else grid(PARAMETERS, HIDDEN_LAYERS, SEEDS)
+    cells = (
+        grid((40_000, 120_000, 200_000), (1, 3, 5), SEEDS[:2])
+        if quick
+        else grid(PARAMETERS, HIDDEN_LAYERS, SEEDS)
+    )
     digits = datasets.rotated_mnist_sample() if quick else datasets.rotated_mnist()
     epochs = QUICK_EPOCHS if quick else EPOCHS
     rows = train_all(how, cells, digits, epochs)
@@ -77,7 +88,12 @@ def train_all(
     """Train the networks of a grid on some digits and describe each; None in every process but the first."""
     pictures = images.smooth_digits(digits, how.device)
     members = [
-        ensemble.Member((784, *[cell["width"]] * cell["hidden_layers"], 10), cell["seed"], len(digits.train), epochs)
+        ensemble.Member(
+            (784, *[cell["width"]] * cell["hidden_layers"], 10),
+            cell["seed"],
+            len(digits.train),
+            epochs,
+        )
         for cell in cells
     ]
 
@@ -88,13 +104,17 @@ def train_all(
             for place, row, best in zip(places, found, images.best_epochs(trained), strict=True)
         ]
 
-    return ensemble.work(members, lambda _: images.classification(pictures), describe, images.SCHEDULE, how)
+    return ensemble.work(
+        members, lambda _: images.classification(pictures), describe, images.SCHEDULE, how
+    )
 
 
 def short(row: dict[str, Any]) -> dict[str, Any]:
     """What is stored of a network: no more than the study needs, in six digits."""
     kept = ("nullity", "spectrum", "variance", "bias", "rotation_defect")
-    readings = {name: {key: rounded(found[key]) for key in kept} for name, found in row["readings"].items()}
+    readings = {
+        name: {key: rounded(found[key]) for key in kept} for name, found in row["readings"].items()
+    }
     return row | {"readings": readings}
 
 
@@ -109,7 +129,9 @@ def rounded(value: Any) -> Any:
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
-def correlations(networks: list[dict[str, Any]]) -> dict[str, dict[str, dict[str, dict[str, float]]]]:
+def correlations(
+    networks: list[dict[str, Any]],
+) -> dict[str, dict[str, dict[str, dict[str, float]]]]:
     """Correlation of variance and bias with the test accuracy, over all networks of each window, for every reading.
 
     Args:
@@ -118,15 +140,22 @@ def correlations(networks: list[dict[str, Any]]) -> dict[str, dict[str, dict[str
     Returns:
         By reading, window, quantity what `correlation` says; no entry for a window of fewer than three networks.
     """
-    found: dict[str, dict[str, dict[str, dict[str, float]]]] = {reading: {} for reading in networks[0]["readings"]}
+    found: dict[str, dict[str, dict[str, dict[str, float]]]] = {
+        reading: {} for reading in networks[0]["readings"]
+    }
     for reading, windows in found.items():
         for window, (least, most) in WINDOWS.items():
             inside = [net for net in networks if least <= net["hidden_layers"] <= most]
             if len(inside) < 3:
                 continue
             read = [net["readings"][reading] for net in inside]
-            columns = {"variance": [row["variance"] for row in read], "bias": [row["bias"][0] for row in read]}
-            windows[window] = {name: correlation(values, inside) for name, values in columns.items()}
+            columns = {
+                "variance": [row["variance"] for row in read],
+                "bias": [row["bias"][0] for row in read],
+            }
+            windows[window] = {
+                name: correlation(values, inside) for name, values in columns.items()
+            }
     return found
 
 
@@ -143,10 +172,17 @@ def correlation(values: Sequence[float], networks: list[dict[str, Any]]) -> dict
     """
     pairs = np.array([values, [net["test_accuracy"] for net in networks]])
     cells = [(net["hidden_layers"], net["parameters"]) for net in networks]
-    which = np.array([[cell == other for other in cells] for cell in sorted(set(cells))], dtype=np.float64)
+    which = np.array(
+        [[cell == other for other in cells] for cell in sorted(set(cells))], dtype=np.float64
+    )
     means = pairs @ which.T / which.sum(1)
     rho, p = pearson(pairs)
-    return {"rho": rho, "p": p, "between": pearson(means)[0], "within": pearson(pairs - means @ which)[0]}
+    return {
+        "rho": rho,
+        "p": p,
+        "between": pearson(means)[0],
+        "within": pearson(pairs - means @ which)[0],
+    }
 
 
 def pearson(pairs: np.ndarray) -> tuple[float, float]:
@@ -175,9 +211,15 @@ def table(results: dict[str, Any]) -> str:
         for depth in results["hidden_layers"]:
             cells = []
             for count in results["parameters"]:
-                nets = [n for n in results["networks"] if n["hidden_layers"] == depth and n["parameters"] == count]
+                nets = [
+                    n
+                    for n in results["networks"]
+                    if n["hidden_layers"] == depth and n["parameters"] == count
+                ]
                 read = [net["readings"][reading] for net in nets]
-                cells.append(f"{mean(row['variance'] for row in read):.1e} / {mean(row['bias'][0] for row in read):.3f}")
+                cells.append(
+                    f"{mean(row['variance'] for row in read):.1e} / {mean(row['bias'][0] for row in read):.3f}"
+                )
             lines.append(f"{depth:>3}" + "".join(f"{cell:>16}" for cell in cells))
         for window, found in results["correlations"][reading].items():
             told = ", ".join(

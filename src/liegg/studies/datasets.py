@@ -13,7 +13,13 @@ from jaxtyping import Float, Float32, Int64, UInt8
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError, DatasetError, ShapeError
-from liegg.studies.fetch import CIFAR10_BASE, CIFAR10_FOLDER, MNIST_BASE, MNIST_FOLDER, read_official
+from liegg.studies.fetch import (
+    CIFAR10_BASE,
+    CIFAR10_FOLDER,
+    MNIST_BASE,
+    MNIST_FOLDER,
+    read_official,
+)
 from liegg.studies.rotation import rotated
 
 Split = Literal["train", "test"]
@@ -49,7 +55,9 @@ class Labelled:
 
     def __post_init__(self) -> None:
         if len(self.images) != len(self.labels):
-            raise ShapeError(f"{len(self.images)} images with {len(self.labels)} labels; expected one label per image.")
+            raise ShapeError(
+                f"{len(self.images)} images with {len(self.labels)} labels; expected one label per image."
+            )
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -125,9 +133,13 @@ def cifar10(split: Split, *, _base: str = CIFAR10_BASE) -> Labelled:
         DatasetError: a file is damaged, or neither here nor to be had; the message says what to do.
         MissingExtraError: the files are not under `LIEGG_DATA`, and pooch is not installed.
     """
-    stems = {"train": [f"data_batch_{i}" for i in range(1, 6)], "test": ["test_batch"]}[_checked(split)]
+    stems = {"train": [f"data_batch_{i}" for i in range(1, 6)], "test": ["test_batch"]}[
+        _checked(split)
+    ]
     contents = [read_official(f"{CIFAR10_FOLDER}/{stem}.bin", base=_base) for stem in stems]
-    rows = np.concatenate([np.frombuffer(content, np.uint8).reshape(-1, 1 + 3 * 32 * 32) for content in contents])
+    rows = np.concatenate(
+        [np.frombuffer(content, np.uint8).reshape(-1, 1 + 3 * 32 * 32) for content in contents]
+    )
     images = np.ascontiguousarray(rows[:, 1:]).reshape(-1, 3, 32, 32)
     return Labelled(torch.from_numpy(images), torch.from_numpy(rows[:, 0].astype(np.int64)))
 
@@ -144,7 +156,9 @@ def mnist_sample() -> Labelled:
         with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
             images, labels = arrays["images"], arrays["labels"]
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise DatasetError(f"the shipped sample {file} cannot be read: {error}. Install liegg again.") from error
+        raise DatasetError(
+            f"the shipped sample {file} cannot be read: {error}. Install liegg again."
+        ) from error
     return Labelled(torch.from_numpy(images), torch.from_numpy(labels.astype(np.int64)))
 
 
@@ -166,8 +180,14 @@ def make_sample(train: Labelled, per_class: int) -> Labelled:
     classes, counts = train.labels.unique(return_counts=True)
     fewest = int(counts.min()) if len(train) else 0
     if not 1 <= per_class <= fewest:
-        raise ArgumentError(f"per_class is {per_class}; expected 1 to {fewest}, the size of the smallest class.")
-    kept = torch.cat([(train.labels == label).nonzero()[:per_class, 0] for label in classes]).sort().values
+        raise ArgumentError(
+            f"per_class is {per_class}; expected 1 to {fewest}, the size of the smallest class."
+        )
+    kept = (
+        torch.cat([(train.labels == label).nonzero()[:per_class, 0] for label in classes])
+        .sort()
+        .values
+    )
     return Labelled(train.images[kept], train.labels[kept])
 
 
@@ -214,7 +234,9 @@ def cifar10_split(seed: int = 0) -> Cifar10Split:
     order = torch.randperm(len(whole), generator=torch.Generator().manual_seed(seed))
     train, validation = order[CIFAR10_VALIDATION:], order[:CIFAR10_VALIDATION]
     test = cifar10("test")
-    return Cifar10Split(_pick(whole, train), _pick(whole, validation), _pick(test, torch.arange(len(test))))
+    return Cifar10Split(
+        _pick(whole, train), _pick(whole, validation), _pick(test, torch.arange(len(test)))
+    )
 
 
 def _checked(split: str) -> str:
@@ -233,10 +255,15 @@ def _idx(content: bytes) -> np.ndarray:
 def _draw_rotated(whole: Labelled, sizes: tuple[int, int, int], seed: int) -> RotatedMnist:
     generator = torch.Generator().manual_seed(seed)
     drawn = torch.randperm(len(whole), generator=generator)[: sum(sizes)].split(list(sizes))
-    angles = (torch.rand(sum(sizes), generator=generator, dtype=torch.float64) * (2 * math.pi)).split(list(sizes))
+    angles = (
+        torch.rand(sum(sizes), generator=generator, dtype=torch.float64) * (2 * math.pi)
+    ).split(list(sizes))
     upright = [_pick(whole, some) for some in drawn]
     # Bilinear weights add up to 1 only up to rounding, hence the clamp.
-    sets = [Labelled(rotated(some.images, by).clamp_(0, 1), some.labels) for some, by in zip(upright, angles, strict=True)]
+    sets = [
+        Labelled(rotated(some.images, by).clamp_(0, 1), some.labels)
+        for some, by in zip(upright, angles, strict=True)
+    ]
     return RotatedMnist(*sets, angles=(angles[0], angles[1], angles[2]))
 
 

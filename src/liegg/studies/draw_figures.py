@@ -10,7 +10,11 @@ from liegg.studies.figure_style import tidy
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-KINDS = {"rho": ("o", "all networks"), "between": ("^", "between configurations"), "within": ("v", "within a configuration")}
+KINDS = {
+    "rho": ("o", "all networks"),
+    "between": ("^", "between configurations"),
+    "within": ("v", "within a configuration"),
+}
 """Correlations that are drawn: marker and name."""
 
 
@@ -25,14 +29,29 @@ def draw_draws(results: dict[str, Any]) -> "Figure":
     panels = made.subplots(1, 2, sharey=True)
     places = range(len(results["draws"]))
     for ax, (quantity, name) in zip(panels, NAMES.items(), strict=True):
-        for shift, colour, (reading, words) in zip((-0.12, 0.12), (OTHER, FOUND), READINGS.items(), strict=True):
+        for shift, colour, (reading, words) in zip(
+            (-0.12, 0.12), (OTHER, FOUND), READINGS.items(), strict=True
+        ):
             for kind, (marker, which) in KINDS.items():
                 values = [one["correlations"][reading][quantity][kind] for one in results["draws"]]
                 label = f"{words}, {which}" if quantity == "variance" else None
-                ax.plot([place + shift for place in places], values, marker, color=colour, markersize=6, label=label)
+                ax.plot(
+                    [place + shift for place in places],
+                    values,
+                    marker,
+                    color=colour,
+                    markersize=6,
+                    label=label,
+                )
         ax.axhline(0, color=MUTED, linewidth=0.8)
         paper = f"{PAPER_RHO[quantity]}".replace("-", "\N{MINUS SIGN}")
-        ax.axhline(PAPER_RHO[quantity], color=OTHER, linestyle="--", linewidth=1, label=f"the paper, {name}: {paper}")
+        ax.axhline(
+            PAPER_RHO[quantity],
+            color=OTHER,
+            linestyle="--",
+            linewidth=1,
+            label=f"the paper, {name}: {paper}",
+        )
         ax.set_xticks(list(places), [f"draw {one['draw']}" for one in results["draws"]])
         ax.set_xlim(-0.5, len(results["draws"]) - 0.5)
         ax.set_title(name, fontsize="medium")

@@ -38,7 +38,11 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
             all_found = configurations.correlations(rows)
             windows = {reading: windows["1-5"] for reading, windows in all_found.items()}
             found.append({"draw": draw, "networks": len(rows), "correlations": windows})
-    return {"seeds": list(configurations.SEEDS[:2] if quick else configurations.SEEDS), "draws": found} if found else None
+    return (
+        {"seeds": list(configurations.SEEDS[:2] if quick else configurations.SEEDS), "draws": found}
+        if found
+        else None
+    )
 
 
 def draw(results: dict[str, Any], out: Path) -> list[Path]:
@@ -50,9 +54,14 @@ def draw(results: dict[str, Any], out: Path) -> list[Path]:
 
 def table(results: dict[str, Any]) -> str:
     """One line per draw and reading, to be read on a terminal."""
-    lines = ["draw   reading            ρ of variance (between, within)   ρ of bias (between, within)"]
+    lines = [
+        "draw   reading            ρ of variance (between, within)   ρ of bias (between, within)"
+    ]
     for one in results["draws"]:
         for reading, found in one["correlations"].items():
-            told = [f"{c['rho']:.2f} ({c['between']:.2f}, {c['within']:.2f})" for c in (found["variance"], found["bias"])]
+            told = [
+                f"{c['rho']:.2f} ({c['between']:.2f}, {c['within']:.2f})"
+                for c in (found["variance"], found["bias"])
+            ]
             lines.append(f"{one['draw']:>4}   {reading:<16}   {told[0]:>31}   {told[1]:>27}")
     return "\n".join(lines)

@@ -57,7 +57,11 @@ class Extent:
 QUICK = Extent(20, 2, 20, 8, (1e-3, 1e-2, 0.1), 1, (300,), 3, 3_000, (1_000,), (1,), 0)
 """A look in seconds."""
 
-FAMILIES: dict[str, Callable[..., Case]] = {"asymmetric": asymmetric, "exact": exact, "confined": confined}
+FAMILIES: dict[str, Callable[..., Case]] = {
+    "asymmetric": asymmetric,
+    "exact": exact,
+    "confined": confined,
+}
 
 
 def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None:
@@ -76,14 +80,32 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
     if networks is None or rotations is None:
         return None
     step = _steps(how, extent)
-    rows = networks + [_told(step, partial(judge, FAMILIES[family](index, seed=extent.seed))) for family, index in _cases(extent)]
+    rows = networks + [
+        _told(step, partial(judge, FAMILIES[family](index, seed=extent.seed)))
+        for family, index in _cases(extent)
+    ]
     limits = {
-        (kind, strength): _told(step, partial(broken.reference, kind, strength, extent.reference, seed=extent.seed))
+        (kind, strength): _told(
+            step, partial(broken.reference, kind, strength, extent.reference, seed=extent.seed)
+        )
         for kind, strength in product(broken.BASES, extent.strengths)
     }
     repeated = [
-        _told(step, partial(broken.repeated, kind, strength, samples, extent.repeats, limits[kind, strength], seed=extent.seed))
-        for kind, strength, samples in product(broken.BASES, extent.strengths[:: extent.every], extent.samples)
+        _told(
+            step,
+            partial(
+                broken.repeated,
+                kind,
+                strength,
+                samples,
+                extent.repeats,
+                limits[kind, strength],
+                seed=extent.seed,
+            ),
+        )
+        for kind, strength, samples in product(
+            broken.BASES, extent.strengths[:: extent.every], extent.samples
+        )
     ]
     return {
         "seeds": [extent.seed],
@@ -112,7 +134,9 @@ def summary(
     return {
         "inventions": {
             "clearly nonlinear": tally.inventions(clear),
-            "others": tally.inventions([row for row in families["asymmetric"] if not row["nonlinear"]]),
+            "others": tally.inventions(
+                [row for row in families["asymmetric"] if not row["nonlinear"]]
+            ),
             "confined": tally.inventions(families["confined"]),
         },
         "inventions_by": tally.by_label(clear, tally.inventions),
@@ -124,7 +148,11 @@ def summary(
         "coverage": tally.coverage(repeated),
         "slopes": {
             kind: broken.slope(
-                [(strength, limit[0]) for (name, strength), limit in limits.items() if name == kind and strength <= 0.1]
+                [
+                    (strength, limit[0])
+                    for (name, strength), limit in limits.items()
+                    if name == kind and strength <= 0.1
+                ]
             )
             for kind in broken.BASES
         },
@@ -141,7 +169,11 @@ def _steps(how: ensemble.Work, extent: Extent) -> Callable[[], object]:
     strengths = len(extent.strengths) + len(extent.strengths[:: extent.every]) * len(extent.samples)
     total = len(list(_cases(extent))) + len(broken.BASES) * strengths
     tell = how.progress
-    return (lambda: None) if tell is None else (lambda: tell(f"{how.settings.get('study', '')} cases".strip(), 1, total))
+    return (
+        (lambda: None)
+        if tell is None
+        else (lambda: tell(f"{how.settings.get('study', '')} cases".strip(), 1, total))
+    )
 
 
 def _told(step: Callable[[], object], task: Callable[[], Any]) -> Any:
@@ -160,22 +192,39 @@ def draw(results: dict[str, Any], out: Path) -> list[Path]:
 
 def table(results: dict[str, Any]) -> str:
     """Errors of liegg and of the other rules, coverage and slopes, to be read on a terminal."""
-    lines = ["functions without symmetry      cases   with one found   strong   approximate   not warned of"]
+    lines = [
+        "functions without symmetry      cases   with one found   strong   approximate   not warned of"
+    ]
     for name, found in results["inventions"].items():
         lines.append(
             f"{name:<30} {found['cases']:>6}   {found['false']:>14}   {found['strong']:>6}   {found['approximate']:>11}"
             f"   {found['unwarned']:>13}"
         )
-    lines += ["", "functions with symmetries       cases   right   graded exact   too few   too many"]
-    for name, found in (("exact, by construction", results["recoveries"]), ("trained, O(5)", results["trained"])):
+    lines += [
+        "",
+        "functions with symmetries       cases   right   graded exact   too few   too many",
+    ]
+    for name, found in (
+        ("exact, by construction", results["recoveries"]),
+        ("trained, O(5)", results["trained"]),
+    ):
         counts = f"{found['right']:>5}   {found['exact']:>12}   {found['missed']:>7}   {found['extra']:>8}"
         lines.append(f"{name:<30} {found['cases']:>6}   {counts}")
     lines += ["", "wrong counts of every rule          none     exact    broken   trained"]
     for rule, errors in results["rules"].items():
-        lines.append(f"{rule:<30}" + "".join(f"{one['wrong']:>5}/{one['cases']:<4}" for one in errors.values()))
+        lines.append(
+            f"{rule:<30}"
+            + "".join(f"{one['wrong']:>5}/{one['cases']:<4}" for one in errors.values())
+        )
     lines += ["", "coverage of the 95 % intervals   N of smallest, all directions"]
     for one in results["coverage"]:
-        told = "none stated" if one["smallest"] is None else f"{one['smallest']:.1%}, {one['all']:.1%}"
+        told = (
+            "none stated" if one["smallest"] is None else f"{one['smallest']:.1%}, {one['all']:.1%}"
+        )
         lines.append(f"ε = {one['strength']:<8g} N = {one['samples']:<7} {told}")
-    lines += ["", "slope of log δ² against log ε: " + ", ".join(f"{kind} {value:.3f}" for kind, value in results["slopes"].items())]
+    lines += [
+        "",
+        "slope of log δ² against log ε: "
+        + ", ".join(f"{kind} {value:.3f}" for kind, value in results["slopes"].items()),
+    ]
     return "\n".join(lines)

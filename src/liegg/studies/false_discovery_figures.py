@@ -33,10 +33,16 @@ STYLES = ("o-", "s--", "^-.", "v:", "D-", "P--", "X-.", "*:", "h-")
 def draw(results: dict[str, Any], out: Path) -> list[Path]:
     """Draw the four figures `false-discovery-defects`, `-rules`, `-strength` and `-coverage` as PNG and SVG."""
     made = {
-        "defects": draw_defects(results), "rules": draw_rules(results), "strength": draw_strength(results),
+        "defects": draw_defects(results),
+        "rules": draw_rules(results),
+        "strength": draw_strength(results),
         "coverage": draw_coverage(results),
-    }  # fmt: skip
-    return [path for name, one in made.items() for path in save_figure(one, out / f"false-discovery-{name}")]
+    }
+    return [
+        path
+        for name, one in made.items()
+        for path in save_figure(one, out / f"false-discovery-{name}")
+    ]
 
 
 def draw_defects(results: dict[str, Any]) -> "Figure":
@@ -46,11 +52,19 @@ def draw_defects(results: dict[str, Any]) -> "Figure":
     groups: list[tuple[str, list[float], str]] = [
         ("no symmetry,\nclearly nonlinear", [row["next"] for row in nonlinear(rows)], OTHER),
         ("no symmetry,\nless nonlinear", [row["next"] for row in loose], OTHER),
-        ("no symmetry,\ndata confined", [row["next"] for row in rows if row["family"] == "confined"], OTHER),
+        (
+            "no symmetry,\ndata confined",
+            [row["next"] for row in rows if row["family"] == "confined"],
+            OTHER,
+        ),
         ("trained, so(5)", [row["last"] for row in results["rotations"]], THIRD),
     ]
     for strength in sorted({row["strength"] for row in results["broken"]}, reverse=True):
-        some = {row["kind"]: row["limit"][row["expected"] - 1] for row in results["broken"] if row["strength"] == strength}
+        some = {
+            row["kind"]: row["limit"][row["expected"] - 1]
+            for row in results["broken"]
+            if row["strength"] == strength
+        }
         groups.append((f"broken, ε = {strength:g}", list(some.values()), THIRD))
     for dtype in ("bfloat16", "float32", "float64"):
         some = [row for row in rows if row["family"] == "exact" and row["dtype"] == dtype]
@@ -60,14 +74,26 @@ def draw_defects(results: dict[str, Any]) -> "Figure":
     ax = made.subplots()
     for place, (_, values, colour) in enumerate(groups):
         shown = [max(value, SMALLEST) for value in values]
-        ax.plot(shown, _spread(place, len(shown)), "o", color=colour, markersize=3, alpha=0.6, markeredgewidth=0)
+        ax.plot(
+            shown,
+            _spread(place, len(shown)),
+            "o",
+            color=colour,
+            markersize=3,
+            alpha=0.6,
+            markeredgewidth=0,
+        )
     ax.set_xscale("log")
     ax.set_xlim(SMALLEST / 10, 100)
     ax.set_yticks(range(len(groups)), [f"{name}  ({len(values)})" for name, values, _ in groups])
     ax.set_ylim(len(groups) - 0.4, -0.6)
     _decades(ax, range(-34, 3, 4))
     ax.axvline(results["threshold"], color="black", linestyle=":", linewidth=1)
-    ax.set_title(f"dotted: δ² = {results['threshold']:g}, the largest of a symmetry", fontsize="small", loc="right")
+    ax.set_title(
+        f"dotted: δ² = {results['threshold']:g}, the largest of a symmetry",
+        fontsize="small",
+        loc="right",
+    )
     ax.set_xlabel("smallest defect δ² without symmetry; largest of a symmetry otherwise")
     tidy(ax)
     return made
@@ -86,7 +112,14 @@ def draw_rules(results: dict[str, Any]) -> "Figure":
         label = f"{name} (of {errors[0]['cases']:,})"
         ax.barh(places, shares, height=0.9 * height, color=colour, label=label)
         for place, share, one in zip(places, shares, errors, strict=True):
-            ax.annotate(f"{one['wrong']}", (share, place), (3, 0), textcoords="offset points", va="center", fontsize="x-small")
+            ax.annotate(
+                f"{one['wrong']}",
+                (share, place),
+                (3, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize="x-small",
+            )
     ax.set_yticks(range(len(rules)), list(rules))
     ax.set_ylim(len(rules) - 0.4, -0.6)
     ax.set_xlim(0, 105)
@@ -104,19 +137,52 @@ def draw_strength(results: dict[str, Any]) -> "Figure":
     made = figure(13.0, 6.4)
     upper, lower = made.subplots(2, len(kinds), sharex=True, sharey="row", squeeze=False)
     samples = _middle([row["samples"] for row in results["broken"]])
-    stated = ", with 95 % intervals" if any(row["example"]["intervals"] for row in results["broken"]) else ""
+    stated = (
+        ", with 95 % intervals"
+        if any(row["example"]["intervals"] for row in results["broken"])
+        else ""
+    )
     for above, under, kind in zip(upper, lower, kinds, strict=True):
         limits = [row for row in results["limits"] if row["kind"] == kind]
-        some = [row for row in results["broken"] if row["kind"] == kind and row["samples"] == samples]
+        some = [
+            row for row in results["broken"] if row["kind"] == kind and row["samples"] == samples
+        ]
         strengths = [row["strength"] for row in limits]
-        for place, name, colour in ((0, "smallest", FOUND), (some[0]["expected"] - 1, "largest", OTHER)):
+        for place, name, colour in (
+            (0, "smallest", FOUND),
+            (some[0]["expected"] - 1, "largest", OTHER),
+        ):
             values = [row["defects"][place] for row in limits]
             for ax, power in ((above, 0), (under, 2)):
-                scaled = [value / strength**power for value, strength in zip(values, strengths, strict=True)]
-                ax.plot(strengths, scaled, "-", color=colour, linewidth=1, label=f"{name} of the algebra, large samples")
-                _examples(ax, some, place, power, colour, f"{name}, one analysis of {samples:,} samples{stated}")
+                scaled = [
+                    value / strength**power
+                    for value, strength in zip(values, strengths, strict=True)
+                ]
+                ax.plot(
+                    strengths,
+                    scaled,
+                    "-",
+                    color=colour,
+                    linewidth=1,
+                    label=f"{name} of the algebra, large samples",
+                )
+                _examples(
+                    ax,
+                    some,
+                    place,
+                    power,
+                    colour,
+                    f"{name}, one analysis of {samples:,} samples{stated}",
+                )
         guide = limits[0]["defects"][0] / strengths[0] ** 2 / 4
-        above.plot(strengths, [guide * e**2 for e in strengths], "--", color=MUTED, linewidth=1, label="proportional to ε²")
+        above.plot(
+            strengths,
+            [guide * e**2 for e in strengths],
+            "--",
+            color=MUTED,
+            linewidth=1,
+            label="proportional to ε²",
+        )
         above.set_title(f"{kind}: slope {results['slopes'][kind]:.3f}", fontsize="medium")
         under.set_xlabel("ε, size of the asymmetric part")
         for ax in (above, under):
@@ -126,7 +192,9 @@ def draw_strength(results: dict[str, Any]) -> "Figure":
     upper[0].set_ylabel("defect δ²")
     lower[0].set_ylabel("δ² / ε²")
     handles, labels = upper[0].get_legend_handles_labels()
-    made.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize="small")
+    made.legend(
+        handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize="small"
+    )
     return made
 
 
@@ -136,22 +204,36 @@ def draw_coverage(results: dict[str, Any]) -> "Figure":
     panels = made.subplots(1, 2, sharey=True)
     found = [row for row in results["coverage"] if row["smallest"] is not None]
     strengths = sorted({row["strength"] for row in found})
-    for ax, (key, title) in zip(panels, {"smallest": "smallest direction", "all": "all directions"}.items(), strict=True):
+    for ax, (key, title) in zip(
+        panels, {"smallest": "smallest direction", "all": "all directions"}.items(), strict=True
+    ):
         ax.axhspan(*BAND, color="0.92", zorder=0)
         ax.axhline(0.95, color=MUTED, linewidth=0.8)
         for index, strength in enumerate(strengths):
             some = [row for row in found if row["strength"] == strength]
             label = f"ε = {strength:g}" if key == "all" else None
-            ax.plot([row["samples"] for row in some], [row[key] for row in some], STYLES[index % len(STYLES)], label=label,
-                    color=(FOUND, OTHER, THIRD, MUTED, "black")[index % 5], markersize=5, linewidth=1)  # fmt: skip
+            ax.plot(
+                [row["samples"] for row in some],
+                [row[key] for row in some],
+                STYLES[index % len(STYLES)],
+                label=label,
+                color=(FOUND, OTHER, THIRD, MUTED, "black")[index % 5],
+                markersize=5,
+                linewidth=1,
+            )
         if found:
             ax.set_xscale("log")
-            ax.set_xlim(min(row["samples"] for row in found) / 1.5, max(row["samples"] for row in found) * 1.5)
+            ax.set_xlim(
+                min(row["samples"] for row in found) / 1.5,
+                max(row["samples"] for row in found) * 1.5,
+            )
             sizes = sorted({row["samples"] for row in found})
             ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
             ax.minorticks_off()
         else:
-            ax.annotate("no intervals were stated", (0.5, 0.2), xycoords="axes fraction", ha="center")
+            ax.annotate(
+                "no intervals were stated", (0.5, 0.2), xycoords="axes fraction", ha="center"
+            )
         lowest = min((row[key] for row in found for key in ("smallest", "all")), default=0.8)
         ax.set_ylim(floor(10 * min(lowest, 0.8)) / 10, 1.01)
         ax.set_title(title, fontsize="medium")
@@ -163,16 +245,34 @@ def draw_coverage(results: dict[str, Any]) -> "Figure":
     return made
 
 
-def _examples(ax: "Axes", rows: list[dict[str, Any]], place: int, power: int, colour: str, label: str) -> None:
+def _examples(
+    ax: "Axes", rows: list[dict[str, Any]], place: int, power: int, colour: str, label: str
+) -> None:
     """One direction's defect in one analysis for each ε, divided by a power of it, with its interval where one was stated."""
     scales = [row["strength"] ** -power for row in rows]
     values = [row["example"]["defects"][place] for row in rows]
-    ends = [(row["example"]["intervals"] or [None] * (place + 1))[place] or [v, v] for row, v in zip(rows, values, strict=True)]
-    below = [scale * max(v - low, 0.0) for scale, v, (low, _) in zip(scales, values, ends, strict=True)]
-    above = [scale * max(high - v, 0.0) for scale, v, (_, high) in zip(scales, values, ends, strict=True)]
+    ends = [
+        (row["example"]["intervals"] or [None] * (place + 1))[place] or [v, v]
+        for row, v in zip(rows, values, strict=True)
+    ]
+    below = [
+        scale * max(v - low, 0.0) for scale, v, (low, _) in zip(scales, values, ends, strict=True)
+    ]
+    above = [
+        scale * max(high - v, 0.0) for scale, v, (_, high) in zip(scales, values, ends, strict=True)
+    ]
     shown = [scale * v for scale, v in zip(scales, values, strict=True)]
-    ax.errorbar([row["strength"] for row in rows], shown, yerr=[below, above], fmt="o", color=colour, markersize=3, linewidth=1,
-                capsize=2, label=label)  # fmt: skip
+    ax.errorbar(
+        [row["strength"] for row in rows],
+        shown,
+        yerr=[below, above],
+        fmt="o",
+        color=colour,
+        markersize=3,
+        linewidth=1,
+        capsize=2,
+        label=label,
+    )
 
 
 def _spread(place: int, count: int) -> list[float]:
@@ -182,7 +282,9 @@ def _spread(place: int, count: int) -> list[float]:
 
 def _decades(ax: "Axes", exponents: Sequence[int]) -> None:
     """Ticks at these powers of ten."""
-    ax.set_xticks([10.0**power for power in exponents], [power_of_ten(power) for power in exponents])
+    ax.set_xticks(
+        [10.0**power for power in exponents], [power_of_ten(power) for power in exponents]
+    )
     ax.minorticks_off()
 
 

@@ -65,7 +65,11 @@ def read_official(name: str, *, base: str) -> bytes:
     """
     folder = data_folder()
     try:
-        path = folder / name if folder is not None and (folder / name).is_file() else _cached(name, base)
+        path = (
+            folder / name
+            if folder is not None and (folder / name).is_file()
+            else _cached(name, base)
+        )
         content = path.read_bytes()
     except OSError as error:
         raise DatasetError(f"{name} cannot be read or stored: {error}. {_remedy(name)}") from error
@@ -141,8 +145,13 @@ def _download_archive(name: str, base: str, cache: Path) -> None:
             raise _failure(name, url, f"the archive cannot be unpacked: {error}") from error
         for key in sorted(wanted):
             # MD5 alone does not prove much, so each file is also held to its SHA-256.
-            if not (scratch / key).is_file() or hashlib.sha256((scratch / key).read_bytes()).hexdigest() != CHECKSUMS[key]:
-                raise _failure(name, url, f"{key} in the archive is missing or not the official file")
+            if (
+                not (scratch / key).is_file()
+                or hashlib.sha256((scratch / key).read_bytes()).hexdigest() != CHECKSUMS[key]
+            ):
+                raise _failure(
+                    name, url, f"{key} in the archive is missing or not the official file"
+                )
         (cache / CIFAR10_FOLDER).mkdir(exist_ok=True)
         for key in sorted(wanted):
             if not (cache / key).exists():
@@ -156,10 +165,16 @@ def _download(name: str, url: str, target: Path, checksum: str) -> None:
     logger = pooch.get_logger()
     level = logger.level
     try:
-        logger.setLevel(logging.WARNING)  # it would announce each download on standard error, bar or no bar
-        pooch.retrieve(url, known_hash=checksum, fname=target.name, path=target.parent, downloader=_stream)
+        logger.setLevel(
+            logging.WARNING
+        )  # it would announce each download on standard error, bar or no bar
+        pooch.retrieve(
+            url, known_hash=checksum, fname=target.name, path=target.parent, downloader=_stream
+        )
     except (ValueError, OSError, urllib3.exceptions.HTTPError) as error:
-        raise _failure(name, url, _reason(error, url)) from None  # the reason says it; twenty frames of urllib3 say no more
+        raise _failure(
+            name, url, _reason(error, url)
+        ) from None  # the reason says it; twenty frames of urllib3 say no more
     finally:
         logger.setLevel(level)
 
@@ -171,9 +186,14 @@ def _stream(url: str, output_file: str, _pooch: object) -> None:
     """
     import requests
 
-    with requests.get(url, stream=True, timeout=TIMEOUT) as response, Path(output_file).open("wb") as file:
+    with (
+        requests.get(url, stream=True, timeout=TIMEOUT) as response,
+        Path(output_file).open("wb") as file,
+    ):
         response.raise_for_status()
-        with _bar(Path(urlsplit(url).path).name, int(response.headers.get("Content-Length", 0)) or None) as step:
+        with _bar(
+            Path(urlsplit(url).path).name, int(response.headers.get("Content-Length", 0)) or None
+        ) as step:
             for block in response.raw.stream(BLOCK, decode_content=False):
                 file.write(block)
                 step(len(block))
@@ -183,9 +203,16 @@ def _stream(url: str, output_file: str, _pooch: object) -> None:
 def _bar(label: str, total: int | None) -> Iterator[Callable[[int], object]]:
     """Progress bar on a terminal's standard error; nothing elsewhere."""
     rich = _extra("rich.progress")
-    columns = rich.TextColumn("{task.description}"), rich.BarColumn(), rich.DownloadColumn(), rich.TimeRemainingColumn()
+    columns = (
+        rich.TextColumn("{task.description}"),
+        rich.BarColumn(),
+        rich.DownloadColumn(),
+        rich.TimeRemainingColumn(),
+    )
     console = rich.Console(stderr=True)
-    with rich.Progress(*columns, console=console, disable=not sys.stderr.isatty(), transient=True) as bar:
+    with rich.Progress(
+        *columns, console=console, disable=not sys.stderr.isatty(), transient=True
+    ) as bar:
         task = bar.add_task(label, total=total)
         yield lambda done: bar.update(task, advance=done)
 

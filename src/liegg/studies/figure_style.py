@@ -37,8 +37,16 @@ def logarithmic(ax: "Axes", names: Literal["x", "y", "xy"]) -> None:
         low, high = axis.get_view_interval()
         decades = min(MOST_DECADES, log10(high / low))
         ax.set(**{f"{name}lim": (high / 10.0**decades, high)})
-        subs = (1.0,) if decades > 3 else (1.0, 2.0, 5.0) if decades > 1.5 else (1.0, 2.0, 3.0, 5.0, 7.0)
-        axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]) if decades < 0.5 else LogLocator(subs=subs))
+        subs = (
+            (1.0,)
+            if decades > 3
+            else (1.0, 2.0, 5.0)
+            if decades > 1.5
+            else (1.0, 2.0, 3.0, 5.0, 7.0)
+        )
+        axis.set_major_locator(
+            MaxNLocator(5, steps=[1, 2, 5, 10]) if decades < 0.5 else LogLocator(subs=subs)
+        )
         axis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
         axis.set_minor_formatter(NullFormatter())
 

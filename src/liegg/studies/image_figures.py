@@ -50,11 +50,17 @@ def draw_rotmnist(results: dict[str, Any], out: Path) -> list[Path]:
             _curves(left, [net["spectrum"] for net in found], colour, marker, name)
             _curves(right, [net["bias"] for net in found], colour, marker, name)
         _finish(left, right, reading)
-    made.suptitle(f"Rotated MNIST: {len(results['seeds'])} networks each, {results['images']:,} images", fontsize="medium")
+    made.suptitle(
+        f"Rotated MNIST: {len(results['seeds'])} networks each, {results['images']:,} images",
+        fontsize="medium",
+    )
     paths = save_figure(made, out / "rotmnist-spectrum")
     made = figure(11.5, 3.4)
     image = torch.tensor(results["example"], dtype=torch.float64)
-    rows = {name: [net["readings"]["paper, sum"]["directions"][0] for net in networks[name]] for name in ("shallow", "deep")}
+    rows = {
+        name: [net["readings"]["paper, sum"]["directions"][0] for net in networks[name]]
+        for name in ("shallow", "deep")
+    }
     _rotations(made, image, rows)
     made.suptitle(
         "The learned algebra at work: a digit turned by samples of it; right, where it takes the point (1, 0), and the circle",
@@ -77,15 +83,28 @@ def draw_cifar10(results: dict[str, Any], out: Path) -> list[Path]:
     left, right = made.subplots(1, 2)
     for reading, colour, marker in (("paper, sum", OTHER, "s"), ("paper, each", FOUND, "o")):
         found = [net["readings"][reading] for net in results["networks"]]
-        label = {"sum": "outputs summed (the paper)", "each": "each output a row"}[READINGS[reading][1]]
+        label = {"sum": "outputs summed (the paper)", "each": "each output a row"}[
+            READINGS[reading][1]
+        ]
         _curves(left, [net["spectrum"] for net in found], colour, marker, label)
         _curves(right, [net["bias"] for net in found], colour, marker, label)
     _finish(left, right, None)
-    made.suptitle(f"{results['data']}, turned: {len(results['seeds'])} networks, {results['images']:,} images", fontsize="medium")
+    made.suptitle(
+        f"{results['data']}, turned: {len(results['seeds'])} networks, {results['images']:,} images",
+        fontsize="medium",
+    )
     paths = save_figure(made, out / "cifar10-spectrum")
     made = figure(11.5, 2.1)
     image = torch.tensor(results["example"], dtype=torch.float64)
-    _rotations(made, image, {"learned": [net["readings"]["paper, sum"]["directions"][0] for net in results["networks"]]})
+    _rotations(
+        made,
+        image,
+        {
+            "learned": [
+                net["readings"]["paper, sum"]["directions"][0] for net in results["networks"]
+            ]
+        },
+    )
     return paths + save_figure(made, out / "cifar10-rotations")
 
 
@@ -116,7 +135,9 @@ def _finish(left: "Axes", right: "Axes", reading: str | None) -> None:
 
 def _rotations(made: "Figure", image: Float[Tensor, "..."], rows: dict[str, list[Any]]) -> None:
     """One row to a kind of network: its learned algebra, sampled once per angle, applied to the image; then the density."""
-    grid = made.add_gridspec(len(rows), len(ANGLES) + 2, width_ratios=[1.0] * len(ANGLES) + [0.15, 1.25])
+    grid = made.add_gridspec(
+        len(rows), len(ANGLES) + 2, width_ratios=[1.0] * len(ANGLES) + [0.15, 1.25]
+    )
     for row, (name, found) in enumerate(rows.items()):
         sampled = sample_generators(torch.tensor(found, dtype=torch.float64), len(ANGLES), seed=1)
         for column, (angle, generator) in enumerate(zip(ANGLES, sampled, strict=True)):
@@ -145,14 +166,24 @@ def _shown(image: Float[Tensor, "..."]) -> np.ndarray:
 def _density(ax: "Axes", found: Float[Tensor, "s 2 2"]) -> None:
     """Where the sampled algebras take the point (1, 0) when they turn it by every angle, with the perfect circle."""
     generators = sample_generators(found, SAMPLES, seed=0)
-    angles = 2 * torch.pi * torch.rand(SAMPLES, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    angles = (
+        2
+        * torch.pi
+        * torch.rand(SAMPLES, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    )
     points = torch.linalg.matrix_exp(angles[:, None, None] * generators)[:, :, 0]
     from scipy.stats import gaussian_kde
 
     side = np.linspace(-1.8, 1.8, 121)
     mesh = np.stack([axis.ravel() for axis in np.meshgrid(side, side)])
     density = gaussian_kde(points.T.numpy(), bw_method=0.08)(mesh).reshape(len(side), len(side))
-    ax.imshow(density, origin="lower", extent=(-1.8, 1.8, -1.8, 1.8), cmap="Blues", interpolation="bilinear")
+    ax.imshow(
+        density,
+        origin="lower",
+        extent=(-1.8, 1.8, -1.8, 1.8),
+        cmap="Blues",
+        interpolation="bilinear",
+    )
     turn = np.linspace(0, 2 * np.pi, 200)
     ax.plot(np.cos(turn), np.sin(turn), color=OTHER, linewidth=0.8)
     ax.set_xticks([-1, 0, 1])
@@ -161,7 +192,9 @@ def _density(ax: "Axes", found: Float[Tensor, "s 2 2"]) -> None:
     ax.set_aspect("equal")
 
 
-def sample_generators(found: Float[Tensor, "s 2 2"], count: int, seed: int) -> Float[Tensor, "count 2 2"]:
+def sample_generators(
+    found: Float[Tensor, "s 2 2"], count: int, seed: int
+) -> Float[Tensor, "count 2 2"]:
     """Generators drawn from a normal distribution fitted to the learned ones, scaled so that angle 1 is one radian of rotation.
 
     Args:
@@ -171,5 +204,7 @@ def sample_generators(found: Float[Tensor, "s 2 2"], count: int, seed: int) -> F
     """
     flat = found.flatten(1)
     centre, spread = flat.mean(0), (flat - flat.mean(0)) / max(1, len(flat) - 1) ** 0.5
-    noise = torch.randn(count, len(flat), generator=torch.Generator().manual_seed(seed), dtype=found.dtype)
+    noise = torch.randn(
+        count, len(flat), generator=torch.Generator().manual_seed(seed), dtype=found.dtype
+    )
     return 2**0.5 * (centre + noise @ spread).unflatten(1, (2, 2))

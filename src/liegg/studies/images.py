@@ -44,23 +44,34 @@ class Pictures(NamedTuple):
 def smooth_digits(digits: datasets.RotatedMnist, device: str) -> Pictures:
     """Digits as the networks see them: smoothed, on the device."""
     parts = (digits.train, digits.validation, digits.test)
-    return Pictures(*((smooth(part.images.to(device), SIGMA), part.labels.to(device)) for part in parts))
+    return Pictures(
+        *((smooth(part.images.to(device), SIGMA), part.labels.to(device)) for part in parts)
+    )
 
 
-def classification(pictures: Pictures, images: Callable[[int], Float[Tensor, "n ..."]] | None = None) -> ensemble.Classification:
+def classification(
+    pictures: Pictures, images: Callable[[int], Float[Tensor, "n ..."]] | None = None
+) -> ensemble.Classification:
     """The problem of naming the pictures; `images` gives those of an epoch if they change."""
     still = pictures.train[0].flatten(1)
     shown = (lambda _: still) if images is None else lambda epoch: images(epoch).flatten(1)
-    return ensemble.Classification(shown, pictures.train[1], (pictures.validation[0].flatten(1), pictures.validation[1]))
+    return ensemble.Classification(
+        shown, pictures.train[1], (pictures.validation[0].flatten(1), pictures.validation[1])
+    )
 
 
 def untrained(sizes: Sequence[Sequence[int]], seeds: Sequence[int], device: str) -> ensemble.Stack:
     """Networks before training, one per seed."""
-    return ensemble.initialise(sizes, [torch.Generator().manual_seed(seed) for seed in seeds]).to(device)
+    return ensemble.initialise(sizes, [torch.Generator().manual_seed(seed) for seed in seeds]).to(
+        device
+    )
 
 
 def describe_all(
-    stack: ensemble.Stack, images: Float[Tensor, "n ..."], test: tuple[Tensor, Tensor], readings: Readings = READINGS
+    stack: ensemble.Stack,
+    images: Float[Tensor, "n ..."],
+    test: tuple[Tensor, Tensor],
+    readings: Readings = READINGS,
 ) -> list[dict[str, Any]]:
     """The numbers of every network: its accuracy, and its symmetries on the given images under each reading.
 
@@ -86,9 +97,18 @@ def describe_both(
     readings: Readings = READINGS,
 ) -> list[dict[str, Any]]:
     """The numbers of every network after training, with its best epoch, and before, with the weights it began with."""
-    before = untrained([member.sizes for member in members], [member.seed for member in members], str(images.device))
-    after, fresh = (describe_all(stack, images, test, readings) for stack in (trained.stack, before))
-    return [{"trained": row | best, "untrained": was} for row, best, was in zip(after, best_epochs(trained), fresh, strict=True)]
+    before = untrained(
+        [member.sizes for member in members],
+        [member.seed for member in members],
+        str(images.device),
+    )
+    after, fresh = (
+        describe_all(stack, images, test, readings) for stack in (trained.stack, before)
+    )
+    return [
+        {"trained": row | best, "untrained": was}
+        for row, best, was in zip(after, best_epochs(trained), fresh, strict=True)
+    ]
 
 
 def best_epochs(trained: ensemble.Trained) -> list[dict[str, Any]]:
@@ -110,7 +130,9 @@ def describe(sym: Symmetries) -> dict[str, Any]:
         "bias": sym.bias(so(2)).tolist(),
         "directions": (directions * upright(directions)[:, None, None]).tolist(),
         "defects": sym.defects.tolist(),
-        "defect_bias": distance_to_span(scale_free, sym.action.coefficients(so(2)).to(scale_free)).tolist(),
+        "defect_bias": distance_to_span(
+            scale_free, sym.action.coefficients(so(2)).to(scale_free)
+        ).tolist(),
         "rotation_defect": float(sym.defect(so(2))[0]),
     }
 

@@ -205,7 +205,9 @@ def page(folder: Path) -> dict[str, Any]:
     return {
         "claims": by_claim(found),
         "tally": tally(found),
-        "studies": [_section(study, results, folder) for study, results in stored if results is not None],
+        "studies": [
+            _section(study, results, folder) for study, results in stored if results is not None
+        ],
     }
 
 
@@ -246,8 +248,14 @@ def _render(values: dict[str, Any]) -> str:
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ModuleNotFoundError as error:
-        raise MissingExtraError("the page of results needs jinja2. Type: pip install 'liegg[studies]'") from error
+        raise MissingExtraError(
+            "the page of results needs jinja2. Type: pip install 'liegg[studies]'"
+        ) from error
     environment = Environment(
-        loader=PackageLoader("liegg.studies"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=PackageLoader("liegg.studies"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     return environment.get_template("index.html").render(values)

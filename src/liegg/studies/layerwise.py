@@ -25,7 +25,9 @@ REGIMES = {
 WIDTH, HIDDEN, SUB = 116, 7, 3
 """The paper states no width; this is that of its deep network for rotated MNIST. Seven hidden layers, counted as there."""
 
-READINGS: Readings = {name: images.READINGS[name] for name in ("paper, sum", "paper, each", "spectral, each")}
+READINGS: Readings = {
+    name: images.READINGS[name] for name in ("paper, sum", "paper, each", "spectral, each")
+}
 EPOCHS = 300
 SEEDS = tuple(range(1, 9))
 
@@ -43,7 +45,10 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
     seeds, epochs = (SEEDS[:2], 20) if quick else (SEEDS, EPOCHS)
     digits = datasets.rotated_mnist_sample() if quick else datasets.rotated_mnist()
     pictures = images.smooth_digits(digits, how.device)
-    whole = [ensemble.Member((784, *[WIDTH] * HIDDEN, 10), seed, len(digits.train), epochs) for seed in seeds]
+    whole = [
+        ensemble.Member((784, *[WIDTH] * HIDDEN, 10), seed, len(digits.train), epochs)
+        for seed in seeds
+    ]
     part = [replace(member, sizes=(784, *[WIDTH] * SUB, 10)) for member in whole]
 
     def described(trained: ensemble.Trained) -> list[dict[str, Any]]:
@@ -54,20 +59,28 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
 
     def with_sub(places: list[int], trained: ensemble.Trained) -> list[dict[str, Any]]:
         some = [whole[place] for place in places]
-        mother = images.untrained([member.sizes for member in some], [member.seed for member in some], how.device)
+        mother = images.untrained(
+            [member.sizes for member in some], [member.seed for member in some], how.device
+        )
         start = mother.replaced(trained.stack, SUB)
         found = {"sub MLP-3": described(trained)}
         for regime, frozen in (("MLP-7[F]", 0), ("MLP-7[L]", SUB)):
             schedule = replace(images.SCHEDULE, frozen=frozen)
             found[regime] = described(
-                ensemble.train(some, images.classification(pictures), schedule, start=start, device=how.device)
+                ensemble.train(
+                    some, images.classification(pictures), schedule, start=start, device=how.device
+                )
             )
         return [dict(zip(found, rows, strict=True)) for rows in zip(*found.values(), strict=True)]
 
     stages: list[list[dict[str, Any]] | None] = []
     for name, members, tell in (("plain", whole, plain), ("sub", part, with_sub)):
         place = replace(how, folder=None if how.folder is None else how.folder / name)
-        stages.append(ensemble.work(members, lambda _: images.classification(pictures), tell, images.SCHEDULE, place))
+        stages.append(
+            ensemble.work(
+                members, lambda _: images.classification(pictures), tell, images.SCHEDULE, place
+            )
+        )
     if stages[0] is None or stages[1] is None:
         return None
     return {
@@ -75,26 +88,45 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
         "epochs": epochs,
         "images": len(digits.train),
         "width": WIDTH,
-        "networks": {regime: [row[regime] for row in (stages[0] if regime in stages[0][0] else stages[1])] for regime in REGIMES},
+        "networks": {
+            regime: [row[regime] for row in (stages[0] if regime in stages[0][0] else stages[1])]
+            for regime in REGIMES
+        },
     }
 
 
-def describe(trained: ensemble.Trained, pictures: Float[Tensor, "n h w"], test: tuple[Tensor, Tensor]) -> list[dict[str, Any]]:
+def describe(
+    trained: ensemble.Trained, pictures: Float[Tensor, "n h w"], test: tuple[Tensor, Tensor]
+) -> list[dict[str, Any]]:
     """Accuracy of every network, and the numbers of each of its layers: after every hidden layer, and the logits."""
     accuracies = ensemble.accuracies(trained.stack, test[0].flatten(1), test[1]).tolist()
     return [
-        {"test_accuracy": accuracy, **best, "readings": read(trained.stack.network(index), pictures)}
-        for index, (accuracy, best) in enumerate(zip(accuracies, images.best_epochs(trained), strict=True))
+        {
+            "test_accuracy": accuracy,
+            **best,
+            "readings": read(trained.stack.network(index), pictures),
+        }
+        for index, (accuracy, best) in enumerate(
+            zip(accuracies, images.best_epochs(trained), strict=True)
+        )
     ]
 
 
-def read(network: nn.Sequential, pictures: Float[Tensor, "n h w"]) -> dict[str, list[dict[str, float]]]:
+def read(
+    network: nn.Sequential, pictures: Float[Tensor, "n h w"]
+) -> dict[str, list[dict[str, float]]]:
     """Variance and bias of every layer's output scaled to unit length, its variance as it is, and the rotation's defect."""
-    names = [name for name, module in network.named_children() if isinstance(module, nn.SiLU)] + [str(len(network) - 1)]
+    names = [name for name, module in network.named_children() if isinstance(module, nn.SiLU)] + [
+        str(len(network) - 1)
+    ]
     found = {}
     for reading, (scheme, outputs, frame) in READINGS.items():
         layers = discover_layers(
-            network, pictures.flatten(1), action(scheme, tuple(pictures.shape[1:]), frame), layers=names, outputs=outputs
+            network,
+            pictures.flatten(1),
+            action(scheme, tuple(pictures.shape[1:]), frame),
+            layers=names,
+            outputs=outputs,
         )
         columns = {
             "variance": layers.variance("unit"),
@@ -102,7 +134,10 @@ def read(network: nn.Sequential, pictures: Float[Tensor, "n h w"]) -> dict[str, 
             "raw_variance": layers.variance(),
             "rotation_defect": layers.defect(so(2)),
         }
-        found[reading] = [{name: rounded(float(values[place])) for name, values in columns.items()} for place in range(len(names))]
+        found[reading] = [
+            {name: rounded(float(values[place])) for name, values in columns.items()}
+            for place in range(len(names))
+        ]
     return found
 
 

@@ -37,7 +37,9 @@ def target(x: Float[Tensor, "... 10"]) -> Float[Tensor, "..."]:
     """The paper's function of two vectors of R⁵: sin|x₁| − |x₂|³/2 + cosine of the angle between them."""
     one, two = x[..., :5], x[..., 5:]
     lengths = one.norm(dim=-1), two.norm(dim=-1)
-    return lengths[0].sin() - 0.5 * lengths[1] ** 3 + (one * two).sum(-1) / (lengths[0] * lengths[1])
+    return (
+        lengths[0].sin() - 0.5 * lengths[1] ** 3 + (one * two).sum(-1) / (lengths[0] * lengths[1])
+    )
 
 
 def epochs(samples: int) -> int:
@@ -47,7 +49,9 @@ def epochs(samples: int) -> int:
 
 def samples_of(member: ensemble.Member) -> Float[Tensor, "n 10"]:
     """Training inputs of a network, from a seed of their own that no weights are drawn from."""
-    return torch.randn(member.samples, 10, generator=torch.Generator().manual_seed(DATA_SEED + member.seed))
+    return torch.randn(
+        member.samples, 10, generator=torch.Generator().manual_seed(DATA_SEED + member.seed)
+    )
 
 
 def members(sizes: Sequence[int], seeds: Sequence[int]) -> list[ensemble.Member]:
@@ -62,7 +66,11 @@ def regression(chosen: Sequence[ensemble.Member], device: str) -> ensemble.Regre
 
 
 def train(
-    samples: int, seed: int = 1, *, device: str = "cpu", progress: Callable[[int], object] | None = None
+    samples: int,
+    seed: int = 1,
+    *,
+    device: str = "cpu",
+    progress: Callable[[int], object] | None = None,
 ) -> tuple[nn.Sequential, Float[Tensor, "n 10"], float]:
     """Train one network.
 
@@ -76,7 +84,9 @@ def train(
         Network, its training inputs, its final mean squared error.
     """
     chosen = members([samples], [seed])
-    trained = ensemble.train(chosen, regression(chosen, device), SCHEDULE, device=device, progress=progress)
+    trained = ensemble.train(
+        chosen, regression(chosen, device), SCHEDULE, device=device, progress=progress
+    )
     network, inputs = trained.stack.network(0), samples_of(chosen[0]).to(device)
     return network, inputs, mean_squared_error(network, inputs)
 
@@ -97,12 +107,18 @@ class InnerProducts(nn.Module):
 
     def __init__(self, seed: int) -> None:
         super().__init__()
-        self.head = ensemble.initialise([(3, 32, 32, 1)], [torch.Generator().manual_seed(seed)]).network(0).double()
+        self.head = (
+            ensemble.initialise([(3, 32, 32, 1)], [torch.Generator().manual_seed(seed)])
+            .network(0)
+            .double()
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         """Outputs `[b, 1]` of samples `[b, 10]`."""
         one, two = x[:, :5], x[:, 5:]
-        return self.head(torch.stack([(one * one).sum(1), (one * two).sum(1), (two * two).sum(1)], dim=1))
+        return self.head(
+            torch.stack([(one * one).sum(1), (one * two).sum(1), (two * two).sum(1)], dim=1)
+        )
 
 
 def held_out(seed: int, count: int = 1_000) -> Float[Tensor, "n 10"]:
@@ -142,9 +158,13 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
     Returns:
         The results to be stored; None in every process but the first.
     """
-    seeds, sizes, main = (SEEDS[:2], (300, 1_000), 1_000) if quick else (SEEDS, TRAINING_SIZES, MAIN)
+    seeds, sizes, main = (
+        (SEEDS[:2], (300, 1_000), 1_000) if quick else (SEEDS, TRAINING_SIZES, MAIN)
+    )
     chosen = members(sizes, seeds)
-    fresh = torch.randn(main, 10, generator=torch.Generator().manual_seed(0)).to(how.device)  # seed 0 trains no network
+    fresh = torch.randn(main, 10, generator=torch.Generator().manual_seed(0)).to(
+        how.device
+    )  # seed 0 trains no network
 
     def describe_some(places: list[int], trained: ensemble.Trained) -> list[dict[str, Any]]:
         rows = []
@@ -153,22 +173,32 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
             rows.append(
                 describe(extract(network, inputs))
                 | {
-                    "fresh_mean_variance_of_ten": float(extract(network, fresh).spectrum.values[:10].mean()),
+                    "fresh_mean_variance_of_ten": float(
+                        extract(network, fresh).spectrum.values[:10].mean()
+                    ),
                     "mean_squared_error": mean_squared_error(network, inputs),
                 }
             )
         return rows
 
     rows = ensemble.work(
-        chosen, lambda places: regression([chosen[place] for place in places], how.device), describe_some, SCHEDULE, how
+        chosen,
+        lambda places: regression([chosen[place] for place in places], how.device),
+        describe_some,
+        SCHEDULE,
+        how,
     )
     if rows is None:
         return None
     return {
         "seeds": list(seeds),
         "main_size": main,
-        "networks": {str(size): rows[i * len(seeds) : (i + 1) * len(seeds)] for i, size in enumerate(sizes)},
-        "invariant_by_construction": describe(extract(invariant_network().to(how.device), fresh.double())),
+        "networks": {
+            str(size): rows[i * len(seeds) : (i + 1) * len(seeds)] for i, size in enumerate(sizes)
+        },
+        "invariant_by_construction": describe(
+            extract(invariant_network().to(how.device), fresh.double())
+        ),
     }
 
 
@@ -181,7 +211,9 @@ def draw(results: dict[str, Any], out: Path) -> list[Path]:
 
 def table(results: dict[str, Any]) -> str:
     """One line per training-set size, to be read on a terminal."""
-    lines = ["       N   nullity of each network   variance of ten   largest bias   largest angle to so(5)"]
+    lines = [
+        "       N   nullity of each network   variance of ten   largest bias   largest angle to so(5)"
+    ]
     for size, networks in results["networks"].items():
         nullities = " ".join(str(net["nullity"]) for net in networks)
         angles = [net["angle_degrees"] for net in networks if net["angle_degrees"] is not None]

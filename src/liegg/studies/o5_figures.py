@@ -24,12 +24,21 @@ def draw(results: dict[str, Any], out: Path) -> list[Path]:
     made = figure(12.0, 3.8)
     left, middle, right = made.subplots(1, 3)
     main = results["networks"][str(results["main_size"])]
-    _per_direction(left, [net["spectrum"] for net in main], "symmetry variance  σ²/|D|", "(a) spectrum")
+    _per_direction(
+        left, [net["spectrum"] for net in main], "symmetry variance  σ²/|D|", "(a) spectrum"
+    )
     left.set_yscale("log")
-    _per_direction(middle, [net["bias"] for net in main], "symmetry bias against so(5)", "(b) bias of each direction")
+    _per_direction(
+        middle,
+        [net["bias"] for net in main],
+        "symmetry bias against so(5)",
+        "(b) bias of each direction",
+    )
     middle.set_ylim(-0.05, 1.1)
     _training_sizes(right, results["networks"])
-    made.suptitle(f"O(5) regression: {len(main)} networks, N = {results['main_size']:,}", fontsize="medium")
+    made.suptitle(
+        f"O(5) regression: {len(main)} networks, N = {results['main_size']:,}", fontsize="medium"
+    )
     return save_figure(made, out / "o5")
 
 
@@ -40,7 +49,9 @@ def _per_direction(ax: "Axes", curves: list[list[float]], label: str, title: str
         ax.plot(place, curve[::-1], color="0.75", linewidth=0.8)
     average = [mean(values) for values in zip(*curves, strict=True)][::-1]
     split = len(average) - 10
-    ax.plot(place[:split], average[:split], "s", color=OTHER, markersize=4, label="first fifteen, mean")
+    ax.plot(
+        place[:split], average[:split], "s", color=OTHER, markersize=4, label="first fifteen, mean"
+    )
     ax.plot(place[split:], average[split:], "o", color=FOUND, markersize=4, label="last ten, mean")
     ax.set_xlabel("singular vector, largest value first")
     ax.set_ylabel(label)
@@ -58,7 +69,16 @@ def _training_sizes(ax: "Axes", networks: dict[str, list[dict[str, Any]]]) -> No
     for key, style, colour, label in kinds:
         values = [[net[key] for net in nets] for nets in networks.values()]
         spread = [stdev(v) if len(v) > 1 else 0.0 for v in values]
-        ax.errorbar(sizes, [mean(v) for v in values], yerr=spread, fmt=style, color=colour, capsize=3, linewidth=1, label=label)
+        ax.errorbar(
+            sizes,
+            [mean(v) for v in values],
+            yerr=spread,
+            fmt=style,
+            color=colour,
+            capsize=3,
+            linewidth=1,
+            label=label,
+        )
     ax.legend(frameon=False)
     ax.set_xscale("log")
     ax.set_yscale("log")

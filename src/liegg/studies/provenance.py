@@ -67,7 +67,9 @@ def read_results(folder: str | Path, study: str) -> dict[str, Any] | None:
     if not isinstance(results, dict) or results.get("study") != study:
         raise ResultsError(f"{path} does not hold results of the study {study!r}. {again}")
     if results.get("format") != FORMAT:
-        version = results.get("provenance", {}).get("versions", {}).get("liegg", "of an unknown version")
+        version = (
+            results.get("provenance", {}).get("versions", {}).get("liegg", "of an unknown version")
+        )
         raise ResultsError(
             f"{path} was written by liegg {version} in format {results.get('format', 1)}; this is liegg {__version__}, which reads "
             f"format {FORMAT}. {again}"

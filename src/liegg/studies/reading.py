@@ -59,7 +59,12 @@ def unit(logits: Float[Tensor, "... c"]) -> Float[Tensor, "... c"]:
 
 
 def read_stack(
-    stack: Stack, images: Float[Tensor, "n i"], shape: tuple[int, ...], readings: Readings, *, numbers: int | None = None
+    stack: Stack,
+    images: Float[Tensor, "n i"],
+    shape: tuple[int, ...],
+    readings: Readings,
+    *,
+    numbers: int | None = None,
 ) -> list[dict[str, Symmetries]]:
     """Symmetries of every network of a stack, its logits scaled to unit length, under each reading.
 
@@ -89,17 +94,26 @@ def read_stack(
         candidates = action(scheme, shape, frame)
         if (scheme, frame) not in passes:
             candidates.check(tuple(images.shape[1:]))
-            size = _batch_size(stack, candidates, numbers or NUMBERS.get(images.device.type, NUMBERS["cpu"]))
+            size = _batch_size(
+                stack, candidates, numbers or NUMBERS.get(images.device.type, NUMBERS["cpu"])
+            )
             passes[scheme, frame] = size, _streamed(stack, images, candidates, size)
         size, seen = passes[scheme, frame]
         for index, (network, kept) in enumerate(zip(found, seen, strict=True)):
             network[name] = conclude(
-                kept[outputs], candidates, Plan(outputs, "jvp"), Limits(),
+                kept[outputs],
+                candidates,
+                Plan(outputs, "jvp"),
+                Limits(),
                 Ran(
-                    images.dtype, images.device.type, f"network {index}", size, numbers=images[0].numel(),
+                    images.dtype,
+                    images.device.type,
+                    f"network {index}",
+                    size,
+                    numbers=images[0].numel(),
                     shape=tuple(images.shape[1:]),
                 ),
-            )  # fmt: skip
+            )
     return found
 
 
@@ -121,7 +135,9 @@ def push(
         moved = layer.flatten(1, 2)
     logits = torch.bmm(moved, stack.weights[-1]).unflatten(1, both.shape[:2])
     value = logits[:, 0] + stack.biases[-1]
-    slopes = torch.func.vmap(lambda slope: jvp(unit, value, slope)[1], in_dims=1, out_dims=1)(logits[:, 1:])
+    slopes = torch.func.vmap(lambda slope: jvp(unit, value, slope)[1], in_dims=1, out_dims=1)(
+        logits[:, 1:]
+    )
     return unit(value), slopes
 
 
@@ -132,7 +148,9 @@ def _batch_size(stack: Stack, action: Action, numbers: int) -> int:
     return min(BATCH_SIZE, max(1, numbers // ((1 + action.size) * max(inputs, networks * widest))))
 
 
-def _streamed(stack: Stack, images: Float[Tensor, "n i"], action: Action, size: int) -> list[dict[Outputs, Streamed]]:
+def _streamed(
+    stack: Stack, images: Float[Tensor, "n i"], action: Action, size: int
+) -> list[dict[Outputs, Streamed]]:
     """What `liegg.polarization.streaming` would keep of the images for every network and either reading of the outputs."""
     samples = len(images)
     squared = gram.allowed(images.dtype) and samples > 2 * action.size
@@ -146,18 +164,27 @@ def _streamed(stack: Stack, images: Float[Tensor, "n i"], action: Action, size: 
     return [
         {
             outputs: Streamed(
-                kind(rows[index], counts[outputs]), sums.moment, samples, float(square) / samples, "gram" if squared else "qr",
-                COARSE_FLOOR if coarse else 0.0, noise,
+                kind(rows[index], counts[outputs]),
+                sums.moment,
+                samples,
+                float(square) / samples,
+                "gram" if squared else "qr",
+                COARSE_FLOOR if coarse else 0.0,
+                noise,
             )
             for outputs, rows in sums.rows.items()
         }
         for index, square in enumerate(sums.output_square)
-    ]  # fmt: skip
+    ]
 
 
-def _pass(stack: Stack, images: Float[Tensor, "n i"], action: Action, size: int, *, squared: bool) -> Sums:
+def _pass(
+    stack: Stack, images: Float[Tensor, "n i"], action: Action, size: int, *, squared: bool
+) -> Sums:
     """One pass over the images that reads nothing back from the device; rows are summed to Gram matrices or folded to R factors."""
-    zero = torch.zeros(len(stack), action.size, action.size, dtype=torch.float64, device=images.device)
+    zero = torch.zeros(
+        len(stack), action.size, action.size, dtype=torch.float64, device=images.device
+    )
     each = summed = zero
     moment, output_square, input_square = zero[0], zero[:, 0, 0], zero[0, 0, 0]
     first_bad = torch.full_like(output_square, len(images), dtype=torch.int64)
@@ -192,7 +219,9 @@ def _triangle(r: Float[Tensor, "s g g"], rows: Float[Tensor, "s m g"]) -> Float[
 
 def _on_cpu(sums: Sums) -> Sums:
     rows, *others = sums
-    return Sums({outputs: kept.cpu() for outputs, kept in rows.items()}, *(other.cpu() for other in others))
+    return Sums(
+        {outputs: kept.cpu() for outputs, kept in rows.items()}, *(other.cpu() for other in others)
+    )
 
 
 def _check_finite(sums: Sums, stack: Stack, images: Float[Tensor, "n i"]) -> None:

@@ -11,7 +11,9 @@ TURNED_AT_ONCE = 4096
 """Pictures turned in one go: the sampling grid takes twice the memory of grey pictures."""
 
 
-def rotated(images: Num[Tensor, "b *picture"], angles: Float[Tensor, " a"]) -> Float[Tensor, "b *picture"]:
+def rotated(
+    images: Num[Tensor, "b *picture"], angles: Float[Tensor, " a"]
+) -> Float[Tensor, "b *picture"]:
     r"""Pictures turned about their centres, each by its own angle.
 
     With $(x, y)$ measured from the centre in pixels, $x$ to the right and $y$ up, the result at $R_\theta (x, y)$ is the picture
@@ -36,11 +38,15 @@ def rotated(images: Num[Tensor, "b *picture"], angles: Float[Tensor, " a"]) -> F
                  [0., 0., 0.]]])
     """
     if not images.is_floating_point():
-        raise DtypeError(f"images have dtype {images.dtype}; turning blends pixels. Pass images.float() / 255.")
+        raise DtypeError(
+            f"images have dtype {images.dtype}; turning blends pixels. Pass images.float() / 255."
+        )
     if images.ndim not in (3, 4):
         raise ShapeError(f"images are {list(images.shape)}; expected [b, h, w] or [b, c, h, w].")
     if len(angles) != len(images):
-        raise ShapeError(f"{len(angles)} angles for {len(images)} images; expected one angle per image.")
+        raise ShapeError(
+            f"{len(angles)} angles for {len(images)} images; expected one angle per image."
+        )
     if images.numel() == 0:
         return images.clone()
     pictures = images[:, None] if images.ndim == 3 else images
@@ -48,10 +54,14 @@ def rotated(images: Num[Tensor, "b *picture"], angles: Float[Tensor, " a"]) -> F
     return torch.cat([_turn(some, by) for some, by in parts]).reshape(images.shape)
 
 
-def _turn(pictures: Float[Tensor, "b c h w"], angles: Float[Tensor, " b"]) -> Float[Tensor, "b c h w"]:
+def _turn(
+    pictures: Float[Tensor, "b c h w"], angles: Float[Tensor, " b"]
+) -> Float[Tensor, "b c h w"]:
     """Read each picture at the places turned back; `affine_grid` counts y downwards and from -1 to 1 along either side."""
     height, width = pictures.shape[-2:]
     cos, sin, zero = angles.cos(), angles.sin(), torch.zeros_like(angles)
-    back = torch.stack([cos, -sin * (height / width), zero, sin * (width / height), cos, zero], dim=1).reshape(-1, 2, 3)
+    back = torch.stack(
+        [cos, -sin * (height / width), zero, sin * (width / height), cos, zero], dim=1
+    ).reshape(-1, 2, 3)
     grid = affine_grid(back.to(pictures), list(pictures.shape), align_corners=False)
     return grid_sample(pictures, grid, mode="bilinear", padding_mode="zeros", align_corners=False)

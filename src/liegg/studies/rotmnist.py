@@ -20,7 +20,10 @@ NETWORKS = {"shallow": (784, 47, 47, 10), "deep": (784, *[116] * 6, 10)}
 """Widths of the paper's networks. Its "2-layer" and "6-layer" count hidden layers: only so do widths 47 and 116 have the 40 000 and
 160 000 parameters it states (39 631 and 160 090)."""
 
-VARIANTS = {"shallow, 1 hidden layer": (784, 47, 10), "deep, 5 hidden layers": (784, *[116] * 5, 10)}
+VARIANTS = {
+    "shallow, 1 hidden layer": (784, 47, 10),
+    "deep, 5 hidden layers": (784, *[116] * 5, 10),
+}
 """The same with "layers" read as weight matrices: 37 375 and 146 518 parameters."""
 
 EPOCHS = 300
@@ -41,16 +44,28 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
     digits = datasets.rotated_mnist_sample() if quick else datasets.rotated_mnist()
     pictures = images.smooth_digits(digits, how.device)
     kinds = NETWORKS if quick else NETWORKS | VARIANTS
-    members = [ensemble.Member(sizes, seed, len(digits.train), epochs) for sizes in kinds.values() for seed in seeds]
+    members = [
+        ensemble.Member(sizes, seed, len(digits.train), epochs)
+        for sizes in kinds.values()
+        for seed in seeds
+    ]
 
     def describe(places: list[int], trained: ensemble.Trained) -> list[dict[str, Any]]:
-        rows = images.describe_both([members[place] for place in places], trained, pictures.train[0], pictures.test)
+        rows = images.describe_both(
+            [members[place] for place in places], trained, pictures.train[0], pictures.test
+        )
         for index, (place, row) in enumerate(zip(places, rows, strict=True)):
             if members[place].sizes == NETWORKS["deep"]:
-                row["verdict"] = verdict(trained.stack.network(index), pictures.train[0], draws=2 if quick else FRESH_DRAWS)
+                row["verdict"] = verdict(
+                    trained.stack.network(index),
+                    pictures.train[0],
+                    draws=2 if quick else FRESH_DRAWS,
+                )
         return rows
 
-    rows = ensemble.work(members, lambda _: images.classification(pictures), describe, images.SCHEDULE, how)
+    rows = ensemble.work(
+        members, lambda _: images.classification(pictures), describe, images.SCHEDULE, how
+    )
     if rows is None:
         return None
     parts = {name: rows[i * len(seeds) : (i + 1) * len(seeds)] for i, name in enumerate(kinds)}
@@ -69,7 +84,9 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
 def verdict(network: nn.Module, pictures: Float[Tensor, "b s s"], *, draws: int) -> dict[str, Any]:
     """What liegg says of a network's logits, with fresh weights beside it; and how far the first direction is from the rotation."""
     action = Image("linear", shape=tuple(pictures.shape[1:]))
-    sym = discover(network, pictures.flatten(1), action, control="reinitialised", control_draws=draws)
+    sym = discover(
+        network, pictures.flatten(1), action, control="reinitialised", control_draws=draws
+    )
     first = action.matrices(sym.scale_free.directions[:1])
     turn = float(distance_to_span(action.coefficients(first), action.coefficients(so(2))))
     sure, fresh = sym.certainty, sym.fresh
@@ -101,4 +118,7 @@ def draw(results: dict[str, Any], out: Path) -> list[Path]:
 
 def table(results: dict[str, Any]) -> str:
     """The networks' numbers, to be read on a terminal."""
-    return images.table(results["networks"] | {f"{name}, untrained": rows for name, rows in results["untrained"].items()})
+    return images.table(
+        results["networks"]
+        | {f"{name}, untrained": rows for name, rows in results["untrained"].items()}
+    )

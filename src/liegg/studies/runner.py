@@ -17,14 +17,28 @@ from liegg.studies.ensemble import Work, processes
 from liegg.studies.ensemble.campaign import read_kept, refuse_other
 from liegg.studies.provenance import FORMAT, provenance, read_results, write_json
 
-STUDIES = ("o5", "rotmnist", "configurations", "draws", "layerwise", "sample-complexity", "cifar10", "false-discovery")
+STUDIES = (
+    "o5",
+    "rotmnist",
+    "configurations",
+    "draws",
+    "layerwise",
+    "sample-complexity",
+    "cifar10",
+    "false-discovery",
+)
 """Studies in the order in which `run_all` takes them."""
 
 Progress = Callable[[str, int, int], object]
 
 
 def run(
-    study: str, out: str | Path, *, quick: bool = False, device: str = "cpu", progress: Progress | None = None
+    study: str,
+    out: str | Path,
+    *,
+    quick: bool = False,
+    device: str = "cpu",
+    progress: Progress | None = None,
 ) -> dict[str, Any] | None:
     """Run one study of the paper; write its results as `<study>.json` and its figures as PNG and SVG.
 
@@ -69,7 +83,9 @@ def run(
     write_json(results, out / f"{study}.json")
     how.remove()
     if shown:
-        with contextlib.suppress(ResultsError):  # where other results are of another version, there is nothing to show
+        with contextlib.suppress(
+            ResultsError
+        ):  # where other results are of another version, there is nothing to show
             write_claims(out)
     return results
 
@@ -96,7 +112,9 @@ def run_all(
         datasets.cifar10_split()
     record = out / ".all.unfinished.json"
     settings = _settings("all", quick, device)
-    done = processes.told([study for study in _finished(record, settings) if read_results(out, study) is not None])
+    done = processes.told(
+        [study for study in _finished(record, settings) if read_results(out, study) is not None]
+    )
     for study in STUDIES:
         if study in done:
             continue
@@ -121,7 +139,9 @@ def write_claims(out: str | Path) -> dict[str, Any]:
     from liegg.studies import claims, index
 
     if not any((Path(out) / f"{study}.json").is_file() for study in STUDIES):
-        raise ResultsError(f"{out} holds no results of any study. Type `liegg reproduce all --out {out}`, or name another folder.")
+        raise ResultsError(
+            f"{out} holds no results of any study. Type `liegg reproduce all --out {out}`, or name another folder."
+        )
     claims.write(out)
     index.write_index(out)
     return json.loads((Path(out) / "claims.json").read_text(encoding="utf-8"))
@@ -141,9 +161,14 @@ def _module(study: str) -> Any:
 def _settings(study: str, quick: bool, device: str) -> dict[str, Any]:
     """What a run is: a kept state fits only the same."""
     return {
-        "study": study, "quick": quick, "device": device, "processes": processes.count(),
-        "liegg": __version__, "torch": torch.__version__, "format": FORMAT,
-    }  # fmt: skip
+        "study": study,
+        "quick": quick,
+        "device": device,
+        "processes": processes.count(),
+        "liegg": __version__,
+        "torch": torch.__version__,
+        "format": FORMAT,
+    }
 
 
 def _is_full(out: Path, study: str) -> bool:

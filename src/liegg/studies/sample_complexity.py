@@ -54,25 +54,42 @@ def _o5(how: ensemble.Work, seeds: Sequence[int], samples: int) -> list[Any] | N
 
     def describe(places: list[int], trained: ensemble.Trained) -> list[dict[str, Any]]:
         inputs = [o5.samples_of(members[place]).to(how.device) for place in places]
-        return [{"fractions": of_vectors(trained.stack.network(i), x)} for i, x in enumerate(inputs)]
+        return [
+            {"fractions": of_vectors(trained.stack.network(i), x)} for i, x in enumerate(inputs)
+        ]
 
     rows = ensemble.work(
-        members, lambda places: o5.regression([members[place] for place in places], how.device), describe, o5.SCHEDULE, how
+        members,
+        lambda places: o5.regression([members[place] for place in places], how.device),
+        describe,
+        o5.SCHEDULE,
+        how,
     )
     return None if rows is None else [row["fractions"] for row in rows]
 
 
-def _rotmnist(how: ensemble.Work, seeds: Sequence[int], digits: datasets.RotatedMnist, epochs: int) -> list[Any] | None:
+def _rotmnist(
+    how: ensemble.Work, seeds: Sequence[int], digits: datasets.RotatedMnist, epochs: int
+) -> list[Any] | None:
     pictures = images.smooth_digits(digits, how.device)
-    members = [ensemble.Member(rotmnist.NETWORKS["deep"], seed, len(digits.train), epochs) for seed in seeds]
+    members = [
+        ensemble.Member(rotmnist.NETWORKS["deep"], seed, len(digits.train), epochs)
+        for seed in seeds
+    ]
 
     def describe(places: list[int], trained: ensemble.Trained) -> list[dict[str, Any]]:
         return [
-            {"fractions": of_images(trained.stack.single(i), pictures.train[0], members[place].seed)}
+            {
+                "fractions": of_images(
+                    trained.stack.single(i), pictures.train[0], members[place].seed
+                )
+            }
             for i, place in enumerate(places)
         ]
 
-    rows = ensemble.work(members, lambda _: images.classification(pictures), describe, images.SCHEDULE, how)
+    rows = ensemble.work(
+        members, lambda _: images.classification(pictures), describe, images.SCHEDULE, how
+    )
     return None if rows is None else [row["fractions"] for row in rows]
 
 
@@ -93,14 +110,23 @@ def of_vectors(network: nn.Module, inputs: Float[Tensor, "n 10"]) -> list[dict[s
     return rows
 
 
-def of_images(stack: ensemble.Stack, pictures: Float[Tensor, "n h w"], seed: int) -> list[dict[str, Any]]:
+def of_images(
+    stack: ensemble.Stack, pictures: Float[Tensor, "n h w"], seed: int
+) -> list[dict[str, Any]]:
     """Variance of the smallest direction and its bias from so many images in a random order of the seed, for each fraction."""
     one = torch.tensor([seed], device=pictures.device)
-    order = permutations(one, torch.zeros_like(one), torch.full_like(one, len(pictures)), len(pictures))[0]
+    order = permutations(
+        one, torch.zeros_like(one), torch.full_like(one, len(pictures)), len(pictures)
+    )[0]
     rows = []
     for fraction, count in parts_of(len(pictures)):
-        found = read_stack(stack, pictures[order[:count]].flatten(1), tuple(pictures.shape[1:]), images.READINGS)[0]
-        readings = {name: {"variance": sym.variance, "bias": float(sym.bias(so(2))[0])} for name, sym in found.items()}
+        found = read_stack(
+            stack, pictures[order[:count]].flatten(1), tuple(pictures.shape[1:]), images.READINGS
+        )[0]
+        readings = {
+            name: {"variance": sym.variance, "bias": float(sym.bias(so(2))[0])}
+            for name, sym in found.items()
+        }
         rows.append({"fraction": fraction, "samples": count, "readings": readings})
     return rows
 
@@ -111,7 +137,11 @@ def parts_of(samples: int) -> list[tuple[float, int]]:
     >>> parts_of(200)
     [(0.025, 5), (0.05, 10), (0.1, 20), (0.25, 50), (0.5, 100), (1.0, 200)]
     """
-    return [(fraction, round(fraction * samples)) for fraction in FRACTIONS if round(fraction * samples) >= FEWEST]
+    return [
+        (fraction, round(fraction * samples))
+        for fraction in FRACTIONS
+        if round(fraction * samples) >= FEWEST
+    ]
 
 
 def draw(results: dict[str, Any], out: Path) -> list[Path]:
@@ -123,9 +153,14 @@ def draw(results: dict[str, Any], out: Path) -> list[Path]:
 
 def table(results: dict[str, Any]) -> str:
     """Means over networks for every fraction, to be read on a terminal."""
-    lines = [f"O(5), {results['o5']['samples']:,} samples", "   share   samples   variance of ten   bias of ten   ten found"]
+    lines = [
+        f"O(5), {results['o5']['samples']:,} samples",
+        "   share   samples   variance of ten   bias of ten   ten found",
+    ]
     for rows in zip(*results["o5"]["networks"], strict=True):
-        variance, bias = (mean(row[key] for row in rows) for key in ("mean_variance_of_ten", "mean_bias_of_ten"))
+        variance, bias = (
+            mean(row[key] for row in rows) for key in ("mean_variance_of_ten", "mean_bias_of_ten")
+        )
         found = f"{sum(row['nullity'] == 10 for row in rows)} of {len(rows)}"
         lines.append(
             f"{100 * rows[0]['fraction']:>6g} %   {rows[0]['samples']:>7,}   {variance:>15.2e}   {bias:>11.4f}   {found:>9}"
@@ -137,7 +172,9 @@ def table(results: dict[str, Any]) -> str:
     ]
     for rows in zip(*results["rotmnist"]["networks"], strict=True):
         for reading in ("paper, sum", "paper, each"):
-            variance, bias = (mean(row["readings"][reading][key] for row in rows) for key in ("variance", "bias"))
+            variance, bias = (
+                mean(row["readings"][reading][key] for row in rows) for key in ("variance", "bias")
+            )
             lines.append(
                 f"{100 * rows[0]['fraction']:>6g} %   {rows[0]['samples']:>7,}   {reading:<11}   {variance:>8.2e}   {bias:>6.3f}"
             )

@@ -29,7 +29,9 @@ def draw(results: dict[str, Any], out: Path) -> list[Path]:
         The files written.
     """
     paths = save_figure(draw_o5(results["o5"]), out / "sample-complexity-o5")
-    return paths + save_figure(draw_rotmnist(results["rotmnist"]), out / "sample-complexity-rotmnist")
+    return paths + save_figure(
+        draw_rotmnist(results["rotmnist"]), out / "sample-complexity-rotmnist"
+    )
 
 
 def draw_o5(part: dict[str, Any]) -> "Figure":
@@ -41,15 +43,23 @@ def draw_o5(part: dict[str, Any]) -> "Figure":
     made = figure(9.5, 4.2)
     left, right = made.subplots(1, 2)
     networks, paper = part["networks"], PAPER_SHARE["o5"]
-    _curves(left, networks, [[row["mean_variance_of_ten"] for row in rows] for rows in networks], paper)
-    _curves(right, networks, [[row["mean_bias_of_ten"] for row in rows] for rows in networks], paper)
+    _curves(
+        left, networks, [[row["mean_variance_of_ten"] for row in rows] for rows in networks], paper
+    )
+    _curves(
+        right, networks, [[row["mean_bias_of_ten"] for row in rows] for rows in networks], paper
+    )
     left.set_ylabel("mean variance of the last ten  σ²/|D|")
     left.set_title("(a) variance", fontsize="medium")
     right.set_ylabel("mean bias of the last ten against so(5)")
     right.set_title("(b) bias", fontsize="medium")
     for ax in (left, right):
         ax.set_xlabel("share of the training samples used, %")
-    _head(made, f"O(5) regression: {len(networks)} networks, 100 % is {part['samples']:,} samples", left)
+    _head(
+        made,
+        f"O(5) regression: {len(networks)} networks, 100 % is {part['samples']:,} samples",
+        left,
+    )
     return made
 
 
@@ -62,7 +72,9 @@ def draw_rotmnist(part: dict[str, Any]) -> "Figure":
     made = figure(9.5, 7.2)
     panels = made.subplots(2, 2, sharex=True)
     networks, paper = part["networks"], PAPER_SHARE["rotmnist"]
-    for (left, right), letters, (reading, name) in zip(panels, ("ab", "cd"), READINGS.items(), strict=True):
+    for (left, right), letters, (reading, name) in zip(
+        panels, ("ab", "cd"), READINGS.items(), strict=True
+    ):
         found = [[row["readings"][reading] for row in rows] for rows in networks]
         _curves(left, networks, [[row["variance"] for row in rows] for rows in found], paper)
         _curves(right, networks, [[row["bias"] for row in rows] for rows in found], paper)
@@ -72,19 +84,37 @@ def draw_rotmnist(part: dict[str, Any]) -> "Figure":
         right.set_title(f"({letters[1]}) bias, {name}", fontsize="medium")
     for ax in panels[1]:
         ax.set_xlabel("share of the training images used, %")
-    _head(made, f"Rotated MNIST: {len(networks)} networks, 100 % is {part['images']:,} images", panels[0][0])
+    _head(
+        made,
+        f"Rotated MNIST: {len(networks)} networks, 100 % is {part['images']:,} images",
+        panels[0][0],
+    )
     return made
 
 
-def _curves(ax: "Axes", networks: list[list[dict[str, Any]]], curves: list[list[float]], paper: float) -> None:
+def _curves(
+    ax: "Axes", networks: list[list[dict[str, Any]]], curves: list[list[float]], paper: float
+) -> None:
     """One faint line per network, their mean, its value at 100 %, and the share of the paper."""
     share = [100 * row["fraction"] for row in networks[0]]
     for curve in curves:
-        ax.plot(share, curve, color="0.75", linewidth=0.8, label="one network" if curve is curves[0] else None)
+        ax.plot(
+            share,
+            curve,
+            color="0.75",
+            linewidth=0.8,
+            label="one network" if curve is curves[0] else None,
+        )
     centre = [mean(values) for values in zip(*curves, strict=True)]
-    ax.plot(share, centre, "o-", color=FOUND, markersize=4, linewidth=1.2, label="mean over networks")
-    ax.axhline(centre[-1], color=OTHER, linestyle="--", linewidth=1, label="mean with 100 % of the samples")
-    ax.axvline(paper, color=MUTED, linestyle=":", linewidth=1.2, label=f"enough in the paper: {paper:g} %")
+    ax.plot(
+        share, centre, "o-", color=FOUND, markersize=4, linewidth=1.2, label="mean over networks"
+    )
+    ax.axhline(
+        centre[-1], color=OTHER, linestyle="--", linewidth=1, label="mean with 100 % of the samples"
+    )
+    ax.axvline(
+        paper, color=MUTED, linestyle=":", linewidth=1.2, label=f"enough in the paper: {paper:g} %"
+    )
     logarithmic(ax, "xy")
     tidy(ax)
 
@@ -92,4 +122,6 @@ def _curves(ax: "Axes", networks: list[list[dict[str, Any]]], curves: list[list[
 def _head(made: "Figure", title: str, panel: "Axes") -> None:
     """Title, and one legend for all panels below them, where it hides no curve."""
     made.suptitle(f"How many samples does the extraction need?  {title}", fontsize="medium")
-    made.legend(*panel.get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
+    made.legend(
+        *panel.get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False
+    )

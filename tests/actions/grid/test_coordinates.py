@@ -17,7 +17,9 @@ def test_the_centre_of_the_grid_is_the_origin(sides):
     places = coordinates(sides)
     assert places.shape == (np.prod(sides), len(sides))
     assert places.mean(0).abs().max() < 1e-14
-    torch.testing.assert_close(places.flip(0), -places)  # the last pixel is opposite to the first, and so on
+    torch.testing.assert_close(
+        places.flip(0), -places
+    )  # the last pixel is opposite to the first, and so on
 
 
 @given(sides=GRIDS)
@@ -27,17 +29,24 @@ def test_a_pixel_is_as_long_along_every_axis_and_half_the_shorter_side_is_one(si
     pixel = 2 / min(sides)
     for axis, side in enumerate(sides):
         step = torch.zeros(len(sides), dtype=torch.float64)
-        step[len(sides) - 1 - axis] = pixel * (-1 if axis == len(sides) - 2 else 1)  # y runs up, against its axis
+        step[len(sides) - 1 - axis] = pixel * (
+            -1 if axis == len(sides) - 2 else 1
+        )  # y runs up, against its axis
         torch.testing.assert_close(grid.diff(dim=axis), step.expand_as(grid.diff(dim=axis)))
         span = grid.select(axis, side - 1) - grid.select(axis, 0)
-        assert float(span.abs().max()) + pixel == pytest.approx(2 * side / min(sides))  # from edge to edge
+        assert float(span.abs().max()) + pixel == pytest.approx(
+            2 * side / min(sides)
+        )  # from edge to edge
 
 
 @pytest.mark.parametrize("sides", [(4,), (5, 7), (6, 4), (3, 4, 5)], ids=str)
 def test_every_pixel_by_hand(sides):
     places = coordinates(sides).tolist()
     for number, index in enumerate(np.ndindex(*sides)):  # the order of a flattened image
-        z, y, x = ([0.0] * 3 + [(i - (side - 1) / 2) * 2 / min(sides) for i, side in zip(index, sides, strict=True)])[-3:]
+        z, y, x = (
+            [0.0] * 3
+            + [(i - (side - 1) / 2) * 2 / min(sides) for i, side in zip(index, sides, strict=True)]
+        )[-3:]
         assert places[number] == pytest.approx([x, -y, z][: len(sides)])
 
 
@@ -48,8 +57,12 @@ def test_two_by_two():
 @pytest.mark.parametrize("side", [28, 9, 4, 2])
 def test_the_papers_coordinates_are_its_formula(side):
     places, kept = paper_coordinates((side, side))
-    row, column = torch.meshgrid(torch.arange(0, side - 1), torch.arange(0, side - 1), indexing="ij")
-    theirs = torch.stack([row, column], -1).double() / (side // 2) - 1  # as in its appendix: rows first, counted downwards
+    row, column = torch.meshgrid(
+        torch.arange(0, side - 1), torch.arange(0, side - 1), indexing="ij"
+    )
+    theirs = (
+        torch.stack([row, column], -1).double() / (side // 2) - 1
+    )  # as in its appendix: rows first, counted downwards
     ours = places.reshape(side, side, 2)[:-1, :-1]
     torch.testing.assert_close(ours, torch.stack([theirs[..., 1], -theirs[..., 0]], -1))
     taken = torch.zeros(side, side, dtype=torch.float64)
@@ -63,7 +76,12 @@ def test_the_papers_coordinates_of_other_grids():
     assert places.reshape(4, 6, 2)[:, 0, 1].tolist() == [1.0, 0.5, 0.0, -0.5]
     assert kept.sum() == 3 * 5
     assert paper_coordinates((5,))[0].flatten().tolist() == [-1.0, -0.5, 0.0, 0.5, 1.0]
-    assert paper_coordinates((1, 4))[1].flatten().tolist() == [1, 1, 1, 0]  # of a single row, that row
+    assert paper_coordinates((1, 4))[1].flatten().tolist() == [
+        1,
+        1,
+        1,
+        0,
+    ]  # of a single row, that row
 
 
 def test_float64_on_the_cpu():

@@ -35,7 +35,10 @@ def test_defaults():
     assert liegg.Volume() == liegg.Volume("linear")
     assert liegg.Sequence() == liegg.Sequence("affine")
     for action in (liegg.Image(), liegg.Volume(), liegg.Sequence()):
-        assert (action.settings()["derivative"], action.settings()["border"]) == ("spectral", "replicate")
+        assert (action.settings()["derivative"], action.settings()["border"]) == (
+            "spectral",
+            "replicate",
+        )
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -74,7 +77,9 @@ def test_generators_of_your_own(generators, parent, size):
     assert isinstance(action, Restricted)
     assert action.parent == parent
     assert action.size == size
-    assert_same_span(action.matrices(torch.eye(size, dtype=torch.float64)), generators, tolerance=1e-12)
+    assert_same_span(
+        action.matrices(torch.eye(size, dtype=torch.float64)), generators, tolerance=1e-12
+    )
 
 
 def test_knobs_reach_the_whole_action():
@@ -91,22 +96,37 @@ def test_knobs_reach_the_whole_action():
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: liegg.Image("rotation"),  # pyright: ignore[reportArgumentType]
-         r"group='rotation': Image knows 'linear', 'affine', 'similarity', 'euclidean', or takes a tensor of generators\."),
-        (lambda: liegg.Volume("so3"),  # pyright: ignore[reportArgumentType]
-         "group='so3': Volume knows 'linear'"),
-        (lambda: liegg.Image(liegg.so(2)[0]), r"group has shape \(2, 2\); Image expects generators \[r, 2, 2\] or homogeneous ones "
-         r"\[r, 3, 3\], for example liegg\.so\(2\)\."),
+        (
+            lambda: liegg.Image("rotation"),  # pyright: ignore[reportArgumentType]
+            r"group='rotation': Image knows 'linear', 'affine', 'similarity', 'euclidean', or takes a tensor of generators\.",
+        ),
+        (
+            lambda: liegg.Volume("so3"),  # pyright: ignore[reportArgumentType]
+            "group='so3': Volume knows 'linear'",
+        ),
+        (
+            lambda: liegg.Image(liegg.so(2)[0]),
+            r"group has shape \(2, 2\); Image expects generators \[r, 2, 2\] or homogeneous ones "
+            r"\[r, 3, 3\], for example liegg\.so\(2\)\.",
+        ),
         (lambda: liegg.Image(liegg.so(4)), r"group has shape \(6, 4, 4\); Image expects"),
-        (lambda: liegg.Volume(liegg.so(2)), r"group has shape \(1, 2, 2\); Volume expects generators \[r, 3, 3\] or .*\[r, 4, 4\], "
-         r"for example liegg\.so\(3\)\."),
-        (lambda: liegg.Sequence(liegg.so(3)), r"group has shape \(3, 3, 3\); Sequence expects generators \[r, 1, 1\]"),
+        (
+            lambda: liegg.Volume(liegg.so(2)),
+            r"group has shape \(1, 2, 2\); Volume expects generators \[r, 3, 3\] or .*\[r, 4, 4\], "
+            r"for example liegg\.so\(3\)\.",
+        ),
+        (
+            lambda: liegg.Sequence(liegg.so(3)),
+            r"group has shape \(3, 3, 3\); Sequence expects generators \[r, 1, 1\]",
+        ),
         (lambda: liegg.Image(liegg.so(3)), "last row other than zero"),
         (lambda: liegg.Image(torch.zeros(2, 2, 2)), "no generator other than zero"),
     ],
-)  # fmt: skip
+)
 def test_errors(monkeypatch, make, text):
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # users run without the type checks
+    monkeypatch.setattr(
+        jaxtyping.config, "jaxtyping_disable", True
+    )  # users run without the type checks
     with pytest.raises(ArgumentError, match=text):
         make()
 
@@ -123,11 +143,15 @@ def places(side, dimension=2):
 def bumps(samples, side, *, width, reach=0.4, dimension=2, seed=0):
     """Images of five Gaussian bumps each, `width` pixels wide, that fade to the border."""
     shift = normal(samples, 5, dimension, seed=seed)
-    distance = torch.rand(samples, 5, 1, generator=torch.Generator().manual_seed(seed + 1), dtype=torch.float64)
+    distance = torch.rand(
+        samples, 5, 1, generator=torch.Generator().manual_seed(seed + 1), dtype=torch.float64
+    )
     centres = reach * distance ** (1 / dimension) * torch.nn.functional.normalize(shift, dim=2)
     at = places(side, dimension).flatten(0, -2)
     square = torch.cdist(centres, at.expand(samples, -1, -1)).square()
-    images = (normal(samples, 5, 1, seed=seed + 2) * torch.exp(-square / (2 * (width / (side / 2)) ** 2))).sum(1)
+    images = (
+        normal(samples, 5, 1, seed=seed + 2) * torch.exp(-square / (2 * (width / (side / 2)) ** 2))
+    ).sum(1)
     return images.reshape(samples, *[side] * dimension)
 
 
@@ -136,10 +160,15 @@ class Radial(nn.Module):
 
     phi: Tensor
 
-    def __init__(self, side: int, *, dimension: int = 2, dtype: torch.dtype = torch.float64) -> None:
+    def __init__(
+        self, side: int, *, dimension: int = 2, dtype: torch.dtype = torch.float64
+    ) -> None:
         super().__init__()
         square = places(side, dimension).flatten(0, -2).square().sum(1)
-        rings = [torch.exp(-square / 0.045), *[torch.exp(-((square - r**2) ** 2) / (0.18 * r**2)) for r in (0.15, 0.3, 0.45, 0.6)]]
+        rings = [
+            torch.exp(-square / 0.045),
+            *[torch.exp(-((square - r**2) ** 2) / (0.18 * r**2)) for r in (0.15, 0.3, 0.45, 0.6)],
+        ]
         self.register_buffer("phi", torch.nn.functional.normalize(torch.stack(rings)).to(dtype))
         self.head = mlp(len(rings), 32, 3, dtype=dtype)
 
@@ -161,7 +190,10 @@ def test_the_model_is_invariant_and_the_images_fade(radial):
     model, images = radial
     assert images[:, [0, -1]].abs().max() < 1e-2 * images.abs().max()
     still = model(images)
-    turned, sheared = (model(liegg.Image().act(0.7 * h, images)) - still for h in (liegg.so(2)[0], liegg.shear(2)[0]))
+    turned, sheared = (
+        model(liegg.Image().act(0.7 * h, images)) - still
+        for h in (liegg.so(2)[0], liegg.shear(2)[0])
+    )
     assert turned.norm() < 3e-4 * sheared.norm()  # what interpolation leaves
 
 
@@ -180,7 +212,9 @@ def test_radial_features_have_the_rotation_and_nothing_else(radial, scheme, grou
 def test_the_paper_scheme_finds_the_rotation_less_well(radial):
     sym = liegg.discover(radial[0], radial[1], liegg.Image(derivative="paper"))
     assert sym.nullity == 1
-    assert 0.01 < sym.bias(liegg.so(2))[0] < 0.06  # the origin is half a pixel off, and slopes are those half a pixel further
+    assert (
+        0.01 < sym.bias(liegg.so(2))[0] < 0.06
+    )  # the origin is half a pixel off, and slopes are those half a pixel further
 
 
 def test_float32_finds_it_at_its_own_floor(radial):
@@ -193,10 +227,16 @@ def test_float32_finds_it_at_its_own_floor(radial):
 
 def test_smaller_groups_are_judged_against_all_maps(radial):
     whole = liegg.discover(radial[0], radial[1], liegg.Image("affine"))
-    for group in (liegg.Image("similarity"), liegg.Image("euclidean"), liegg.Image("affine").restrict(liegg.so(2))):
+    for group in (
+        liegg.Image("similarity"),
+        liegg.Image("euclidean"),
+        liegg.Image("affine").restrict(liegg.so(2)),
+    ):
         sym = liegg.discover(radial[0], radial[1], group)
         assert sym.nullity == 1
-        torch.testing.assert_close(sym.defect(liegg.so(2)), whole.defect(liegg.so(2)), rtol=1e-6, atol=0)
+        torch.testing.assert_close(
+            sym.defect(liegg.so(2)), whole.defect(liegg.so(2)), rtol=1e-6, atol=0
+        )
         assert sym.angles(liegg.so(2)).max() < FLOOR["spectral"][1]
 
 
@@ -208,18 +248,28 @@ def test_several_channels_and_flat_samples_are_found_alike(radial):
         x = x.reshape(len(x), 2, 32, 32)
         return torch.cat([model(x[:, 0]), model(x[:, 1])], dim=1)
 
-    stacked = assert_invariant(both, two, liegg.so(2), action=liegg.Image(), tolerance=FLOOR["spectral"][0])
+    stacked = assert_invariant(
+        both, two, liegg.so(2), action=liegg.Image(), tolerance=FLOOR["spectral"][0]
+    )
     flat = assert_invariant(
-        both, two.flatten(1), liegg.so(2), action=liegg.Image(shape=(2, 32, 32)), tolerance=FLOOR["spectral"][0]
+        both,
+        two.flatten(1),
+        liegg.so(2),
+        action=liegg.Image(shape=(2, 32, 32)),
+        tolerance=FLOOR["spectral"][0],
     )
     assert stacked.nullity == flat.nullity == 1
     assert torch.equal(stacked.defects, flat.defects)
 
 
 def test_radial_features_of_volumes_have_the_rotations_of_space():
-    sym = liegg.discover(Radial(16, dimension=3), bumps(60, 16, width=2.0, reach=0.3, dimension=3), liegg.Volume())
+    sym = liegg.discover(
+        Radial(16, dimension=3), bumps(60, 16, width=2.0, reach=0.3, dimension=3), liegg.Volume()
+    )
     assert sym.nullity == 3
-    assert sym.defects[2] < 3e-9  # bumps of two pixels' width: a little of them lies beyond the grid's highest frequency
+    assert (
+        sym.defects[2] < 3e-9
+    )  # bumps of two pixels' width: a little of them lies beyond the grid's highest frequency
     assert sym.angles(liegg.so(3)).max() < 3e-5
 
 
@@ -228,11 +278,19 @@ def test_radial_features_of_volumes_have_the_rotations_of_space():
 
 def waves(samples, side, top, *, dimension=2, seed=0):
     """Periodic images of all waves up to `top` periods along every axis."""
-    angle = 2 * math.pi * torch.arange(top + 1)[:, None] * torch.arange(side, dtype=torch.float64) / side
+    angle = (
+        2
+        * math.pi
+        * torch.arange(top + 1)[:, None]
+        * torch.arange(side, dtype=torch.float64)
+        / side
+    )
     basis = torch.cat([angle.cos(), angle[1:].sin()])
     images = normal(samples, *[len(basis)] * dimension, seed=seed) / len(basis)
     for _ in range(dimension):
-        images = torch.einsum("na...,ai->n...i", images, basis)  # the axis that was first comes back as the last
+        images = torch.einsum(
+            "na...,ai->n...i", images, basis
+        )  # the axis that was first comes back as the last
     return images
 
 
@@ -243,13 +301,17 @@ def powers(x: Tensor) -> Tensor:
     change under any shift.
     """
     kernel = normal(4, 1, 3, 3, seed=5)
-    y = torch.nn.functional.conv2d(torch.nn.functional.pad(x[:, None], (1, 1, 1, 1), mode="circular"), kernel)
+    y = torch.nn.functional.conv2d(
+        torch.nn.functional.pad(x[:, None], (1, 1, 1, 1), mode="circular"), kernel
+    )
     return torch.cat([y.square().mean((2, 3)), y.pow(3).mean((2, 3))], dim=1)
 
 
 def test_circular_filters_have_the_translations_and_nothing_else():
     head = mlp(8, 16, 3)
-    sym = liegg.discover(lambda x: head(powers(x)), waves(100, 16, 3), liegg.Image("affine", border="periodic"))
+    sym = liegg.discover(
+        lambda x: head(powers(x)), waves(100, 16, 3), liegg.Image("affine", border="periodic")
+    )
     assert sym.nullity == 2
     assert sym.decision.exact == 2  # nothing but rounding
     assert sym.angles(liegg.translation(2)).max() < 1e-12
@@ -279,7 +341,10 @@ class Convolutional(nn.Module):
             torch.random.manual_seed(0)
             circular = {"padding_mode": "circular", "dtype": torch.float64}
             self.body = nn.Sequential(
-                nn.Conv2d(1, 6, 5, padding=2, **circular), nn.SiLU(), nn.Conv2d(6, 6, 3, padding=1, **circular), nn.SiLU()
+                nn.Conv2d(1, 6, 5, padding=2, **circular),
+                nn.SiLU(),
+                nn.Conv2d(6, 6, 3, padding=1, **circular),
+                nn.SiLU(),
             )
             self.head = nn.Linear(6, 3, dtype=torch.float64)
 
@@ -304,9 +369,13 @@ class Transformer(nn.Module):
 
 
 def test_a_circular_network_has_the_translations():
-    sym = liegg.discover(Convolutional(), waves(60, 24, 4), liegg.Image("affine", border="periodic"))
+    sym = liegg.discover(
+        Convolutional(), waves(60, 24, 4), liegg.Image("affine", border="periodic")
+    )
     assert sym.nullity == 2
-    assert sym.defects[1] < 1.4e-8  # SiLU makes frequencies beyond the grid's: no shift by less than a pixel is exact
+    assert (
+        sym.defects[1] < 1.4e-8
+    )  # SiLU makes frequencies beyond the grid's: no shift by less than a pixel is exact
     assert sym.angles(liegg.translation(2)).max() < 1.2e-4
 
 
@@ -326,11 +395,15 @@ def test_routes_agree(name, outputs):
     for route in ("jvp", "vjp", "autograd"):
         sym = liegg.discover(model, data, action, outputs=outputs, route=route)
         torch.testing.assert_close(sym.defects, auto.defects, rtol=1e-8, atol=0)
-        torch.testing.assert_close(sym.displacement.dense(), auto.displacement.dense(), rtol=1e-12, atol=0)
+        torch.testing.assert_close(
+            sym.displacement.dense(), auto.displacement.dense(), rtol=1e-12, atol=0
+        )
 
 
 def test_many_outputs_of_a_transformer_are_read_by_forward_mode():
-    sym = liegg.discover(Transformer(12, outputs=10), waves(30, 12, 3), liegg.Image())  # 4 directions: forward is cheaper
+    sym = liegg.discover(
+        Transformer(12, outputs=10), waves(30, 12, 3), liegg.Image()
+    )  # 4 directions: forward is cheaper
     assert sym.settings["route"] == "jvp"
     assert not [note for note in sym.notes if "torch.func" in note]
 
@@ -339,7 +412,10 @@ def test_a_transformer_is_read_without_a_warning():
     """torch warns where it batches attention's derivative by a slow loop; one output at a time is taken instead."""
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        one, two = (liegg.discover(Transformer(12, outputs=3), waves(30, 12, 3), liegg.Image(), route="vjp") for _ in range(2))
+        one, two = (
+            liegg.discover(Transformer(12, outputs=3), waves(30, 12, 3), liegg.Image(), route="vjp")
+            for _ in range(2)
+        )
     assert not seen
     assert torch.equal(one.factor, two.factor)
 
@@ -352,8 +428,16 @@ STILL = ["spectral", "central", "gaussian", "paper"]
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
 @pytest.mark.parametrize("scheme", STILL)
 def test_no_direction_moves_constant_images(scheme, dtype):
-    flat = torch.rand(50, 1, 1, generator=torch.Generator().manual_seed(0), dtype=torch.float64).expand(50, 12, 12).to(dtype)
-    sym = liegg.discover(nn.Sequential(nn.Flatten(), mlp(144, 8, 2, dtype=dtype)), flat, liegg.Image("affine", derivative=scheme))
+    flat = (
+        torch.rand(50, 1, 1, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+        .expand(50, 12, 12)
+        .to(dtype)
+    )
+    sym = liegg.discover(
+        nn.Sequential(nn.Flatten(), mlp(144, 8, 2, dtype=dtype)),
+        flat,
+        liegg.Image("affine", derivative=scheme),
+    )
     assert sym.nullity == 0
     assert len(sym.trivial) == 6
 
@@ -362,9 +446,19 @@ def test_no_direction_moves_constant_images(scheme, dtype):
 @pytest.mark.parametrize("scheme", STILL)
 def test_no_direction_along_the_stripes_moves_stripes(scheme, dtype):
     # f(x, y) = g(x): the field of E_ij is -∂ᵢf p̃ⱼ, so the second row of the generator does not matter: 3 of 6.
-    rows = torch.rand(50, 1, 12, generator=torch.Generator().manual_seed(0), dtype=torch.float64).expand(50, 12, 12).to(dtype)
-    sym = liegg.discover(nn.Sequential(nn.Flatten(), mlp(144, 8, 2, dtype=dtype)), rows, liegg.Image("affine", derivative=scheme))
+    rows = (
+        torch.rand(50, 1, 12, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+        .expand(50, 12, 12)
+        .to(dtype)
+    )
+    sym = liegg.discover(
+        nn.Sequential(nn.Flatten(), mlp(144, 8, 2, dtype=dtype)),
+        rows,
+        liegg.Image("affine", derivative=scheme),
+    )
     assert len(sym.trivial) == 3
-    assert_same_span(sym.action.matrices(sym.trivial), units(3, (1, 0), (1, 1), (1, 2)), tolerance=1e-6)
+    assert_same_span(
+        sym.action.matrices(sym.trivial), units(3, (1, 0), (1, 1), (1, 2)), tolerance=1e-6
+    )
     assert bool(sym.defect(units(2, (1, 0), (1, 1))).isnan().all())
     assert len(sym.defects) == 3

@@ -17,9 +17,15 @@ EYE = torch.eye(3, dtype=torch.float64)[None]
 ACTIONS = {
     "blocks": (liegg.Blocks([2, 3, 1]), 14),
     "blocks of one algebra": (liegg.Blocks([3, 3], algebra.so(3)), 6),
-    "blocks, dependent generators": (liegg.Blocks([3, 3], torch.cat([algebra.so(3), 2 * algebra.so(3)])), 6),
+    "blocks, dependent generators": (
+        liegg.Blocks([3, 3], torch.cat([algebra.so(3), 2 * algebra.so(3)])),
+        6,
+    ),
     "blocks of several, in another order": (
-        liegg.Blocks([3, 2, 3], [algebra.so(3), None, algebra.sl(3)], order=[7, 0, 5, 4, 3, 2, 1, 6]), 3 + 4 + 8,
+        liegg.Blocks(
+            [3, 2, 3], [algebra.so(3), None, algebra.sl(3)], order=[7, 0, 5, 4, 3, 2, 1, 6]
+        ),
+        3 + 4 + 8,
     ),
     "one block": (liegg.Blocks([3]), 9),
     "tridiagonal": (liegg.Banded(7), 19),
@@ -33,10 +39,15 @@ ACTIONS = {
     "tensor": (liegg.KroneckerSum((2, 3, 4)), 4 + 9 + 16 - 2),
     "tensor, fewer than numbers": (liegg.KroneckerSum((3, 3, 3)), 27 - 2),
     "grid with rotations": (liegg.KroneckerSum((3, 3), [algebra.so(3), None]), 12),
-    "grid with traces": (liegg.KroneckerSum((2, 3, 2), [algebra.diagonal(2), EYE, torch.tensor([[[1.0, 0.0], [0.0, 0.0]]])]), 3),
+    "grid with traces": (
+        liegg.KroneckerSum(
+            (2, 3, 2), [algebra.diagonal(2), EYE, torch.tensor([[[1.0, 0.0], [0.0, 0.0]]])]
+        ),
+        3,
+    ),
     "axis of length one": (liegg.KroneckerSum((1, 3)), 9),
     "one axis": (liegg.KroneckerSum((4,)), 16),
-}  # fmt: skip
+}
 
 
 @pytest.fixture(params=ACTIONS.values(), ids=list(ACTIONS))
@@ -58,14 +69,18 @@ def test_a_long_motion_is_the_matrix_exponential(case):
     action, _ = case
     h, x = 8 * normal(action.size, seed=1) / action.size**0.5, normal(4, action.ambient)
     moved = x @ torch.linalg.matrix_exp(action.matrices(h[None])[0]).mT
-    torch.testing.assert_close(action.act(h, x), moved, rtol=1e-9, atol=1e-9 * float(moved.abs().max()))
+    torch.testing.assert_close(
+        action.act(h, x), moved, rtol=1e-9, atol=1e-9 * float(moved.abs().max())
+    )
 
 
 def test_candidates_are_independent_and_orthonormal(case):
     action, size = case
     assert action.size == size
     flat = basis_of(action).flatten(1)
-    torch.testing.assert_close(flat @ flat.mT, torch.eye(size, dtype=torch.float64), rtol=0, atol=1e-13)
+    torch.testing.assert_close(
+        flat @ flat.mT, torch.eye(size, dtype=torch.float64), rtol=0, atol=1e-13
+    )
 
 
 def test_settings_make_it_again(case):
@@ -86,7 +101,9 @@ def test_moments_add_over_blocks_of_samples(case):
 def invariant(x):
     """A function of two quadratic forms with structure of its own."""
     x = x.flatten(1)
-    return torch.stack([x[:, : x.shape[1] // 2].square().sum(1).tanh(), x.square().sum(1).sin() + x[:, 0]], dim=1)
+    return torch.stack(
+        [x[:, : x.shape[1] // 2].square().sum(1).tanh(), x.square().sum(1).sin() + x[:, 0]], dim=1
+    )
 
 
 def test_the_answer_is_that_of_the_restricted_linear_action(case):
@@ -94,14 +111,19 @@ def test_the_answer_is_that_of_the_restricted_linear_action(case):
     action, size = case
     x = normal(400, action.ambient)
     ours = liegg.discover(invariant, x, action, controls=False)
-    theirs = liegg.discover(invariant, x, Linear(action.ambient).restrict(basis_of(action)), controls=False)
+    theirs = liegg.discover(
+        invariant, x, Linear(action.ambient).restrict(basis_of(action)), controls=False
+    )
     torch.testing.assert_close(ours.spectrum.values, theirs.spectrum.values, rtol=1e-10, atol=1e-10)
     assert len(ours.defects) == len(theirs.defects) == size
     factor = theirs.scale_free.sensitivity / ours.scale_free.sensitivity
     torch.testing.assert_close(ours.defects, theirs.defects * factor, rtol=1e-10, atol=1e-10)
     given = normal(2, size, seed=3)
     torch.testing.assert_close(
-        ours.defect(action.matrices(given)), factor * theirs.defect(action.matrices(given)), rtol=1e-10, atol=1e-10
+        ours.defect(action.matrices(given)),
+        factor * theirs.defect(action.matrices(given)),
+        rtol=1e-10,
+        atol=1e-10,
     )
     assert float(ours.defects.mean()) == pytest.approx(1.0)  # κ is the mean over the candidates
     if ours.nullity and ours.nullity == theirs.nullity:
@@ -109,10 +131,18 @@ def test_the_answer_is_that_of_the_restricted_linear_action(case):
 
 
 def test_known_generators_are_found():
-    sym = liegg.discover(lambda x: x.unflatten(1, (2, 3)).square().sum(2), normal(300, 6), liegg.Blocks([3, 3]))
-    liegg.testing.assert_same_span(sym.generators, liegg.direct_sum(algebra.so(3), algebra.so(3)), tolerance=1e-7)
-    grid = liegg.discover(lambda x: (x @ x.mT).flatten(1), normal(300, 3, 4), liegg.KroneckerSum((3, 4)))
-    expected = torch.stack([torch.kron(torch.eye(3, dtype=torch.float64), turn) for turn in algebra.so(4)])
+    sym = liegg.discover(
+        lambda x: x.unflatten(1, (2, 3)).square().sum(2), normal(300, 6), liegg.Blocks([3, 3])
+    )
+    liegg.testing.assert_same_span(
+        sym.generators, liegg.direct_sum(algebra.so(3), algebra.so(3)), tolerance=1e-7
+    )
+    grid = liegg.discover(
+        lambda x: (x @ x.mT).flatten(1), normal(300, 3, 4), liegg.KroneckerSum((3, 4))
+    )
+    expected = torch.stack(
+        [torch.kron(torch.eye(3, dtype=torch.float64), turn) for turn in algebra.so(4)]
+    )
     liegg.testing.assert_same_span(grid.generators, expected, tolerance=1e-7)
 
 
@@ -122,11 +152,23 @@ def lengths_of_rows(x):
 
 LARGE = {
     # Rotations of the columns keep the lengths of all rows; the first sixty rotations of the rows all turn one of the first three.
-    "784 pixels, rotations": (liegg.KroneckerSum((28, 28), [algebra.so(28)[:60]] * 2), lengths_of_rows, 60),
+    "784 pixels, rotations": (
+        liegg.KroneckerSum((28, 28), [algebra.so(28)[:60]] * 2),
+        lengths_of_rows,
+        60,
+    ),
     # The second half of the numbers has no influence.
-    "3000 numbers, weights": (liegg.Weights((torch.arange(3000) // 30).tolist()), lambda x: x[:, :1500].square().sum(1), 50),
+    "3000 numbers, weights": (
+        liegg.Weights((torch.arange(3000) // 30).tolist()),
+        lambda x: x[:, :1500].square().sum(1),
+        50,
+    ),
     # The antisymmetric ones of five shifts.
-    "3000 numbers, convolutions": (liegg.Banded(3000, 2, shared=True, periodic=True), lambda x: x.square().sum(1), 2),
+    "3000 numbers, convolutions": (
+        liegg.Banded(3000, 2, shared=True, periodic=True),
+        lambda x: x.square().sum(1),
+        2,
+    ),
 }
 
 
@@ -153,9 +195,15 @@ def test_large_inputs_take_little_memory(action):
 def test_shapes_of_samples():
     liegg.Blocks([2, 2]).check((2, 2))
     liegg.KroneckerSum((2, 3)).check((1, 2, 3))
-    with pytest.raises(ShapeError, match=r"a sample has shape \(5,\); Blocks\(2 blocks of 2, size=8\) expects 4 numbers"):
+    with pytest.raises(
+        ShapeError,
+        match=r"a sample has shape \(5,\); Blocks\(2 blocks of 2, size=8\) expects 4 numbers",
+    ):
         liegg.Blocks([2, 2]).check((5,))
-    with pytest.raises(ShapeError, match=r"shape \(3, 2\); KroneckerSum\(\(2, 3\), size=12\) expects \(2, 3\), or 6 numbers flat"):
+    with pytest.raises(
+        ShapeError,
+        match=r"shape \(3, 2\); KroneckerSum\(\(2, 3\), size=12\) expects \(2, 3\), or 6 numbers flat",
+    ):
         liegg.KroneckerSum((2, 3)).check((3, 2))
 
 
@@ -170,24 +218,51 @@ def test_acts_in_the_samples_dtype():
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: liegg.Blocks([]), r"sizes=\[\]: expected positive numbers, for example Blocks\(\[4\] \* 196\)"),
+        (
+            lambda: liegg.Blocks([]),
+            r"sizes=\[\]: expected positive numbers, for example Blocks\(\[4\] \* 196\)",
+        ),
         (lambda: liegg.Blocks([2, 0]), r"sizes=\[2, 0\]: expected positive"),
         (lambda: liegg.Blocks([True]), r"sizes=\[True\]: expected a list of whole numbers"),
-        (lambda: liegg.Blocks([2, 2], order=[0, 1, 2, 2]), "order has 4 entries; expected every number from 0 to 3 once"),
-        (lambda: liegg.Blocks([2, 2], [None]), "1 algebras were given for 2 blocks; give one to each"),
-        (lambda: liegg.Blocks([2, 2], algebra.so(3)), r"given as shape \(3, 3, 3\); expected finite real matrices \[r, 2, 2\]"),
+        (
+            lambda: liegg.Blocks([2, 2], order=[0, 1, 2, 2]),
+            "order has 4 entries; expected every number from 0 to 3 once",
+        ),
+        (
+            lambda: liegg.Blocks([2, 2], [None]),
+            "1 algebras were given for 2 blocks; give one to each",
+        ),
+        (
+            lambda: liegg.Blocks([2, 2], algebra.so(3)),
+            r"given as shape \(3, 3, 3\); expected finite real matrices \[r, 2, 2\]",
+        ),
         (lambda: liegg.Blocks([2], torch.zeros(1, 2, 2)), "no matrix other than zero"),
-        (lambda: liegg.Banded(4, 4), r"Banded\(4, 4\): expected n of at least 1 and a width from 0 to 3"),
+        (
+            lambda: liegg.Banded(4, 4),
+            r"Banded\(4, 4\): expected n of at least 1 and a width from 0 to 3",
+        ),
         (lambda: liegg.Banded(4, 2, periodic=True), "a width from 0 to 1"),
-        (lambda: liegg.Weights([0, 2]), r"groups=\[0, 2\]: expected numbers from 0 on, every one used"),
+        (
+            lambda: liegg.Weights([0, 2]),
+            r"groups=\[0, 2\]: expected numbers from 0 on, every one used",
+        ),
         (lambda: liegg.Weights([-1, -1]), "every one used, for example"),
         (lambda: liegg.KroneckerSum(()), r"sizes=\(\): expected the length of every axis"),
         (lambda: liegg.KroneckerSum((2, 2), [None]), "1 algebras were given for 2 axes"),
-        (lambda: liegg.Blocks([2, 2]).coefficients(torch.zeros(1, 3, 3)), r"shape \(1, 3, 3\); expected \[d, 4, 4\], matrices of"),
-        (lambda: liegg.Blocks([2, 2]).coefficients(torch.ones(1, 4, 4)), "generator 0 lies outside the 8-dimensional space of B"),
-        (lambda: liegg.KroneckerSum((2, 2)).coefficients(normal(1, 4, 4)), "generator 0 lies outside the 7-dimensional space of K"),
+        (
+            lambda: liegg.Blocks([2, 2]).coefficients(torch.zeros(1, 3, 3)),
+            r"shape \(1, 3, 3\); expected \[d, 4, 4\], matrices of",
+        ),
+        (
+            lambda: liegg.Blocks([2, 2]).coefficients(torch.ones(1, 4, 4)),
+            "generator 0 lies outside the 8-dimensional space of B",
+        ),
+        (
+            lambda: liegg.KroneckerSum((2, 2)).coefficients(normal(1, 4, 4)),
+            "generator 0 lies outside the 7-dimensional space of K",
+        ),
     ],
-)  # fmt: skip
+)
 def test_errors(make, text):
     with pytest.raises(ArgumentError, match=text):
         make()

@@ -4,7 +4,19 @@ import pytest
 import torch
 
 from cases import normal, regular
-from liegg.algebra import aff, closure_residual, direct_sum, grassmann_distance, orthonormal, scaling, se, sl, so, translation, u
+from liegg.algebra import (
+    aff,
+    closure_residual,
+    direct_sum,
+    grassmann_distance,
+    orthonormal,
+    scaling,
+    se,
+    sl,
+    so,
+    translation,
+    u,
+)
 from liegg.algebra.families.affine import affine, semidirect
 from liegg.algebra.families.candidates import best
 from liegg.algebra.families.record import Model
@@ -49,7 +61,10 @@ ALGEBRAS = {
 @pytest.mark.parametrize(("condition", "dual"), [(100.0, False), (30.0, True)])
 def test_an_exact_algebra_is_proposed_by_name(name, generators, condition, dual):
     span = conjugated(-generators.mT if dual else generators, condition)
-    fits = {model.name: (model, fit(model.generators, span)) for model in affine(span, NOISE, best, dual=dual)}
+    fits = {
+        model.name: (model, fit(model.generators, span))
+        for model in affine(span, NOISE, best, dual=dual)
+    }
     model, found = fits[name]
     assert model.dual == dual
     assert found.distance < 1e-8
@@ -62,7 +77,9 @@ def test_translations_along_fewer_directions_than_there_are():
     span = conjugated(translation(4)[:2], 10.0)
     (model,) = affine(span, NOISE, best)
     assert model.name == "translation(2)"
-    assert fit(model.generators, span).distance < 1e-12  # many covectors are left alone; a fit finds the one
+    assert (
+        fit(model.generators, span).distance < 1e-12
+    )  # many covectors are left alone; a fit finds the one
 
 
 def test_the_linear_parts_are_what_is_asked_for():
@@ -78,7 +95,9 @@ def test_the_linear_parts_are_what_is_asked_for():
     assert noise == NOISE
     assert span.shape == (3, 3, 3)
     assert closure_residual(span) < 1e-12
-    assert (span + span.mT).abs().max() < 1e-12  # orthonormal coordinates keep rotations antisymmetric
+    assert (
+        span + span.mT
+    ).abs().max() < 1e-12  # orthonormal coordinates keep rotations antisymmetric
     assert (one.name, one.stretch, other.name, other.stretch) == ("se(3)", 7.0, "u(2) ⋉ R³", 1.0)
     assert grassmann_distance(one.generators, se(3)) < 1e-12
 
@@ -127,7 +146,12 @@ def test_names_with_translations(linear, k, name):
 
 @pytest.mark.parametrize(
     ("linear", "k", "name"),
-    [("so(2)", 3, "so(2) ⋉ R³"), ("sl(2,R)", 4, "sl(2,R) ⋉ R⁴"), ("so(3) ⊕ R", 5, "(so(3) ⊕ R) ⋉ R⁵"), ("", 2, "translation(2)")],
+    [
+        ("so(2)", 3, "so(2) ⋉ R³"),
+        ("sl(2,R)", 4, "sl(2,R) ⋉ R⁴"),
+        ("so(3) ⊕ R", 5, "(so(3) ⊕ R) ⋉ R⁵"),
+        ("", 2, "translation(2)"),
+    ],
 )
 def test_what_moves_only_some_of_the_axes_has_no_name_of_its_own(linear, k, name):
     assert semidirect(linear, k, whole=False) == name
@@ -136,7 +160,10 @@ def test_what_moves_only_some_of_the_axes_has_no_name_of_its_own(linear, k, name
 @pytest.mark.parametrize(
     ("linear", "name"),
     [
-        (direct_sum(so(2), torch.zeros(0, 1, 1, dtype=torch.float64)), "so(2) ⋉ R³"),  # a screw: one axis is only shifted
+        (
+            direct_sum(so(2), torch.zeros(0, 1, 1, dtype=torch.float64)),
+            "so(2) ⋉ R³",
+        ),  # a screw: one axis is only shifted
         (torch.stack([torch.block_diag(a, a) for a in so(3)]), "so(3) ⋉ R⁶"),
         (direct_sum(so(2), so(2)), "(so(2) ⊕ so(2)) ⋉ R⁴"),
     ],

@@ -4,7 +4,18 @@ import pytest
 import torch
 
 from cases import normal, regular
-from liegg.algebra import closure_residual, diagonal, direct_sum, gl, grassmann_distance, orthonormal, scaling, sl, so, u
+from liegg.algebra import (
+    closure_residual,
+    diagonal,
+    direct_sum,
+    gl,
+    grassmann_distance,
+    orthonormal,
+    scaling,
+    sl,
+    so,
+    u,
+)
 from liegg.algebra.families.blocks import blocks, sum_name
 from liegg.algebra.families.candidates import best
 from liegg.algebra.families.record import Model
@@ -30,7 +41,11 @@ def conjugated(generators, condition, seed=7):
 def fitting(span, name):
     """The proposal of a name that the span is, and its fit."""
     models = (model for model in blocks(span, NOISE, best) if model.name == name)
-    fits = [pair for pair in ((model, fit(model.generators, span)) for model in models) if pair[1].distance < 1e-8]
+    fits = [
+        pair
+        for pair in ((model, fit(model.generators, span)) for model in models)
+        if pair[1].distance < 1e-8
+    ]
     assert fits
     return fits[0]
 
@@ -54,7 +69,10 @@ COPIES = {
     "so(3)": (copies(so(3), 2), 2),
     "so(1,2)": (copies(so(1, 2), 2), 2),
     "sl(2,R)": (copies(sl(2), 3), 3),
-    "sl(3,R)": (torch.stack([torch.block_diag(a, -a.mT) for a in sl(3)]), 2),  # the second a dual copy
+    "sl(3,R)": (
+        torch.stack([torch.block_diag(a, -a.mT) for a in sl(3)]),
+        2,
+    ),  # the second a dual copy
 }
 
 
@@ -67,14 +85,22 @@ def test_an_exact_sum_is_proposed_by_name(name, generators):
     assert model.copies == 1
 
 
-@pytest.mark.parametrize(("name", "generators", "count"), [(name, *rest) for name, rest in COPIES.items()], ids=COPIES.keys())
+@pytest.mark.parametrize(
+    ("name", "generators", "count"),
+    [(name, *rest) for name, rest in COPIES.items()],
+    ids=COPIES.keys(),
+)
 def test_the_same_motion_of_several_subspaces(name, generators, count):
     model, found = fitting(conjugated(generators, 30.0), name)
     assert (model.copies, model.whole) == (count, False)
     assert closure_residual(found.generators) < 1e-8
 
 
-@pytest.mark.parametrize("generators", [so(4), sl(3), gl(2), scaling(1), so(2)], ids=["so(4)", "sl(3)", "gl(2)", "n = 1", "so(2)"])
+@pytest.mark.parametrize(
+    "generators",
+    [so(4), sl(3), gl(2), scaling(1), so(2)],
+    ids=["so(4)", "sl(3)", "gl(2)", "n = 1", "so(2)"],
+)
 def test_irreducible_matrices_get_no_proposal(generators):
     assert list(blocks(conjugated(generators, 3.0), NOISE, best)) == []
 
@@ -102,7 +128,12 @@ def test_each_part_is_asked_for_by_itself():
     span = orthonormal(direct_sum(so(3), so(2)))
     found = list(blocks(span, NOISE, record))
     assert sorted(asked) == [((1, 2, 2), NOISE), ((3, 3, 3), NOISE)]
-    assert sorted(model.name for model in found) == ["one ⊕ one", "one ⊕ two", "two ⊕ one", "two ⊕ two"]  # the larger first
+    assert sorted(model.name for model in found) == [
+        "one ⊕ one",
+        "one ⊕ two",
+        "two ⊕ one",
+        "two ⊕ two",
+    ]  # the larger first
     assert all(grassmann_distance(model.generators, span) < 1e-12 for model in found)
 
 

@@ -4,7 +4,19 @@ import pytest
 import torch
 
 from cases import normal, regular
-from liegg.algebra import closure_residual, diagonal, gl, heis, orthonormal, se, shear, sl, so, sp, su
+from liegg.algebra import (
+    closure_residual,
+    diagonal,
+    gl,
+    heis,
+    orthonormal,
+    se,
+    shear,
+    sl,
+    so,
+    sp,
+    su,
+)
 from liegg.algebra.families.candidates import BEST, HOPELESS, PLAUSIBLE, Candidate, best, candidates
 from liegg.algebra.families.record import Model
 from liegg.algebra.fit import Fit
@@ -64,7 +76,9 @@ def test_candidates_are_distinct(name, generators):
     assert len({one.name for one in found}) == len(found)
     for i, one in enumerate(found):
         assert len(one.fit.generators) == len(generators)
-        assert all(one.fit.orbit != other.fit.orbit or apart(one, other) > 1e-3 for other in found[:i])
+        assert all(
+            one.fit.orbit != other.fit.orbit or apart(one, other) > 1e-3 for other in found[:i]
+        )
 
 
 @pytest.mark.parametrize("dual", [False, True], ids=["se(2)", "dual"])
@@ -87,7 +101,11 @@ def test_moderate_stretching_does_not_hide_so3():
 
 
 def test_in_short_nothing_else_is_tried_where_a_kind_with_the_smallest_family_fits():
-    for name, span in (("gl(2,R)", orthonormal(gl(2))), ("sl(2,R)", orthonormal(sl(2))), ("heis(3)", conjugated(heis(3)))):
+    for name, span in (
+        ("gl(2,R)", orthonormal(gl(2))),
+        ("sl(2,R)", orthonormal(sl(2))),
+        ("heis(3)", conjugated(heis(3))),
+    ):
         assert [one.name for one in candidates(span, NOISE, short=True)] == [name]
     tried = {one.name for one in candidates(noisy(conjugated(heis(3)), 1e-3), 1e-3)}
     assert tried > {"heis(3)"}
@@ -97,7 +115,9 @@ def test_in_short_nothing_else_is_tried_where_a_kind_with_the_smallest_family_fi
 
 
 def candidate(distance, stretch):
-    return Candidate(Model("so(3)", so(3), stretch=2.0), Fit(so(3), distance, distance, 5, 13, stretch / 2))
+    return Candidate(
+        Model("so(3)", so(3), stretch=2.0), Fit(so(3), distance, distance, 5, 13, stretch / 2)
+    )
 
 
 def test_stretch_is_that_of_the_model_and_of_its_fit():

@@ -13,15 +13,24 @@ from liegg.algebra.fit import Fit, chi_square
 NOISE = 0.01
 
 
-def candidate(name: str, orbit: int, needs: float, *, stretch: float = 1.0, freedom: int = 10) -> Candidate:
+def candidate(
+    name: str, orbit: int, needs: float, *, stretch: float = 1.0, freedom: int = 10
+) -> Candidate:
     """A candidate of 3 × 3 matrices that an uncertainty of `needs` just explains."""
     distance = needs * chi_square(freedom, 1 - 1e-4) ** 0.5 / 3
     generators = torch.zeros(2, 3, 3, dtype=torch.float64)
-    return Candidate(Model(name, generators, stretch=stretch), Fit(generators, distance, distance, orbit, freedom, 1.0))
+    return Candidate(
+        Model(name, generators, stretch=stretch),
+        Fit(generators, distance, distance, orbit, freedom, 1.0),
+    )
 
 
 def test_the_smallest_family_that_noise_admits_is_named():
-    small, large, far = candidate("small", 3, 0.009), candidate("large", 5, 0.008), candidate("far", 1, 0.02)
+    small, large, far = (
+        candidate("small", 3, 0.009),
+        candidate("large", 5, 0.008),
+        candidate("far", 1, 0.02),
+    )
     assert simplest([large, far, small], NOISE, 1.0) is small
     assert simplest([far], NOISE, 1.0) is None
 
@@ -33,8 +42,13 @@ def test_of_equal_families_the_nearest_is_named():
 
 def test_a_larger_family_is_named_where_its_freedom_does_not_explain_how_much_better_it_fits():
     small = candidate("small", 3, 0.0099)
-    limit = (small.fit.misfit(NOISE) - chi_square(2, 1 - NESTED)) ** 0.5 / small.fit.misfit(NOISE) ** 0.5
-    as_explained, better = candidate("large", 5, 0.0099 * limit * 1.01), candidate("large", 5, 0.0099 * limit * 0.99)
+    limit = (small.fit.misfit(NOISE) - chi_square(2, 1 - NESTED)) ** 0.5 / small.fit.misfit(
+        NOISE
+    ) ** 0.5
+    as_explained, better = (
+        candidate("large", 5, 0.0099 * limit * 1.01),
+        candidate("large", 5, 0.0099 * limit * 0.99),
+    )
     assert simplest([small, as_explained], NOISE, 1.0) is small
     assert simplest([small, better], NOISE, 1.0) is better
 
@@ -54,11 +68,15 @@ def test_luck_is_not_named():
 def test_the_margin_is_what_another_name_as_simple_would_need():
     chosen = candidate("chosen", 3, 0.009)
     assert margin_of(chosen, [chosen], NOISE) == math.inf
-    assert margin_of(chosen, [chosen, candidate("simpler", 2, 0.05), candidate("equal", 3, 0.03)], NOISE) == pytest.approx(3.0)
+    assert margin_of(
+        chosen, [chosen, candidate("simpler", 2, 0.05), candidate("equal", 3, 0.03)], NOISE
+    ) == pytest.approx(3.0)
     assert margin_of(chosen, [chosen, candidate("larger", 4, 0.011)], NOISE) == math.inf
 
 
-@pytest.mark.parametrize(("stretch", "margin"), [(PLAUSIBLE * 0.9, 1.0), (PLAUSIBLE * 1.1, math.inf)])
+@pytest.mark.parametrize(
+    ("stretch", "margin"), [(PLAUSIBLE * 0.9, 1.0), (PLAUSIBLE * 1.1, math.inf)]
+)
 def test_a_larger_family_that_fits_leaves_it_open_unless_it_is_stretched(stretch, margin):
     chosen, larger = candidate("chosen", 3, 0.009), candidate("larger", 5, 0.0089, stretch=stretch)
     assert margin_of(chosen, [chosen, larger], NOISE) == margin

@@ -6,7 +6,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cases import normal, regular
-from liegg.algebra import closure_residual, diagonal, gl, grassmann_distance, orthonormal, scaling, se, sl, so, sp, su
+from liegg.algebra import (
+    closure_residual,
+    diagonal,
+    gl,
+    grassmann_distance,
+    orthonormal,
+    scaling,
+    se,
+    sl,
+    so,
+    sp,
+    su,
+)
 from liegg.algebra.families.classical import darboux, general, orthogonal, symplectic
 from liegg.algebra.fit import fit
 
@@ -40,16 +52,31 @@ ALGEBRAS = {
 }
 
 
-AS_THEY_ARE = ("gl(2,R)", "so(2)", "so(1,3)", "sp(4,R)", "sp(4,R) ⊕ R")  # in the catalogue's coordinates many forms are degenerate
+AS_THEY_ARE = (
+    "gl(2,R)",
+    "so(2)",
+    "so(1,3)",
+    "sp(4,R)",
+    "sp(4,R) ⊕ R",
+)  # in the catalogue's coordinates many forms are degenerate
 
 
-@pytest.mark.parametrize(("name", "condition"), [*((name, 100.0) for name in ALGEBRAS), *((name, None) for name in AS_THEY_ARE)])
+@pytest.mark.parametrize(
+    ("name", "condition"),
+    [*((name, 100.0) for name in ALGEBRAS), *((name, None) for name in AS_THEY_ARE)],
+)
 def test_an_exact_algebra_is_proposed_by_name(name, condition):
     kind, generators = ALGEBRAS[name]
-    p = torch.eye(generators.shape[1]).double() if condition is None else regular(generators.shape[1], condition=condition)
+    p = (
+        torch.eye(generators.shape[1]).double()
+        if condition is None
+        else regular(generators.shape[1], condition=condition)
+    )
     span = orthonormal(p @ generators @ torch.linalg.inv(p))
     models = list(kind(span))
-    fits = {model.name: fit(model.generators, span) for model in reversed(models)}  # of a name the first counts
+    fits = {
+        model.name: fit(model.generators, span) for model in reversed(models)
+    }  # of a name the first counts
     assert fits[name].distance < 1e-8
     assert [other for other, found in fits.items() if found.distance < 1e-8] == [name]
     for model in models:
@@ -83,10 +110,14 @@ def test_one_dimension_of_one_is_a_scaling():
 
 
 def test_each_metric_is_tried_with_the_sign_of_its_smallest_square_changed():
-    stretch = torch.diag(torch.tensor([1.0, 1.0, 10.0], dtype=torch.float64))  # metric diag(1, 1, 0.01)
+    stretch = torch.diag(
+        torch.tensor([1.0, 1.0, 10.0], dtype=torch.float64)
+    )  # metric diag(1, 1, 0.01)
     one, other = list(orthogonal(orthonormal(stretch @ so(3) @ torch.linalg.inv(stretch))))[:2]
     assert (one.name, other.name) == ("so(3)", "so(1,2)")
-    assert grassmann_distance(other.generators, stretch @ so(2, 1) @ torch.linalg.inv(stretch)) < 1e-12
+    assert (
+        grassmann_distance(other.generators, stretch @ so(2, 1) @ torch.linalg.inv(stretch)) < 1e-12
+    )
 
 
 def test_two_scalings_of_a_plane_are_left_to_sums():
@@ -117,5 +148,8 @@ def test_darboux_makes_an_area_form_standard(m, seed):
 
 
 def test_darboux_of_the_standard_form_does_not_stretch():
-    form = torch.kron(torch.tensor([[0.0, 1.0], [-1.0, 0.0]], dtype=torch.float64), torch.eye(3, dtype=torch.float64))
+    form = torch.kron(
+        torch.tensor([[0.0, 1.0], [-1.0, 0.0]], dtype=torch.float64),
+        torch.eye(3, dtype=torch.float64),
+    )
     assert torch.linalg.cond(darboux(form)) == pytest.approx(1)

@@ -23,7 +23,11 @@ def conjugated(generators, condition):
     return orthonormal(p @ generators @ torch.linalg.inv(p))
 
 
-@pytest.mark.parametrize(("name", "kind", "generators"), [(name, *rest) for name, rest in ALGEBRAS.items()], ids=ALGEBRAS.keys())
+@pytest.mark.parametrize(
+    ("name", "kind", "generators"),
+    [(name, *rest) for name, rest in ALGEBRAS.items()],
+    ids=ALGEBRAS.keys(),
+)
 @conditions
 def test_an_exact_algebra_is_proposed_by_name(name, kind, generators, condition):
     span = conjugated(generators, condition)
@@ -37,10 +41,17 @@ def test_an_exact_algebra_is_proposed_by_name(name, kind, generators, condition)
 
 @pytest.mark.parametrize(
     ("kind", "span"),
-    [(shears, sl(2)), (shears, translation(2)), (shears, gl(3)), (shears, gl(2)[:1]), (heisenberg, heis(3)), (heisenberg, so(4)),
-     (heisenberg, gl(4)[:4])],
+    [
+        (shears, sl(2)),
+        (shears, translation(2)),
+        (shears, gl(3)),
+        (shears, gl(2)[:1]),
+        (heisenberg, heis(3)),
+        (heisenberg, so(4)),
+        (heisenberg, gl(4)[:4]),
+    ],
     ids=["3 of 4", "2 of 9", "all", "n = 2", "heis(3) is all shears", "6 of 16", "4 of 16"],
-)  # fmt: skip
+)
 def test_spans_of_other_dimensions_get_no_proposal(kind, span):
     assert list(kind(orthonormal(span))) == []
 

@@ -9,7 +9,9 @@ from liegg.algebra import gl, so
 from liegg.algebra.families.record import Model, conjugate, lowest, pair, traceless, usable
 
 
-@pytest.mark.parametrize(("p", "q", "text"), [(3, 0, "3"), (0, 3, "3"), (1, 3, "1,3"), (3, 1, "1,3"), (2, 2, "2,2")])
+@pytest.mark.parametrize(
+    ("p", "q", "text"), [(3, 0, "3"), (0, 3, "3"), (1, 3, "1,3"), (3, 1, "1,3"), (2, 2, "2,2")]
+)
 def test_signatures_have_the_smaller_number_first(p, q, text):
     assert pair(p, q) == text
 
@@ -32,7 +34,9 @@ def test_frames_with_dependent_columns_are_not_usable():
 
 def test_lowest_are_the_eigenvectors_of_the_smallest_eigenvalues():
     turn = regular(5, condition=1.0)
-    found = lowest(turn @ torch.diag(torch.tensor([5.0, 1.0, 4.0, 2.0, 3.0], dtype=torch.float64)) @ turn.mT, 2)
+    found = lowest(
+        turn @ torch.diag(torch.tensor([5.0, 1.0, 4.0, 2.0, 3.0], dtype=torch.float64)) @ turn.mT, 2
+    )
     torch.testing.assert_close((found @ turn).abs(), torch.eye(5, dtype=torch.float64)[[1, 3]])
 
 

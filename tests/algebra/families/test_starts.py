@@ -56,13 +56,19 @@ def test_forms_are_unit_forms_with_the_smallest_change_best_first(sign):
     generators = normal(4, 4, 4)
     forms = bilinear(generators, sign, 3)
     torch.testing.assert_close(forms, sign * forms.mT)
-    torch.testing.assert_close(torch.einsum("aij,bij->ab", forms, forms), torch.eye(3, dtype=torch.float64))
+    torch.testing.assert_close(
+        torch.einsum("aij,bij->ab", forms, forms), torch.eye(3, dtype=torch.float64)
+    )
     moved = (generators.mT[:, None] @ forms + forms @ generators[:, None]).square().sum((0, 2, 3))
     # The same by scipy on all matrices, then restricted to the forms of one symmetry.
-    maps = np.concatenate([np.kron(a.T, np.eye(4)) + np.kron(np.eye(4), a.T) for a in generators.numpy()])
+    maps = np.concatenate(
+        [np.kron(a.T, np.eye(4)) + np.kron(np.eye(4), a.T) for a in generators.numpy()]
+    )
     swap = np.eye(16).reshape(4, 4, 4, 4).transpose(0, 1, 3, 2).reshape(16, 16)
     basis = scipy.linalg.orth((np.eye(16) + sign * swap) / 2)
-    np.testing.assert_allclose(moved, np.square(scipy.linalg.svdvals(maps @ basis)[::-1][:3]), rtol=1e-9)
+    np.testing.assert_allclose(
+        moved, np.square(scipy.linalg.svdvals(maps @ basis)[::-1][:3]), rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize("condition", [1.0, 100.0])
@@ -77,11 +83,18 @@ def test_commuting_matrices_are_traceless_unit_matrices_best_first():
     generators = normal(3, 4, 4)
     found = commuting(generators, 4)
     assert found.diagonal(dim1=1, dim2=2).sum(1).abs().max() < 1e-9
-    torch.testing.assert_close(torch.einsum("aij,bij->ab", found, found), torch.eye(4, dtype=torch.float64))
-    sizes = (generators[:, None] @ found - found @ generators[:, None]).square().sum((0, 2, 3)).tolist()
+    torch.testing.assert_close(
+        torch.einsum("aij,bij->ab", found, found), torch.eye(4, dtype=torch.float64)
+    )
+    sizes = (
+        (generators[:, None] @ found - found @ generators[:, None]).square().sum((0, 2, 3)).tolist()
+    )
     assert sizes == sorted(sizes)
     assert sizes[0] > 1e-3  # nothing but the identity commutes with matrices without structure
-    assert (diagonal(4)[:, None] @ commuting(diagonal(4), 3) - commuting(diagonal(4), 3) @ diagonal(4)[:, None]).norm() < 1e-12
+    assert (
+        diagonal(4)[:, None] @ commuting(diagonal(4), 3)
+        - commuting(diagonal(4), 3) @ diagonal(4)[:, None]
+    ).norm() < 1e-12
 
 
 @pytest.mark.parametrize(("p", "q"), [(2, 0), (3, 0), (1, 1), (1, 2), (2, 2)])
@@ -103,7 +116,9 @@ def test_complex_structure(m, condition):
     span = conjugated(gl(m, "C"), change)
     found = complex_structure(commuting(span, 1))
     assert found is not None
-    torch.testing.assert_close(found @ found, -torch.eye(2 * m, dtype=torch.float64), rtol=0, atol=1e-7)
+    torch.testing.assert_close(
+        found @ found, -torch.eye(2 * m, dtype=torch.float64), rtol=0, atol=1e-7
+    )
     assert (found @ span - span @ found).norm() < 1e-8 * found.norm()
 
 
@@ -117,8 +132,12 @@ def test_a_complex_structure_among_several_commuting_matrices():
 @pytest.mark.parametrize(
     "commutant",
     [
-        torch.diag(torch.tensor([1.0, -1.0], dtype=torch.float64))[None],  # a squeeze: real eigenvalues
-        torch.block_diag(so(2)[0], torch.zeros(2, 2, dtype=torch.float64))[None],  # a rotation of two axes of four
+        torch.diag(torch.tensor([1.0, -1.0], dtype=torch.float64))[
+            None
+        ],  # a squeeze: real eigenvalues
+        torch.block_diag(so(2)[0], torch.zeros(2, 2, dtype=torch.float64))[
+            None
+        ],  # a rotation of two axes of four
         so(3)[:1],
         torch.zeros(0, 4, 4, dtype=torch.float64),
         commuting(orthonormal(se(3)), 1),

@@ -6,7 +6,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cases import normal, regular
-from liegg.algebra import closure_residual, gl, grassmann_distance, orthonormal, scaling, sl, so, sp, su, u
+from liegg.algebra import (
+    closure_residual,
+    gl,
+    grassmann_distance,
+    orthonormal,
+    scaling,
+    sl,
+    so,
+    sp,
+    su,
+    u,
+)
 from liegg.algebra.catalog import realify
 from liegg.algebra.families.unitary import complex_frame, complex_linear, complexified
 from liegg.algebra.fit import fit
@@ -41,7 +52,9 @@ def test_an_exact_algebra_is_proposed_by_name(name, generators):
     span = orthonormal(p @ generators @ torch.linalg.inv(p))
     models = list(complex_linear(span))
     fits = [fit(model.generators, span) for model in models]
-    assert {model.name for model, found in zip(models, fits, strict=True) if found.distance < 1e-8} == {name}
+    assert {
+        model.name for model, found in zip(models, fits, strict=True) if found.distance < 1e-8
+    } == {name}
     for model, found in zip(models, fits, strict=True):
         assert closure_residual(model.generators) < 1e-8
         assert closure_residual(found.generators) < 1e-8
@@ -49,7 +62,9 @@ def test_an_exact_algebra_is_proposed_by_name(name, generators):
 
 
 @pytest.mark.parametrize(
-    "span", [so(3), so(5), sl(2), gl(4)[:12], gl(4)[:2], torch.zeros(0, 4, 4), sp(4)], ids=lambda s: str(tuple(s.shape))
+    "span",
+    [so(3), so(5), sl(2), gl(4)[:12], gl(4)[:2], torch.zeros(0, 4, 4), sp(4)],
+    ids=lambda s: str(tuple(s.shape)),
 )
 def test_spans_of_other_dimensions_get_no_proposal(span):
     assert list(complex_linear(orthonormal(span))) == []
@@ -79,8 +94,12 @@ def test_in_the_complex_frame_the_structure_is_standard(m, seed, condition):
     standard = torch.cat([torch.cat([zero, -one], 1), torch.cat([one, zero], 1)])
     structure = p @ standard @ torch.linalg.inv(p)
     frame = complex_frame(structure)
-    torch.testing.assert_close(torch.linalg.solve(frame, structure @ frame), standard, rtol=0, atol=1e-8)
-    assert torch.linalg.cond(frame) < 1.001 * torch.linalg.cond(p)  # p is one such frame; none is less stretched
+    torch.testing.assert_close(
+        torch.linalg.solve(frame, structure @ frame), standard, rtol=0, atol=1e-8
+    )
+    assert torch.linalg.cond(frame) < 1.001 * torch.linalg.cond(
+        p
+    )  # p is one such frame; none is less stretched
 
 
 def test_an_orthogonal_structure_has_an_orthogonal_frame():

@@ -11,7 +11,20 @@ from hypothesis import strategies as st
 
 from cases import normal, regular
 from liegg._utils.errors import ArgumentError
-from liegg.algebra import diagonal, gl, orthonormal, scaling, se, shear, sl, so, sp, su, translation, u
+from liegg.algebra import (
+    diagonal,
+    gl,
+    orthonormal,
+    scaling,
+    se,
+    shear,
+    sl,
+    so,
+    sp,
+    su,
+    translation,
+    u,
+)
 from liegg.algebra.forms.commutant import complex_structures, hermitian_forms, invariant_subspaces
 from liegg.algebra.forms.forms import oriented, preserved_forms, signature
 from liegg.algebra.subspace import grassmann_distance
@@ -21,7 +34,10 @@ def conjugation(n, condition, seed):
     """A matrix without structure whose singular values spread evenly in size, or by even ratios for odd seeds."""
     if seed % 2 == 0:
         return regular(n, seed=seed, condition=condition)
-    one, other = torch.linalg.qr(normal(n, n, seed=seed))[0], torch.linalg.qr(normal(n, n, seed=seed + 1))[0]
+    one, other = (
+        torch.linalg.qr(normal(n, n, seed=seed))[0],
+        torch.linalg.qr(normal(n, n, seed=seed + 1))[0],
+    )
     return one @ torch.diag(condition ** torch.linspace(0, 1, n, dtype=torch.float64)) @ other
 
 
@@ -42,16 +58,19 @@ def as_given(generators, condition, size, seed):
 
 
 given_as = pytest.mark.parametrize(
-    ("condition", "size", "seed"), [(1.0, 0.0, 7), (100.0, 0.0, 7), (100.0, 0.0, 20), (3.0, 1e-2, 20)]
+    ("condition", "size", "seed"),
+    [(1.0, 0.0, 7), (100.0, 0.0, 7), (100.0, 0.0, 20), (3.0, 1e-2, 20)],
 )
 
 
 def blocks(one, other):
     """Direct sum: each algebra acts on its own coordinates."""
-    return torch.cat([
-        torch.nn.functional.pad(one, (0, other.shape[1]) * 2),
-        torch.nn.functional.pad(other, (one.shape[1], 0) * 2),
-    ])  # fmt: skip
+    return torch.cat(
+        [
+            torch.nn.functional.pad(one, (0, other.shape[1]) * 2),
+            torch.nn.functional.pad(other, (one.shape[1], 0) * 2),
+        ]
+    )
 
 
 def copies(generators, k):
@@ -106,7 +125,10 @@ CASES = {
     "so(3)+axis": (torch.nn.functional.pad(so(3), (0, 1, 0, 1)), (2, 0, 1, 1, 2, True)),
     "diagonal(3)": (diagonal(3), (0, 0, 0, 0, 3, False)),
     "scaling(3)": (scaling(3), (0, 0, 0, 0, 9, False)),
-    "three copies": (copies(so(3), 3), (6, 3, 0, 0, 9, True)),  # (so(3)'s form) ⊗ any form of the three
+    "three copies": (
+        copies(so(3), 3),
+        (6, 3, 0, 0, 9, True),
+    ),  # (so(3)'s form) ⊗ any form of the three
 }
 every_case = pytest.mark.parametrize(("generators", "expected"), CASES.values(), ids=CASES.keys())
 
@@ -130,7 +152,13 @@ def test_each_is_preserved_and_orthonormal(generators, expected):
     assert (found.fixed_covectors @ a).norm() < 1e-11
     torch.testing.assert_close(found.symmetric, found.symmetric.mT)
     torch.testing.assert_close(found.antisymmetric, -found.antisymmetric.mT)
-    for basis in (found.symmetric, found.antisymmetric, found.commutant, found.fixed_vectors, found.fixed_covectors):
+    for basis in (
+        found.symmetric,
+        found.antisymmetric,
+        found.commutant,
+        found.fixed_vectors,
+        found.fixed_covectors,
+    ):
         rows = basis.flatten(1)
         torch.testing.assert_close(rows @ rows.mT, torch.eye(len(rows), dtype=torch.float64))
 
@@ -139,7 +167,9 @@ def test_each_is_preserved_and_orthonormal(generators, expected):
 def test_the_commutant_holds_the_identity_and_is_that_of_scipy(generators, expected):
     a = conjugated(generators, 3.0).numpy()
     eye = np.eye(a.shape[1])
-    _, values, right = scipy.linalg.svd(np.concatenate([np.kron(h, eye) - np.kron(eye, h.T) for h in a]))
+    _, values, right = scipy.linalg.svd(
+        np.concatenate([np.kron(h, eye) - np.kron(eye, h.T) for h in a])
+    )
     oracle = right[values < 1e-10]
     found = preserved_forms(torch.as_tensor(a)).commutant
     assert grassmann_distance(found.flatten(1), torch.as_tensor(oracle)) < 1e-10
@@ -157,14 +187,30 @@ def test_nothing_preserves_everything(n):
 
 def test_float32_and_any_basis_of_the_span():
     mixed = torch.einsum("ab,bij->aij", regular(6), so(1, 3))
-    torch.testing.assert_close(preserved_forms(mixed).metric, preserved_forms(so(1, 3).float()).metric)
+    torch.testing.assert_close(
+        preserved_forms(mixed).metric, preserved_forms(so(1, 3).float()).metric
+    )
 
 
 # Metrics
 
 
 @pytest.mark.parametrize(
-    ("p", "q"), [(2, 0), (3, 0), (5, 0), (8, 0), (1, 1), (1, 2), (1, 3), (2, 2), (2, 3), (1, 4), (3, 1), (4, 2)]
+    ("p", "q"),
+    [
+        (2, 0),
+        (3, 0),
+        (5, 0),
+        (8, 0),
+        (1, 1),
+        (1, 2),
+        (1, 3),
+        (2, 2),
+        (2, 3),
+        (1, 4),
+        (3, 1),
+        (4, 2),
+    ],
 )
 @given_as
 def test_the_metric_of_rotations_and_boosts(p, q, condition, size, seed):
@@ -193,7 +239,10 @@ def test_the_fixed_covector_of_motions_is_the_last_coordinate():
     covector = torch.linalg.inv(p)[-1:]
     found = preserved_forms(conjugated(se(3), 10.0))
     assert grassmann_distance(found.fixed_covectors, covector) < 1e-11
-    assert grassmann_distance(found.symmetric.flatten(1), (covector.mT @ covector).reshape(1, -1)) < 1e-11
+    assert (
+        grassmann_distance(found.symmetric.flatten(1), (covector.mT @ covector).reshape(1, -1))
+        < 1e-11
+    )
 
 
 @given_as
@@ -235,10 +284,18 @@ def test_noise_shows_as_its_constant_says(kind):
         "covectors": lambda: off.mT @ x,
         "commutant": lambda: off @ x - x @ off,
     }[kind]()
-    square = {"symmetric": 2 * (n + 1) / n**2, "antisymmetric": 2 * (n - 1) / n**2, "commutant": 2 / n}.get(kind, 1 / n)
-    assert float(residual.flatten(1).square().sum(1).mean()) == pytest.approx(square * size**2, rel=0.1)
+    square = {
+        "symmetric": 2 * (n + 1) / n**2,
+        "antisymmetric": 2 * (n - 1) / n**2,
+        "commutant": 2 / n,
+    }.get(kind, 1 / n)
+    assert float(residual.flatten(1).square().sum(1).mean()) == pytest.approx(
+        square * size**2, rel=0.1
+    )
     # The decision uses three times that: just above it nothing is null any more.
-    found = [preserved_forms(noisy(generators, size, seed=seed), uncertainty=size) for seed in range(10)]
+    found = [
+        preserved_forms(noisy(generators, size, seed=seed), uncertainty=size) for seed in range(10)
+    ]
     null = len(read(preserved_forms(generators)))
     last = [float(f.residuals[kind][null - 1]) for f in found]
     assert all(len(read(f)) == null for f in found)
@@ -272,20 +329,32 @@ def test_residuals_and_gap():
     for kind, values in found.residuals.items():
         assert bool((values.diff() >= 0).all()), kind
     assert {kind: len(values) for kind, values in found.residuals.items()} == {
-        "symmetric": 10, "antisymmetric": 6, "vectors": 4, "covectors": 4, "commutant": 16, "trace": 1,
-    }  # fmt: skip
+        "symmetric": 10,
+        "antisymmetric": 6,
+        "vectors": 4,
+        "covectors": 4,
+        "commutant": 16,
+        "trace": 1,
+    }
     assert found.gap["symmetric"] > 1e12
     noise = preserved_forms(noisy(so(1, 3), 1e-2), uncertainty=1e-2)
     values = noise.residuals["symmetric"]
     assert noise.gap["symmetric"] == pytest.approx(float(values[1] / values[0]))
-    assert noise.gap["vectors"] == pytest.approx(float(noise.residuals["vectors"][0]) / (3 * 1e-2 / 2))  # over the threshold
-    assert found.residuals["vectors"].tolist() == pytest.approx([0.5] * 4)  # 6 unit generators: the sum of AᵀA is 6/4
+    assert noise.gap["vectors"] == pytest.approx(
+        float(noise.residuals["vectors"][0]) / (3 * 1e-2 / 2)
+    )  # over the threshold
+    assert found.residuals["vectors"].tolist() == pytest.approx(
+        [0.5] * 4
+    )  # 6 unit generators: the sum of AᵀA is 6/4
 
 
 # Signatures
 
 
-@given(signs=st.lists(st.sampled_from([-1, 0, 1]), min_size=1, max_size=6).filter(any), seed=st.integers(0, 100))
+@given(
+    signs=st.lists(st.sampled_from([-1, 0, 1]), min_size=1, max_size=6).filter(any),
+    seed=st.integers(0, 100),
+)
 @settings(deadline=None, max_examples=30)
 def test_signature_does_not_depend_on_the_basis(signs, seed):
     p = regular(len(signs), seed=seed, condition=10.0)
@@ -303,7 +372,14 @@ def test_signature_tolerance_is_relative():
 
 @pytest.mark.parametrize(
     ("signs", "expected"),
-    [((1, 1), (2, 0)), ((-1, -1), (2, 0)), ((1, -1, -1), (1, 2)), ((1, 1, -1), (1, 2)), ((-1, 0), (1, 0)), ((0, 1), (1, 0))],
+    [
+        ((1, 1), (2, 0)),
+        ((-1, -1), (2, 0)),
+        ((1, -1, -1), (1, 2)),
+        ((1, 1, -1), (1, 2)),
+        ((-1, 0), (1, 0)),
+        ((0, 1), (1, 0)),
+    ],
 )
 def test_orientation(signs, expected):
     assert signature(oriented(torch.diag(torch.tensor(signs, dtype=torch.float64))))[:2] == expected
@@ -346,9 +422,14 @@ def test_complex_structure_and_hermitian_form(generators, expected, condition, s
     structure = complex_structures(inside, tolerance=tolerance)
     assert structure is not None
     scale = float(structure.norm()) ** 2
-    assert float((structure @ structure + torch.eye(len(structure), dtype=torch.float64)).norm()) < 1e-11 * scale
+    assert (
+        float((structure @ structure + torch.eye(len(structure), dtype=torch.float64)).norm())
+        < 1e-11 * scale
+    )
     basis = orthonormal(given)
-    assert float((basis @ structure - structure @ basis).norm()) < (10 * size + 1e-9) * float(structure.norm()) * len(basis)
+    assert float((basis @ structure - structure @ basis).norm()) < (10 * size + 1e-9) * float(
+        structure.norm()
+    ) * len(basis)
     found = hermitian_forms(given, structure, uncertainty=size)
     assert found.signatures == (expected,)
     form = found.forms[0]
@@ -378,7 +459,10 @@ def test_multiplication_by_i_is_found_where_it_is_the_only_one(n, condition):
         (torch.zeros(0, 4, 4), True),
         (copies(so(3), 3), False),  # odd dimension
         (blocks(so(3), so(3)), False),  # R ⊕ R
-        (blocks(u(1), torch.nn.functional.pad(so(3), (0, 1, 0, 1))), False),  # C ⊕ R ⊕ R: one plane turns, the rest cannot
+        (
+            blocks(u(1), torch.nn.functional.pad(so(3), (0, 1, 0, 1))),
+            False,
+        ),  # C ⊕ R ⊕ R: one plane turns, the rest cannot
         (sp(4), False),
         (shear(4), False),  # nilpotent
         (translation(3), False),
@@ -402,7 +486,9 @@ def test_multiplication_by_i_is_found_where_it_is_the_only_one(n, condition):
 )
 @given_as
 def test_where_there_is_a_complex_structure(generators, exists, condition, size, seed):
-    inside, tolerance = commutant(as_given(generators, condition, size, seed) if len(generators) else generators, size)
+    inside, tolerance = commutant(
+        as_given(generators, condition, size, seed) if len(generators) else generators, size
+    )
     found = complex_structures(inside, tolerance=tolerance)
     assert (found is not None) == exists
     if found is not None:
@@ -454,8 +540,12 @@ def test_invariant_subspaces(generators, sizes, condition, size, seed):
     for part in parts:
         torch.testing.assert_close(part.mT @ part, torch.eye(part.shape[1], dtype=torch.float64))
         moved = orthonormal(given) @ part
-        assert float((moved - part @ (part.mT @ moved)).norm()) < (20 * size + 1e-8) * math.sqrt(len(given))
-    assert np.linalg.matrix_rank(torch.cat(parts, 1).numpy(), tol=1e-6) == given.shape[1]  # together they are the space
+        assert float((moved - part @ (part.mT @ moved)).norm()) < (20 * size + 1e-8) * math.sqrt(
+            len(given)
+        )
+    assert (
+        np.linalg.matrix_rank(torch.cat(parts, 1).numpy(), tol=1e-6) == given.shape[1]
+    )  # together they are the space
 
 
 def test_the_subspaces_are_those_of_the_blocks_in_their_order():
@@ -477,9 +567,15 @@ def test_without_generators_every_line_is_invariant():
     [
         (lambda: preserved_forms(torch.zeros(2, 3, 4)), r"expected matrices \[d, n, n\]"),
         (lambda: preserved_forms(so(3) * torch.nan), "generator 0 holds NaN or infinity"),
-        (lambda: preserved_forms(so(3), uncertainty=-0.5), "uncertainty is -0.5; expected the relative error"),
+        (
+            lambda: preserved_forms(so(3), uncertainty=-0.5),
+            "uncertainty is -0.5; expected the relative error",
+        ),
         (lambda: invariant_subspaces(so(3) * 1j), "expected real matrices"),
-        (lambda: signature(torch.tensor([[0.0, 1.0], [0.0, 0.0]])), r"shape \(2, 2\) that is not symmetric; expected a symmetric"),
+        (
+            lambda: signature(torch.tensor([[0.0, 1.0], [0.0, 0.0]])),
+            r"shape \(2, 2\) that is not symmetric; expected a symmetric",
+        ),
         (
             lambda: hermitian_forms(u(2), torch.eye(4)),
             "whose square should be minus the identity; expected one from complex_structures",

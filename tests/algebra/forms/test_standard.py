@@ -75,11 +75,15 @@ def test_subspaces_lie_side_by_side():
 def test_a_standard_metric_keeps_its_coordinates():
     found = framed(so(1, 3))
     torch.testing.assert_close(found.frame, torch.eye(4, dtype=torch.float64))
-    torch.testing.assert_close(found.form, torch.diag(torch.tensor([1.0, -1.0, -1.0, -1.0], dtype=torch.float64)))
+    torch.testing.assert_close(
+        found.form, torch.diag(torch.tensor([1.0, -1.0, -1.0, -1.0], dtype=torch.float64))
+    )
 
 
 def test_coordinates_that_nothing_moves_have_a_metric_too():
-    given = direct_sum(so(3), torch.zeros(0, 2, 2, dtype=torch.float64))[:, [3, 0, 4, 1, 2]][:, :, [3, 0, 4, 1, 2]]
+    given = direct_sum(so(3), torch.zeros(0, 2, 2, dtype=torch.float64))[:, [3, 0, 4, 1, 2]][
+        :, :, [3, 0, 4, 1, 2]
+    ]
     found = framed(given)
     torch.testing.assert_close(found.form, torch.eye(5, dtype=torch.float64))
     assert seen(given, found.frame)[:, 3:].abs().max() < 1e-12
@@ -98,17 +102,36 @@ def test_metric_and_area_form_on_separate_subspaces():
     given = conjugated(direct_sum(so(3), sp(4)), 5.0)
     found = framed(given)
     assert found.form is None
-    assert grassmann_distance(seen(given, found.frame), direct_sum(sp(4), so(3))) < 1e-9  # the larger subspace first
+    assert (
+        grassmann_distance(seen(given, found.frame), direct_sum(sp(4), so(3))) < 1e-9
+    )  # the larger subspace first
 
 
 @pytest.mark.parametrize(
     "generators",
     [
-        gl(2), sl(3), scaling(2), diagonal(2), translation(2), gl(2, "C"), torch.cat([so(3), scaling(3)]),
-        direct_sum(so(3), scaling(1)), se(3),
+        gl(2),
+        sl(3),
+        scaling(2),
+        diagonal(2),
+        translation(2),
+        gl(2, "C"),
+        torch.cat([so(3), scaling(3)]),
+        direct_sum(so(3), scaling(1)),
+        se(3),
     ],
-    ids=["gl(2)", "sl(3)", "scaling(2)", "diagonal(2)", "translation(2)", "gl(2,C)", "so(3) ⊕ R", "so(3), scaling(1)", "se(3)"],
-)  # fmt: skip
+    ids=[
+        "gl(2)",
+        "sl(3)",
+        "scaling(2)",
+        "diagonal(2)",
+        "translation(2)",
+        "gl(2,C)",
+        "so(3) ⊕ R",
+        "so(3), scaling(1)",
+        "se(3)",
+    ],
+)
 def test_where_a_subspace_is_moved_without_a_form(generators):
     assert standard_frame(generators) is None
     assert standard_frame(conjugated(generators, 3.0)) is None

@@ -20,12 +20,16 @@ def unit(n: int, i: int, j: int) -> Tensor:
 
 def real(matrix: Tensor) -> Tensor:
     """A + iB as the real matrix [[A, -B], [B, A]]."""
-    return torch.cat([torch.cat([matrix.real, -matrix.imag], -1), torch.cat([matrix.imag, matrix.real], -1)], -2)
+    return torch.cat(
+        [torch.cat([matrix.real, -matrix.imag], -1), torch.cat([matrix.imag, matrix.real], -1)], -2
+    )
 
 
 def complexified(generators: Tensor) -> Tensor:
     """Real and imaginary multiples."""
-    return torch.cat([real(generators.to(torch.complex128)), real(1j * generators.to(torch.complex128))])
+    return torch.cat(
+        [real(generators.to(torch.complex128)), real(1j * generators.to(torch.complex128))]
+    )
 
 
 def independent(candidates: Tensor) -> Tensor:
@@ -43,7 +47,10 @@ def su_pq(p: int, q: int) -> Tensor:
     found = [1j * (unit(n, i, i) - unit(n, i + 1, i + 1)) for i in range(n - 1)]
     for i, j in itertools.combinations(range(n), 2):
         sign = float(eta[i] * eta[j])
-        found += [(unit(n, i, j) - sign * unit(n, j, i)).to(torch.complex128), 1j * (unit(n, i, j) + sign * unit(n, j, i))]
+        found += [
+            (unit(n, i, j) - sign * unit(n, j, i)).to(torch.complex128),
+            1j * (unit(n, i, j) + sign * unit(n, j, i)),
+        ]
     return real(torch.stack(found))
 
 
@@ -56,7 +63,9 @@ def quaternionic(p: int, q: int) -> Tensor:
         for k, unit_quaternion in enumerate(_quaternions()):
             back = 1 if k == 0 else -1  # conjugate
             matrix = torch.kron(unit(n, i, j).to(torch.complex128), unit_quaternion)
-            matrix = matrix - sign * back * torch.kron(unit(n, j, i).to(torch.complex128), unit_quaternion)
+            matrix = matrix - sign * back * torch.kron(
+                unit(n, j, i).to(torch.complex128), unit_quaternion
+            )
             found.append(matrix)
     return independent(real(torch.stack([m for m in found if bool(m.abs().sum() > 0)])))
 
@@ -65,8 +74,20 @@ def sl_h(m: int) -> Tensor:
     """Quaternionic m × m matrices whose real trace is zero, on C^2m."""
     pieces = [torch.kron(e.to(torch.complex128), w) for e in gl(m) for w in _quaternions()]
     one = torch.eye(2, dtype=torch.complex128)
-    off = [p for p, (e, k) in zip(pieces, itertools.product(range(m * m), range(4)), strict=True) if k or e % (m + 1)]
-    return real(torch.stack(off + [torch.kron((unit(m, i, i) - unit(m, i + 1, i + 1)).to(one), one) for i in range(m - 1)]))
+    off = [
+        p
+        for p, (e, k) in zip(pieces, itertools.product(range(m * m), range(4)), strict=True)
+        if k or e % (m + 1)
+    ]
+    return real(
+        torch.stack(
+            off
+            + [
+                torch.kron((unit(m, i, i) - unit(m, i + 1, i + 1)).to(one), one)
+                for i in range(m - 1)
+            ]
+        )
+    )
 
 
 def so_star(m: int) -> Tensor:
@@ -156,7 +177,10 @@ def direct_sum(*algebras: Tensor) -> Tensor:
     found = []
     for place, algebra in enumerate(algebras):
         for matrix in algebra:
-            blocks = [matrix if k == place else torch.zeros(s, s, dtype=torch.float64) for k, s in enumerate(sizes)]
+            blocks = [
+                matrix if k == place else torch.zeros(s, s, dtype=torch.float64)
+                for k, s in enumerate(sizes)
+            ]
             found.append(torch.block_diag(*blocks))
     return torch.stack(found)
 
@@ -164,14 +188,20 @@ def direct_sum(*algebras: Tensor) -> Tensor:
 def semidirect(generators: Tensor, *, scaled: bool = False) -> Tensor:
     """Linear maps and all translations of the space they act on; with `scaled`, the identity among the maps."""
     n = generators.shape[1]
-    maps = torch.cat([generators, torch.eye(n, dtype=torch.float64)[None]]) if scaled else generators
+    maps = (
+        torch.cat([generators, torch.eye(n, dtype=torch.float64)[None]]) if scaled else generators
+    )
     shifts = torch.stack([unit(n + 1, i, n) for i in range(n)])
     return torch.cat([torch.nn.functional.pad(maps, (0, 1, 0, 1)), shifts])
 
 
 def heisenberg(m: int) -> Tensor:
     n = m + 2
-    return torch.stack([unit(n, 0, i + 1) for i in range(m)] + [unit(n, i + 1, n - 1) for i in range(m)] + [unit(n, 0, n - 1)])
+    return torch.stack(
+        [unit(n, 0, i + 1) for i in range(m)]
+        + [unit(n, i + 1, n - 1) for i in range(m)]
+        + [unit(n, 0, n - 1)]
+    )
 
 
 def flow(matrix: list[list[float]]) -> Tensor:
@@ -202,7 +232,10 @@ def jacobi(m: int) -> Tensor:
     inner = torch.nn.functional.pad(sp(2 * m), (1, 1, 1, 1))
     shifts = []
     for k in range(m):  # v -> column v and row ω(v, ·)
-        shifts += [unit(n, 1 + k, n - 1) + unit(n, 0, 1 + m + k), unit(n, 1 + m + k, n - 1) - unit(n, 0, 1 + k)]
+        shifts += [
+            unit(n, 1 + k, n - 1) + unit(n, 0, 1 + m + k),
+            unit(n, 1 + m + k, n - 1) - unit(n, 0, 1 + k),
+        ]
     return torch.cat([inner, torch.stack([*shifts, unit(n, 0, n - 1)])])
 
 

@@ -124,17 +124,30 @@ end;;
 
 def exact_constants(generators: Tensor) -> dict[tuple[int, int], dict[int, Fraction]]:
     """Nonzero constants of the basis as given, as fractions with which every bracket is exact."""
-    numbers, matrices = structure_constants(generators), generators.flatten(1).to(torch.int64).tolist()
+    numbers, matrices = (
+        structure_constants(generators),
+        generators.flatten(1).to(torch.int64).tolist(),
+    )
     if not torch.equal(torch.tensor(matrices).double(), generators.flatten(1)):
         raise ValueError("the matrices are not integer")
     found = {}
     for i in range(len(generators)):
         for j in range(i + 1, len(generators)):
-            row = {k: c for k, x in enumerate(numbers[i, j].tolist()) if (c := Fraction(x).limit_denominator(100))}
-            bracket = (generators[i] @ generators[j] - generators[j] @ generators[i]).flatten().tolist()
-            total = [sum(c * matrices[k][place] for k, c in row.items()) for place in range(len(bracket))]
+            row = {
+                k: c
+                for k, x in enumerate(numbers[i, j].tolist())
+                if (c := Fraction(x).limit_denominator(100))
+            }
+            bracket = (
+                (generators[i] @ generators[j] - generators[j] @ generators[i]).flatten().tolist()
+            )
+            total = [
+                sum(c * matrices[k][place] for k, c in row.items()) for place in range(len(bracket))
+            ]
             if total != bracket:
-                raise ValueError(f"the bracket of {i} and {j} is not the rational combination {row}")
+                raise ValueError(
+                    f"the bracket of {i} and {j} is not the rational combination {row}"
+                )
             if row:
                 found[i, j] = row
     return found
@@ -151,13 +164,19 @@ def question(name: str, generators: Tensor) -> str:
 
 def main() -> None:
     script = GAP + "".join(question(name, build()) for name, build in ALGEBRAS.items()) + "QUIT;\n"
-    done = subprocess.run(["gap", "-q", "--quitonbreak"], input=script, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["gap", "-q", "--quitonbreak"], input=script, capture_output=True, text=True, check=True
+    )
     answers = [json.loads(line) for line in re.findall(r"^\{.*\}$", done.stdout, re.MULTILINE)]
     if [answer["name"] for answer in answers] != list(ALGEBRAS):
-        sys.exit(f"GAP did not answer every question:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
+        sys.exit(
+            f"GAP did not answer every question:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+        )
     version = re.search(r"^GAP (\S+)$", done.stdout, re.MULTILINE)
     head = f'{{"gap": "{version[1] if version else "unknown"}", "answers": [\n'
-    ANSWERS.write_text(head + ",\n".join(json.dumps(answer) for answer in answers) + "\n]}\n", encoding="utf-8")
+    ANSWERS.write_text(
+        head + ",\n".join(json.dumps(answer) for answer in answers) + "\n]}\n", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

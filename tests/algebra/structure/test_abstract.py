@@ -16,7 +16,9 @@ from liegg.algebra.structure.invariants import invariants
 def two_sided(generators):
     """Matrices acting on matrices from the left and from the right."""
     eye = torch.eye(generators.shape[1], dtype=torch.float64)
-    return torch.stack([torch.kron(a, eye) for a in generators] + [torch.kron(eye, a) for a in generators])
+    return torch.stack(
+        [torch.kron(a, eye) for a in generators] + [torch.kron(eye, a) for a in generators]
+    )
 
 
 NAMES = [
@@ -68,7 +70,10 @@ NAMES = [
     ("aff(2) ⊕ so(1,3)", make.direct_sum(aff(2), so(1, 3))),
     ("sp(4,R) ⋉ R⁴", make.semidirect(sp(4))),
     ("so(3) ⋉ R⁴", make.semidirect(su(2))),
-    ("so(1,3) ⋉ R⁴", make.semidirect(make.complexified(sl(2)))),  # spinors, not vectors: no Poincaré algebra
+    (
+        "so(1,3) ⋉ R⁴",
+        make.semidirect(make.complexified(sl(2))),
+    ),  # spinors, not vectors: no Poincaré algebra
     ("sl(2,R) ⋉ heis(3)", make.jacobi(1)),
     ("so(3) ⋉ (R ⋉ R⁴)", make.semidirect(u(2))),
     ("(so(3) ⊕ so(3)) ⋉ R⁹", make.semidirect(two_sided(so(3)))),
@@ -79,7 +84,9 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "generators"), NAMES, ids=[f"{i}-{n[0]}" for i, n in enumerate(NAMES)])
+@pytest.mark.parametrize(
+    ("name", "generators"), NAMES, ids=[f"{i}-{n[0]}" for i, n in enumerate(NAMES)]
+)
 def test_names(name, generators):
     constants = make.constants_of(generators, seed=len(name), condition=100.0)
     found = abstract_name(constants, invariants(constants))
@@ -128,7 +135,9 @@ def test_aliases(name, generators):
 
 
 def test_reasons_can_be_read():
-    assert abstract_name(structure_constants(make.direct_sum(aff(2), so(1, 3), scaling(1)))).reasons == (
+    assert abstract_name(
+        structure_constants(make.direct_sum(aff(2), so(1, 3), scaling(1)))
+    ).reasons == (
         "Dimension 13, rank 5, centre of dimension 1.",
         "The algebra is neither solvable nor reductive: "
         "Levi factor of dimension 9, radical of dimension 4, nilradical of dimension 3.",
@@ -140,7 +149,10 @@ def test_reasons_can_be_read():
         "A summand of dimension 10, with derived series of dimensions 10, 6, 1, 0 and lower central series of dimensions "
         "10, 6, 3, 1, 0, is in none of the lists known here."
     )
-    assert abstract_name(structure_constants(diagonal(2))).reasons[1] == "All brackets vanish: the algebra is abelian."
+    assert (
+        abstract_name(structure_constants(diagonal(2))).reasons[1]
+        == "All brackets vanish: the algebra is abelian."
+    )
 
 
 def test_constants_of_no_algebra_have_no_name():
@@ -151,11 +163,15 @@ def test_constants_of_no_algebra_have_no_name():
 
 
 @pytest.mark.parametrize("noise", [1e-9, 3e-8, 1e-3])
-@pytest.mark.parametrize("generators", [u(2), se(2), se(3), shear(3), aff(2), make.flow([[1, 1], [0, 1]])])
+@pytest.mark.parametrize(
+    "generators", [u(2), se(2), se(3), shear(3), aff(2), make.flow([[1, 1], [0, 1]])]
+)
 def test_inexact_constants_are_never_given_a_name(generators, noise):
     # An error of 3e-8 makes of se(2) something with a regular Killing form, which would pass for so(3).
     error = normal(*[len(generators)] * 3)
-    constants = make.constants_of(generators, seed=3, condition=10.0) + noise * (error - error.transpose(0, 1))
+    constants = make.constants_of(generators, seed=3, condition=10.0) + noise * (
+        error - error.transpose(0, 1)
+    )
     assert abstract_name(constants).name == "unknown"
     found = invariants(constants)  # ends, and says something
     assert found.dimension == len(generators)
@@ -163,7 +179,9 @@ def test_inexact_constants_are_never_given_a_name(generators, noise):
 
 def test_a_looser_tolerance_takes_less_exact_constants():
     error = normal(6, 6, 6)
-    constants = make.constants_of(so(1, 3), seed=3, condition=3.0) + 1e-9 * (error - error.transpose(0, 1))
+    constants = make.constants_of(so(1, 3), seed=3, condition=3.0) + 1e-9 * (
+        error - error.transpose(0, 1)
+    )
     assert abstract_name(constants).name == "unknown"
     assert abstract_name(constants, tolerance=1e-6).name == "so(1,3)"
 
@@ -186,4 +204,7 @@ def test_the_basis_does_not_matter(seed, condition, place):
         make.direct_sum(se(2), sl(2)),
     ]
     plain = abstract_name(structure_constants(algebras[place]))
-    assert abstract_name(make.constants_of(algebras[place], seed=seed, condition=condition)).aliases == plain.aliases
+    assert (
+        abstract_name(make.constants_of(algebras[place], seed=seed, condition=condition)).aliases
+        == plain.aliases
+    )

@@ -16,14 +16,32 @@ KNOWN = [
     ("so(1,3)", so(1, 3), [(6, True)]),
     ("so(4,C)", make.complexified(so(4)), [(6, True), (6, True)]),
     ("so(5)", so(5), [(10, False)]),
-    ("three", make.direct_sum(su(3), so(1, 3), sl(2), so(3)), [(8, False), (6, True), (3, False), (3, False)]),
+    (
+        "three",
+        make.direct_sum(su(3), so(1, 3), sl(2), so(3)),
+        [(8, False), (6, True), (3, False), (3, False)],
+    ),
     ("se(3)", se(3), [(6, False)]),
-    ("se(2) + se(3) + aff(1)", make.direct_sum(se(2), se(3), aff(1)), [(6, False), (3, False), (2, False)]),
-    ("heis(3) + heis(5)", make.direct_sum(make.heisenberg(1), make.heisenberg(2)), [(5, False), (3, False)]),
-    ("sim(2)", make.semidirect(so(2), scaled=True), [(4, True)]),  # the complex affine maps of the complex line
+    (
+        "se(2) + se(3) + aff(1)",
+        make.direct_sum(se(2), se(3), aff(1)),
+        [(6, False), (3, False), (2, False)],
+    ),
+    (
+        "heis(3) + heis(5)",
+        make.direct_sum(make.heisenberg(1), make.heisenberg(2)),
+        [(5, False), (3, False)],
+    ),
+    (
+        "sim(2)",
+        make.semidirect(so(2), scaled=True),
+        [(4, True)],
+    ),  # the complex affine maps of the complex line
 ]
 
-every = pytest.mark.parametrize(("generators", "expected"), [k[1:] for k in KNOWN], ids=[k[0] for k in KNOWN])
+every = pytest.mark.parametrize(
+    ("generators", "expected"), [k[1:] for k in KNOWN], ids=[k[0] for k in KNOWN]
+)
 
 
 @every
@@ -56,11 +74,15 @@ def test_the_centroid_commutes_with_the_adjoint_representation():
 @settings(deadline=None, max_examples=10)
 def test_simple_ideals_do_not_depend_on_the_basis(seed):
     generators = make.direct_sum(so(3), sl(2))
-    mix = torch.linalg.qr(torch.randn(6, 6, generator=torch.Generator().manual_seed(seed), dtype=torch.float64))[0]
+    mix = torch.linalg.qr(
+        torch.randn(6, 6, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    )[0]
     constants = structure_constants(torch.einsum("ab,bij->aij", mix, generators))
     spans = [ideal.basis @ mix for ideal in direct_summands(constants)]
     first, second = torch.eye(6, dtype=torch.float64).split(3)
-    angles = [float(principal_angles(span, half).max()) for span in spans for half in (first, second)]
+    angles = [
+        float(principal_angles(span, half).max()) for span in spans for half in (first, second)
+    ]
     assert sorted(angles)[1] < 1e-9  # each of the two is one of the two
     assert sorted(angles)[2] > 1
 
@@ -71,7 +93,9 @@ def test_a_complex_pair_by_chance_on_the_real_axis_does_not_decide():
         return torch.block_diag(pair, torch.tensor([[0.9]], dtype=torch.float64))
 
     chosen = _most_generic(torch.stack([element(1e-6), element(0.3), element(0.01)]))
-    torch.testing.assert_close(chosen.element, element(0.3))  # not the first, whose two groups lie furthest apart
+    torch.testing.assert_close(
+        chosen.element, element(0.3)
+    )  # not the first, whose two groups lie furthest apart
 
 
 def test_nothing():

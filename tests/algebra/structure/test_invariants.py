@@ -14,24 +14,36 @@ from liegg.algebra.structure.invariants import balanced, invariants, simple_idea
 
 SIMPLE = [
     # one of its names, generators, Dynkin type
-    *((f"so({n})", so(n), dynkin) for n, dynkin in ((3, "A1"), (5, "B2"), (6, "A3"), (7, "B3"), (8, "D4"))),
+    *(
+        (f"so({n})", so(n), dynkin)
+        for n, dynkin in ((3, "A1"), (5, "B2"), (6, "A3"), (7, "B3"), (8, "D4"))
+    ),
     *(
         (f"so({p},{n - p})", so(p, n - p), dynkin)
         for n, dynkin in ((3, "A1"), (5, "B2"), (6, "A3"), (7, "B3"), (8, "D4"))
         for p in range(1, n // 2 + 1)
     ),
     *((f"su({n})", su(n), f"A{n - 1}") for n in (2, 3, 4, 5)),
-    *((f"su({p},{q})", make.su_pq(p, q), f"A{p + q - 1}") for p, q in ((1, 1), (1, 2), (1, 3), (2, 2), (1, 4), (2, 3))),
+    *(
+        (f"su({p},{q})", make.su_pq(p, q), f"A{p + q - 1}")
+        for p, q in ((1, 1), (1, 2), (1, 3), (2, 2), (1, 4), (2, 3))
+    ),
     *((f"sl({n},R)", sl(n), f"A{n - 1}") for n in (2, 3, 4, 5)),
     *((f"sp({2 * m},R)", sp(2 * m), dynkin) for m, dynkin in ((1, "A1"), (2, "B2"), (3, "C3"))),
-    *((f"sp({m})", make.quaternionic(m, 0), dynkin) for m, dynkin in ((1, "A1"), (2, "B2"), (3, "C3"))),
-    *((f"sp({p},{q})", make.quaternionic(p, q), dynkin) for p, q, dynkin in ((1, 1, "B2"), (1, 2, "C3"))),
+    *(
+        (f"sp({m})", make.quaternionic(m, 0), dynkin)
+        for m, dynkin in ((1, "A1"), (2, "B2"), (3, "C3"))
+    ),
+    *(
+        (f"sp({p},{q})", make.quaternionic(p, q), dynkin)
+        for p, q, dynkin in ((1, 1, "B2"), (1, 2, "C3"))
+    ),
     ("sl(2,H)", make.sl_h(2), "A3"),
     ("so*(6)", make.so_star(3), "A3"),
     ("so*(8)", make.so_star(4), "D4"),
     ("g2", make.g2(), "G2"),
     ("g2(split)", make.g2(split=True), "G2"),
-]  # fmt: skip
+]
 
 COMPLEX = [
     ("so(1,3)", so(1, 3), "A1"),
@@ -44,9 +56,10 @@ COMPLEX = [
 ]
 
 each = pytest.mark.parametrize(
-    ("name", "generators", "dynkin", "twofold"), [(*s, False) for s in SIMPLE] + [(*c, True) for c in COMPLEX],
+    ("name", "generators", "dynkin", "twofold"),
+    [(*s, False) for s in SIMPLE] + [(*c, True) for c in COMPLEX],
     ids=[s[0] for s in SIMPLE + COMPLEX],
-)  # fmt: skip
+)
 
 
 @each
@@ -89,7 +102,9 @@ def test_flags(generators, flags):
 
 def test_b3_is_not_c3():
     seven, six = (invariants(make.constants_of(g, seed=2)).simple[0] for g in (so(3, 4), sp(6)))
-    assert seven.killing_signature == six.killing_signature == (12, 9)  # nothing but the roots tells them apart
+    assert (
+        seven.killing_signature == six.killing_signature == (12, 9)
+    )  # nothing but the roots tells them apart
     assert (seven.dynkin, six.dynkin) == ("B3", "C3")
     assert (seven.real_form, six.real_form) == ("so(3,4)", "sp(6,R)")
 
@@ -99,7 +114,9 @@ def test_simple_ideals_of_a_sum_are_sorted():
     assert [simple.real_form for simple in found.simple] == ["su(3)", "so(1,3)", "so(3)", "sl(2,R)"]
     assert found.rank == sum(simple.rank for simple in found.simple)
     for simple in found.simple:
-        torch.testing.assert_close(simple.basis @ simple.basis.mT, torch.eye(simple.dimension, dtype=torch.float64))
+        torch.testing.assert_close(
+            simple.basis @ simple.basis.mT, torch.eye(simple.dimension, dtype=torch.float64)
+        )
 
 
 def test_simple_ideals_lie_in_the_levi_factor_of_the_whole():
@@ -122,14 +139,29 @@ def test_a_balanced_basis_has_a_killing_form_of_ones():
 @given(seed=st.integers(0, 10**6), condition=st.floats(1, 100), place=st.integers(0, 5))
 @settings(deadline=None, max_examples=15)
 def test_the_basis_does_not_matter(seed, condition, place):
-    generators = [so(1, 3), se(3), aff(2), make.heisenberg(2), u(2), make.direct_sum(so(1, 2), se(2))][place]
+    generators = [
+        so(1, 3),
+        se(3),
+        aff(2),
+        make.heisenberg(2),
+        u(2),
+        make.direct_sum(so(1, 2), se(2)),
+    ][place]
     plain = invariants(structure_constants(generators))
     found = invariants(make.constants_of(generators, seed=seed, condition=condition))
-    for field in ("dimension", "rank", "derived_series", "lower_central_series", "killing_signature"):
+    for field in (
+        "dimension",
+        "rank",
+        "derived_series",
+        "lower_central_series",
+        "killing_signature",
+    ):
         assert getattr(found, field) == getattr(plain, field)
     for field in ("centre", "radical", "nilradical", "levi"):
         assert getattr(found, field).shape == getattr(plain, field).shape
-    assert [simple.aliases for simple in found.simple] == [simple.aliases for simple in plain.simple]
+    assert [simple.aliases for simple in found.simple] == [
+        simple.aliases for simple in plain.simple
+    ]
 
 
 @given(seed=st.integers(0, 10**6), size=st.floats(1e-3, 1e3))
@@ -137,7 +169,11 @@ def test_the_basis_does_not_matter(seed, condition, place):
 def test_the_size_of_the_constants_does_not_matter(seed, size):
     constants = make.constants_of(aff(2), seed=seed, condition=10.0)
     found = invariants(size * constants)
-    assert (len(found.radical), len(found.nilradical), found.simple[0].real_form) == (3, 2, "sl(2,R)")
+    assert (len(found.radical), len(found.nilradical), found.simple[0].real_form) == (
+        3,
+        2,
+        "sl(2,R)",
+    )
 
 
 def test_nothing():
@@ -152,9 +188,9 @@ def test_what_has_no_roots_is_unknown():
     # Constants that are antisymmetric but satisfy no Jacobi identity, with a regular form: no name is made up.
     noise = torch.randn(4, 4, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     found = simple_ideals(noise - noise.transpose(0, 1), torch.eye(4, dtype=torch.float64))
-    assert {(simple.dynkin, simple.real_form, simple.aliases, simple.roots) for simple in found} == {
-        ("unknown", "unknown", ("unknown",), None)
-    }
+    assert {
+        (simple.dynkin, simple.real_form, simple.aliases, simple.roots) for simple in found
+    } == {("unknown", "unknown", ("unknown",), None)}
 
 
 def test_dimension_28_takes_less_than_half_a_second():

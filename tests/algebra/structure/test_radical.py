@@ -25,7 +25,9 @@ KNOWN = [
     ("se(2) + gl(2)", make.direct_sum(se(2), gl(2)), 4, 3),
 ]
 
-every = pytest.mark.parametrize(("generators", "solvable", "nilpotent"), [k[1:] for k in KNOWN], ids=[k[0] for k in KNOWN])
+every = pytest.mark.parametrize(
+    ("generators", "solvable", "nilpotent"), [k[1:] for k in KNOWN], ids=[k[0] for k in KNOWN]
+)
 
 
 def outside_of(constants, one, other, span):

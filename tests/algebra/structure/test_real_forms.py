@@ -3,24 +3,62 @@
 import pytest
 
 from liegg._utils.errors import ArgumentError
-from liegg.algebra.structure.real_forms import EXCEPTIONAL, SAME, SPLIT, abelian, aliases, bracketed, real_form, sum_names
+from liegg.algebra.structure.real_forms import (
+    EXCEPTIONAL,
+    SAME,
+    SPLIT,
+    abelian,
+    aliases,
+    bracketed,
+    real_form,
+    sum_names,
+)
 
 FORMS = [
     # type, noncompact dimension, name; dimensions of maximal compact subgroups by hand, dimension less that of K
-    ("A1", 0, "so(3)"), ("A1", 2, "sl(2,R)"),
-    ("A2", 0, "su(3)"), ("A2", 4, "su(1,2)"), ("A2", 5, "sl(3,R)"),  # K = U(2), SO(3)
-    ("A3", 0, "so(6)"), ("A3", 5, "so(1,5)"), ("A3", 6, "su(1,3)"), ("A3", 8, "so(2,4)"), ("A3", 9, "sl(4,R)"),
-    ("A4", 8, "su(1,4)"), ("A4", 12, "su(2,3)"), ("A4", 14, "sl(5,R)"),
-    ("A5", 14, "sl(3,H)"), ("A5", 18, "su(3,3)"), ("A5", 20, "sl(6,R)"),  # K = Sp(3), S(U(3)×U(3)), SO(6)
-    ("B2", 0, "so(5)"), ("B2", 4, "so(1,4)"), ("B2", 6, "so(2,3)"),
-    ("B3", 0, "so(7)"), ("B3", 6, "so(1,6)"), ("B3", 10, "so(2,5)"), ("B3", 12, "so(3,4)"),
-    ("C3", 0, "sp(3)"), ("C3", 8, "sp(1,2)"), ("C3", 12, "sp(6,R)"),  # K = Sp(1)×Sp(2), U(3)
-    ("C4", 12, "sp(1,3)"), ("C4", 16, "sp(2,2)"), ("C4", 20, "sp(8,R)"),
-    ("D4", 0, "so(8)"), ("D4", 7, "so(1,7)"), ("D4", 12, "so(2,6)"), ("D4", 15, "so(3,5)"), ("D4", 16, "so(4,4)"),
-    ("D5", 20, "so*(10)"), ("D5", 21, "so(3,7)"),  # K = U(5), SO(3)×SO(7)
-    ("G2", 0, "g2"), ("G2", 8, "g2(split)"),
-    ("F4", 16, "f4(-20)"), ("E6", 26, "e6(-26)"), ("E7", 54, "e7(-25)"), ("E8", 128, "e8(8)"),
-]  # fmt: skip
+    ("A1", 0, "so(3)"),
+    ("A1", 2, "sl(2,R)"),
+    ("A2", 0, "su(3)"),
+    ("A2", 4, "su(1,2)"),
+    ("A2", 5, "sl(3,R)"),  # K = U(2), SO(3)
+    ("A3", 0, "so(6)"),
+    ("A3", 5, "so(1,5)"),
+    ("A3", 6, "su(1,3)"),
+    ("A3", 8, "so(2,4)"),
+    ("A3", 9, "sl(4,R)"),
+    ("A4", 8, "su(1,4)"),
+    ("A4", 12, "su(2,3)"),
+    ("A4", 14, "sl(5,R)"),
+    ("A5", 14, "sl(3,H)"),
+    ("A5", 18, "su(3,3)"),
+    ("A5", 20, "sl(6,R)"),  # K = Sp(3), S(U(3)×U(3)), SO(6)
+    ("B2", 0, "so(5)"),
+    ("B2", 4, "so(1,4)"),
+    ("B2", 6, "so(2,3)"),
+    ("B3", 0, "so(7)"),
+    ("B3", 6, "so(1,6)"),
+    ("B3", 10, "so(2,5)"),
+    ("B3", 12, "so(3,4)"),
+    ("C3", 0, "sp(3)"),
+    ("C3", 8, "sp(1,2)"),
+    ("C3", 12, "sp(6,R)"),  # K = Sp(1)×Sp(2), U(3)
+    ("C4", 12, "sp(1,3)"),
+    ("C4", 16, "sp(2,2)"),
+    ("C4", 20, "sp(8,R)"),
+    ("D4", 0, "so(8)"),
+    ("D4", 7, "so(1,7)"),
+    ("D4", 12, "so(2,6)"),
+    ("D4", 15, "so(3,5)"),
+    ("D4", 16, "so(4,4)"),
+    ("D5", 20, "so*(10)"),
+    ("D5", 21, "so(3,7)"),  # K = U(5), SO(3)×SO(7)
+    ("G2", 0, "g2"),
+    ("G2", 8, "g2(split)"),
+    ("F4", 16, "f4(-20)"),
+    ("E6", 26, "e6(-26)"),
+    ("E7", 54, "e7(-25)"),
+    ("E8", 128, "e8(8)"),
+]
 
 CLASSES = [
     ("so(3)", "su(2)", "sp(1)"),
@@ -147,9 +185,14 @@ def test_semidirect_sums_are_bracketed_in_sums():
     assert bracketed("so(3)") == "so(3)"
 
 
-@pytest.mark.parametrize("name", ["so", "so(3) + so(3)", "su(2", "spin(7)", "gl(1,Q)", "", "so(3,1)"])
+@pytest.mark.parametrize(
+    "name", ["so", "so(3) + so(3)", "su(2", "spin(7)", "gl(1,Q)", "", "so(3,1)"]
+)
 def test_unknown_names(name):
-    with pytest.raises(ArgumentError, match=r"is not the name of a simple or abelian algebra; expected for example 'so\(1,3\)'"):
+    with pytest.raises(
+        ArgumentError,
+        match=r"is not the name of a simple or abelian algebra; expected for example 'so\(1,3\)'",
+    ):
         aliases(name)
 
 

@@ -33,7 +33,9 @@ TYPES = [
 ]
 
 
-@pytest.mark.parametrize(("generators", "types", "count"), [t[1:] for t in TYPES], ids=[t[0] for t in TYPES])
+@pytest.mark.parametrize(
+    ("generators", "types", "count"), [t[1:] for t in TYPES], ids=[t[0] for t in TYPES]
+)
 def test_types(generators, types, count):
     found = root_system(make.constants_of(generators, seed=3, condition=20.0))
     assert found is not None
@@ -41,15 +43,21 @@ def test_types(generators, types, count):
     assert found.coefficients.shape == (count, len(found.cartan))
 
 
-@pytest.mark.parametrize("generators", [so(5), make.g2(), sl(4), sp(6)], ids=["B2", "G2", "A3", "C3"])
+@pytest.mark.parametrize(
+    "generators", [so(5), make.g2(), sl(4), sp(6)], ids=["B2", "G2", "A3", "C3"]
+)
 def test_laws_of_roots(generators):
     found = root_system(make.constants_of(generators, seed=2, condition=10.0))
     assert found is not None
     roots = {tuple(root) for root in found.coefficients.tolist()}
     r = len(found.cartan)
-    assert {tuple(row) for row in torch.eye(r, dtype=torch.int64).tolist()} == set(map(tuple, found.coefficients[:r].tolist()))
+    assert {tuple(row) for row in torch.eye(r, dtype=torch.int64).tolist()} == set(
+        map(tuple, found.coefficients[:r].tolist())
+    )
     assert {tuple(-c for c in root) for root in roots} == roots  # with each its negative
-    assert all(min(root) >= 0 or max(root) <= 0 for root in roots)  # positive or negative, never mixed
+    assert all(
+        min(root) >= 0 or max(root) <= 0 for root in roots
+    )  # positive or negative, never mixed
     assert found.matrix.diagonal().tolist() == [2] * r
     for i in range(r):  # reflection in a simple root: α -> α - 2(α, αᵢ)/(αᵢ, αᵢ) αᵢ
         images = found.coefficients.clone()
@@ -65,7 +73,16 @@ def test_cartan_matrix_of_g2():
 
 @pytest.mark.parametrize(
     ("generators", "rank"),
-    [(gl(3), 3), (u(2), 2), (se(2), 1), (se(3), 2), (aff(2), 2), (shear(4), 6), (make.upper_triangular(3), 3), (so(1, 4), 2)],
+    [
+        (gl(3), 3),
+        (u(2), 2),
+        (se(2), 1),
+        (se(3), 2),
+        (aff(2), 2),
+        (shear(4), 6),
+        (make.upper_triangular(3), 3),
+        (so(1, 4), 2),
+    ],
 )
 def test_rank(generators, rank):
     assert len(cartan_subalgebra(make.constants_of(generators, seed=7))) == rank
@@ -76,7 +93,9 @@ def test_a_cartan_subalgebra_is_nilpotent_and_its_own_normaliser():
     rows = cartan_subalgebra(constants)
     inside = torch.einsum("ai,bj,ijk->abk", rows, rows, constants)
     assert float((inside - inside @ rows.mT @ rows).abs().max()) < 1e-9  # a subalgebra
-    action = torch.einsum("ai,ijk->ajk", rows, constants)  # x -> [h, x], and what of it lies outside
+    action = torch.einsum(
+        "ai,ijk->ajk", rows, constants
+    )  # x -> [h, x], and what of it lies outside
     away = (action - action @ rows.mT @ rows).transpose(0, 1).flatten(1)
     assert int(torch.linalg.matrix_rank(away, atol=1e-8)) == len(constants) - len(rows)
 

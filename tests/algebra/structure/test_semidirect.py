@@ -30,7 +30,10 @@ def moved(generators, seed=1):
         (make.semidirect(u(2)), ()),
         (make.semidirect(su(2)), ()),
         (make.flow([[1, 0, 0], [0, 2, 0], [0, 0, 3]]), ()),
-        (make.flow([[1, 0, 0], [0, 1, 0], [0, 0, 1]]), ()),  # scaling alone is no similarity algebra
+        (
+            make.flow([[1, 0, 0], [0, 1, 0], [0, 0, 1]]),
+            (),
+        ),  # scaling alone is no similarity algebra
     ],
 )
 def test_names(generators, names):
@@ -57,6 +60,9 @@ def test_other_algebras_are_not_of_this_kind(generators):
     assert moved(generators) is None
 
 
-@pytest.mark.parametrize(("maps", "is_area"), [(sp(4), True), (sp(2), True), (sl(4), False), (so(5), False), (u(2), False)])
+@pytest.mark.parametrize(
+    ("maps", "is_area"),
+    [(sp(4), True), (sp(2), True), (sl(4), False), (so(5), False), (u(2), False)],
+)
 def test_area(maps, is_area):
     assert preserves_area(make.shape_of(maps, seed=2, condition=10.0)) is is_area

@@ -37,7 +37,9 @@ KNOWN = [
 
 
 @pytest.mark.parametrize("condition", [1.0, 100.0])
-@pytest.mark.parametrize(("generators", "middle", "derived", "lower"), [k[1:] for k in KNOWN], ids=[k[0] for k in KNOWN])
+@pytest.mark.parametrize(
+    ("generators", "middle", "derived", "lower"), [k[1:] for k in KNOWN], ids=[k[0] for k in KNOWN]
+)
 def test_dimensions(generators, middle, derived, lower, condition):
     constants = make.constants_of(generators, seed=5, condition=condition)
     assert len(centre(constants)) == middle
@@ -75,8 +77,12 @@ def test_brackets_of_rotations_with_translations_are_translations():
 
 def test_restricted_constants_are_those_of_the_subalgebra_in_any_basis():
     constants = structure_constants(se(3))
-    rows = torch.nn.functional.pad(torch.diag(torch.tensor([2.0, 3.0, 5.0], dtype=torch.float64)), (0, 3))
-    turned = structure_constants(so(3) * torch.tensor([2.0, 3.0, 5.0], dtype=torch.float64)[:, None, None])
+    rows = torch.nn.functional.pad(
+        torch.diag(torch.tensor([2.0, 3.0, 5.0], dtype=torch.float64)), (0, 3)
+    )
+    turned = structure_constants(
+        so(3) * torch.tensor([2.0, 3.0, 5.0], dtype=torch.float64)[:, None, None]
+    )
     torch.testing.assert_close(restricted(constants, rows), turned)
 
 
@@ -88,7 +94,9 @@ def test_an_abelian_part_has_no_rounding_left():
 
 
 def test_rounding_alone_is_an_abelian_algebra():
-    noise = 1e-14 * torch.randn(4, 4, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    noise = 1e-14 * torch.randn(
+        4, 4, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64
+    )
     assert len(centre(noise)) == 4
 
 
@@ -109,11 +117,17 @@ def test_null_space_and_row_space_are_complements(d, k, seed):
 @pytest.mark.parametrize(
     ("constants", "text"),
     [
-        (torch.zeros(3, 3), r"constants have shape \(3, 3\); expected \[d, d, d\], for example structure_constants\(so\(3\)\)"),
+        (
+            torch.zeros(3, 3),
+            r"constants have shape \(3, 3\); expected \[d, d, d\], for example structure_constants\(so\(3\)\)",
+        ),
         (torch.zeros(2, 2, 3), r"constants have shape \(2, 2, 3\)"),
         (torch.full((2, 2, 2), torch.nan), "complex or not finite; expected real numbers"),
         (torch.zeros(2, 2, 2, dtype=torch.complex64), "complex or not finite"),
-        (torch.ones(2, 2, 2), r"not antisymmetric in their first two axes; expected \[B_i, B_j\] = -\[B_j, B_i\]"),
+        (
+            torch.ones(2, 2, 2),
+            r"not antisymmetric in their first two axes; expected \[B_i, B_j\] = -\[B_j, B_i\]",
+        ),
     ],
 )
 def test_errors(constants, text):

@@ -36,13 +36,17 @@ def test_parameter_of_real_eigenvalues(one, other, seed):
     # One element scales two directions by `one` and `other`: VI with h = -((a + b)/(a - b))², V where they are equal.
     if min(abs(one), abs(other)) < 0.1 or 0 < abs(one - other) < 0.1 or 0 < abs(one + other) < 0.1:
         return
-    names, _ = plane_name(make.constants_of(make.flow([[one, 0], [0, other]]), seed=seed, condition=10.0))
+    names, _ = plane_name(
+        make.constants_of(make.flow([[one, 0], [0, other]]), seed=seed, condition=10.0)
+    )
     if one == other:
         assert names == ("Bianchi V",)
     elif one == -other:
         assert names[0] == "e(1,1)"
     else:
-        assert _parameter(names[0], "VI") == pytest.approx(-(((one + other) / (one - other)) ** 2), rel=1e-3)
+        assert _parameter(names[0], "VI") == pytest.approx(
+            -(((one + other) / (one - other)) ** 2), rel=1e-3
+        )
 
 
 @given(real=st.floats(0.1, 3), imaginary=st.floats(0.1, 3), seed=st.integers(0, 1000))
@@ -64,7 +68,9 @@ def test_jordan_block():
     assert plane_name(make.constants_of(make.flow([[2, 1], [0, 2]]), seed=3))[0] == ("Bianchi IV",)
 
 
-@pytest.mark.parametrize("generators", [so(3), se(3), make.heisenberg(1)], ids=["so(3)", "se(3)", "heis(3)"])
+@pytest.mark.parametrize(
+    "generators", [so(3), se(3), make.heisenberg(1)], ids=["so(3)", "se(3)", "heis(3)"]
+)
 def test_others_have_no_such_name(generators):
     assert plane_name(make.constants_of(generators, seed=3)) == ((), "")
 

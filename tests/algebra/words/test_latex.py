@@ -30,10 +30,14 @@ def assert_well_formed(text):
             assert stack[-1:] == [name], f"{name} ends where it did not begin"
             stack.pop()
     assert not stack, f"{stack} do not end"
-    assert len(re.findall(r"\\left\b", text)) == len(re.findall(r"\\right\b", text)), "left without right"
+    assert len(re.findall(r"\\left\b", text)) == len(re.findall(r"\\right\b", text)), (
+        "left without right"
+    )
     for name, body in re.findall(r"\\begin\{(pmatrix|array)\}(.*?)\\end\{\1\}", text):
         assert len({row.count("&") for row in body.split(r"\\")}) == 1, "rows of different length"
-        assert name == "array" or body.split(r"\\")[0].count("&") < 10, "more columns than a pmatrix takes"
+        assert name == "array" or body.split(r"\\")[0].count("&") < 10, (
+            "more columns than a pmatrix takes"
+        )
 
 
 @pytest.mark.parametrize(
@@ -45,7 +49,10 @@ def assert_well_formed(text):
         (r"\begin{align*}", "do not end"),
         (r"\left( 1", "left without right"),
         (r"\begin{pmatrix} 1 & 2 \\ 3 \end{pmatrix}", "different length"),
-        (r"\begin{pmatrix} 1 & 2 & 3 & 4 & 5 & 6 & 7 & 8 & 9 & 10 & 11 \end{pmatrix}", "more columns"),
+        (
+            r"\begin{pmatrix} 1 & 2 & 3 & 4 & 5 & 6 & 7 & 8 & 9 & 10 & 11 \end{pmatrix}",
+            "more columns",
+        ),
     ],
 )
 def test_the_check_of_structure_fails(text, reason):
@@ -56,23 +63,45 @@ def test_the_check_of_structure_fails(text, reason):
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (0.0, "0"), (-0.0, "0"), (1.0, "1"), (-2.0, "-2"), (1e-12, "0"), (1 - 1e-12, "1"), (12.0, "12"), (1000.0, "1000"),
-        (0.5, r"\tfrac{1}{2}"), (-0.5, r"-\tfrac{1}{2}"), (2 / 3, r"\tfrac{2}{3}"), (1.25, r"\tfrac{5}{4}"),
-        (1 / 12, r"\tfrac{1}{12}"), (1 / 13, "0.077"),
-        (math.sqrt(2), r"\sqrt{2}"), (math.sqrt(8), r"2\sqrt{2}"), (-math.sqrt(0.5), r"-\tfrac{1}{\sqrt{2}}"),
-        (math.sqrt(3) / 2, r"\tfrac{\sqrt{3}}{2}"), (math.sqrt(2 / 3), r"\tfrac{\sqrt{2}}{\sqrt{3}}"),
-        (1 / math.sqrt(12), r"\tfrac{1}{2\sqrt{3}}"), (1.5 * math.sqrt(2), r"\tfrac{3}{\sqrt{2}}"),
-        (0.1234567, "0.123"), (-0.1234567, "-0.123"), (0.9999, "1.000"), (-1e-5, "0.000"), (0.5 + 1e-6, "0.500"),
+        (0.0, "0"),
+        (-0.0, "0"),
+        (1.0, "1"),
+        (-2.0, "-2"),
+        (1e-12, "0"),
+        (1 - 1e-12, "1"),
+        (12.0, "12"),
+        (1000.0, "1000"),
+        (0.5, r"\tfrac{1}{2}"),
+        (-0.5, r"-\tfrac{1}{2}"),
+        (2 / 3, r"\tfrac{2}{3}"),
+        (1.25, r"\tfrac{5}{4}"),
+        (1 / 12, r"\tfrac{1}{12}"),
+        (1 / 13, "0.077"),
+        (math.sqrt(2), r"\sqrt{2}"),
+        (math.sqrt(8), r"2\sqrt{2}"),
+        (-math.sqrt(0.5), r"-\tfrac{1}{\sqrt{2}}"),
+        (math.sqrt(3) / 2, r"\tfrac{\sqrt{3}}{2}"),
+        (math.sqrt(2 / 3), r"\tfrac{\sqrt{2}}{\sqrt{3}}"),
+        (1 / math.sqrt(12), r"\tfrac{1}{2\sqrt{3}}"),
+        (1.5 * math.sqrt(2), r"\tfrac{3}{\sqrt{2}}"),
+        (0.1234567, "0.123"),
+        (-0.1234567, "-0.123"),
+        (0.9999, "1.000"),
+        (-1e-5, "0.000"),
+        (0.5 + 1e-6, "0.500"),
         (math.pi, "3.142"),
     ],
-)  # fmt: skip
+)
 def test_numbers(value, text):
     assert number_latex(value) == text
 
 
 def test_digits():
     assert number_latex(math.pi, digits=5) == "3.14159"
-    assert matrix_latex(torch.tensor([[math.pi]], dtype=torch.float64), digits=1) == r"\begin{pmatrix} 3.1 \end{pmatrix}"
+    assert (
+        matrix_latex(torch.tensor([[math.pi]], dtype=torch.float64), digits=1)
+        == r"\begin{pmatrix} 3.1 \end{pmatrix}"
+    )
 
 
 @given(st.floats(-100, 100))
@@ -87,7 +116,10 @@ def test_every_number_reads_back(value):
 
 def test_a_matrix():
     matrix = torch.tensor([[0.0, -1.0, 0.5], [2.0, 0.25, 0.1234]], dtype=torch.float64)
-    assert matrix_latex(matrix) == r"\begin{pmatrix} 0 & -1 & \tfrac{1}{2} \\ 2 & \tfrac{1}{4} & 0.123 \end{pmatrix}"
+    assert (
+        matrix_latex(matrix)
+        == r"\begin{pmatrix} 0 & -1 & \tfrac{1}{2} \\ 2 & \tfrac{1}{4} & 0.123 \end{pmatrix}"
+    )
 
 
 @pytest.mark.parametrize(("n", "environment"), [(10, "pmatrix"), (11, "array")])
@@ -101,11 +133,14 @@ def test_wide_matrices_do_not_need_more_columns_than_a_pmatrix_has(n, environmen
 def test_rotations_of_space():
     assert generators_latex(so(3)) == (
         "\\begin{align*}\n"
-        r"X_1 &= \begin{pmatrix} 0 & -1 & 0 \\ 1 & 0 & 0 \\ 0 & 0 & 0 \end{pmatrix} \\" "\n"
-        r"X_2 &= \begin{pmatrix} 0 & 0 & -1 \\ 0 & 0 & 0 \\ 1 & 0 & 0 \end{pmatrix} \\" "\n"
-        r"X_3 &= \begin{pmatrix} 0 & 0 & 0 \\ 0 & 0 & -1 \\ 0 & 1 & 0 \end{pmatrix}" "\n"
+        r"X_1 &= \begin{pmatrix} 0 & -1 & 0 \\ 1 & 0 & 0 \\ 0 & 0 & 0 \end{pmatrix} \\"
+        "\n"
+        r"X_2 &= \begin{pmatrix} 0 & 0 & -1 \\ 0 & 0 & 0 \\ 1 & 0 & 0 \end{pmatrix} \\"
+        "\n"
+        r"X_3 &= \begin{pmatrix} 0 & 0 & 0 \\ 0 & 0 & -1 \\ 0 & 1 & 0 \end{pmatrix}"
+        "\n"
         "\\end{align*}"
-    )  # fmt: skip
+    )
     assert brackets_latex(so(3)) == (
         "\\begin{align*}\n[X_1, X_2] &= X_3 \\\\\n[X_1, X_3] &= -X_2 \\\\\n[X_2, X_3] &= X_1\n\\end{align*}"
     )
@@ -115,17 +150,25 @@ def test_special_linear_maps():
     assert brackets_latex(sl(2), names=("E", "F", "H")) == (
         "\\begin{align*}\n[E, F] &= H \\\\\n[E, H] &= -2 E \\\\\n[F, H] &= 2 F\n\\end{align*}"
     )
-    assert generators_latex(sl(2), names=["E", "F", "H"]).splitlines()[3] == r"H &= \begin{pmatrix} 1 & 0 \\ 0 & -1 \end{pmatrix}"
+    assert (
+        generators_latex(sl(2), names=["E", "F", "H"]).splitlines()[3]
+        == r"H &= \begin{pmatrix} 1 & 0 \\ 0 & -1 \end{pmatrix}"
+    )
 
 
 def test_motions_of_the_plane():
     # The bracket of the translations vanishes and is left out.
-    assert brackets_latex(se(2)) == "\\begin{align*}\n[X_1, X_2] &= X_3 \\\\\n[X_1, X_3] &= -X_2\n\\end{align*}"
+    assert (
+        brackets_latex(se(2))
+        == "\\begin{align*}\n[X_1, X_2] &= X_3 \\\\\n[X_1, X_3] &= -X_2\n\\end{align*}"
+    )
 
 
 def test_coefficients_that_are_roots_and_sums():
     unit = algebra.orthonormal(so(3))
-    assert all(r"\tfrac{1}{\sqrt{2}} X_" in line for line in brackets_latex(unit).splitlines()[1:-1])
+    assert all(
+        r"\tfrac{1}{\sqrt{2}} X_" in line for line in brackets_latex(unit).splitlines()[1:-1]
+    )
     # [E12, E21] = h = ½(h + 1) + ½(h - 1).
     h, one = diagonal(2)[0] - diagonal(2)[1], torch.eye(2, dtype=torch.float64)
     text = brackets_latex(torch.stack([*sl(2)[:2], one + h, h - one]))
@@ -133,7 +176,10 @@ def test_coefficients_that_are_roots_and_sums():
 
 
 def test_what_commutes_says_so():
-    assert brackets_latex(translation(2)) == "\\begin{align*}\n[X_i, X_j] &= 0 \\quad \\text{for all } i, j\n\\end{align*}"
+    assert (
+        brackets_latex(translation(2))
+        == "\\begin{align*}\n[X_i, X_j] &= 0 \\quad \\text{for all } i, j\n\\end{align*}"
+    )
 
 
 def test_nothing_is_an_empty_text():
@@ -158,7 +204,11 @@ def test_more_than_nine_generators_have_braces():
     assert "X_10" not in text
 
 
-@pytest.mark.parametrize("generators", [so(3), sl(3), su(3), se(3), so(1, 3)], ids=["so(3)", "sl(3)", "su(3)", "se(3)", "so(1,3)"])
+@pytest.mark.parametrize(
+    "generators",
+    [so(3), sl(3), su(3), se(3), so(1, 3)],
+    ids=["so(3)", "sl(3)", "su(3)", "se(3)", "so(1,3)"],
+)
 def test_brackets_read_back(generators):
     mixed = torch.einsum("ab,bij->aij", regular(len(generators)), generators)
     text = brackets_latex(mixed, names=[f"X[{i}]" for i in range(len(mixed))], digits=9)
@@ -185,12 +235,21 @@ def test_every_text_is_well_formed(d, n, seed):
     ("make", "text"),
     [
         (lambda: number_latex(math.nan), "the number is nan; expected finite ones"),
-        (lambda: matrix_latex(torch.zeros(3)), r"the matrix has shape \(3,\) and is torch.float32; expected real entries \[m, n\]"),
+        (
+            lambda: matrix_latex(torch.zeros(3)),
+            r"the matrix has shape \(3,\) and is torch.float32; expected real entries \[m, n\]",
+        ),
         (lambda: matrix_latex(torch.zeros(0, 2)), r"the matrix has shape \(0, 2\)"),
         (lambda: generators_latex(torch.zeros(2, 3, 4)), r"expected matrices \[d, n, n\]"),
-        (lambda: generators_latex(so(3), names=("a",)), r"names are \('a',\); expected 3 LaTeX names"),
+        (
+            lambda: generators_latex(so(3), names=("a",)),
+            r"names are \('a',\); expected 3 LaTeX names",
+        ),
         (lambda: brackets_latex(so(3), names="abc"), r"names are 'abc'; expected 3 LaTeX names"),
-        (lambda: brackets_latex(torch.cat([so(2), so(2)])), r"2 generators span 1 dimensions; expected independent ones"),
+        (
+            lambda: brackets_latex(torch.cat([so(2), so(2)])),
+            r"2 generators span 1 dimensions; expected independent ones",
+        ),
     ],
 )
 def test_errors(make, text):

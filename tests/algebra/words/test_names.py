@@ -11,31 +11,50 @@ NAMES = [
     ("so(4)", "rotations of 4 dimensions", ("so(3) ⊕ so(3)", "su(2) ⊕ su(2)", "sp(1) ⊕ sp(1)")),
     ("so(12)", "rotations of 12 dimensions", ()),
     ("so(1,1)", "boosts in a plane", ("R",)),
-    ("so(1,2)", "linear maps that preserve a metric of signature (1, 2)", ("sl(2,R)", "su(1,1)", "sp(2,R)")),
     (
-        "so(1,3)", "Lorentz group: rotations and boosts that preserve a metric of signature (1, 3)",
+        "so(1,2)",
+        "linear maps that preserve a metric of signature (1, 2)",
+        ("sl(2,R)", "su(1,1)", "sp(2,R)"),
+    ),
+    (
+        "so(1,3)",
+        "Lorentz group: rotations and boosts that preserve a metric of signature (1, 3)",
         ("sl(2,C)", "so(3,C)", "sp(2,C)"),
     ),
     ("sl(3,R)", "linear maps of 3 dimensions that preserve volume", ()),
-    ("sl(2,R)", "linear maps of 2 dimensions that preserve volume", ("so(1,2)", "su(1,1)", "sp(2,R)")),
+    (
+        "sl(2,R)",
+        "linear maps of 2 dimensions that preserve volume",
+        ("so(1,2)", "su(1,1)", "sp(2,R)"),
+    ),
     ("sl(3,C)", "complex linear maps of 3 complex dimensions with determinant one", ()),
     ("gl(3,R)", "all linear maps of 3 dimensions", ("sl(3,R) ⊕ R",)),
     ("gl(3,C)", "all complex linear maps of 3 complex dimensions", ("sl(3,C) ⊕ R²",)),
-    ("sp(4,R)", "symplectic maps of 4 dimensions: they preserve the area form of positions and momenta", ("so(2,3)",)),
+    (
+        "sp(4,R)",
+        "symplectic maps of 4 dimensions: they preserve the area form of positions and momenta",
+        ("so(2,3)",),
+    ),
     ("su(3)", "unitary maps of 3 complex dimensions with determinant one", ()),
     ("u(1)", "a common phase", ("so(2)", "R")),
     ("u(2)", "unitary maps of 2 complex dimensions", ("so(3) ⊕ R", "su(2) ⊕ R", "sp(1) ⊕ R")),
     ("u(3)", "unitary maps of 3 complex dimensions", ("su(3) ⊕ R",)),
-    ("su(1,2)", "complex maps with determinant one that preserve a Hermitian form of signature (1, 2)", ()),
+    (
+        "su(1,2)",
+        "complex maps with determinant one that preserve a Hermitian form of signature (1, 2)",
+        (),
+    ),
     ("u(1,2)", "complex maps that preserve a Hermitian form of signature (1, 2)", ("su(1,2) ⊕ R",)),
     ("se(2)", "rigid motions of 2 dimensions: rotations and translations", ("e(2)", "so(2) ⋉ R²")),
     ("se(3)", "rigid motions of 3 dimensions: rotations and translations", ("e(3)", "so(3) ⋉ R³")),
     (
-        "e(1,1)", "motions that preserve a metric of signature (1, 1): its rotations, boosts and translations",
+        "e(1,1)",
+        "motions that preserve a metric of signature (1, 1): its rotations, boosts and translations",
         ("R ⋉ R²",),
     ),
     (
-        "e(1,3)", "Poincaré group: translations, rotations and boosts that preserve a metric of signature (1, 3)",
+        "e(1,3)",
+        "Poincaré group: translations, rotations and boosts that preserve a metric of signature (1, 3)",
         ("so(1,3) ⋉ R⁴",),
     ),
     ("sim(3)", "similarities of 3 dimensions: rotations, translations and scaling", ()),
@@ -52,7 +71,7 @@ NAMES = [
     ("R¹²", "maps that commute with one another", ()),
     ("R", "a one-parameter group", ("so(2)", "so(1,1)", "u(1)")),
     ("0", "nothing moves", ()),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "words", "others"), NAMES, ids=[entry[0] for entry in NAMES])
@@ -75,14 +94,23 @@ def test_every_kind_of_name_is_in_the_table():
         ("so(3) ⊕ so(2)", "rotations of 3 dimensions; rotations of a plane"),
         ("so(2) ⊕ so(2)", "rotations of a plane"),  # said once
         ("so(3) ⊕ R²", "rotations of 3 dimensions; maps that commute with one another"),
-        ("se(2) ⊕ so(2)", "rigid motions of 2 dimensions: rotations and translations; rotations of a plane"),
-        ("sl(2,C) ⊕ u(1)", "complex linear maps of 2 complex dimensions with determinant one; a common phase"),
+        (
+            "se(2) ⊕ so(2)",
+            "rigid motions of 2 dimensions: rotations and translations; rotations of a plane",
+        ),
+        (
+            "sl(2,C) ⊕ u(1)",
+            "complex linear maps of 2 complex dimensions with determinant one; a common phase",
+        ),
         ("g2 ⊕ so(2)", "rotations of a plane"),
         ("g2", ""),
         ("unknown", ""),
         ("R²", "maps that commute with one another"),
         ("u(2) ⋉ R⁴", "u(2) together with what looks like translations along R⁴"),
-        ("(so(2) ⊕ so(2)) ⋉ R⁴", "(so(2) ⊕ so(2)) together with what looks like translations along R⁴"),
+        (
+            "(so(2) ⊕ so(2)) ⋉ R⁴",
+            "(so(2) ⊕ so(2)) together with what looks like translations along R⁴",
+        ),
     ],
 )
 def test_words_of_sums_and_of_names_without_words(name, words):
@@ -100,7 +128,10 @@ def test_affine_maps_that_may_be_something_else():
 
 
 def test_covectors_and_copies():
-    assert meaning("se(2)", dual=True) == "rigid motions of 2 dimensions: rotations and translations, as they act on covectors"
+    assert (
+        meaning("se(2)", dual=True)
+        == "rigid motions of 2 dimensions: rotations and translations, as they act on covectors"
+    )
     assert meaning("so(3)", copies=2) == "rotations of 3 dimensions, the same on 2 subspaces"
     assert meaning("g2", dual=True, copies=2) == ""
     assert meaning("se(2)", dual=True, homogeneous=False) == meaning("se(2)", dual=True)
@@ -130,7 +161,9 @@ def test_other_names_of_sums_and_of_names_that_are_not_read(name, others):
     assert other_names(name) == others
 
 
-@pytest.mark.parametrize("name", ["so(3)", "sl(2,R)", "so(1,3)", "so(5)", "so(6)", "so(2,3)", "so(2,4)", "so(4)"])
+@pytest.mark.parametrize(
+    "name", ["so(3)", "sl(2,R)", "so(1,3)", "so(5)", "so(6)", "so(2,3)", "so(2,4)", "so(4)"]
+)
 def test_names_of_one_algebra_name_each_other(name):
     names = {name, *other_names(name)}
     for other in names:

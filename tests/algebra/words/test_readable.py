@@ -11,7 +11,19 @@ from hypothesis import strategies as st
 from cases import normal, regular
 from liegg import algebra
 from liegg._utils.errors import ArgumentError
-from liegg.algebra import aff, diagonal, principal_angles, scaling, se, sl, so, sp, su, translation, u
+from liegg.algebra import (
+    aff,
+    diagonal,
+    principal_angles,
+    scaling,
+    se,
+    sl,
+    so,
+    sp,
+    su,
+    translation,
+    u,
+)
 from liegg.algebra.forms.frame import frame_of
 from liegg.algebra.words.describe import describe
 from liegg.algebra.words.readable import adapted
@@ -19,15 +31,32 @@ from liegg.algebra.words.sparse import pivots, sparse_basis
 from liegg.algebra.words.wording import coordinate_names, direction, listed, number, vector
 
 CATALOGUE = {
-    **{f"{name}({n})": getattr(algebra, name)(n)
-       for name in ("so", "gl", "sl", "u", "su", "se", "aff", "translation", "scaling", "diagonal", "shear")
-       for n in range(1, 5)},
+    **{
+        f"{name}({n})": getattr(algebra, name)(n)
+        for name in (
+            "so",
+            "gl",
+            "sl",
+            "u",
+            "su",
+            "se",
+            "aff",
+            "translation",
+            "scaling",
+            "diagonal",
+            "shear",
+        )
+        for n in range(1, 5)
+    },
     **{f"sp({n})": sp(n) for n in (2, 4, 6)},
     **{f"so({p},{q})": so(p, q) for p, q in ((1, 1), (1, 2), (1, 3), (2, 2), (2, 3))},
-    "so(5)": so(5), "so(8)": so(8),
+    "so(5)": so(5),
+    "so(8)": so(8),
     "so(3)+R": torch.cat([so(3), scaling(3)]),
-    "conformal plane": torch.cat([se(2), torch.diag(torch.tensor([1.0, 1.0, 0.0], dtype=torch.float64))[None]]),
-}  # fmt: skip
+    "conformal plane": torch.cat(
+        [se(2), torch.diag(torch.tensor([1.0, 1.0, 0.0], dtype=torch.float64))[None]]
+    ),
+}
 
 every_algebra = pytest.mark.parametrize("generators", CATALOGUE.values(), ids=CATALOGUE.keys())
 
@@ -36,7 +65,9 @@ def mixed(generators, seed=0, condition=20.0):
     """Another basis of the same span, without structure."""
     if len(generators) == 0:
         return generators
-    return torch.einsum("ab,bij->aij", regular(len(generators), seed=seed, condition=condition), generators)
+    return torch.einsum(
+        "ab,bij->aij", regular(len(generators), seed=seed, condition=condition), generators
+    )
 
 
 def disturbed(generators, uncertainty, seed=0):
@@ -77,12 +108,16 @@ def test_every_mixed_algebra_comes_back_in_small_integers(generators):
 
 @every_algebra
 def test_the_basis_depends_on_the_span_alone(generators):
-    assert torch.equal(sparse_basis(mixed(generators, seed=1)), sparse_basis(mixed(generators, seed=2)))
+    assert torch.equal(
+        sparse_basis(mixed(generators, seed=1)), sparse_basis(mixed(generators, seed=2))
+    )
 
 
 @every_algebra
 def test_noise_is_rounded_away(generators):
-    assert torch.equal(sparse_basis(disturbed(generators, 1e-2), uncertainty=1e-2), sparse_basis(generators))
+    assert torch.equal(
+        sparse_basis(disturbed(generators, 1e-2), uncertainty=1e-2), sparse_basis(generators)
+    )
 
 
 def test_rotations_are_those_of_the_catalogue():
@@ -91,8 +126,13 @@ def test_rotations_are_those_of_the_catalogue():
 
 def test_traceless_matrices_are_units_and_differences_of_the_diagonal():
     found = sparse_basis(mixed(sl(3)))
-    ones, twos = found[found.ne(0).flatten(1).sum(1) == 1], found[found.ne(0).flatten(1).sum(1) == 2]
-    assert torch.equal(ones.sum(0), torch.ones(3, 3, dtype=torch.float64) - torch.eye(3, dtype=torch.float64))
+    ones, twos = (
+        found[found.ne(0).flatten(1).sum(1) == 1],
+        found[found.ne(0).flatten(1).sum(1) == 2],
+    )
+    assert torch.equal(
+        ones.sum(0), torch.ones(3, 3, dtype=torch.float64) - torch.eye(3, dtype=torch.float64)
+    )
     assert [t.diagonal().tolist() for t in twos] == [[1, 0, -1], [0, 1, -1]]
 
 
@@ -153,7 +193,9 @@ def test_dependent_generators_are_reduced():
 @pytest.mark.parametrize("condition", [1.0, 10.0, 100.0])
 def test_a_frame_is_undone(condition):
     s = regular(4, condition=condition)
-    assert torch.equal(sparse_basis(mixed(s @ so(1, 3) @ torch.linalg.inv(s)), frame=s), sparse_basis(so(1, 3)))
+    assert torch.equal(
+        sparse_basis(mixed(s @ so(1, 3) @ torch.linalg.inv(s)), frame=s), sparse_basis(so(1, 3))
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -183,7 +225,11 @@ WORDS = [
     (so(3)[0] + so(3)[1], {}, "rotation about the axis (0.00, 0.71, −0.71)"),
     (so(3)[1] - so(3)[0], {}, "rotation about the axis (0.00, 0.71, 0.71)"),
     (0.6 * so(3)[2] + 0.8 * so(3)[0], {}, "rotation about the axis (0.6, 0.0, 0.8)"),
-    (so(4)[0] + so(4)[1], {}, "rotation in the plane spanned by (1.0, 0.0, 0.0, 0.0) and (0.00, 0.71, 0.71, 0.00)"),
+    (
+        so(4)[0] + so(4)[1],
+        {},
+        "rotation in the plane spanned by (1.0, 0.0, 0.0, 0.0) and (0.00, 0.71, 0.71, 0.00)",
+    ),
     (so(4)[0] + so(4)[5], {}, "rotation in x₁–x₂ and x₃–x₄ together"),
     (so(4)[0] - so(4)[5], {}, "rotation in x₁–x₂ and x₄–x₃ together"),
     (so(4)[0] - 2 * so(4)[5], {}, "rotation in x₁–x₂ (speed 1) and x₄–x₃ (speed 2) together"),
@@ -204,12 +250,24 @@ WORDS = [
     (so(1, 1)[0], {"form": diag(1, -4)}, "hyperbolic rotation in x₁–x₂"),
     (so(1, 1)[0], {"form": matrix(2, _12=1, _21=1)}, "hyperbolic rotation in x₁–x₂"),
     (so(1, 3)[0], {"form": LORENTZ}, "boost along x₂ (time x₁)"),
-    (so(1, 3)[2], {"form": -LORENTZ, "coordinates": ("t", "x", "y", "z")}, "boost along z (time t)"),
+    (
+        so(1, 3)[2],
+        {"form": -LORENTZ, "coordinates": ("t", "x", "y", "z")},
+        "boost along z (time t)",
+    ),
     (so(1, 3)[4], {"form": LORENTZ}, "rotation in x₂–x₄"),
     (so(3, 1)[4], {"form": diag(1, 1, 1, -1)}, "boost along x₂ (time x₄)"),
     (so(2, 2)[1], {"form": diag(1, 1, -1, -1)}, "boost in x₁–x₃"),
-    (0.6 * so(1, 3)[0] + 0.8 * so(1, 3)[1], {"form": LORENTZ}, "boost along (0.6, 0.8, 0.0) (time x₁)"),
-    (so(1, 3)[0] - so(1, 3)[3], {"form": LORENTZ}, "boost along x₂ (time x₁) with rotation 1 in x₂–x₃"),
+    (
+        0.6 * so(1, 3)[0] + 0.8 * so(1, 3)[1],
+        {"form": LORENTZ},
+        "boost along (0.6, 0.8, 0.0) (time x₁)",
+    ),
+    (
+        so(1, 3)[0] - so(1, 3)[3],
+        {"form": LORENTZ},
+        "boost along x₂ (time x₁) with rotation 1 in x₂–x₃",
+    ),
     (scaling(3)[0], {}, "uniform scaling"),
     (diagonal(3)[1], {}, "scaling of x₂"),
     (diag(2, 0, 2), {}, "scaling of x₁ and x₃"),
@@ -220,7 +278,11 @@ WORDS = [
     (matrix(3, _12=1), {}, "shear of x₁ by x₂"),
     (matrix(2, _21=-5), {"coordinates": ("x", "y")}, "shear of y by x"),
     (matrix(3, _12=0.6, _13=0.8), {}, "shear of x₁ by (0.0, 0.6, 0.8)"),
-    (torch.outer(torch.tensor([1.0, 1.0]), torch.tensor([1.0, -1.0])), {}, "shear along (0.71, 0.71) by (0.71, −0.71)"),
+    (
+        torch.outer(torch.tensor([1.0, 1.0]), torch.tensor([1.0, -1.0])),
+        {},
+        "shear along (0.71, 0.71) by (0.71, −0.71)",
+    ),
     (TURN + 0.3 * torch.eye(2), {}, "rotation in x₁–x₂ with scaling 0.3"),
     (-TURN + 0.3 * torch.eye(2), {}, "rotation in x₁–x₂ with scaling −0.3"),
     (so(3)[0] + diag(0, 0, 2), {}, "rotation in x₁–x₂ with scaling 2 of x₃"),
@@ -229,29 +291,59 @@ WORDS = [
     (translation(2)[1], {"homogeneous": True}, "translation along x₂"),
     (translation(2)[1], {"homogeneous": True, "coordinates": ("x", "y")}, "translation along y"),
     (translation(2)[1], {}, "shear of x₂ by x₃"),
-    (0.6 * translation(2)[0] + 0.8 * translation(2)[1], {"homogeneous": True}, "translation along (0.6, 0.8)"),
+    (
+        0.6 * translation(2)[0] + 0.8 * translation(2)[1],
+        {"homogeneous": True},
+        "translation along (0.6, 0.8)",
+    ),
     (se(2)[0], {"homogeneous": True}, "rotation in x₁–x₂"),
-    (se(2)[0] + 2 * se(2)[1] - se(2)[2], {"homogeneous": True}, "rotation about the point (1.0, 2.0)"),
-    (se(3)[0] + 2 * se(3)[3] - se(3)[4], {"homogeneous": True}, "rotation in x₁–x₂ about the point (1.0, 2.0, 0.0)"),
-    (se(3)[0] + 0.5 * se(3)[5], {"homogeneous": True}, "rotation in x₁–x₂ with translation 0.5 along x₃"),
-    (se(3)[0] + se(3)[1] + se(3)[3], {"homogeneous": True},
-     "rotation about the axis (0.00, 0.71, −0.71) through the point (0.0, 0.5, 0.5)"),
-    (matrix(3, _11=1, _22=1, _13=-1, _23=-2), {"homogeneous": True}, "uniform scaling about the point (1.0, 2.0)"),
+    (
+        se(2)[0] + 2 * se(2)[1] - se(2)[2],
+        {"homogeneous": True},
+        "rotation about the point (1.0, 2.0)",
+    ),
+    (
+        se(3)[0] + 2 * se(3)[3] - se(3)[4],
+        {"homogeneous": True},
+        "rotation in x₁–x₂ about the point (1.0, 2.0, 0.0)",
+    ),
+    (
+        se(3)[0] + 0.5 * se(3)[5],
+        {"homogeneous": True},
+        "rotation in x₁–x₂ with translation 0.5 along x₃",
+    ),
+    (
+        se(3)[0] + se(3)[1] + se(3)[3],
+        {"homogeneous": True},
+        "rotation about the axis (0.00, 0.71, −0.71) through the point (0.0, 0.5, 0.5)",
+    ),
+    (
+        matrix(3, _11=1, _22=1, _13=-1, _23=-2),
+        {"homogeneous": True},
+        "uniform scaling about the point (1.0, 2.0)",
+    ),
     (aff(2)[0] + aff(2)[5], {"homogeneous": True}, "scaling of x₁ with translation 1 along x₂"),
     (torch.zeros(3, 3), {}, "no motion"),
     (diag(1, 2, 3) + matrix(3, _12=1, _23=1), {}, "linear map with eigenvalues 3, 2 and 1"),
-    (torch.block_diag(0.5 * torch.eye(2) + TURN, matrix(2, _11=2, _12=1, _22=2)), {},
-     "linear map with eigenvalues 2 (×2) and 0.5 ± 1i"),
+    (
+        torch.block_diag(0.5 * torch.eye(2) + TURN, matrix(2, _11=2, _12=1, _22=2)),
+        {},
+        "linear map with eigenvalues 2 (×2) and 0.5 ± 1i",
+    ),
     (matrix(3, _12=2, _13=1, _23=3), {}, "nilpotent linear map of rank 2"),
-]  # fmt: skip
+]
 
 
-@pytest.mark.parametrize(("generator", "options", "words"), WORDS, ids=[f"{w[2]}-{i}" for i, w in enumerate(WORDS)])
+@pytest.mark.parametrize(
+    ("generator", "options", "words"), WORDS, ids=[f"{w[2]}-{i}" for i, w in enumerate(WORDS)]
+)
 def test_words(generator, options, words):
     assert describe(generator, **options) == words
 
 
-@pytest.mark.parametrize(("generator", "options", "words"), [w for w in WORDS if "eigenvalues" not in w[2]])
+@pytest.mark.parametrize(
+    ("generator", "options", "words"), [w for w in WORDS if "eigenvalues" not in w[2]]
+)
 @pytest.mark.parametrize("factor", [-1.0, 1e-5, -7e4])
 def test_neither_size_nor_sign_matters(generator, options, words, factor):
     assert describe(factor * generator, **options) == words
@@ -272,7 +364,12 @@ def test_the_point_of_a_rotation_stays(seed, centre):
 @settings(deadline=None, max_examples=25)
 def test_the_axis_of_a_rotation_is_what_it_leaves(seed):
     generator = torch.einsum("a,aij->ij", normal(3, seed=seed), so(3))
-    text = describe(generator).removeprefix("rotation about the axis (").removesuffix(")").replace("−", "-")
+    text = (
+        describe(generator)
+        .removeprefix("rotation about the axis (")
+        .removesuffix(")")
+        .replace("−", "-")
+    )
     axis = np.array([float(part) for part in text.split(", ")])
     null = np.linalg.svd(generator.numpy())[2][-1]
     assert abs(axis @ null) == pytest.approx(1, abs=0.02)
@@ -298,12 +395,21 @@ def test_parts_of_sentences():
 # Frames.
 
 
-@pytest.mark.parametrize("signs", [(1, 1, 1), (1, -1, -1, -1), (-1, 1, 1), (-1, 1, -1, 1), (-1, -1)])
+@pytest.mark.parametrize(
+    "signs", [(1, 1, 1), (1, -1, -1, -1), (-1, 1, 1), (-1, 1, -1, 1), (-1, -1)]
+)
 def test_a_form_that_is_standard_already_has_the_identity(signs):
-    torch.testing.assert_close(frame_of(diag(*signs)), torch.eye(len(signs), dtype=torch.float64), atol=1e-14, rtol=0)
+    torch.testing.assert_close(
+        frame_of(diag(*signs)), torch.eye(len(signs), dtype=torch.float64), atol=1e-14, rtol=0
+    )
 
 
-@given(p=st.integers(0, 3), q=st.integers(1, 3), condition=st.sampled_from([1.0, 10.0, 100.0]), seed=st.integers(0, 1000))
+@given(
+    p=st.integers(0, 3),
+    q=st.integers(1, 3),
+    condition=st.sampled_from([1.0, 10.0, 100.0]),
+    seed=st.integers(0, 1000),
+)
 @settings(deadline=None, max_examples=40)
 def test_a_form_is_standard_in_its_frame(p, q, condition, seed):
     s = regular(p + q, seed=seed, condition=condition)
@@ -351,7 +457,9 @@ def test_lorentz_in_any_basis_is_three_rotations_and_three_boosts(seed, uncertai
     s = regular(4, seed=seed, condition=100.0 if uncertainty == 0 else 5.0)
     back = torch.linalg.inv(s)
     metric = back.mT @ LORENTZ @ back
-    found = adapted(disturbed(s @ so(1, 3) @ back, uncertainty, seed=seed), form=metric, uncertainty=uncertainty)
+    found = adapted(
+        disturbed(s @ so(1, 3) @ back, uncertainty, seed=seed), form=metric, uncertainty=uncertainty
+    )
     assert (found.rotations, found.boosts) == (3, 3)
     assert [words.split()[0] for words in found.framed_words] == ["rotation"] * 3 + ["boost"] * 3
     assert found.frame is not None
@@ -414,8 +522,14 @@ def test_a_form_on_the_space_of_affine_maps():
     s = regular(2)
     whole = torch.block_diag(s, torch.eye(1, dtype=torch.float64))
     back = torch.linalg.inv(s)
-    found = adapted(mixed(whole @ se(2) @ torch.linalg.inv(whole)), form=back.mT @ back, homogeneous=True)
-    assert found.framed_words == ("rotation in x₁′–x₂′", "translation along x₁′", "translation along x₂′")
+    found = adapted(
+        mixed(whole @ se(2) @ torch.linalg.inv(whole)), form=back.mT @ back, homogeneous=True
+    )
+    assert found.framed_words == (
+        "rotation in x₁′–x₂′",
+        "translation along x₁′",
+        "translation along x₂′",
+    )
     assert (found.rotations, found.boosts) == (1, 0)
     assert found.words[1:] == ("translation along x₁", "translation along x₂")
 
@@ -435,21 +549,45 @@ def test_nothing_has_no_words():
         (lambda: describe(so(3)), r"the generator has shape \(3, 3, 3\); expected one matrix"),
         (lambda: describe(math.inf * torch.eye(2)), r"complex entries, NaN or infinity"),
         (lambda: describe(torch.eye(2), tolerance=0.5), r"tolerance is 0\.5; expected a share"),
-        (lambda: describe(torch.eye(2), coordinates=("x",)), r"coordinates are \('x',\); expected 2 names, .* \(\"x\", \"y\"\)"),
-        (lambda: describe(torch.eye(2), coordinates="xy"), r"coordinates are 'xy'; expected 2 names"),
-        (lambda: describe(torch.eye(2), homogeneous=True), r"the last row of the generator is \[0\.0, 1\.0\]"),
-        (lambda: describe(torch.eye(2), form=torch.eye(3)), r"the form has shape \(3, 3\); expected \(2, 2\)"),
-        (lambda: frame_of(torch.zeros(2, 3)), r"the form has shape \(2, 3\); expected a symmetric matrix"),
-        (lambda: frame_of(math.nan * torch.eye(2)), r"the form has complex entries, NaN or infinity"),
+        (
+            lambda: describe(torch.eye(2), coordinates=("x",)),
+            r"coordinates are \('x',\); expected 2 names, .* \(\"x\", \"y\"\)",
+        ),
+        (
+            lambda: describe(torch.eye(2), coordinates="xy"),
+            r"coordinates are 'xy'; expected 2 names",
+        ),
+        (
+            lambda: describe(torch.eye(2), homogeneous=True),
+            r"the last row of the generator is \[0\.0, 1\.0\]",
+        ),
+        (
+            lambda: describe(torch.eye(2), form=torch.eye(3)),
+            r"the form has shape \(3, 3\); expected \(2, 2\)",
+        ),
+        (
+            lambda: frame_of(torch.zeros(2, 3)),
+            r"the form has shape \(2, 3\); expected a symmetric matrix",
+        ),
+        (
+            lambda: frame_of(math.nan * torch.eye(2)),
+            r"the form has complex entries, NaN or infinity",
+        ),
         (lambda: frame_of(so(2)[0]), r"the form is not symmetric"),
         (lambda: frame_of(diag(1, 0)), r"the form is degenerate, with eigenvalues \[0\.0, 1\.0\]"),
         (lambda: frame_of(torch.zeros(2, 2)), r"the form is degenerate"),
-        (lambda: adapted(so(3), form=diag(1, 1)), r"the form has shape \(2, 2\); expected \(3, 3\)"),
-        (lambda: adapted(se(3), frame=torch.eye(4), homogeneous=True), r"the frame has shape \(4, 4\); expected \(3, 3\)"),
+        (
+            lambda: adapted(so(3), form=diag(1, 1)),
+            r"the form has shape \(2, 2\); expected \(3, 3\)",
+        ),
+        (
+            lambda: adapted(se(3), frame=torch.eye(4), homogeneous=True),
+            r"the frame has shape \(4, 4\); expected \(3, 3\)",
+        ),
         (lambda: adapted(so(3), frame=torch.zeros(3, 3)), r"the frame is singular or not finite"),
         (lambda: adapted(so(3), coordinates=("x", "y")), r"expected 3 names"),
     ],
-)  # fmt: skip
+)
 def test_errors(make, text):
     with pytest.raises(ArgumentError, match=text):
         make()

@@ -11,7 +11,14 @@ from torch.nn import functional
 
 import liegg
 from cases import normal
-from liegg._utils.errors import ArgumentError, ModelError, NonFiniteError, NotDifferentiableError, RandomModelError, ShapeError
+from liegg._utils.errors import (
+    ArgumentError,
+    ModelError,
+    NonFiniteError,
+    NotDifferentiableError,
+    RandomModelError,
+    ShapeError,
+)
 from liegg.discovery.layers import discover_layers as assembly
 from liegg.discovery.layers.hooks import Layer, network_of, until
 
@@ -73,7 +80,14 @@ def settled(model, dtype=torch.float64):
 
 
 def perceptron():
-    return nn.Sequential(nn.Linear(6, 12), nn.Tanh(), nn.Dropout(), nn.Linear(12, 9), nn.ReLU(inplace=True), nn.Linear(9, 3))
+    return nn.Sequential(
+        nn.Linear(6, 12),
+        nn.Tanh(),
+        nn.Dropout(),
+        nn.Linear(12, 9),
+        nn.ReLU(inplace=True),
+        nn.Linear(9, 3),
+    )
 
 
 def pictures(count=40, side=8):
@@ -87,18 +101,26 @@ NETWORKS = {
 }
 
 
-@pytest.fixture(params=[(name, dtype) for name in NETWORKS for dtype in (torch.float32, torch.float64)], ids=str)
+@pytest.fixture(
+    params=[(name, dtype) for name in NETWORKS for dtype in (torch.float32, torch.float64)], ids=str
+)
 def case(request):
     name, dtype = request.param
     make, data, action = NETWORKS[name]
     torch.manual_seed(0)
-    return settled(make(), dtype), data().to(dtype), action, 1e-5 if dtype == torch.float32 else 1e-10
+    return (
+        settled(make(), dtype),
+        data().to(dtype),
+        action,
+        1e-5 if dtype == torch.float32 else 1e-10,
+    )
 
 
 def truncated(model, layer):
     """The network up to a layer, in eval mode."""
     return until(
-        network_of(copy.deepcopy(model).eval(), "model"), Layer(layer.name, layer.name.split("#")[0], layer.kind, layer.shape)
+        network_of(copy.deepcopy(model).eval(), "model"),
+        Layer(layer.name, layer.name.split("#")[0], layer.kind, layer.shape),
     )
 
 
@@ -110,16 +132,27 @@ def assert_same(found, expected, tolerance):
     assert found.rows == expected.rows
     assert found.nullity == expected.nullity
     assert found.settings["outputs"] == expected.settings["outputs"]
-    assert found.scale_free.sensitivity == pytest.approx(expected.scale_free.sensitivity, rel=tolerance)
-    if expected.scale_free.sensitivity == 0:  # the sum of a layer norm: nothing but rounding moves it
+    assert found.scale_free.sensitivity == pytest.approx(
+        expected.scale_free.sensitivity, rel=tolerance
+    )
+    if (
+        expected.scale_free.sensitivity == 0
+    ):  # the sum of a layer norm: nothing but rounding moves it
         return
-    for one, other in ((found.spectrum.values, expected.spectrum.values), (found.defects, expected.defects)):
-        rounding = expected.decision.floor * float(other[-1])  # where a direction is exact, rounding is all there is
+    for one, other in (
+        (found.spectrum.values, expected.spectrum.values),
+        (found.defects, expected.defects),
+    ):
+        rounding = expected.decision.floor * float(
+            other[-1]
+        )  # where a direction is exact, rounding is all there is
         torch.testing.assert_close(one, other, rtol=tolerance, atol=rounding)
 
 
 def test_assert_same_tells_results_apart():
-    one, other = (liegg.discover(nn.Linear(3, 2).double(), normal(50, 3), liegg.Linear(3)) for _ in range(2))
+    one, other = (
+        liegg.discover(nn.Linear(3, 2).double(), normal(50, 3), liegg.Linear(3)) for _ in range(2)
+    )
     with pytest.raises(AssertionError):
         assert_same(one, other, 1e-5)
 
@@ -131,8 +164,16 @@ def test_layers_are_those_of_the_truncated_networks(case, outputs):
     assert len(found) >= 6
     for layer in found:
         function = truncated(model, layer)
-        assert_same(layer.invariance, liegg.discover(function, x, action, outputs=outputs, seed=7), tolerance)
-        assert_same(layer.unit, liegg.discover(unit(function), x, action, outputs=outputs, seed=7), 10 * tolerance)
+        assert_same(
+            layer.invariance,
+            liegg.discover(function, x, action, outputs=outputs, seed=7),
+            tolerance,
+        )
+        assert_same(
+            layer.unit,
+            liegg.discover(unit(function), x, action, outputs=outputs, seed=7),
+            10 * tolerance,
+        )
 
 
 def test_a_layer_is_the_truncated_module_itself():
@@ -141,19 +182,43 @@ def test_a_layer_is_the_truncated_module_itself():
     x = normal(80, 6)
     found = liegg.discover_layers(model, x, liegg.Linear(3, copies=2))
     for end, layer in enumerate(found, start=1):
-        assert_same(layer.invariance, liegg.discover(copy.deepcopy(model)[:end], x, liegg.Linear(3, copies=2)), 1e-10)
+        assert_same(
+            layer.invariance,
+            liegg.discover(copy.deepcopy(model)[:end], x, liegg.Linear(3, copies=2)),
+            1e-10,
+        )
 
 
 def test_what_is_listed_by_default():
     found = liegg.discover_layers(settled(Residual()), pictures(), liegg.Image())
-    assert found.names == ("stem", "conv1", "norm1", "relu", "conv2", "norm2", "relu#2", "pool", "head")
+    assert found.names == (
+        "stem",
+        "conv1",
+        "norm1",
+        "relu",
+        "conv2",
+        "norm2",
+        "relu#2",
+        "pool",
+        "head",
+    )
     assert found["relu"].kind == "ReLU"
     assert found["pool"].shape == (4, 2, 2)
     attention = liegg.discover_layers(Attention().double(), pictures(), liegg.Image())
     assert attention.names == (
-        "embed", "mix", "encoder.norm1", "encoder.self_attn", "encoder.dropout1", "encoder.norm2", "encoder.linear1",
-        "encoder.dropout", "encoder.linear2", "encoder.dropout2", "encoder", "head",
-    )  # fmt: skip
+        "embed",
+        "mix",
+        "encoder.norm1",
+        "encoder.self_attn",
+        "encoder.dropout1",
+        "encoder.norm2",
+        "encoder.linear1",
+        "encoder.dropout",
+        "encoder.linear2",
+        "encoder.dropout2",
+        "encoder",
+        "head",
+    )
     assert attention["encoder.dropout1"].same == "encoder.self_attn"
     assert attention["encoder.dropout1"].invariance is attention["encoder.self_attn"].invariance
     assert attention["encoder"].same == ""  # the sum of both ways: no module inside puts it out
@@ -172,7 +237,9 @@ def test_the_output_of_a_network_that_ends_in_a_function():
     found = liegg.discover_layers(model, normal(60, 3), liegg.Linear(3))
     assert found.names == ("inner", "output")
     assert found["output"].shape == ()
-    assert_same(found["output"].invariance, liegg.discover(model, normal(60, 3), liegg.Linear(3)), 1e-10)
+    assert_same(
+        found["output"].invariance, liegg.discover(model, normal(60, 3), liegg.Linear(3)), 1e-10
+    )
 
 
 def test_invariance_arises_where_it_is_made():
@@ -208,7 +275,9 @@ def band_limited(count=40, side=32, band=3):
     wave = torch.zeros(count, side, side, dtype=torch.complex128)
     k = torch.arange(-band, band + 1)
     generator = torch.Generator().manual_seed(1)
-    wave[:, k[:, None], k] = torch.randn(count, len(k), len(k), generator=generator, dtype=torch.complex128)
+    wave[:, k[:, None], k] = torch.randn(
+        count, len(k), len(k), generator=generator, dtype=torch.complex128
+    )
     x = torch.fft.ifft2(wave).real[:, None]
     return x / x.std()
 
@@ -220,20 +289,35 @@ def convolutional(padding_mode):
         return nn.Conv2d(i, o, 3, padding=1, padding_mode=padding_mode)
 
     return nn.Sequential(
-        conv(1, 4), Bend(), conv(4, 4), Bend(), conv(4, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(3, 2)
-    ).double()  # fmt: skip
+        conv(1, 4),
+        Bend(),
+        conv(4, 4),
+        Bend(),
+        conv(4, 3),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        nn.Linear(3, 2),
+    ).double()
 
 
 def test_circular_convolutions_are_equivariant_and_the_pool_is_invariant():
     action = liegg.Image("affine", border="periodic")
-    found = liegg.discover_layers(convolutional("circular"), band_limited(), action, output_action=action)
+    found = liegg.discover_layers(
+        convolutional("circular"), band_limited(), action, output_action=action
+    )
     shifts = liegg.translation(2)
     floor = found[0].invariance.decision.floor
     for layer in found.layers[:5]:
         assert layer.equivariance is not None
-        assert (layer.equivariance.nullity, layer.equivariance.decision.exact, layer.invariance.nullity) == (2, 2, 0)
+        assert (
+            layer.equivariance.nullity,
+            layer.equivariance.decision.exact,
+            layer.invariance.nullity,
+        ) == (2, 2, 0)
         assert layer.equivariance.defect(shifts).max() < floor
-        assert layer.equivariance.defect(shifts, shifts).max() < floor  # moved as far as the input, not just somewhere
+        assert (
+            layer.equivariance.defect(shifts, shifts).max() < floor
+        )  # moved as far as the input, not just somewhere
         assert layer.invariance.defect(shifts).min() > 0.5
     for layer in found.layers[5:]:
         assert layer.equivariance is None
@@ -244,7 +328,9 @@ def test_circular_convolutions_are_equivariant_and_the_pool_is_invariant():
 
 def test_zero_padding_is_visibly_neither():
     action = liegg.Image("affine", border="periodic")
-    found = liegg.discover_layers(convolutional("zeros"), band_limited(), action, output_action=action)
+    found = liegg.discover_layers(
+        convolutional("zeros"), band_limited(), action, output_action=action
+    )
     assert found.defect(liegg.translation(2), of="equivariance")[:5].min() > 0.1
     assert found.defect(liegg.translation(2))[5:].min() > 0.01
     assert all(layer.invariance.nullity == 0 for layer in found)
@@ -254,16 +340,21 @@ def test_zero_padding_is_visibly_neither():
 @pytest.mark.parametrize("outputs", ["each", 5])
 def test_equivariance_is_that_of_the_truncated_networks(dtype, outputs):
     model, x, action = settled(Residual(), dtype), pictures().to(dtype), liegg.Image("affine")
-    found = liegg.discover_layers(model, x, action, layers=["conv1", "relu", "head"], output_action=action, outputs=outputs)
+    found = liegg.discover_layers(
+        model, x, action, layers=["conv1", "relu", "head"], output_action=action, outputs=outputs
+    )
     assert found["head"].equivariance is None
     for layer in found.layers[:-1]:
-        expected = liegg.discover(truncated(model, layer), x, action, output_action=action, outputs=outputs)
+        expected = liegg.discover(
+            truncated(model, layer), x, action, output_action=action, outputs=outputs
+        )
         assert layer.equivariance is not None
         assert_same(layer.equivariance, expected, 1e-4 if dtype == torch.float32 else 1e-9)
     assert_same(
-        found["conv1"].invariance, liegg.discover(truncated(model, found["conv1"]), x, action, outputs=outputs),
+        found["conv1"].invariance,
+        liegg.discover(truncated(model, found["conv1"]), x, action, outputs=outputs),
         1e-5 if dtype == torch.float32 else 1e-10,
-    )  # fmt: skip
+    )
 
 
 def test_restricted_actions_are_judged_against_their_parents():
@@ -273,7 +364,9 @@ def test_restricted_actions_are_judged_against_their_parents():
     for layer in found:
         expected = liegg.discover(truncated(model, layer), x, action)
         torch.testing.assert_close(layer.invariance.defects, expected.defects, rtol=1e-9, atol=0)
-        assert layer.invariance.scale_free.sensitivity == pytest.approx(expected.scale_free.sensitivity, rel=1e-10)
+        assert layer.invariance.scale_free.sensitivity == pytest.approx(
+            expected.scale_free.sensitivity, rel=1e-10
+        )
 
 
 # How networks are built
@@ -320,11 +413,21 @@ def test_an_entry_of_a_tuple_can_be_chosen():
     action = liegg.Linear(2, copies=5)
     found = liegg.discover_layers(model, x, action, layers={"cell": 0})
     assert found["cell"].shape == (5, 3)
-    assert_same(found["cell"].invariance, liegg.discover(lambda x: model.cell(x)[0], x, action), 1e-10)
-    assert liegg.discover_layers(model, x, action, layers=["cell"])["cell"].shape == (5, 3)  # the first tensor
-    with pytest.raises(ModelError, match=r"'cell' has shape \(1, 3, 3\) for 3 samples: its first axis is not that of the samples"):
+    assert_same(
+        found["cell"].invariance, liegg.discover(lambda x: model.cell(x)[0], x, action), 1e-10
+    )
+    assert liegg.discover_layers(model, x, action, layers=["cell"])["cell"].shape == (
+        5,
+        3,
+    )  # the first tensor
+    with pytest.raises(
+        ModelError,
+        match=r"'cell' has shape \(1, 3, 3\) for 3 samples: its first axis is not that of the samples",
+    ):
         liegg.discover_layers(model, x, action, layers={"cell": 1})
-    with pytest.raises(ArgumentError, match="the output of layer 'cell' has no entry 5: it is a tuple of 2"):
+    with pytest.raises(
+        ArgumentError, match="the output of layer 'cell' has no entry 5: it is a tuple of 2"
+    ):
         liegg.discover_layers(model, x, action, layers={"cell": 5})
 
 
@@ -332,8 +435,13 @@ def test_outputs_with_time_first_are_left_out_and_said_to_be():
     model, x = Recurrent(nn.GRU, batch_first=False).double(), normal(60, 5, 2)
     found = liegg.discover_layers(model, x, liegg.Linear(2, copies=5))
     assert found.names == ("head",)
-    assert "left out: the output of layer 'cell' has shape (5, 3, 3) for 3 samples" in found.notes[0]
-    with pytest.raises(ModelError, match=r"Leave it out, or choose another entry of its output: layers=\{'cell': 1\}"):
+    assert (
+        "left out: the output of layer 'cell' has shape (5, 3, 3) for 3 samples" in found.notes[0]
+    )
+    with pytest.raises(
+        ModelError,
+        match=r"Leave it out, or choose another entry of its output: layers=\{'cell': 1\}",
+    ):
         liegg.discover_layers(model, x, liegg.Linear(2, copies=5), layers=["cell"])
 
 
@@ -349,15 +457,29 @@ def test_samples_in_several_rows_are_put_together_again():
     model, x = Patches().double(), normal(60, 6)
     found = liegg.discover_layers(model, x, liegg.Linear(2, copies=3))
     assert found["each"].shape == (3, 3)
-    expected = liegg.discover(lambda x: model.each(x.reshape(-1, 2)).reshape(len(x), 9), x, liegg.Linear(2, copies=3))
+    expected = liegg.discover(
+        lambda x: model.each(x.reshape(-1, 2)).reshape(len(x), 9), x, liegg.Linear(2, copies=3)
+    )
     assert_same(found["each"].invariance, expected, 1e-10)
 
 
 def test_types_and_patterns():
     model, x = settled(Residual()), pictures(20)
-    assert liegg.discover_layers(model, x, liegg.Image(), layers=nn.Conv2d).names == ("stem", "conv1", "conv2")
-    assert liegg.discover_layers(model, x, liegg.Image(), layers=(nn.Linear, nn.ReLU)).names == ("relu", "relu#2", "head")
-    assert liegg.discover_layers(model, x, liegg.Image(), layers=["conv?", "output"]).names == ("conv1", "conv2", "output")
+    assert liegg.discover_layers(model, x, liegg.Image(), layers=nn.Conv2d).names == (
+        "stem",
+        "conv1",
+        "conv2",
+    )
+    assert liegg.discover_layers(model, x, liegg.Image(), layers=(nn.Linear, nn.ReLU)).names == (
+        "relu",
+        "relu#2",
+        "head",
+    )
+    assert liegg.discover_layers(model, x, liegg.Image(), layers=["conv?", "output"]).names == (
+        "conv1",
+        "conv2",
+        "output",
+    )
 
 
 def test_of_constant_layers_nothing_is_said():
@@ -374,7 +496,10 @@ def test_of_constant_layers_nothing_is_said():
             return self.constant(x) + self.linear(x)
 
     found = liegg.discover_layers(Plus().double(), normal(50, 3), liegg.Linear(3))
-    assert (found["constant"].invariance.nullity, found["constant"].invariance.decision.undecided) == (0, 9)
+    assert (
+        found["constant"].invariance.nullity,
+        found["constant"].invariance.decision.undecided,
+    ) == (0, 9)
     assert found["linear"].invariance.nullity < 9
 
 
@@ -386,7 +511,9 @@ def test_dead_outputs_have_no_unit_length():
     dead = int((model(x) == 0).all(1).sum())
     assert 0 < dead < 200
     found = liegg.discover_layers(model, x, liegg.Linear(2))
-    assert found["1"].notes == (f"{dead} of 200 samples have an output of exactly 0, which has no unit length",)
+    assert found["1"].notes == (
+        f"{dead} of 200 samples have an output of exactly 0, which has no unit length",
+    )
     assert found["0"].notes == ()
     assert math.isfinite(found["1"].unit.variance)
 
@@ -399,16 +526,23 @@ class Warp(nn.Module):
 
     def forward(self, x):
         turn = torch.tensor([[0.8, -0.6, 0.0], [0.6, 0.8, 0.0]], dtype=x.dtype).expand(len(x), 2, 3)
-        return functional.grid_sample(x, functional.affine_grid(turn, list(x.shape), align_corners=False), align_corners=False)
+        return functional.grid_sample(
+            x, functional.affine_grid(turn, list(x.shape), align_corners=False), align_corners=False
+        )
 
 
 def test_layers_behind_an_operation_without_forward_mode_fall_back_and_say_so():
     torch.manual_seed(0)
-    model = nn.Sequential(nn.Conv2d(1, 2, 3), nn.Tanh(), Warp(), nn.Flatten(), nn.Linear(72, 4), nn.Tanh()).double()
+    model = nn.Sequential(
+        nn.Conv2d(1, 2, 3), nn.Tanh(), Warp(), nn.Flatten(), nn.Linear(72, 4), nn.Tanh()
+    ).double()
     x, action = pictures(), liegg.Image()
     found = liegg.discover_layers(model, x, action)
     assert found.names == ("0", "1", "2", "3", "4", "5")
-    assert all(layer.notes == () and layer.invariance.settings["route"] == "jvp" for layer in found.layers[:2])
+    assert all(
+        layer.notes == () and layer.invariance.settings["route"] == "jvp"
+        for layer in found.layers[:2]
+    )
     for layer in found.layers[2:]:
         assert (
             "forward derivatives do not reach it (NotImplementedError: Trying to use forward AD with grid_sampler_2d"
@@ -431,7 +565,11 @@ def test_wide_layers_without_forward_mode_are_read_by_combinations(monkeypatch):
     assert found["0"].notes[1] == "its 64 outputs were read by 7 random combinations"
     assert_same(found["0"].invariance, liegg.discover(model[0], x, liegg.Image(), outputs=7), 1e-10)
     assert found["0"].equivariance is not None
-    assert_same(found["0"].equivariance, liegg.discover(model[0], x, liegg.Image(), output_action=liegg.Image(), outputs=7), 1e-9)
+    assert_same(
+        found["0"].equivariance,
+        liegg.discover(model[0], x, liegg.Image(), output_action=liegg.Image(), outputs=7),
+        1e-9,
+    )
 
 
 def test_a_network_that_differentiates_itself():
@@ -453,7 +591,9 @@ def test_a_network_that_differentiates_itself():
     assert found.names == ("energy.0", "energy.1", "energy.2", "output")
     assert_same(found["output"].invariance, liegg.discover(model, x, liegg.Linear(3)), 1e-5)
     assert found["output"].unit.rows == 180
-    assert found["energy.2"].unit.decision.undecided == 9  # a single number has a sign and no direction
+    assert (
+        found["energy.2"].unit.decision.undecided == 9
+    )  # a single number has a sign and no direction
     assert found["energy.2"].invariance.nullity < 9
 
 
@@ -492,7 +632,9 @@ def test_a_model_that_vmap_cannot_batch_is_carried_by_repeated_samples():
     torch.manual_seed(0)
     x, first, last = normal(70, 4), nn.Linear(4, 5), nn.Linear(5, 3)
     found = liegg.discover_layers(nn.Sequential(first, Sine(), last).double(), x, liegg.Linear(4))
-    expected = liegg.discover_layers(nn.Sequential(first, Smooth(), last).double(), x, liegg.Linear(4))
+    expected = liegg.discover_layers(
+        nn.Sequential(first, Smooth(), last).double(), x, liegg.Linear(4)
+    )
     assert "every sample was repeated for each direction instead" in found.notes[0]
     assert expected.notes == ()
     for one, other in zip(found, expected, strict=True):
@@ -514,14 +656,19 @@ def test_forward_derivatives_that_reverse_mode_does_not_share_are_not_used():
     assert found["0"].notes == ()
     assert "forward and reverse derivatives differ by" in found["1"].notes[0]
     for layer in found:
-        assert_same(layer.invariance, liegg.discover(truncated(model, layer), x, liegg.Linear(3)), 1e-10)
+        assert_same(
+            layer.invariance, liegg.discover(truncated(model, layer), x, liegg.Linear(3)), 1e-10
+        )
 
 
 # What is refused
 
 
 def test_only_modules_have_layers():
-    with pytest.raises(ArgumentError, match=r"model is a function; discover_layers looks into an nn.Module.*use liegg.discover"):
+    with pytest.raises(
+        ArgumentError,
+        match=r"model is a function; discover_layers looks into an nn.Module.*use liegg.discover",
+    ):
         liegg.discover_layers(lambda x: x, normal(10, 3), liegg.Linear(3))
 
 
@@ -534,10 +681,15 @@ def test_actions_and_settings_are_checked_as_in_discover():
     with pytest.raises(ArgumentError, match="outputs=0"):
         liegg.discover_layers(model, x, liegg.Linear(6), outputs=0)
     with pytest.raises(ArgumentError, match="outputs='sum' has no meaning with output_action"):
-        liegg.discover_layers(model, x, liegg.Linear(6), outputs="sum", output_action=liegg.Linear(12))
+        liegg.discover_layers(
+            model, x, liegg.Linear(6), outputs="sum", output_action=liegg.Linear(12)
+        )
     with pytest.raises(ShapeError, match=r"a sample has shape \(6,\)"):
         liegg.discover_layers(model, x, liegg.Linear(5))
-    with pytest.raises(ShapeError, match=r"output_action=Linear\(n=5.* fits no chosen layer, for example not the output of '5'"):
+    with pytest.raises(
+        ShapeError,
+        match=r"output_action=Linear\(n=5.* fits no chosen layer, for example not the output of '5'",
+    ):
         liegg.discover_layers(model, x, liegg.Linear(6), output_action=liegg.Linear(5))
 
 
@@ -555,9 +707,14 @@ def test_layers_that_do_not_exist_or_are_not_called_are_refused():
     x = normal(20, 3)
     with pytest.raises(ArgumentError, match=r"Half has no layer 'conv\*'; it has parts.a, output"):
         liegg.discover_layers(Half(), x, liegg.Linear(3), layers=["parts.a", "conv*"])
-    with pytest.raises(ArgumentError, match=r"layer 'parts.b' is never called by Half on this data; those called are parts.a"):
+    with pytest.raises(
+        ArgumentError,
+        match=r"layer 'parts.b' is never called by Half on this data; those called are parts.a",
+    ):
         liegg.discover_layers(Half(), x, liegg.Linear(3), layers=["parts.b"])
-    with pytest.raises(ArgumentError, match="Half calls no Conv2d on this data; it calls Linear, Half"):
+    with pytest.raises(
+        ArgumentError, match="Half calls no Conv2d on this data; it calls Linear, Half"
+    ):
         liegg.discover_layers(Half(), x, liegg.Linear(3), layers=nn.Conv2d)
 
 
@@ -566,7 +723,10 @@ def test_no_layer_left():
         def forward(self, x):
             return x.argmax(1)
 
-    with pytest.raises(ModelError, match=r"no layer of Classes is left.*is a tensor of torch.int64, which holds no floating point"):
+    with pytest.raises(
+        ModelError,
+        match=r"no layer of Classes is left.*is a tensor of torch.int64, which holds no floating point",
+    ):
         liegg.discover_layers(Classes(), normal(20, 3), liegg.Linear(3))
 
 
@@ -578,7 +738,10 @@ def test_layers_without_a_derivative_are_left_out_or_refused():
     model, x = nn.Sequential(nn.Linear(3, 3), Step()).double(), normal(60, 3)
     found = liegg.discover_layers(model, x, liegg.Linear(3))
     assert found.names == ("0",)
-    assert "left out: 1 (NotDifferentiableError: the output of Sequential.1 changes with the input" in found.notes[0]
+    assert (
+        "left out: 1 (NotDifferentiableError: the output of Sequential.1 changes with the input"
+        in found.notes[0]
+    )
     with pytest.raises(NotDifferentiableError, match="carries no derivative"):
         liegg.discover_layers(model, x, liegg.Linear(3), layers=["1"])
 
@@ -593,7 +756,10 @@ def test_numbers_that_are_not_finite_name_layer_and_sample(dtype, outputs):
     x = normal(50, 3).abs().to(dtype) + 0.1
     x[37, 1] = -1.0
     model = nn.Sequential(nn.Identity(), Log(), nn.Tanh())
-    with pytest.raises(NonFiniteError, match=r"layer '1' of Sequential, or its derivative, is NaN.* for sample 37\. Check"):
+    with pytest.raises(
+        NonFiniteError,
+        match=r"layer '1' of Sequential, or its derivative, is NaN.* for sample 37\. Check",
+    ):
         liegg.discover_layers(model, x, liegg.Linear(3), batch_size=20, outputs=outputs)
 
 
@@ -603,7 +769,10 @@ def test_random_layers_are_refused_and_named():
             return x + torch.rand_like(x)
 
     model, x = nn.Sequential(nn.Linear(3, 3), Noise(), nn.Tanh()).double(), normal(20, 3)
-    with pytest.raises(RandomModelError, match="of the size of layer '1': it, or what comes before it, draws random numbers"):
+    with pytest.raises(
+        RandomModelError,
+        match="of the size of layer '1': it, or what comes before it, draws random numbers",
+    ):
         liegg.discover_layers(model, x, liegg.Linear(3))
     assert liegg.discover_layers(model, x, liegg.Linear(3), layers="0").names == ("0",)
 
@@ -631,14 +800,20 @@ def test_a_network_that_changes_its_way_is_refused():
     x = normal(30, 3)
     x[25, 0] = -1000.0
     with pytest.raises(
-        ModelError, match=r"layer 'two' of Fickle was reached before, but not at samples 20 to 29 \(it was not called"
+        ModelError,
+        match=r"layer 'two' of Fickle was reached before, but not at samples 20 to 29 \(it was not called",
     ):
         liegg.discover_layers(Fickle().double(), x, liegg.Linear(3), batch_size=10, layers=["two"])
 
 
 def test_a_failing_network_is_named():
-    with pytest.raises(ModelError, match=r"Sequential failed on a batch of shape \(3, 4\).*It must accept a batch of any length"):
-        liegg.discover_layers(nn.Sequential(nn.Linear(3, 2)).double(), normal(20, 4), liegg.Linear(4))
+    with pytest.raises(
+        ModelError,
+        match=r"Sequential failed on a batch of shape \(3, 4\).*It must accept a batch of any length",
+    ):
+        liegg.discover_layers(
+            nn.Sequential(nn.Linear(3, 2)).double(), normal(20, 4), liegg.Linear(4)
+        )
 
 
 # What is left behind
@@ -649,7 +824,10 @@ def hooks(model):
 
 
 def state(model):
-    return [(part.training, *(t.clone() for t in (*part.parameters(), *part.buffers()))) for part in model.modules()]
+    return [
+        (part.training, *(t.clone() for t in (*part.parameters(), *part.buffers())))
+        for part in model.modules()
+    ]
 
 
 def assert_unchanged(model, before):
@@ -725,14 +903,21 @@ def test_networks_that_write_into_their_input_do_not_change_the_data():
     given = x.clone()
     found = liegg.discover_layers(model, x, liegg.Linear(3))
     assert torch.equal(x, given)
-    assert_same(found["linear"].invariance, liegg.discover(lambda x: model.linear(2 * x), x, liegg.Linear(3)), 1e-10)
+    assert_same(
+        found["linear"].invariance,
+        liegg.discover(lambda x: model.linear(2 * x), x, liegg.Linear(3)),
+        1e-10,
+    )
 
 
 @pytest.mark.parametrize("size", [1, 7, 64])
 @pytest.mark.parametrize("outputs", ["each", 2])
 def test_the_batch_size_does_not_matter(size, outputs):
     model, x = perceptron().double(), normal(60, 6)
-    one, other = (liegg.discover_layers(model, x, liegg.Linear(6), batch_size=b, outputs=outputs) for b in (50, size))
+    one, other = (
+        liegg.discover_layers(model, x, liegg.Linear(6), batch_size=b, outputs=outputs)
+        for b in (50, size)
+    )
     for left, right in zip(one, other, strict=True):
         assert_same(left.invariance, right.invariance, 1e-9)
         assert_same(left.unit, right.unit, 1e-9)
@@ -740,8 +925,13 @@ def test_the_batch_size_does_not_matter(size, outputs):
 
 def test_a_second_call_gives_the_same_bits_and_progress_is_told():
     model, x, seen = perceptron(), normal(60, 6).float(), []
-    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x), batch_size=25, shuffle=True)
-    one, two = (liegg.discover_layers(model, loader, liegg.Linear(6), outputs=2, progress=seen.append) for _ in range(2))
+    loader = torch.utils.data.DataLoader(
+        torch.utils.data.TensorDataset(x), batch_size=25, shuffle=True
+    )
+    one, two = (
+        liegg.discover_layers(model, loader, liegg.Linear(6), outputs=2, progress=seen.append)
+        for _ in range(2)
+    )
     assert json.dumps(one.to_dict()) == json.dumps(two.to_dict())
     assert seen == [25, 25, 10] * 2
     assert one.samples == 60

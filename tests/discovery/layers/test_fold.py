@@ -41,7 +41,9 @@ def fold_in(y, slopes, how, *, squared, batches=(3, 7), **more):
     room = room_for(len(slopes), y.shape[1], max(batches), CPU)
     flags, first = [], 0
     for values, moved in zip(y.split(batches), slopes.split(batches, dim=1), strict=True):
-        kept, finite = add(kept, values, moved, how, squared=squared, room=room, first=first, **more)
+        kept, finite = add(
+            kept, values, moved, how, squared=squared, room=room, first=first, **more
+        )
         flags.append(finite)
         first += len(values)
     return kept, torch.cat(flags)
@@ -85,7 +87,9 @@ def test_products_of_a_coarse_model_are_summed_in_float32(outputs, dtype):
     kept, finite = fold_in(y, slopes, Plan(outputs, "jvp"), squared=True, unit=2.0**-10)
     weights = torch.ones(10, 1, 50, dtype=torch.float64) if outputs == "sum" else None
     plain, unit = dense(y.double(), slopes.double(), weights)
-    torch.testing.assert_close(squares(kept.invariance), plain, rtol=1e-6, atol=1e-6 * float(plain.max()))
+    torch.testing.assert_close(
+        squares(kept.invariance), plain, rtol=1e-6, atol=1e-6 * float(plain.max())
+    )
     torch.testing.assert_close(squares(kept.unit), unit, rtol=1e-6, atol=1e-6 * float(unit.max()))
     assert not torch.equal(squares(kept.invariance), plain)
     assert settled(kept.unit)[0].rows == 10 * {"each": 50, "sum": 1}[outputs]
@@ -105,7 +109,12 @@ def test_pairs_have_the_output_action_in_front(outputs, squared):
     if outputs == 2:
         both = signs(10, 2, 6) @ both
     assert kept.equivariance is not None
-    torch.testing.assert_close(squares(kept.equivariance), both.flatten(0, 1).mT @ both.flatten(0, 1), rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(
+        squares(kept.equivariance),
+        both.flatten(0, 1).mT @ both.flatten(0, 1),
+        rtol=1e-12,
+        atol=1e-12,
+    )
     alone, _ = fold_in(y, slopes, how, squared=squared)
     torch.testing.assert_close(squares(kept.unit), squares(alone.unit), rtol=1e-12, atol=1e-12)
 
@@ -116,7 +125,9 @@ def test_an_output_of_zero_has_no_direction(squared, products):
     y[4] = 0
     kept, finite = fold_in(y, slopes, Plan("each", "jvp"), squared=squared)
     rest = torch.arange(10) != 4
-    torch.testing.assert_close(squares(kept.unit), dense(y[rest], slopes[:, rest])[1], rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(
+        squares(kept.unit), dense(y[rest], slopes[:, rest])[1], rtol=1e-12, atol=1e-12
+    )
     assert float(kept.nonzero) == 9
     assert bool(finite.all())
 

@@ -41,7 +41,9 @@ def test_shared_modules_keep_their_first_name():
 
 
 def test_what_only_computes_weights_is_no_part():
-    network = network_of(nn.Sequential(nn.utils.parametrizations.spectral_norm(nn.Linear(2, 2))), "Net")
+    network = network_of(
+        nn.Sequential(nn.utils.parametrizations.spectral_norm(nn.Linear(2, 2))), "Net"
+    )
     assert not [name for name in network.parts if "weight" in name]
 
 
@@ -49,7 +51,10 @@ def test_compiled_modules_cannot_be_watched():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         traced: Any = torch.jit.trace(nn.Linear(2, 2), torch.ones(1, 2))
-    with pytest.raises(ArgumentError, match=r"Net is compiled by TorchScript, which hides its layers. Pass the nn.Module"):
+    with pytest.raises(
+        ArgumentError,
+        match=r"Net is compiled by TorchScript, which hides its layers. Pass the nn.Module",
+    ):
         network_of(traced, "Net")
     assert list(network_of(nn.Sequential(traced, nn.Tanh()), "Net").parts) == ["1", "output"]
 
@@ -66,7 +71,12 @@ def test_hooks_are_gone_after_a_failure_in_the_block_and_in_the_setting():
 
     with pytest.raises(ZeroDivisionError):
         watched()
-    assert [call if isinstance(call, str) else call[0] for call in seen] == ["output", "0", "0", "output"]
+    assert [call if isinstance(call, str) else call[0] for call in seen] == [
+        "output",
+        "0",
+        "0",
+        "output",
+    ]
     assert hooks(model) == 0
     with pytest.raises(AttributeError), hooked({"a": model, "b": None}, lambda *_: None):  # pyright: ignore[reportArgumentType]
         raise AssertionError("the block must not run")
@@ -81,13 +91,21 @@ def test_a_run_stops_at_the_last_layer_and_tells_what_was_missing():
     network = network_of(nn.Sequential(nn.Linear(2, 3), nn.Tanh(), Bomb()), "Net")
     seen = []
     assert (
-        run(network, torch.ones(1, 2), [Layer("1", "1", "Tanh", (3,))], lambda layer, y: seen.append((layer.name, y.shape))) == []
+        run(
+            network,
+            torch.ones(1, 2),
+            [Layer("1", "1", "Tanh", (3,))],
+            lambda layer, y: seen.append((layer.name, y.shape)),
+        )
+        == []
     )
     assert seen == [("1", (1, 3))]
     with pytest.raises(ZeroDivisionError):
         run(network, torch.ones(1, 2), [Layer("2", "2", "Bomb", ())], lambda *_: None)
     short = network_of(nn.Sequential(nn.Tanh()), "Net")
-    assert run(short, torch.ones(1, 2), [Layer("0#2", "0", "Tanh", (2,))], lambda *_: None) == ["0#2"]
+    assert run(short, torch.ones(1, 2), [Layer("0#2", "0", "Tanh", (2,))], lambda *_: None) == [
+        "0#2"
+    ]
 
 
 def test_networks_do_not_catch_the_stop():
@@ -103,7 +121,10 @@ def test_networks_do_not_catch_the_stop():
                 return x
 
     network = network_of(Careful(), "Net")
-    assert run(network, torch.ones(1, 2), [Layer("inner", "inner", "Linear", (2,))], lambda *_: None) == []
+    assert (
+        run(network, torch.ones(1, 2), [Layer("inner", "inner", "Linear", (2,))], lambda *_: None)
+        == []
+    )
 
 
 def test_a_truncated_network_is_a_function_of_samples():
@@ -135,7 +156,11 @@ def test_entries_of_outputs(output, pick, expected):
 @pytest.mark.parametrize(
     ("output", "pick", "message"),
     [
-        (torch.arange(2), None, "the output of layer 'a' is a tensor of torch.int64, which holds no floating point tensor"),
+        (
+            torch.arange(2),
+            None,
+            "the output of layer 'a' is a tensor of torch.int64, which holds no floating point tensor",
+        ),
         (None, None, "is a NoneType, which holds no floating point tensor"),
         ((torch.ones(2),), 1, "has no entry 1: it is a tuple of 1"),
         ({"x": torch.ones(2)}, "y", "has no entry 'y': it is a dict with keys 'x'"),

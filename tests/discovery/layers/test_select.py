@@ -9,7 +9,15 @@ from liegg.discovery.layers.select import choose, wanted
 from liegg.discovery.layers.trace import Call
 
 NETWORK = network_of(
-    nn.ModuleDict({"conv1": nn.Conv2d(1, 1, 1), "conv2": nn.Conv2d(1, 1, 1), "act": nn.Tanh(), "idle": nn.Tanh()}), "Net"
+    nn.ModuleDict(
+        {
+            "conv1": nn.Conv2d(1, 1, 1),
+            "conv2": nn.Conv2d(1, 1, 1),
+            "act": nn.Tanh(),
+            "idle": nn.Tanh(),
+        }
+    ),
+    "Net",
 )
 
 
@@ -50,25 +58,51 @@ def test_every_form_of_asking(layers, expected):
 
 def test_picks_go_with_their_names():
     layers, _ = choose(CALLS, wanted({"conv1": 1, "act": "logits"}), NETWORK)
-    assert {layer.name: layer.pick for layer in layers} == {"conv1": 1, "act": "logits", "act#2": "logits"}
+    assert {layer.name: layer.pick for layer in layers} == {
+        "conv1": 1,
+        "act": "logits",
+        "act#2": "logits",
+    }
 
 
 @pytest.mark.parametrize(
-    "layers", [[], {}, 3, [3], nn.Tanh(), int, ["a", nn.Tanh], {"a": 1.5}, {"a": True}, {nn.Tanh: 1}, ""[:0] or ()]
+    "layers",
+    [
+        [],
+        {},
+        3,
+        [3],
+        nn.Tanh(),
+        int,
+        ["a", nn.Tanh],
+        {"a": 1.5},
+        {"a": True},
+        {nn.Tanh: 1},
+        ""[:0] or (),
+    ],
 )
 def test_what_is_no_way_of_asking(layers):
     with pytest.raises(
-        ArgumentError, match=r"expected None for all, names such as \['conv1', 'block\*'\], types such as nn.Conv2d"
+        ArgumentError,
+        match=r"expected None for all, names such as \['conv1', 'block\*'\], types such as nn.Conv2d",
     ):
         wanted(layers)
 
 
 def test_names_that_do_not_exist_and_names_that_are_not_called():
-    with pytest.raises(ArgumentError, match=r"Net has no layer 'conv3'; it has conv1, act, conv2, act#2, output\."):
+    with pytest.raises(
+        ArgumentError, match=r"Net has no layer 'conv3'; it has conv1, act, conv2, act#2, output\."
+    ):
         names(["conv3"])
-    with pytest.raises(ArgumentError, match="layer 'idle' is never called by Net on this data; those called are conv1, act"):
+    with pytest.raises(
+        ArgumentError,
+        match="layer 'idle' is never called by Net on this data; those called are conv1, act",
+    ):
         names(["conv1", "idle"])
-    with pytest.raises(ArgumentError, match="Net calls no GRU or LSTM on this data; it calls Conv2d, Tanh, ModuleDict"):
+    with pytest.raises(
+        ArgumentError,
+        match="Net calls no GRU or LSTM on this data; it calls Conv2d, Tanh, ModuleDict",
+    ):
         names((nn.GRU, nn.LSTM))
 
 
@@ -93,10 +127,21 @@ def test_trouble_is_noted_or_refused():
 
 def test_layers_of_the_same_tensor_know_the_first_that_was_chosen():
     calls = [call("conv1"), call("act", "Tanh", same="conv1"), call("conv2", same="conv1")]
-    assert [layer.same for layer in choose(calls, wanted(None), NETWORK)[0]] == ["", "conv1", "conv1"]
-    assert [layer.same for layer in choose(calls, wanted(["act", "conv2"]), NETWORK)[0]] == ["", "act"]
+    assert [layer.same for layer in choose(calls, wanted(None), NETWORK)[0]] == [
+        "",
+        "conv1",
+        "conv1",
+    ]
+    assert [layer.same for layer in choose(calls, wanted(["act", "conv2"]), NETWORK)[0]] == [
+        "",
+        "act",
+    ]
 
 
 def test_exact_names_are_remembered():
     layers, _ = choose(CALLS, wanted(["conv1", "act*"]), NETWORK)
-    assert {layer.name: layer.named for layer in layers} == {"conv1": True, "act": False, "act#2": False}
+    assert {layer.name: layer.named for layer in layers} == {
+        "conv1": True,
+        "act": False,
+        "act#2": False,
+    }

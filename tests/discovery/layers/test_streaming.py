@@ -23,7 +23,9 @@ def test_batches_are_split_to_bound_the_memory(numbers, monkeypatch):
     assert max(seen) == {1: 1, 500: 500 // (10 * 8), 2**23: 50}[numbers]
     assert sum(seen) == 50
     for one, other in zip(ours, expected, strict=True):
-        torch.testing.assert_close(one.invariance.defects, other.invariance.defects, rtol=1e-9, atol=1e-25)
+        torch.testing.assert_close(
+            one.invariance.defects, other.invariance.defects, rtol=1e-9, atol=1e-25
+        )
 
 
 def test_tangents_made_in_pieces_are_the_same():
@@ -33,14 +35,21 @@ def test_tangents_made_in_pieces_are_the_same():
     for most in (1, 400, 2**23):
         room = stream._tangents(action, x, room, most)
         torch.testing.assert_close(room, whole)
-    assert stream._tangents(action, x[:3], room, 100).data_ptr() == room.data_ptr()  # memory that was there
+    assert (
+        stream._tangents(action, x[:3], room, 100).data_ptr() == room.data_ptr()
+    )  # memory that was there
 
 
 @pytest.mark.parametrize(
     ("dtype", "samples", "batch_size", "accumulator"),
     [
         (torch.float32, 60, None, "gram"),
-        (torch.float32, 60, 10, "qr+gram"),  # the first batch has fewer samples than twice the columns
+        (
+            torch.float32,
+            60,
+            10,
+            "qr+gram",
+        ),  # the first batch has fewer samples than twice the columns
         (torch.float32, 15, None, "qr"),
         (torch.float64, 60, None, "qr"),
     ],
@@ -48,7 +57,11 @@ def test_tangents_made_in_pieces_are_the_same():
 def test_rows_are_squared_only_where_that_is_safe(dtype, samples, batch_size, accumulator):
     result = found(mlp(3, 8, 4, dtype=dtype), normal(samples, 3).to(dtype), batch_size=batch_size)
     for layer in result:
-        assert layer.invariance.settings["accumulator"] == layer.unit.settings["accumulator"] == accumulator
+        assert (
+            layer.invariance.settings["accumulator"]
+            == layer.unit.settings["accumulator"]
+            == accumulator
+        )
 
 
 def test_few_samples_decide_nothing_in_any_layer():
@@ -80,15 +93,23 @@ class Cramped(nn.Module):
 def test_batches_that_do_not_fit_are_halved_and_counted_once(outputs, dtype):
     """The layers before the one that did not fit had seen the batch already."""
     net, x = list(mlp(3, 8, 4, dtype=dtype)), normal(300, 3).to(dtype)
-    whole = found(nn.Sequential(*net[:2], nn.Identity(), *net[2:]), x, outputs=outputs, batch_size=150)
-    halved = found(nn.Sequential(*net[:2], Cramped(40), *net[2:]), x, outputs=outputs, batch_size=150)
-    said = "the batches did not fit into the memory of the cpu: they were halved, down to 38 samples"
+    whole = found(
+        nn.Sequential(*net[:2], nn.Identity(), *net[2:]), x, outputs=outputs, batch_size=150
+    )
+    halved = found(
+        nn.Sequential(*net[:2], Cramped(40), *net[2:]), x, outputs=outputs, batch_size=150
+    )
+    said = (
+        "the batches did not fit into the memory of the cpu: they were halved, down to 38 samples"
+    )
     assert said in halved.notes
     assert said not in whole.notes
     for one, other in zip(halved, whole, strict=True):
         assert one.invariance.samples == 300
         rtol = 1e-10 if dtype == torch.float64 else 1e-5
-        torch.testing.assert_close(one.invariance.defects, other.invariance.defects, rtol=rtol, atol=1e-12)
+        torch.testing.assert_close(
+            one.invariance.defects, other.invariance.defects, rtol=rtol, atol=1e-12
+        )
         torch.testing.assert_close(one.unit.defects, other.unit.defects, rtol=rtol, atol=1e-12)
 
 
@@ -102,5 +123,8 @@ def test_a_layer_for_which_not_even_one_sample_fits():
                 raise torch.OutOfMemoryError("CUDA out of memory.")
             return x
 
-    with pytest.raises(DeviceMemoryError, match=r"not even one sample fits into the memory of cpu \(CUDA out of memory"):
+    with pytest.raises(
+        DeviceMemoryError,
+        match=r"not even one sample fits into the memory of cpu \(CUDA out of memory",
+    ):
         found(nn.Sequential(Full(), *mlp(3, 8, 4)), normal(300, 3), batch_size=4)

@@ -41,7 +41,10 @@ def test_every_layer_is_shown_its_derivatives(way, directions):
 
 @pytest.mark.parametrize("way", ["vmap", "repeat"])
 def test_writing_in_place_does_not_reach_back(way):
-    model, x = nn.Sequential(nn.Linear(3, 3), nn.ReLU(inplace=True), nn.Hardswish(inplace=True)).double(), normal(6, 3)
+    model, x = (
+        nn.Sequential(nn.Linear(3, 3), nn.ReLU(inplace=True), nn.Hardswish(inplace=True)).double(),
+        normal(6, 3),
+    )
     seen = {}
 
     def see(layer, y, slopes):
@@ -61,8 +64,14 @@ def test_what_does_not_depend_on_the_input_has_no_derivative(way):
             return torch.ones(len(x), 2, dtype=x.dtype)
 
     seen = []
-    carry(network_of(Constant(), "Net"), normal(5, 3), normal(4, 5, 3), [Layer("output", "output", "Constant", (2,))],
-          lambda _layer, y, slopes: seen.append((y.sum(), slopes.shape, slopes.abs().max())), way=way)  # fmt: skip
+    carry(
+        network_of(Constant(), "Net"),
+        normal(5, 3),
+        normal(4, 5, 3),
+        [Layer("output", "output", "Constant", (2,))],
+        lambda _layer, y, slopes: seen.append((y.sum(), slopes.shape, slopes.abs().max())),
+        way=way,
+    )
     assert seen == [(10, (4, 5, 2), 0)]
 
 
@@ -77,7 +86,9 @@ def test_layers_before_a_missing_rule_are_reached():
     found = course(network, liegg.Image(), x, some, writes=False)
     assert [layer.name for layer in found.layers] == ["0"]
     assert set(found.stopped) == {"1", "2"}
-    assert found.stopped["1"].startswith("NotImplementedError: Trying to use forward AD with grid_sampler_2d")
+    assert found.stopped["1"].startswith(
+        "NotImplementedError: Trying to use forward AD with grid_sampler_2d"
+    )
     done = carry(network, x, normal(2, 6, 1, 6, 6), some, lambda *_: None)
     assert done.missing == ("1", "2")
 
@@ -125,10 +136,22 @@ def test_forward_rules_are_held_to_reverse_mode(wrong, names, dtype):
             return Loop.apply(x, wrong)
 
     torch.manual_seed(0)
-    model, x = nn.Sequential(nn.Linear(3, 4), Sine(), nn.Linear(4, 2)).to(dtype), normal(6, 3).to(dtype)
-    found = course(network_of(model.requires_grad_(False), "Net"), liegg.Linear(3), x, layers(model, x), writes=False)
+    model, x = (
+        nn.Sequential(nn.Linear(3, 4), Sine(), nn.Linear(4, 2)).to(dtype),
+        normal(6, 3).to(dtype),
+    )
+    found = course(
+        network_of(model.requires_grad_(False), "Net"),
+        liegg.Linear(3),
+        x,
+        layers(model, x),
+        writes=False,
+    )
     assert set(found.stopped) == names
-    assert all(reason.startswith("forward and reverse derivatives differ by") for reason in found.stopped.values())
+    assert all(
+        reason.startswith("forward and reverse derivatives differ by")
+        for reason in found.stopped.values()
+    )
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

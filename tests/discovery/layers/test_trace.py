@@ -32,7 +32,11 @@ def test_leaves_blocks_and_the_very_same_tensors():
         zip(found, [True, False, True, True, False, False], strict=True)
     )
     assert {name for name, call in found.items() if call.fresh} == {"0.inner", "0", "1.0", "1.1"}
-    assert {name: call.same for name, call in found.items() if call.same} == {"1.1": "1.0", "1": "1.0", "output": "1.0"}
+    assert {name: call.same for name, call in found.items() if call.same} == {
+        "1.1": "1.0",
+        "1": "1.0",
+        "output": "1.0",
+    }
 
 
 def test_a_tensor_that_was_written_into_is_another():
@@ -51,8 +55,14 @@ def test_shapes_are_those_of_one_sample():
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (lambda x: x.T.clone() + torch.ones(3, 3), "has shape (3, 3) for 3 samples: its first axis is not that of the samples"),
-        (lambda x: torch.stack([x, x, x, x]), "has shape (4, 3, 3) for 3 samples: its first axis is not that of the samples"),
+        (
+            lambda x: x.T.clone() + torch.ones(3, 3),
+            "has shape (3, 3) for 3 samples: its first axis is not that of the samples",
+        ),
+        (
+            lambda x: torch.stack([x, x, x, x]),
+            "has shape (4, 3, 3) for 3 samples: its first axis is not that of the samples",
+        ),
         (lambda x: x.sum(), "has shape () for 3 samples: its first axis"),
         (lambda x: x[:, :0], "has shape (3, 0) for 3 samples: its first axis"),
         (lambda x: x - x.mean(0), "for a sample changes by"),
@@ -73,7 +83,12 @@ def test_a_lone_sample_does_not_hide_its_axis():
 
 def test_randomness_is_measured_and_rounding_is_not():
     assert calls(Apply(lambda x: x + torch.rand_like(x)))["output"].random > 0.01
-    assert calls(nn.Sequential(nn.Linear(3, 300), nn.Tanh(), nn.Linear(300, 2)), normal(10, 3).float())["output"].random == 0
+    assert (
+        calls(
+            nn.Sequential(nn.Linear(3, 300), nn.Tanh(), nn.Linear(300, 2)), normal(10, 3).float()
+        )["output"].random
+        == 0
+    )
 
 
 def test_writing_into_the_input_is_noticed():
@@ -102,7 +117,10 @@ def test_a_picked_entry_must_exist():
 
 
 def test_failures_say_what_was_tried():
-    with pytest.raises(ModelError, match=r"Net failed on a batch of shape \(3, 3\), dtype torch.float64: ZeroDivisionError"):
+    with pytest.raises(
+        ModelError,
+        match=r"Net failed on a batch of shape \(3, 3\), dtype torch.float64: ZeroDivisionError",
+    ):
         calls(Apply(lambda x: 1 / 0))
 
 

@@ -25,7 +25,12 @@ def exact(x: Tensor, frequency: float, tilt: float = 1.0) -> float:
 
 
 def asked(frequency: float, tilt: float = 1.0, dtype: torch.dtype = torch.float64) -> Question:
-    return Question(Model(wave(frequency, tilt), "wave"), liegg.Linear(2), None, normal(200, 2, seed=3).to(dtype))
+    return Question(
+        Model(wave(frequency, tilt), "wave"),
+        liegg.Linear(2),
+        None,
+        normal(200, 2, seed=3).to(dtype),
+    )
 
 
 @pytest.mark.parametrize(
@@ -66,7 +71,9 @@ def test_the_standard_error_is_that_of_a_mean_over_both_sets_of_samples():
     question = asked(1.0)
     slope = (torch.cos(question.x[:, 0]) * question.x[:, 1]).square()
     expected = float(slope.std()) * (1 / 200 + 1 / 50) ** 0.5 / question.variance
-    assert curvature(question, TURN, 1.0, predicted=1.0, analysed=50).standard_error == pytest.approx(expected, rel=1e-6)
+    assert curvature(
+        question, TURN, 1.0, predicted=1.0, analysed=50
+    ).standard_error == pytest.approx(expected, rel=1e-6)
 
 
 def test_agreement_is_within_three_standard_errors():

@@ -35,7 +35,9 @@ def test_elements_and_controls_are_averaged():
     question = Question(Model(lambda x: x[:, 0], "place"), liegg.Affine(1), None, normal(50, 1))
     shifts = Directions(torch.tensor([[0.0, 1.0], [0.0, 2.0]], dtype=torch.float64), None)
     stronger = shifts.scaled(3.0)
-    found = curve(question, shifts, stronger, Orbit(1.0, 2.0, None, both_ways=False), points=6, fraction=1e6)
+    found = curve(
+        question, shifts, stronger, Orbit(1.0, 2.0, None, both_ways=False), points=6, fraction=1e6
+    )
     unit = found.times.square() / question.variance
     assert torch.allclose(found.change, 2.5 * unit)
     assert torch.allclose(found.control_low, 9 * unit)
@@ -49,14 +51,20 @@ def test_the_radius_of_the_controls_is_their_median():
     question = Question(Model(lambda x: x[:, 0], "place"), liegg.Affine(1), None, normal(50, 1))
     shifts = torch.tensor([[0.0, 1.0], [0.0, 2.0], [0.0, 8.0]], dtype=torch.float64)
     found = curve(
-        question, Directions(shifts[:1], None), Directions(shifts, None), Orbit(1.0, 2.0, None, both_ways=False),
-        points=25, fraction=1.0 / question.variance,
-    )  # fmt: skip
+        question,
+        Directions(shifts[:1], None),
+        Directions(shifts, None),
+        Orbit(1.0, 2.0, None, both_ways=False),
+        points=25,
+        fraction=1.0 / question.variance,
+    )
     assert (found.radius, found.control_radius) == (pytest.approx(1.0), pytest.approx(0.5))
 
 
 def test_both_ways_is_the_larger():
-    question = Question(Model(lambda x: torch.exp(x[:, 0]), "growth"), liegg.Affine(1), None, normal(50, 1))
+    question = Question(
+        Model(lambda x: torch.exp(x[:, 0]), "growth"), liegg.Affine(1), None, normal(50, 1)
+    )
     shift = Directions(torch.tensor([[0.0, 1.0]], dtype=torch.float64), None)
     one, other, both = (
         follow(question, some, TIMES, both_ways=ways).change

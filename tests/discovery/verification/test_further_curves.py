@@ -15,7 +15,9 @@ def squares(x):
 
 def turned(x):
     """Invariant under rotations of the first three coordinates after a mixing of all: no generator found is readable by itself."""
-    return (x[:, :3] @ torch.diag(torch.tensor([1.0, 1.01, 0.99], dtype=x.dtype))).square().sum(1) + x[:, 3] ** 3
+    return (x[:, :3] @ torch.diag(torch.tensor([1.0, 1.01, 0.99], dtype=x.dtype))).square().sum(
+        1
+    ) + x[:, 3] ** 3
 
 
 def test_readable_generators_lie_in_the_span_found():
@@ -29,7 +31,9 @@ def test_readable_generators_lie_in_the_span_found():
 
 
 def test_what_was_found_already_is_not_followed_twice():
-    sym = liegg.discover(squares, normal(400, 3), liegg.Linear(3))  # exact: the basis found is the readable one
+    sym = liegg.discover(
+        squares, normal(400, 3), liegg.Linear(3)
+    )  # exact: the basis found is the readable one
     assert others_of(sym).words == ()
     found = liegg.verify(squares, normal(50, 3, seed=2), sym)
     assert (len(found.curves), found.others, found.other_generators) == (3, (), None)
@@ -38,7 +42,11 @@ def test_what_was_found_already_is_not_followed_twice():
 def test_no_more_than_some_are_followed():
     generator = torch.Generator().manual_seed(0)
     frame = torch.linalg.qr(torch.randn(7, 7, generator=generator, dtype=torch.float64)).Q
-    sym = liegg.discover(lambda x: (x @ frame)[:, :6].square().sum(1) + (x @ frame)[:, 6] ** 3, normal(900, 7), liegg.Linear(7))
+    sym = liegg.discover(
+        lambda x: (x @ frame)[:, :6].square().sum(1) + (x @ frame)[:, 6] ** 3,
+        normal(900, 7),
+        liegg.Linear(7),
+    )
     assert sym.nullity >= 15
     assert len(others_of(sym).words) <= MOST
 
@@ -50,7 +58,9 @@ def test_the_nearest_candidate_is_followed_where_none_was_found():
     beside = others_of(sym)
     assert 1 <= len(beside.words) <= 3
     direction = sym.scale_free.directions[0]
-    torch.testing.assert_close(beside.coefficients[0].norm(), torch.tensor(1.0, dtype=torch.float64))
+    torch.testing.assert_close(
+        beside.coefficients[0].norm(), torch.tensor(1.0, dtype=torch.float64)
+    )
     cosine = torch.dot(beside.coefficients[0], direction) / direction.norm()
     assert float(cosine) == pytest.approx(1.0)
     found = liegg.verify(net, normal(100, 3, seed=3), sym)
@@ -73,7 +83,9 @@ def test_records_of_an_older_version_have_no_others():
 
 def test_given_generators_are_followed_alone():
     sym = liegg.discover(turned, normal(400, 4), liegg.Linear(4))
-    assert liegg.verify(turned, normal(50, 4, seed=2), sym, generators=sym.generators[:1]).others == ()
+    assert (
+        liegg.verify(turned, normal(50, 4, seed=2), sym, generators=sym.generators[:1]).others == ()
+    )
 
 
 def test_equivariance_moves_the_outputs_of_readable_generators_too():

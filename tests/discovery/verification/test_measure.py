@@ -13,7 +13,12 @@ SHIFT[0, 0, 2] = 1.0
 
 
 def asked(action: liegg.Action, *shape: int, output_action: liegg.Action | None = None) -> Question:
-    return Question(Model(lambda x: x.flatten(1), "same", output_shape=shape), action, output_action, normal(20, *shape))
+    return Question(
+        Model(lambda x: x.flatten(1), "same", output_shape=shape),
+        action,
+        output_action,
+        normal(20, *shape),
+    )
 
 
 def test_motions_at_all_times_come_motion_by_motion():
@@ -29,10 +34,16 @@ def test_changes_are_squared_distances_of_every_sample():
     question = asked(liegg.Linear(2), 2)
     one = torch.eye(2, dtype=torch.float64).flatten()[None]
     found = changes(question, Directions(0.3 * one, None))
-    assert torch.allclose(found.squared[0], (question.x * (torch.e**0.3 - 1)).square().sum(1), rtol=1e-9)
+    assert torch.allclose(
+        found.squared[0], (question.x * (torch.e**0.3 - 1)).square().sum(1), rtol=1e-9
+    )
     assert found.classes is not None
     assert not bool(found.classes.any())  # scaling keeps the order of the outputs
-    assert bool(changes(question, Directions(torch.tensor([[0.0, -3.1416, 3.1416, 0.0]]).double(), None)).classes.all())  # pyright: ignore[reportOptionalMemberAccess]
+    assert bool(
+        changes(
+            question, Directions(torch.tensor([[0.0, -3.1416, 3.1416, 0.0]]).double(), None)
+        ).classes.all()
+    )  # pyright: ignore[reportOptionalMemberAccess]
 
 
 def test_outputs_that_move_along_do_not_change():
@@ -90,9 +101,13 @@ def test_the_output_s_own_resampling_is_added():
 
 
 def test_the_spread_of_equal_samples_is_their_size():
-    question = Question(Model(lambda x: x, "same"), liegg.Linear(2), None, torch.tensor([[3.0, 4.0]] * 5))
+    question = Question(
+        Model(lambda x: x, "same"), liegg.Linear(2), None, torch.tensor([[3.0, 4.0]] * 5)
+    )
     assert question.spread == 5.0
-    assert asked(liegg.Linear(2), 2).spread == pytest.approx(float(normal(20, 2).var(0, correction=0).sum().sqrt()))
+    assert asked(liegg.Linear(2), 2).spread == pytest.approx(
+        float(normal(20, 2).var(0, correction=0).sum().sqrt())
+    )
 
 
 def test_motions_of_vectors_start_as_fast_as_the_fields_say_and_pictures_nearly():
@@ -100,8 +115,15 @@ def test_motions_of_vectors_start_as_fast_as_the_fields_say_and_pictures_nearly(
     same = Model(lambda x: x.flatten(1), "same", output_shape=(24 * 24,))
     gaps = []
     for pictures in (smooth, normal(4, 1, 24, 24)):
-        question, h = Question(same, liegg.Image(), None, pictures), torch.eye(4, dtype=torch.float64)
-        speed = torch.stack([question.action.field(row, pictures).square().flatten(1).sum(1).mean() for row in h])
+        question, h = (
+            Question(same, liegg.Image(), None, pictures),
+            torch.eye(4, dtype=torch.float64),
+        )
+        speed = torch.stack(
+            [question.action.field(row, pictures).square().flatten(1).sum(1).mean() for row in h]
+        )
         gaps.append(float((question.slope_gaps(h) / speed).max()))
     assert gaps[0] < 1e-2 < 0.05 < gaps[1]  # the schemes agree on smooth pictures, not on noise
-    assert float(asked(liegg.Linear(3), 3).slope_gaps(torch.eye(9, dtype=torch.float64)).max()) < 1e-12
+    assert (
+        float(asked(liegg.Linear(3), 3).slope_gaps(torch.eye(9, dtype=torch.float64)).max()) < 1e-12
+    )

@@ -120,4 +120,7 @@ def test_the_grid_ascends_to_the_end_in_so_many_points(points):
 
 def test_the_usual_grid_holds_the_quarters_of_a_turn():
     near = partial(torch.isclose, grid(360.0, 25))
-    assert all(bool(near(torch.tensor(angle, dtype=torch.float64)).any()) for angle in (90.0, 180.0, 270.0, 360.0))
+    assert all(
+        bool(near(torch.tensor(angle, dtype=torch.float64)).any())
+        for angle in (90.0, 180.0, 270.0, 360.0)
+    )

@@ -41,7 +41,9 @@ def test_rotations_found_on_other_samples_hold_over_the_whole_period():
     assert len(found.curves) == 3
     assert found.holds is True
     for curve in found.curves:
-        assert curve.period == pytest.approx(2 * np.pi * 2**0.5, rel=1e-9)  # a unit generator turns at 1/√2
+        assert curve.period == pytest.approx(
+            2 * np.pi * 2**0.5, rel=1e-9
+        )  # a unit generator turns at 1/√2
         assert curve.radius == curve.period == curve.longest
         assert float(curve.change.max()) < 1e-18
         assert curve.control_radius < 0.1 * curve.longest
@@ -63,7 +65,9 @@ def test_the_exact_rotation_changes_nothing_but_rounding():
 
 
 def test_a_boost_is_followed_both_ways_as_far_as_the_data_is_wide():
-    (curve,) = verify(lambda x: x[:, 0] ** 2 - x[:, 1] ** 2, HELD_OUT, liegg.Linear(2), BOOST).curves
+    (curve,) = verify(
+        lambda x: x[:, 0] ** 2 - x[:, 1] ** 2, HELD_OUT, liegg.Linear(2), BOOST
+    ).curves
     assert curve.period is None
     assert curve.both_ways
     assert curve.holds
@@ -79,7 +83,12 @@ def test_a_broken_boost_is_the_larger_change_of_both_ways():
     (curve,) = verify(function, HELD_OUT, liegg.Linear(2), BOOST).curves
     a, t = HELD_OUT.numpy(), curve.times.numpy()[:, None]
     f = function(HELD_OUT).numpy()
-    ways = [((0.2 * (np.exp(np.cosh(s) * a[:, 0] + np.sinh(s) * a[:, 1]) - np.exp(a[:, 0]))) ** 2).mean(1) for s in (t, -t)]
+    ways = [
+        ((0.2 * (np.exp(np.cosh(s) * a[:, 0] + np.sinh(s) * a[:, 1]) - np.exp(a[:, 0]))) ** 2).mean(
+            1
+        )
+        for s in (t, -t)
+    ]
     assert not np.allclose(*ways, rtol=0.05)
     assert np.allclose(curve.change.numpy(), np.maximum(*ways) / f.var(), rtol=1e-8)
 
@@ -90,7 +99,11 @@ def test_translations_of_point_pairs():
     found = verify(function, x[200:], liegg.discover(function, x[:200], liegg.Affine(2, copies=2)))
     assert len(found.curves) == 3
     assert found.holds
-    assert sorted(curve.period is None for curve in found.curves) == [False, True, True]  # one turn, two shifts
+    assert sorted(curve.period is None for curve in found.curves) == [
+        False,
+        True,
+        True,
+    ]  # one turn, two shifts
     assert max(float(curve.change.max()) for curve in found.curves) < 1e-18
 
 
@@ -102,7 +115,9 @@ def test_a_broken_rotation_changes_as_its_formula_says(dtype):
     x = HELD_OUT.to(dtype)
     (curve,) = verify(tilted, x, liegg.Linear(2), TURN, fraction=0.02).curves
     expected = change_of_tilted(x, curve.times)
-    assert np.allclose(curve.change.numpy(), expected, rtol=1e-8 if dtype is torch.float64 else 1e-3, atol=1e-12)
+    assert np.allclose(
+        curve.change.numpy(), expected, rtol=1e-8 if dtype is torch.float64 else 1e-3, atol=1e-12
+    )
     dense = torch.linspace(0, 3, 30001, dtype=torch.float64)
     crossing = float(dense[int((change_of_tilted(x, dense) > 0.02).argmax())])
     assert curve.radius == pytest.approx(crossing, rel=0.01)
@@ -117,7 +132,9 @@ def test_curvature_is_measured_and_predicted_as_the_formula_says(dtype):
     assert curve.curvature is not None
     assert curve.curvature.predicted is not None
     variance = tilted(x).double().var(correction=0)
-    measured, predicted = (float(0.09 * some[:, 1].double().square().mean() / variance) for some in (x, analysed))
+    measured, predicted = (
+        float(0.09 * some[:, 1].double().square().mean() / variance) for some in (x, analysed)
+    )
     close = 1e-9 if dtype is torch.float64 else 1e-3
     assert curve.curvature.measured == pytest.approx(measured, rel=close)
     assert curve.curvature.predicted == pytest.approx(predicted, rel=close)
@@ -144,7 +161,9 @@ def test_where_the_sum_was_asked_about_the_sum_is_verified():
 
 def test_random_combinations_predict_nothing():
     function = lambda x: torch.stack([square(x), x[:, 0], x[:, 1]], 1)  # noqa: E731
-    found = verify(function, HELD_OUT, liegg.discover(function, HELD_OUT, liegg.Linear(2), outputs=2), TURN)
+    found = verify(
+        function, HELD_OUT, liegg.discover(function, HELD_OUT, liegg.Linear(2), outputs=2), TURN
+    )
     assert found.curves[0].curvature is not None
     assert found.curves[0].curvature.predicted is None
     assert any("did not take each output alone" in note for note in found.notes)
@@ -223,7 +242,9 @@ def blobs(count: int, seed: int) -> Tensor:
     centres = 0.25 * normal(count, 2, 2, 1, 1, seed=seed).clamp(-1.5, 1.5)
     heights = 0.5 + normal(count, 2, 1, 1, seed=seed + 1).sigmoid()
     across, up = place[None, None, None, :], -place[None, None, :, None]
-    return (heights * torch.exp(-14 * ((across - centres[:, :, 0]) ** 2 + (up - centres[:, :, 1]) ** 2))).sum(1)
+    return (
+        heights * torch.exp(-14 * ((across - centres[:, :, 0]) ** 2 + (up - centres[:, :, 1]) ** 2))
+    ).sum(1)
 
 
 def radial(x: Tensor) -> Tensor:
@@ -253,12 +274,16 @@ def test_the_curvature_of_a_picture_s_rotation_is_at_the_floor_of_interpolation(
     (curve,) = verify(radial, blobs(40, 9), sym, controls=2, points=7).curves
     assert curve.curvature is not None
     assert curve.curvature.agrees
-    assert curve.curvature.ratio is None  # the slopes of splines and of the derivative differ by more than the output's
+    assert (
+        curve.curvature.ratio is None
+    )  # the slopes of splines and of the derivative differ by more than the output's
 
 
 def test_pixels_that_do_not_survive_interpolation_show_it():
     x = normal(40, 12, 12)  # white noise: nothing between the pixels
-    (curve,) = verify(lambda x: x.square().mean((1, 2)), x, liegg.Image(), TURN, controls=2, points=7).curves
+    (curve,) = verify(
+        lambda x: x.square().mean((1, 2)), x, liegg.Image(), TURN, controls=2, points=7
+    ).curves
     assert curve.resampling is not None
     assert float(curve.resampling.max()) > 0.5
     assert not curve.holds
@@ -300,7 +325,14 @@ def test_a_space_of_symmetries_alone_has_no_contrast():
 
 def test_an_output_that_overflows_is_infinitely_far_and_null_in_json():
     scaling = torch.eye(2, dtype=torch.float64)[None]
-    found = verify(lambda x: torch.exp(x.square().sum(1) / 4), HELD_OUT, liegg.Linear(2), scaling, longest=5.0, points=8)
+    found = verify(
+        lambda x: torch.exp(x.square().sum(1) / 4),
+        HELD_OUT,
+        liegg.Linear(2),
+        scaling,
+        longest=5.0,
+        points=8,
+    )
     (curve,) = found.curves
     assert float(curve.change[-1]) == torch.inf
     assert 0 < curve.radius < curve.longest
@@ -355,7 +387,9 @@ def values(found: Verification) -> str:
 
 
 def test_the_seed_decides_the_controls_and_nothing_else():
-    one, again, other = (verify(tilted, HELD_OUT, liegg.Linear(2), TURN, seed=seed) for seed in (0, 0, 1))
+    one, again, other = (
+        verify(tilted, HELD_OUT, liegg.Linear(2), TURN, seed=seed) for seed in (0, 0, 1)
+    )
     assert values(one) == values(again)
     assert not torch.equal(one.curves[0].control_mean, other.curves[0].control_mean)
     assert torch.equal(one.curves[0].change, other.curves[0].change)
@@ -372,9 +406,13 @@ def test_the_size_of_the_batches_does_not_matter(monkeypatch):
 
 
 def test_the_caller_s_model_data_and_generators_are_left_as_they_were(monkeypatch):
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # beartype itself draws from Python's generator
+    monkeypatch.setattr(
+        jaxtyping.config, "jaxtyping_disable", True
+    )  # beartype itself draws from Python's generator
     with torch.random.fork_rng(devices=[]):
-        net = nn.Sequential(nn.Linear(2, 8), nn.BatchNorm1d(8), nn.SiLU(), nn.Dropout(0.5), nn.Linear(8, 3)).train()
+        net = nn.Sequential(
+            nn.Linear(2, 8), nn.BatchNorm1d(8), nn.SiLU(), nn.Dropout(0.5), nn.Linear(8, 3)
+        ).train()
     state, x = copy.deepcopy(net.state_dict()), HELD_OUT.float().requires_grad_()
     before = (torch.get_rng_state().tolist(), random.getstate(), torch.is_grad_enabled())
     found = verify(net, x, liegg.Linear(2), TURN)
@@ -390,5 +428,8 @@ def test_the_caller_s_model_data_and_generators_are_left_as_they_were(monkeypatc
 def test_samples_of_another_shape_than_those_analysed_are_refused():
     small, large = normal(60, 9, 9), normal(60, 12, 12)
     sym = liegg.discover(lambda x: x.square().mean((1, 2)), small, liegg.Image())
-    with pytest.raises(liegg.LieggError, match=r"a sample has shape \(12, 12\); those that were analysed have \(9, 9\)\."):
+    with pytest.raises(
+        liegg.LieggError,
+        match=r"a sample has shape \(12, 12\); those that were analysed have \(9, 9\)\.",
+    ):
         verify(lambda x: x.square().mean((1, 2)), large, sym)

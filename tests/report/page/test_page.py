@@ -39,7 +39,9 @@ SECTIONS = [
     "settings",
     "rerun",
 ]
-HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u2028\"'&amp;{{ 7 * 7 }}<!--"
+HOSTILE = (
+    "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u2028\"'&amp;{{ 7 * 7 }}<!--"
+)
 
 
 class Page(HTMLParser):
@@ -76,7 +78,9 @@ class Page(HTMLParser):
             self.parts.append(data)
 
     def all(self, tag: str, kind: str = "") -> list[dict[str, str | None]]:
-        return [have for name, have in self.found if name == tag and kind in (have.get("class") or "")]
+        return [
+            have for name, have in self.found if name == tag and kind in (have.get("class") or "")
+        ]
 
     @property
     def sections(self) -> list[str | None]:
@@ -95,7 +99,9 @@ def radial(x):
     """Sums over rings: what a rotation of the picture does not change."""
     side = torch.linspace(-1, 1, x.shape[-1], dtype=x.dtype)
     distance = (side[:, None].square() + side.square()).sqrt()
-    rings = torch.stack([torch.exp(-((distance - middle) / 0.2).square()) for middle in (0.0, 0.25, 0.5)])
+    rings = torch.stack(
+        [torch.exp(-((distance - middle) / 0.2).square()) for middle in (0.0, 0.25, 0.5)]
+    )
     return torch.einsum("bchw,khw->bck", x, rings).flatten(1).tanh()
 
 
@@ -103,7 +109,9 @@ def pictures(count: int, channels: int = 3, side: int = 32, seed: int = 0):
     coarse = normal(count, channels, 5, 5, seed=seed)
     fine = nn.functional.interpolate(coarse, size=(side, side), mode="bicubic")
     axis = torch.linspace(-1, 1, side, dtype=torch.float64)
-    return (fine * torch.sigmoid(12 * (0.65 - (axis[:, None].square() + axis.square()).sqrt()))) / 10
+    return (
+        fine * torch.sigmoid(12 * (0.65 - (axis[:, None].square() + axis.square()).sqrt()))
+    ) / 10
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +134,13 @@ def network():
 
 @pytest.fixture(scope="module")
 def nothing(network):
-    return liegg.discover(network, 2 * normal(200, 3), liegg.Linear(3), control="reinitialised", held_out=normal(50, 3, seed=1))
+    return liegg.discover(
+        network,
+        2 * normal(200, 3),
+        liegg.Linear(3),
+        control="reinitialised",
+        held_out=normal(50, 3, seed=1),
+    )
 
 
 # What is on it
@@ -166,13 +180,18 @@ def test_heights_are_logarithms_and_stop_at_the_edge(rotations):
     decade = (chart["place"](1e-3) - chart["place"](1e-1)) / 2
     np.testing.assert_allclose(-np.diff(heights[10:]) / decade, steps, atol=0.02 / decade)
     assert decade > 10
-    assert set(heights[:10]) == {chart["place"](chart["low"])}  # far below the last decade that is drawn
+    assert set(heights[:10]) == {
+        chart["place"](chart["low"])
+    }  # far below the last decade that is drawn
     assert chart["rulers"][0]["y"] == chart["place"](rotations.decision.threshold)
 
 
 def test_generators_are_shown_in_words_in_both_bases(rotations):
     made = page(rotations)
-    assert [button["id"] for button in made.all("input") if button["type"] == "radio"] == ["basis-readable", "basis-found"]
+    assert [button["id"] for button in made.all("input") if button["type"] == "radio"] == [
+        "basis-readable",
+        "basis-found",
+    ]
     assert len(made.all("article")) == 20
     for words in rotations.identification.readable.words:
         assert words in made.text
@@ -180,7 +199,9 @@ def test_generators_are_shown_in_words_in_both_bases(rotations):
 
 def test_finite_motions_have_a_curve_each_with_control_and_sentence(rotations):
     made = page(rotations)
-    assert len(made.all("polyline", "change")) == len(made.all("polygon", "control-area")) == 11  # ten generators and the group
+    assert (
+        len(made.all("polyline", "change")) == len(made.all("polygon", "control-area")) == 11
+    )  # ten generators and the group
     for sentence in rotations.verification.sentences:
         assert " ".join(sentence.partition(": ")[2].split()) in made.text
 
@@ -206,7 +227,9 @@ def test_settings_and_versions_are_there(rotations):
 
 
 def test_layers_are_drawn_when_given(network, nothing):
-    found = liegg.discover_layers(network, normal(60, 3), liegg.Linear(3), output_action=liegg.Linear(2))
+    found = liegg.discover_layers(
+        network, normal(60, 3), liegg.Linear(3), output_action=liegg.Linear(2)
+    )
     made = page(nothing, layers=found)
     assert "layers" in made.sections
     assert len(made.all("polyline", "series")) == 4  # invariance, equivariance; output, unit output
@@ -231,7 +254,9 @@ def test_no_symmetry_moves_the_nearest_candidates_and_says_so(nothing):
     assert "No symmetry of Sequential was found among these candidates." in made.text
     assert "The slider shows the nearest candidates" in made.text
     motions = made.data["motions"]["list"]
-    assert [one["curve"] for one in motions] == [f"other-{i}" for i in range(len(others_of(nothing).words))]
+    assert [one["curve"] for one in motions] == [
+        f"other-{i}" for i in range(len(others_of(nothing).words))
+    ]
     assert "The nearest candidate: " in made.text
     assert f"candidate 1: {others_of(nothing).words[0]}" in motions[0]["label"]
     first = nothing.action.matrices(nothing.scale_free.directions[:1])[0]
@@ -260,12 +285,24 @@ def test_equivariance_shows_both_sides():
     sym = liegg.discover(f, x[:80], liegg.Linear(2), output_action=liegg.Linear(2), held_out=x[80:])
     made = page(sym, samples=x[:8])
     assert "is exactly equivariant under" in made.text
-    assert len([one for one in made.all("svg", "matrix") if "on the output" in (one["aria-label"] or "")]) == sym.nullity == 2
+    assert (
+        len(
+            [
+                one
+                for one in made.all("svg", "matrix")
+                if "on the output" in (one["aria-label"] or "")
+            ]
+        )
+        == sym.nullity
+        == 2
+    )
     assert "output_action=liegg.Linear(n=2" in made.text
 
 
 def test_data_that_nothing_moves():
-    sym = liegg.discover(lambda x: x.sum(1), torch.zeros(50, 3, dtype=torch.float64), liegg.Linear(3))
+    sym = liegg.discover(
+        lambda x: x.sum(1), torch.zeros(50, 3, dtype=torch.float64), liegg.Linear(3)
+    )
     made = page(sym, samples=torch.zeros(2, 3))
     assert len(sym.trivial) == 9
     assert made.sections == SECTIONS
@@ -283,7 +320,9 @@ def test_directions_that_are_undecided():
 
 
 def test_a_restricted_action():
-    sym = liegg.discover(lambda x: x.square().sum(1), normal(60, 3), liegg.Linear(3).restrict(liegg.so(3)))
+    sym = liegg.discover(
+        lambda x: x.square().sum(1), normal(60, 3), liegg.Linear(3).restrict(liegg.so(3))
+    )
     made = page(sym, samples=normal(4, 3))
     assert made.sections == SECTIONS
     assert made.data["stage"]["kind"] == "points"
@@ -291,11 +330,20 @@ def test_a_restricted_action():
 
 
 def test_many_directions_are_drawn_around_the_gap(rotations):
-    record = rotations.to_dict() | {"defects": [1e-3] * 150 + [1.0] * 60, "intervals": [[None, None]] * 210, "nullity": 150}
+    record = rotations.to_dict() | {
+        "defects": [1e-3] * 150 + [1.0] * 60,
+        "intervals": [[None, None]] * 210,
+        "nullity": 150,
+    }
     record["grades"] = ["strong"] * 150 + ["none"] * 60
     chart = defects(record)
     kinds = [mark["kind"] for mark in chart["marks"]]
-    assert (chart["first"], len(kinds), kinds.count("found"), chart["count"]) == (110, MOST, 40, 210)
+    assert (chart["first"], len(kinds), kinds.count("found"), chart["count"]) == (
+        110,
+        MOST,
+        40,
+        210,
+    )
     assert chart["marks"][39]["tip"].startswith("direction 150: δ² = 0.001")
     assert chart["marks"][39]["x"] < chart["gap"]["x"] < chart["marks"][40]["x"]
 
@@ -312,7 +360,9 @@ def outside(made: Page) -> list[str]:
         if key in ("src", "href", "srcset", "data", "action") and value
     ]
     styles = re.findall(r"url\(([^)]*)\)|@import", made.source)
-    return [one for one in links if not one.startswith(("#", "data:"))] + [one for one in styles if not one.startswith("#")]
+    return [one for one in links if not one.startswith(("#", "data:"))] + [
+        one for one in styles if not one.startswith("#")
+    ]
 
 
 @pytest.mark.parametrize("samples", [None, 8])
@@ -320,12 +370,18 @@ def test_no_address_outside(turning, samples):
     made = page(turning, samples=None if samples is None else pictures(samples))
     assert outside(made) == []
     assert not re.search(r"https?:|//[a-z]|fetch\(|XMLHttp|import\(|localStorage", made.source)
-    policy = next(have["content"] or "" for have in made.all("meta") if have.get("http-equiv") == "Content-Security-Policy")
+    policy = next(
+        have["content"] or ""
+        for have in made.all("meta")
+        if have.get("http-equiv") == "Content-Security-Policy"
+    )
     assert policy.startswith("default-src 'none'")
 
 
 def test_outside_finds_what_would_be_fetched():
-    assert outside(Page('<p><img src="a.png"></p><a href="#b"></a><style>p { background: url(c) }</style>')) == ["a.png", "c"]
+    assert outside(
+        Page('<p><img src="a.png"></p><a href="#b"></a><style>p { background: url(c) }</style>')
+    ) == ["a.png", "c"]
 
 
 @pytest.mark.parametrize("which", ["rotations", "turning"])
@@ -337,7 +393,11 @@ def test_typical_pages_are_small(which, request, tmp_path):
 
 
 def test_large_matrices_and_pictures_stay_small():
-    plane = lambda x: x[:, :2].square().sum(1) + (x[:, 2:-1] * x[:, 3:]).sin().sum(1) + x[:, 2:].pow(3).sum(1)  # noqa: E731
+    def plane(x):
+        return (
+            x[:, :2].square().sum(1) + (x[:, 2:-1] * x[:, 3:]).sin().sum(1) + x[:, 2:].pow(3).sum(1)
+        )
+
     sym = liegg.discover(plane, normal(600, 20), liegg.Linear(20), controls=False)
     made = page(sym, samples=normal(8, 20))
     assert (sym.nullity, len(made.all("img", "matrix"))) == (1, 2)
@@ -348,7 +408,10 @@ def test_large_matrices_and_pictures_stay_small():
 
 
 def test_the_same_result_gives_the_same_bytes(rotations, tmp_path):
-    first, second = (write_report(rotations, tmp_path / name, samples=normal(8, 5)) for name in ("a.html", "b.html"))
+    first, second = (
+        write_report(rotations, tmp_path / name, samples=normal(8, 5))
+        for name in ("a.html", "b.html")
+    )
     assert first.read_bytes() == second.read_bytes()
 
 
@@ -369,7 +432,9 @@ def test_it_is_written_whole_and_folders_are_made(rotations, tmp_path, monkeypat
 
 def test_without_jinja2_it_says_what_to_install(rotations, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(MissingExtraError, match=r"the report needs jinja2. Type: pip install 'liegg\[report\]'"):
+    with pytest.raises(
+        MissingExtraError, match=r"the report needs jinja2. Type: pip install 'liegg\[report\]'"
+    ):
         write_report(rotations, tmp_path / "report.html")
 
 
@@ -378,7 +443,9 @@ def test_without_jinja2_it_says_what_to_install(rotations, tmp_path, monkeypatch
 
 def test_hostile_names_stay_text(network, nothing):
     layers = liegg.discover_layers(network, normal(60, 3), liegg.Linear(3))
-    layers = replace(layers, layers=tuple(replace(one, name=HOSTILE) for one in layers), notes=(HOSTILE,))
+    layers = replace(
+        layers, layers=tuple(replace(one, name=HOSTILE) for one in layers), notes=(HOSTILE,)
+    )
     decision = replace(nothing.decision, sentence=HOSTILE, warnings=(HOSTILE,), reasons=(HOSTILE,))
     sym = replace(nothing, model=HOSTILE, notes=(HOSTILE,), decision=decision)
     sym = replace(sym, settings=sym.settings | {"device": HOSTILE, HOSTILE: HOSTILE})
@@ -414,9 +481,16 @@ def test_pictures_are_put_in_with_256_levels():
     x = pictures(3, side=12)
     stage = stage_of(liegg.Image(), x)
     assert stage is not None
-    levels = np.stack([np.frombuffer(base64.b64decode(one), np.uint8).reshape(3, 12, 12) for one in stage["samples"]])
+    levels = np.stack(
+        [
+            np.frombuffer(base64.b64decode(one), np.uint8).reshape(3, 12, 12)
+            for one in stage["samples"]
+        ]
+    )
     np.testing.assert_allclose(
-        stage["low"] + levels / 255 * (stage["high"] - stage["low"]), x, atol=(stage["high"] - stage["low"]) / 500
+        stage["low"] + levels / 255 * (stage["high"] - stage["low"]),
+        x,
+        atol=(stage["high"] - stage["low"]) / 500,
     )
 
 
@@ -454,9 +528,15 @@ def test_what_cannot_be_drawn_is_said():
     assert "it draws pictures and vectors" in stage["note"]
 
 
-@pytest.mark.parametrize("samples", [torch.zeros(3), torch.full((2, 5), torch.nan), torch.zeros(0, 5)], ids=["flat", "nan", "none"])
+@pytest.mark.parametrize(
+    "samples",
+    [torch.zeros(3), torch.full((2, 5), torch.nan), torch.zeros(0, 5)],
+    ids=["flat", "nan", "none"],
+)
 def test_samples_that_make_no_sense(samples):
-    with pytest.raises(ArgumentError, match=r"expected a few inputs of the model, \[k, \*x\], of finite numbers"):
+    with pytest.raises(
+        ArgumentError, match=r"expected a few inputs of the model, \[k, \*x\], of finite numbers"
+    ):
         stage_of(liegg.Linear(5), samples)
 
 
@@ -468,7 +548,9 @@ def test_samples_of_another_shape(rotations):
 def test_samples_may_be_arrays_and_are_left_alone(rotations):
     x = normal(3, 5).numpy()
     before = x.copy()
-    assert page(rotations, samples=x).data["stage"] == stage_of(rotations.action, torch.from_numpy(before))
+    assert page(rotations, samples=x).data["stage"] == stage_of(
+        rotations.action, torch.from_numpy(before)
+    )
     np.testing.assert_array_equal(x, before)
 
 
@@ -478,7 +560,11 @@ def test_motions_are_the_generators_with_their_curves(rotations):
     assert [one["curve"] for one in motions] == [f"generator-{i}" for i in range(10)]
     np.testing.assert_allclose([one["place"] for one in motions], rotations.generators, atol=1e-6)
     for one, curve in zip(motions, rotations.verification.curves, strict=True):
-        assert (one["longest"], one["both"], one["period"]) == (curve.longest, curve.both_ways, curve.period)
+        assert (one["longest"], one["both"], one["period"]) == (
+            curve.longest,
+            curve.both_ways,
+            curve.period,
+        )
         i, j = one["plane"]
         assert abs(one["place"][i][j]) == pytest.approx(0.5**0.5)
 
@@ -486,7 +572,9 @@ def test_motions_are_the_generators_with_their_curves(rotations):
 def test_readable_motions_are_added_where_they_are_others():
     q = torch.linalg.qr(normal(3, 3))[0]
     form = q @ torch.diag(torch.tensor([1.0, 1.0, 4.0], dtype=torch.float64)) @ q.mT
-    sym = liegg.discover(lambda x: torch.einsum("bi,ij,bj->b", x, form, x), normal(80, 3), liegg.Linear(3))
+    sym = liegg.discover(
+        lambda x: torch.einsum("bi,ij,bj->b", x, form, x), normal(80, 3), liegg.Linear(3)
+    )
     motions = motions_of(sym, stage_of(sym.action, normal(2, 3)))["list"]
     extra = [one for one in motions if one["basis"] == "readable basis"]
     assert all(one["curve"] is None for one in extra)
@@ -504,7 +592,9 @@ def test_a_product_moves_places_and_colours():
 # Matrices, fields and code
 
 
-@pytest.mark.parametrize(("n", "kind", "numbers"), [(3, "cells", True), (12, "cells", False), (20, "picture", None)])
+@pytest.mark.parametrize(
+    ("n", "kind", "numbers"), [(3, "cells", True), (12, "cells", False), (20, "picture", None)]
+)
 def test_matrices_by_size(n, kind, numbers):
     shown = heat_map(normal(n, n), tuple(map(str, range(n))), "a")
     assert (shown["kind"], shown.get("numbers")) == (kind, numbers)
@@ -513,9 +603,14 @@ def test_matrices_by_size(n, kind, numbers):
 
 
 def test_a_rotation_runs_counter_clockwise():
-    found = field(torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64), ("x", "y"), homogeneous=False)
+    found = field(
+        torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64), ("x", "y"), homogeneous=False
+    )
     assert found is not None
-    right = max(found["lines"], key=lambda line: (line["x1"] + line["x2"], -abs(line["y1"] + line["y2"] - 200)))
+    right = max(
+        found["lines"],
+        key=lambda line: (line["x1"] + line["x2"], -abs(line["y1"] + line["y2"] - 200)),
+    )
     assert right["y2"] < right["y1"]  # up, on a page whose y runs down
 
 
@@ -524,7 +619,9 @@ def test_a_translation_has_equal_arrows():
     shift[0, 2] = 1
     found = field(shift, ("x", "y", "1"), homogeneous=True)
     assert found is not None
-    assert {(round(a["x2"] - a["x1"], 6), round(a["y2"] - a["y1"], 6)) for a in found["lines"]} == {(21.0, 0.0)}
+    assert {(round(a["x2"] - a["x1"], 6), round(a["y2"] - a["y1"], 6)) for a in found["lines"]} == {
+        (21.0, 0.0)
+    }
 
 
 @pytest.mark.parametrize("which", ["rotations", "nothing"])
@@ -534,23 +631,35 @@ def test_the_snippet_runs_and_finds_the_same(which, request):
     lines = code.splitlines()
     assert lines[-1].startswith("sym.report(")
     known = {"rotations": (lambda x: x.square().sum(1), normal(160, 5)[:120], normal(160, 5)[120:])}
-    known["nothing"] = (request.getfixturevalue("network"), 2 * normal(200, 3), normal(50, 3, seed=1))
+    known["nothing"] = (
+        request.getfixturevalue("network"),
+        2 * normal(200, 3),
+        normal(50, 3, seed=1),
+    )
     names: dict[str, Any] = dict(zip(("model", "data", "held_out"), known[which], strict=True))
     exec("\n".join(line for line in lines[:-1] if not line.startswith("print")), names)
     again = names["sym"]
     assert isinstance(again, liegg.Symmetries)
     torch.testing.assert_close(again.defects, sym.defects)
-    assert (again.fresh is None, again.verification is None) == (sym.fresh is None, sym.verification is None)
+    assert (again.fresh is None, again.verification is None) == (
+        sym.fresh is None,
+        sym.verification is None,
+    )
 
 
 @pytest.mark.parametrize(
     "action",
     [
-        liegg.Linear(3, copies=2), liegg.Affine(2), liegg.Image("similarity", frame=1), liegg.Color("gains"),
-        Product(liegg.Image(), liegg.Color()), liegg.Linear(3).restrict(liegg.so(3)), liegg.Sequence(shape=(12,)),
+        liegg.Linear(3, copies=2),
+        liegg.Affine(2),
+        liegg.Image("similarity", frame=1),
+        liegg.Color("gains"),
+        Product(liegg.Image(), liegg.Color()),
+        liegg.Linear(3).restrict(liegg.so(3)),
+        liegg.Sequence(shape=(12,)),
     ],
     ids=repr,
-)  # fmt: skip
+)
 def test_the_code_of_an_action_makes_it_again(action):
     made = eval(action_code(action), {"liegg": liegg, "torch": torch})
     assert repr(made) == repr(action)

@@ -24,7 +24,9 @@ def style_is_left_alone():
 @pytest.fixture(scope="session")
 def exact():
     """|x|² on R³: so(3), exactly; verified."""
-    return liegg.discover(lambda x: x.square().sum(1), normal(200, 3), liegg.Linear(3), held_out=normal(60, 3, seed=1))
+    return liegg.discover(
+        lambda x: x.square().sum(1), normal(200, 3), liegg.Linear(3), held_out=normal(60, 3, seed=1)
+    )
 
 
 @pytest.fixture(scope="session")
@@ -32,7 +34,9 @@ def nearly():
     """|x|² with small cubic terms: rotations that hold approximately, with intervals, and not for ever."""
 
     def model(x):
-        return x.square().sum(1) + 0.04 * (x**3 @ torch.tensor([1.0, 1.3, 0.7], dtype=torch.float64))
+        return x.square().sum(1) + 0.04 * (
+            x**3 @ torch.tensor([1.0, 1.3, 0.7], dtype=torch.float64)
+        )
 
     return liegg.discover(model, normal(400, 3), liegg.Linear(3), held_out=normal(60, 3, seed=1))
 
@@ -40,13 +44,23 @@ def nearly():
 @pytest.fixture(scope="session")
 def trained():
     """A network of inner products beside fresh weights."""
-    return liegg.discover(FromInnerProducts(3), normal(200, 6), liegg.Linear(3, copies=2), control="reinitialised", control_draws=3)
+    return liegg.discover(
+        FromInnerProducts(3),
+        normal(200, 6),
+        liegg.Linear(3, copies=2),
+        control="reinitialised",
+        control_draws=3,
+    )
 
 
 @pytest.fixture(scope="session")
 def nothing():
     """A function without symmetry."""
-    return liegg.discover(lambda x: x[:, 0] ** 2 + 3 * x[:, 0] * x[:, 1] + x[:, 1] ** 3, normal(100, 2), liegg.Linear(2))
+    return liegg.discover(
+        lambda x: x[:, 0] ** 2 + 3 * x[:, 0] * x[:, 1] + x[:, 1] ** 3,
+        normal(100, 2),
+        liegg.Linear(2),
+    )
 
 
 @pytest.fixture(scope="session")
@@ -68,4 +82,6 @@ def turned(pictures):
 @pytest.fixture
 def undecided(exact):
     """A result in which nothing was decided about the first directions."""
-    return replace(exact, decision=replace(exact.decision, nullity=0, undecided=3, grades=("none",) * 9))
+    return replace(
+        exact, decision=replace(exact.decision, nullity=0, undecided=3, grades=("none",) * 9)
+    )

@@ -14,7 +14,10 @@ plot: Any = liegg.plot
 
 def marks(ax, marker):
     return [
-        (x, y) for line in ax.lines if line.get_marker() == marker for x, y in zip(line.get_xdata(), line.get_ydata(), strict=True)
+        (x, y)
+        for line in ax.lines
+        if line.get_marker() == marker
+        for x, y in zip(line.get_xdata(), line.get_ydata(), strict=True)
     ]
 
 
@@ -43,19 +46,28 @@ def test_names_and_counts(nearly, nothing):
 
 def test_symmetries_are_filled(nearly):
     ax = plot.comparison(nearly, nearly)
-    filled = [line for line in ax.lines if line.get_marker() == "o" and line.get_markerfacecolor() != "white"]
+    filled = [
+        line
+        for line in ax.lines
+        if line.get_marker() == "o" and line.get_markerfacecolor() != "white"
+    ]
     assert [len(line.get_xdata()) for line in filled] == [3]
 
 
 def test_every_threshold_is_drawn(nearly):
     other = replace(nearly, decision=replace(nearly.decision, threshold=0.1))
     labels = [line.get_label() for line in plot.comparison(nearly, other).lines]
-    assert [label for label in labels if label.startswith("threshold")] == ["threshold 0.03", "threshold 0.1"]
+    assert [label for label in labels if label.startswith("threshold")] == [
+        "threshold 0.03",
+        "threshold 0.1",
+    ]
 
 
 def test_as_many_as_asked_for(nearly):
     ax = plot.comparison(nearly, nearly, most=2)
     assert len(marks(ax, "o")) == 2
     assert "(1–2 of 9)" in ax.get_xlabel()
-    with pytest.raises(ArgumentError, match="most=0: expected the number of directions to draw, 1 or more"):
+    with pytest.raises(
+        ArgumentError, match="most=0: expected the number of directions to draw, 1 or more"
+    ):
         plot.comparison(nearly, nearly, most=0)

@@ -16,7 +16,12 @@ plot: Any = liegg.plot
 
 
 def heights(ax, start):
-    return [float(height) for line in ax.lines if line.get_label().startswith(start) for height in line.get_ydata()]
+    return [
+        float(height)
+        for line in ax.lines
+        if line.get_label().startswith(start)
+        for height in line.get_ydata()
+    ]
 
 
 def test_the_numbers_are_those_of_the_record(trained):
@@ -40,7 +45,11 @@ def test_learned_directions_are_filled(nearly):
     assert list(marks["model, learned"].get_ydata()) == [float(nearly.defects[0])]
     assert list(marks["model, not clearly learned"].get_xdata()) == [2]
     assert marks["model, not clearly learned"].get_markerfacecolor() == "white"
-    assert sorted(heights(ax, "fresh weights, same direction")) == [0.001, 0.5, 0.6]  # and nothing for the NaN
+    assert sorted(heights(ax, "fresh weights, same direction")) == [
+        0.001,
+        0.5,
+        0.6,
+    ]  # and nothing for the NaN
     assert ax.get_title() == "1 of the first 2 directions were learned"
 
 
@@ -52,5 +61,8 @@ def test_random_directions_alone(nearly):
 
 
 def test_no_control(nearly):
-    with pytest.raises(ArgumentError, match=r"no control to draw; make one with discover\(..., control='reinitialised'\)"):
+    with pytest.raises(
+        ArgumentError,
+        match=r"no control to draw; make one with discover\(..., control='reinitialised'\)",
+    ):
         plot.controls(replace(nearly, control=None, fresh=None))

@@ -24,15 +24,36 @@ def line(ax, start):
 def made_up(**changes):
     """A curve that stops holding halfway."""
     times = torch.linspace(0, 2, 5, dtype=torch.float64)
-    values = {"times": times, "change": 0.05 * times**2, "control_mean": times**2, "control_low": 0.5 * times**2,
-              "control_high": 2 * times**2, "class_changes": None, "control_class_changes": None, "resampling": None,
-              "period": None, "both_ways": True, "speed": 3.0, "radius": 1.0, "control_radius": 0.25}  # fmt: skip
+    values = {
+        "times": times,
+        "change": 0.05 * times**2,
+        "control_mean": times**2,
+        "control_low": 0.5 * times**2,
+        "control_high": 2 * times**2,
+        "class_changes": None,
+        "control_class_changes": None,
+        "resampling": None,
+        "period": None,
+        "both_ways": True,
+        "speed": 3.0,
+        "radius": 1.0,
+        "control_radius": 0.25,
+    }
     return Curve(**(values | changes))
 
 
 def of(*curves, **changes):
-    about = {"group": None, "fraction": 0.05, "variance": 1.0, "spread": 1.0, "samples": 9, "controls": 8, "seed": 0,
-             "model": "model", "action": "action"}  # fmt: skip
+    about = {
+        "group": None,
+        "fraction": 0.05,
+        "variance": 1.0,
+        "spread": 1.0,
+        "samples": 9,
+        "controls": 8,
+        "seed": 0,
+        "model": "model",
+        "action": "action",
+    }
     return Verification(tuple(curves), **(about | changes))
 
 
@@ -42,7 +63,9 @@ def test_the_curve_of_a_motion_that_comes_back(exact):
     across, heights = line(ax, "generator 1")
     assert np.allclose(across, 360 * curve.times.numpy() / curve.period)
     assert np.allclose(heights, curve.change.clamp(LOWEST, HIGHEST).numpy())
-    assert np.allclose(line(ax, "random directions (8)")[1], curve.control_mean.clamp(LOWEST, HIGHEST).numpy())
+    assert np.allclose(
+        line(ax, "random directions (8)")[1], curve.control_mean.clamp(LOWEST, HIGHEST).numpy()
+    )
     assert ax.get_xlabel().startswith("motion as an angle of its period")
     assert ax.get_xticks().tolist() == [0, 90, 180, 270, 360]
 
@@ -79,9 +102,14 @@ def test_what_does_not_stop_has_no_mark():
 
 
 def test_controls_of_several_curves_are_taken_together():
-    wide = made_up(control_low=torch.full((5,), 1e-4, dtype=torch.float64), times=torch.linspace(0, 1, 5, dtype=torch.float64))
+    wide = made_up(
+        control_low=torch.full((5,), 1e-4, dtype=torch.float64),
+        times=torch.linspace(0, 1, 5, dtype=torch.float64),
+    )
     ax = plot.verification(of(made_up(), wide))
-    assert ax.get_title() == "1 of 2 generators hold as far as followed"  # the radius of the second is its last time
+    assert (
+        ax.get_title() == "1 of 2 generators hold as far as followed"
+    )  # the radius of the second is its last time
     corners = ax.collections[0].get_paths()[0].vertices
     at_three = corners[np.isclose(corners[:, 0], 3)][:, 1]
     assert at_three.min() == pytest.approx(1e-4)
@@ -91,15 +119,28 @@ def test_controls_of_several_curves_are_taken_together():
 
 
 def test_many_curves_share_a_look_and_a_name():
-    curves = [made_up(change=k * torch.linspace(0, 0.01, 5, dtype=torch.float64)) for k in range(1, 7)]
+    curves = [
+        made_up(change=k * torch.linspace(0, 0.01, 5, dtype=torch.float64)) for k in range(1, 7)
+    ]
     ax = plot.verification(of(*curves))
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert "6 generators, r ≤ 0.06" in labels
-    assert len({line.get_color() for line in ax.lines if line.get_linestyle() == "-" and len(line.get_xdata()) == 5}) == 1
+    assert (
+        len(
+            {
+                line.get_color()
+                for line in ax.lines
+                if line.get_linestyle() == "-" and len(line.get_xdata()) == 5
+            }
+        )
+        == 1
+    )
 
 
 def test_infinite_changes_run_along_the_upper_edge():
-    ax = plot.verification(of(made_up(change=torch.tensor([0, 1, 2, torch.inf, torch.inf], dtype=torch.float64))))
+    ax = plot.verification(
+        of(made_up(change=torch.tensor([0, 1, 2, torch.inf, torch.inf], dtype=torch.float64)))
+    )
     assert line(ax, "generator 1, r infinite")[1].tolist() == [LOWEST, 1, 2, HIGHEST, HIGHEST]
     assert "to 100" in ax.get_ylabel()
 
@@ -107,18 +148,26 @@ def test_infinite_changes_run_along_the_upper_edge():
 def test_the_group_and_candidates(exact):
     ax = plot.figure().subplots()
     assert plot.verification(exact.verification, ax, "group") is ax
-    assert np.allclose(line(ax, "the group")[1], exact.verification.group.change.clamp(LOWEST, HIGHEST).numpy())
+    assert np.allclose(
+        line(ax, "the group")[1], exact.verification.group.change.clamp(LOWEST, HIGHEST).numpy()
+    )
     ax = plot.verification(of(others=(made_up(),), other_words=("a squeeze",)))
     assert line(ax, "candidate 1")[1].tolist() == pytest.approx([LOWEST, 0.0125, 0.05, 0.1125, 0.2])
     assert ax.get_title() == "no symmetry was found; nearest candidate"
 
 
 def test_nothing_to_draw(exact, nothing):
-    with pytest.raises(ArgumentError, match=r"nothing was verified; pass held_out= to discover\(\)"):
+    with pytest.raises(
+        ArgumentError, match=r"nothing was verified; pass held_out= to discover\(\)"
+    ):
         plot.verification(nothing)
-    with pytest.raises(ArgumentError, match="there is no curve to draw: there is nothing to follow"):
+    with pytest.raises(
+        ArgumentError, match="there is no curve to draw: there is nothing to follow"
+    ):
         plot.verification(of(notes=("there is nothing to follow",)))
-    with pytest.raises(ArgumentError, match="which=7: expected a number from 0 to 2, 'group', or None"):
+    with pytest.raises(
+        ArgumentError, match="which=7: expected a number from 0 to 2, 'group', or None"
+    ):
         plot.verification(exact, which=7)
     with pytest.raises(ArgumentError, match="fewer than two generators"):
         plot.verification(replace(exact.verification, group=None), which="group")

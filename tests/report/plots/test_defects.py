@@ -18,7 +18,11 @@ plot: Any = liegg.plot
 def points(ax):
     """Heights by place, of the marks of all grades."""
     marks = [line for line in ax.lines if line.get_label().endswith(")")]
-    return {place: height for line in marks for place, height in zip(line.get_xdata(), line.get_ydata(), strict=True)}
+    return {
+        place: height
+        for line in marks
+        for place, height in zip(line.get_xdata(), line.get_ydata(), strict=True)
+    }
 
 
 def level(ax, start):
@@ -34,7 +38,11 @@ def test_values_and_intervals(nearly):
     assert list(drawn.values()) == nearly.defects.tolist()
     known = nearly.intervals.isfinite().all(1)
     assert bool(known.all())
-    bars = {segment[0][0]: tuple(segment[:, 1]) for part in ax.collections for segment in part.get_segments()}
+    bars = {
+        segment[0][0]: tuple(segment[:, 1])
+        for part in ax.collections
+        for segment in part.get_segments()
+    }
     assert bars == {i + 1: tuple(ends) for i, ends in enumerate(nearly.intervals.tolist())}
     assert "bars: 95 % intervals" in ax.get_xlabel()
 
@@ -45,7 +53,9 @@ def test_limits(nearly):
     assert level(ax, "random directions, lowest 5 %") == nearly.control.low
     assert level(ax, "rounding floor") == nearly.decision.floor
     assert ax.get_ylim()[0] > nearly.decision.floor
-    (floor,) = [text.get_text() for text in ax.get_legend().get_texts() if "floor" in text.get_text()]
+    (floor,) = [
+        text.get_text() for text in ax.get_legend().get_texts() if "floor" in text.get_text()
+    ]
     assert floor.endswith("off the axis")
 
 
@@ -57,7 +67,11 @@ def test_a_floor_among_the_defects_is_drawn(exact):
 
 
 def test_no_control_no_line(nearly):
-    assert not [line for line in plot.defects(replace(nearly, control=None)).lines if "random" in line.get_label()]
+    assert not [
+        line
+        for line in plot.defects(replace(nearly, control=None)).lines
+        if "random" in line.get_label()
+    ]
     endless = replace(nearly, control=RandomControl(torch.inf, torch.inf, 0.05, 0))
     assert not [line for line in plot.defects(endless).lines if "random" in line.get_label()]
 
@@ -67,19 +81,31 @@ def test_the_gap(nearly):
     arrow, words = ax.texts
     assert arrow.xy == (3.5, float(nearly.defects[3]))
     assert arrow.xyann == (3.5, float(nearly.defects[2]))
-    assert float(words.get_text().removeprefix("gap × ")) == pytest.approx(nearly.decision.gap, rel=0.05)
+    assert float(words.get_text().removeprefix("gap × ")) == pytest.approx(
+        nearly.decision.gap, rel=0.05
+    )
 
 
 def test_every_grade_has_a_shape_and_a_colour_of_its_own():
     assert tuple(LOOKS) == GRADES
-    assert len({marker for marker, _ in LOOKS.values()}) == len({colour for _, colour in LOOKS.values()}) == len(GRADES)
+    assert (
+        len({marker for marker, _ in LOOKS.values()})
+        == len({colour for _, colour in LOOKS.values()})
+        == len(GRADES)
+    )
 
 
 def test_grades_are_told_apart_and_counted(nearly):
     grades = ("exact", "strong", "approximate", "weak", "weak", "none", "none", "none", "none")
     ax = plot.defects(replace(nearly, decision=replace(nearly.decision, grades=grades)))
     marks = {line.get_label(): line for line in ax.lines if line.get_label().endswith(")")}
-    assert list(marks) == ["exact (1)", "strong (1)", "approximate (1)", "weak (2)", "no symmetry (4)"]
+    assert list(marks) == [
+        "exact (1)",
+        "strong (1)",
+        "approximate (1)",
+        "weak (2)",
+        "no symmetry (4)",
+    ]
     assert list(marks["weak (2)"].get_xdata()) == [4, 5]
     assert [marks[name].get_marker() for name in marks] == [LOOKS[grade][0] for grade in GRADES]
 
@@ -100,7 +126,9 @@ def test_a_window_still_counts_all(nearly):
 
 
 def test_nothing_moves_the_data():
-    sym = liegg.discover(lambda x: x.sum(1), torch.zeros(5, 2, dtype=torch.float64), liegg.Linear(2))
+    sym = liegg.discover(
+        lambda x: x.sum(1), torch.zeros(5, 2, dtype=torch.float64), liegg.Linear(2)
+    )
     ax = plot.defects(sym)
     assert [text.get_text() for text in ax.texts] == ["no candidate direction moves the data"]
     ax.figure.draw_without_rendering()

@@ -30,7 +30,9 @@ def test_pictures_are_moved_as_the_action_moves_them(turned, pictures):
     for j in range(5):
         expected = turned.action.act(j / 4 * period * turned.generators[0], pictures[:3])
         for i in range(3):
-            assert np.allclose(shown[5 * i + j].images[0].get_array(), expected[i].numpy(), atol=1e-9)
+            assert np.allclose(
+                shown[5 * i + j].images[0].get_array(), expected[i].numpy(), atol=1e-9
+            )
     assert [ax.get_title() for ax in shown[:5]] == ["0°", "90°", "180°", "270°", "360°"]
     assert [ax.get_ylabel() for ax in shown[::5]] == ["sample 1", "sample 2", "sample 3"]
     assert len({ax.images[0].get_clim() for ax in shown}) == 1
@@ -43,12 +45,17 @@ def test_colours_and_many_channels(pictures):
         sym = liegg.discover(lambda x: x.square().mean((1, 2, 3)), x, liegg.Image("affine"))
         matrix = liegg.translation(2)[0]
         made = plot.motion(sym, x[:1], which=matrix, steps=3)
-        assert panels(made)[1].images[0].get_array().shape == ((16, 16, 3) if channels == 3 else (16, 16))
+        assert panels(made)[1].images[0].get_array().shape == (
+            (16, 16, 3) if channels == 3 else (16, 16)
+        )
         assert made.get_suptitle().endswith("mean of 5 channels") is (channels == 5)
         whole = x[0] if channels == 3 else x[0].mean(0)
         middle = panels(made)[1].images[0].get_array()
         assert (
-            np.corrcoef(np.asarray(middle).flatten(), (whole.permute(1, 2, 0) if channels == 3 else whole).flatten().numpy())[0, 1]
+            np.corrcoef(
+                np.asarray(middle).flatten(),
+                (whole.permute(1, 2, 0) if channels == 3 else whole).flatten().numpy(),
+            )[0, 1]
             > 0.999
         )
 
@@ -81,13 +88,18 @@ def test_paths_run_through_the_marks(exact):
     ax = panels(plot.motion(exact, normal(1, 3), which=liegg.so(3)[1], steps=3))[1]
     path, mark = ax.lines
     middle = len(path.get_xdata()) // 2
-    assert (path.get_xdata()[middle], path.get_ydata()[middle]) == (mark.get_xdata()[0], mark.get_ydata()[0])
+    assert (path.get_xdata()[middle], path.get_ydata()[middle]) == (
+        mark.get_xdata()[0],
+        mark.get_ydata()[0],
+    )
 
 
 def test_clouds_have_a_row_each_and_show_where_they_started():
     cloud = normal(2, 40, 2)
     sym = liegg.discover(
-        lambda x: (x - x.mean(1, keepdim=True)).square().sum((1, 2)), normal(60, 40, 2), liegg.Affine(2, copies=40)
+        lambda x: (x - x.mean(1, keepdim=True)).square().sum((1, 2)),
+        normal(60, 40, 2),
+        liegg.Affine(2, copies=40),
     )
     made = plot.motion(sym, cloud, which=liegg.translation(2)[0], steps=3)
     shown = panels(made)
@@ -115,7 +127,13 @@ def test_a_motion_is_followed_no_further_than_it_was_verified(exact):
     short = replace(exact, verification=replace(exact.verification, curves=curves))
     whole = times_of(exact, exact.generators[0], 0, 5)
     assert whole.names == ("0°", "90°", "180°", "270°", "360°")
-    assert times_of(short, exact.generators[0], 0, 5).names == ("0°", "22.5°", "45°", "67.5°", "90°")
+    assert times_of(short, exact.generators[0], 0, 5).names == (
+        "0°",
+        "22.5°",
+        "45°",
+        "67.5°",
+        "90°",
+    )
     assert times_of(short, exact.generators[0], None, 5).names == whole.names
 
 
@@ -128,7 +146,9 @@ def test_motions_that_do_not_come_back():
 
 
 def test_times_are_told_with_enough_digits(exact):
-    names = times_of(exact, torch.diag(torch.tensor([30.0, 1.0, 1.0], dtype=torch.float64)), None, 3).names
+    names = times_of(
+        exact, torch.diag(torch.tensor([30.0, 1.0, 1.0], dtype=torch.float64)), None, 3
+    ).names
     assert names == ("t = −0.033", "t = 0", "t = 0.033")
 
 

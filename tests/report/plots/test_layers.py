@@ -17,7 +17,9 @@ plot: Any = liegg.plot
 def found():
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 3)).double()
-    return liegg.discover_layers(model, normal(60, 3), liegg.Linear(3), output_action=liegg.Linear(3))
+    return liegg.discover_layers(
+        model, normal(60, 3), liegg.Linear(3), output_action=liegg.Linear(3)
+    )
 
 
 def drawn(ax):
@@ -28,10 +30,13 @@ def test_layers_against_depth(found):
     made = plot.layers(found)
     variance, defect = made.axes
     assert drawn(variance) == {
-        "output": found.variance().tolist(), "output of unit length": found.variance("unit").tolist(),
-    }  # fmt: skip
+        "output": found.variance().tolist(),
+        "output of unit length": found.variance("unit").tolist(),
+    }
     assert drawn(defect)["invariance"] == found.defect().tolist()
-    assert drawn(defect)["equivariance"][2] == pytest.approx(float(found.defect(of="equivariance")[2]), abs=1e-30)
+    assert drawn(defect)["equivariance"][2] == pytest.approx(
+        float(found.defect(of="equivariance")[2]), abs=1e-30
+    )
     assert drawn(defect)["threshold 0.03"] == [0.03, 0.03]
     assert [label.get_text() for label in defect.get_xticklabels()] == ["0", "1", "2"]
     assert variance.get_yscale() == defect.get_yscale() == "log"

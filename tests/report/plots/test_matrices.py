@@ -68,7 +68,9 @@ def test_an_unknown_basis_is_refused(nearly):
 
 def test_long_words_take_two_lines():
     assert short("rotation in x–y") == "rotation in x–y"
-    lines = short("rotation in the plane spanned by (0.94, 0.10, −0.29) and (0.00, −0.65, −0.39)").splitlines()
+    lines = short(
+        "rotation in the plane spanned by (0.94, 0.10, −0.29) and (0.00, −0.65, −0.39)"
+    ).splitlines()
     assert len(lines) == 2
     assert all(len(line) <= 24 for line in lines)
     assert lines[1].endswith(" …")

@@ -26,9 +26,13 @@ def test_arrows_of_a_linear_motion():
 
 
 def test_arrows_of_an_affine_motion():
-    matrix = torch.tensor([[0.0, -1.0, 0.5], [1.0, 0.0, -2.0], [0.0, 0.0, 0.0]], dtype=torch.float64)
+    matrix = torch.tensor(
+        [[0.0, -1.0, 0.5], [1.0, 0.0, -2.0], [0.0, 0.0, 0.0]], dtype=torch.float64
+    )
     places, velocities, _ = arrows(plot.field(matrix, homogeneous=True))
-    assert np.allclose(velocities, places @ matrix.numpy()[:2, :2].T + matrix.numpy()[:2, 2], atol=1e-12)
+    assert np.allclose(
+        velocities, places @ matrix.numpy()[:2, :2].T + matrix.numpy()[:2, 2], atol=1e-12
+    )
 
 
 def test_the_longest_arrow_fits_between_two_places_and_its_speed_is_told():
@@ -71,7 +75,11 @@ def test_no_motion(nearly):
 
 
 def test_a_line_has_no_field():
-    sym = liegg.discover(lambda x: 0 * x, torch.randn(9, 1, generator=torch.Generator().manual_seed(0)), liegg.Linear(1))
+    sym = liegg.discover(
+        lambda x: 0 * x,
+        torch.randn(9, 1, generator=torch.Generator().manual_seed(0)),
+        liegg.Linear(1),
+    )
     with pytest.raises(ArgumentError, match="which=0: no symmetry was found"):
         plot.field(sym)
     with pytest.raises(ArgumentError, match="a plane needs two or more"):

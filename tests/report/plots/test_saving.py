@@ -28,14 +28,18 @@ def test_both_formats_by_default_whatever_the_ending(tmp_path, name):
 
 
 def test_a_dot_in_a_name_is_no_ending(tmp_path):
-    assert plot.save_figure(small(), tmp_path / "layer1.conv", formats=["png"]) == [tmp_path / "layer1.conv.png"]
+    assert plot.save_figure(small(), tmp_path / "layer1.conv", formats=["png"]) == [
+        tmp_path / "layer1.conv.png"
+    ]
 
 
 @pytest.mark.parametrize("ending", SIGNATURES)
 def test_the_same_figure_gives_the_same_bytes(tmp_path, ending, monkeypatch):
     wholes = []
     for k in range(2):
-        monkeypatch.setenv("SOURCE_DATE_EPOCH", str(10**9 * (k + 1)))  # what matplotlib takes for the date, where it writes one
+        monkeypatch.setenv(
+            "SOURCE_DATE_EPOCH", str(10**9 * (k + 1))
+        )  # what matplotlib takes for the date, where it writes one
         (path,) = plot.save_figure(small(), tmp_path / f"{k}", formats=(ending,))
         wholes.append(path.read_bytes())
     assert wholes[0].startswith(SIGNATURES[ending])
@@ -63,7 +67,9 @@ def test_axes_and_parts_stand_for_their_figure(tmp_path):
 def test_axes_that_were_removed_have_no_figure(tmp_path):
     ax = plot.figure().subplots()
     ax.remove()
-    with pytest.raises(ArgumentError, match="belongs to no figure; expected a figure, or axes of one"):
+    with pytest.raises(
+        ArgumentError, match="belongs to no figure; expected a figure, or axes of one"
+    ):
         plot.save_figure(ax, tmp_path / "none")
 
 
@@ -80,10 +86,14 @@ def test_a_figure_that_cannot_be_drawn_leaves_nothing(tmp_path):
     (tmp_path / "one.png").write_bytes(b"as it was")
     with pytest.raises(ValueError, match="frac"):
         plot.save_figure(made, tmp_path / "one")
-    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("one.png", b"as it was")]
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [
+        ("one.png", b"as it was")
+    ]
 
 
 def test_what_a_figure_function_returns_can_be_saved(tmp_path, exact):
-    paths = plot.save_figure(plot.defects(exact), tmp_path / "defects", formats=("png", "svg", "pdf"))
+    paths = plot.save_figure(
+        plot.defects(exact), tmp_path / "defects", formats=("png", "svg", "pdf")
+    )
     assert [path.suffix for path in paths] == [".png", ".svg", ".pdf"]
     assert all(path.stat().st_size > 5000 for path in paths)

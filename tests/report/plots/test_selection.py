@@ -17,12 +17,17 @@ def test_generators_by_number_and_of_your_own(exact):
 
 @pytest.mark.parametrize("which", [3, -1])
 def test_no_such_generator(exact, which):
-    with pytest.raises(ArgumentError, match=rf"which={which}: there are 3 generators, from 0 to 2\. To see another direction"):
+    with pytest.raises(
+        ArgumentError,
+        match=rf"which={which}: there are 3 generators, from 0 to 2\. To see another direction",
+    ):
         generator_of(exact, which)
 
 
 def test_none_was_found_but_candidates_can_be_seen(nothing):
-    with pytest.raises(ArgumentError, match=r"which=0: no symmetry was found\. .*sym\.scale_free\.directions"):
+    with pytest.raises(
+        ArgumentError, match=r"which=0: no symmetry was found\. .*sym\.scale_free\.directions"
+    ):
         generator_of(nothing, 0)
     generator_of(nothing, nothing.action.matrices(nothing.scale_free.directions[:1])[0])
 
@@ -39,7 +44,9 @@ def test_parts_without_restrictions():
 
 
 def test_the_plane_of_most_motion():
-    found = plane_of(torch.tensor([[0.0, 0.0, -2.0], [0.0, 0.0, 0.0], [2.0, 1.0, 0.0]], dtype=torch.float64))
+    found = plane_of(
+        torch.tensor([[0.0, 0.0, -2.0], [0.0, 0.0, 0.0], [2.0, 1.0, 0.0]], dtype=torch.float64)
+    )
     assert found.axes == (0, 2)
     assert found.names == ("x₁", "x₃")
     assert torch.equal(found.linear, 2 * TURN)

@@ -24,7 +24,22 @@ def test_without_a_reference_the_defects(nothing):
 
 def test_every_figure_is_public():
     assert set(plot.__all__) >= {
-        "spectrum", "defects", "bias", "generators", "field", "verification", "controls", "motion", "layers", "comparison",
-        "overview", "figure", "save_figure", "FOUND", "OTHER", "THIRD", "MUTED",
-    }  # fmt: skip
+        "spectrum",
+        "defects",
+        "bias",
+        "generators",
+        "field",
+        "verification",
+        "controls",
+        "motion",
+        "layers",
+        "comparison",
+        "overview",
+        "figure",
+        "save_figure",
+        "FOUND",
+        "OTHER",
+        "THIRD",
+        "MUTED",
+    }
     assert all(hasattr(liegg.plot, name) for name in plot.__all__)

@@ -20,7 +20,10 @@ def series(ax):
 def test_variances(nearly):
     ax = plot.spectrum(nearly)
     values = nearly.spectrum.values.tolist()
-    assert series(ax) == {"symmetry": ([1, 2, 3], values[:3]), "no symmetry": ([4, 5, 6, 7, 8, 9], values[3:])}
+    assert series(ax) == {
+        "symmetry": ([1, 2, 3], values[:3]),
+        "no symmetry": ([4, 5, 6, 7, 8, 9], values[3:]),
+    }
     assert [to_hex(line.get_color()) for line in ax.lines] == [FOUND, OTHER]
     assert ax.lines[0].get_marker() != ax.lines[1].get_marker()
     assert ax.get_yscale() == "log"
@@ -46,7 +49,9 @@ def test_what_is_nothing_beside_the_rest_lies_at_the_lower_end(exact):
     values = exact.spectrum.values.clone()
     values[0] = 0.0
     other = replace(exact)
-    vars(other)["spectrum"] = replace(exact.spectrum, values=values)  # where the record keeps it once it is solved
+    vars(other)["spectrum"] = replace(
+        exact.spectrum, values=values
+    )  # where the record keeps it once it is solved
     ax = plot.spectrum(other)
     heights = series(ax)["symmetry"][1]
     assert 0 < heights[0] <= 1e-30

@@ -12,7 +12,19 @@ from matplotlib.figure import Figure
 
 import liegg
 from liegg._utils.errors import MissingExtraError
-from liegg.report.plots.style import FOUND, MUTED, OTHER, THIRD, figure, legend, lowest, plain, tidy, whiskers, window
+from liegg.report.plots.style import (
+    FOUND,
+    MUTED,
+    OTHER,
+    THIRD,
+    figure,
+    legend,
+    lowest,
+    plain,
+    tidy,
+    whiskers,
+    window,
+)
 
 plot: Any = liegg.plot
 """Untyped: what figures hold is looked into, of which matplotlib's types know little."""
@@ -21,7 +33,9 @@ plot: Any = liegg.plot
 def luminance(colour):
     """Relative luminance by WCAG."""
     parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    ]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
@@ -38,7 +52,9 @@ def test_a_figure_has_the_size_asked_for_and_no_window():
 
 def test_without_matplotlib_the_error_says_what_to_type(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
-    with pytest.raises(MissingExtraError, match=r"figures need matplotlib. Type: pip install 'liegg\[plot\]'"):
+    with pytest.raises(
+        MissingExtraError, match=r"figures need matplotlib. Type: pip install 'liegg\[plot\]'"
+    ):
         figure()
 
 
@@ -77,7 +93,10 @@ def test_whiskers_are_the_intervals_that_there_are():
     ends = torch.tensor([[0.1, 0.2], [math.nan, math.nan], [0.0, 0.5]], dtype=torch.float64)
     whiskers(ax, [1, 2, 3], ends, 1e-3, FOUND)
     (bars,) = ax.collections
-    assert [segment.tolist() for segment in bars.get_segments()] == [[[1, 0.1], [1, 0.2]], [[3, 1e-3], [3, 0.5]]]
+    assert [segment.tolist() for segment in bars.get_segments()] == [
+        [[1, 0.1], [1, 0.2]],
+        [[3, 1e-3], [3, 0.5]],
+    ]
 
 
 def test_no_interval_draws_nothing():

@@ -19,7 +19,13 @@ def stored(study: str, **content: Any) -> dict[str, Any]:
         "device": "cpu",
         "versions": {"liegg": "0.1.0", "torch": "2.13.0"},
     }
-    return {"study": study, "format": FORMAT, "quick": False, "seeds": list(SEEDS), "provenance": origin} | content
+    return {
+        "study": study,
+        "format": FORMAT,
+        "quick": False,
+        "seeds": list(SEEDS),
+        "provenance": origin,
+    } | content
 
 
 def o5_network(variance: float, **changes: Any) -> dict[str, Any]:
@@ -35,9 +41,15 @@ def o5_network(variance: float, **changes: Any) -> dict[str, Any]:
 
 def o5(**content: Any) -> dict[str, Any]:
     means = {"100": 0.6, "1000": 0.14, "3000": 0.06, "10000": 0.062}
-    networks = {size: [o5_network(mean * (1 + seed / 1000)) for seed in SEEDS] for size, mean in means.items()}
+    networks = {
+        size: [o5_network(mean * (1 + seed / 1000)) for seed in SEEDS]
+        for size, mean in means.items()
+    }
     control = {"spectrum": [1e-30] * 10 + [1.0] * 15, "largest_bias_of_ten": 1e-15}
-    return stored("o5", main_size=10_000, networks=networks, invariant_by_construction=control) | content
+    return (
+        stored("o5", main_size=10_000, networks=networks, invariant_by_construction=control)
+        | content
+    )
 
 
 def emlp(variance: float = 5e-32, bias: float = 7e-16) -> dict[str, Any]:
@@ -62,7 +74,12 @@ def rotmnist(untrained: dict[str, Any] | None = None, **networks: Any) -> dict[s
 
 
 def cifar10(**content: Any) -> dict[str, Any]:
-    return stored("cifar10", data="CIFAR-10", networks=image_networks(0.03), untrained=image_networks(0.5)) | content
+    return (
+        stored(
+            "cifar10", data="CIFAR-10", networks=image_networks(0.03), untrained=image_networks(0.5)
+        )
+        | content
+    )
 
 
 def configuration(parameters: int, depth: int, seed: int) -> dict[str, Any]:
@@ -74,12 +91,20 @@ def configuration(parameters: int, depth: int, seed: int) -> dict[str, Any]:
         "paper, each": {"variance": spread * (1 + 0.1 * depth), "bias": [bias, 0.99, 0.99, 0.99]},
     }
     accuracy = 0.80 + 0.01 * depth + seed * 1e-5
-    return {"parameters": parameters, "hidden_layers": depth, "seed": seed, "test_accuracy": accuracy, "readings": rows}
+    return {
+        "parameters": parameters,
+        "hidden_layers": depth,
+        "seed": seed,
+        "test_accuracy": accuracy,
+        "readings": rows,
+    }
 
 
 def configurations(**content: Any) -> dict[str, Any]:
     counts, depths = (40_000, 120_000, 200_000), range(1, 7)
-    networks = [configuration(count, depth, seed) for count in counts for depth in depths for seed in SEEDS]
+    networks = [
+        configuration(count, depth, seed) for count in counts for depth in depths for seed in SEEDS
+    ]
     window = {"variance": {"rho": -0.57, "p": 1e-30}, "bias": {"rho": -0.33, "p": 1e-9}}
     beside = {"variance": {"rho": -0.61, "p": 1e-40}, "bias": {"rho": -0.11, "p": 0.02}}
     correlations = {reading: {"1-5": window, "2-6": beside} for reading in READINGS}
@@ -94,7 +119,10 @@ def draws(**content: Any) -> dict[str, Any]:
             "draw": draw,
             "networks": 360,
             "correlations": {
-                reading: {name: one | {"rho": one["rho"] + draw / 100} for name, one in windows["1-5"].items()}
+                reading: {
+                    name: one | {"rho": one["rho"] + draw / 100}
+                    for name, one in windows["1-5"].items()
+                }
                 for reading, windows in found.items()
             },
         }
@@ -108,7 +136,10 @@ def layerwise(**content: Any) -> dict[str, Any]:
 
     def network(seed: int, layers: int, factor: float) -> dict[str, Any]:
         scale = 1 + seed / 100
-        rows = [{"variance": scale * 0.001 * factor, "bias": scale * 0.02 * factor} for _ in range(layers - 2)]
+        rows = [
+            {"variance": scale * 0.001 * factor, "bias": scale * 0.02 * factor}
+            for _ in range(layers - 2)
+        ]
         rows += [{"variance": scale * 0.002, "bias": scale * 0.03}] * 2
         return {"readings": dict.fromkeys(READINGS, rows)}
 
@@ -128,7 +159,12 @@ def samples(**content: Any) -> dict[str, Any]:
     """Both claims hold: the paper's shares suffice, and for the images a smaller one does not."""
     rows = [(0.0025, 0.08, 0.011), (0.01, 0.085, 0.011), (0.1, 0.09, 0.010), (1.0, 0.1, 0.008)]
     vectors = [
-        {"fraction": share, "samples": round(share * 10_000), "mean_variance_of_ten": variance, "mean_bias_of_ten": bias}
+        {
+            "fraction": share,
+            "samples": round(share * 10_000),
+            "mean_variance_of_ten": variance,
+            "mean_bias_of_ten": bias,
+        }
         for share, variance, bias in rows
     ]
     shares = [(0.01, 0.1), (0.05, 0.01), (1.0, 0.0)]
@@ -137,13 +173,19 @@ def samples(**content: Any) -> dict[str, Any]:
             {
                 "fraction": share,
                 "samples": round(share * 10_000),
-                "readings": {reading: {"variance": 1.0, "bias": 0.04 + change + 0.03 * (-1) ** seed} for reading in READINGS},
+                "readings": {
+                    reading: {"variance": 1.0, "bias": 0.04 + change + 0.03 * (-1) ** seed}
+                    for reading in READINGS
+                },
             }
             for share, change in shares
         ]
         for seed in SEEDS
     ]
-    content = {"o5": {"networks": [vectors for _ in SEEDS]}, "rotmnist": {"networks": images}} | content
+    content = {
+        "o5": {"networks": [vectors for _ in SEEDS]},
+        "rotmnist": {"networks": images},
+    } | content
     return stored("sample-complexity", **content)
 
 

@@ -45,7 +45,10 @@ def test_parameters_that_matter_nowhere_or_the_other_way():
     def same(net, row):
         row["bias"][0] = net["seed"] / 100
 
-    for change, said in ((reverse, "clearly negative at 0 of 5 depths"), (same, "ρ = 0.00, p = 1.00")):
+    for change, said in (
+        (reverse, "clearly negative at 0 of 5 depths"),
+        (same, "ρ = 0.00, p = 1.00"),
+    ):
         found = configurations.more_parameters(changed(change), SUM, quantity="bias")
         assert not found.holds
         assert said in found.ours
@@ -53,9 +56,13 @@ def test_parameters_that_matter_nowhere_or_the_other_way():
 
 def test_networks_of_one_count_decide_nothing():
     with pytest.raises(TooFewError, match="nothing to correlate"):
-        configurations.more_parameters(kept(lambda net: net["parameters"] == 40_000), SUM, quantity="variance")
+        configurations.more_parameters(
+            kept(lambda net: net["parameters"] == 40_000), SUM, quantity="variance"
+        )
     with pytest.raises(TooFewError, match=r"^no networks with 1 to 5 hidden layers$"):
-        configurations.more_parameters(kept(lambda net: net["hidden_layers"] == 6), SUM, quantity="variance")
+        configurations.more_parameters(
+            kept(lambda net: net["hidden_layers"] == 6), SUM, quantity="variance"
+        )
 
 
 def test_a_depth_counts_only_if_it_is_clearly_negative():
@@ -118,10 +125,14 @@ def test_depths_between_have_smaller_biases():
     )
 
 
-@pytest.mark.parametrize(("outer", "said"), [(1, "p = 1.00 against depth 1"), (5, "p = 1.00 against depth 5")])
+@pytest.mark.parametrize(
+    ("outer", "said"), [(1, "p = 1.00 against depth 1"), (5, "p = 1.00 against depth 5")]
+)
 def test_one_outer_depth_that_is_as_good_is_enough(outer, said):
     def good(net, row):
-        row["bias"][0] = net["seed"] / 1e4 + {outer: 0.01, 6 - outer: 0.1}.get(net["hidden_layers"], 0.05)
+        row["bias"][0] = net["seed"] / 1e4 + {outer: 0.01, 6 - outer: 0.1}.get(
+            net["hidden_layers"], 0.05
+        )
 
     found = configurations.balanced(changed(good), SUM)
     assert not found.holds
@@ -153,18 +164,27 @@ def test_the_stored_correlations_decide():
     assert configurations.correlation(PLANTED, SUM, quantity="bias").holds
 
 
-@pytest.mark.parametrize(("rho", "p", "holds"), [(-0.3, 9e-5, True), (-0.3, 2e-4, False), (0.3, 1e-9, False)])
+@pytest.mark.parametrize(
+    ("rho", "p", "holds"), [(-0.3, 9e-5, True), (-0.3, 2e-4, False), (0.3, 1e-9, False)]
+)
 def test_correlations_must_be_negative_and_not_by_chance(rho, p, holds):
     stored = {SUM: {"1-5": {"bias": {"rho": rho, "p": p}}}}
-    found = configurations.correlation({"configurations": {"quick": False, "correlations": stored}}, SUM, quantity="bias")
+    found = configurations.correlation(
+        {"configurations": {"quick": False, "correlations": stored}}, SUM, quantity="bias"
+    )
     assert found.holds is holds
     assert "2 to 6" not in found.ours
 
 
 def test_a_window_that_is_not_stored():
     for stored in ({}, {SUM: {}}):
-        with pytest.raises(TooFewError, match=r"^too few networks with 1 to 5 hidden layers: no correlation is stored$"):
-            configurations.correlation({"configurations": {"quick": False, "correlations": stored}}, SUM, quantity="bias")
+        with pytest.raises(
+            TooFewError,
+            match=r"^too few networks with 1 to 5 hidden layers: no correlation is stored$",
+        ):
+            configurations.correlation(
+                {"configurations": {"quick": False, "correlations": stored}}, SUM, quantity="bias"
+            )
 
 
 def test_equal_accuracy_with_different_variance():
@@ -185,7 +205,12 @@ def test_equal_accuracy_with_different_variance():
 def test_only_pairs_of_equal_accuracy_are_compared():
     rows = [(0.800, 1.0), (0.8005, 1.5), (0.9, 100.0), (0.90005, 0.0)]
     networks = [
-        {"parameters": 1, "hidden_layers": 1, "test_accuracy": accuracy, "readings": {SUM: {"variance": variance, "bias": [0.1]}}}
+        {
+            "parameters": 1,
+            "hidden_layers": 1,
+            "test_accuracy": accuracy,
+            "readings": {SUM: {"variance": variance, "bias": [0.1]}},
+        }
         for accuracy, variance in rows
     ]
     found = configurations.not_strict({"configurations": {"networks": networks}}, SUM)
@@ -199,10 +224,14 @@ OTHERS = "; on 2 other draws of the data ρ = -0.56 to -0.55"
 
 
 @pytest.mark.parametrize(
-    ("quick", "quick_draws", "told"), [(False, False, True), (False, True, False), (True, True, True), (True, False, True)]
+    ("quick", "quick_draws", "told"),
+    [(False, False, True), (False, True, False), (True, True, True), (True, False, True)],
 )
 def test_quick_draws_do_not_stand_beside_full_results(quick, quick_draws, told):
-    results = {"configurations": planted.configurations(quick=quick), "draws": planted.draws(quick=quick_draws)}
+    results = {
+        "configurations": planted.configurations(quick=quick),
+        "draws": planted.draws(quick=quick_draws),
+    }
     found = configurations.correlation(results, SUM, quantity="variance")
     assert found.holds
     assert found.ours.endswith(OTHERS) is told

@@ -14,11 +14,22 @@ from studies.claims import planted
 LAYERS = {"layers-agree-at-the-end", "layers-sub-network", "layers-training"}
 SINGLE = {"o5-ten", "o5-size", "o5-small", "o5-built-in", "samples-o5"}
 NAMES = {
-    *SINGLE, *LAYERS, "rotmnist-shallow", "rotmnist-deep", "rotmnist-less-biased", "rotmnist-not-exact", "cifar10-rotation",
-    "configurations-parameters-variance", "configurations-parameters-bias", "configurations-depth-variance",
-    "configurations-balanced-bias", "configurations-correlation-variance", "configurations-correlation-bias",
-    "configurations-not-strict", "samples-rotmnist",
-}  # fmt: skip
+    *SINGLE,
+    *LAYERS,
+    "rotmnist-shallow",
+    "rotmnist-deep",
+    "rotmnist-less-biased",
+    "rotmnist-not-exact",
+    "cifar10-rotation",
+    "configurations-parameters-variance",
+    "configurations-parameters-bias",
+    "configurations-depth-variance",
+    "configurations-balanced-bias",
+    "configurations-correlation-variance",
+    "configurations-correlation-bias",
+    "configurations-not-strict",
+    "samples-rotmnist",
+}
 
 
 @pytest.fixture
@@ -42,9 +53,13 @@ def test_every_claim_has_a_name_of_its_own_and_one_sentence():
 
 def test_what_was_planted_is_found(folder):
     expected = {(name, "one output"): "holds" for name in SINGLE}
-    expected |= {(name, reading): "holds" for name in NAMES - SINGLE for reading in planted.READINGS}
+    expected |= {
+        (name, reading): "holds" for name in NAMES - SINGLE for reading in planted.READINGS
+    }
     expected["configurations-depth-variance", "paper, each"] = "does not hold"
-    expected |= {("configurations-not-strict", reading): "does not hold" for reading in planted.READINGS}
+    expected |= {
+        ("configurations-not-strict", reading): "does not hold" for reading in planted.READINGS
+    }
     found = evaluate(folder)
     assert verdicts(found) == expected
     assert len(found) == len(expected)
@@ -61,7 +76,10 @@ def test_studies_that_are_missing_are_not_run(tmp_path):
 
 
 def test_a_quick_run_with_two_seeds_decides_little_and_never_fails(tmp_path):
-    networks = {size: [planted.o5_network(1 / int(size)), planted.o5_network(2 / int(size))] for size in ("300", "1000")}
+    networks = {
+        size: [planted.o5_network(1 / int(size)), planted.o5_network(2 / int(size))]
+        for size in ("300", "1000")
+    }
     quick = {
         "o5": planted.o5(main_size=1000, networks=networks),
         "rotmnist": planted.rotmnist(
@@ -70,13 +88,21 @@ def test_a_quick_run_with_two_seeds_decides_little_and_never_fails(tmp_path):
             deep=planted.image_networks(0.03, 2),
         ),
         "cifar10": planted.cifar10(data="tinted MNIST digits"),
-        "configurations": planted.configurations(networks=[planted.configuration(40_000, 2, 1)], correlations={}),
+        "configurations": planted.configurations(
+            networks=[planted.configuration(40_000, 2, 1)], correlations={}
+        ),
         "sample-complexity": planted.samples(o5={"networks": []}),
     }
     planted.store(tmp_path, *(results | {"quick": True} for results in quick.values()))
     found = evaluate(tmp_path)
     decided = {name for (name, _), verdict in verdicts(found).items() if verdict != "not run"}
-    assert decided == {"o5-ten", "o5-small", "o5-built-in", "rotmnist-not-exact", "samples-rotmnist"}
+    assert decided == {
+        "o5-ten",
+        "o5-small",
+        "o5-built-in",
+        "rotmnist-not-exact",
+        "samples-rotmnist",
+    }
     assert all(finding.quick for finding in found if finding.name not in LAYERS)
 
 
@@ -96,7 +122,11 @@ def test_results_of_another_format_are_refused(folder):
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [("{", " is no JSON: "), ("[]", " does not hold results of 'o5-emlp'. "), ('{"study": "o5"}', " does not hold results of ")],
+    [
+        ("{", " is no JSON: "),
+        ("[]", " does not hold results of 'o5-emlp'. "),
+        ('{"study": "o5"}', " does not hold results of "),
+    ],
 )
 def test_a_damaged_file_of_emlp_is_refused(folder, content, said):
     path = folder / "o5-emlp.json"
@@ -114,7 +144,11 @@ def test_a_damaged_file_of_emlp_is_refused(folder, content, said):
         ("o5", ["networks", "10000", 0, "nullity"], "no entry 'nullity' where there should be one"),
         ("rotmnist", ["untrained"], "no entry 'untrained' where there should be one"),
         ("cifar10", ["networks", 0, "readings"], "no entry 'readings' where there should be one"),
-        ("draws", ["draws", 1, "correlations"], "no entry 'correlations' where there should be one"),
+        (
+            "draws",
+            ["draws", 1, "correlations"],
+            "no entry 'correlations' where there should be one",
+        ),
         ("draws", ["quick"], "no entry 'quick' where there should be one"),
         ("sample-complexity", ["rotmnist"], "no entry 'rotmnist' where there should be one"),
         ("configurations", ["networks", 0, "readings", "paper, sum", "bias", 0], None),
@@ -153,7 +187,10 @@ def test_both_files_of_a_comparison_are_named(folder):
     )
 
 
-@pytest.mark.parametrize(("networks", "said"), [(None, "'NoneType' object has no attribute 'items'"), ({"gain 1": 3}, "'int'")])
+@pytest.mark.parametrize(
+    ("networks", "said"),
+    [(None, "'NoneType' object has no attribute 'items'"), ({"gain 1": 3}, "'int'")],
+)
 def test_results_of_the_wrong_kind_are_refused(folder, networks, said):
     planted.store(folder, planted.emlp() | {"networks": networks})
     with pytest.raises(ResultsError) as caught:
@@ -167,7 +204,8 @@ def test_findings_without_an_origin_are_not_stored(folder):
     del results["provenance"]["date"]
     planted.store(folder, results)
     with pytest.raises(
-        ResultsError, match=r"o5\.json is damaged: no entry 'date' where there should be one\. Run `liegg reproduce o5 "
+        ResultsError,
+        match=r"o5\.json is damaged: no entry 'date' where there should be one\. Run `liegg reproduce o5 ",
     ):
         write(folder)
     assert not (folder / "claims.json").exists()
@@ -190,8 +228,20 @@ def test_the_findings_are_stored_with_what_they_rest_on(folder):
     assert results["findings"] == [vars(finding) for finding in found]
     assert found == evaluate(folder)
     assert results["quick"] is True
-    assert sorted(results["sources"]) == ["configurations", "draws", "layerwise", "o5", "o5-emlp", "rotmnist", "sample-complexity"]
-    assert results["sources"]["o5"] == {"file": "o5.json", "date": "2026-11-15", "command": "liegg reproduce o5"}
+    assert sorted(results["sources"]) == [
+        "configurations",
+        "draws",
+        "layerwise",
+        "o5",
+        "o5-emlp",
+        "rotmnist",
+        "sample-complexity",
+    ]
+    assert results["sources"]["o5"] == {
+        "file": "o5.json",
+        "date": "2026-11-15",
+        "command": "liegg reproduce o5",
+    }
     assert results["provenance"]["command"] == "liegg reproduce all"
     assert results["provenance"]["versions"]["liegg"] == __version__
     assert json.loads((folder / "claims.json").read_text()) == results

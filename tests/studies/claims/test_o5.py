@@ -10,11 +10,18 @@ from studies.claims import planted
 def test_ten_vanishing_values_hold():
     found = o5.ten({"o5": planted.o5()}, ONE)
     assert found.holds
-    assert found.ours == "nullity ten in 8 of 8 networks at N = 10,000; bias at most 0.0100; gap 200 to 200 times"
+    assert (
+        found.ours
+        == "nullity ten in 8 of 8 networks at N = 10,000; bias at most 0.0100; gap 200 to 200 times"
+    )
 
 
 @pytest.mark.parametrize(
-    ("change", "said"), [({"nullity": 9}, "nullity ten in 7 of 8"), ({"largest_bias_of_ten": 0.03}, "bias at most 0.0300")]
+    ("change", "said"),
+    [
+        ({"nullity": 9}, "nullity ten in 7 of 8"),
+        ({"largest_bias_of_ten": 0.03}, "bias at most 0.0300"),
+    ],
 )
 def test_one_network_that_fails_is_enough(change, said):
     results = planted.o5()
@@ -33,7 +40,9 @@ def test_the_variance_falls_and_where_it_stops():
     found = o5.size({"o5": planted.o5()}, ONE)
     assert found.holds
     assert found.ours.startswith("ρ = -0.")
-    assert found.ours.endswith("0.60 at N = 100, 0.060 at 3,000, no clear fall from there (0.062 at 10,000)")
+    assert found.ours.endswith(
+        "0.60 at N = 100, 0.060 at 3,000, no clear fall from there (0.062 at 10,000)"
+    )
 
 
 def test_a_fall_of_less_than_a_tenth_is_none():
@@ -43,14 +52,20 @@ def test_a_fall_of_less_than_a_tenth_is_none():
 
 
 def test_a_rising_variance_does_not_hold():
-    networks = {size: [planted.o5_network(int(size) * (1 + seed / 1000)) for seed in range(8)] for size in ("100", "1000")}
+    networks = {
+        size: [planted.o5_network(int(size) * (1 + seed / 1000)) for seed in range(8)]
+        for size in ("100", "1000")
+    }
     found = o5.size({"o5": planted.o5(networks=networks)}, ONE)
     assert not found.holds
     assert found.ours.endswith("no clear fall from there (1.0e+03 at 1,000)")
 
 
 def test_two_networks_of_two_sizes_decide_nothing():
-    networks = {size: [planted.o5_network(1 / int(size) + seed / 1e6) for seed in range(2)] for size in ("300", "1000")}
+    networks = {
+        size: [planted.o5_network(1 / int(size) + seed / 1e6) for seed in range(2)]
+        for size in ("300", "1000")
+    }
     with pytest.raises(TooFewError, match="the clearest order of 4"):
         o5.size({"o5": planted.o5(networks=networks)}, ONE)
 
@@ -67,7 +82,8 @@ def test_a_small_training_set_suffices_for_the_generators():
     found = o5.small(small_sets({"largest_bias_of_ten": 0.199, "nullity": 9}, {}), ONE)
     assert found.holds
     assert (
-        found.ours == "at N = 100 bias at most 0.199, nullity ten in 0 of 8; at N = 1,000 bias at most 0.010, nullity ten in 8 of 8"
+        found.ours
+        == "at N = 100 bias at most 0.199, nullity ten in 0 of 8; at N = 1,000 bias at most 0.010, nullity ten in 8 of 8"
     )
 
 
@@ -88,7 +104,10 @@ def test_sizes_are_ordered_as_numbers_and_need_networks():
     found = o5.small({"o5": planted.o5(networks=networks)}, ONE)
     assert found.ours.startswith("at N = 300 ")
     del networks["1000"]
-    assert o5.small({"o5": planted.o5(networks=networks)}, ONE).ours == "at N = 300 bias at most 0.010, nullity ten in 1 of 1"
+    assert (
+        o5.small({"o5": planted.o5(networks=networks)}, ONE).ours
+        == "at N = 300 bias at most 0.010, nullity ten in 1 of 1"
+    )
     with pytest.raises(TooFewError, match=r"^no networks$"):
         o5.small({"o5": planted.o5(networks={"20": []})}, ONE)
 
@@ -107,7 +126,9 @@ def test_emlp_is_told_beside_and_counts():
         assert not o5.built_in({"o5": planted.o5(), "o5-emlp": bad}, ONE).holds
 
 
-@pytest.mark.parametrize("change", [{"spectrum": [1e-30] * 9 + [1e-11] + [1.0] * 15}, {"largest_bias_of_ten": 1e-5}])
+@pytest.mark.parametrize(
+    "change", [{"spectrum": [1e-30] * 9 + [1e-11] + [1.0] * 15}, {"largest_bias_of_ten": 1e-5}]
+)
 def test_a_tenth_value_or_a_bias_too_large_does_not_hold(change):
     control = planted.o5()["invariant_by_construction"] | change
     assert not o5.built_in({"o5": planted.o5(invariant_by_construction=control)}, ONE).holds

@@ -17,8 +17,20 @@ CLAIM = Claim("name", "A statement.", "5.1", "a", "0.5", check, needs=("b",))
 def test_each_reading_is_asked():
     found = findings(CLAIM, {"a": {"quick": False, "value": 3}, "b": {"quick": False}})
     assert found == [
-        Finding("name", "A statement.", "5.1", "a", "0.5", "paper, sum", "paper, sum: 3", "holds", False),
-        Finding("name", "A statement.", "5.1", "a", "0.5", "paper, each", "paper, each: 3", "does not hold", False),
+        Finding(
+            "name", "A statement.", "5.1", "a", "0.5", "paper, sum", "paper, sum: 3", "holds", False
+        ),
+        Finding(
+            "name",
+            "A statement.",
+            "5.1",
+            "a",
+            "0.5",
+            "paper, each",
+            "paper, each: 3",
+            "does not hold",
+            False,
+        ),
     ]
 
 
@@ -39,4 +51,6 @@ def test_a_quick_run_of_any_study_it_needs_is_told(study):
 )
 def test_what_cannot_be_decided_is_not_run(results, ours):
     found = findings(CLAIM, results)
-    assert [(finding.verdict, finding.ours, finding.quick) for finding in found] == [("not run", ours, bool(results))] * 2
+    assert [(finding.verdict, finding.ours, finding.quick) for finding in found] == [
+        ("not run", ours, bool(results))
+    ] * 2

@@ -25,12 +25,18 @@ def test_a_small_share_suffices_for_vectors():
     )
 
 
-@pytest.mark.parametrize("change", [{"mean_variance_of_ten": 0.06}, {"mean_variance_of_ten": 0.16}, {"mean_bias_of_ten": 0.018}])
+@pytest.mark.parametrize(
+    "change",
+    [{"mean_variance_of_ten": 0.06}, {"mean_variance_of_ten": 0.16}, {"mean_bias_of_ten": 0.018}],
+)
 def test_a_share_that_differs_too_much_does_not_suffice(change):
     assert not samples.o5(with_share("o5", 0.0025, **change), ONE).holds
 
 
-@pytest.mark.parametrize("change", [{"mean_variance_of_ten": 0.067}, {"mean_variance_of_ten": 0.149}, {"mean_bias_of_ten": 0.016}])
+@pytest.mark.parametrize(
+    "change",
+    [{"mean_variance_of_ten": 0.067}, {"mean_variance_of_ten": 0.149}, {"mean_bias_of_ten": 0.016}],
+)
 def test_a_share_just_close_enough_suffices(change):
     assert samples.o5(with_share("o5", 0.0025, **change), ONE).holds
 
@@ -44,7 +50,10 @@ def test_a_share_suffices_only_if_all_larger_ones_do():
 def test_five_percent_suffice_for_the_bias_of_images():
     found = samples.rotmnist({"sample-complexity": planted.samples()}, SUM)
     assert found.holds
-    assert found.ours == "5 % (500 samples): bias 0.050 on the mean; all: 0.040; enough from 5 % (500 samples)"
+    assert (
+        found.ours
+        == "5 % (500 samples): bias 0.050 on the mean; all: 0.040; enough from 5 % (500 samples)"
+    )
 
 
 @pytest.mark.parametrize(("bias", "holds"), [(0.066, False), (0.064, True), (0.0, True)])
@@ -56,7 +65,9 @@ def test_the_mean_bias_of_images_follows_the_rule_of_the_vectors(bias, holds):
     found = samples.rotmnist({"sample-complexity": results}, SUM)
     assert found.holds is holds
     assert f"bias {bias:.3f} on the mean" in found.ours
-    assert found.ours.endswith(f"enough from {'5 % (500 samples)' if holds else '100 % (10,000 samples)'}")
+    assert found.ours.endswith(
+        f"enough from {'5 % (500 samples)' if holds else '100 % (10,000 samples)'}"
+    )
 
 
 def test_shares_that_were_not_taken():

@@ -46,7 +46,8 @@ def test_groups_of_any_size_weigh_by_their_networks():
 
 
 @pytest.mark.parametrize(
-    ("rho", "p", "falls"), [(-0.5, 0.049, True), (-0.5, 0.051, False), (0.5, 0.001, False), (-0.5, 0.05, False)]
+    ("rho", "p", "falls"),
+    [(-0.5, 0.049, True), (-0.5, 0.051, False), (0.5, 0.001, False), (-0.5, 0.05, False)],
 )
 def test_falling_is_negative_and_not_by_chance(rho, p, falls):
     assert Correlation(rho, p, 0, 1).falls is falls
@@ -56,7 +57,9 @@ def test_only_groups_that_clearly_fall_are_counted():
     """Five values: one swap leaves Spearman's -0.9, p = 0.04; two leave -0.8, p = 0.10. Two values and equal ones tell nothing."""
     orders = [[5, 4, 3, 1, 2], [4, 5, 3, 1, 2], [1, 2, 3, 4, 5], [2, 1], [7, 7, 7]]
     groups = np.concatenate([[group] * len(order) for group, order in enumerate(orders)])
-    found = rank_correlation(np.concatenate([np.arange(len(order)) for order in orders]), np.concatenate(orders), groups)
+    found = rank_correlation(
+        np.concatenate([np.arange(len(order)) for order in orders]), np.concatenate(orders), groups
+    )
     assert (found.negative, found.groups) == (1, 5)
 
 
@@ -68,13 +71,19 @@ def test_two_networks_are_too_few():
 @pytest.mark.parametrize("groups", [None, np.array([0, 1, 2, 3, 4])])
 def test_a_quantity_that_never_changes_is_refused(groups):
     x, y = (np.ones(5), np.arange(5)) if groups is None else (np.arange(5), np.arange(5))
-    with pytest.raises(TooFewError, match=r"^nothing to correlate: a quantity is the same in all networks that are compared$"):
+    with pytest.raises(
+        TooFewError,
+        match=r"^nothing to correlate: a quantity is the same in all networks that are compared$",
+    ):
         rank_correlation(x, y, groups)
 
 
 def test_networks_that_could_never_reach_the_level_are_too_few():
     """Two sizes of two networks each: their clearest order has Spearman's -0.89 and p = 0.11."""
-    with pytest.raises(TooFewError, match=r"^too few networks: the clearest order of 4 has p = 0.11, not below 0.05$"):
+    with pytest.raises(
+        TooFewError,
+        match=r"^too few networks: the clearest order of 4 has p = 0.11, not below 0.05$",
+    ):
         rank_correlation(np.array([1, 1, 2, 2]), np.array([4.0, 2.0, 1.0, 3.0]))
 
 
@@ -101,7 +110,10 @@ def test_equal_values_are_not_smaller():
     assert smaller([1.0] * 8, [1.0] * 8) == 1
 
 
-@pytest.mark.parametrize(("p", "text"), [(1.0, "p = 1.00"), (0.01, "p = 0.01"), (0.0099, "p = 1e-02"), (0.0, "p < 1e-99")])
+@pytest.mark.parametrize(
+    ("p", "text"),
+    [(1.0, "p = 1.00"), (0.01, "p = 0.01"), (0.0099, "p = 1e-02"), (0.0, "p < 1e-99")],
+)
 def test_chances_in_words(p, text):
     assert chance(p) == text
 
@@ -109,5 +121,7 @@ def test_chances_in_words(p, text):
 def test_without_scipy_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "scipy", None)
     monkeypatch.delitem(sys.modules, "liegg.studies.claims.statistics")
-    with pytest.raises(MissingExtraError, match=r"^the claims need scipy. Type: pip install 'liegg\[studies\]'$"):
+    with pytest.raises(
+        MissingExtraError, match=r"^the claims need scipy. Type: pip install 'liegg\[studies\]'$"
+    ):
         importlib.import_module("liegg.studies.claims.statistics")

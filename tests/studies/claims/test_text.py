@@ -9,10 +9,29 @@ from liegg.studies.claims import evaluate, markdown, table, to_dict
 from liegg.studies.claims.record import Finding
 from studies.claims import planted
 
-ONE = Finding("o5-ten", "Ten values vanish.", "5.1", "o5", "ten", "one output", "nullity ten", "holds", False)
-SUM = Finding("deeper", "Depth helps.", "5.3", "configurations", "yes", "paper, sum", "ρ = -0.75", "holds", True)
+ONE = Finding(
+    "o5-ten", "Ten values vanish.", "5.1", "o5", "ten", "one output", "nullity ten", "holds", False
+)
+SUM = Finding(
+    "deeper",
+    "Depth helps.",
+    "5.3",
+    "configurations",
+    "yes",
+    "paper, sum",
+    "ρ = -0.75",
+    "holds",
+    True,
+)
 EACH = replace(SUM, reading="paper, each", ours="ρ = 0.47", verdict="does not hold")
-OPEN = replace(SUM, name="layers", reading="paper, sum", ours="no results of layerwise", verdict="not run", quick=False)
+OPEN = replace(
+    SUM,
+    name="layers",
+    reading="paper, sum",
+    ours="no results of layerwise",
+    verdict="not run",
+    quick=False,
+)
 
 
 @pytest.fixture

@@ -25,7 +25,10 @@ def problem(_: list[int]) -> Classification:
 
 
 def describe(places: list[int], trained: Trained) -> list[dict]:
-    sums = [float(sum(p.detach().double().sum() for p in trained.stack.network(i).parameters())) for i in range(len(places))]
+    sums = [
+        float(sum(p.detach().double().sum() for p in trained.stack.network(i).parameters()))
+        for i in range(len(places))
+    ]
     return [
         {"place": place, "sum": total, "epoch": epoch}
         for place, total, epoch in zip(places, sums, trained.epoch.tolist(), strict=True)
@@ -33,7 +36,13 @@ def describe(places: list[int], trained: Trained) -> list[dict]:
 
 
 def everything(folder: Path | None = None, **settings) -> list[dict] | None:
-    return work(MEMBERS, problem, describe, Schedule(batch_size=20), Work("cpu", folder, settings, seconds=0.0))
+    return work(
+        MEMBERS,
+        problem,
+        describe,
+        Schedule(batch_size=20),
+        Work("cpu", folder, settings, seconds=0.0),
+    )
 
 
 if __name__ == "__main__":  # as the processes of the tests below
@@ -75,7 +84,15 @@ def test_killed_at_any_point_it_ends_with_the_same_rows(known, tmp_path) -> None
         process = start(tmp_path)
         seen: set[tuple] = set()
         while process.poll() is None and len(seen) <= changes:
-            seen.add(tuple(sorted((p.name, p.stat().st_mtime_ns) for p in unfinished.glob("group-*") if p.exists())))
+            seen.add(
+                tuple(
+                    sorted(
+                        (p.name, p.stat().st_mtime_ns)
+                        for p in unfinished.glob("group-*")
+                        if p.exists()
+                    )
+                )
+            )
             time.sleep(0.001)
         if process.poll() is None:
             process.send_signal(signal.SIGKILL)
@@ -92,20 +109,27 @@ def test_killed_at_any_point_it_ends_with_the_same_rows(known, tmp_path) -> None
 
 
 def test_processes_started_by_torchrun_share_the_networks(known, tmp_path) -> None:
-    process = start(tmp_path, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
+    process = start(
+        tmp_path, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"
+    )
     told = process.communicate()[1]
     assert process.returncode == 0, told
     found = json.loads((tmp_path / "rows.json").read_text())
     assert [row["place"] for row in found] == [row["place"] for row in known]
     assert [row["epoch"] for row in found] == [row["epoch"] for row in known]
     assert [row["sum"] for row in found] == pytest.approx([row["sum"] for row in known], rel=1e-3)
-    groups = [json.loads(path.read_text())["rows"] for path in (tmp_path / "unfinished").glob("group-*.json")]
+    groups = [
+        json.loads(path.read_text())["rows"]
+        for path in (tmp_path / "unfinished").glob("group-*.json")
+    ]
     assert sorted(len(rows) for rows in groups) == [1] * 6  # two processes, three depths each
 
 
 def test_finished_groups_are_not_trained_again(tmp_path, monkeypatch) -> None:
     rows = everything(tmp_path)
-    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".json"] * 4  # three groups and run.json, no state left
+    assert (
+        sorted(path.suffix for path in tmp_path.iterdir()) == [".json"] * 4
+    )  # three groups and run.json, no state left
     monkeypatch.setattr("liegg.studies.ensemble.campaign.train", None)
     assert everything(tmp_path) == rows
 
@@ -128,7 +152,9 @@ def test_damaged_files_of_an_unfinished_run_are_refused(tmp_path, content) -> No
     for path in (next(tmp_path.glob("group-*.json")), tmp_path / "run.json"):
         whole = path.read_text()
         path.write_text(content)
-        with pytest.raises(ResultsError, match=rf"{path.name} is damaged: .*Remove it to do that part again"):
+        with pytest.raises(
+            ResultsError, match=rf"{path.name} is damaged: .*Remove it to do that part again"
+        ):
             everything(tmp_path)
         path.write_text(whole)
 

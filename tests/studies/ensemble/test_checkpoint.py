@@ -6,7 +6,11 @@ import torch
 from liegg._utils.errors import ResultsError
 from liegg.studies.ensemble.checkpoint import Checkpoint
 
-STATE = {"leaf.0": torch.arange(6.0).reshape(2, 3).T, "step": torch.tensor(7), "score": torch.tensor([-torch.inf, 0.5])}
+STATE = {
+    "leaf.0": torch.arange(6.0).reshape(2, 3).T,
+    "step": torch.tensor(7),
+    "score": torch.tensor([-torch.inf, 0.5]),
+}
 
 
 def test_a_state_comes_back_as_it_was(tmp_path) -> None:
@@ -31,7 +35,9 @@ def test_a_damaged_state_is_refused(tmp_path, how) -> None:
         content[-1] ^= 1
     damaged = {"cut": bytes(content[:-5]), "bit": bytes(content), "other": b"what is this?"}[how]
     path.write_bytes(damaged)
-    with pytest.raises(ResultsError, match=r"a.safetensors is damaged: .*Remove it to train these networks anew\."):
+    with pytest.raises(
+        ResultsError, match=r"a.safetensors is damaged: .*Remove it to train these networks anew\."
+    ):
         Checkpoint(path).load()
     assert path.read_bytes() == damaged
 

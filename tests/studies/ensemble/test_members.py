@@ -32,13 +32,23 @@ def test_an_impossible_number_of_parameters_is_refused() -> None:
         width_for(500, 0, 784, 10)
 
 
-@pytest.mark.parametrize("wrong", [{"sizes": (3,)}, {"sizes": (3, 0, 1)}, {"seed": -1}, {"samples": 0}, {"epochs": 0}])
+@pytest.mark.parametrize(
+    "wrong", [{"sizes": (3,)}, {"sizes": (3, 0, 1)}, {"seed": -1}, {"samples": 0}, {"epochs": 0}]
+)
 def test_a_network_that_makes_no_sense_is_refused(wrong: dict) -> None:
-    with pytest.raises(ArgumentError, match=r"expected the widths of an input and an output at least, a seed of 0 or more, and at"):
+    with pytest.raises(
+        ArgumentError,
+        match=r"expected the widths of an input and an output at least, a seed of 0 or more, and at",
+    ):
         Member(**({"sizes": (3, 2), "seed": 1, "samples": 5, "epochs": 5} | wrong))
 
 
-MANY = [Member((20, *[width] * depth, 3), seed, 100, 5) for depth in (1, 3) for width in (4, 9, 10, 40) for seed in (1, 2)]
+MANY = [
+    Member((20, *[width] * depth, 3), seed, 100, 5)
+    for depth in (1, 3)
+    for width in (4, 9, 10, 40)
+    for seed in (1, 2)
+]
 
 
 def widths(group: list[int]) -> set[tuple[int, ...]]:
@@ -63,7 +73,10 @@ def test_where_launches_cost_little_only_equal_shapes_share_a_group() -> None:
 
 
 def test_where_launches_cost_much_all_of_a_depth_share_a_group() -> None:
-    assert [len(group) for group in groups(MANY, overhead=10**9, numbers=10**9, batch_size=10)] == [8, 8]
+    assert [len(group) for group in groups(MANY, overhead=10**9, numbers=10**9, batch_size=10)] == [
+        8,
+        8,
+    ]
 
 
 def test_no_other_split_is_cheaper() -> None:
@@ -92,5 +105,8 @@ def test_memory_is_bounded() -> None:
 
 
 def test_a_network_too_large_for_the_memory_is_refused() -> None:
-    with pytest.raises(ArgumentError, match=r"widths \(20, 4, 3\) needs .* numbers in training with batches of 10; 5 are allowed"):
+    with pytest.raises(
+        ArgumentError,
+        match=r"widths \(20, 4, 3\) needs .* numbers in training with batches of 10; 5 are allowed",
+    ):
         groups(MANY, overhead=0, numbers=5, batch_size=10)

@@ -11,11 +11,15 @@ from liegg.studies.ensemble.order import permutations
 
 def order(seed: int, epoch: int, count: int, width: int | None = None) -> torch.Tensor:
     width = count if width is None else width
-    return permutations(torch.tensor([seed]), torch.tensor([epoch]), torch.tensor([count]), width)[0]
+    return permutations(torch.tensor([seed]), torch.tensor([epoch]), torch.tensor([count]), width)[
+        0
+    ]
 
 
 @given(st.integers(0, 2**31), st.integers(0, 10_000), st.integers(1, 200), st.integers(0, 50))
-def test_every_index_once_and_what_is_beyond_the_count_at_the_end(seed: int, epoch: int, count: int, more: int) -> None:
+def test_every_index_once_and_what_is_beyond_the_count_at_the_end(
+    seed: int, epoch: int, count: int, more: int
+) -> None:
     row = order(seed, epoch, count, count + more)
     assert sorted(row[:count].tolist()) == list(range(count))
     assert row[count:].tolist() == list(range(count, count + more))
@@ -23,7 +27,9 @@ def test_every_index_once_and_what_is_beyond_the_count_at_the_end(seed: int, epo
 
 
 def test_rows_do_not_depend_on_each_other() -> None:
-    many = permutations(torch.tensor([1, 2, 3]), torch.tensor([5, 0, 9]), torch.tensor([40, 30, 40]), 40)
+    many = permutations(
+        torch.tensor([1, 2, 3]), torch.tensor([5, 0, 9]), torch.tensor([40, 30, 40]), 40
+    )
     assert torch.equal(many[1, :30], order(2, 0, 30))
     assert torch.equal(many[2], order(3, 9, 40))
 
@@ -52,5 +58,11 @@ def test_the_mixing_is_splitmix64() -> None:
     from liegg._utils.random import STRIDE, mixed
 
     states = torch.tensor(1234567) + torch.arange(1, 6) * STRIDE
-    known = [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431, 16408922859458223821]
+    known = [
+        6457827717110365317,
+        3203168211198807973,
+        9817491932198370423,
+        4593380528125082431,
+        16408922859458223821,
+    ]
     assert [value % 2**64 for value in mixed(states).tolist()] == known

@@ -7,7 +7,9 @@ from liegg.studies.ensemble import Classification, Regression, Stack, accuracies
 
 
 def stack() -> Stack:
-    return initialise([(2, 4, 3), (2, 6, 3)], [torch.Generator().manual_seed(seed) for seed in (1, 2)])
+    return initialise(
+        [(2, 4, 3), (2, 6, 3)], [torch.Generator().manual_seed(seed) for seed in (1, 2)]
+    )
 
 
 X = torch.randn(50, 2, generator=torch.Generator().manual_seed(0))
@@ -28,11 +30,14 @@ def test_losses_are_those_of_the_chosen_samples() -> None:
     classes.begin(1)
     numbers = Regression([X, X + 1], [X[:, 0], X[:, 1]])
     for i, row in enumerate(chosen):
-        known = torch.nn.functional.cross_entropy(networks.network(i)(X[row]), Y[row], reduction="none")
+        known = torch.nn.functional.cross_entropy(
+            networks.network(i)(X[row]), Y[row], reduction="none"
+        )
         torch.testing.assert_close(classes.losses(networks, chosen)[i], known)
         inputs, targets = (X, X[:, 0]) if i == 0 else (X + 1, X[:, 1])
         torch.testing.assert_close(
-            numbers.losses(networks, chosen)[i], (networks.network(i)(inputs[row])[:, 0] - targets[row]).square()
+            numbers.losses(networks, chosen)[i],
+            (networks.network(i)(inputs[row])[:, 0] - targets[row]).square(),
         )
 
 

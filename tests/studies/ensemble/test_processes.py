@@ -16,7 +16,12 @@ def second_of_three(monkeypatch: pytest.MonkeyPatch) -> None:
 def task_of_slurm(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT"):
         monkeypatch.delenv(name, raising=False)
-    for name, value in {"SLURM_PROCID": "5", "SLURM_NTASKS": "8", "SLURM_LOCALID": "1", "SLURM_STEP_ID": "0"}.items():
+    for name, value in {
+        "SLURM_PROCID": "5",
+        "SLURM_NTASKS": "8",
+        "SLURM_LOCALID": "1",
+        "SLURM_STEP_ID": "0",
+    }.items():
         monkeypatch.setenv(name, value)
 
 
@@ -43,7 +48,9 @@ def test_a_process_takes_one_of_the_devices_that_it_sees(
     assert processes.device_here("cuda") == device
 
 
-def test_a_task_of_slurm_is_one_of_several(task_of_slurm: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_of_slurm_is_one_of_several(
+    task_of_slurm: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert (processes.rank(), processes.count(), processes.local()) == (5, 8, 1)
     monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "6")  # a step may have fewer tasks than the job
     assert processes.count() == 6
@@ -51,7 +58,9 @@ def test_a_task_of_slurm_is_one_of_several(task_of_slurm: None, monkeypatch: pyt
     assert (processes.rank(), processes.count(), processes.local()) == (0, 1, 0)
 
 
-def test_what_torchrun_says_counts_inside_of_a_step(task_of_slurm: None, second_of_three: None) -> None:
+def test_what_torchrun_says_counts_inside_of_a_step(
+    task_of_slurm: None, second_of_three: None
+) -> None:
     assert (processes.rank(), processes.count(), processes.local()) == (1, 3, 1)
 
 

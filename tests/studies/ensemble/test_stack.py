@@ -42,7 +42,10 @@ def test_first_layers_can_be_replaced() -> None:
     assert torch.equal(both.weights[0], other.weights[0])
     assert torch.equal(both.biases[0], other.biases[0])
     assert all(
-        torch.equal(a, b) for a, b in zip(both.weights[1:] + both.biases[1:], deep.weights[1:] + deep.biases[1:], strict=True)
+        torch.equal(a, b)
+        for a, b in zip(
+            both.weights[1:] + both.biases[1:], deep.weights[1:] + deep.biases[1:], strict=True
+        )
     )
 
 

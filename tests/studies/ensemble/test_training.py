@@ -7,7 +7,15 @@ import torch
 from torch import Tensor, nn
 
 from liegg._utils.errors import ArgumentError
-from liegg.studies.ensemble import Classification, Member, Regression, Schedule, Trained, initialise, train
+from liegg.studies.ensemble import (
+    Classification,
+    Member,
+    Regression,
+    Schedule,
+    Trained,
+    initialise,
+    train,
+)
 from liegg.studies.ensemble.order import permutations
 
 SIZES = [(2, 8, 8, 3), (2, 5, 5, 3), (2, 11, 7, 3)]
@@ -19,7 +27,9 @@ def points(count: int = 96, seed: int = 0) -> tuple[Tensor, Tensor]:
     generator = torch.Generator().manual_seed(seed)
     labels = torch.arange(count) % 3
     centres = torch.tensor([[2.0, 0.0], [-1.0, 1.7], [-1.0, -1.7]], dtype=torch.float64)
-    return centres[labels] + 0.8 * torch.randn(count, 2, generator=generator, dtype=torch.float64), labels
+    return centres[labels] + 0.8 * torch.randn(
+        count, 2, generator=generator, dtype=torch.float64
+    ), labels
 
 
 def problem(dtype: torch.dtype = torch.float64) -> Classification:
@@ -31,19 +41,27 @@ def members(epochs: int = 12) -> list[Member]:
     return [Member(sizes, seed, 96, epochs) for seed, sizes in enumerate(SIZES, start=1)]
 
 
-def trained(some: list[Member], schedule: Schedule = SCHEDULE, dtype: torch.dtype = torch.float64) -> Trained:
+def trained(
+    some: list[Member], schedule: Schedule = SCHEDULE, dtype: torch.dtype = torch.float64
+) -> Trained:
     return train(some, problem(dtype), schedule, dtype=dtype)
 
 
 def plain_loop(member: Member, schedule: Schedule = SCHEDULE) -> tuple[nn.Module, float, int]:
     """The oracle: one module, torch's Adam, an ordinary loop; best weights, their accuracy and epoch."""
-    network = initialise([member.sizes], [torch.Generator().manual_seed(member.seed)]).to(dtype=torch.float64).network(0)
+    network = (
+        initialise([member.sizes], [torch.Generator().manual_seed(member.seed)])
+        .to(dtype=torch.float64)
+        .network(0)
+    )
     adam = torch.optim.Adam(network.parameters(), lr=schedule.rate, foreach=False)
     (images, labels), (more, classes) = points(member.samples), points(30, 1)
     best, accuracy, at = copy.deepcopy(network), -1.0, 0
     for epoch in range(1, member.epochs + 1):
         one = torch.tensor([member.seed])
-        order = permutations(one, torch.tensor([epoch - 1]), torch.tensor([member.samples]), member.samples)[0]
+        order = permutations(
+            one, torch.tensor([epoch - 1]), torch.tensor([member.samples]), member.samples
+        )[0]
         for chosen in order.split(schedule.batch_size):
             adam.zero_grad()
             nn.functional.cross_entropy(network(images[chosen]), labels[chosen]).backward()
@@ -74,7 +92,9 @@ def test_each_comes_out_as_from_a_plain_loop(patience: int | None) -> None:
 
 
 def test_patience_changes_what_is_kept() -> None:
-    epochs = [trained(members(12), Schedule(20, 1e-2, patience)).epoch.tolist() for patience in (None, 1)]
+    epochs = [
+        trained(members(12), Schedule(20, 1e-2, patience)).epoch.tolist() for patience in (None, 1)
+    ]
     assert epochs[0] != epochs[1]
 
 
@@ -117,9 +137,12 @@ def test_every_epoch_asks_for_its_images_and_tells_of_its_progress() -> None:
         return images.clone()
 
     train(
-        members(3), Classification(show, labels, points(30, 1)), SCHEDULE, dtype=torch.float64,
+        members(3),
+        Classification(show, labels, points(30, 1)),
+        SCHEDULE,
+        dtype=torch.float64,
         progress=lambda done: told.append(f"{done} done"),
-    )  # fmt: skip
+    )
     assert told == ["epoch 1", "3 done", "epoch 2", "3 done", "epoch 3", "3 done"]
 
 
@@ -127,7 +150,12 @@ def test_every_epoch_asks_for_its_images_and_tells_of_its_progress() -> None:
 
 
 def own_samples(member: Member) -> tuple[Tensor, Tensor]:
-    x = torch.randn(member.samples, 2, generator=torch.Generator().manual_seed(100 + member.seed), dtype=torch.float64)
+    x = torch.randn(
+        member.samples,
+        2,
+        generator=torch.Generator().manual_seed(100 + member.seed),
+        dtype=torch.float64,
+    )
     return x, x.square().sum(1)
 
 
@@ -136,7 +164,12 @@ def regression(some: list[Member]) -> Regression:
     return Regression([x for x, _ in pairs], [y for _, y in pairs])
 
 
-UNEVEN = [Member((2, 6, 1), 1, 17, 9), Member((2, 4, 1), 2, 50, 5), Member((2, 6, 1), 3, 64, 4), Member((2, 6, 1), 4, 50, 5)]
+UNEVEN = [
+    Member((2, 6, 1), 1, 17, 9),
+    Member((2, 4, 1), 2, 50, 5),
+    Member((2, 6, 1), 3, 64, 4),
+    Member((2, 6, 1), 4, 50, 5),
+]
 
 
 def test_networks_with_different_numbers_of_samples_and_epochs_train_together() -> None:
@@ -144,7 +177,11 @@ def test_networks_with_different_numbers_of_samples_and_epochs_train_together() 
     assert together.epoch.tolist() == [9, 5, 4, 5]
     assert bool(together.score.isnan().all())
     for index, member in enumerate(UNEVEN):
-        network = initialise([member.sizes], [torch.Generator().manual_seed(member.seed)]).to(dtype=torch.float64).network(0)
+        network = (
+            initialise([member.sizes], [torch.Generator().manual_seed(member.seed)])
+            .to(dtype=torch.float64)
+            .network(0)
+        )
         adam = torch.optim.Adam(network.parameters(), lr=SCHEDULE.rate, foreach=False)
         x, y = own_samples(member)
         for epoch in range(member.epochs):
@@ -183,17 +220,28 @@ class Memory:
 
 
 @pytest.mark.parametrize(
-    ("kind", "last"), [("classification", last) for last in (1, 4, 7)] + [("regression", last) for last in range(1, 13)]
+    ("kind", "last"),
+    [("classification", last) for last in (1, 4, 7)]
+    + [("regression", last) for last in range(1, 13)],
 )
 def test_a_run_that_was_killed_ends_with_the_same_bits(kind: str, last: int) -> None:
     """For networks of different paces at every state that is kept: some of them have then reached their end, others not."""
-    some, task = (members(8), problem) if kind == "classification" else (UNEVEN, lambda: regression(UNEVEN))
+    some, task = (
+        (members(8), problem) if kind == "classification" else (UNEVEN, lambda: regression(UNEVEN))
+    )
     whole = train(some, task(), SCHEDULE, dtype=torch.float64)
     memory = Memory(last)
     with pytest.raises(KilledError):
         train(some, task(), SCHEDULE, dtype=torch.float64, keeper=memory)
     told: list[int] = []
-    after = train(some, task(), SCHEDULE, dtype=torch.float64, keeper=Memory(-1, memory.state), progress=told.append)
+    after = train(
+        some,
+        task(),
+        SCHEDULE,
+        dtype=torch.float64,
+        keeper=Memory(-1, memory.state),
+        progress=told.append,
+    )
     assert sum(told) == sum(member.epochs for member in some)
     assert after.epoch.tolist() == whole.epoch.tolist()
     for one, other in zip(after.stack.leaves, whole.stack.leaves, strict=True):
@@ -201,13 +249,17 @@ def test_a_run_that_was_killed_ends_with_the_same_bits(kind: str, last: int) -> 
 
 
 def test_a_schedule_that_makes_no_sense_is_refused() -> None:
-    with pytest.raises(ArgumentError, match=r"patience=0.*expected a batch size and a patience of 1 or more, a rate above 0"):
+    with pytest.raises(
+        ArgumentError,
+        match=r"patience=0.*expected a batch size and a patience of 1 or more, a rate above 0",
+    ):
         Schedule(patience=0)
 
 
 def test_a_patience_without_a_score_is_refused() -> None:
     with pytest.raises(
-        ArgumentError, match=r"patience 3: expected \[17, 50, 64, 50\] samples, and no patience, since nothing is scored"
+        ArgumentError,
+        match=r"patience 3: expected \[17, 50, 64, 50\] samples, and no patience, since nothing is scored",
     ):
         train(UNEVEN, regression(UNEVEN), Schedule(patience=3), dtype=torch.float64)
 
@@ -215,14 +267,21 @@ def test_a_patience_without_a_score_is_refused() -> None:
 def test_networks_that_do_not_fit_the_images_are_refused() -> None:
     uneven = [Member(SIZES[0], 1, 96, 2), Member(SIZES[0], 2, 96, 3)]
     for some in (uneven, [Member(SIZES[0], 1, 97, 2)]):
-        with pytest.raises(ArgumentError, match=r"expected 96 samples, as there are images, and the same number of epochs for all"):
+        with pytest.raises(
+            ArgumentError,
+            match=r"expected 96 samples, as there are images, and the same number of epochs for all",
+        ):
             train(some, problem(), SCHEDULE, dtype=torch.float64)
 
 
 def test_training_begins_with_given_weights_and_leaves_frozen_ones_alone() -> None:
-    start = initialise(SIZES, [torch.Generator().manual_seed(9 + seed) for seed in range(3)]).to(dtype=torch.float64)
+    start = initialise(SIZES, [torch.Generator().manual_seed(9 + seed) for seed in range(3)]).to(
+        dtype=torch.float64
+    )
     before = [leaf.clone() for leaf in start.leaves]
-    found = train(members(3), problem(), Schedule(20, 1e-2, frozen=1), start=start, dtype=torch.float64)
+    found = train(
+        members(3), problem(), Schedule(20, 1e-2, frozen=1), start=start, dtype=torch.float64
+    )
     for one, other in zip(start.leaves, before, strict=True):
         assert torch.equal(one, other)  # the caller's own are left alone
     assert torch.equal(found.stack.weights[0], start.weights[0])
@@ -247,14 +306,20 @@ def test_training_begins_with_given_weights_and_leaves_frozen_ones_alone() -> No
 
 
 def test_frozen_layers_and_given_weights_are_checked() -> None:
-    with pytest.raises(ArgumentError, match=r"frozen=3 layers of 3: expected fewer, so that something is trained"):
+    with pytest.raises(
+        ArgumentError, match=r"frozen=3 layers of 3: expected fewer, so that something is trained"
+    ):
         train(members(1), problem(), Schedule(frozen=3), dtype=torch.float64)
     other = initialise([(2, 4, 4, 3)], [torch.Generator()])
-    with pytest.raises(ArgumentError, match=r"start has networks with widths \(\(2, 4, 4, 3\),\); expected"):
+    with pytest.raises(
+        ArgumentError, match=r"start has networks with widths \(\(2, 4, 4, 3\),\); expected"
+    ):
         train(members(1), problem(), SCHEDULE, start=other, dtype=torch.float64)
 
 
-cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here: CUDA graphs are not tested.")
+cuda = pytest.mark.skipif(
+    not torch.cuda.is_available(), reason="no GPU here: CUDA graphs are not tested."
+)
 
 
 @cuda
@@ -267,7 +332,14 @@ def test_a_replayed_graph_takes_the_same_steps(changing: bool) -> None:
         return images + epoch / 10 if changing else images
 
     found = [
-        train(members(6), Classification(show, labels, (more, classes)), SCHEDULE, device="cuda", dtype=torch.float64, graph=graph)
+        train(
+            members(6),
+            Classification(show, labels, (more, classes)),
+            SCHEDULE,
+            device="cuda",
+            dtype=torch.float64,
+            graph=graph,
+        )
         for graph in (True, False)
     ]
     assert found[0].epoch.tolist() == found[1].epoch.tolist()
@@ -285,6 +357,13 @@ def test_a_killed_run_goes_on_with_graphs() -> None:
     memory = Memory(5)
     with pytest.raises(KilledError):
         train(UNEVEN, task(), SCHEDULE, device="cuda", dtype=torch.float64, keeper=memory)
-    after = train(UNEVEN, task(), SCHEDULE, device="cuda", dtype=torch.float64, keeper=Memory(-1, memory.state))
+    after = train(
+        UNEVEN,
+        task(),
+        SCHEDULE,
+        device="cuda",
+        dtype=torch.float64,
+        keeper=Memory(-1, memory.state),
+    )
     for one, other in zip(after.stack.leaves, whole.stack.leaves, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-9)

@@ -6,7 +6,14 @@ import torch
 
 import liegg
 from liegg.studies.error_rates import broken as breaking
-from liegg.studies.error_rates.asymmetric import DEGREES, KINDS, WIDEST, asymmetric, function, polynomial
+from liegg.studies.error_rates.asymmetric import (
+    DEGREES,
+    KINDS,
+    WIDEST,
+    asymmetric,
+    function,
+    polynomial,
+)
 from liegg.studies.error_rates.broken import BASES, broken, slope
 from liegg.studies.error_rates.cases import Case, normal
 from liegg.studies.error_rates.confined import REGIONS, confined, region
@@ -51,7 +58,11 @@ def test_asymmetric_cases_are_of_all_kinds_and_not_too_wide() -> None:
     assert {case.expected for case in cases} == {0}
     assert {case.data.dtype for case in cases} == {torch.float64, torch.float32, torch.bfloat16}
     for case in cases:
-        assert case.data.shape[1] == case.action.n * case.action.copies <= WIDEST.get(DEGREES.get(case.kind, 0), 18)
+        assert (
+            case.data.shape[1]
+            == case.action.n * case.action.copies
+            <= WIDEST.get(DEGREES.get(case.kind, 0), 18)
+        )
         assert case.model(case.data).shape == (len(case.data), case.outputs)
 
 
@@ -59,11 +70,17 @@ def test_a_polynomial_is_the_sum_of_its_terms() -> None:
     made = polynomial(3, 4, 2, torch.Generator().manual_seed(0))
     x = np.random.default_rng(0).standard_normal((6, 4))
     a, b, c = (term.numpy() for term in made.terms)
-    by_hand = np.einsum("bi,ic->bc", x, a) + np.einsum("bi,bj,ijc->bc", x, x, b) + np.einsum("bi,bj,bk,ijkc->bc", x, x, x, c)
+    by_hand = (
+        np.einsum("bi,ic->bc", x, a)
+        + np.einsum("bi,bj,ijc->bc", x, x, b)
+        + np.einsum("bi,bj,bk,ijkc->bc", x, x, x, c)
+    )
     assert made(torch.from_numpy(x)).numpy() == pytest.approx(by_hand)
 
 
-def test_exact_cases_do_not_change_under_finite_motions_of_their_algebra_and_under_no_other() -> None:
+def test_exact_cases_do_not_change_under_finite_motions_of_their_algebra_and_under_no_other() -> (
+    None
+):
     seen = set()
     for index in range(30):
         case = exact(index)
@@ -105,7 +122,9 @@ def test_only_the_broken_part_changes_along_the_algebra(kind: str) -> None:
         sym = liegg.discover(other.model, case.data, case.action)
         return sym.direction_variance(case.action.coefficients(case.algebra))
 
-    assert (sensitivity(0.5) / sensitivity(0.005)).tolist() == pytest.approx([1e4] * case.expected, rel=1e-6)
+    assert (sensitivity(0.5) / sensitivity(0.005)).tolist() == pytest.approx(
+        [1e4] * case.expected, rel=1e-6
+    )
 
 
 def test_both_parts_have_unit_variance() -> None:
@@ -116,9 +135,15 @@ def test_both_parts_have_unit_variance() -> None:
 
 def test_every_analysis_has_samples_of_its_own() -> None:
     first = broken("so(3)", 0.1, 100).data
-    for other in (broken("so(3)", 0.1, 100, draw=1), broken("so(3)", 0.01, 100), broken("so(1, 2)", 0.1, 100)):
+    for other in (
+        broken("so(3)", 0.1, 100, draw=1),
+        broken("so(3)", 0.01, 100),
+        broken("so(1, 2)", 0.1, 100),
+    ):
         assert not torch.equal(first, other.data)
-    assert torch.equal(broken("so(3)", 0.1, 100, draw=1).model(first), broken("so(3)", 0.1, 200).model(first))
+    assert torch.equal(
+        broken("so(3)", 0.1, 100, draw=1).model(first), broken("so(3)", 0.1, 200).model(first)
+    )
 
 
 def test_coverage_is_counted_direction_by_direction(monkeypatch: pytest.MonkeyPatch) -> None:

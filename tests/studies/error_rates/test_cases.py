@@ -15,7 +15,9 @@ def generator(seed: int = 0) -> torch.Generator:
 def test_a_perceptron_is_what_numpy_makes_of_its_weights() -> None:
     network = perceptron((3, 5, 4, 2), generator(), gain=2.0, activation="tanh")
     x = normal(7, 3, generator(1))
-    (a, b, c), (p, q, r) = ([part.numpy() for part in parts] for parts in (network.weights, network.biases))
+    (a, b, c), (p, q, r) = (
+        [part.numpy() for part in parts] for parts in (network.weights, network.biases)
+    )
     by_hand = np.tanh(np.tanh(x.numpy() @ a + p) @ b + q) @ c + r
     assert network(x).numpy() == pytest.approx(by_hand, abs=1e-14)
 
@@ -31,17 +33,24 @@ def test_products_in_half_precision_are_rounded_once() -> None:
     x, weight = normal(20, 30, generator()).bfloat16(), normal(30, 4, generator(1)).bfloat16()
     exact = torch.from_numpy(x.double().numpy() @ weight.double().numpy())
     assert product(x, weight).dtype == torch.bfloat16
-    assert float((product(x, weight).double() - exact).abs().max()) <= 2**-8 * float(exact.abs().max()) * 1.01
+    assert (
+        float((product(x, weight).double() - exact).abs().max())
+        <= 2**-8 * float(exact.abs().max()) * 1.01
+    )
     assert torch.equal(product(x.double(), weight.double()), x.double() @ weight.double())
 
 
 def test_the_midpoint_ratio_of_known_functions() -> None:
     """Of x² it is E(x − x')⁴/16 over E(x² − x'²)²/4, which is 0.75 over 1 for standard normal numbers."""
     x = normal(400_000, 1, generator())
-    assert midpoint_ratio(lambda x: x @ torch.ones(1, 3, dtype=x.dtype) - 4, x) == pytest.approx(0, abs=1e-25)
+    assert midpoint_ratio(lambda x: x @ torch.ones(1, 3, dtype=x.dtype) - 4, x) == pytest.approx(
+        0, abs=1e-25
+    )
     numbers = x[:, 0].numpy()
     other = np.roll(numbers, 1)
-    wanted = np.mean((((numbers + other) / 2) ** 2 - (numbers**2 + other**2) / 2) ** 2) / np.mean((numbers**2 - other**2) ** 2 / 4)
+    wanted = np.mean((((numbers + other) / 2) ** 2 - (numbers**2 + other**2) / 2) ** 2) / np.mean(
+        (numbers**2 - other**2) ** 2 / 4
+    )
     assert midpoint_ratio(torch.square, x) == pytest.approx(wanted)
     assert wanted == pytest.approx(0.75, abs=0.01)
 
@@ -49,7 +58,9 @@ def test_the_midpoint_ratio_of_known_functions() -> None:
 def test_a_constant_has_no_midpoint_ratio() -> None:
     with pytest.raises(ArgumentError) as error:
         midpoint_ratio(lambda x: torch.zeros(len(x), 1), normal(5, 2, generator()))
-    assert str(error.value) == "the function is constant on these 5 samples: expected one that varies."
+    assert (
+        str(error.value) == "the function is constant on these 5 samples: expected one that varies."
+    )
 
 
 def test_pick_takes_every_option() -> None:

@@ -5,7 +5,13 @@ import pytest
 import scipy.linalg
 import torch
 
-from liegg.studies.error_rates.invariants import KINDS, Invariants, determinants, inner_products, symplectic_products
+from liegg.studies.error_rates.invariants import (
+    KINDS,
+    Invariants,
+    determinants,
+    inner_products,
+    symplectic_products,
+)
 
 
 def null_space(chosen: Invariants) -> np.ndarray:
@@ -18,7 +24,10 @@ def null_space(chosen: Invariants) -> np.ndarray:
         for j in range(n + 1):
             field = np.zeros_like(x)
             field[:, :, i] = x[:, :, j] if j < n else 1.0
-            ends = [chosen.features(torch.from_numpy(x + step * field)).numpy() for step in (1e-5, -1e-5)]
+            ends = [
+                chosen.features(torch.from_numpy(x + step * field)).numpy()
+                for step in (1e-5, -1e-5)
+            ]
             columns.append(((ends[0] - ends[1]) / 2e-5).ravel())
     return scipy.linalg.null_space(np.stack(columns, axis=1), rcond=1e-7).T
 
@@ -41,8 +50,12 @@ def test_invariants_are_what_numpy_says() -> None:
     assert determinants(torch.cat([x, x[:, :1]], dim=1)).shape == (5, 5)
     form = np.block([[np.zeros((2, 2)), np.eye(2)], [-np.eye(2), np.zeros((2, 2))]])
     pairs = x.numpy() @ form @ x.numpy().transpose(0, 2, 1)
-    assert symplectic_products(x).numpy() == pytest.approx(np.stack([m[np.triu_indices(4, 1)] for m in pairs]))
+    assert symplectic_products(x).numpy() == pytest.approx(
+        np.stack([m[np.triu_indices(4, 1)] for m in pairs])
+    )
     metric = np.diag([1.0, -1, -1, 1])
     pairs = x.numpy() @ metric @ x.numpy().transpose(0, 2, 1)
     signs = torch.tensor([1.0, -1, -1, 1])
-    assert inner_products(signs)(x).numpy() == pytest.approx(np.stack([m[np.triu_indices(4)] for m in pairs]))
+    assert inner_products(signs)(x).numpy() == pytest.approx(
+        np.stack([m[np.triu_indices(4)] for m in pairs])
+    )

@@ -20,7 +20,9 @@ def sphere(x: torch.Tensor) -> torch.Tensor:
 def test_a_verdict_is_read_as_it_is() -> None:
     found = liegg.discover(sphere, DATA, liegg.Linear(3))
     grades = ("exact", "strong", "approximate") + ("weak",) * 6
-    decision = replace(found.decision, grades=grades, warnings=("the model is nearly linear on this data",))
+    decision = replace(
+        found.decision, grades=grades, warnings=("the model is nearly linear on this data",)
+    )
     said = verdict(replace(found, decision=decision))
     assert (said.nullity, said.grades, said.warned) == (3, ("exact", "strong", "approximate"), True)
     assert said.intervals is not None
@@ -29,7 +31,9 @@ def test_a_verdict_is_read_as_it_is() -> None:
 
 
 def test_intervals_that_were_not_made_are_none() -> None:
-    said = verdict(replace(liegg.discover(sphere, DATA, liegg.Linear(3)), bounds=None, resampled=None))
+    said = verdict(
+        replace(liegg.discover(sphere, DATA, liegg.Linear(3)), bounds=None, resampled=None)
+    )
     assert (said.intervals, said.range) == (None, None)
 
 
@@ -41,16 +45,17 @@ def test_grades_of_a_real_verdict_belong_to_the_counted_directions() -> None:
 def test_a_case_is_told_with_its_labels_and_all_counts() -> None:
     row = judge(Case("exact", "so(n)", sphere, DATA, liegg.Linear(3), liegg.so(3), 1))
     assert row["counts"] == {LIEGG: 3} | {
-        name: rule(evidence(liegg.discover(sphere, DATA, liegg.Linear(3)))) for name, rule in RULES.items()
+        name: rule(evidence(liegg.discover(sphere, DATA, liegg.Linear(3))))
+        for name, rule in RULES.items()
     }
-    assert (row["n"], row["copies"], row["samples"], row["outputs"], row["dtype"], row["action"]) == (
-        3,
-        1,
-        300,
-        1,
-        "float64",
-        "Linear",
-    )
+    assert (
+        row["n"],
+        row["copies"],
+        row["samples"],
+        row["outputs"],
+        row["dtype"],
+        row["action"],
+    ) == (3, 1, 300, 1, "float64", "Linear")
     assert (row["expected"], row["strong"], row["approximate"], row["nonlinear"]) == (3, 3, 0, True)
     assert row["last"] < 1e-28
     assert row["next"] > 0.1

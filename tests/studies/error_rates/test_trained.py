@@ -28,8 +28,9 @@ def test_networks_are_judged_in_order() -> None:
     rows = asymmetric_networks(2, ensemble.Work())
     assert rows is not None
     assert [(row["n"], row["copies"], row["action"]) for row in rows] == [
-        (2, 1, "Linear"), (3, 1, "Linear"),
-    ]  # fmt: skip
+        (2, 1, "Linear"),
+        (3, 1, "Linear"),
+    ]
     assert {(row["family"], row["kind"], row["expected"], row["dtype"]) for row in rows} == {
         ("asymmetric", "trained network", 0, "float32")
     }

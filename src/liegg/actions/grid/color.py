@@ -32,7 +32,9 @@ class Channels(Action):
 
     def __post_init__(self) -> None:
         if self.channels < 1:
-            raise ArgumentError(f"channels={self.channels}: expected a positive number, for example channels=3.")
+            raise ArgumentError(
+                f"channels={self.channels}: expected a positive number, for example channels=3."
+            )
         if self.shape is not None:
             object.__setattr__(self, "shape", tuple(int(side) for side in self.shape))
 
@@ -48,13 +50,21 @@ class Channels(Action):
 
     def check(self, shape: tuple[int, ...]) -> None:
         """Samples have their channels first, or are flat with `shape=` stated."""
-        if self.shape is not None and tuple(shape) != self.shape and (len(shape) != 1 or math.prod(shape) != math.prod(self.shape)):
+        if (
+            self.shape is not None
+            and tuple(shape) != self.shape
+            and (len(shape) != 1 or math.prod(shape) != math.prod(self.shape))
+        ):
             raise ShapeError(
                 f"a sample has shape {tuple(shape)}; Color(shape={self.shape}) expects that shape, or ({math.prod(self.shape)},)."
             )
         whole = self.shape or tuple(shape)
         if self.channels > 1 and (len(whole) < 2 or whole[0] != self.channels):
-            hint = f" For grey images pass Color(channels=1); for {whole[0]} channels Color(channels={whole[0]})." if whole else ""
+            hint = (
+                f" For grey images pass Color(channels=1); for {whole[0]} channels Color(channels={whole[0]})."
+                if whole
+                else ""
+            )
             if len(whole) == 1 and whole[0] % self.channels == 0:
                 hint = f" For flat samples state their shape: Color(channels={self.channels}, shape=({self.channels}, ...))."
             if len(whole) > 1 and whole[-1] == self.channels:
@@ -107,9 +117,11 @@ class Channels(Action):
     def settings(self) -> dict[str, Any]:
         """Kind and every field."""
         return {
-            "kind": "channels", "channels": self.channels, "offsets": self.offsets,
+            "kind": "channels",
+            "channels": self.channels,
+            "offsets": self.offsets,
             "shape": None if self.shape is None else list(self.shape),
-        }  # fmt: skip
+        }
 
     def __repr__(self) -> str:
         shape = "" if self.shape is None else f", shape={self.shape}"
@@ -149,7 +161,9 @@ def Color(  # noqa: N802, one of the actions, which are named as classes are
                  [0.1000, 0.1000]]])
     """
     if not isinstance(channels, int) or isinstance(channels, bool):
-        raise ArgumentError(f"channels={channels!r}: expected a positive number, for example channels=3.")
+        raise ArgumentError(
+            f"channels={channels!r}: expected a positive number, for example channels=3."
+        )
     if group not in ("affine", "linear", "gains", "tone"):
         raise ArgumentError(f"group={group!r}: Color knows 'affine', 'linear', 'gains' and 'tone'.")
     whole = Channels(channels, group != "linear", shape)

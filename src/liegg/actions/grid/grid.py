@@ -15,7 +15,15 @@ from liegg.actions.affine import Affine
 from liegg.actions.base import Action
 from liegg.actions.grid.coordinates import coordinates, paper_coordinates
 from liegg.actions.grid.interpolate import resample
-from liegg.actions.grid.stencils import SCHEMES, Border, Scheme, along, check_border, derivative_matrix, smoothing_matrix
+from liegg.actions.grid.stencils import (
+    SCHEMES,
+    Border,
+    Scheme,
+    along,
+    check_border,
+    derivative_matrix,
+    smoothing_matrix,
+)
 from liegg.actions.linear import Linear
 
 NAMES = {1: "Sequence", 2: "Image", 3: "Volume"}
@@ -59,12 +67,18 @@ class Grid(Action):
     def __post_init__(self) -> None:
         name = NAMES[self.dimension]
         if self.derivative not in SCHEMES:
-            raise ArgumentError(f"derivative={self.derivative!r}: expected one of {', '.join(map(repr, SCHEMES))}.")
+            raise ArgumentError(
+                f"derivative={self.derivative!r}: expected one of {', '.join(map(repr, SCHEMES))}."
+            )
         check_border(self.border)
         if not 0.1 <= self.sigma < math.inf:
-            raise ArgumentError(f"sigma={self.sigma}: expected a width of at least 0.1 pixels, for example sigma=1.0.")
+            raise ArgumentError(
+                f"sigma={self.sigma}: expected a width of at least 0.1 pixels, for example sigma=1.0."
+            )
         if self.frame < 0:
-            raise ArgumentError(f"frame={self.frame}: expected a number of pixels, 0 or more, for example frame=1.")
+            raise ArgumentError(
+                f"frame={self.frame}: expected a number of pixels, 0 or more, for example frame=1."
+            )
         if self.shape is not None:
             object.__setattr__(self, "shape", tuple(int(side) for side in self.shape))
             if len(self.shape) not in (self.dimension, self.dimension + 1) or min(self.shape) < 1:
@@ -83,7 +97,11 @@ class Grid(Action):
     def check(self, shape: tuple[int, ...]) -> None:
         """Samples are a grid, a grid with channels before it, or flat with `shape=` stated."""
         name, flat = NAMES[self.dimension], math.prod(shape)
-        if self.shape is not None and tuple(shape) != self.shape and (len(shape) != 1 or flat != math.prod(self.shape)):
+        if (
+            self.shape is not None
+            and tuple(shape) != self.shape
+            and (len(shape) != 1 or flat != math.prod(self.shape))
+        ):
             raise ShapeError(
                 f"a sample has shape {tuple(shape)}; {name}(shape={self.shape}) expects that shape, or ({math.prod(self.shape)},)."
             )
@@ -92,20 +110,35 @@ class Grid(Action):
             hint = ""
             if len(whole) == 1 and self.dimension > 1:
                 side = round(flat ** (1 / self.dimension))
-                known = (side,) * self.dimension if side**self.dimension == flat else ("...",) * self.dimension
+                known = (
+                    (side,) * self.dimension
+                    if side**self.dimension == flat
+                    else ("...",) * self.dimension
+                )
                 hint = f" For flat samples state their shape: {name}(shape=({', '.join(map(str, known))}))."
-            raise ShapeError(f"a sample has shape {tuple(shape)}; {name}() expects {self._expected('[')}.{hint}")
+            raise ShapeError(
+                f"a sample has shape {tuple(shape)}; {name}() expects {self._expected('[')}.{hint}"
+            )
         sides = whole[-self.dimension :]
         if max(sides) < 2:
-            raise ShapeError(f"a sample has shape {tuple(shape)}: a grid of one pixel has no inside; nothing can move.")
+            raise ShapeError(
+                f"a sample has shape {tuple(shape)}: a grid of one pixel has no inside; nothing can move."
+            )
         if 2 * self.frame >= min(sides):
-            raise ShapeError(f"a sample has shape {tuple(shape)}: a frame of {self.frame} pixels leaves nothing of it.")
+            raise ShapeError(
+                f"a sample has shape {tuple(shape)}: a frame of {self.frame} pixels leaves nothing of it."
+            )
         if max(sides) > LONGEST:
             raise ShapeError(
                 f"a sample has shape {tuple(shape)}: {max(sides)} places along an axis; {name}() takes at most {LONGEST}. "
                 "Cut it into shorter pieces, or resample it."
             )
-        if self.shape is None and len(whole) == self.dimension + 1 and whole[-1] <= 4 < min(whole[:-1]) and self.dimension > 1:
+        if (
+            self.shape is None
+            and len(whole) == self.dimension + 1
+            and whole[-1] <= 4 < min(whole[:-1])
+            and self.dimension > 1
+        ):
             raise ShapeError(
                 f"a sample has shape {tuple(shape)}, which looks like channels last; {name}() expects {self._expected('[')}. "
                 f"Move them first: data.{'permute(0, 3, 1, 2)' if self.dimension == 2 else 'permute(0, 4, 1, 2, 3)'}. "
@@ -124,7 +157,9 @@ class Grid(Action):
         if self.translations:
             places = places + inverse[: self.dimension, self.dimension]
         middle = (torch.tensor(sides, dtype=x.dtype, device=x.device) - 1) / 2
-        pixels = places.flip(1) * unit * self._orientation(x) + middle  # from (x, y, z) to the order of the axes
+        pixels = (
+            places.flip(1) * unit * self._orientation(x) + middle
+        )  # from (x, y, z) to the order of the axes
         return resample(signals.flatten(0, 1), pixels, self.border).reshape(x.shape)
 
     def derive(self, x: Float[Tensor, "b ..."], into: Any = None) -> tuple[Tensor, ...]:
@@ -133,15 +168,28 @@ class Grid(Action):
         sides, shape = signals.shape[2:], signals.flatten(2).shape
         unit = 1.0 if self.derivative == "paper" else min(sides) / 2
         room: tuple[Tensor, ...] = into or ()
-        if torch.is_grad_enabled() or not room or room[0].shape != shape or room[0].dtype != signals.dtype:
+        if (
+            torch.is_grad_enabled()
+            or not room
+            or room[0].shape != shape
+            or room[0].dtype != signals.dtype
+        ):
             room = ()
         slopes = []
         for axis, sign in zip(range(-1, -self.dimension - 1, -1), (1.0, -1.0, 1.0), strict=False):
-            matrix = sign * unit * derivative_matrix(sides[axis], self.derivative, self.border, self.sigma)
-            slope = along(matrix, signals, axis, out=room[len(slopes)].view(signals.shape) if room else None)
+            matrix = (
+                sign
+                * unit
+                * derivative_matrix(sides[axis], self.derivative, self.border, self.sigma)
+            )
+            slope = along(
+                matrix, signals, axis, out=room[len(slopes)].view(signals.shape) if room else None
+            )
             if self.derivative == "gaussian":
                 for other in set(range(-self.dimension, 0)) - {axis}:
-                    slope = along(smoothing_matrix(sides[other], self.border, self.sigma), slope, other)
+                    slope = along(
+                        smoothing_matrix(sides[other], self.border, self.sigma), slope, other
+                    )
             slopes.append(slope.flatten(2))
         return (*slopes, room[-1] if room else torch.empty_like(slopes[0]))
 
@@ -152,10 +200,15 @@ class Grid(Action):
         farthest = float(coordinates(tuple(sides)).square().sum(1).max()) + 1
         return (NOISE * torch.finfo(dtype).eps * unit) ** 2 * farthest * input_square
 
-    def tangents(self, h: Float[Tensor, "t g"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "t b ..."]:
+    def tangents(
+        self, h: Float[Tensor, "t g"], x: Float[Tensor, "b ..."]
+    ) -> Float[Tensor, "t b ..."]:
         """Minus the gradient along the velocity of every place; the gradient is taken once for all directions."""
         slopes = self.derive(x)[:-1]
-        velocity = -h.to(slopes[0]).unflatten(1, (self.dimension, self.ambient)) @ self._weights(slopes[0], x).mT
+        velocity = (
+            -h.to(slopes[0]).unflatten(1, (self.dimension, self.ambient))
+            @ self._weights(slopes[0], x).mT
+        )
         moved = slopes[0] * velocity[:, 0, None, None]
         for i, slope in enumerate(slopes[1:], start=1):
             moved.addcmul_(slope, velocity[:, i, None, None])
@@ -166,7 +219,10 @@ class Grid(Action):
         return self.tangents(h[None], x)[0]
 
     def contract(
-        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."], derived: tuple[Tensor, ...] | None = None
+        self,
+        gradients: Float[Tensor, "b k ..."],
+        x: Float[Tensor, "b ..."],
+        derived: tuple[Tensor, ...] | None = None,
     ) -> Float[Tensor, "b k g"]:
         r"""Inner products $-\sum_p \partial f(p)\, \partial_i x(p)\, \tilde p_j$; no field is formed."""
         *slopes, room = self.derive(x) if derived is None else derived
@@ -174,16 +230,28 @@ class Grid(Action):
         space = None if torch.is_grad_enabled() else room
         rows = []
         for gradient in gradients.reshape(*gradients.shape[:2], *room.shape[1:]).unbind(1):
-            products = (torch.mul(gradient, slope, out=space) for slope in slopes)  # one at a time, as large as the batch
-            rows.append(torch.cat([(weights @ _over_channels(product).mT).mT for product in products], dim=1))
+            products = (
+                torch.mul(gradient, slope, out=space) for slope in slopes
+            )  # one at a time, as large as the batch
+            rows.append(
+                torch.cat(
+                    [(weights @ _over_channels(product).mT).mT for product in products], dim=1
+                )
+            )
         return torch.stack(rows, dim=1)
 
-    def moment(self, x: Float[Tensor, "b ..."], derived: tuple[Tensor, ...] | None = None) -> Float[Tensor, "g g"]:
+    def moment(
+        self, x: Float[Tensor, "b ..."], derived: tuple[Tensor, ...] | None = None
+    ) -> Float[Tensor, "g g"]:
         r"""Sums of $\partial_i x\, \partial_k x\, \tilde p_j \tilde p_l$: over samples in their own precision, then over places."""
         return self.moments(x, torch.zeros(len(x), dtype=torch.int64), 1, derived)[0]
 
     def moments(
-        self, x: Float[Tensor, "b ..."], block: Int[Tensor, " b"], count: int, derived: tuple[Tensor, ...] | None = None
+        self,
+        x: Float[Tensor, "b ..."],
+        block: Int[Tensor, " b"],
+        count: int,
+        derived: tuple[Tensor, ...] | None = None,
     ) -> Float[Tensor, "p s s"]:
         """As `moment`, the sums over the samples of every block by one product."""
         parts = self.derive(x) if derived is None else derived
@@ -196,10 +264,15 @@ class Grid(Action):
         member = (torch.arange(max(1, len(used)))[:, None] == place).repeat_interleave(channels, 1)
         member = sent(member.to(room.dtype), room.device)
         sums = {  # over the samples first, so that the places are summed in float64
-            (i, k): ((member @ torch.mul(slopes[i], slopes[k], out=space)).double() @ between).unflatten(1, (n, n))
+            (i, k): (
+                (member @ torch.mul(slopes[i], slopes[k], out=space)).double() @ between
+            ).unflatten(1, (n, n))
             for i, k in combinations_with_replacement(range(d), 2)
         }
-        found = torch.stack([torch.stack([sums[min(i, k), max(i, k)] for k in range(d)], dim=2) for i in range(d)], dim=1)
+        found = torch.stack(
+            [torch.stack([sums[min(i, k), max(i, k)] for k in range(d)], dim=2) for i in range(d)],
+            dim=1,
+        )
         whole = found.new_zeros(count, self.size, self.size)
         whole[sent(used, whole.device)] = found.reshape(-1, self.size, self.size)[: len(used)]
         return whole
@@ -225,10 +298,15 @@ class Grid(Action):
     def settings(self) -> dict[str, Any]:
         """Kind and every field."""
         return {
-            "kind": "grid", "dimension": self.dimension, "translations": self.translations, "derivative": self.derivative,
-            "border": self.border, "sigma": self.sigma, "shape": None if self.shape is None else list(self.shape),
+            "kind": "grid",
+            "dimension": self.dimension,
+            "translations": self.translations,
+            "derivative": self.derivative,
+            "border": self.border,
+            "sigma": self.sigma,
+            "shape": None if self.shape is None else list(self.shape),
             "frame": self.frame,
-        }  # fmt: skip
+        }
 
     def __repr__(self) -> str:
         given: dict[str, Any] = {
@@ -261,12 +339,16 @@ class Grid(Action):
 
     def _orientation(self, like: Tensor) -> Float[Tensor, " d"]:
         """Sign of each coordinate along its axis, in the order of the axes: only `y` runs against."""
-        return torch.tensor([1.0, -1.0, 1.0][3 - self.dimension :], dtype=like.dtype, device=like.device)
+        return torch.tensor(
+            [1.0, -1.0, 1.0][3 - self.dimension :], dtype=like.dtype, device=like.device
+        )
 
     def _weights(self, like: Tensor, x: Float[Tensor, "b ..."]) -> Float[Tensor, "p j"]:
         """Coordinates of every place, with a column of ones for the translations."""
         sides = tuple(self._signals(x[:1]).shape[2:])
-        places, kept = paper_coordinates(sides) if self.derivative == "paper" else (coordinates(sides), None)
+        places, kept = (
+            paper_coordinates(sides) if self.derivative == "paper" else (coordinates(sides), None)
+        )
         if self.translations:
             places = torch.cat([places, torch.ones(len(places), 1, dtype=torch.float64)], dim=1)
         if self.frame:

@@ -107,14 +107,28 @@ def _on_grid(
         raise ArgumentError(f"sigma={sigma!r}: expected a width in pixels, for example sigma=1.0.")
     if not isinstance(frame, int) or isinstance(frame, bool):
         raise ArgumentError(f"frame={frame!r}: expected a number of pixels, for example frame=1.")
-    if shape is not None and not (isinstance(shape, tuple | list) and all(isinstance(side, int) for side in shape)):
-        raise ArgumentError(f"shape={shape!r}: expected the sides of a sample, for example shape={(28,) * dimension}.")
+    if shape is not None and not (
+        isinstance(shape, tuple | list) and all(isinstance(side, int) for side in shape)
+    ):
+        raise ArgumentError(
+            f"shape={shape!r}: expected the sides of a sample, for example shape={(28,) * dimension}."
+        )
 
     def whole(*, translations: bool) -> Grid:
-        return Grid(dimension, translations, derivative, border, float(sigma), None if shape is None else tuple(shape), frame)
+        return Grid(
+            dimension,
+            translations,
+            derivative,
+            border,
+            float(sigma),
+            None if shape is None else tuple(shape),
+            frame,
+        )
 
     if not isinstance(group, str | Tensor):
-        raise ArgumentError(f"group is a {type(group).__name__}; {name} takes a name, such as 'affine', or a tensor of generators.")
+        raise ArgumentError(
+            f"group is a {type(group).__name__}; {name} takes a name, such as 'affine', or a tensor of generators."
+        )
 
     if isinstance(group, Tensor):
         sides = tuple(group.shape[1:])
@@ -128,9 +142,13 @@ def _on_grid(
         return whole(translations=group == "affine")
     if group not in SMALLER:
         names = ", ".join(map(repr, ("linear", "affine", *SMALLER)))
-        raise ArgumentError(f"group={group!r}: {NAMES[dimension]} knows {names}, or takes a tensor of generators.")
+        raise ArgumentError(
+            f"group={group!r}: {NAMES[dimension]} knows {names}, or takes a tensor of generators."
+        )
     affine = whole(translations=True)
-    smaller = affine.restrict(torch.cat([affine.coefficients(part) for part in SMALLER[group](dimension)]))
+    smaller = affine.restrict(
+        torch.cat([affine.coefficients(part) for part in SMALLER[group](dimension)])
+    )
     return replace(smaller, label=repr(affine).replace("'affine'", repr(group), 1))
 
 
@@ -142,5 +160,8 @@ def _similarity(n: int) -> list[Float[Tensor, "r m m"]]:
     return [se(n), scaling(n)]
 
 
-SMALLER: dict[str, Callable[[int], list[Float[Tensor, "r m m"]]]] = {"similarity": _similarity, "euclidean": _euclidean}
+SMALLER: dict[str, Callable[[int], list[Float[Tensor, "r m m"]]]] = {
+    "similarity": _similarity,
+    "euclidean": _euclidean,
+}
 """Groups that are asked about as part of all affine maps."""

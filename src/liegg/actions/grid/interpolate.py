@@ -10,7 +10,9 @@ from torch.nn.functional import embedding_bag
 from liegg.actions.grid.stencils import Border, along, knot_matrix, outside
 
 
-def resample(signals: Float[Tensor, "b ..."], places: Float[Tensor, "p d"], border: Border) -> Float[Tensor, "b p"]:
+def resample(
+    signals: Float[Tensor, "b ..."], places: Float[Tensor, "p d"], border: Border
+) -> Float[Tensor, "b p"]:
     r"""Values of signals at places given in pixels, by interpolating cubic splines.
 
     A spline through the pixels has slopes that are right to the fourth order, so that small motions move a picture by the right
@@ -39,17 +41,23 @@ def resample(signals: Float[Tensor, "b ..."], places: Float[Tensor, "p d"], bord
     return _weighted(signals.flatten(1), pixels, weights)
 
 
-def _weighted(signals: Float[Tensor, "b s"], pixels: Int[Tensor, "p k"], weights: Float[Tensor, "p k"]) -> Float[Tensor, "b p"]:
+def _weighted(
+    signals: Float[Tensor, "b s"], pixels: Int[Tensor, "p k"], weights: Float[Tensor, "p k"]
+) -> Float[Tensor, "b p"]:
     """Sums of weighted pixels. In one call several times faster, where no derivative is asked: that call has no forward one."""
     if torch.is_grad_enabled():
         return _summed(signals, pixels, weights)
     try:
-        return embedding_bag(pixels, signals.mT.contiguous(), per_sample_weights=weights, mode="sum").mT.contiguous()
+        return embedding_bag(
+            pixels, signals.mT.contiguous(), per_sample_weights=weights, mode="sum"
+        ).mT.contiguous()
     except (NotImplementedError, RuntimeError):
         return _summed(signals, pixels, weights)
 
 
-def _summed(signals: Float[Tensor, "b s"], pixels: Int[Tensor, "p k"], weights: Float[Tensor, "p k"]) -> Float[Tensor, "b p"]:
+def _summed(
+    signals: Float[Tensor, "b s"], pixels: Int[Tensor, "p k"], weights: Float[Tensor, "p k"]
+) -> Float[Tensor, "b p"]:
     """The same, one corner after the other."""
     total = torch.zeros(len(signals), len(pixels), dtype=signals.dtype, device=signals.device)
     for pixel, weight in zip(pixels.unbind(1), weights.unbind(1), strict=True):
@@ -58,7 +66,9 @@ def _summed(signals: Float[Tensor, "b s"], pixels: Int[Tensor, "p k"], weights: 
 
 
 def _corner(
-    corner: tuple[int, ...], shape: torch.Size, taps: list[tuple[Int[Tensor, "4 p"], Float[Tensor, "4 p"]]]
+    corner: tuple[int, ...],
+    shape: torch.Size,
+    taps: list[tuple[Int[Tensor, "4 p"], Float[Tensor, "4 p"]]],
 ) -> tuple[Int[Tensor, " p"], Float[Tensor, " p"]]:
     """The coefficient at one corner of the cube around each place, by its number, and what it counts."""
     pixel, weight = taps[0][0][corner[0]], taps[0][1][corner[0]]
@@ -67,7 +77,9 @@ def _corner(
     return pixel, weight
 
 
-def _taps(places: Float[Tensor, " p"], side: int, border: Border) -> tuple[Int[Tensor, "4 p"], Float[Tensor, "4 p"]]:
+def _taps(
+    places: Float[Tensor, " p"], side: int, border: Border
+) -> tuple[Int[Tensor, "4 p"], Float[Tensor, "4 p"]]:
     """The four coefficients around each place along one axis, and what each counts."""
     if border == "replicate":
         places = places.clamp(0, side - 1)

@@ -26,7 +26,9 @@ TRUNCATE = 4.0
 """Standard deviations at which a Gaussian is cut off: what is left out is 6e-5 of it."""
 
 
-def derivative_matrix(side: int, scheme: Scheme, border: Border, sigma: float = 1.0) -> Float[Tensor, "s s"]:
+def derivative_matrix(
+    side: int, scheme: Scheme, border: Border, sigma: float = 1.0
+) -> Float[Tensor, "s s"]:
     r"""Derivative along one axis, per pixel.
 
     `"spectral"` differentiates the trigonometric interpolant: of the signal itself for a periodic border, of the signal continued
@@ -60,18 +62,27 @@ def knot_matrix(side: int, border: Border) -> Float[Tensor, "s s"]:
 
 
 def along(
-    matrix: Float[Tensor, "s s"], x: Float[Tensor, "..."], axis: int, out: Float[Tensor, "..."] | None = None
+    matrix: Float[Tensor, "s s"],
+    x: Float[Tensor, "..."],
+    axis: int,
+    out: Float[Tensor, "..."] | None = None,
 ) -> Float[Tensor, "..."]:
     """Apply a matrix along one axis, counted from the end: -1 is the last. `out` takes the result where it is given."""
     matrix = sent(matrix, x.device, x.dtype)
     if axis == -1:
         return torch.matmul(x, matrix.mT, out=out)
     flat = x.flatten(axis + 1)
-    return torch.matmul(matrix, flat, out=None if out is None else out.view(flat.shape)).reshape(x.shape)
+    return torch.matmul(matrix, flat, out=None if out is None else out.view(flat.shape)).reshape(
+        x.shape
+    )
 
 
 def smooth(
-    images: Float[Tensor, "b ..."], sigma: float, *, dimension: int = 2, border: Border = "replicate"
+    images: Float[Tensor, "b ..."],
+    sigma: float,
+    *,
+    dimension: int = 2,
+    border: Border = "replicate",
 ) -> Float[Tensor, "b ..."]:
     """Gaussian smoothing over the last axes: the paper's remedy for the jumps between pixels, applied before training.
 
@@ -98,12 +109,18 @@ def smooth(
             f"images are {given}; smoothing needs a floating point tensor. Pass torch.as_tensor(images).float() / 255."
         )
     if not isinstance(sigma, int | float) or not sigma >= 0 or math.isinf(sigma):
-        raise ArgumentError(f"sigma={sigma!r}: expected a width in pixels, 0 or more, for example sigma=1.5.")
+        raise ArgumentError(
+            f"sigma={sigma!r}: expected a width in pixels, 0 or more, for example sigma=1.5."
+        )
     if dimension not in (1, 2, 3):
-        raise ArgumentError(f"dimension={dimension!r}: expected 1 for sequences, 2 for images or 3 for volumes.")
+        raise ArgumentError(
+            f"dimension={dimension!r}: expected 1 for sequences, 2 for images or 3 for volumes."
+        )
     check_border(border)
     if images.ndim < dimension + 1:
-        raise ArgumentError(f"images have {images.ndim} axes; expected samples, perhaps channels, and {dimension} spatial axes.")
+        raise ArgumentError(
+            f"images have {images.ndim} axes; expected samples, perhaps channels, and {dimension} spatial axes."
+        )
     for axis in range(-dimension, 0):
         images = along(smoothing_matrix(images.shape[axis], border, float(sigma)), images, axis)
     return images
@@ -190,5 +207,7 @@ def _spectral(side: int, border: Border) -> np.ndarray:
         return matrix
     if border == "replicate":
         matrix = matrix + weights[(i + j + 1) % period]
-    matrix[np.diag_indices(side)] -= matrix.sum(1)  # what rounding left over: a constant has no slope
+    matrix[np.diag_indices(side)] -= matrix.sum(
+        1
+    )  # what rounding left over: a constant has no slope
     return matrix

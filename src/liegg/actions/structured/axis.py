@@ -33,11 +33,21 @@ class Axis:
         if self.basis is not None:
             return whole @ self.basis.to(whole).mT
         diagonal = whole.unflatten(2, (self.side, self.side)).diagonal(dim1=2, dim2=3)
-        return torch.cat([whole[..., _beside(self.side).to(whole.device)], diagonal @ _helmert(self.side).to(whole)], dim=2)
+        return torch.cat(
+            [
+                whole[..., _beside(self.side).to(whole.device)],
+                diagonal @ _helmert(self.side).to(whole),
+            ],
+            dim=2,
+        )
 
     def trace(self, whole: Float[Tensor, "b k kk"]) -> Float[Tensor, "b k"]:
         """Inner products with the one that has a trace."""
-        return torch.zeros_like(whole[..., 0]) if self.traced is None else whole @ self.traced.to(whole).flatten()
+        return (
+            torch.zeros_like(whole[..., 0])
+            if self.traced is None
+            else whole @ self.traced.to(whole).flatten()
+        )
 
     def lift(self, h: Float[Tensor, "t r"], trace: Float[Tensor, " t"]) -> Float[Tensor, "t k k"]:
         """Matrices with these coefficients."""
@@ -73,7 +83,9 @@ def axis_of(side: int, given: Float[Tensor, "r k k"] | None) -> Axis:
     traced = identity.flatten() @ basis.mT
     if float(traced.norm()) <= 1e-10:
         return Axis(side, basis, None)
-    left = torch.linalg.svd(traced[None], full_matrices=True).Vh[1:]  # combinations that are orthogonal to it
+    left = torch.linalg.svd(traced[None], full_matrices=True).Vh[
+        1:
+    ]  # combinations that are orthogonal to it
     return Axis(side, left @ basis, (traced @ basis).unflatten(0, (side, side)))
 
 
@@ -85,5 +97,7 @@ def _beside(side: int) -> Tensor:
 def _helmert(side: int) -> Float[Tensor, "k l"]:
     """Orthonormal columns orthogonal to (1, ..., 1): the l-th is l ones, then -l, scaled."""
     step = torch.arange(1, side, dtype=torch.float64)
-    columns = torch.ones(side, side - 1, dtype=torch.float64).triu() - torch.diag(step, -1)[:, : side - 1]
+    columns = (
+        torch.ones(side, side - 1, dtype=torch.float64).triu() - torch.diag(step, -1)[:, : side - 1]
+    )
     return columns / (step * (step + 1)).sqrt()

@@ -35,15 +35,22 @@ def Blocks(  # noqa: N802, one of the actions, which are named as classes are
 
     Examples:
         >>> from liegg.algebra import so
-        >>> Blocks([4] * 196).size, Blocks([3] * 1000, so(3)).size  # of 784 pixels; of 1000 points in space
+        >>> (
+        ...     Blocks([4] * 196).size,
+        ...     Blocks([3] * 1000, so(3)).size,
+        ... )  # of 784 pixels; of 1000 points in space
         (3136, 3000)
-        >>> colours = torch.arange(12).reshape(3, 4).mT.flatten()  # the three colours of each of four pixels
+        >>> colours = (
+        ...     torch.arange(12).reshape(3, 4).mT.flatten()
+        ... )  # the three colours of each of four pixels
         >>> Blocks([3] * 4, order=colours)
         Blocks(4 blocks of 3, ordered, size=36)
     """
     sides = _whole(sizes, "sizes")
     if not sides or min(sides) < 1:
-        raise ArgumentError(f"sizes={_short(sides)}: expected positive numbers, for example Blocks([4] * 196).")
+        raise ArgumentError(
+            f"sizes={_short(sides)}: expected positive numbers, for example Blocks([4] * 196)."
+        )
     n = sum(sides)
     places = torch.arange(n) if order is None else torch.tensor(_whole(order, "order"))
     if not torch.equal(places.sort().values, torch.arange(n)):
@@ -52,7 +59,9 @@ def Blocks(  # noqa: N802, one of the actions, which are named as classes are
         )
     each = list(algebra) if isinstance(algebra, Sequence) else [algebra] * len(sides)
     if len(each) != len(sides):
-        raise ArgumentError(f"{len(each)} algebras were given for {len(sides)} blocks; give one to each, or one for all.")
+        raise ArgumentError(
+            f"{len(each)} algebras were given for {len(sides)} blocks; give one to each, or one for all."
+        )
     bases: dict[tuple[int, int], tuple[Tensor, Tensor, Tensor, Tensor]] = {}
     found, first, start = [], 0, 0
     for side, own in zip(sides, each, strict=True):
@@ -61,19 +70,41 @@ def Blocks(  # noqa: N802, one of the actions, which are named as classes are
         matrix, row, column, value = bases[side, id(own)]
         found.append((matrix + first, places[row + start], places[column + start], value))
         first, start = first + int(matrix[-1]) + 1, start + side
-    parts = f"{len(sides)} blocks of {sides[0]}" if len(set(sides)) == 1 else f"{len(sides)} blocks of {min(sides)} to {max(sides)}"
-    listed = [None if own is None else own.tolist() for own in (each if isinstance(algebra, Sequence) else each[:1])]
+    parts = (
+        f"{len(sides)} blocks of {sides[0]}"
+        if len(set(sides)) == 1
+        else f"{len(sides)} blocks of {min(sides)} to {max(sides)}"
+    )
+    listed = [
+        None if own is None else own.tolist()
+        for own in (each if isinstance(algebra, Sequence) else each[:1])
+    ]
     kept = listed if isinstance(algebra, Sequence) else listed[0]
-    made = {"kind": "blocks", "sizes": sides, "algebra": kept, "order": None if order is None else places.tolist()}
+    made = {
+        "kind": "blocks",
+        "sizes": sides,
+        "algebra": kept,
+        "order": None if order is None else places.tolist(),
+    }
     label = f"Blocks({parts}{'' if order is None else ', ordered'}, size={first})"
     return Sparse(entries(n, *(torch.cat(part) for part in zip(*found, strict=True))), made, label)
 
 
 def blocks_from_settings(sizes: list[int], algebra: list | None, order: list[int] | None) -> Action:
     """Blocks again from their settings: matrices for all parts, or for each part its own or None."""
-    each = algebra is not None and any(own is None or isinstance(own[0][0], list) for own in algebra)
-    tensors = [None if own is None else torch.tensor(own, dtype=torch.float64) for own in algebra or []] if each else None
-    return Blocks(sizes, tensors if each or algebra is None else torch.tensor(algebra, dtype=torch.float64), order=order)
+    each = algebra is not None and any(
+        own is None or isinstance(own[0][0], list) for own in algebra
+    )
+    tensors = (
+        [None if own is None else torch.tensor(own, dtype=torch.float64) for own in algebra or []]
+        if each
+        else None
+    )
+    return Blocks(
+        sizes,
+        tensors if each or algebra is None else torch.tensor(algebra, dtype=torch.float64),
+        order=order,
+    )
 
 
 def Banded(n: int, width: int = 1, *, shared: bool = False, periodic: bool = False) -> Action:  # noqa: N802
@@ -107,7 +138,9 @@ def Banded(n: int, width: int = 1, *, shared: bool = False, periodic: bool = Fal
     matrix = diagonal if shared else torch.arange(len(row))
     value = torch.bincount(matrix).double().rsqrt()[matrix]
     made = {"kind": "banded", "n": n, "width": width, "shared": shared, "periodic": periodic}
-    words = "".join(f", {word}=True" for word, on in (("shared", shared), ("periodic", periodic)) if on)
+    words = "".join(
+        f", {word}=True" for word, on in (("shared", shared), ("periodic", periodic)) if on
+    )
     return Sparse(entries(n, matrix, row, column, value), made, f"Banded({n}, {width}{words})")
 
 
@@ -134,7 +167,9 @@ def Weights(groups: Sequence[int] | Int[Tensor, " n"]) -> Action:  # noqa: N802
     made = {"kind": "weights", "groups": label.tolist()}
     value = counts.double().rsqrt()[label[member]]
     return Sparse(
-        entries(len(label), label[member], member, member, value), made, f"Weights({len(counts)} groups of {len(label)} numbers)"
+        entries(len(label), label[member], member, member, value),
+        made,
+        f"Weights({len(counts)} groups of {len(label)} numbers)",
     )
 
 
@@ -154,7 +189,12 @@ def algebra_basis(given: Algebra, side: int) -> Float[Tensor, "q k k"]:
     Raises:
         ArgumentError: matrices of another size, not finite, or all zero.
     """
-    fits = isinstance(given, Tensor) and given.is_floating_point() and given.ndim == 3 and given.shape[1:] == (side, side)
+    fits = (
+        isinstance(given, Tensor)
+        and given.is_floating_point()
+        and given.ndim == 3
+        and given.shape[1:] == (side, side)
+    )
     if not fits or not bool(torch.isfinite(given).all()):
         what = f"shape {tuple(given.shape)}" if isinstance(given, Tensor) else type(given).__name__
         raise ArgumentError(

@@ -40,20 +40,28 @@ class KroneckerSum(Action):
     sizes: tuple[int, ...]
     algebras: tuple[Float[Tensor, "_ _ _"] | None, ...]
 
-    def __init__(self, sizes: Sequence[int], algebras: Sequence[Float[Tensor, "_ _ _"] | None] | None = None) -> None:
+    def __init__(
+        self, sizes: Sequence[int], algebras: Sequence[Float[Tensor, "_ _ _"] | None] | None = None
+    ) -> None:
         sides = tuple(sizes)
         if not sides or not all(isinstance(side, int) and side >= 1 for side in sides):
-            raise ArgumentError(f"sizes={sides}: expected the length of every axis, for example KroneckerSum((28, 28)).")
+            raise ArgumentError(
+                f"sizes={sides}: expected the length of every axis, for example KroneckerSum((28, 28))."
+            )
         own = (None,) * len(sides) if algebras is None else tuple(algebras)
         if len(own) != len(sides):
-            raise ArgumentError(f"{len(own)} algebras were given for {len(sides)} axes; give one to each, None for all of gl(k).")
+            raise ArgumentError(
+                f"{len(own)} algebras were given for {len(sides)} axes; give one to each, None for all of gl(k)."
+            )
         object.__setattr__(self, "sizes", sides)
         object.__setattr__(self, "algebras", own)
         _ = self._axes  # wrong algebras are told of here
 
     @cached_property
     def _axes(self) -> tuple[Axis, ...]:
-        return tuple(axis_of(side, own) for side, own in zip(self.sizes, self.algebras, strict=True))
+        return tuple(
+            axis_of(side, own) for side, own in zip(self.sizes, self.algebras, strict=True)
+        )
 
     @cached_property
     def _mix(self) -> Float[Tensor, "q f"]:
@@ -65,7 +73,11 @@ class KroneckerSum(Action):
                 if one is None or other is None:
                     continue
                 rest = self.ambient / self.sizes[f]
-                whole[f, g] = one.square().sum() * rest if f == g else one.trace() * other.trace() * rest / self.sizes[g]
+                whole[f, g] = (
+                    one.square().sum() * rest
+                    if f == g
+                    else one.trace() * other.trace() * rest / self.sizes[g]
+                )
         squares, vectors = torch.linalg.eigh(whole)
         kept = squares > 1e-10 * squares[-1].clamp_min(1e-300)
         return fix_signs((vectors[:, kept] / squares[kept].sqrt()).mT.contiguous())
@@ -82,8 +94,12 @@ class KroneckerSum(Action):
 
     def check(self, shape: tuple[int, ...]) -> None:
         """The axes themselves, or flat."""
-        if tuple(s for s in shape if s != 1) != tuple(s for s in self.sizes if s != 1) and tuple(shape) != (self.ambient,):
-            raise ShapeError(f"a sample has shape {tuple(shape)}; {self!r} expects {self.sizes}, or {self.ambient} numbers flat.")
+        if tuple(s for s in shape if s != 1) != tuple(s for s in self.sizes if s != 1) and tuple(
+            shape
+        ) != (self.ambient,):
+            raise ShapeError(
+                f"a sample has shape {tuple(shape)}; {self!r} expects {self.sizes}, or {self.ambient} numbers flat."
+            )
 
     def act(self, h: Float[Tensor, "..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
         """Apply the exponential by its series: that of each axis' matrix by `torch.linalg.matrix_exp` is off by 1e-11 at times."""
@@ -91,7 +107,9 @@ class KroneckerSum(Action):
         along = [matrix[0] for matrix in self._along(self._vector(h).to(x.device, wide)[None])]
         longest = torch.stack([matrix.abs().sum(1).max() for matrix in along]).sum()
         return (
-            exponential(lambda tensor: _sum(along, tensor), x.reshape(-1, *self.sizes).to(wide), longest)
+            exponential(
+                lambda tensor: _sum(along, tensor), x.reshape(-1, *self.sizes).to(wide), longest
+            )
             .to(x.dtype)
             .reshape(x.shape)
         )
@@ -100,18 +118,25 @@ class KroneckerSum(Action):
         """Apply each axis' matrix, and add."""
         return self.tangents(h[None], x)[0]
 
-    def tangents(self, h: Float[Tensor, "t g"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "t b ..."]:
+    def tangents(
+        self, h: Float[Tensor, "t g"], x: Float[Tensor, "b ..."]
+    ) -> Float[Tensor, "t b ..."]:
         """The same for several generators."""
         wide = torch.promote_types(x.dtype, torch.float32)
         tensor = x.reshape(-1, *self.sizes).to(wide)
-        moved = [_sum(each, tensor) for each in zip(*self._along(h.to(x.device, wide)), strict=True)]
+        moved = [
+            _sum(each, tensor) for each in zip(*self._along(h.to(x.device, wide)), strict=True)
+        ]
         return torch.stack(moved).to(x.dtype).reshape(len(h), *x.shape)
 
     def contract(
         self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."], derived: Any = None
     ) -> Float[Tensor, "b k g"]:
         """Slope times number, summed along all lines of an axis, for one axis after the other."""
-        tensor, slopes = x.reshape(-1, *self.sizes), gradients.reshape(*gradients.shape[:2], *self.sizes)
+        tensor, slopes = (
+            x.reshape(-1, *self.sizes),
+            gradients.reshape(*gradients.shape[:2], *self.sizes),
+        )
         whole = []
         for f, side in enumerate(self.sizes):
             lines = tensor.movedim(f + 1, -1).reshape(len(x), 1, -1, side)
@@ -130,7 +155,9 @@ class KroneckerSum(Action):
         r"""For $E_{ij}$ on one axis and $E_{kl}$ on another it is $\langle x_{jk} x_{il} \rangle$, summed over the rest."""
         if self.size <= self.ambient:
             return Displacement(moment / samples)
-        return Displacement(self._displaced(moment.reshape(*self.sizes, *self.sizes), samples=False).div_(samples))
+        return Displacement(
+            self._displaced(moment.reshape(*self.sizes, *self.sizes), samples=False).div_(samples)
+        )
 
     def matrices(self, coefficients: Float[Tensor, "d g"]) -> Float[Tensor, "d n n"]:
         """Dense matrices, for the few generators that were found."""
@@ -142,7 +169,10 @@ class KroneckerSum(Action):
     def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
         """Coordinates in the candidates, from partial traces; raise `ArgumentError` for a matrix outside their span."""
         check_square(matrices, self.ambient, repr(self))
-        traces = [self._lines(matrices, f).sum((-2, -1)).flatten(1)[:, None] for f in range(len(self.sizes))]
+        traces = [
+            self._lines(matrices, f).sum((-2, -1)).flatten(1)[:, None]
+            for f in range(len(self.sizes))
+        ]
         found = self._project(traces)[:, 0]
         check_inside(self, matrices, found, repr(self))
         return found
@@ -157,7 +187,11 @@ class KroneckerSum(Action):
 
     def _lines(self, matrices: Float[Tensor, "d n n"], f: int) -> Float[Tensor, "d k k p q"]:
         """View of the entries between numbers that differ along axis `f` alone."""
-        before, side, after = math.prod(self.sizes[:f]), self.sizes[f], math.prod(self.sizes[f + 1 :])
+        before, side, after = (
+            math.prod(self.sizes[:f]),
+            self.sizes[f],
+            math.prod(self.sizes[f + 1 :]),
+        )
         apart = matrices.reshape(-1, before, side, after, before, side, after)
         return apart.diagonal(dim1=1, dim2=4).diagonal(dim1=2, dim2=4)
 
@@ -187,23 +221,34 @@ class KroneckerSum(Action):
                 second = [axes + e if e in (f, g) else e for e in range(axes)]
                 kept = [f, axes + f] if f == g else [f, g, axes + f, axes + g]
                 if samples:
-                    pairs = torch.einsum(numbers, [2 * axes, *range(axes)], numbers, [2 * axes, *second], kept)
+                    pairs = torch.einsum(
+                        numbers, [2 * axes, *range(axes)], numbers, [2 * axes, *second], kept
+                    )
                 else:
                     pairs = torch.einsum(numbers, [*range(axes), *second], kept)
                 if f == g:
                     row.append(torch.kron(torch.eye(self.sizes[f]).to(pairs), pairs))
                 else:
-                    row.append(pairs.permute(2, 0, 1, 3).reshape(self.sizes[f] ** 2, self.sizes[g] ** 2))
+                    row.append(
+                        pairs.permute(2, 0, 1, 3).reshape(self.sizes[f] ** 2, self.sizes[g] ** 2)
+                    )
             rows.append(self._project([part[None] for part in row])[0])
         return self._project([part.mT[None] for part in rows])[0]
 
 
 def kronecker_from_settings(sizes: list[int], algebras: list) -> KroneckerSum:
     """The same again from its settings."""
-    return KroneckerSum(sizes, [None if own is None else torch.tensor(own, dtype=torch.float64) for own in algebras])
+    return KroneckerSum(
+        sizes, [None if own is None else torch.tensor(own, dtype=torch.float64) for own in algebras]
+    )
 
 
-def _sum(along: Sequence[Float[Tensor, "_ _"]], tensor: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
+def _sum(
+    along: Sequence[Float[Tensor, "_ _"]], tensor: Float[Tensor, "b ..."]
+) -> Float[Tensor, "b ..."]:
     """Apply one matrix along each axis of every sample, and add."""
-    moved = [(tensor.movedim(f, -1) @ matrix.mT).movedim(-1, f) for f, matrix in enumerate(along, start=1)]
+    moved = [
+        (tensor.movedim(f, -1) @ matrix.mT).movedim(-1, f)
+        for f, matrix in enumerate(along, start=1)
+    ]
     return torch.stack(moved).sum(0)

@@ -56,16 +56,23 @@ class Entries:
     def on(self, device: torch.device, dtype: torch.dtype) -> "Entries":
         """The same where the data is and in its precision, moved once and not with every batch."""
         if (device, dtype) not in self._moved:
-            self._moved[device, dtype] = replace(self, **{
-                one.name: part.to(device, dtype if part.is_floating_point() else part.dtype)
-                for one in fields(self)
-                if isinstance(part := getattr(self, one.name), Tensor)
-            })  # fmt: skip
+            self._moved[device, dtype] = replace(
+                self,
+                **{
+                    one.name: part.to(device, dtype if part.is_floating_point() else part.dtype)
+                    for one in fields(self)
+                    if isinstance(part := getattr(self, one.name), Tensor)
+                },
+            )
         return self._moved[device, dtype]
 
 
 def entries(
-    n: int, matrix: Int[Tensor, " e"], row: Int[Tensor, " e"], column: Int[Tensor, " e"], value: Float[Tensor, " e"]
+    n: int,
+    matrix: Int[Tensor, " e"],
+    row: Int[Tensor, " e"],
+    column: Int[Tensor, " e"],
+    value: Float[Tensor, " e"],
 ) -> Entries:
     """Arrange entries `value` of the candidate `matrix` at `row`, `column`; every candidate needs at least one."""
     order = torch.argsort(matrix, stable=True)
@@ -113,28 +120,39 @@ class Sparse(Action):
     def check(self, shape: tuple[int, ...]) -> None:
         """Any shape with `n` numbers."""
         if math.prod(shape) != self.ambient:
-            raise ShapeError(f"a sample has shape {tuple(shape)}; {self.label} expects {self.ambient} numbers, in any shape.")
+            raise ShapeError(
+                f"a sample has shape {tuple(shape)}; {self.label} expects {self.ambient} numbers, in any shape."
+            )
 
     def act(self, h: Float[Tensor, "..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
         """Apply the exponential of the generator by its series, in as many steps as the generator is long; no matrix is formed."""
         wide = torch.promote_types(x.dtype, torch.float32)
         own = self.entries.on(x.device, wide)
         weight = self._weights(self._vector(h).to(x.device, wide)[None], own)[0]
-        moved = exponential(lambda flat: self._apply(weight, flat, own), x.flatten(1).to(wide), weight.abs().sum(1).max())
+        moved = exponential(
+            lambda flat: self._apply(weight, flat, own),
+            x.flatten(1).to(wide),
+            weight.abs().sum(1).max(),
+        )
         return moved.to(x.dtype).reshape(x.shape)
 
     def field(self, h: Float[Tensor, " g"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
         """Apply the generator itself."""
         return self.tangents(h[None], x)[0]
 
-    def tangents(self, h: Float[Tensor, "t g"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "t b ..."]:
+    def tangents(
+        self, h: Float[Tensor, "t g"], x: Float[Tensor, "b ..."]
+    ) -> Float[Tensor, "t b ..."]:
         """Apply several generators."""
         wide = torch.promote_types(x.dtype, torch.float32)
         own = self.entries.on(x.device, wide)
         flat = x.flatten(1).to(wide)
-        return torch.stack([
-            self._apply(weight, flat, own).to(x.dtype).reshape(x.shape) for weight in self._weights(h.to(x.device, wide), own)
-        ])  # fmt: skip
+        return torch.stack(
+            [
+                self._apply(weight, flat, own).to(x.dtype).reshape(x.shape)
+                for weight in self._weights(h.to(x.device, wide), own)
+            ]
+        )
 
     def contract(
         self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."], derived: Any = None
@@ -143,10 +161,12 @@ class Sparse(Action):
         own = self.entries.on(x.device, x.dtype)
         slopes, flat = gradients.flatten(2), x.flatten(1)
         some = max(1, ELEMENTS // (max(1, slopes.shape[1]) * len(own.value)))
-        return torch.cat([
-            self._sums(part[..., own.row] * (own.value * numbers[:, own.column])[:, None], own)
-            for part, numbers in zip(slopes.split(some), flat.split(some), strict=True)
-        ])  # fmt: skip
+        return torch.cat(
+            [
+                self._sums(part[..., own.row] * (own.value * numbers[:, own.column])[:, None], own)
+                for part, numbers in zip(slopes.split(some), flat.split(some), strict=True)
+            ]
+        )
 
     def moment(self, x: Float[Tensor, "b ..."], derived: Any = None) -> Float[Tensor, "s s"]:
         """Second moment of the numbers, or where there are fewer candidates than numbers, their displacement."""
@@ -199,7 +219,9 @@ class Sparse(Action):
         """Entries of the generators with coefficients `h`, row by row."""
         return h[:, own.line_matrix] * own.line_value
 
-    def _apply(self, weight: Float[Tensor, "n l"], flat: Float[Tensor, "b n"], own: Entries) -> Float[Tensor, "b n"]:
+    def _apply(
+        self, weight: Float[Tensor, "n l"], flat: Float[Tensor, "b n"], own: Entries
+    ) -> Float[Tensor, "b n"]:
         """Matrix times vectors, one entry of every row at a time: no more memory than the vectors take."""
         columns = zip(weight.unbind(1), own.line_column.unbind(1), strict=True)
         return sum((w * flat[:, places] for w, places in columns), torch.zeros_like(flat))
@@ -209,16 +231,23 @@ class Sparse(Action):
         if len(own.value) == own.size:
             return terms
         lines = terms.flatten(0, 1).mT.contiguous()
-        return torch.segment_reduce(lines, "sum", lengths=own.counts, axis=0, unsafe=True).mT.unflatten(0, terms.shape[:2])
+        return torch.segment_reduce(
+            lines, "sum", lengths=own.counts, axis=0, unsafe=True
+        ).mT.unflatten(0, terms.shape[:2])
 
     def _gathered(self, pairs: Float[Tensor, "n l l"], own: Entries) -> Float[Tensor, "g g"]:
         """Sum what belongs to the same two candidates."""
         out = pairs.new_zeros(self.size, self.size)
-        places = (own.line_matrix[:, :, None].expand_as(pairs), own.line_matrix[:, None].expand_as(pairs))
+        places = (
+            own.line_matrix[:, :, None].expand_as(pairs),
+            own.line_matrix[:, None].expand_as(pairs),
+        )
         return out.index_put_(places, pairs, accumulate=True)
 
 
-def exponential(apply: Callable[[Tensor], Tensor], x: Float[Tensor, "b ..."], norm: Float[Tensor, ""]) -> Float[Tensor, "b ..."]:
+def exponential(
+    apply: Callable[[Tensor], Tensor], x: Float[Tensor, "b ..."], norm: Float[Tensor, ""]
+) -> Float[Tensor, "b ..."]:
     """Exponential of a linear map applied to vectors, by its series, in as many steps as the map is long.
 
     Args:
@@ -238,11 +267,20 @@ def exponential(apply: Callable[[Tensor], Tensor], x: Float[Tensor, "b ..."], no
 def check_square(matrices: Float[Tensor, "d n n"], n: int, label: str) -> None:
     """Raise `ArgumentError` unless matrices have side `n`."""
     if matrices.ndim != 3 or matrices.shape[1:] != (n, n):
-        raise ArgumentError(f"generators have shape {tuple(matrices.shape)}; expected [d, {n}, {n}], matrices of {label}.")
+        raise ArgumentError(
+            f"generators have shape {tuple(matrices.shape)}; expected [d, {n}, {n}], matrices of {label}."
+        )
 
 
-def check_inside(action: Action, matrices: Float[Tensor, "d n n"], found: Float[Tensor, "d g"], label: str) -> None:
+def check_inside(
+    action: Action, matrices: Float[Tensor, "d n n"], found: Float[Tensor, "d g"], label: str
+) -> None:
     """Raise `ArgumentError` for a matrix that its coefficients do not make again; one at a time, as they may be large."""
     for number, (matrix, h) in enumerate(zip(matrices, found, strict=True)):
-        if float((action.matrices(h[None])[0] - matrix).norm()) > 1e-6 * float(matrix.norm()) + 1e-300:
-            raise ArgumentError(f"generator {number} lies outside the {action.size}-dimensional space of {label}.")
+        if (
+            float((action.matrices(h[None])[0] - matrix).norm())
+            > 1e-6 * float(matrix.norm()) + 1e-300
+        ):
+            raise ArgumentError(
+                f"generator {number} lies outside the {action.size}-dimensional space of {label}."
+            )

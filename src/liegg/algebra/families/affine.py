@@ -14,7 +14,9 @@ LOOSE = 6.0
 """What a covector may lose to unit matrices before a fit, in multiples of what noise alone makes it lose."""
 
 
-def affine(span: Float[Tensor, "d n n"], noise: float, linear: Proposer, *, dual: bool = False) -> Iterator[Model]:
+def affine(
+    span: Float[Tensor, "d n n"], noise: float, linear: Proposer, *, dual: bool = False
+) -> Iterator[Model]:
     """Models h ⋉ Rᵐ for every model h that `linear` proposes for the linear parts.
 
     The matrices leave a covector alone; with that covector last they are `[[a, t], [0, 0]]`.
@@ -63,7 +65,12 @@ def _joined(model: Model, along: Float[Tensor, "k m"], frame: Float[Tensor, "n n
 def semidirect(linear: str, k: int, *, whole: bool = True) -> str:
     """Name of a linear algebra with translations along k axes; names of their own only where the algebra acts on all axes.
 
-    >>> semidirect("so(3)", 3), semidirect("so(1,3)", 4), semidirect("gl(2,R)", 2), semidirect("", 2)
+    >>> (
+    ...     semidirect("so(3)", 3),
+    ...     semidirect("so(1,3)", 4),
+    ...     semidirect("gl(2,R)", 2),
+    ...     semidirect("", 2),
+    ... )
     ('se(3)', 'e(1,3)', 'aff(2)', 'translation(2)')
     >>> semidirect("u(2)", 4), semidirect("so(2) ⊕ so(2)", 4), semidirect("so(2)", 3, whole=False)
     ('u(2) ⋉ R⁴', '(so(2) ⊕ so(2)) ⋉ R⁴', 'so(2) ⋉ R³')
@@ -71,7 +78,11 @@ def semidirect(linear: str, k: int, *, whole: bool = True) -> str:
     if not linear:
         return f"translation({k})"
     if not whole:
-        return f"({linear}) ⋉ {abelian(k)}" if "⊕" in linear or "⋉" in linear else f"{linear} ⋉ {abelian(k)}"
+        return (
+            f"({linear}) ⋉ {abelian(k)}"
+            if "⊕" in linear or "⋉" in linear
+            else f"{linear} ⋉ {abelian(k)}"
+        )
     if linear == "scaling(1)":
         return "aff(1)"
     kind, _, rest = linear.partition("(")

@@ -66,7 +66,9 @@ class Candidate:
         return self.fit.distance < other.fit.distance
 
 
-def candidates(span: Float[Tensor, "d n n"], noise: float, *, short: bool = False) -> list[Candidate]:
+def candidates(
+    span: Float[Tensor, "d n n"], noise: float, *, short: bool = False
+) -> list[Candidate]:
     """Fitted models with the dimension of the span, the best of each name, in the order in which names are preferred.
 
     Args:
@@ -94,7 +96,11 @@ def best(span: Float[Tensor, "d n n"], noise: float) -> Iterator[Model]:
     if not len(span):
         yield Model("", span)
         return
-    near = [one for one in candidates(span, noise, short=True) if one.fits(HOPELESS * noise) and not one.stretched(noise)]
+    near = [
+        one
+        for one in candidates(span, noise, short=True)
+        if one.fits(HOPELESS * noise) and not one.stretched(noise)
+    ]
     ranked = sorted(near, key=lambda one: (max(one.fit.needs(), noise), one.fit.orbit))
     for one in ranked[:BEST]:
         yield replace(one.model, generators=one.fit.generators, stretch=one.stretch)

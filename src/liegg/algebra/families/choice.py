@@ -23,7 +23,13 @@ def simplest(found: list[Candidate], noise: float, luck: float) -> Candidate | N
     admitted = [one for one in found if one.fits(noise) and not one.stretched(noise)]
     admitted.sort(key=lambda one: (one.fit.orbit, one.fit.needs()))
     for one in admitted:
-        if max((_gain(one, other, noise) for other in admitted if other.fit.orbit > one.fit.orbit), default=0.0) <= 1:
+        if (
+            max(
+                (_gain(one, other, noise) for other in admitted if other.fit.orbit > one.fit.orbit),
+                default=0.0,
+            )
+            <= 1
+        ):
             return one if one.fit.luck <= luck else None
     return None
 
@@ -40,7 +46,11 @@ def margin_of(chosen: Candidate, found: list[Candidate], noise: float) -> float:
     """
     others = [one for one in found if one is not chosen]
     as_simple = [one.fit.needs() / noise for one in others if one.fit.orbit <= chosen.fit.orbit]
-    larger = [one for one in others if one.fit.orbit > chosen.fit.orbit and one.fits(noise) and one.stretch <= PLAUSIBLE]
+    larger = [
+        one
+        for one in others
+        if one.fit.orbit > chosen.fit.orbit and one.fits(noise) and one.stretch <= PLAUSIBLE
+    ]
     return min([math.inf, *as_simple, *(1.0 for _ in larger)])
 
 

@@ -41,7 +41,10 @@ def orthogonal(span: Float[Tensor, "d n n"]) -> Iterator[Model]:
         flipped[values.abs().argmin()] *= -1
         for signs in (values, flipped) if small else (values,):
             order = torch.argsort(signs, descending=True)
-            frame = vectors[:, order] / signs[order].abs().clamp_min(1e-6 * float(values.abs().max())).sqrt()
+            frame = (
+                vectors[:, order]
+                / signs[order].abs().clamp_min(1e-6 * float(values.abs().max())).sqrt()
+            )
             positive = int((signs > 0).sum())
             name = f"so({pair(positive, n - positive)})"
             if not (n == 2 and scaled and positive == 1):  # two scalings: a sum of two blocks
@@ -69,12 +72,19 @@ def darboux(form: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
     """
     # i·form is Hermitian with eigenvalues in pairs ±λ; the parts of an eigenvector of +λ span one plane.
     values, vectors = torch.linalg.eigh(1j * form)
-    chosen = vectors[:, len(form) // 2 :] * (2 / values[len(form) // 2 :].clamp_min(1e-9 * float(values.max()))).sqrt()
+    chosen = (
+        vectors[:, len(form) // 2 :]
+        * (2 / values[len(form) // 2 :].clamp_min(1e-9 * float(values.max()))).sqrt()
+    )
     return torch.cat([chosen.imag, chosen.real], dim=1)
 
 
-def _scaled(name: str, standard: Float[Tensor, "d n n"], frame: Float[Tensor, "n n"], scaled: int) -> Model:
+def _scaled(
+    name: str, standard: Float[Tensor, "d n n"], frame: Float[Tensor, "n n"], scaled: int
+) -> Model:
     generators, stretch = conjugate(standard, frame), float(torch.linalg.cond(frame))
     if not scaled:
         return Model(name, generators, stretch=stretch)
-    return Model(f"{name} ⊕ R", torch.cat([generators, catalog.scaling(len(frame))]), stretch=stretch)
+    return Model(
+        f"{name} ⊕ R", torch.cat([generators, catalog.scaling(len(frame))]), stretch=stretch
+    )

@@ -44,5 +44,7 @@ def flag(span: Float[Tensor, "d n n"]) -> Float[Tensor, "n n"]:
         # Among the directions outside the columns so far, the one that is sent least outside them.
         weight = float(square.diagonal().sum() + 1)
         following = lowest(square + weight * columns @ columns.mT, 1).mT
-        columns = torch.linalg.qr(torch.cat([columns, following], 1))[0]  # noise leaves it a little inside the others
+        columns = torch.linalg.qr(torch.cat([columns, following], 1))[
+            0
+        ]  # noise leaves it a little inside the others
     return columns

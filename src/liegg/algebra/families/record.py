@@ -44,7 +44,9 @@ def pair(p: int, q: int) -> str:
     return f"{min(p, q)},{max(p, q)}" if min(p, q) else str(max(p, q))
 
 
-def conjugate(generators: Float[Tensor, "d m m"], frame: Float[Tensor, "m m"]) -> Float[Tensor, "d m m"]:
+def conjugate(
+    generators: Float[Tensor, "d m m"], frame: Float[Tensor, "m m"]
+) -> Float[Tensor, "d m m"]:
     """Matrices that act as `generators` do on the columns of a frame."""
     return torch.linalg.solve(frame.mT, (frame @ generators).mT).mT
 

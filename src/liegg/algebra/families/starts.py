@@ -12,7 +12,9 @@ def bilinear(generators: Float[Tensor, "d n n"], sign: int, count: int) -> Float
     """Symmetric (`sign` 1) or antisymmetric (−1) unit forms Q with the smallest AᵀQ + QA, best first."""
     n = generators.shape[1]
     units = symmetric_units(n, sign)
-    moved = torch.einsum("aki,ukj->auij", generators, units) + torch.einsum("uik,akj->auij", units, generators)
+    moved = torch.einsum("aki,ukj->auij", generators, units) + torch.einsum(
+        "uik,akj->auij", units, generators
+    )
     square = torch.einsum("auij,avij->uv", moved, moved)
     return torch.einsum("cu,uij->cij", lowest(square, count), units)
 
@@ -25,15 +27,21 @@ def commuting(generators: Float[Tensor, "d n n"], count: int) -> Float[Tensor, "
     for a in generators:  # T ↦ AT − TA as a matrix on the entries of T
         step = torch.kron(a, eye) - torch.kron(eye, a.mT.contiguous())
         square += step.mT @ step
-    square += float(square.diagonal().sum() + 1) * torch.outer(eye.flatten(), eye.flatten())  # keeps the identity away
+    square += float(square.diagonal().sum() + 1) * torch.outer(
+        eye.flatten(), eye.flatten()
+    )  # keeps the identity away
     return lowest(square, count).unflatten(1, (n, n))
 
 
 def hermitian(matrices: Tensor, count: int) -> Tensor:
     """Hermitian forms H [c, m, m] with the smallest AᴴH + HA for complex matrices A, best first."""
     m = matrices.shape[-1]
-    units = torch.cat([symmetric_units(m, 1).to(matrices), 1j * symmetric_units(m, -1).to(matrices)])
-    moved = torch.einsum("aki,ukj->auij", matrices.conj(), units) + torch.einsum("uik,akj->auij", units, matrices)
+    units = torch.cat(
+        [symmetric_units(m, 1).to(matrices), 1j * symmetric_units(m, -1).to(matrices)]
+    )
+    moved = torch.einsum("aki,ukj->auij", matrices.conj(), units) + torch.einsum(
+        "uik,akj->auij", units, matrices
+    )
     square = torch.einsum("auij,avij->uv", moved.conj(), moved).real
     return torch.einsum("cu,uij->cij", lowest(square, count).to(matrices), units)
 

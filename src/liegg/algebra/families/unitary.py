@@ -18,9 +18,17 @@ def complex_linear(span: Float[Tensor, "d n n"]) -> Iterator[Model]:
     """gl(m, C), sl(m, C) and what lies between, u(p, q), su(p, q), and u(1) as a common phase."""
     d, n, _ = span.shape
     m = n // 2
-    if n % 2 or d not in {1, m * m - 1, m * m, m * m + 1, *range(2 * m * m - 2, 2 * m * m + 1)} or d == 0:
+    if (
+        n % 2
+        or d not in {1, m * m - 1, m * m, m * m + 1, *range(2 * m * m - 2, 2 * m * m + 1)}
+        or d == 0
+    ):
         return
-    for near in [traceless(span)] if d == 1 else [commuting(span, count) for count in ((1, 3) if n > 2 else (1,))]:
+    for near in (
+        [traceless(span)]
+        if d == 1
+        else [commuting(span, count) for count in ((1, 3) if n > 2 else (1,))]
+    ):
         turn = complex_structure(near)
         if turn is not None and usable(frame := complex_frame(turn)):
             yield from _in_frame(span, d, m, frame)
@@ -48,11 +56,17 @@ def complex_frame(turn: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
     return back @ torch.cat([columns[:, ::2], columns[:, 1::2]], 1)
 
 
-def _in_frame(span: Float[Tensor, "d n n"], d: int, m: int, frame: Float[Tensor, "n n"]) -> Iterator[Model]:
+def _in_frame(
+    span: Float[Tensor, "d n n"], d: int, m: int, frame: Float[Tensor, "n n"]
+) -> Iterator[Model]:
     one = torch.eye(m, dtype=torch.complex128)[None]
 
     def model(name: str, *standard: Tensor, inside: Tensor = one) -> Model:
-        return Model(name, conjugate(torch.cat(standard), frame), stretch=float(torch.linalg.cond(frame @ _real(inside)[0])))
+        return Model(
+            name,
+            conjugate(torch.cat(standard), frame),
+            stretch=float(torch.linalg.cond(frame @ _real(inside)[0])),
+        )
 
     phase, scaling = _real(1j * one), _real(one)
     if d == 1:
@@ -67,9 +81,14 @@ def _in_frame(span: Float[Tensor, "d n n"], d: int, m: int, frame: Float[Tensor,
         yield model(f"sl({m},C) ⊕ R", catalog.sl(m, "C"), scaling)
         yield model(f"sl({m},C) ⊕ u(1)", catalog.sl(m, "C"), phase)
     if m * m - 1 <= d <= m * m + 1:
-        for matrices, positive, inside in _unitary(complexified(torch.linalg.solve(frame, span @ frame)), m):
+        for matrices, positive, inside in _unitary(
+            complexified(torch.linalg.solve(frame, span @ frame)), m
+        ):
             inner, name = _real(matrices), pair(positive, m - positive)
-            real = (m, positive) == (2, 1)  # su(1,1) acts on C² as sl(2,R) does on two copies of R², and is proposed as that
+            real = (m, positive) == (
+                2,
+                1,
+            )  # su(1,1) acts on C² as sl(2,R) does on two copies of R², and is proposed as that
             if d == m * m - 1 and not real:
                 yield model(f"su({name})", inner, inside=inside)
             elif d == m * m:
@@ -90,8 +109,15 @@ def _unitary(matrices: Complex[Tensor, "d m m"], m: int) -> Iterator[tuple[Tenso
         flipped[values.abs().argmin()] *= -1
         for signs in (values, flipped):
             order, p = torch.argsort(signs, descending=True), int((signs > 0).sum())
-            frame = vectors[:, order] / signs[order].abs().clamp_min(1e-6 * float(values.abs().max())).sqrt()
-            yield frame @ complexified(catalog.su(p, m - p)) @ torch.linalg.inv(frame), p, frame[None]
+            frame = (
+                vectors[:, order]
+                / signs[order].abs().clamp_min(1e-6 * float(values.abs().max())).sqrt()
+            )
+            yield (
+                frame @ complexified(catalog.su(p, m - p)) @ torch.linalg.inv(frame),
+                p,
+                frame[None],
+            )
 
 
 def complexified(matrices: Float[Tensor, "d n n"]) -> Complex[Tensor, "d m m"]:

@@ -40,7 +40,9 @@ class HermitianForms:
     signatures: tuple[tuple[int, int, int], ...]
 
 
-def complex_structures(commutant: Num[Tensor, "k ..."], *, tolerance: float = FLOOR) -> Float[Tensor, "n n"] | None:
+def complex_structures(
+    commutant: Num[Tensor, "k ..."], *, tolerance: float = FLOOR
+) -> Float[Tensor, "n n"] | None:
     r"""A complex structure $J$, $J^2 = -1$, among the matrices that commute with a span; None if there is none.
 
     Every $T$ of the commutant without real eigenvalues gives one, $J = T(-T^2)^{-1/2}$, which as a function of $T$ is in the
@@ -65,13 +67,21 @@ def complex_structures(commutant: Num[Tensor, "k ..."], *, tolerance: float = FL
     if len(inside) == 0 or n % 2:
         return None
     values, vectors = torch.linalg.eigh(torch.einsum("aij,bji->ab", inside, inside))
-    clear_of_zero = values.abs() > tolerance  # the others are nilpotent, and what eigenvalues they have is error
+    clear_of_zero = (
+        values.abs() > tolerance
+    )  # the others are nilpotent, and what eigenvalues they have is error
     values, vectors = values[clear_of_zero], vectors[:, clear_of_zero]
     if len(values) == 0 or float(values[0]) >= 0:
         return None
-    draws = torch.randn(DRAWS, len(values), generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    draws = torch.randn(
+        DRAWS, len(values), generator=torch.Generator().manual_seed(0), dtype=torch.float64
+    )
     negative = draws * (values < 0)  # in a compact frame all eigenvalues of these are imaginary
-    tried = torch.einsum("da,aij->dij", torch.cat([vectors.mT[:1], negative @ vectors.mT, draws @ vectors.mT]), inside)
+    tried = torch.einsum(
+        "da,aij->dij",
+        torch.cat([vectors.mT[:1], negative @ vectors.mT, draws @ vectors.mT]),
+        inside,
+    )
     spectra = _eigenvalues(tried)
     off_real = spectra.imag.abs().amin(1) / spectra.abs().amax(1)
     best = int(off_real.argmax()) if float(off_real[0]) < 0.5 else 0
@@ -103,7 +113,10 @@ def hermitian_forms(
     structure = structure.to(torch.float64)
     found = preserved_forms(generators, uncertainty=uncertainty)
     n = found.symmetric.shape[1]
-    if structure.shape != (n, n) or float((structure @ structure + torch.eye(n).to(structure)).norm()) > 1e-6 * n:
+    if (
+        structure.shape != (n, n)
+        or float((structure @ structure + torch.eye(n).to(structure)).norm()) > 1e-6 * n
+    ):
         raise ArgumentError(
             f"a structure of shape {tuple(structure.shape)} for matrices {n} × {n} whose square should be minus the identity; "
             "expected one from complex_structures(commutant)."
@@ -120,7 +133,9 @@ def hermitian_forms(
     return HermitianForms(forms, tuple((p // 2, q // 2, zero // 2) for p, q, zero in real))
 
 
-def invariant_subspaces(generators: Num[Tensor, "d ..."], *, uncertainty: float = 0.0) -> list[Float[Tensor, "n _"]]:
+def invariant_subspaces(
+    generators: Num[Tensor, "d ..."], *, uncertainty: float = 0.0
+) -> list[Float[Tensor, "n _"]]:
     r"""A decomposition of $\mathbb{R}^n$ into invariant subspaces that cannot be decomposed further.
 
     A space splits exactly when its commutant holds a projection, which is when the trace form is positive on some traceless $T$:
@@ -150,11 +165,16 @@ def invariant_subspaces(generators: Num[Tensor, "d ..."], *, uncertainty: float 
     parts = _split(whole, whole, found.commutant, cut)
     bases = [canonical_basis(orthonormal_rows(part.mT)).mT for part in parts]
     place = torch.arange(n, dtype=torch.float64)
-    return sorted(bases, key=lambda b: (-b.shape[1], round(float(place @ b.square().sum(1)) / b.shape[1], 6)))
+    return sorted(
+        bases, key=lambda b: (-b.shape[1], round(float(place @ b.square().sum(1)) / b.shape[1], 6))
+    )
 
 
 def _split(
-    into: Float[Tensor, "n m"], onto: Float[Tensor, "m n"], commutant: Float[Tensor, "k n n"], cut: float
+    into: Float[Tensor, "n m"],
+    onto: Float[Tensor, "m n"],
+    commutant: Float[Tensor, "k n n"],
+    cut: float,
 ) -> list[Float[Tensor, "n _"]]:
     """Split the range of `into`; `onto @ into` is the identity, and `onto` vanishes on the rest of the space."""
     compressed = (onto @ commutant @ into).flatten(1)

@@ -98,19 +98,30 @@ def preserved_forms(generators: Num[Tensor, "d ..."], *, uncertainty: float = 0.
         >>> found = preserved_forms(so(1, 3))
         >>> found.metric.diag()
         tensor([ 1.000..., -1.000..., -1.000..., -1.000...], dtype=torch.float64)
-        >>> len(found.antisymmetric), len(found.fixed_vectors), len(found.commutant), found.traceless
+        >>> (
+        ...     len(found.antisymmetric),
+        ...     len(found.fixed_vectors),
+        ...     len(found.commutant),
+        ...     found.traceless,
+        ... )
         (0, 0, 1, True)
     """
     uncertainty = checked_uncertainty(uncertainty)
     basis = orthonormal(generators)
     n = basis.shape[1]
     found = {
-        "symmetric": _null(_form_map(basis, symmetric_units(n, 1)), uncertainty * math.sqrt(2 * n + 2) / n),
-        "antisymmetric": _null(_form_map(basis, symmetric_units(n, -1)), uncertainty * math.sqrt(2 * n - 2) / n),
+        "symmetric": _null(
+            _form_map(basis, symmetric_units(n, 1)), uncertainty * math.sqrt(2 * n + 2) / n
+        ),
+        "antisymmetric": _null(
+            _form_map(basis, symmetric_units(n, -1)), uncertainty * math.sqrt(2 * n - 2) / n
+        ),
         "vectors": _null(basis, uncertainty / math.sqrt(n)),
         "covectors": _null(basis.mT, uncertainty / math.sqrt(n)),
         "commutant": _null(_commutator_map(basis), uncertainty * math.sqrt(2 / n)),
-        "trace": _null(basis.diagonal(dim1=1, dim2=2).sum(1)[:, None, None], uncertainty / math.sqrt(n)),
+        "trace": _null(
+            basis.diagonal(dim1=1, dim2=2).sum(1)[:, None, None], uncertainty / math.sqrt(n)
+        ),
     }
     return Forms(
         symmetric=_matrices(found["symmetric"].rows @ symmetric_units(n, 1).flatten(1), n),
@@ -143,7 +154,9 @@ def signature(form: Float[Tensor, "n n"], tolerance: float = SIGNATURE) -> tuple
     form = form.to(torch.float64)
     square = form.ndim == 2 and form.shape[0] == form.shape[1]
     if not square or float((form - form.mT).norm()) > 1e-8 * float(form.norm()):
-        raise ArgumentError(f"a form of shape {tuple(form.shape)} that is not symmetric; expected a symmetric matrix [n, n].")
+        raise ArgumentError(
+            f"a form of shape {tuple(form.shape)} that is not symmetric; expected a symmetric matrix [n, n]."
+        )
     values = torch.linalg.eigvalsh(form)
     cut = tolerance * float(values.abs().max()) if values.numel() else 0.0
     positive, negative = int((values > cut).sum()), int((values < -cut).sum())
@@ -169,14 +182,18 @@ def _null(maps: Float[Tensor, "d r c"], expected: float) -> _Null:
     if d == 0:
         return _Null(torch.eye(unknowns).to(maps), maps.new_zeros(unknowns), math.inf, 0.0)
     # Squaring would lose the digits below 1e-8; a QR keeps them and leaves a small SVD.
-    _, values, right = torch.linalg.svd(torch.linalg.qr(maps.flatten(0, 1), mode="r").R / math.sqrt(d), full_matrices=True)
+    _, values, right = torch.linalg.svd(
+        torch.linalg.qr(maps.flatten(0, 1), mode="r").R / math.sqrt(d), full_matrices=True
+    )
     values = values.flip(0)
     count = int((values <= threshold).sum())
     last = float(values[count - 1]) if count else threshold
     first = float(values[count]) if count < unknowns else threshold
     # First order: noise spreads evenly over the independent equations, to each generator as many as unknowns, and each singular
     # direction divides its share by its value.
-    error = expected / math.sqrt(max(d * unknowns, 1)) * math.sqrt(float((values[count:] ** -2).sum()))
+    error = (
+        expected / math.sqrt(max(d * unknowns, 1)) * math.sqrt(float((values[count:] ** -2).sum()))
+    )
     return _Null(right.flip(0)[:count], values, first / last if last > 0 else math.inf, error)
 
 
@@ -189,7 +206,9 @@ def symmetric_units(n: int, sign: int) -> Float[Tensor, "c n n"]:
     return basis / basis.flatten(1).norm(dim=1)[:, None, None]
 
 
-def _form_map(basis: Float[Tensor, "d n n"], forms: Float[Tensor, "c n n"]) -> Float[Tensor, "d r c"]:
+def _form_map(
+    basis: Float[Tensor, "d n n"], forms: Float[Tensor, "c n n"]
+) -> Float[Tensor, "d r c"]:
     """`AᵀQ + QA` for each form; it is symmetric or antisymmetric as they are."""
     right = torch.einsum("cij,djk->dcik", forms, basis)
     left = torch.einsum("dji,cjk->dcik", basis, forms)
@@ -199,7 +218,11 @@ def _form_map(basis: Float[Tensor, "d n n"], forms: Float[Tensor, "c n n"]) -> F
 def _commutator_map(basis: Float[Tensor, "d n n"]) -> Float[Tensor, "d r c"]:
     n = basis.shape[1]
     units = torch.eye(n * n, dtype=torch.float64).unflatten(1, (n, n))
-    return (torch.einsum("dij,cjk->dcik", basis, units) - torch.einsum("cij,djk->dcik", units, basis)).flatten(2).mT
+    return (
+        (torch.einsum("dij,cjk->dcik", basis, units) - torch.einsum("cij,djk->dcik", units, basis))
+        .flatten(2)
+        .mT
+    )
 
 
 def _matrices(rows: Float[Tensor, "k g"], n: int) -> Float[Tensor, "k n n"]:

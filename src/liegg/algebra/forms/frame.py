@@ -31,21 +31,30 @@ def frame_of(form: Num[Tensor, "..."]) -> Float[Tensor, "n n"]:
                 [0.0000, 1.0000]], dtype=torch.float64)
     """
     if form.ndim != 2 or form.shape[0] != form.shape[1] or form.numel() == 0:
-        raise ArgumentError(f"the form has shape {tuple(form.shape)}; expected a symmetric matrix [n, n].")
+        raise ArgumentError(
+            f"the form has shape {tuple(form.shape)}; expected a symmetric matrix [n, n]."
+        )
     if form.is_complex() or not bool(form.isfinite().all()):
-        raise ArgumentError("the form has complex entries, NaN or infinity; expected a real, finite matrix.")
+        raise ArgumentError(
+            "the form has complex entries, NaN or infinity; expected a real, finite matrix."
+        )
     form = form.to(torch.float64)
     size = float(form.abs().max())
     if float((form - form.mT).abs().max()) > 1e-6 * size:
         raise ArgumentError("the form is not symmetric; expected Q = Qᵀ, for example (Q + Qᵀ) / 2.")
     values, vectors = torch.linalg.eigh((form + form.mT) / 2)
     if size == 0 or float(values.abs().min()) <= 1e-12 * float(values.abs().max()):
-        raise ArgumentError(f"the form is degenerate, with eigenvalues {values.tolist()}; a frame needs all of them nonzero.")
+        raise ArgumentError(
+            f"the form is degenerate, with eigenvalues {values.tolist()}; a frame needs all of them nonzero."
+        )
     positive = values > 0
     plus = vectors[:, positive] @ vectors[:, positive].mT
     near = pivots(plus, int(positive.sum()))
     turn = torch.zeros_like(form)
-    for axes, projector in ((near, plus), ([i for i in range(len(form)) if i not in near], torch.eye(len(form)).to(plus) - plus)):
+    for axes, projector in (
+        (near, plus),
+        ([i for i in range(len(form)) if i not in near], torch.eye(len(form)).to(plus) - plus),
+    ):
         left, _, right = torch.linalg.svd(projector[:, axes], full_matrices=False)
         turn[:, axes] = left @ right
     return (vectors / values.abs().sqrt()) @ vectors.mT @ turn + 0.0

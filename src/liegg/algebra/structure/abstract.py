@@ -9,7 +9,16 @@ from liegg.algebra.structure.ideals import direct_summands
 from liegg.algebra.structure.invariants import Invariants, Simple, invariants
 from liegg.algebra.structure.real_forms import UNKNOWN, sum_names
 from liegg.algebra.structure.semidirect import preserves_area, semidirect_name, translations
-from liegg.algebra.structure.series import Constants, Rows, brackets, checked, null_rows, outside, restricted, span_rows
+from liegg.algebra.structure.series import (
+    Constants,
+    Rows,
+    brackets,
+    checked,
+    null_rows,
+    outside,
+    restricted,
+    span_rows,
+)
 from liegg.algebra.structure.solvable import nilpotent_name, plane_name
 
 JACOBI = 0.03
@@ -44,7 +53,9 @@ class _Part:
     reason: str
 
 
-def abstract_name(constants: Constants, found: Invariants | None = None, *, tolerance: float = 1e-8) -> Abstract:
+def abstract_name(
+    constants: Constants, found: Invariants | None = None, *, tolerance: float = 1e-8
+) -> Abstract:
     r"""Name the algebra with the given structure constants.
 
     Args:
@@ -72,7 +83,11 @@ def abstract_name(constants: Constants, found: Invariants | None = None, *, tole
         return Abstract(UNKNOWN, (UNKNOWN,), (why,))
     found = found or invariants(constants, tolerance=tolerance)
     body, flat = _split_centre(constants, found, tolerance)
-    free = [s for s in found.simple if not len(brackets(constants, s.basis, found.radical, tolerance=tolerance))]
+    free = [
+        s
+        for s in found.simple
+        if not len(brackets(constants, s.basis, found.radical, tolerance=tolerance))
+    ]
     tied = [s.basis for s in found.simple if s not in free]
     parts = [_simple_part(simple) for simple in free]
     rest = span_rows(torch.cat([_intersection(found.radical, body), *tied]), 1e-6)
@@ -81,7 +96,10 @@ def abstract_name(constants: Constants, found: Invariants | None = None, *, tole
     parts.sort(key=lambda part: (-part.dimension, part.noncompact, part.names))
     reasons = (*_overview(found), *(part.reason for part in parts))
     if flat and parts:
-        reasons = (*reasons, f"Beside it an abelian summand of dimension {flat}, in the centre and outside all brackets.")
+        reasons = (
+            *reasons,
+            f"Beside it an abelian summand of dimension {flat}, in the centre and outside all brackets.",
+        )
     if any(part.names[0] == UNKNOWN for part in parts):
         return Abstract(UNKNOWN, (UNKNOWN,), reasons)
     names = sum_names([part.names for part in parts], flat)
@@ -110,12 +128,20 @@ def _simple_part(simple: Simple) -> _Part:
     return _Part(simple.aliases, simple.dimension, p, reason)
 
 
-def _other_parts(constants: Constants, found: Invariants, rows: Rows, tolerance: float) -> list[_Part]:
+def _other_parts(
+    constants: Constants, found: Invariants, rows: Rows, tolerance: float
+) -> list[_Part]:
     """Names of the indecomposable parts of an ideal without simple summands."""
     inner = restricted(constants, rows) if len(rows) < len(constants) else constants
     pieces = direct_summands(inner, tolerance=tolerance)
     if len(pieces) == 1:
-        return [_part(inner, found if inner is constants else invariants(inner, tolerance=tolerance), tolerance)]
+        return [
+            _part(
+                inner,
+                found if inner is constants else invariants(inner, tolerance=tolerance),
+                tolerance,
+            )
+        ]
     shares = [restricted(inner, piece.basis) for piece in pieces]
     return [_part(share, invariants(share, tolerance=tolerance), tolerance) for share in shares]
 
@@ -135,13 +161,17 @@ def _part(constants: Constants, found: Invariants, tolerance: float) -> _Part:
     return _Part(names, found.dimension, found.killing_signature[0], reason)
 
 
-def _described(constants: Constants, found: Invariants, tolerance: float) -> tuple[tuple[str, ...], str]:
+def _described(
+    constants: Constants, found: Invariants, tolerance: float
+) -> tuple[tuple[str, ...], str]:
     """A name by parts: Levi factor and radical, or one element and the nilradical, for which the sum always splits."""
     if len(found.levi):
         ideal = found.radical
         factors = sum_names([simple.aliases for simple in found.simple])
         moved = translations(constants, ideal, tolerance=tolerance)
-        if moved and preserves_area(moved.maps, tolerance=tolerance):  # an algebra of other names too, but acting as this one
+        if moved and preserves_area(
+            moved.maps, tolerance=tolerance
+        ):  # an algebra of other names too, but acting as this one
             area = f"sp({len(moved.basis)},R)"
             factors = (area, *(name for name in factors if name != area))
         why = f"Levi factor {factors[0]} with the radical "
@@ -152,7 +182,10 @@ def _described(constants: Constants, found: Invariants, tolerance: float) -> tup
         if UNKNOWN not in (inner, *factors):
             names = tuple(f"{_grouped(factor)} ⋉ {_grouped(inner)}" for factor in factors)
             return names, f"{why}{inner}; how one acts on the other is not told apart."
-    return (UNKNOWN,), f"A summand of dimension {found.dimension}, with {_series(found)}, is in none of the lists known here."
+    return (
+        (UNKNOWN,),
+        f"A summand of dimension {found.dimension}, with {_series(found)}, is in none of the lists known here.",
+    )
 
 
 def _grouped(name: str) -> str:
@@ -161,7 +194,9 @@ def _grouped(name: str) -> str:
 
 def _overview(found: Invariants) -> tuple[str, ...]:
     """What the invariants say, in sentences."""
-    first = f"Dimension {found.dimension}, rank {found.rank}, centre of dimension {len(found.centre)}."
+    first = (
+        f"Dimension {found.dimension}, rank {found.rank}, centre of dimension {len(found.centre)}."
+    )
     if found.abelian:
         return first, "All brackets vanish: the algebra is abelian."
     if found.semisimple:
@@ -176,7 +211,10 @@ def _overview(found: Invariants) -> tuple[str, ...]:
             f"The algebra is solvable but not nilpotent, with {_series(found)}; nilradical of dimension {len(found.nilradical)}.",
         )
     sizes = f"Levi factor of dimension {len(found.levi)}, radical of dimension {len(found.radical)}"
-    return first, f"The algebra is neither solvable nor reductive: {sizes}, nilradical of dimension {len(found.nilradical)}."
+    return (
+        first,
+        f"The algebra is neither solvable nor reductive: {sizes}, nilradical of dimension {len(found.nilradical)}.",
+    )
 
 
 def _series(found: Invariants) -> str:

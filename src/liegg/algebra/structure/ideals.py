@@ -56,7 +56,9 @@ def centroid(constants: Constants, *, tolerance: float = 1e-8) -> Float[Tensor, 
     Examples:
         >>> from liegg.algebra.catalog import so
         >>> from liegg.algebra.bracket import structure_constants
-        >>> len(centroid(structure_constants(so(1, 3))))  # real and imaginary multiples: so(1,3) is sl(2,C)
+        >>> len(
+        ...     centroid(structure_constants(so(1, 3)))
+        ... )  # real and imaginary multiples: so(1,3) is sl(2,C)
         2
     """
     constants = checked(constants)
@@ -66,7 +68,12 @@ def centroid(constants: Constants, *, tolerance: float = 1e-8) -> Float[Tensor, 
     eye = torch.eye(d, dtype=ad.dtype)
     # Square of the map T -> (ad_i T - T ad_i) for all i: d³ equations would be slow, and the gap is wide.
     twice = torch.einsum("iab,icd->acbd", ad, ad).reshape(d * d, d * d)
-    square = torch.kron((ad.mT @ ad).sum(0), eye) + torch.kron(eye, (ad @ ad.mT).sum(0)) - twice - twice.mT
+    square = (
+        torch.kron((ad.mT @ ad).sum(0), eye)
+        + torch.kron(eye, (ad @ ad.mT).sum(0))
+        - twice
+        - twice.mT
+    )
     values, vectors = torch.linalg.eigh(square)
     few = vectors[:, values <= tolerance * float(values[-1])].mT.reshape(-1, d, d)
     # What squaring cannot tell apart is decided on the map itself.
@@ -119,7 +126,9 @@ def _most_generic(elements: Float[Tensor, "m d d"]) -> _Clusters:
     Conjugate eigenvalues count as two: a complex pair that happens to lie on the real axis is not generic, however wide its gap.
     """
     found = [_clusters(element) for element in elements]
-    return max(found, key=lambda one: (sum(2 if centre.imag > 0 else 1 for centre in one.centres), one.gap))
+    return max(
+        found, key=lambda one: (sum(2 if centre.imag > 0 else 1 for centre in one.centres), one.gap)
+    )
 
 
 def _clusters(element: Float[Tensor, "d d"]) -> _Clusters:
@@ -130,17 +139,23 @@ def _clusters(element: Float[Tensor, "d d"]) -> _Clusters:
     while len(values):
         near = torch.zeros(len(values), dtype=torch.bool)
         near[0] = True
-        while bool(((grown := (values[:, None] - values[near]).abs().amin(1) < SAME) != near).any()):
+        while bool(
+            ((grown := (values[:, None] - values[near]).abs().amin(1) < SAME) != near).any()
+        ):
             near = grown
         middle = complex(values[near].mean())
         centres.append(middle if middle.imag > SAME else complex(middle.real))
         values = values[~near]
-    return _Clusters(element, tuple(centres), min(_distance(centres, i) for i in range(len(centres))))
+    return _Clusters(
+        element, tuple(centres), min(_distance(centres, i) for i in range(len(centres)))
+    )
 
 
 def _distance(centres: Sequence[complex], i: int) -> float:
     """From a centre to the nearest other one, its own conjugate among them; at most 1."""
-    others = [c for j, c in enumerate(centres) if j != i] + [c.conjugate() for c in centres if c.imag > 0]
+    others = [c for j, c in enumerate(centres) if j != i] + [
+        c.conjugate() for c in centres if c.imag > 0
+    ]
     return min([1.0, *(abs(c - centres[i]) for c in others)])
 
 

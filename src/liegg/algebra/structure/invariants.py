@@ -11,7 +11,16 @@ from liegg.algebra.structure.ideals import Ideal, direct_summands
 from liegg.algebra.structure.radical import levi, nilradical, radical
 from liegg.algebra.structure.real_forms import UNKNOWN, aliases, real_form
 from liegg.algebra.structure.roots import Roots, cartan_subalgebra, root_system
-from liegg.algebra.structure.series import Constants, Rows, centre, checked, derived_series, lower_central_series, restricted, scale
+from liegg.algebra.structure.series import (
+    Constants,
+    Rows,
+    centre,
+    checked,
+    derived_series,
+    lower_central_series,
+    restricted,
+    scale,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +139,9 @@ def invariants(constants: Constants, *, tolerance: float = 1e-8) -> Invariants:
         rank=len(cartan_subalgebra(constants, tolerance=tolerance)),
         centre=centre(constants, tolerance=tolerance),
         derived_series=tuple(len(rows) for rows in derived_series(constants, tolerance=tolerance)),
-        lower_central_series=tuple(len(rows) for rows in lower_central_series(constants, tolerance=tolerance)),
+        lower_central_series=tuple(
+            len(rows) for rows in lower_central_series(constants, tolerance=tolerance)
+        ),
         radical=radical(constants, tolerance=tolerance),
         nilradical=nilradical(constants, tolerance=tolerance),
         levi=factor,
@@ -139,7 +150,9 @@ def invariants(constants: Constants, *, tolerance: float = 1e-8) -> Invariants:
     )
 
 
-def simple_ideals(constants: Constants, factor: Rows, *, tolerance: float = 1e-8) -> tuple[Simple, ...]:
+def simple_ideals(
+    constants: Constants, factor: Rows, *, tolerance: float = 1e-8
+) -> tuple[Simple, ...]:
     """Simple ideals of a semisimple subalgebra, largest first, compact ones first among equally large ones.
 
     Args:
@@ -154,8 +167,16 @@ def simple_ideals(constants: Constants, factor: Rows, *, tolerance: float = 1e-8
         return ()
     basis = balanced(restricted(constants, factor)) @ factor
     inner = restricted(constants, basis)
-    found = [_simple(inner, ideal, basis, tolerance) for ideal in direct_summands(inner, tolerance=tolerance)]
-    return tuple(sorted(found, key=lambda simple: (-simple.dimension, simple.killing_signature[0], simple.real_form)))
+    found = [
+        _simple(inner, ideal, basis, tolerance)
+        for ideal in direct_summands(inner, tolerance=tolerance)
+    ]
+    return tuple(
+        sorted(
+            found,
+            key=lambda simple: (-simple.dimension, simple.killing_signature[0], simple.real_form),
+        )
+    )
 
 
 def balanced(constants: Constants) -> Float[Tensor, "s s"]:
@@ -169,7 +190,9 @@ def balanced(constants: Constants) -> Float[Tensor, "s s"]:
     return (vectors / sizes.clamp_min(max(1e-12 * float(sizes.max()), 1e-300)).sqrt()).mT
 
 
-def _simple(inner: Float[Tensor, "s s s"], ideal: Ideal, basis: Float[Tensor, "s d"], tolerance: float) -> Simple:
+def _simple(
+    inner: Float[Tensor, "s s s"], ideal: Ideal, basis: Float[Tensor, "s d"], tolerance: float
+) -> Simple:
     """Record of an ideal, given over a basis of the semisimple subalgebra that `inner` describes."""
     rows = balanced(restricted(inner, ideal.basis)) @ ideal.basis
     own = restricted(inner, rows)

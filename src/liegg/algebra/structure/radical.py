@@ -11,7 +11,16 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg.algebra.bracket import killing_form
-from liegg.algebra.structure.series import Constants, Rows, brackets, checked, derived_series, null_rows, outside, scale
+from liegg.algebra.structure.series import (
+    Constants,
+    Rows,
+    brackets,
+    checked,
+    derived_series,
+    null_rows,
+    outside,
+    scale,
+)
 
 SEED = 20
 """Of the generic elements; any other gives the same answers."""
@@ -62,12 +71,16 @@ def nilradical(constants: Constants, *, tolerance: float = 1e-8) -> Rows:
     constants = checked(constants)
     rows = radical(constants, tolerance=tolerance)
     derived = brackets(constants, rows, rows, tolerance=tolerance)
-    generic = torch.randn(len(rows), generator=torch.Generator().manual_seed(SEED), dtype=torch.float64)
+    generic = torch.randn(
+        len(rows), generator=torch.Generator().manual_seed(SEED), dtype=torch.float64
+    )
     threshold = tolerance * scale(constants)
     conditions, upper = [rows.new_zeros(0, len(rows))], rows
     while len(upper):
         lower = brackets(constants, derived, upper, tolerance=tolerance)
-        if len(lower) >= len(upper):  # of inexact constants: the brackets of the radical do not act as nilpotent matrices
+        if len(lower) >= len(
+            upper
+        ):  # of inexact constants: the brackets of the radical do not act as nilpotent matrices
             lower = lower[:0]
         quotient = outside(upper, lower)
         actions = torch.einsum("ai,bj,ijk,ck->acb", rows, quotient, constants, quotient)
@@ -76,7 +89,9 @@ def nilradical(constants: Constants, *, tolerance: float = 1e-8) -> Rows:
     return null_rows(torch.cat(conditions), threshold) @ rows
 
 
-def _traces(actions: Float[Tensor, "r m m"], generic: Float[Tensor, " r"], floor: float) -> Float[Tensor, "_ r"]:
+def _traces(
+    actions: Float[Tensor, "r m m"], generic: Float[Tensor, " r"], floor: float
+) -> Float[Tensor, "_ r"]:
     """The functionals tr(x yᵏ), k below the size of the matrices, with y scaled to norm one."""
     one = torch.einsum("i,iab->ab", generic, actions)
     size = float(torch.linalg.matrix_norm(one, 2))
@@ -121,11 +136,15 @@ def levi(constants: Constants, *, tolerance: float = 1e-8) -> Rows:
     return torch.linalg.qr(x.mT).Q.mT
 
 
-def _correction(constants: Constants, x: Rows, q: Float[Tensor, "s s s"], layer: Float[Tensor, "m d"]) -> Float[Tensor, "s m"]:
+def _correction(
+    constants: Constants, x: Rows, q: Float[Tensor, "s s s"], layer: Float[Tensor, "m d"]
+) -> Float[Tensor, "s m"]:
     """Coefficients over `layer` that, added to `x`, close it as far as that layer shows."""
     s, m = len(x), len(layer)
     short = torch.einsum("abk,kd->abd", q, x) - torch.einsum("ai,bj,ijk->abk", x, x, constants)
-    action = torch.einsum("ai,bj,ijk,ck->abc", x, layer, constants, layer)  # [x_a, layer_b] over the layer
+    action = torch.einsum(
+        "ai,bj,ijk,ck->abc", x, layer, constants, layer
+    )  # [x_a, layer_b] over the layer
     system = torch.zeros(s, s, m, s, m, dtype=x.dtype)
     every = torch.arange(s)
     system[:, every, :, every, :] += action.permute(0, 2, 1)[None]  # [x_i, u_j]

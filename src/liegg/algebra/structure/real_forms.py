@@ -75,7 +75,9 @@ def real_form(dynkin: str, noncompact: int, *, complex_type: bool = False) -> st
         ('so(1,4)', 'so(2,3)', 'so(1,3)')
     """
     if not re.fullmatch(r"[A-G][1-9]\d*", dynkin):
-        raise ArgumentError(f"Dynkin type {dynkin!r}; expected a letter and a rank, for example 'B2'.")
+        raise ArgumentError(
+            f"Dynkin type {dynkin!r}; expected a letter and a rank, for example 'B2'."
+        )
     if complex_type:
         return _first(_complex_name(dynkin))
     names = dict.fromkeys(_first(name) for size, name in _forms(dynkin) if size == noncompact)
@@ -122,10 +124,24 @@ def sum_names(classes: Sequence[tuple[str, ...]], flat: int = 0) -> tuple[str, .
     for i, names in enumerate(classes):
         for merged, used in (pair for name in names for pair in _with_centre(name)):
             if flat >= used:
-                found.append([merged, *terms[:i], *terms[i + 1 :], *([abelian(flat - used)] if flat > used else [])])
+                found.append(
+                    [
+                        merged,
+                        *terms[:i],
+                        *terms[i + 1 :],
+                        *([abelian(flat - used)] if flat > used else []),
+                    ]
+                )
     for names in classes:
-        found += [[other if term == names[0] else term for term in terms] + tail for other in names[1:]]
-    return tuple(dict.fromkeys(" ⊕ ".join(bracketed(term) for term in sum_) if len(sum_) > 1 else sum_[0] for sum_ in found))
+        found += [
+            [other if term == names[0] else term for term in terms] + tail for other in names[1:]
+        ]
+    return tuple(
+        dict.fromkeys(
+            " ⊕ ".join(bracketed(term) for term in sum_) if len(sum_) > 1 else sum_[0]
+            for sum_ in found
+        )
+    )
 
 
 def bracketed(name: str) -> str:
@@ -148,7 +164,9 @@ def _forms(dynkin: str) -> Iterator[tuple[int, str]]:
     yield from EXCEPTIONAL.get(dynkin, {}).items()
     if letter == "A":
         yield 0, f"su({n + 1})"
-        yield from ((2 * p * (n + 1 - p), f"su({p},{n + 1 - p})") for p in range(1, (n + 1) // 2 + 1))
+        yield from (
+            (2 * p * (n + 1 - p), f"su({p},{n + 1 - p})") for p in range(1, (n + 1) // 2 + 1)
+        )
         yield n * (n + 3) // 2, f"sl({n + 1},R)"
         if n % 2 and n > 1:
             m = (n + 1) // 2
@@ -167,7 +185,12 @@ def _forms(dynkin: str) -> Iterator[tuple[int, str]]:
 
 def _complex_name(dynkin: str) -> str:
     letter, n = dynkin[0], int(dynkin[1:])
-    named = {"A": f"sl({n + 1},C)", "B": f"so({2 * n + 1},C)", "C": f"sp({2 * n},C)", "D": f"so({2 * n},C)"}
+    named = {
+        "A": f"sl({n + 1},C)",
+        "B": f"so({2 * n + 1},C)",
+        "C": f"sp({2 * n},C)",
+        "D": f"so({2 * n},C)",
+    }
     return named.get(letter, f"{dynkin.lower()}(C)")
 
 
@@ -176,7 +199,9 @@ def _known() -> dict[str, tuple[int, int]]:
     """Dimension and noncompact dimension of every simple algebra by each of its names."""
     found: dict[str, tuple[int, int]] = {}
     ranks = {"A": 1, "B": 2, "C": 2, "D": 4}
-    types = [f"{letter}{n}" for letter, low in ranks.items() for n in range(low, LARGEST_RANK + 1)] + list(EXCEPTIONAL)
+    types = [
+        f"{letter}{n}" for letter, low in ranks.items() for n in range(low, LARGEST_RANK + 1)
+    ] + list(EXCEPTIONAL)
     for dynkin in types:
         found |= {name: (_dimension(dynkin), size) for size, name in _forms(dynkin)}
         found[_complex_name(dynkin)] = 2 * _dimension(dynkin), _dimension(dynkin)
@@ -189,7 +214,11 @@ def _known() -> dict[str, tuple[int, int]]:
 def _dimension(dynkin: str) -> int:
     letter, n = dynkin[0], int(dynkin[1:])
     classical = {"A": n * (n + 2), "B": n * (2 * n + 1), "C": n * (2 * n + 1), "D": n * (2 * n - 1)}
-    return classical[letter] if letter in classical else {"G2": 14, "F4": 52, "E6": 78, "E7": 133, "E8": 248}[dynkin]
+    return (
+        classical[letter]
+        if letter in classical
+        else {"G2": 14, "F4": 52, "E6": 78, "E7": 133, "E8": 248}[dynkin]
+    )
 
 
 def _class(name: str) -> tuple[str, ...]:
@@ -214,7 +243,9 @@ def _read(term: str) -> tuple[tuple[str, ...], int]:
         simple = {"u": "su", "gl": "sl"}[found[1]] + found[2]
         if _first(simple) in _known():
             return (_first(simple),), 2 if simple.endswith("C)") else 1
-    raise ArgumentError(f"{term!r} is not the name of a simple or abelian algebra; expected for example 'so(1,3)' or 'su(2) ⊕ R'.")
+    raise ArgumentError(
+        f"{term!r} is not the name of a simple or abelian algebra; expected for example 'so(1,3)' or 'su(2) ⊕ R'."
+    )
 
 
 def _with_centre(name: str) -> Iterator[tuple[str, int]]:

@@ -68,7 +68,9 @@ def _generic(constants: Constants) -> Float[Tensor, "m d d"]:
     """Adjoint matrices of random elements of unit length."""
     source = torch.Generator().manual_seed(SEED)
     elements = torch.randn(DRAWS, constants.shape[0], generator=source, dtype=torch.float64)
-    return torch.einsum("mi,iab->mab", torch.nn.functional.normalize(elements, dim=1), adjoint(constants))
+    return torch.einsum(
+        "mi,iab->mab", torch.nn.functional.normalize(elements, dim=1), adjoint(constants)
+    )
 
 
 def _kernel(matrix: Float[Tensor, "d d"], threshold: float) -> Rows:
@@ -124,13 +126,17 @@ def _separation(values: Complex[Tensor, "m k"]) -> Float[Tensor, " m"]:
     return (values[:, first] - values[:, second]).abs().amin(1)
 
 
-def _cartan_integers(constants: Constants, cartan: Rows, vectors: Complex[Tensor, "d m"]) -> Int[Tensor, "m m"] | None:
+def _cartan_integers(
+    constants: Constants, cartan: Rows, vectors: Complex[Tensor, "d m"]
+) -> Int[Tensor, "m m"] | None:
     """2(a, b)/(b, b) for all roots a, b, linear in a; None where these are no integers."""
     count, frame = vectors.shape[1], torch.cat([vectors, cartan.mT.to(vectors)], dim=1)
     if frame.shape[0] != frame.shape[1]:
         return None
     actions = torch.einsum("ri,iab->rab", cartan, adjoint(constants)).to(vectors)
-    roots = (torch.linalg.pinv(frame)[:count] @ actions @ vectors).diagonal(dim1=1, dim2=2).mT  # [m, r]
+    roots = (
+        (torch.linalg.pinv(frame)[:count] @ actions @ vectors).diagonal(dim1=1, dim2=2).mT
+    )  # [m, r]
     form = (cartan @ killing_form(constants) @ cartan.mT).to(vectors)
     inner = roots @ torch.linalg.pinv(form) @ roots.mT
     integers = 2 * inner / inner.diagonal()
@@ -142,7 +148,9 @@ def _cartan_integers(constants: Constants, cartan: Rows, vectors: Complex[Tensor
 def _from_integers(cartan: Rows, table: Int[Tensor, "m m"]) -> Roots | None:
     """Simple roots are the positive ones that are no sum of two; the others are integer combinations of them."""
     # A generic linear function tells positive roots from negative ones, and every root from every other.
-    weights = torch.randint(-(2**40), 2**40, (len(table),), generator=torch.Generator().manual_seed(SEED))
+    weights = torch.randint(
+        -(2**40), 2**40, (len(table),), generator=torch.Generator().manual_seed(SEED)
+    )
     heights = (table * weights).sum(1)
     positive = heights[heights > 0]
     sums = positive[:, None] + positive[None]
@@ -172,7 +180,9 @@ def _components(matrix: Int[Tensor, "r r"]) -> tuple[tuple[int, ...], ...]:
     return tuple(parts)
 
 
-def _dynkin(matrix: Int[Tensor, "r r"], coefficients: Int[Tensor, "m r"], component: tuple[int, ...]) -> str:
+def _dynkin(
+    matrix: Int[Tensor, "r r"], coefficients: Int[Tensor, "m r"], component: tuple[int, ...]
+) -> str:
     """Type of a connected diagram from its rank and its numbers of roots and of long roots; empty if there is none."""
     nodes = torch.tensor(component)
     matrix, n = matrix[nodes][:, nodes].double(), len(component)

@@ -8,7 +8,15 @@ from torch import Tensor
 
 from liegg.algebra.forms.forms import symmetric_units
 from liegg.algebra.structure.real_forms import abelian
-from liegg.algebra.structure.series import Constants, Rows, brackets, checked, null_rows, scale, span_rows
+from liegg.algebra.structure.series import (
+    Constants,
+    Rows,
+    brackets,
+    checked,
+    null_rows,
+    scale,
+    span_rows,
+)
 
 
 class Translations(NamedTuple):
@@ -23,7 +31,9 @@ class Translations(NamedTuple):
     maps: Float[Tensor, "m n n"]
 
 
-def translations(constants: Constants, radical: Rows, *, tolerance: float = 1e-8) -> Translations | None:
+def translations(
+    constants: Constants, radical: Rows, *, tolerance: float = 1e-8
+) -> Translations | None:
     r"""The ideal $[\mathfrak{g}, \mathfrak{r}]$ of brackets with the radical, if it is abelian and only itself commutes with it.
 
     Args:
@@ -36,7 +46,9 @@ def translations(constants: Constants, radical: Rows, *, tolerance: float = 1e-8
     """
     constants = checked(constants)
     threshold = tolerance * scale(constants)
-    basis = brackets(constants, torch.eye(len(constants), dtype=torch.float64), radical, tolerance=tolerance)
+    basis = brackets(
+        constants, torch.eye(len(constants), dtype=torch.float64), radical, tolerance=tolerance
+    )
     if len(basis) == 0 or len(brackets(constants, basis, basis, tolerance=tolerance)):
         return None
     action = torch.einsum("bj,ijk,ck->icb", basis, constants, basis)
@@ -58,7 +70,11 @@ def semidirect_name(moved: Translations, *, tolerance: float = 1e-8) -> tuple[tu
     eye = torch.eye(n, dtype=maps.dtype) / n**0.5
     along = torch.einsum("aij,ij->a", maps, eye)
     scaled = float((torch.einsum("a,aij->ij", along, maps) - eye).norm()) < 1e-6
-    traceless = null_rows(along[None], 1e-9) @ maps.flatten(1) if float(along.norm()) > 1e-9 else maps.flatten(1)
+    traceless = (
+        null_rows(along[None], 1e-9) @ maps.flatten(1)
+        if float(along.norm()) > 1e-9
+        else maps.flatten(1)
+    )
     traceless = traceless.unflatten(1, (n, n))
     if not scaled and len(traceless) == n * n - 1 and n > 1:
         return (
@@ -73,9 +89,7 @@ def semidirect_name(moved: Translations, *, tolerance: float = 1e-8) -> tuple[tu
     p, q = signature
     label = f"{n}" if p == 0 else f"{p},{q}"
     also = " and by scaling" if scaled else ""
-    why = (
-        f"An abelian ideal of dimension {n}, on which the rest acts as so({label}), preserving a form of signature ({p},{q}){also}."
-    )
+    why = f"An abelian ideal of dimension {n}, on which the rest acts as so({label}), preserving a form of signature ({p},{q}){also}."
     if scaled:
         return ((f"sim({label})", "aff(1,C)") if (p, n) == (0, 2) else (f"sim({label})",)), why
     return ((f"se({label})", f"e({label})") if p == 0 else (f"e({label})", f"iso({label})")), why

@@ -42,7 +42,9 @@ def brackets(constants: Constants, one: Rows, other: Rows, *, tolerance: float =
     return span_rows(pairs, tolerance * scale(constants))
 
 
-def derived_series(constants: Constants, *, start: Rows | None = None, tolerance: float = 1e-8) -> tuple[Rows, ...]:
+def derived_series(
+    constants: Constants, *, start: Rows | None = None, tolerance: float = 1e-8
+) -> tuple[Rows, ...]:
     """The algebra, or the subalgebra `start`, the span of its brackets, the span of theirs, and so on, as long as it shrinks.
 
     >>> from liegg.algebra.catalog import se
@@ -52,7 +54,9 @@ def derived_series(constants: Constants, *, start: Rows | None = None, tolerance
     """
     constants = checked(constants)
     series = [torch.eye(constants.shape[0], dtype=torch.float64) if start is None else start]
-    while len(smaller := brackets(constants, series[-1], series[-1], tolerance=tolerance)) < len(series[-1]):
+    while len(smaller := brackets(constants, series[-1], series[-1], tolerance=tolerance)) < len(
+        series[-1]
+    ):
         series.append(smaller)
     return tuple(series)
 
@@ -68,7 +72,9 @@ def lower_central_series(constants: Constants, *, tolerance: float = 1e-8) -> tu
     constants = checked(constants)
     whole = torch.eye(constants.shape[0], dtype=torch.float64)
     series = [whole]
-    while len(smaller := brackets(constants, whole, series[-1], tolerance=tolerance)) < len(series[-1]):
+    while len(smaller := brackets(constants, whole, series[-1], tolerance=tolerance)) < len(
+        series[-1]
+    ):
         series.append(smaller)
     return tuple(series)
 
@@ -121,9 +127,13 @@ def checked(constants: Num[Tensor, "..."]) -> Constants:
     """
     shape = tuple(constants.shape)
     if len(shape) != 3 or len(set(shape)) != 1:
-        raise ArgumentError(f"constants have shape {shape}; expected [d, d, d], for example structure_constants(so(3)).")
+        raise ArgumentError(
+            f"constants have shape {shape}; expected [d, d, d], for example structure_constants(so(3))."
+        )
     if constants.is_complex() or not bool(constants.isfinite().all()):
-        raise ArgumentError("constants are complex or not finite; expected real numbers, for example structure_constants(so(3)).")
+        raise ArgumentError(
+            "constants are complex or not finite; expected real numbers, for example structure_constants(so(3))."
+        )
     constants = constants.to(torch.float64)
     if scale(constants) < ROUNDING:
         return torch.zeros_like(constants)

@@ -4,7 +4,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg.algebra.structure.series import Constants, Rows, brackets, centre, checked, null_rows, outside, scale
+from liegg.algebra.structure.series import (
+    Constants,
+    Rows,
+    brackets,
+    centre,
+    checked,
+    null_rows,
+    outside,
+    scale,
+)
 
 EQUAL = 1e-6
 """Share of the size of a 2 × 2 matrix below which a trace, a difference of eigenvalues or a part besides the scalar one is zero."""
@@ -27,10 +36,18 @@ def nilpotent_name(constants: Constants, *, tolerance: float = 1e-8) -> tuple[tu
     middle = centre(constants, tolerance=tolerance)
     if len(derived) == len(middle) == 1 and len(third) == 0:
         names = ("heis(3)", "n(3)", "Bianchi II") if len(whole) == 3 else (f"heis({len(whole)})",)
-        return names, "All brackets lie in the centre, which is one-dimensional: a Heisenberg algebra."
+        return (
+            names,
+            "All brackets lie in the centre, which is one-dimensional: a Heisenberg algebra.",
+        )
     if (len(whole), len(derived), len(third)) == (4, 2, 1):
-        return ("filiform(4)",), "In dimension four only the filiform algebra has a lower central series of dimensions 4, 2, 1, 0."
-    if (len(whole), len(derived), len(third), len(middle)) == (6, 3, 1, 1) and _triangular(constants, derived, middle, tolerance):
+        return (
+            ("filiform(4)",),
+            "In dimension four only the filiform algebra has a lower central series of dimensions 4, 2, 1, 0.",
+        )
+    if (len(whole), len(derived), len(third), len(middle)) == (6, 3, 1, 1) and _triangular(
+        constants, derived, middle, tolerance
+    ):
         return ("n(4)",), (
             "Its lower central series has dimensions 6, 3, 1, 0, and the form [u, [b, v]], with b the direction that commutes with "
             "all brackets, has signature (1,1): the strictly upper triangular 4 × 4 matrices."
@@ -86,9 +103,20 @@ def _bianchi(action: Float[Tensor, "two two"]) -> tuple[tuple[str, ...], str]:
         return ("Bianchi IV",), "One element acts on the plane of brackets as a Jordan block."
     if abs(trace) < EQUAL:
         if turning > 0:
-            return ("se(2)", "e(2)", "Bianchi VII₀"), "One element acts on the plane of brackets as a rotation."
-        return ("e(1,1)", "Bianchi VI₀"), "One element acts on the plane of brackets as a hyperbolic rotation."
+            return (
+                "se(2)",
+                "e(2)",
+                "Bianchi VII₀",
+            ), "One element acts on the plane of brackets as a rotation."
+        return (
+            "e(1,1)",
+            "Bianchi VI₀",
+        ), "One element acts on the plane of brackets as a hyperbolic rotation."
     parameter = trace**2 / turning
     kind = "VI" if turning < 0 else "VII"
-    how = "scales two directions by different factors" if turning < 0 else "turns and scales at once"
-    return (f"Bianchi {kind} (h = {parameter:.4g})",), f"One element acts on the plane of brackets: it {how}."
+    how = (
+        "scales two directions by different factors" if turning < 0 else "turns and scales at once"
+    )
+    return (
+        f"Bianchi {kind} (h = {parameter:.4g})",
+    ), f"One element acts on the plane of brackets: it {how}."

@@ -45,26 +45,40 @@ def describe(
         'rotation in x₁–x₃'
         >>> describe(se(2)[0] + 2 * se(2)[1] - se(2)[2], homogeneous=True)
         'rotation about the point (1.0, 2.0)'
-        >>> describe(so(1, 3)[0], coordinates=("t", "x", "y", "z"), form=torch.diag(torch.tensor([1.0, -1.0, -1.0, -1.0])))
+        >>> describe(
+        ...     so(1, 3)[0],
+        ...     coordinates=("t", "x", "y", "z"),
+        ...     form=torch.diag(torch.tensor([1.0, -1.0, -1.0, -1.0])),
+        ... )
         'boost along x (time t)'
     """
     if generator.ndim != 2 or generator.shape[0] != generator.shape[1]:
-        raise ArgumentError(f"the generator has shape {tuple(generator.shape)}; expected one matrix [n, n].")
+        raise ArgumentError(
+            f"the generator has shape {tuple(generator.shape)}; expected one matrix [n, n]."
+        )
     if generator.is_complex() or not bool(generator.isfinite().all()):
-        raise ArgumentError("the generator has complex entries, NaN or infinity; expected a real, finite matrix.")
+        raise ArgumentError(
+            "the generator has complex entries, NaN or infinity; expected a real, finite matrix."
+        )
     if not 0 <= tolerance < 0.25:
-        raise ArgumentError(f"tolerance is {tolerance}; expected a share of the largest entry below 0.25, for example 1e-6.")
+        raise ArgumentError(
+            f"tolerance is {tolerance}; expected a share of the largest entry below 0.25, for example 1e-6."
+        )
     n = len(generator) - homogeneous
     names = coordinate_names(n, coordinates)
     if form is not None and form.shape != (n, n):
-        raise ArgumentError(f"the form has shape {tuple(form.shape)}; expected ({n}, {n}), one axis to a coordinate.")
+        raise ArgumentError(
+            f"the form has shape {tuple(form.shape)}; expected ({n}, {n}), one axis to a coordinate."
+        )
     matrix = generator.to(torch.float64)
     size = float(matrix.abs().max()) if matrix.numel() else 0.0
     if size == 0:
         return "no motion"
     matrix = torch.where(matrix.abs() > tolerance * size, matrix / size, 0.0)
     if homogeneous and bool(matrix[n].any()):
-        raise ArgumentError(f"the last row of the generator is {matrix[n].tolist()}; a homogeneous one has a last row of zeros.")
+        raise ArgumentError(
+            f"the last row of the generator is {matrix[n].tolist()}; a homogeneous one has a last row of zeros."
+        )
     linear, shift = matrix[:n, :n], matrix[:n, n:].sum(1)
     if not bool(linear.any()):
         return f"translation along {direction(shift, names, tolerance)[0]}"
@@ -77,14 +91,18 @@ def describe(
     return words + further
 
 
-def _metric(linear: Tensor, form: Tensor | None, tolerance: float) -> tuple[Tensor, tuple[int, ...] | None]:
+def _metric(
+    linear: Tensor, form: Tensor | None, tolerance: float
+) -> tuple[Tensor, tuple[int, ...] | None]:
     """Scales of the axes in which a diagonal form is diag(±1), and its signs; ones and nothing where it does not apply."""
     ones = torch.ones(len(linear)).to(linear)
     if form is None:
         return ones, None
     form = form.to(linear) / form.abs().max().to(linear)
     weights, moved = form.diagonal(), form @ linear
-    if bool(((form - torch.diag(weights)).abs() > tolerance).any()) or bool((weights.abs() <= tolerance).any()):
+    if bool(((form - torch.diag(weights)).abs() > tolerance).any()) or bool(
+        (weights.abs() <= tolerance).any()
+    ):
         return ones, None
     signs = tuple(int(sign) for sign in weights.sign().tolist())
     if bool((weights.abs() >= 1 - 2 * tolerance).all()):

@@ -57,15 +57,22 @@ def matrix_latex(matrix: Num[Tensor, "..."], *, digits: int = 3) -> str:
     '\\begin{pmatrix} 0 & -1 \\\\ \\tfrac{1}{2} & 0 \\end{pmatrix}'
     """
     if matrix.ndim != 2 or matrix.numel() == 0 or matrix.is_complex():
-        raise ArgumentError(f"the matrix has shape {tuple(matrix.shape)} and is {matrix.dtype}; expected real entries [m, n].")
-    lines = [" & ".join(number_latex(value, digits=digits) for value in row) for row in matrix.to(torch.float64).tolist()]
+        raise ArgumentError(
+            f"the matrix has shape {tuple(matrix.shape)} and is {matrix.dtype}; expected real entries [m, n]."
+        )
+    lines = [
+        " & ".join(number_latex(value, digits=digits) for value in row)
+        for row in matrix.to(torch.float64).tolist()
+    ]
     body = r" \\ ".join(lines)
     if matrix.shape[1] <= WIDEST:
         return rf"\begin{{pmatrix}} {body} \end{{pmatrix}}"
     return rf"\left( \begin{{array}}{{{'c' * matrix.shape[1]}}} {body} \end{{array}} \right)"
 
 
-def generators_latex(generators: Num[Tensor, "d ..."], *, names: Sequence[str] | None = None, digits: int = 3) -> str:
+def generators_latex(
+    generators: Num[Tensor, "d ..."], *, names: Sequence[str] | None = None, digits: int = 3
+) -> str:
     r"""Generators as an `align*`, one to a line; an empty text if there are none.
 
     Args:
@@ -81,10 +88,14 @@ def generators_latex(generators: Num[Tensor, "d ..."], *, names: Sequence[str] |
         \end{align*}
     """
     pairs = zip(_symbols(len(generators), names), checked_generators(generators), strict=True)
-    return _align([f"{symbol} &= {matrix_latex(matrix, digits=digits)}" for symbol, matrix in pairs])
+    return _align(
+        [f"{symbol} &= {matrix_latex(matrix, digits=digits)}" for symbol, matrix in pairs]
+    )
 
 
-def brackets_latex(generators: Num[Tensor, "d ..."], *, names: Sequence[str] | None = None, digits: int = 3) -> str:
+def brackets_latex(
+    generators: Num[Tensor, "d ..."], *, names: Sequence[str] | None = None, digits: int = 3
+) -> str:
     r"""All nonzero brackets $[X_i, X_j] = \sum_k c_k X_k$ with i < j as an `align*`; one line that says so if all vanish.
 
     Coefficients come from least squares in the generators as given; terms that round to zero are left out. Where the span does not
@@ -117,7 +128,10 @@ def brackets_latex(generators: Num[Tensor, "d ..."], *, names: Sequence[str] | N
         if size > EXACT * sizes[i] * sizes[j]:
             inside = constants[i, j]
             terms = _sum(inside.tolist(), symbols, digits)
-            if float((product - torch.einsum("k,kij->ij", inside, matrices)).norm()) > OUTSIDE * size:
+            if (
+                float((product - torch.einsum("k,kij->ij", inside, matrices)).norm())
+                > OUTSIDE * size
+            ):
                 terms = rf"{terms} + \ldots" if terms else r"\ldots"
             lines.append(f"[{symbols[i]}, {symbols[j]}] &= {terms or f'{0.0:.{digits}f}'}")
     return _align(lines or ([r"[X_i, X_j] &= 0 \quad \text{for all } i, j"] if symbols else []))
@@ -138,7 +152,9 @@ def _symbols(count: int, names: Sequence[str] | None) -> tuple[str, ...]:
     if names is None:
         return tuple(f"X_{i}" if i < 10 else f"X_{{{i}}}" for i in range(1, count + 1))
     if isinstance(names, str) or len(names) != count:
-        raise ArgumentError(f'names are {names!r}; expected {count} LaTeX names, one to a generator, for example "L_x".')
+        raise ArgumentError(
+            f'names are {names!r}; expected {count} LaTeX names, one to a generator, for example "L_x".'
+        )
     return tuple(names)
 
 

@@ -29,7 +29,11 @@ class Motion:
     speed: float
 
     def __str__(self) -> str:
-        return "uniform scaling" if (self.noun, self.where) == ("scaling", "") else self.noun + self.where
+        return (
+            "uniform scaling"
+            if (self.noun, self.where) == ("scaling", "")
+            else self.noun + self.where
+        )
 
     def beside(self, other: "Motion") -> str:
         """This motion with its amount, seen from another of unit speed: "scaling 0.3"."""
@@ -69,7 +73,13 @@ def simple(matrix: Matrix, view: View) -> Motion | None:
     >>> str(simple(torch.tensor([[0.0, 2.0], [0.0, 0.0]]), view))
     'shear of x by y'
     """
-    kinds: tuple[Callable[[Matrix, View], Motion | None], ...] = (scaling, rotation, plane, boost, rank_one)
+    kinds: tuple[Callable[[Matrix, View], Motion | None], ...] = (
+        scaling,
+        rotation,
+        plane,
+        boost,
+        rank_one,
+    )
     return next((motion for kind in kinds if (motion := kind(matrix, view)) is not None), None)
 
 
@@ -84,7 +94,10 @@ def scaling(matrix: Matrix, view: View) -> Motion | None:
         return Motion("scaling", "" if len(moved) == len(rates) else f" of {listed(names)}", speed)
     if len(moved) == 2 and view.zero(rates[moved].sum()):
         return Motion("squeeze", f" of {names[0]} against {names[1]}", speed)
-    each = [f"{name} (rate {number(float(rates[i]) / speed)})" for i, name in zip(moved, names, strict=True)]
+    each = [
+        f"{name} (rate {number(float(rates[i]) / speed)})"
+        for i, name in zip(moved, names, strict=True)
+    ]
     return Motion("scaling", f" of {listed(each)}", speed)
 
 
@@ -105,7 +118,11 @@ def rotation(matrix: Matrix, view: View) -> Motion | None:
         return None  # nothing that turns faster than the tolerance
     if len(speeds) == 1:
         one, two = canonical_basis(right[:2])
-        return Motion("rotation", f" in the plane spanned by {vector(one)} and {vector(two)}", float(two @ matrix @ one))
+        return Motion(
+            "rotation",
+            f" in the plane spanned by {vector(one)} and {vector(two)}",
+            float(two @ matrix @ one),
+        )
     at = (
         "at equal speeds"
         if view.zero(speeds - speeds[0])
@@ -123,8 +140,13 @@ def _rotation_of_coordinates(matrix: Matrix, pairs: list[tuple[int, int]], view:
     if len(pairs) == 1:
         return Motion("rotation", f" in {planes[0]}", speed)
     if not view.zero(speeds - 1):
-        planes = [f"{plane} (speed {number(float(s))})" for plane, s in zip(planes, speeds, strict=True)]
-    elif turned == [(i, i + len(matrix) // 2) for i in range(len(matrix) // 2)] and len(matrix) % 2 == 0:
+        planes = [
+            f"{plane} (speed {number(float(s))})" for plane, s in zip(planes, speeds, strict=True)
+        ]
+    elif (
+        turned == [(i, i + len(matrix) // 2) for i in range(len(matrix) // 2)]
+        and len(matrix) % 2 == 0
+    ):
         return Motion("common phase", "", speed)
     return Motion("rotation", f" in {listed(planes)} together", speed)
 
@@ -141,11 +163,23 @@ def plane(matrix: Matrix, view: View) -> Motion | None:
     speed = math.copysign(math.sqrt(abs(upper * lower)), lower)
     if view.signs and view.signs[i] != view.signs[j] and abs(upper - lower) <= 2 * view.tolerance:
         if view.time in (i, j):
-            return Motion("boost", f" along {names[i if view.time == j else j]} (time {names[view.time]})", speed)
+            return Motion(
+                "boost",
+                f" along {names[i if view.time == j else j]} (time {names[view.time]})",
+                speed,
+            )
         return Motion("boost", f" in {names[i]}–{names[j]}", speed)
     ratio = math.sqrt(abs(upper / lower))
-    axes = "" if abs(upper - lower) <= 2 * view.tolerance else f" (axes {number(max(ratio, 1.0))} : {number(max(1 / ratio, 1.0))})"
-    return Motion("hyperbolic rotation" if upper * lower > 0 else "elliptic rotation", f" in {names[i]}–{names[j]}{axes}", speed)
+    axes = (
+        ""
+        if abs(upper - lower) <= 2 * view.tolerance
+        else f" (axes {number(max(ratio, 1.0))} : {number(max(1 / ratio, 1.0))})"
+    )
+    return Motion(
+        "hyperbolic rotation" if upper * lower > 0 else "elliptic rotation",
+        f" in {names[i]}–{names[j]}{axes}",
+        speed,
+    )
 
 
 def boost(matrix: Matrix, view: View) -> Motion | None:
@@ -153,16 +187,24 @@ def boost(matrix: Matrix, view: View) -> Motion | None:
     if view.time is None:
         return None
     space = [i for i in range(len(matrix)) if i != view.time]
-    if not view.zero(matrix - matrix.mT) or not view.zero(matrix[space][:, space]) or not view.zero(matrix[view.time, view.time]):
+    if (
+        not view.zero(matrix - matrix.mT)
+        or not view.zero(matrix[space][:, space])
+        or not view.zero(matrix[view.time, view.time])
+    ):
         return None
-    text, speed = direction(matrix[space, view.time], [view.names[i] for i in space], view.tolerance)
+    text, speed = direction(
+        matrix[space, view.time], [view.names[i] for i in space], view.tolerance
+    )
     return Motion("boost", f" along {text} (time {view.names[view.time]})", speed)
 
 
 def rank_one(matrix: Matrix, view: View) -> Motion | None:
     """Matrices u vᵀ: shears along u by v·x where u ⊥ v, scalings along u where v = u."""
     left, values, right = torch.linalg.svd(matrix)
-    if float(values[0]) <= view.tolerance or not view.zero(matrix - values[0] * torch.outer(left[:, 0], right[0])):
+    if float(values[0]) <= view.tolerance or not view.zero(
+        matrix - values[0] * torch.outer(left[:, 0], right[0])
+    ):
         return None
     along, by = fix_signs(torch.stack([left[:, 0], right[0]]))
     speed = float(along @ matrix @ by)

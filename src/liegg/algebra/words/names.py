@@ -9,8 +9,14 @@ SAME_MOTION = {"so(2)": ("u(1)",), "u(1)": ("so(2)",), "so(1,1)": ()}
 """One-dimensional algebras are all alike as such; these act alike too."""
 
 MEANING = (
-    (r"so\(1,3\)", "Lorentz group: rotations and boosts that preserve a metric of signature (1, 3)"),
-    (r"e\(1,3\)", "Poincaré group: translations, rotations and boosts that preserve a metric of signature (1, 3)"),
+    (
+        r"so\(1,3\)",
+        "Lorentz group: rotations and boosts that preserve a metric of signature (1, 3)",
+    ),
+    (
+        r"e\(1,3\)",
+        "Poincaré group: translations, rotations and boosts that preserve a metric of signature (1, 3)",
+    ),
     (r"so\(2\)", "rotations of a plane"),
     (r"so\((\d+)\)", "rotations of {0} dimensions"),
     (r"so\(1,1\)", "boosts in a plane"),
@@ -19,14 +25,23 @@ MEANING = (
     (r"sl\((\d+),C\)", "complex linear maps of {0} complex dimensions with determinant one"),
     (r"gl\((\d+),R\)", "all linear maps of {0} dimensions"),
     (r"gl\((\d+),C\)", "all complex linear maps of {0} complex dimensions"),
-    (r"sp\((\d+),R\)", "symplectic maps of {0} dimensions: they preserve the area form of positions and momenta"),
+    (
+        r"sp\((\d+),R\)",
+        "symplectic maps of {0} dimensions: they preserve the area form of positions and momenta",
+    ),
     (r"su\((\d+)\)", "unitary maps of {0} complex dimensions with determinant one"),
     (r"u\(1\)", "a common phase"),
     (r"u\((\d+)\)", "unitary maps of {0} complex dimensions"),
-    (r"su\((\d+),(\d+)\)", "complex maps with determinant one that preserve a Hermitian form of signature ({0}, {1})"),
+    (
+        r"su\((\d+),(\d+)\)",
+        "complex maps with determinant one that preserve a Hermitian form of signature ({0}, {1})",
+    ),
     (r"u\((\d+),(\d+)\)", "complex maps that preserve a Hermitian form of signature ({0}, {1})"),
     (r"se\((\d+)\)", "rigid motions of {0} dimensions: rotations and translations"),
-    (r"e\((\d+),(\d+)\)", "motions that preserve a metric of signature ({0}, {1}): its rotations, boosts and translations"),
+    (
+        r"e\((\d+),(\d+)\)",
+        "motions that preserve a metric of signature ({0}, {1}): its rotations, boosts and translations",
+    ),
     (r"sim\((\d+)\)", "similarities of {0} dimensions: rotations, translations and scaling"),
     (r"aff\((\d+)\)", "all affine maps of {0} dimensions"),
     (r"saff\((\d+)\)", "affine maps of {0} dimensions that preserve volume"),
@@ -43,7 +58,9 @@ MEANING = (
 )
 
 
-def meaning(name: str, *, homogeneous: bool = True, usual: bool = True, dual: bool = False, copies: int = 1) -> str:
+def meaning(
+    name: str, *, homogeneous: bool = True, usual: bool = True, dual: bool = False, copies: int = 1
+) -> str:
     """What the maps of a named algebra do, in words; empty for a name without words of its own.
 
     Args:
@@ -66,13 +83,24 @@ def meaning(name: str, *, homogeneous: bool = True, usual: bool = True, dual: bo
         linear, _, shifts = name.rpartition(" ⋉ ")
         return f"{linear} together with what looks like translations along {shifts}"
     found = (
-        next((text.format(*m.groups()) for pattern, text in MEANING if (m := re.fullmatch(pattern, part))), "")
+        next(
+            (
+                text.format(*m.groups())
+                for pattern, text in MEANING
+                if (m := re.fullmatch(pattern, part))
+            ),
+            "",
+        )
         for part in _parts(name)
     )
-    words = "; ".join(part for part in dict.fromkeys(found) if part).replace(" 1 dimensions", " one dimension")
+    words = "; ".join(part for part in dict.fromkeys(found) if part).replace(
+        " 1 dimensions", " one dimension"
+    )
     words += ", as they act on covectors" if dual and words else ""
     words += f", the same on {copies} subspaces" if copies > 1 and words else ""
-    affine = len(_parts(name)) == 1 and not dual and re.match(r"(s?e|s?aff|sim|translation)\(", name)
+    affine = (
+        len(_parts(name)) == 1 and not dual and re.match(r"(s?e|s?aff|sim|translation)\(", name)
+    )
     return f"{words}, in homogeneous coordinates" if affine and words and not homogeneous else words
 
 

@@ -88,16 +88,24 @@ def adapted(
                 f"the {what} has shape {tuple(given.shape)}; expected ({inner}, {inner}), one axis to a coordinate."
             )
     close = _close(n, uncertainty)
-    words = tuple(describe(a, coordinates=names, homogeneous=homogeneous, form=form, tolerance=close) for a in basis)
+    words = tuple(
+        describe(a, coordinates=names, homogeneous=homogeneous, form=form, tolerance=close)
+        for a in basis
+    )
     if frame is None and form is None:
         return Readable(basis, words)
     axes = frame_of(form) if frame is None and form is not None else _regular(frame)
     metric = None if form is None else axes.mT @ form.to(axes) @ axes
     whole = torch.block_diag(axes, torch.eye(n - inner).to(axes))
-    framed, rotations, boosts = _in_frame(generators, whole, None if homogeneous else metric, uncertainty)
+    framed, rotations, boosts = _in_frame(
+        generators, whole, None if homogeneous else metric, uncertainty
+    )
     plain = bool(torch.allclose(axes, torch.eye(inner).to(axes), rtol=0, atol=CLOSE))
     primed = names if plain else tuple(f"{name}′" for name in names)
-    framed_words = tuple(describe(a, coordinates=primed, homogeneous=homogeneous, form=metric, tolerance=close) for a in framed)
+    framed_words = tuple(
+        describe(a, coordinates=primed, homogeneous=homogeneous, form=metric, tolerance=close)
+        for a in framed
+    )
     return Readable(basis, words, whole, framed, framed_words, rotations, boosts)
 
 
@@ -122,7 +130,11 @@ def _in_frame(
     size = found.flatten(1).abs().amax(1)[:, None, None]
     close = _close(n, uncertainty) * size
     turns = ((found + found.mT).abs() <= close).flatten(1).all(1)
-    pushes = ~turns & ((found - found.mT).abs() <= close).flatten(1).all(1) & (found.diagonal(dim1=1, dim2=2) == 0).all(1)
+    pushes = (
+        ~turns
+        & ((found - found.mT).abs() <= close).flatten(1).all(1)
+        & (found.diagonal(dim1=1, dim2=2) == 0).all(1)
+    )
     order = torch.cat([turns.nonzero(), pushes.nonzero(), (~turns & ~pushes).nonzero()]).flatten()
     return found[order], int(turns.sum()), int(pushes.sum())
 
@@ -135,5 +147,7 @@ def _close(n: int, uncertainty: float) -> float:
 def _regular(frame: Tensor | None) -> Float[Tensor, "n n"]:
     frame = torch.zeros(0, 0) if frame is None else frame
     if not bool(frame.isfinite().all()) or not float(torch.linalg.cond(frame.double())) < 1e12:
-        raise ArgumentError("the frame is singular or not finite; expected independent axes as columns.")
+        raise ArgumentError(
+            "the frame is singular or not finite; expected independent axes as columns."
+        )
     return frame.to(torch.float64)

@@ -26,7 +26,10 @@ CHANCE = 0.1
 
 
 def sparse_basis(
-    generators: Num[Tensor, "d ..."], *, uncertainty: float = 0.0, frame: Float[Tensor, "n n"] | None = None
+    generators: Num[Tensor, "d ..."],
+    *,
+    uncertainty: float = 0.0,
+    frame: Float[Tensor, "n n"] | None = None,
 ) -> Float[Tensor, "r n n"]:
     r"""Basis of the span with few nonzero entries, in small integers where they fit.
 
@@ -70,11 +73,19 @@ def sparse_basis(
     # Column by column, so that what becomes of the first coordinate comes first.
     rows = (back @ basis @ frame).mT.flatten(1)
     noise = uncertainty / n
-    echelon, spread = _echelon(rows, torch.outer(frame.norm(dim=0), back.norm(dim=1)).flatten(), ties=max(1e-8, 4 * uncertainty))
+    echelon, spread = _echelon(
+        rows,
+        torch.outer(frame.norm(dim=0), back.norm(dim=1)).flatten(),
+        ties=max(1e-8, 4 * uncertainty),
+    )
     # Twice the spectral norm of a random matrix with entries of this size.
     allowed = max(100 * EXACT, 2 * noise * (math.sqrt(d) + math.sqrt(n * n - d)))
     for deviations in EXPLAINED:
-        found = _presentable(_eliminate(_rounded(echelon, deviations * noise * spread))).unflatten(1, (n, n)).mT.contiguous()
+        found = (
+            _presentable(_eliminate(_rounded(echelon, deviations * noise * spread)))
+            .unflatten(1, (n, n))
+            .mT.contiguous()
+        )
         angles = principal_angles((frame @ found @ back).flatten(1), basis.flatten(1))
         if len(angles) == d and float(angles[-1]) <= allowed:
             return found
@@ -97,7 +108,9 @@ def pivots(projector: Float[Tensor, "g g"], count: int, *, ties: float = 1e-8) -
         reach = projector.diagonal().clone()
         reach[found] = 0
         axis = int((reach >= reach.max() * (1 - ties)).to(torch.int8).argmax())
-        projector = projector - torch.outer(projector[:, axis], projector[axis]) / projector[axis, axis]
+        projector = (
+            projector - torch.outer(projector[:, axis], projector[axis]) / projector[axis, axis]
+        )
         found.append(axis)
     return found
 
@@ -142,7 +155,9 @@ def _eliminate(rows: Float[Tensor, "d g"]) -> Float[Tensor, "d g"]:
             long = [i for i in range(len(rows)) if i != k and counts[i] > 2]
             at = (rows[k].abs() > 0.01 * rows[k].abs().max()).nonzero().flatten()
             trials = rows[long, None] - (rows[long][:, at] / rows[k, at])[:, :, None] * rows[k]
-            trials = torch.where(trials.abs() > EXACT * rows[long, None].abs().amax(2, keepdim=True), trials, 0.0)
+            trials = torch.where(
+                trials.abs() > EXACT * rows[long, None].abs().amax(2, keepdim=True), trials, 0.0
+            )
             sizes = trials.ne(0).sum(2)
             for i, trial, size in zip(long, trials, sizes, strict=True):
                 if int(size.min()) < counts[i]:
@@ -159,8 +174,17 @@ def _presentable(rows: Float[Tensor, "d g"]) -> Float[Tensor, "d g"]:
     rows = rows / rows.abs().amax(1, keepdim=True)
     found = []
     for row in rows:
-        scales = [size for size in range(1, LARGEST + 1) if torch.allclose(row * size, (row * size).round(), rtol=0, atol=EXACT)]
+        scales = [
+            size
+            for size in range(1, LARGEST + 1)
+            if torch.allclose(row * size, (row * size).round(), rtol=0, atol=EXACT)
+        ]
         row = (row * scales[0]).round() if scales else row
         first = int((row.abs() >= 0.05 * row.abs().max()).to(torch.int8).argmax())
         found.append(row * row[first].sign() + 0.0)  # no negative zeros
-    return torch.stack(sorted(found, key=lambda row: (row.abs() > EXACT * row.abs().max()).nonzero().flatten().tolist()))
+    return torch.stack(
+        sorted(
+            found,
+            key=lambda row: (row.abs() > EXACT * row.abs().max()).nonzero().flatten().tolist(),
+        )
+    )

@@ -25,7 +25,9 @@ def coordinate_names(n: int, coordinates: Sequence[str] | None = None) -> tuple[
         return tuple(f"x{i + 1}".translate(SUBSCRIPTS) for i in range(n))
     if isinstance(coordinates, str) or len(coordinates) != n:
         example = ", ".join(f'"{name}"' for name in "xyzw"[:n]) if n <= 4 else '"x1", "x2", ...'
-        raise ArgumentError(f"coordinates are {coordinates!r}; expected {n} names, for example ({example}).")
+        raise ArgumentError(
+            f"coordinates are {coordinates!r}; expected {n} names, for example ({example})."
+        )
     return tuple(coordinates)
 
 
@@ -49,10 +51,16 @@ def vector(values: Float[Tensor, " m"]) -> str:
     decimals = 1 if float((values - values.round(decimals=1)).abs().max()) < 0.005 else 2
     texts = [f"{float(value):.{decimals}f}" for value in values]
     zero = f"{0.0:.{decimals}f}"
-    return "(" + ", ".join(zero if text == f"-{zero}" else text.replace("-", "−") for text in texts) + ")"
+    return (
+        "("
+        + ", ".join(zero if text == f"-{zero}" else text.replace("-", "−") for text in texts)
+        + ")"
+    )
 
 
-def direction(values: Float[Tensor, " m"], names: Sequence[str], tolerance: float) -> tuple[str, float]:
+def direction(
+    values: Float[Tensor, " m"], names: Sequence[str], tolerance: float
+) -> tuple[str, float]:
     """A direction by the name of its axis, or as a unit vector; and its length, negative where the direction was turned round.
 
     >>> direction(torch.tensor([0.0, -2.0]), ("x", "y"), 1e-6)

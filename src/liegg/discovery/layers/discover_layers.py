@@ -103,9 +103,17 @@ def discover_layers(
     check_request(action, output_action, seed)
     names = wanted(layers)
     if output_action is not None and outputs == "sum":
-        raise ArgumentError("outputs='sum' has no meaning with output_action: equivariance compares the outputs one by one.")
+        raise ArgumentError(
+            "outputs='sum' has no meaning with output_action: equivariance compares the outputs one by one."
+        )
     batches = as_batches(data, batch_size=batch_size)
-    with seeded(seed), torch.inference_mode(False), torch.no_grad(), differentiable_attention(), opened(model) as function:
+    with (
+        seeded(seed),
+        torch.inference_mode(False),
+        torch.no_grad(),
+        differentiable_attention(),
+        opened(model) as function,
+    ):
         network = network_of(cast(nn.Module, function.function), function.name)
         function = entering(function, batches)
         batches = batches.prepared(function.dtype, function.device)
@@ -115,15 +123,38 @@ def discover_layers(
             action.check(tuple(first.shape[1:]))
             network = with_arithmetic(network, first)
             with full_products():
-                calls, writes = survey(network, first, lambda call, module: names.pick(call, module, network))
+                calls, writes = survey(
+                    network, first, lambda call, module: names.pick(call, module, network)
+                )
                 chosen, notes = choose(calls, names, network)
                 how = {layer.name: _plan(layer, outputs, seed) for layer in chosen}
                 replies = _fitting(chosen, output_action)
-                way = course(network, asked_of(action), first, [layer for layer in chosen if not layer.same], writes=writes)
-            widest = max(math.prod(shape) for shape in (tuple(first.shape[1:]), *(call.shape for call in calls)))
-            seen = stream_layers(
-                network, asked_of(action), first, batches_left, way, how, widest, output_actions=replies, progress=progress
-            ) if way.layers else {}  # fmt: skip
+                way = course(
+                    network,
+                    asked_of(action),
+                    first,
+                    [layer for layer in chosen if not layer.same],
+                    writes=writes,
+                )
+            widest = max(
+                math.prod(shape)
+                for shape in (tuple(first.shape[1:]), *(call.shape for call in calls))
+            )
+            seen = (
+                stream_layers(
+                    network,
+                    asked_of(action),
+                    first,
+                    batches_left,
+                    way,
+                    how,
+                    widest,
+                    output_actions=replies,
+                    progress=progress,
+                )
+                if way.layers
+                else {}
+            )
         found: dict[str, LayerResult] = {}
         for layer in chosen:
             try:
@@ -131,10 +162,17 @@ def discover_layers(
                     found |= _shared(layer, found)
                 elif layer.name in seen:
                     found[layer.name] = _concluded(
-                        layer, seen[layer.name], asked, replace(how[layer.name], notes=way.notes), network, first
+                        layer,
+                        seen[layer.name],
+                        asked,
+                        replace(how[layer.name], notes=way.notes),
+                        network,
+                        first,
                     )
                 else:
-                    found[layer.name] = _alone(layer, way.stopped[layer.name], asked, replies[layer.name], network)
+                    found[layer.name] = _alone(
+                        layer, way.stopped[layer.name], asked, replies[layer.name], network
+                    )
             except ModelError as error:
                 if layer.named:
                     raise
@@ -144,10 +182,15 @@ def discover_layers(
     samples = next(iter(found.values())).invariance.samples
     fits = max((streamed.invariance.fits for streamed in seen.values()), default=0)
     whole = (
-        *function.notes, *about(network.arithmetic or first.dtype, first.dtype), *(way.notes if seen else ()),
-        *about_memory(fits, first.device.type), *notes,
-    )  # fmt: skip
-    return LayerSymmetries(tuple(found.values()), function.name, action, output_action, samples, whole)
+        *function.notes,
+        *about(network.arithmetic or first.dtype, first.dtype),
+        *(way.notes if seen else ()),
+        *about_memory(fits, first.device.type),
+        *notes,
+    )
+    return LayerSymmetries(
+        tuple(found.values()), function.name, action, output_action, samples, whole
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,33 +226,84 @@ def _fitting(layers: list[Layer], output_action: Action | None) -> dict[str, Act
         except ShapeError as error:
             trouble = f"the output of {layer.name!r}: {error}"
     if not any(fitting.values()):
-        raise ShapeError(f"output_action={output_action} fits no chosen layer, for example not {trouble}")
+        raise ShapeError(
+            f"output_action={output_action} fits no chosen layer, for example not {trouble}"
+        )
     return fitting
 
 
-def _concluded(layer: Layer, seen: LayerStreamed, asked: _Asked, how: Plan, network: Network, first: Tensor) -> LayerResult:
+def _concluded(
+    layer: Layer, seen: LayerStreamed, asked: _Asked, how: Plan, network: Network, first: Tensor
+) -> LayerResult:
     """Result of a layer that the pass went through."""
     truncated, name = until(network, layer), f"{network.name}.{layer.name}"
-    unit = rounding_unit(coarsest(first.dtype, network.arithmetic), first.device, convolves=convolves(network.root))
+    unit = rounding_unit(
+        coarsest(first.dtype, network.arithmetic), first.device, convolves=convolves(network.root)
+    )
     ran = Ran(
-        first.dtype, first.device.type, name, asked.batch_size, unit, numbers=first[0].numel(), shape=tuple(first.shape[1:])
-    )  # fmt: skip
+        first.dtype,
+        first.device.type,
+        name,
+        asked.batch_size,
+        unit,
+        numbers=first[0].numel(),
+        shape=tuple(first.shape[1:]),
+    )
 
-    def symmetries(problem: Streamed, function: Callable[[Tensor], Tensor], output_action: Action | None = None) -> Symmetries:
+    def symmetries(
+        problem: Streamed, function: Callable[[Tensor], Tensor], output_action: Action | None = None
+    ) -> Symmetries:
         model = Model(function, name, output_shape=layer.shape)
-        measure = cache(partial(scatter, model, asked_of(asked.action), first, how, unit=unit, output_action=output_action))
-        found = conclude(problem, asked.action, how, asked.limits, ran, output_action=output_action, measure=measure)
+        measure = cache(
+            partial(
+                scatter,
+                model,
+                asked_of(asked.action),
+                first,
+                how,
+                unit=unit,
+                output_action=output_action,
+            )
+        )
+        found = conclude(
+            problem,
+            asked.action,
+            how,
+            asked.limits,
+            ran,
+            output_action=output_action,
+            measure=measure,
+        )
         if found.scale_free.sensitivity > 0 or not len(found.defects):
             return found
-        slope = probe(Model(function, name), first, summed=how.outputs == "sum").slope  # constant, a step, or invariant under all
+        slope = probe(
+            Model(function, name), first, summed=how.outputs == "sum"
+        ).slope  # constant, a step, or invariant under all
         ran_so = replace(ran, slope=slope)
-        return conclude(problem, asked.action, how, asked.limits, ran_so, output_action=output_action, measure=measure)
+        return conclude(
+            problem,
+            asked.action,
+            how,
+            asked.limits,
+            ran_so,
+            output_action=output_action,
+            measure=measure,
+        )
 
     notes = ()
     if seen.zeros:
-        notes = (f"{seen.zeros} of {seen.invariance.samples} samples have an output of exactly 0, which has no unit length",)
-    pair = None if seen.equivariance is None else symmetries(seen.equivariance, truncated, asked.output_action)
-    whole, direction = symmetries(seen.invariance, truncated), symmetries(seen.unit, _unit_of(truncated))
+        notes = (
+            f"{seen.zeros} of {seen.invariance.samples} samples have an output of exactly 0, which has no unit length",
+        )
+    pair = (
+        None
+        if seen.equivariance is None
+        else symmetries(seen.equivariance, truncated, asked.output_action)
+    )
+    whole, direction = (
+        symmetries(seen.invariance, truncated),
+        symmetries(seen.unit, _unit_of(truncated)),
+    )
     return LayerResult(layer.name, layer.kind, layer.shape, whole, direction, pair, notes=notes)
 
 
@@ -217,26 +311,50 @@ def _shared(layer: Layer, found: Mapping[str, LayerResult]) -> dict[str, LayerRe
     """Result of a layer that only hands on what another one put out; none if that was left out."""
     if layer.same not in found:
         return {}
-    return {layer.name: replace(found[layer.same], name=layer.name, kind=layer.kind, same=layer.same)}
+    return {
+        layer.name: replace(found[layer.same], name=layer.name, kind=layer.kind, same=layer.same)
+    }
 
 
-def _alone(layer: Layer, reason: str, asked: _Asked, output_action: Action | None, network: Network) -> LayerResult:
+def _alone(
+    layer: Layer, reason: str, asked: _Asked, output_action: Action | None, network: Network
+) -> LayerResult:
     """Result of a layer that forward mode does not reach: `discover` on the network truncated there."""
-    outputs, notes = asked.outputs, [f"forward derivatives do not reach it ({reason}): it was read by itself"]
+    outputs, notes = (
+        asked.outputs,
+        [f"forward derivatives do not reach it ({reason}): it was read by itself"],
+    )
     if outputs == "each" and math.prod(layer.shape) > WIDE:
         outputs = COMBINATIONS
-        notes.append(f"its {math.prod(layer.shape)} outputs were read by {COMBINATIONS} random combinations")
+        notes.append(
+            f"its {math.prod(layer.shape)} outputs were read by {COMBINATIONS} random combinations"
+        )
     truncated = until(network, layer)
 
-    def symmetries(function: Callable[[Tensor], Tensor], output_action: Action | None = None) -> Symmetries:
+    def symmetries(
+        function: Callable[[Tensor], Tensor], output_action: Action | None = None
+    ) -> Symmetries:
         return discover(
-            function, asked.data, asked.action, output_action=output_action, outputs=outputs, batch_size=asked.batch_size,
-            seed=asked.seed, controls=False, **asdict(asked.limits),
-        )  # fmt: skip
+            function,
+            asked.data,
+            asked.action,
+            output_action=output_action,
+            outputs=outputs,
+            batch_size=asked.batch_size,
+            seed=asked.seed,
+            controls=False,
+            **asdict(asked.limits),
+        )
 
     pair = None if output_action is None else symmetries(truncated, output_action)
     return LayerResult(
-        layer.name, layer.kind, layer.shape, symmetries(truncated), symmetries(_unit_of(truncated)), pair, notes=tuple(notes)
+        layer.name,
+        layer.kind,
+        layer.shape,
+        symmetries(truncated),
+        symmetries(_unit_of(truncated)),
+        pair,
+        notes=tuple(notes),
     )
 
 
@@ -255,4 +373,6 @@ def _unit(y: Float[Tensor, "b c"]) -> Float[Tensor, "b c"]:
     if y.shape[1] == 1:
         return torch.ones_like(y)
     squares = y.double().square().sum(1, keepdim=True)
-    return y * torch.where(squares > 0, torch.where(squares > 0, squares, 1.0).rsqrt(), 0.0).to(y.dtype)
+    return y * torch.where(squares > 0, torch.where(squares > 0, squares, 1.0).rsqrt(), 0.0).to(
+        y.dtype
+    )

@@ -97,7 +97,9 @@ def add(
         kept = _add_products(kept, products, c)
     if whole and kept.equivariance is None:
         return kept, finite  # nothing was read back from the device
-    if squared and how.outputs == "sum":  # rows in the precision of the model, as reverse mode takes them
+    if (
+        squared and how.outputs == "sum"
+    ):  # rows in the precision of the model, as reverse mode takes them
         precise = torch.promote_types(y.dtype, torch.float32)
         return _add_sums(kept, y.to(precise), slopes.to(precise))
     step = max(1, CHUNK.get(y.device.type, CHUNK["cpu"]) // ((1 + g) * c))
@@ -108,11 +110,17 @@ def add(
         finite[start : start + step] = torch.isfinite(along).all(1)
         if not bool(finite.all()):
             break
-        rows = combined(both.transpose(0, 1), how.outputs, seed=how.seed, first=first + start).permute(1, 2, 0)
+        rows = combined(
+            both.transpose(0, 1), how.outputs, seed=how.seed, first=first + start
+        ).permute(1, 2, 0)
         kept = kept if whole else _add_rows(kept, rows, along, squared=squared)
         if kept.equivariance is not None and output_action is not None:
-            eta = output_action.fields(values.double().reshape(-1, *shape)).reshape(len(values), output_action.size, c)
-            replies = combined(eta.transpose(0, 1), how.outputs, seed=how.seed, first=first + start).permute(1, 2, 0)
+            eta = output_action.fields(values.double().reshape(-1, *shape)).reshape(
+                len(values), output_action.size, c
+            )
+            replies = combined(
+                eta.transpose(0, 1), how.outputs, seed=how.seed, first=first + start
+            ).permute(1, 2, 0)
             pair = torch.cat([-replies, rows[:, :, 1:]], dim=2)
             kept = kept._replace(equivariance=_fold(kept.equivariance, pair, squared=False))
     return kept, finite
@@ -125,7 +133,9 @@ def room_for(columns: int, widest: int, samples: int, device: torch.device) -> F
     return torch.empty(most, dtype=torch.float64, device=device)
 
 
-def _together(y: Float[Tensor, "b c"], slopes: Float[Tensor, "g b c"], room: Float[Tensor, " n"]) -> Float[Tensor, "b p c"]:
+def _together(
+    y: Float[Tensor, "b c"], slopes: Float[Tensor, "g b c"], room: Float[Tensor, " n"]
+) -> Float[Tensor, "b p c"]:
     """Each sample's output and its derivatives in float64, in memory that is there."""
     g, b, c = slopes.shape
     both = room[: b * (1 + g) * c].view(b, 1 + g, c)
@@ -133,7 +143,9 @@ def _together(y: Float[Tensor, "b c"], slopes: Float[Tensor, "g b c"], room: Flo
     return both
 
 
-def _products(y: Float[Tensor, "b c"], slopes: Float[Tensor, "g b c"], room: Float[Tensor, " n"]) -> Float[Tensor, "b p p"]:
+def _products(
+    y: Float[Tensor, "b c"], slopes: Float[Tensor, "g b c"], room: Float[Tensor, " n"]
+) -> Float[Tensor, "b p p"]:
     """Products between each sample's output and its derivatives."""
     g, b, c = slopes.shape
     products = torch.empty(b, 1 + g, 1 + g, dtype=torch.float64, device=y.device)
@@ -145,7 +157,9 @@ def _products(y: Float[Tensor, "b c"], slopes: Float[Tensor, "g b c"], room: Flo
     return products
 
 
-def _coarse_products(y: Float[Tensor, "b c"], slopes: Float[Tensor, "g b c"]) -> Float[Tensor, "b p p"]:
+def _coarse_products(
+    y: Float[Tensor, "b c"], slopes: Float[Tensor, "g b c"]
+) -> Float[Tensor, "b p p"]:
     """The same where float32 is fine enough, read where they lie."""
     y, slopes = y.float(), slopes.float()
     g, b, _ = slopes.shape
@@ -164,34 +178,47 @@ def _add_products(kept: Kept, products: Float[Tensor, "b p p"], outputs: int) ->
     squares = products[:, 1:, 1:]
     return _add_lengths(kept, products[:, 0, 0])._replace(
         invariance=_add_square(kept.invariance, squares.sum(0), count),
-        unit=_add_square(kept.unit, (weight[:, None, None] * squares).sum(0) - lean.mT @ lean, count),
+        unit=_add_square(
+            kept.unit, (weight[:, None, None] * squares).sum(0) - lean.mT @ lean, count
+        ),
     )
 
 
-def _add_sums(kept: Kept, y: Float[Tensor, "b c"], slopes: Float[Tensor, "g b c"]) -> tuple[Kept, Bool[Tensor, " b"]]:
+def _add_sums(
+    kept: Kept, y: Float[Tensor, "b c"], slopes: Float[Tensor, "g b c"]
+) -> tuple[Kept, Bool[Tensor, " b"]]:
     """Add the rows of the summed outputs in the precision of the model, nothing read back from the device."""
     squares = y.square().sum(1).double()
-    along = torch.bmm(slopes.transpose(0, 1), y[:, :, None])[:, :, 0].double() * _inverse(squares)[:, None]
+    along = (
+        torch.bmm(slopes.transpose(0, 1), y[:, :, None])[:, :, 0].double()
+        * _inverse(squares)[:, None]
+    )
     plain = slopes.sum(2).double().mT  # by pairs, so that its rounding is that of a few additions
     unit = (plain - y.sum(1).double()[:, None] * along) * _inverse(squares).sqrt()[:, None]
     kept = _add_lengths(kept, squares)._replace(
-        invariance=_add_square(kept.invariance, plain.mT @ plain, len(y)), unit=_add_square(kept.unit, unit.mT @ unit, len(y))
+        invariance=_add_square(kept.invariance, plain.mT @ plain, len(y)),
+        unit=_add_square(kept.unit, unit.mT @ unit, len(y)),
     )
     return kept, torch.isfinite(squares) & torch.isfinite(plain).all(1)
 
 
-def _add_rows(kept: Kept, rows: Float[Tensor, "b k p"], along: Float[Tensor, "b p"], *, squared: bool) -> Kept:
+def _add_rows(
+    kept: Kept, rows: Float[Tensor, "b k p"], along: Float[Tensor, "b p"], *, squared: bool
+) -> Kept:
     """Add rows whose first column is the output itself; `along` are the products of the output with it and its derivatives."""
     weight = _inverse(along[:, 0])[:, None, None]
     plain = rows[:, :, 1:]
     unit = (plain - rows[:, :, :1] * (along[:, None, 1:] * weight)) * weight.sqrt()
     return _add_lengths(kept, along[:, 0])._replace(
-        invariance=_fold(kept.invariance, plain, squared=squared), unit=_fold(kept.unit, unit, squared=squared)
+        invariance=_fold(kept.invariance, plain, squared=squared),
+        unit=_fold(kept.unit, unit, squared=squared),
     )
 
 
 def _add_lengths(kept: Kept, squares: Float[Tensor, " b"]) -> Kept:
-    return kept._replace(square=kept.square + squares.sum(), nonzero=kept.nonzero + (squares > 0).sum())
+    return kept._replace(
+        square=kept.square + squares.sum(), nonzero=kept.nonzero + (squares > 0).sum()
+    )
 
 
 def _add_square(state: Folded, square: Float[Tensor, "g g"], rows: int) -> Folded:
@@ -206,7 +233,9 @@ def _fold(state: Folded, rows: Float[Tensor, "b k g"], *, squared: bool) -> Fold
     columns = rows.shape[2]
     if squared:
         state = state._replace(squared=Gram(state.squared.matrix.clone(), state.squared.rows))
-    for block in rows.reshape(-1, columns).split(max(BLOCK_COLUMNS * columns, BLOCK.get(rows.device.type, BLOCK["cpu"]))):
+    for block in rows.reshape(-1, columns).split(
+        max(BLOCK_COLUMNS * columns, BLOCK.get(rows.device.type, BLOCK["cpu"]))
+    ):
         state = fold(state, block, squared=squared)
     return state
 

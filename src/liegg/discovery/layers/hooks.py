@@ -79,9 +79,16 @@ def network_of(root: nn.Module, name: str) -> Network:
         ArgumentError: the whole is compiled by TorchScript.
     """
     if isinstance(root, torch.jit.ScriptModule):
-        raise ArgumentError(f"{name} is compiled by TorchScript, which hides its layers. Pass the nn.Module that it was made of.")
+        raise ArgumentError(
+            f"{name} is compiled by TorchScript, which hides its layers. Pass the nn.Module that it was made of."
+        )
     names = list(root.named_modules(remove_duplicate=False))
-    weights = {id(part) for _, module in names if isinstance(module, ParametrizationList) for part in module.modules()}
+    weights = {
+        id(part)
+        for _, module in names
+        if isinstance(module, ParametrizationList)
+        for part in module.modules()
+    }
     first: dict[int, str] = {}
     for path, module in names[1:]:
         if id(module) not in weights and not isinstance(module, torch.jit.ScriptModule):
@@ -94,7 +101,9 @@ def network_of(root: nn.Module, name: str) -> Network:
 
 @contextmanager
 def hooked(
-    parts: Mapping[str, nn.Module], after: Callable[[str, Any], None], before: Callable[[str], None] | None = None
+    parts: Mapping[str, nn.Module],
+    after: Callable[[str, Any], None],
+    before: Callable[[str], None] | None = None,
 ) -> Iterator[None]:
     """Watch modules while a block runs.
 
@@ -120,7 +129,12 @@ def call_name(module: str, count: int) -> str:
     return module if count == 1 else f"{module}#{count}"
 
 
-def run(network: Network, x: Float[Tensor, "b ..."], layers: Iterable[Layer], see: Callable[[Layer, Tensor], None]) -> list[str]:
+def run(
+    network: Network,
+    x: Float[Tensor, "b ..."],
+    layers: Iterable[Layer],
+    see: Callable[[Layer, Tensor], None],
+) -> list[str]:
     """Run a network up to the last of some layers.
 
     Args:
@@ -176,10 +190,14 @@ def picked(output: Any, pick: Pick, name: str) -> Tensor:
             attribute = isinstance(pick, str) and not isinstance(output, Mapping)
             chosen = getattr(output, str(pick)) if attribute else output[pick]
         except (LookupError, TypeError, AttributeError) as error:
-            raise ArgumentError(f"the output of layer {name!r} has no entry {pick!r}: it is {_described(output)}.") from error
+            raise ArgumentError(
+                f"the output of layer {name!r} has no entry {pick!r}: it is {_described(output)}."
+            ) from error
     tensor = next(_tensors(chosen), None)
     if tensor is None:
-        raise ArgumentError(f"the output of layer {name!r} is {_described(chosen)}, which holds no floating point tensor.")
+        raise ArgumentError(
+            f"the output of layer {name!r} is {_described(chosen)}, which holds no floating point tensor."
+        )
     return tensor
 
 

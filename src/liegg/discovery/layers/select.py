@@ -11,7 +11,9 @@ from liegg._utils.errors import ArgumentError, ModelError, RandomModelError
 from liegg.discovery.layers.hooks import Layer, Network, Pick
 from liegg.discovery.layers.trace import Call
 
-Layers = None | str | Sequence[str] | type[nn.Module] | tuple[type[nn.Module], ...] | Mapping[str, Pick]
+Layers = (
+    None | str | Sequence[str] | type[nn.Module] | tuple[type[nn.Module], ...] | Mapping[str, Pick]
+)
 """None, names or patterns, types of modules, or a mapping from names to the entry of their output that is meant."""
 
 LISTED = 12
@@ -31,7 +33,14 @@ class Wanted(NamedTuple):
 
     def pick(self, call: str, module: str, network: Network) -> Pick:
         """Entry of a call's output that is meant; None for the first tensor."""
-        return next((entry for pattern, entry in self.patterns.items() if _matches(pattern, call, module, network)), None)
+        return next(
+            (
+                entry
+                for pattern, entry in self.patterns.items()
+                if _matches(pattern, call, module, network)
+            ),
+            None,
+        )
 
 
 def wanted(layers: Any) -> Wanted:
@@ -42,12 +51,23 @@ def wanted(layers: Any) -> Wanted:
     """
     if layers is None:
         return Wanted({})
-    entries = layers if isinstance(layers, Mapping) else [layers] if isinstance(layers, str | type) else layers
+    entries = (
+        layers
+        if isinstance(layers, Mapping)
+        else [layers]
+        if isinstance(layers, str | type)
+        else layers
+    )
     picks = list(entries.values()) if isinstance(entries, Mapping) else []
     if isinstance(entries, Mapping | Sequence) and len(entries):
-        if all(isinstance(entry, str) for entry in entries) and all(_is_pick(pick) for pick in picks):
+        if all(isinstance(entry, str) for entry in entries) and all(
+            _is_pick(pick) for pick in picks
+        ):
             return Wanted(dict(entries) if isinstance(entries, Mapping) else dict.fromkeys(entries))
-        if all(isinstance(entry, type) and issubclass(entry, nn.Module) for entry in entries) and not picks:
+        if (
+            all(isinstance(entry, type) and issubclass(entry, nn.Module) for entry in entries)
+            and not picks
+        ):
             return Wanted({}, tuple(entries))
     raise ArgumentError(
         f"layers={layers!r}: expected None for all, names such as ['conv1', 'block*'], types such as nn.Conv2d, or a mapping such "
@@ -73,7 +93,9 @@ def choose(calls: Sequence[Call], asked: Wanted, network: Network) -> tuple[list
     """
     kept: list[Layer] = []
     notes: list[str] = []
-    first: dict[str, str] = {}  # by the call that made a tensor, the first chosen layer that shows it
+    first: dict[
+        str, str
+    ] = {}  # by the call that made a tensor, the first chosen layer that shows it
     for call in _asked_for(calls, asked, network):
         named = any(name in asked.patterns for name in (call.name, *_names(call.module, network)))
         if call.random:
@@ -82,15 +104,26 @@ def choose(calls: Sequence[Call], asked: Wanted, network: Network) -> tuple[list
                 "it, or what comes before it, draws random numbers. Fix its noise, or choose layers before it."
             )
         if call.trouble and named:
-            raise ModelError(f"{call.trouble}. Leave it out, or choose another entry of its output: layers={{{call.name!r}: 1}}.")
+            raise ModelError(
+                f"{call.trouble}. Leave it out, or choose another entry of its output: layers={{{call.name!r}: 1}}."
+            )
         if call.trouble:
             notes.append(f"left out: {call.trouble}")
             continue
-        layer = Layer(call.name, call.module, call.kind, call.shape, asked.pick(call.name, call.module, network), named=named)
+        layer = Layer(
+            call.name,
+            call.module,
+            call.kind,
+            call.shape,
+            asked.pick(call.name, call.module, network),
+            named=named,
+        )
         shown = first.setdefault(call.same or call.name, call.name)
         kept.append(layer if shown == call.name else replace(layer, same=shown))
     if not kept:
-        raise ModelError(f"no layer of {network.name} is left to analyse: {'; '.join(notes) or 'it calls no module'}.")
+        raise ModelError(
+            f"no layer of {network.name} is left to analyse: {'; '.join(notes) or 'it calls no module'}."
+        )
     return kept, notes
 
 
@@ -100,17 +133,25 @@ def _asked_for(calls: Sequence[Call], asked: Wanted, network: Network) -> list[C
         found = [call for call in calls if isinstance(network.parts[call.module], asked.types)]
         if not found:
             names = " or ".join(kind.__name__ for kind in asked.types)
-            raise ArgumentError(f"{network.name} calls no {names} on this data; it calls {_listed(call.kind for call in calls)}.")
+            raise ArgumentError(
+                f"{network.name} calls no {names} on this data; it calls {_listed(call.kind for call in calls)}."
+            )
         return found
     for pattern in asked.patterns:
         if not any(_matches(pattern, call.name, call.module, network) for call in calls):
             there = _listed(call.name for call in calls)
             if any(fnmatchcase(name, pattern) for name in network.aliases):
-                raise ArgumentError(f"layer {pattern!r} is never called by {network.name} on this data; those called are {there}.")
+                raise ArgumentError(
+                    f"layer {pattern!r} is never called by {network.name} on this data; those called are {there}."
+                )
             raise ArgumentError(f"{network.name} has no layer {pattern!r}; it has {there}.")
     if not asked.patterns:
         return [call for call in calls if call.leaf or call.fresh]
-    return [call for call in calls if any(_matches(pattern, call.name, call.module, network) for pattern in asked.patterns)]
+    return [
+        call
+        for call in calls
+        if any(_matches(pattern, call.name, call.module, network) for pattern in asked.patterns)
+    ]
 
 
 def _matches(pattern: str, call: str, module: str, network: Network) -> bool:
@@ -129,4 +170,6 @@ def _is_pick(value: Any) -> bool:
 def _listed(names: Iterable[str]) -> str:
     """The first of some names, each once."""
     each = list(dict.fromkeys(names))
-    return ", ".join(each[:LISTED]) + (f" and {len(each) - LISTED} more" if len(each) > LISTED else "")
+    return ", ".join(each[:LISTED]) + (
+        f" and {len(each) - LISTED} more" if len(each) > LISTED else ""
+    )

@@ -83,12 +83,16 @@ def stream_layers(
     """
     columns = action.size
     kept = {
-        layer.name: keep(columns, 0 if (eta := output_actions[layer.name]) is None else eta.size, first.device)
+        layer.name: keep(
+            columns, 0 if (eta := output_actions[layer.name]) is None else eta.size, first.device
+        )
         for layer in way.layers
     }
     numbers = numbers_on(first.device)
     most = max(1, numbers // ((1 + columns) * widest))
-    unit = rounding_unit(coarsest(first.dtype, network.arithmetic), first.device, convolves=convolves(network.root))
+    unit = rounding_unit(
+        coarsest(first.dtype, network.arithmetic), first.device, convolves=convolves(network.root)
+    )
     wide = room_for(columns, widest, most, first.device)
     tangents = torch.empty(0, dtype=first.dtype, device=first.device)
     moment: Tensor | None = None
@@ -100,9 +104,17 @@ def stream_layers(
     def see(layer: Layer, y: Tensor, slopes: Tensor) -> None:
         name = layer.name
         kept[name], finite[name] = add(
-            kept[name], y, slopes, plans[name], squared=squared, shape=layer.shape, output_action=output_actions[name],
-            first=samples, room=wide, unit=unit,
-        )  # fmt: skip
+            kept[name],
+            y,
+            slopes,
+            plans[name],
+            squared=squared,
+            shape=layer.shape,
+            output_action=output_actions[name],
+            first=samples,
+            room=wide,
+            unit=unit,
+        )
 
     late, left, fits = Later(), iter(chain([first], rest)), 0
     batch = next(left, None)
@@ -124,7 +136,9 @@ def stream_layers(
                 f"layer {done.missing[0]!r} of {network.name} was reached before, but not at samples {samples} to "
                 f"{samples + len(x) - 1} ({done.reason or 'it was not called'}). Every batch must run through the same layers."
             )
-        well = torch.stack([flags.all() for flags in finite.values()]).all()  # one question to the device
+        well = torch.stack(
+            [flags.all() for flags in finite.values()]
+        ).all()  # one question to the device
         late.put(well, partial(_check_finite, dict(finite), network, samples))
         input_square = input_square + square_of(x)
         step, room = moments_of(action, x, derived, room, torch.zeros(len(x), dtype=torch.int64))
@@ -146,7 +160,9 @@ def numbers_on(device: torch.device) -> int:
     return max(NUMBERS["cpu"], min(NUMBERS["cuda"], torch.cuda.mem_get_info(device)[0] // SHARE))
 
 
-def _tangents(action: Action, x: Float[Tensor, "b ..."], room: Float[Tensor, "..."], most: int) -> Float[Tensor, "g b ..."]:
+def _tangents(
+    action: Action, x: Float[Tensor, "b ..."], room: Float[Tensor, "..."], most: int
+) -> Float[Tensor, "g b ..."]:
     """Velocities of all samples under all generators, made piece by piece into memory that is there: new pages cost more."""
     size = action.size * x.numel()
     room = room if room.numel() >= size else torch.empty(size, dtype=x.dtype, device=x.device)
@@ -158,16 +174,23 @@ def _tangents(action: Action, x: Float[Tensor, "b ..."], room: Float[Tensor, "..
     return whole
 
 
-def _settled(kept: Kept, moment: Float[Tensor, "s s"], samples: int, rounding: tuple[float, float], fits: int) -> LayerStreamed:
+def _settled(
+    kept: Kept, moment: Float[Tensor, "s s"], samples: int, rounding: tuple[float, float], fits: int
+) -> LayerStreamed:
     """What was kept of one layer, as `liegg.discovery.solve_and_decide.conclude` takes it."""
 
     def problem(state: Folded, square: Any) -> Streamed:
         rows, accumulator = settled(state)
-        return Streamed(rows, moment, samples, float(square) / samples, accumulator, *rounding, fits=fits)
+        return Streamed(
+            rows, moment, samples, float(square) / samples, accumulator, *rounding, fits=fits
+        )
 
     pair = None if kept.equivariance is None else problem(kept.equivariance, kept.square)
     return LayerStreamed(
-        problem(kept.invariance, kept.square), problem(kept.unit, kept.nonzero), pair, samples - round(float(kept.nonzero))
+        problem(kept.invariance, kept.square),
+        problem(kept.unit, kept.nonzero),
+        pair,
+        samples - round(float(kept.nonzero)),
     )
 
 

@@ -99,7 +99,9 @@ def carry(
                 see(layer, y.reshape(b, -1), slopes.reshape(g, b, -1))
 
         y, slope = forward_ad.unpack_dual(output)
-        _Look.apply(y, torch.zeros_like(y) if slope is None else slope, g if way == "vmap" else 0, shown)
+        _Look.apply(
+            y, torch.zeros_like(y) if slope is None else slope, g if way == "vmap" else 0, shown
+        )
         missing.remove(layer.name)
 
     def through(moving: Tensor) -> Tensor:
@@ -114,7 +116,9 @@ def carry(
 
     if way == "vmap":
         x = x.clone()  # the tangent of a view is made as large as the tensor it looks into
-        torch.func.vmap(lambda tangent: jvp(lambda at: through(at.clone() if copy else at), x, tangent)[1])(tangents)
+        torch.func.vmap(
+            lambda tangent: jvp(lambda at: through(at.clone() if copy else at), x, tangent)[1]
+        )(tangents)
     else:
         with forward_ad.dual_level(), FixedNorms():
             moving = forward_ad.make_dual(x.repeat(g, *[1] * (x.ndim - 1)), tangents.flatten(0, 1))
@@ -122,7 +126,14 @@ def carry(
     return Carried(tuple(missing), reason)
 
 
-def course(network: Network, action: Action, x: Float[Tensor, "b ..."], layers: Sequence[Layer], *, writes: bool) -> Course:
+def course(
+    network: Network,
+    action: Action,
+    x: Float[Tensor, "b ..."],
+    layers: Sequence[Layer],
+    *,
+    writes: bool,
+) -> Course:
     """Try forward mode on a few samples, hold it to reverse mode, and choose the way that reaches the most layers.
 
     Args:
@@ -144,24 +155,39 @@ def course(network: Network, action: Action, x: Float[Tensor, "b ..."], layers: 
             onto = projection(y.shape[1], y)
             marks[layer.name] = torch.stack([slopes[-1].double() @ onto, y.double() @ onto])
 
-        with warnings.catch_warnings():  # where torch batches by a slow loop of its own, repeating the samples is faster
+        with (
+            warnings.catch_warnings()
+        ):  # where torch batches by a slow loop of its own, repeating the samples is faster
             warnings.filterwarnings("error", message="There is a performance drop")
-            trials[way] = carry(network, x, motion.expand(2, *motion.shape), layers, mark, way=way), marks
+            trials[way] = (
+                carry(network, x, motion.expand(2, *motion.shape), layers, mark, way=way),
+                marks,
+            )
         if not trials[way][0].missing:
             break
     way = min(trials, key=lambda way: len(trials[way][0].missing))
     carried, marks = trials[way]
     stopped = dict.fromkeys(carried.missing, carried.reason or "it was not called")
-    stopped |= _disagreeing(network, x, motion, [layer for layer in layers if layer.name not in stopped], marks)
+    stopped |= _disagreeing(
+        network, x, motion, [layer for layer in layers if layer.name not in stopped], marks
+    )
     notes = ()
     if way == "repeat":
         reason = trials["vmap"][0].reason
-        notes = (f"torch.func.vmap cannot batch this model ({reason}): every sample was repeated for each direction instead",)
-    return Course(way, tuple(layer for layer in layers if layer.name not in stopped), stopped, writes, notes)
+        notes = (
+            f"torch.func.vmap cannot batch this model ({reason}): every sample was repeated for each direction instead",
+        )
+    return Course(
+        way, tuple(layer for layer in layers if layer.name not in stopped), stopped, writes, notes
+    )
 
 
 def _disagreeing(
-    network: Network, x: Float[Tensor, "n ..."], motion: Float[Tensor, "n ..."], layers: Sequence[Layer], marks: dict[str, Tensor]
+    network: Network,
+    x: Float[Tensor, "n ..."],
+    motion: Float[Tensor, "n ..."],
+    layers: Sequence[Layer],
+    marks: dict[str, Tensor],
 ) -> dict[str, str]:
     """Layers whose forward derivatives are not those of reverse mode: one reverse pass for all, and one for each on suspicion."""
     eps = torch.finfo(coarsest(x.dtype, network.arithmetic)).eps
@@ -169,24 +195,41 @@ def _disagreeing(
     stretch = float(motion.double().norm() / x.double().norm().clamp_min(TINY))
 
     def gap(some: Sequence[Layer]) -> float:
-        sizes = {layer.name: marks[layer.name].norm(dim=1).tolist() for layer in some}  # of the motion, and of the output
-        scales = {name: 1 / (max(moved, SMALL * size) or 1.0) for name, (moved, size) in sizes.items()}
+        sizes = {
+            layer.name: marks[layer.name].norm(dim=1).tolist() for layer in some
+        }  # of the motion, and of the output
+        scales = {
+            name: 1 / (max(moved, SMALL * size) or 1.0) for name, (moved, size) in sizes.items()
+        }
         forward = torch.stack([scales[layer.name] * marks[layer.name][0] for layer in some])
         reverse = _reverse(network, x, motion, scales, some)
         if reverse is None:
             return 0.0
         slope, reach = reverse
-        reach += stretch * sum(scales[name] * size for name, (_, size) in sizes.items())  # terms inside are as large as the output
-        return float((forward.sum(0) - slope).norm() / (forward.norm() + 1000 * eps / allowed * reach).clamp_min(TINY))
+        reach += stretch * sum(
+            scales[name] * size for name, (_, size) in sizes.items()
+        )  # terms inside are as large as the output
+        return float(
+            (forward.sum(0) - slope).norm()
+            / (forward.norm() + 1000 * eps / allowed * reach).clamp_min(TINY)
+        )
 
     if not layers or gap(layers) <= allowed:
         return {}
     gaps = {layer.name: gap([layer]) for layer in layers}
-    return {name: f"forward and reverse derivatives differ by {size:.1e}" for name, size in gaps.items() if size > allowed}
+    return {
+        name: f"forward and reverse derivatives differ by {size:.1e}"
+        for name, size in gaps.items()
+        if size > allowed
+    }
 
 
 def _reverse(
-    network: Network, x: Float[Tensor, "n ..."], motion: Float[Tensor, "n ..."], scales: dict[str, float], layers: Sequence[Layer]
+    network: Network,
+    x: Float[Tensor, "n ..."],
+    motion: Float[Tensor, "n ..."],
+    scales: dict[str, float],
+    layers: Sequence[Layer],
 ) -> tuple[Float[Tensor, " n"], float] | None:
     """By plain autograd, the derivative of the projected and scaled outputs of all layers together, and how large it could be.
 
@@ -203,7 +246,11 @@ def _reverse(
         with torch.enable_grad():
             run(network, leaf.clone(), layers, add)
             whole = torch.stack(totals).sum()
-        gradient = torch.autograd.grad(whole, leaf, materialize_grads=True)[0] if whole.requires_grad else torch.zeros_like(leaf)
+        gradient = (
+            torch.autograd.grad(whole, leaf, materialize_grads=True)[0]
+            if whole.requires_grad
+            else torch.zeros_like(leaf)
+        )
     except RuntimeError:
         return None
     gradient, motion = gradient.double().flatten(1), motion.double().flatten(1)
@@ -214,7 +261,9 @@ class _Look(torch.autograd.Function):
     """Shows the tangents behind `torch.func.vmap` to a function, all directions at once."""
 
     @staticmethod
-    def forward(y: Tensor, slope: Tensor, directions: int, shown: Callable[[Tensor, Tensor], None]) -> Tensor:
+    def forward(
+        y: Tensor, slope: Tensor, directions: int, shown: Callable[[Tensor, Tensor], None]
+    ) -> Tensor:
         """Outside of `vmap`, or where nothing depends on the direction."""
         shown(y, slope.expand(directions, *slope.shape) if directions else slope)
         return y.new_zeros(())
@@ -227,6 +276,10 @@ class _Look(torch.autograd.Function):
     def vmap(info: Any, in_dims: Any, *args: Any) -> tuple[Tensor, None]:
         """Inside of `vmap` both come with all directions, unless they do not depend on them."""
         y, slope, directions, shown = args
-        slopes = slope.expand(directions, *slope.shape) if in_dims[1] is None else slope.movedim(in_dims[1], 0)
+        slopes = (
+            slope.expand(directions, *slope.shape)
+            if in_dims[1] is None
+            else slope.movedim(in_dims[1], 0)
+        )
         shown(y if in_dims[0] is None else y.select(in_dims[0], 0), slopes)
         return y.new_zeros(()), None

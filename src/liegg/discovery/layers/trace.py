@@ -57,7 +57,9 @@ class _Heard(NamedTuple):
     eps: float = 0.0
 
 
-def survey(network: Network, x: Float[Tensor, "b ..."], pick: Callable[[str, str], Pick]) -> tuple[list[Call], bool]:
+def survey(
+    network: Network, x: Float[Tensor, "b ..."], pick: Callable[[str, str], Pick]
+) -> tuple[list[Call], bool]:
     """Run a network on a few samples and list its calls in the order in which they end.
 
     Outputs are compared by a random projection, so none is kept.
@@ -74,19 +76,41 @@ def survey(network: Network, x: Float[Tensor, "b ..."], pick: Callable[[str, str
         ModelError: the network fails.
         ArgumentError: an entry that was picked does not exist.
     """
-    spread = torch.linspace(0, len(x) - 1, PROBE_SAMPLES if len(x) > 1 else 2).long()  # a lone sample is taken twice
+    spread = torch.linspace(
+        0, len(x) - 1, PROBE_SAMPLES if len(x) > 1 else 2
+    ).long()  # a lone sample is taken twice
     x = x[spread.to(x.device)]
     (whole, writes), (again, _) = (_listen(network, x, pick) for _ in range(2))
-    alone = [{heard.name: heard for heard in _listen(network, x[i : i + 1], pick)[0]} for i in range(len(x))]
+    alone = [
+        {heard.name: heard for heard in _listen(network, x[i : i + 1], pick)[0]}
+        for i in range(len(x))
+    ]
     repeated = {heard.name: heard for heard in again}
     calls = []
     for heard in whole:
         second = repeated.get(heard.name)
         random = 0.0 if heard.marks is None or second is None else _change(heard, second.marks)
         random = random if random > min(100 * heard.eps, 0.1) else 0.0
-        trouble = heard.trouble or _mixing(heard, [single[heard.name] for single in alone if heard.name in single], len(x))
-        kind, shape = type(network.parts[heard.module]).__name__, _sample_shape(heard.output, len(x))
-        calls.append(Call(heard.name, heard.module, kind, shape, heard.leaf, heard.fresh, heard.same, random, trouble))
+        trouble = heard.trouble or _mixing(
+            heard, [single[heard.name] for single in alone if heard.name in single], len(x)
+        )
+        kind, shape = (
+            type(network.parts[heard.module]).__name__,
+            _sample_shape(heard.output, len(x)),
+        )
+        calls.append(
+            Call(
+                heard.name,
+                heard.module,
+                kind,
+                shape,
+                heard.leaf,
+                heard.fresh,
+                heard.same,
+                random,
+                trouble,
+            )
+        )
     return calls, writes
 
 
@@ -106,14 +130,18 @@ def projection(size: int, like: Tensor) -> Float[Tensor, " c"]:
     return (place.square() * math.sqrt(2)).cos()
 
 
-def _listen(network: Network, x: Float[Tensor, "n ..."], pick: Callable[[str, str], Pick]) -> tuple[list[_Heard], bool]:
+def _listen(
+    network: Network, x: Float[Tensor, "n ..."], pick: Callable[[str, str], Pick]
+) -> tuple[list[_Heard], bool]:
     """All calls of one run, and whether it wrote into its input."""
     given = x.clone()
     version = given._version  # torch's own count of writes: the values may not show it
     heard: list[_Heard] = []
     counts: Counter[str] = Counter()
     born: dict[int, tuple[weakref.ref[Tensor], int, str]] = {}
-    inside: list[set[str]] = [set()]  # per module that is running, the names of the calls that ended in it
+    inside: list[set[str]] = [
+        set()
+    ]  # per module that is running, the names of the calls that ended in it
 
     def before(_module: str) -> None:
         inside.append(set())
@@ -131,14 +159,38 @@ def _listen(network: Network, x: Float[Tensor, "n ..."], pick: Callable[[str, st
             heard.append(_Heard(name, module, not nested, True, "", str(error)))
         else:
             known = born.get(id(tensor))
-            same = known[2] if known is not None and known[0]() is tensor and known[1] == tensor._version else ""
+            same = (
+                known[2]
+                if known is not None and known[0]() is tensor and known[1] == tensor._version
+                else ""
+            )
             born[id(tensor)] = (weakref.ref(tensor), tensor._version, same or name)
             try:
                 marks, trouble = _marks(tensor, len(x)), ""
-            except RuntimeError as error:  # inside of a transform of the network's own, where numbers cannot be read
-                marks, trouble = None, f"the output of layer {name!r} cannot be read ({one_line(error)})"
-            eps = max(torch.finfo(dtype).eps for dtype in (tensor.dtype, coarsest(x.dtype, network.arithmetic)))
-            heard.append(_Heard(name, module, not nested, same not in nested, same, trouble, tuple(tensor.shape), marks, eps))
+            except (
+                RuntimeError
+            ) as error:  # inside of a transform of the network's own, where numbers cannot be read
+                marks, trouble = (
+                    None,
+                    f"the output of layer {name!r} cannot be read ({one_line(error)})",
+                )
+            eps = max(
+                torch.finfo(dtype).eps
+                for dtype in (tensor.dtype, coarsest(x.dtype, network.arithmetic))
+            )
+            heard.append(
+                _Heard(
+                    name,
+                    module,
+                    not nested,
+                    same not in nested,
+                    same,
+                    trouble,
+                    tuple(tensor.shape),
+                    marks,
+                    eps,
+                )
+            )
         inside[-1] |= {name, *nested}
 
     with hooked(network.parts, after, before), torch.no_grad():
@@ -159,7 +211,10 @@ def _marks(output: Tensor, samples: int) -> Float[Tensor, "2 n"] | None:
     if output.ndim == 0 or output.shape[0] % samples or output.numel() == 0:
         return None
     flat = output.reshape(samples, -1).double()
-    return torch.tensor([(flat @ projection(flat.shape[1], flat)).tolist(), flat.norm(dim=1).tolist()], dtype=torch.float64)
+    return torch.tensor(
+        [(flat @ projection(flat.shape[1], flat)).tolist(), flat.norm(dim=1).tolist()],
+        dtype=torch.float64,
+    )
 
 
 def _sample_shape(output: tuple[int, ...], samples: int) -> tuple[int, ...]:
@@ -173,15 +228,17 @@ def _sample_shape(output: tuple[int, ...], samples: int) -> tuple[int, ...]:
 def _mixing(heard: _Heard, singles: list[_Heard], samples: int) -> str:
     """Why an output is not one entry per sample; empty if it is."""
     shape = f"the output of layer {heard.name!r} has shape {heard.output} for {samples} samples"
-    if heard.marks is None or any(single.output != (heard.output[0] // samples, *heard.output[1:]) for single in singles):
+    if heard.marks is None or any(
+        single.output != (heard.output[0] // samples, *heard.output[1:]) for single in singles
+    ):
         return f"{shape}: its first axis is not that of the samples"
     if len(singles) < samples:
         return f"{shape}, but it is not called for every sample alone"
-    change = _change(heard, torch.cat([single.marks for single in singles if single.marks is not None], dim=1))
+    change = _change(
+        heard, torch.cat([single.marks for single in singles if single.marks is not None], dim=1)
+    )
     if change > min(1000 * heard.eps, 0.1):
-        return (
-            f"the output of layer {heard.name!r} for a sample changes by {change:.1e} of its size with the other samples of a batch"
-        )
+        return f"the output of layer {heard.name!r} for a sample changes by {change:.1e} of its size with the other samples of a batch"
     return ""
 
 

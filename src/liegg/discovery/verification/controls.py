@@ -14,7 +14,9 @@ def speeds(h: Float[Tensor, "m g"], displacement: Displacement) -> Float[Tensor,
     return torch.einsum("mrs,st,mrt->m", parts, displacement.block, parts).clamp_min(0).sqrt()
 
 
-def random_directions(displacement: Displacement, count: int, tolerance: float, seed: int) -> Float[Tensor, "m g"]:
+def random_directions(
+    displacement: Displacement, count: int, tolerance: float, seed: int
+) -> Float[Tensor, "m g"]:
     r"""Directions of unit speed, uniform where it is a sphere: $h = M^{-1/2} z/|z|$ for normal $z$, on the range of $M$.
 
     Args:
@@ -25,12 +27,17 @@ def random_directions(displacement: Displacement, count: int, tolerance: float, 
 
     Examples:
         >>> stretched = Displacement(torch.diag(torch.tensor([4.0, 1.0], dtype=torch.float64)))
-        >>> bool((speeds(random_directions(stretched, 9, 1e-12, seed=0), stretched) - 1).abs().max() < 1e-12)
+        >>> bool(
+        ...     (speeds(random_directions(stretched, 9, 1e-12, seed=0), stretched) - 1).abs().max()
+        ...     < 1e-12
+        ... )
         True
     """
     whiten = _whitening(displacement, tolerance)
     generator = torch.Generator().manual_seed(seed)
-    z = torch.randn(count, displacement.repeat, whiten.shape[1], generator=generator, dtype=torch.float64)
+    z = torch.randn(
+        count, displacement.repeat, whiten.shape[1], generator=generator, dtype=torch.float64
+    )
     return (z / z.flatten(1).norm(dim=1)[:, None, None] @ whiten.mT).flatten(1)
 
 
@@ -39,7 +46,9 @@ def moving(displacement: Displacement, tolerance: float) -> int:
     return displacement.repeat * _whitening(displacement, tolerance).shape[1]
 
 
-def random_elements(span: Float[Tensor, "d g"], displacement: Displacement, count: int, seed: int) -> Float[Tensor, "m d"]:
+def random_elements(
+    span: Float[Tensor, "d g"], displacement: Displacement, count: int, seed: int
+) -> Float[Tensor, "m d"]:
     """Combinations of directions that move the data: unit speed, uniform where that is a sphere."""
     parts = span.reshape(len(span), displacement.repeat, -1)
     between = torch.einsum("drs,st,ert->de", parts, displacement.block, parts)
@@ -60,12 +69,16 @@ def best_partners(question: Question, h: Float[Tensor, "m g"]) -> Float[Tensor, 
     y = question.y.reshape(len(question.y), *question.model.output_shape)
     step = question.eps ** (1 / 3) * question.spread
     moment = question.output_action.moment(y)
-    inverse = torch.linalg.pinv(question.output_action.displacement(moment, 1).dense(), hermitian=True)
+    inverse = torch.linalg.pinv(
+        question.output_action.displacement(moment, 1).dense(), hermitian=True
+    )
     total = torch.zeros(len(h), question.output_action.size, dtype=torch.float64, device=y.device)
     for part in question.parts:
         forth, back = question.outputs(torch.cat([h, -h]) * step, part).chunk(2)
         for i, slope in enumerate((forth - back) / (2 * step)):
-            total[i] += question.output_action.contract(slope.reshape(y[part].shape)[:, None], y[part]).sum((0, 1))
+            total[i] += question.output_action.contract(
+                slope.reshape(y[part].shape)[:, None], y[part]
+            ).sum((0, 1))
     return (total @ inverse.to(total)).cpu()
 
 

@@ -44,14 +44,20 @@ def curvature(
         Measured and predicted curvature, over the variance of the output.
     """
     eps = question.eps
-    steps = [time * FIRST_STEP / RATIO**i for i in range(16) if i < 3 or FIRST_STEP / RATIO**i >= eps ** (1 / 3)]
+    steps = [
+        time * FIRST_STEP / RATIO**i
+        for i in range(16)
+        if i < 3 or FIRST_STEP / RATIO**i >= eps ** (1 / 3)
+    ]
     slopes, gaps = _squares(question, direction, torch.tensor(steps, dtype=torch.float64))
     best = int(gaps.mean(1).nan_to_num(nan=torch.inf).argmin())
     squares = slopes[best + 1]
     measured, gap = float(squares.mean()), float(gaps[best].mean().sqrt())
     numerical = 2 * measured**0.5 * gap + gap**2
     rounding = (ROUNDING * eps / steps[best + 2]) ** 2 * question.output_square
-    floor = min(rounding, (SIGNIFICANT * gap) ** 2)  # where steps agree better than rounding might, they tell more than it
+    floor = min(
+        rounding, (SIGNIFICANT * gap) ** 2
+    )  # where steps agree better than rounding might, they tell more than it
     share = 1 / len(squares) + (1 / analysed if analysed else 0.0)
     scatter = float(squares.std()) * share**0.5
     over = question.variance
@@ -61,9 +67,14 @@ def curvature(
     allowed = SIGNIFICANT * scatter + numerical + floor + predicted_floor
     told_apart = measured > floor and predicted > predicted_floor
     return Curvature(
-        found.measured, found.standard_error, found.numerical_error, found.floor, predicted / over,
-        measured / predicted if told_apart else None, abs(measured - predicted) <= allowed,
-    )  # fmt: skip
+        found.measured,
+        found.standard_error,
+        found.numerical_error,
+        found.floor,
+        predicted / over,
+        measured / predicted if told_apart else None,
+        abs(measured - predicted) <= allowed,
+    )
 
 
 def _squares(

@@ -45,9 +45,13 @@ def curve(
         curvature: to be kept with the curve.
     """
     times = grid(orbit.longest, points)
-    own, other = (follow(question, some, times, both_ways=orbit.both_ways) for some in (subjects, controls))
+    own, other = (
+        follow(question, some, times, both_ways=orbit.both_ways) for some in (subjects, controls)
+    )
     change = own.change.mean(0)
-    radii = torch.tensor([radius(times, each, fraction) for each in other.change], dtype=torch.float64)
+    radii = torch.tensor(
+        [radius(times, each, fraction) for each in other.change], dtype=torch.float64
+    )
     return Curve(
         times,
         change,
@@ -66,12 +70,19 @@ def curve(
     )
 
 
-def follow(question: Question, motions: Directions, times: Float[Tensor, " t"], *, both_ways: bool) -> Followed:
+def follow(
+    question: Question, motions: Directions, times: Float[Tensor, " t"], *, both_ways: bool
+) -> Followed:
     """Change of the output under every motion at every time; the larger of both senses where both are asked for."""
     found = changes(question, motions.along(_signed(times, both_ways=both_ways)))
     shape = (len(motions.h), 2 if both_ways else 1, len(times))
     mean = (found.squared.mean(1) / question.variance).cpu().reshape(shape).amax(1)
-    return Followed(mean, None if found.classes is None else found.classes.double().mean(1).cpu().reshape(shape).amax(1))
+    return Followed(
+        mean,
+        None
+        if found.classes is None
+        else found.classes.double().mean(1).cpu().reshape(shape).amax(1),
+    )
 
 
 def radius(times: Float[Tensor, " t"], change: Float[Tensor, " t"], fraction: float) -> float:

@@ -10,7 +10,13 @@ from torch import Tensor
 from liegg._utils.errors import ArgumentError
 from liegg.actions import Displacement
 from liegg.decision.decide import runs
-from liegg.discovery.verification.controls import best_partners, moving, random_directions, random_elements, speeds
+from liegg.discovery.verification.controls import (
+    best_partners,
+    moving,
+    random_directions,
+    random_elements,
+    speeds,
+)
 from liegg.discovery.verification.curvature import curvature
 from liegg.discovery.verification.curves import curve
 from liegg.discovery.verification.further_curves import Others
@@ -49,9 +55,15 @@ class Asked(NamedTuple):
 def follow_others(question: Question, beside: Others, asked: Asked) -> tuple[Curve, ...]:
     """The curves of further motions; none where one of them does not move these samples."""
     known = asked.known
-    partners = known._partners(beside.coefficients) if known is not None and question.output_action is not None else None
+    partners = (
+        known._partners(beside.coefficients)
+        if known is not None and question.output_action is not None
+        else None
+    )
     try:
-        return follow_all(question, Directions(beside.coefficients, partners), asked, group=False)[0]
+        return follow_all(question, Directions(beside.coefficients, partners), asked, group=False)[
+            0
+        ]
     except ArgumentError:
         return ()
 
@@ -70,7 +82,9 @@ def follow_all(
         if o.speed == 0 or not _moves(given.h[i - 1], float(v), frame)
     ]
     if still:
-        raise ArgumentError(f"generator {still[0]} does not move the samples, so nothing can be said of it. Leave it out.")
+        raise ArgumentError(
+            f"generator {still[0]} does not move the samples, so nothing can be said of it. Leave it out."
+        )
     predicted, floors, notes = _predictions(question, given, known, lengths)
     notes += _of_orbits(orbits)
     if torch.linalg.matrix_rank(given.h) >= moving(frame.displacement, frame.tolerance):
@@ -81,19 +95,36 @@ def follow_all(
     for i, (path, speed) in enumerate(zip(orbits, lengths, strict=True)):
         one = Directions(given.h[i : i + 1], None if given.k is None else given.k[i : i + 1])
         start = curvature(
-            question, one, question.spread / path.speed, predicted=None if predicted is None else float(predicted[i]),
-            predicted_floor=float(floors[i]), analysed=known.samples if known else None,
-        )  # fmt: skip
+            question,
+            one,
+            question.spread / path.speed,
+            predicted=None if predicted is None else float(predicted[i]),
+            predicted_floor=float(floors[i]),
+            analysed=known.samples if known else None,
+        )
         others = frame.controls.scaled(float(speed))
-        curves.append(curve(question, one, others, path, points=points, fraction=fraction, curvature=start))
+        curves.append(
+            curve(question, one, others, path, points=points, fraction=fraction, curvature=start)
+        )
     whole = None
     if group and len(given.h) > 1:
         mixed = random_elements(given.h, frame.displacement, controls, seed)
         elements = Directions(mixed @ given.h, None if given.k is None else mixed @ given.k)
-        unit = float(sum(v / o.speed for o, v in zip(orbits, lengths, strict=True))) / len(orbits) * question.spread
+        unit = (
+            float(sum(v / o.speed for o, v in zip(orbits, lengths, strict=True)))
+            / len(orbits)
+            * question.spread
+        )
         far = min(o.longest * o.speed for o in orbits) / question.spread
         way = Orbit(question.spread, far, None, both_ways=False)
-        whole = curve(question, elements.scaled(unit), frame.controls.scaled(unit), way, points=points, fraction=fraction)
+        whole = curve(
+            question,
+            elements.scaled(unit),
+            frame.controls.scaled(unit),
+            way,
+            points=points,
+            fraction=fraction,
+        )
     return tuple(curves), whole, notes
 
 
@@ -103,7 +134,10 @@ def _of_orbits(orbits: list[Orbit]) -> list[str]:
     for i, path in enumerate(orbits, start=1):
         if path.note:
             said.setdefault(path.note, []).append(i)
-    return [f"generator{'s' if len(which) > 1 else ''} {runs(which)}: {note}" for note, which in said.items()]
+    return [
+        f"generator{'s' if len(which) > 1 else ''} {runs(which)}: {note}"
+        for note, which in said.items()
+    ]
 
 
 def _frame(question: Question, known: Symmetries | None, controls: int, seed: int) -> Frame:
@@ -112,13 +146,19 @@ def _frame(question: Question, known: Symmetries | None, controls: int, seed: in
         displacement, tolerance = known.displacement, float(known.settings["trivial_tolerance"])
     else:
         x = question.x.double()
-        noise = question.action.noise(torch.float64, float(x.square().sum()) / len(x), tuple(x.shape[1:]))
+        noise = question.action.noise(
+            torch.float64, float(x.square().sum()) / len(x), tuple(x.shape[1:])
+        )
         measured = question.action.displacement(question.action.moment(x).cpu(), len(x))
         displacement, tolerance = replace(measured, noise=noise), TRIVIAL_TOLERANCE
     h = random_directions(displacement, controls, tolerance, seed)
     if question.output_action is None:
         return Frame(displacement, tolerance, Directions(h, None))
-    return Frame(displacement, tolerance, Directions(h, known._partners(h) if known else best_partners(question, h)))
+    return Frame(
+        displacement,
+        tolerance,
+        Directions(h, known._partners(h) if known else best_partners(question, h)),
+    )
 
 
 def _moves(h: Float[Tensor, " g"], speed: float, frame: Frame) -> bool:
@@ -135,10 +175,24 @@ def _predictions(
     if known is None:
         return None, floors, []
     if known.settings["outputs"] != "each" and question.y.shape[1] > 1:
-        return None, floors, ["no curvature was predicted: the analysis did not take each output alone (outputs='each')"]
+        return (
+            None,
+            floors,
+            [
+                "no curvature was predicted: the analysis did not take each output alone (outputs='each')"
+            ],
+        )
     if "'derivative': 'paper'" in str(known.action.settings()):
-        return None, floors, ["no curvature was predicted: derivative='paper' takes its slopes in other units than motions have"]
+        return (
+            None,
+            floors,
+            [
+                "no curvature was predicted: derivative='paper' takes its slopes in other units than motions have"
+            ],
+        )
     columns = given.h if given.k is None else torch.cat([given.k, given.h], dim=1)
     slopes = (columns @ known.factor.mT).square().sum(1) / known.samples
-    floors = known.decision.floor * lengths.square() + (question.slope_gaps(given.h) if question.resamples else 0)
+    floors = known.decision.floor * lengths.square() + (
+        question.slope_gaps(given.h) if question.resamples else 0
+    )
     return slopes, known.scale_free.sensitivity * floors, []

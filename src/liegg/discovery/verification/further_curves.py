@@ -38,7 +38,9 @@ def others_of(sym: Symmetries) -> Others:
         sym: the result of `discover`.
     """
     if not sym.shown:
-        return Others(sym.coefficients.new_zeros(0, *[sym.action.ambient] * 2), sym.coefficients[:0], ())
+        return Others(
+            sym.coefficients.new_zeros(0, *[sym.action.ambient] * 2), sym.coefficients[:0], ()
+        )
     if sym.nullity:
         readable = sym.identification.readable
         told = list(zip(readable.generators.to(sym.generators), readable.words, strict=True))[:MOST]
@@ -47,9 +49,17 @@ def others_of(sym: Symmetries) -> Others:
     else:
         weak = sum(grade == "weak" for grade in sym.grades)
         first = sym.decision.undecided
-        matrices = sym.action.matrices(sym.scale_free.directions[first:][: min(max(weak, 1), CANDIDATES)])
-        told = [(matrix / matrix.norm(), words_of(sym, matrix / matrix.norm())) for matrix in matrices]
-    inside = [(matrix, row, words) for matrix, words in told if (row := _coefficients(sym, matrix)) is not None]
+        matrices = sym.action.matrices(
+            sym.scale_free.directions[first:][: min(max(weak, 1), CANDIDATES)]
+        )
+        told = [
+            (matrix / matrix.norm(), words_of(sym, matrix / matrix.norm())) for matrix in matrices
+        ]
+    inside = [
+        (matrix, row, words)
+        for matrix, words in told
+        if (row := _coefficients(sym, matrix)) is not None
+    ]
     if not inside:
         return Others(sym.generators[:0], sym.coefficients[:0], ())
     matrices, rows, words = zip(*inside, strict=True)
@@ -60,7 +70,9 @@ def words_of(sym: Symmetries, matrix: Float[Tensor, "n n"]) -> str:
     """What a generator does, with entries left out that its error explains."""
     error = sym.uncertainty if sym.nullity or sym.certainty is None else sym.certainty.angle
     close = min(max(1e-6, 5 * error / len(matrix)), 0.24)
-    return describe(matrix, coordinates=sym.action.axes, homogeneous=sym.action.homogeneous, tolerance=close)
+    return describe(
+        matrix, coordinates=sym.action.axes, homogeneous=sym.action.homogeneous, tolerance=close
+    )
 
 
 def _among(flat: Float[Tensor, " m"], others: Float[Tensor, "d m"]) -> bool:

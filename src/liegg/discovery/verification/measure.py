@@ -39,7 +39,10 @@ class Directions(NamedTuple):
 
     def along(self, times: Float[Tensor, " t"]) -> "Directions":
         """All motions at all times, time after time within a motion."""
-        each = [None if part is None else (times[:, None] * part[:, None]).flatten(0, 1) for part in self]
+        each = [
+            None if part is None else (times[:, None] * part[:, None]).flatten(0, 1)
+            for part in self
+        ]
         return Directions(*each)  # pyright: ignore[reportArgumentType]
 
 
@@ -109,7 +112,9 @@ class Question:
     @property
     def resamples(self) -> bool:
         """Whether moving interpolates."""
-        return _interpolates(self.action) or (self.output_action is not None and _interpolates(self.output_action))
+        return _interpolates(self.action) or (
+            self.output_action is not None and _interpolates(self.output_action)
+        )
 
     def distance(self, h: Float[Tensor, " g"], other: Float[Tensor, " g"] | None = None) -> float:
         """Root mean square distance of the moved samples from where they were, or from where another motion takes them."""
@@ -197,7 +202,11 @@ def there_and_back(question: Question, motions: Directions) -> Float[Tensor, " m
             total[i] += (question.reply(back) - y).square().sum()
             if question.output_action is not None and motions.k is not None:
                 k = motions.k[i]
-                total[i] += (question.output_action.act(-k, question.output_action.act(k, shaped)) - shaped).square().sum()
+                total[i] += (
+                    (question.output_action.act(-k, question.output_action.act(k, shaped)) - shaped)
+                    .square()
+                    .sum()
+                )
     return total / (2 * len(question.x))
 
 

@@ -69,15 +69,23 @@ def orbit(question: Question, h: Float[Tensor, " g"], *, longest: float | None =
         return Orbit(0.0, 0.0, None, both_ways=True)
     period, gap = _period(question, h, matrix, size)
     closed = gap <= CLOSED
-    note = f"comes back only nearly, to {gap:.0%} of the data's spread" if period is not None and not closed else ""
+    note = (
+        f"comes back only nearly, to {gap:.0%} of the data's spread"
+        if period is not None and not closed
+        else ""
+    )
     if longest is not None:
-        return Orbit(speed, longest * question.spread / speed, period, both_ways=not closed, note=note)
+        return Orbit(
+            speed, longest * question.spread / speed, period, both_ways=not closed, note=note
+        )
     if period is not None:
         return Orbit(speed, period, period, both_ways=not closed, note=note)
     slow = _slow_turn(question, h, matrix, size)
     if slow is not None:
         note = "rotations that never come back together, followed for one turn of the slowest"
-        return Orbit(speed, slow, None, both_ways=True, note=f"{note}, at most {MOST_TURNS} of the fastest")
+        return Orbit(
+            speed, slow, None, both_ways=True, note=f"{note}, at most {MOST_TURNS} of the fastest"
+        )
     return Orbit(speed, question.spread / speed, None, both_ways=True)
 
 
@@ -93,7 +101,9 @@ def grid(longest: float, points: int) -> Float[Tensor, " t"]:
     return longest * torch.cat([row, torch.arange(1, even + 1, dtype=torch.float64) / even])
 
 
-def _period(question: Question, h: Float[Tensor, " g"], matrix: Float[Tensor, "n n"], size: float) -> tuple[float | None, float]:
+def _period(
+    question: Question, h: Float[Tensor, " g"], matrix: Float[Tensor, "n n"], size: float
+) -> tuple[float | None, float]:
     """First time at which the samples are back, or nearly, and how far from the start they are then."""
     values = torch.linalg.eigvals(matrix)
     fastest = float(values.imag.abs().max())
@@ -102,7 +112,9 @@ def _period(question: Question, h: Float[Tensor, " g"], matrix: Float[Tensor, "n
         return nearly
     for turns in range(1, MOST_TURNS + 1):
         time = 2 * math.pi * turns / fastest
-        if float(((values * time).exp() - 1).abs().max()) > 2 * NEARLY:  # cheaper than moving the samples
+        if (
+            float(((values * time).exp() - 1).abs().max()) > 2 * NEARLY
+        ):  # cheaper than moving the samples
             continue
         gap = question.distance(time * h) / question.spread
         if gap <= CLOSED:
@@ -112,7 +124,9 @@ def _period(question: Question, h: Float[Tensor, " g"], matrix: Float[Tensor, "n
     return nearly
 
 
-def _slow_turn(question: Question, h: Float[Tensor, " g"], matrix: Float[Tensor, "n n"], size: float) -> float | None:
+def _slow_turn(
+    question: Question, h: Float[Tensor, " g"], matrix: Float[Tensor, "n n"], size: float
+) -> float | None:
     """One turn of the slowest of several rotations; None for motions that also carry the samples away."""
     values = torch.linalg.eigvals(matrix)
     speeds = values.imag.abs()[values.imag.abs() > SLOWEST * size]

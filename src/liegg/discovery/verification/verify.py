@@ -83,9 +83,15 @@ def verify(
     name = known.model if known else getattr(model, "__name__", type(model).__name__)
     about = {"fraction": fraction, "controls": controls, "seed": seed, "action": repr(action)}
     beside = others_of(known) if known is not None and generators is None else None
-    nothing = "there is no symmetry to verify: none was found" if generators is None else "no generator was given to verify"
+    nothing = (
+        "there is no symmetry to verify: none was found"
+        if generators is None
+        else "no generator was given to verify"
+    )
     if not len(given.h) and not (beside is not None and beside.words):
-        return Verification((), None, variance=None, spread=None, samples=0, model=name, notes=(nothing,), **about)
+        return Verification(
+            (), None, variance=None, spread=None, samples=0, model=name, notes=(nothing,), **about
+        )
     with seeded(seed), torch.inference_mode(False), torch.no_grad(), opened(model) as function:
         function = entering(function, as_batches(data))
         batches = Batches(as_batches(data).source, samples, function.dtype, function.device)
@@ -95,24 +101,46 @@ def verify(
         function = probe(function, x)
         if output_action is not None:
             check_output_action(output_action, function)
-        if known is not None and known.settings["outputs"] == "sum":  # the sum was asked about, and is what is looked at here
+        if (
+            known is not None and known.settings["outputs"] == "sum"
+        ):  # the sum was asked about, and is what is looked at here
             function = replace(function, function=_summed(function), output_shape=(1,))
         question = Question(function, action, output_action, x)
         if not bool(torch.isfinite(question.y).all()):
-            raise ArgumentError(f"{function.name} returned NaN or infinity for a sample. Check it there, or remove the sample.")
+            raise ArgumentError(
+                f"{function.name} returned NaN or infinity for a sample. Check it there, or remove the sample."
+            )
         about |= {"spread": question.spread, "samples": len(x), "model": function.name}
         if question.variance <= (CONSTANT * question.eps) ** 2 * question.output_square:
             same = "the output is the same for all samples (to rounding): it has no variance to measure a change by"
-            return Verification((), None, variance=question.variance, notes=(*function.notes, same), **about)
+            return Verification(
+                (), None, variance=question.variance, notes=(*function.notes, same), **about
+            )
         if output_action is not None and given.k is None:
-            given = given._replace(k=known._partners(given.h) if known else best_partners(question, given.h))
+            given = given._replace(
+                k=known._partners(given.h) if known else best_partners(question, given.h)
+            )
         asked = Asked(known, points, fraction, controls, seed, longest)
-        curves, group, notes = follow_all(question, given, asked) if len(given.h) else ((), None, [nothing])
-        others = () if beside is None or not beside.words else follow_others(question, beside, asked)
-    more = {} if beside is None or not others else {"other_words": beside.words, "other_generators": beside.matrices}
+        curves, group, notes = (
+            follow_all(question, given, asked) if len(given.h) else ((), None, [nothing])
+        )
+        others = (
+            () if beside is None or not beside.words else follow_others(question, beside, asked)
+        )
+    more = (
+        {}
+        if beside is None or not others
+        else {"other_words": beside.words, "other_generators": beside.matrices}
+    )
     return Verification(
-        curves, group, variance=question.variance, notes=(*function.notes, *notes), others=others, **more, **about
-    )  # fmt: skip
+        curves,
+        group,
+        variance=question.variance,
+        notes=(*function.notes, *notes),
+        others=others,
+        **more,
+        **about,
+    )
 
 
 def _check_alike(known: Symmetries | None, shape: tuple[int, ...]) -> None:
@@ -139,5 +167,7 @@ def _read(batches: Batches, samples: int) -> Float[Tensor, "n ..."]:
             if count == samples:
                 break
     if count < 2:
-        raise ArgumentError(f"the data holds {count} sample; a variance needs 2 or more, and a trustworthy one some 100.")
+        raise ArgumentError(
+            f"the data holds {count} sample; a variance needs 2 or more, and a trustworthy one some 100."
+        )
     return torch.cat(found)

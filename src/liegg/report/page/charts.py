@@ -35,10 +35,16 @@ def defects(record: dict[str, Any]) -> dict[str, Any]:
     values, decision, nullity = record["defects"], record["decision"], record["nullity"]
     shown = _window(len(values), nullity)
     chart = _scatter(
-        values, shown, nullity, [_told_defect(record, i) for i in shown], "defect δ²", undecided=decision["undecided"],
+        values,
+        shown,
+        nullity,
+        [_told_defect(record, i) for i in shown],
+        "defect δ²",
+        undecided=decision["undecided"],
         weak=[i for i, grade in enumerate(record["grades"]) if grade == "weak"],
-        intervals=record["intervals"], extra=[decision["threshold"]],
-    )  # fmt: skip
+        intervals=record["intervals"],
+        extra=[decision["threshold"]],
+    )
     limits = [("threshold", decision["threshold"]), ("strong", decision["strong"])]
     chart["rulers"] = [
         {"y": chart["place"](level), "text": f"{name} {number(level)}"}
@@ -98,28 +104,50 @@ def curve(found: dict[str, Any], name: str, fraction: float) -> dict[str, Any]:
         [math.inf if value is None else value for value in found[key]]
         for key in ("change", "control_mean", "control_low", "control_high")
     )
-    top = min(max([1.0, *(value for value in (*own, *high) if math.isfinite(value))]), HIGHEST_CHANGE)
+    top = min(
+        max([1.0, *(value for value in (*own, *high) if math.isfinite(value))]), HIGHEST_CHANGE
+    )
     chart = _frame(LOWEST_CHANGE, 10.0 ** math.ceil(math.log10(top) - 1e-9), log=True)
     across = _linear(0.0, longest, LEFT, WIDTH - RIGHT)
     if found["period"] is not None and longest <= 1.001 * found["period"]:
         steps = [k * found["period"] / 4 for k in range(5)]
-        ticks = [(across(step), f"{90 * k}°") for k, step in enumerate(steps) if step <= 1.001 * longest]
+        ticks = [
+            (across(step), f"{90 * k}°") for k, step in enumerate(steps) if step <= 1.001 * longest
+        ]
         label = "motion, as an angle of the period"
     else:
         ticks = [(across(step), number(step)) for step in nice_steps(0.0, longest, 5)]
-        label = "multiples of the data's spread" if name == "the group" else "t, either way" if found["both_ways"] else "t"
+        label = (
+            "multiples of the data's spread"
+            if name == "the group"
+            else "t, either way"
+            if found["both_ways"]
+            else "t"
+        )
     place = chart["place"]
-    line = lambda values: " ".join(f"{across(t):.1f},{place(v):.1f}" for t, v in zip(times, values, strict=True))  # noqa: E731
-    back = " ".join(f"{across(t):.1f},{place(v):.1f}" for t, v in reversed(list(zip(times, low, strict=True))))
+
+    def line(values):
+        return " ".join(
+            f"{across(t):.1f},{place(v):.1f}" for t, v in zip(times, values, strict=True)
+        )
+
+    back = " ".join(
+        f"{across(t):.1f},{place(v):.1f}" for t, v in reversed(list(zip(times, low, strict=True)))
+    )
     worst = max(own)
     return chart | {
-        "x_ticks": ticks, "x_label": label, "y_label": "output change r", "longest": longest,
-        "area": f"{line(high)} {back}", "lines": [("control", line(mean)), ("change", line(own))],
+        "x_ticks": ticks,
+        "x_label": label,
+        "y_label": "output change r",
+        "longest": longest,
+        "area": f"{line(high)} {back}",
+        "lines": [("control", line(mean)), ("change", line(own))],
         "rulers": [{"y": place(fraction), "text": f"holds below {number(fraction)}"}],
         "radius": across(min(found["radius"], longest)) if found["radius"] < longest else None,
         "label": f"{name}: output change r against t, at most {number(worst)}; random directions reach {number(max(mean))}",
-        "x0": LEFT, "x1": WIDTH - RIGHT,
-    }  # fmt: skip
+        "x0": LEFT,
+        "x1": WIDTH - RIGHT,
+    }
 
 
 def layers(found: LayerSymmetries) -> dict[str, Any]:
@@ -129,23 +157,46 @@ def layers(found: LayerSymmetries) -> dict[str, Any]:
     series = [("smallest defect δ²", [("invariance", found.defect())])]
     if found.output_action is not None:
         series[0][1].append(("equivariance", found.defect(of="equivariance")))
-    series.append(("symmetry variance", [("output", found.variance()), ("output of unit length", found.variance("unit"))]))
+    series.append(
+        (
+            "symmetry variance",
+            [("output", found.variance()), ("output of unit length", found.variance("unit"))],
+        )
+    )
     across = _linear(0.0, max(1.0, len(found) - 1.0), LEFT + 14, width - RIGHT - 14)
     for title, kinds in series:
-        listed = [[None if math.isnan(value) else value for value in values.tolist()] for _, values in kinds]
+        listed = [
+            [None if math.isnan(value) else value for value in values.tolist()]
+            for _, values in kinds
+        ]
         known = [value for values in listed for value in values if value is not None]
         chart = _frame(*_decades(known), log=True)
         drawn = []
         for (name, _), values in zip(kinds, listed, strict=True):
             marks = [
-                {"x": across(i), "y": chart["place"](value), "tip": f"{found.names[i]}: {name}, {title} {number(value)}"}
+                {
+                    "x": across(i),
+                    "y": chart["place"](value),
+                    "tip": f"{found.names[i]}: {name}, {title} {number(value)}",
+                }
                 for i, value in enumerate(values)
                 if value is not None
             ]
-            drawn.append({"name": name, "marks": marks, "line": " ".join(f"{mark['x']:.1f},{mark['y']:.1f}" for mark in marks)})
+            drawn.append(
+                {
+                    "name": name,
+                    "marks": marks,
+                    "line": " ".join(f"{mark['x']:.1f},{mark['y']:.1f}" for mark in marks),
+                }
+            )
         panels.append(chart | {"title": title, "series": drawn})
     height = HEIGHT - BOTTOM + 26 + 6.5 * min(16, max(map(len, found.names)))
-    return {"width": width, "height": height, "panels": panels, "names": [(across(i), name) for i, name in enumerate(found.names)]}
+    return {
+        "width": width,
+        "height": height,
+        "panels": panels,
+        "names": [(across(i), name) for i, name in enumerate(found.names)],
+    }
 
 
 def _scatter(
@@ -163,21 +214,50 @@ def _scatter(
 ) -> dict[str, Any]:
     """Marks over the numbers of the directions; those found have their own shape and colour."""
     ends = [end for i in shown if intervals for end in intervals[i] if end is not None]
-    chart = _frame(*(_decades([*(values[i] for i in shown), *extra, *ends]) if log else (0.0, 1.1)), log=log)
-    across, place = _linear(shown.start + 0.4, max(shown.stop, 1) + 0.6, LEFT, WIDTH - RIGHT), chart["place"]
+    chart = _frame(
+        *(_decades([*(values[i] for i in shown), *extra, *ends]) if log else (0.0, 1.1)), log=log
+    )
+    across, place = (
+        _linear(shown.start + 0.4, max(shown.stop, 1) + 0.6, LEFT, WIDTH - RIGHT),
+        chart["place"],
+    )
     marks = []
     for i, tip in zip(shown, told, strict=True):
         low, high = intervals[i] if intervals else (None, None)
-        kind = "undecided" if i < undecided else "found" if i < found else "weak" if i in weak else "other"
+        kind = (
+            "undecided"
+            if i < undecided
+            else "found"
+            if i < found
+            else "weak"
+            if i in weak
+            else "other"
+        )
         whisker = None if low is None or high is None else (place(low), place(high))
-        marks.append({"x": across(i + 1), "y": place(values[i]), "kind": kind, "whisker": whisker, "tip": tip})
-    steps = [step for step in nice_steps(shown.start + 1, max(shown.stop, 1), 8) if step == int(step)]
+        marks.append(
+            {
+                "x": across(i + 1),
+                "y": place(values[i]),
+                "kind": kind,
+                "whisker": whisker,
+                "tip": tip,
+            }
+        )
+    steps = [
+        step for step in nice_steps(shown.start + 1, max(shown.stop, 1), 8) if step == int(step)
+    ]
     return chart | {
-        "marks": marks, "x_ticks": [(across(step), f"{step:.0f}") for step in steps], "first": shown.start,
-        "x_label": "direction, most invariant first", "y_label": label, "size": 5.0 if len(shown) <= 30 else 2.5,
-        "label": f"{label} of {len(values)} directions, {found} of them symmetries", "rulers": [],
-        "gap": None, "count": len(values),
-    }  # fmt: skip
+        "marks": marks,
+        "x_ticks": [(across(step), f"{step:.0f}") for step in steps],
+        "first": shown.start,
+        "x_label": "direction, most invariant first",
+        "y_label": label,
+        "size": 5.0 if len(shown) <= 30 else 2.5,
+        "label": f"{label} of {len(values)} directions, {found} of them symmetries",
+        "rulers": [],
+        "gap": None,
+        "count": len(values),
+    }
 
 
 def _frame(low: float, high: float, *, log: bool) -> dict[str, Any]:
@@ -193,7 +273,14 @@ def _frame(low: float, high: float, *, log: bool) -> dict[str, Any]:
     else:
         place = _linear(low, high, HEIGHT - BOTTOM, TOP)
         ticks = [(place(step), number(step)) for step in nice_steps(low, high, 6)]
-    return {"place": place, "y_ticks": ticks, "low": low, "high": high, "width": WIDTH, "height": HEIGHT}
+    return {
+        "place": place,
+        "y_ticks": ticks,
+        "low": low,
+        "high": high,
+        "width": WIDTH,
+        "height": HEIGHT,
+    }
 
 
 def _decades(values: Sequence[float]) -> tuple[float, float]:
@@ -202,7 +289,11 @@ def _decades(values: Sequence[float]) -> tuple[float, float]:
     if not positive:
         return 1e-3, 1.0
     last = math.ceil(math.log10(max(positive)) + 0.02)
-    first = math.floor(math.log10(min(positive)) - 0.02) if len(positive) == len(values) else last - DECADES
+    first = (
+        math.floor(math.log10(min(positive)) - 0.02)
+        if len(positive) == len(values)
+        else last - DECADES
+    )
     first = max(first, last - DECADES)
     return 10.0**first, 10.0 ** max(last, first + 2)
 

@@ -48,30 +48,56 @@ def bases(sym: Symmetries, record: dict[str, Any]) -> list[dict[str, Any]]:
     words = tuple(words_of(sym, matrix) for matrix in sym.generators)
     found = [
         (
-            "readable", "readable", "the same span with few entries; entries that the error explains are rounded",
-            readable.generators, readable.words, names,
+            "readable",
+            "readable",
+            "the same span with few entries; entries that the error explains are rounded",
+            readable.generators,
+            readable.words,
+            names,
         ),
-        ("found", "as found", "orthonormal in the Frobenius inner product, smallest defect first", sym.generators, words, names),
-    ]  # fmt: skip
+        (
+            "found",
+            "as found",
+            "orthonormal in the Frobenius inner product, smallest defect first",
+            sym.generators,
+            words,
+            names,
+        ),
+    ]
     primed = tuple(f"{name}′" if name != "1" else name for name in names)
-    if readable.framed is not None and tuple(text.replace("′", "") for text in readable.framed_words) != readable.words:
+    if (
+        readable.framed is not None
+        and tuple(text.replace("′", "") for text in readable.framed_words) != readable.words
+    ):
         about = "in coordinates in which the preserved form is standard; a prime marks their axes"
-        found.append(("framed", "in its own frame", about, readable.framed, readable.framed_words, primed))
+        found.append(
+            ("framed", "in its own frame", about, readable.framed, readable.framed_words, primed)
+        )
     partner = None if sym.output_action is None else sym.output_generators
     listed = []
     for key, name, about, matrices, told, axes in found:
         drawn = [
-            _card(matrix, text, axes, homogeneous=action.homogeneous, label=f"{'generator' if key == 'found' else 'element'} {i}")
+            _card(
+                matrix,
+                text,
+                axes,
+                homogeneous=action.homogeneous,
+                label=f"{'generator' if key == 'found' else 'element'} {i}",
+            )
             for i, (matrix, text) in enumerate(zip(matrices[:MOST], told, strict=False), start=1)
         ]
         if key == "found":
-            for card, defect, variance in zip(drawn, record["generator_defect"], record["generator_variance"], strict=False):
+            for card, defect, variance in zip(
+                drawn, record["generator_defect"], record["generator_variance"], strict=False
+            ):
                 card["told"] += [f"δ² {number(defect)}", f"variance {number(variance)}"]
         if key == "found" and partner is not None:
             for card, matrix in zip(drawn, partner, strict=False):
                 rows = coordinate_names(len(matrix))
                 card["output"] = heat_map(matrix, rows, f"{card['label']}, on the output")
-        listed.append({"key": key, "name": name, "about": about, "words": list(told), "cards": drawn})
+        listed.append(
+            {"key": key, "name": name, "about": about, "words": list(told), "cards": drawn}
+        )
     return listed
 
 
@@ -80,14 +106,26 @@ def _candidates(sym: Symmetries, record: dict[str, Any]) -> list[dict[str, Any]]
     nearest, names = others_of(sym), names_of(sym)
     cards = [
         _card(matrix, text, names, homogeneous=sym.action.homogeneous, label=f"candidate {i}")
-        for i, (matrix, text) in enumerate(zip(nearest.matrices, nearest.words, strict=True), start=1)
+        for i, (matrix, text) in enumerate(
+            zip(nearest.matrices, nearest.words, strict=True), start=1
+        )
     ]
     first = sym.decision.undecided
-    for card, defect, grade in zip(cards, record["defects"][first:], record["grades"][first:], strict=False):
+    for card, defect, grade in zip(
+        cards, record["defects"][first:], record["grades"][first:], strict=False
+    ):
         card["told"] += [f"δ² {number(defect)}", f"grade {grade}"]
     about = "no symmetry was found; these motions change the output least"
     return (
-        [{"key": "found", "name": "nearest candidates", "about": about, "words": list(nearest.words), "cards": cards}]
+        [
+            {
+                "key": "found",
+                "name": "nearest candidates",
+                "about": about,
+                "words": list(nearest.words),
+                "cards": cards,
+            }
+        ]
         if cards
         else []
     )
@@ -98,7 +136,10 @@ def trivial_matrices(sym: Symmetries, most: int = 6) -> list[dict[str, Any]]:
     if sym.action.ambient > SHOWN_SIDE:
         return []
     matrices = sym.action.matrices(sym.trivial[:most])
-    return [heat_map(matrix, names_of(sym), f"trivial direction {i}") for i, matrix in enumerate(matrices, start=1)]
+    return [
+        heat_map(matrix, names_of(sym), f"trivial direction {i}")
+        for i, matrix in enumerate(matrices, start=1)
+    ]
 
 
 def names_of(sym: Symmetries) -> tuple[str, ...]:
@@ -108,11 +149,22 @@ def names_of(sym: Symmetries) -> tuple[str, ...]:
     return (*inner, "1") if action.homogeneous else inner
 
 
-def _card(matrix: Float[Tensor, "n n"], words: str, names: tuple[str, ...], *, homogeneous: bool, label: str) -> dict[str, Any]:
+def _card(
+    matrix: Float[Tensor, "n n"],
+    words: str,
+    names: tuple[str, ...],
+    *,
+    homogeneous: bool,
+    label: str,
+) -> dict[str, Any]:
     return {
-        "label": label, "words": words, "matrix": heat_map(matrix, names, label), "output": None,
-        "field": field(matrix, names, homogeneous=homogeneous), "told": [text for text in [rates(matrix)] if text],
-    }  # fmt: skip
+        "label": label,
+        "words": words,
+        "matrix": heat_map(matrix, names, label),
+        "output": None,
+        "field": field(matrix, names, homogeneous=homogeneous),
+        "told": [text for text in [rates(matrix)] if text],
+    }
 
 
 def heat_map(matrix: Float[Tensor, "n n"], names: tuple[str, ...], label: str) -> dict[str, Any]:
@@ -129,15 +181,31 @@ def heat_map(matrix: Float[Tensor, "n n"], names: tuple[str, ...], label: str) -
     if n > CELLS:
         return {"kind": "picture", "n": n, "label": label, "source": _picture(share)}
     entries = [
-        {"i": i, "j": j, "share": round(abs(float(share[i, j])), 3), "sign": "pos" if share[i, j] >= 0 else "neg",
-         "text": _entry(float(matrix[i, j]), most)}
-        for i in range(n) for j in range(n)
-    ]  # fmt: skip
+        {
+            "i": i,
+            "j": j,
+            "share": round(abs(float(share[i, j])), 3),
+            "sign": "pos" if share[i, j] >= 0 else "neg",
+            "text": _entry(float(matrix[i, j]), most),
+        }
+        for i in range(n)
+        for j in range(n)
+    ]
     cell = (46, 30) if n <= NUMBERS else (18, 18)
-    return {"kind": "cells", "n": n, "label": label, "entries": entries, "names": names, "cell": cell, "numbers": n <= NUMBERS}
+    return {
+        "kind": "cells",
+        "n": n,
+        "label": label,
+        "entries": entries,
+        "names": names,
+        "cell": cell,
+        "numbers": n <= NUMBERS,
+    }
 
 
-def field(matrix: Float[Tensor, "n n"], names: tuple[str, ...], *, homogeneous: bool) -> dict[str, Any] | None:
+def field(
+    matrix: Float[Tensor, "n n"], names: tuple[str, ...], *, homogeneous: bool
+) -> dict[str, Any] | None:
     """Arrows of the motion x' = Ax in the coordinate plane where it is strongest; None for a line or for no motion.
 
     Args:
@@ -157,17 +225,29 @@ def field(matrix: Float[Tensor, "n n"], names: tuple[str, ...], *, homogeneous: 
     longest = float(arrows.norm(dim=1).max())
     arrows = arrows * (0.3 / longest) if longest > 0 else arrows
     lines = [
-        {"x1": round(100 + 70 * x - 35 * u, 1), "y1": round(100 - 70 * y + 35 * v, 1),
-         "x2": round(100 + 70 * x + 35 * u, 1), "y2": round(100 - 70 * y - 35 * v, 1)}
-        for (x, y), (u, v) in zip(places.tolist(), arrows.tolist(), strict=True) if math.hypot(u, v) > 0.02
-    ]  # fmt: skip
-    return {"x": names[i], "y": names[j], "lines": lines, "share": None if n == 2 else round(100 * share)}
+        {
+            "x1": round(100 + 70 * x - 35 * u, 1),
+            "y1": round(100 - 70 * y + 35 * v, 1),
+            "x2": round(100 + 70 * x + 35 * u, 1),
+            "y2": round(100 - 70 * y - 35 * v, 1),
+        }
+        for (x, y), (u, v) in zip(places.tolist(), arrows.tolist(), strict=True)
+        if math.hypot(u, v) > 0.02
+    ]
+    return {
+        "x": names[i],
+        "y": names[j],
+        "lines": lines,
+        "share": None if n == 2 else round(100 * share),
+    }
 
 
 def strongest_plane(matrix: Float[Tensor, "n n"], *, homogeneous: bool) -> tuple[int, int, float]:
     """The two coordinates between which most of a motion happens, and the share of its squared size that does.
 
-    >>> i, j, share = strongest_plane(torch.tensor([[0.0, 0.0, -2.0], [0.0, 0.0, 0.0], [2.0, 1.0, 0.0]]), homogeneous=False)
+    >>> i, j, share = strongest_plane(
+    ...     torch.tensor([[0.0, 0.0, -2.0], [0.0, 0.0, 0.0], [2.0, 1.0, 0.0]]), homogeneous=False
+    ... )
     >>> i, j, round(share, 3)
     (0, 2, 0.889)
     """
@@ -191,10 +271,18 @@ def rates(matrix: Float[Tensor, "n n"]) -> str:
     """
     values = torch.linalg.eigvals(matrix.double())
     least = SHARE * float(matrix.norm())
-    turns = sorted({round(float(value), 3) for value in values.imag if float(value) > least}, reverse=True)
-    grows = sorted({round(float(value), 3) for value in values.real if abs(float(value)) > least}, reverse=True)
+    turns = sorted(
+        {round(float(value), 3) for value in values.imag if float(value) > least}, reverse=True
+    )
+    grows = sorted(
+        {round(float(value), 3) for value in values.real if abs(float(value)) > least}, reverse=True
+    )
     told = [("angular speed", turns), ("growth rate", grows)]
-    return ", ".join(f"{name}{'s' if len(many) > 1 else ''} {', '.join(map(number, many[:4]))}" for name, many in told if many)
+    return ", ".join(
+        f"{name}{'s' if len(many) > 1 else ''} {', '.join(map(number, many[:4]))}"
+        for name, many in told
+        if many
+    )
 
 
 def _entry(value: float, most: float) -> str:
@@ -204,14 +292,23 @@ def _entry(value: float, most: float) -> str:
 
 def _picture(share: Float[Tensor, "n n"]) -> str:
     """A PNG of one pixel to an entry, blue for positive and vermilion for negative, the fainter the smaller."""
-    colour = torch.where(share[..., None] >= 0, torch.tensor([0, 114, 178]), torch.tensor([213, 94, 0]))
+    colour = torch.where(
+        share[..., None] >= 0, torch.tensor([0, 114, 178]), torch.tensor([213, 94, 0])
+    )
     opacity = (share.abs() * 255).round()[..., None]
     pixels = torch.cat([colour, opacity], dim=2).to(torch.uint8).numpy()
     rows = b"".join(b"\0" + row.tobytes() for row in pixels)
     header = struct.pack(">IIBBBBB", share.shape[1], share.shape[0], 8, 6, 0, 0, 0)
 
     def chunk(kind: bytes, body: bytes) -> bytes:
-        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+        return (
+            struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+        )
 
-    png = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows, 9)) + chunk(b"IEND", b"")
+    png = (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", header)
+        + chunk(b"IDAT", zlib.compress(rows, 9))
+        + chunk(b"IEND", b"")
+    )
     return "data:image/png;base64," + base64.b64encode(png).decode("ascii")

@@ -14,7 +14,11 @@ def number(value: float | int | None, digits: int = 3) -> str:
     if value is None or not math.isfinite(value):
         return "–"
     if value == 0 or 1e-4 <= abs(value) < 1e5:
-        return f"{value:.{digits}g}".replace("-", "−") if abs(value) < 1e3 or value != int(value) else f"{value:.0f}"
+        return (
+            f"{value:.{digits}g}".replace("-", "−")
+            if abs(value) < 1e3 or value != int(value)
+            else f"{value:.0f}"
+        )
     mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
     power = power_of_ten(int(exponent))
     return power if float(mantissa) == 1 else f"{float(mantissa):g} × {power}".replace("-", "−")
@@ -51,6 +55,8 @@ def nice_steps(low: float | int, high: float | int, most: int = 6) -> list[float
         return [float(low)]
     rough = (high - low) / most
     size = 10.0 ** math.floor(math.log10(rough))
-    step = next(size * factor for factor in (1, 2, 5, 10, 20) if (high - low) / (size * factor) <= most)
+    step = next(
+        size * factor for factor in (1, 2, 5, 10, 20) if (high - low) / (size * factor) <= most
+    )
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [round(k * step, 12) for k in range(first, last + 1)]

@@ -56,7 +56,9 @@ def write_report(
         MissingExtraError: jinja2 is not installed.
         ArgumentError: samples that are no finite numbers, or of a shape that the action does not move.
     """
-    return write_text(report_html(sym, samples=samples, layers=layers, title=title, snippet=snippet), Path(path))
+    return write_text(
+        report_html(sym, samples=samples, layers=layers, title=title, snippet=snippet), Path(path)
+    )
 
 
 def report_html(
@@ -91,12 +93,18 @@ def report_html(
         "layers": None if layers is None else charts.layers(layers),
         "layer_notes": [] if layers is None else list(layers.notes),
         "trivial": trivial_matrices(sym),
-        "settings": {name: value for name, value in record["settings"].items() if name != "versions"},
+        "settings": {
+            name: value for name, value in record["settings"].items() if name != "versions"
+        },
         "snippet": snippet_of(sym, layers=layers is not None) if snippet is None else snippet,
         "number": number,
         "angle": angle,
     }
-    return rendered("report.html.jinja", values, {"stage": stage, "motions": motions, "curves": _curve_numbers(record)})
+    return rendered(
+        "report.html.jinja",
+        values,
+        {"stage": stage, "motions": motions, "curves": _curve_numbers(record)},
+    )
 
 
 def verdict(record: dict[str, Any]) -> str:
@@ -127,15 +135,24 @@ def facts(record: dict[str, Any]) -> list[tuple[str, str]]:
     listed = [("symmetries", f"{nullity} or more" if nullity and _ends(record) else str(nullity))]
     if (low := record["bottom"]) is not None:
         largest = number(max(low["residuals"], default=0.0))
-        listed.append(("solved for", f"the {len(record['defects'])} smallest of {low['moving']}, each to {largest}"))
+        listed.append(
+            (
+                "solved for",
+                f"the {len(record['defects'])} smallest of {low['moving']}, each to {largest}",
+            )
+        )
     if nullity:
         listed.append(("grade", record["grades"][nullity - 1]))
     if (sure := record["certainty"]) is not None:
         low, high = sure["nullity"]
         level = f"{100 * sure['level']:g} %"
-        listed.append((f"{level} interval of that", str(low) if low == high else f"{low} to {high}"))
+        listed.append(
+            (f"{level} interval of that", str(low) if low == high else f"{low} to {high}")
+        )
         if sure["angle"] is not None:
-            whose = "the span turns by at most" if nullity else "the nearest candidate turns by up to"
+            whose = (
+                "the span turns by at most" if nullity else "the nearest candidate turns by up to"
+            )
             listed.append((whose, angle(sure["angle"])))
     if nullity:
         listed.append(("largest δ²", _with_interval(record, nullity - 1)))
@@ -163,7 +180,9 @@ def _ends(record: dict[str, Any]) -> bool:
 def _with_interval(record: dict[str, Any], i: int) -> str:
     """A defect and its interval."""
     low, high = record["intervals"][i]
-    return number(record["defects"][i]) + ("" if low is None or high is None else f" ({number(low)} – {number(high)})")
+    return number(record["defects"][i]) + (
+        "" if low is None or high is None else f" ({number(low)} – {number(high)})"
+    )
 
 
 def _nearest(sym: Symmetries, record: dict[str, Any]) -> str:
@@ -181,14 +200,21 @@ def _curves(record: dict[str, Any]) -> list[dict[str, Any]]:
     every = [
         (f"other-{i}", words, curve)
         for i, (words, curve) in enumerate(zip(found["other_words"], found["others"], strict=True))
-    ]  # fmt: skip
+    ]
     every += [] if found["group"] is None else [("group", "the group", found["group"])]
-    every += [(f"generator-{i}", f"generator {i + 1}", curve) for i, curve in enumerate(found["curves"])]
-    texts = [text.removeprefix(f"{words}: ") for text, words in zip(found["other_sentences"], found["other_words"], strict=True)]
+    every += [
+        (f"generator-{i}", f"generator {i + 1}", curve) for i, curve in enumerate(found["curves"])
+    ]
+    texts = [
+        text.removeprefix(f"{words}: ")
+        for text, words in zip(found["other_sentences"], found["other_words"], strict=True)
+    ]
     own = [sentence.partition(": ")[2] for sentence in found["sentences"]]
     texts += own[len(found["curves"]) :] + own[: len(found["curves"])]
     drawn = {
-        key for i, (key, *_) in enumerate(every) if i < SHOWN_CURVES or key == "group" or int(key.partition("-")[2]) < SHOWN_CURVES
+        key
+        for i, (key, *_) in enumerate(every)
+        if i < SHOWN_CURVES or key == "group" or int(key.partition("-")[2]) < SHOWN_CURVES
     }
     return [
         {
@@ -207,7 +233,9 @@ def _curve_numbers(record: dict[str, Any]) -> dict[str, Any]:
     keys = ("times", "change", "control_mean")
     kinds = () if found is None else (("generator", found["curves"]), ("other", found["others"]))
     return {
-        f"{kind}-{i}": {key: curve[key] for key in keys} for kind, curves in kinds for i, curve in enumerate(curves[:SHOWN_CURVES])
+        f"{kind}-{i}": {key: curve[key] for key in keys}
+        for kind, curves in kinds
+        for i, curve in enumerate(curves[:SHOWN_CURVES])
     }
 
 
@@ -217,15 +245,29 @@ def _fresh(record: dict[str, Any]) -> list[dict[str, Any]]:
         return []
     lines = []
     for i, learned in enumerate(record["fresh"]["learned"]):
-        along, own = (_spread([draw[i] for draw in record["fresh"][key]]) for key in ("along", "own"))
-        lines.append({"direction": i + 1, "defect": record["defects"][i], "along": along, "own": own, "learned": learned})
+        along, own = (
+            _spread([draw[i] for draw in record["fresh"][key]]) for key in ("along", "own")
+        )
+        lines.append(
+            {
+                "direction": i + 1,
+                "defect": record["defects"][i],
+                "along": along,
+                "own": own,
+                "learned": learned,
+            }
+        )
     return lines
 
 
 def _spread(values: list[float | None]) -> str:
     """The middle of some numbers, and their range."""
     known = sorted(value for value in values if value is not None)
-    return f"{number(known[len(known) // 2])} ({number(known[0])} – {number(known[-1])})" if known else "–"
+    return (
+        f"{number(known[len(known) // 2])} ({number(known[0])} – {number(known[-1])})"
+        if known
+        else "–"
+    )
 
 
 def rendered(template: str, values: dict[str, Any], data: dict[str, Any] | None = None) -> str:
@@ -240,15 +282,28 @@ def rendered(template: str, values: dict[str, Any], data: dict[str, Any] | None 
         from jinja2 import Environment, PackageLoader, StrictUndefined
         from markupsafe import Markup
     except ModuleNotFoundError as error:
-        raise MissingExtraError("the report needs jinja2. Type: pip install 'liegg[report]'") from error
+        raise MissingExtraError(
+            "the report needs jinja2. Type: pip install 'liegg[report]'"
+        ) from error
     environment = Environment(
-        loader=PackageLoader("liegg.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=PackageLoader("liegg.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     if environment.loader is None:
-        raise MissingExtraError("the templates of the report are not installed. Install liegg again.")
-    style, script = (Markup(environment.loader.get_source(environment, f"report.{kind}")[0]) for kind in ("css", "js"))
+        raise MissingExtraError(
+            "the templates of the report are not installed. Install liegg again."
+        )
+    style, script = (
+        Markup(environment.loader.get_source(environment, f"report.{kind}")[0])
+        for kind in ("css", "js")
+    )
     encoded = Markup(embedded({} if data is None else data))
-    return environment.get_template(template).render(values | {"style": style, "script": script, "data": encoded})
+    return environment.get_template(template).render(
+        values | {"style": style, "script": script, "data": encoded}
+    )
 
 
 def embedded(value: Any) -> str:

@@ -20,7 +20,11 @@ def snippet_of(sym: Symmetries, *, layers: bool = False) -> str:
     """
     settings, default = sym.settings, Limits()
     knobs = {"outputs": settings["outputs"], "seed": settings["seed"]}
-    given = [f"{name}={value!r}" for name, value in knobs.items() if value != {"outputs": "each", "seed": 0}[name]]
+    given = [
+        f"{name}={value!r}"
+        for name, value in knobs.items()
+        if value != {"outputs": "each", "seed": 0}[name]
+    ]
     given += [
         f"{field.name}={settings[field.name]!r}"
         for field in fields(Limits)
@@ -43,13 +47,25 @@ def snippet_of(sym: Symmetries, *, layers: bool = False) -> str:
     if len(call) > 100:
         call = "sym = liegg.discover(\n" + "".join(f"    {word},\n" for word in words) + ")"
     versions = ", ".join(f"{name} {version}" for name, version in settings["versions"].items())
-    lines = [f"# {versions}", *(["import torch"] if "torch.tensor" in call else []), "import liegg", ""]
-    lines.append("# model, data: yours" + (", held_out: samples it did not see" if sym.verification is not None else ""))
+    lines = [
+        f"# {versions}",
+        *(["import torch"] if "torch.tensor" in call else []),
+        "import liegg",
+        "",
+    ]
+    lines.append(
+        "# model, data: yours"
+        + (", held_out: samples it did not see" if sym.verification is not None else "")
+    )
     if "restrict(basis)" in call:
         lines.append('# basis: a float64 tensor of sym.to_dict()["action"]["basis"]')
     if isinstance(sym.action, Sparse | KroneckerSum):
         lines.append(f"# action: {sym.action!r}, as in liegg.load(folder).action")
-    also = ["layers = liegg.discover_layers(model, data, " + action_code(sym.action) + ")"] if layers else []
+    also = (
+        ["layers = liegg.discover_layers(model, data, " + action_code(sym.action) + ")"]
+        if layers
+        else []
+    )
     last = f'sym.report("report.html", samples=data[:8]{", layers=layers" if layers else ""})'
     return "\n".join([*lines, call, "print(sym)", *also, last])
 

@@ -49,9 +49,16 @@ def points(
         The figure, and what is to be said of it.
     """
     plane, columns = plane_in(action, matrix), len(times.values)
-    fine = torch.linspace(float(times.values[0]), float(times.values[-1]), FINER * (columns - 1) + 1, dtype=torch.float64)
+    fine = torch.linspace(
+        float(times.values[0]),
+        float(times.values[-1]),
+        FINER * (columns - 1) + 1,
+        dtype=torch.float64,
+    )
     moved = torch.cat([x, *(action.act(t * matrix, x) for t in fine.tolist())])
-    seen = as_vectors(moved, action.n, action.copies, action.layout)[:, :MOST_VECTORS, list(plane.axes)]
+    seen = as_vectors(moved, action.n, action.copies, action.layout)[
+        :, :MOST_VECTORS, list(plane.axes)
+    ]
     start, *paths = seen.unflatten(0, (-1, len(x))).unbind(0)
     path = torch.stack(paths)  # [fine, b, vectors, 2]
     rows = [[i] for i in range(len(x))] if action.copies >= CLOUD else [list(range(len(x)))]
@@ -64,16 +71,43 @@ def points(
         for j, ax in enumerate(axes[i]):
             for k in members:
                 colour = COLOURS[k % len(COLOURS)]
-                look = {"marker": SHAPES[k % len(SHAPES)], "linestyle": "none", "markersize": 4.0 if few else 2.0}
+                look = {
+                    "marker": SHAPES[k % len(SHAPES)],
+                    "linestyle": "none",
+                    "markersize": 4.0 if few else 2.0,
+                }
                 if few:
-                    ax.plot(path[:, k, :, 0].numpy(), path[:, k, :, 1].numpy(), color=colour, alpha=0.35, linewidth=0.7, zorder=1)
+                    ax.plot(
+                        path[:, k, :, 0].numpy(),
+                        path[:, k, :, 1].numpy(),
+                        color=colour,
+                        alpha=0.35,
+                        linewidth=0.7,
+                        zorder=1,
+                    )
                 else:
                     ax.plot(*start[k].mT.numpy(), color="0.8", zorder=1, **look)
                 ax.plot(*path[FINER * j, k].mT.numpy(), color=colour, zorder=2, **look)
-            ax.set(xlim=(middle[0] - half, middle[0] + half), ylim=(middle[1] - half, middle[1] + half), aspect="equal")
+            ax.set(
+                xlim=(middle[0] - half, middle[0] + half),
+                ylim=(middle[1] - half, middle[1] + half),
+                aspect="equal",
+            )
             ax.tick_params(labelsize="x-small")
-            name_panel(ax, times, i, j, (f"sample {i + 1}\n" if len(rows) > 1 else "") + plain(plane.names[1]))
+            name_panel(
+                ax,
+                times,
+                i,
+                j,
+                (f"sample {i + 1}\n" if len(rows) > 1 else "") + plain(plane.names[1]),
+            )
             if i == len(rows) - 1:
                 ax.set_xlabel(plain(plane.names[0]), fontsize="small")
-    note = "" if plane.share >= 0.995 else f"; this plane shows {100 * plane.share:.0f} % of the generator"
-    return made, note + (f"; first {MOST_VECTORS} of {action.copies} vectors" if action.copies > MOST_VECTORS else "")
+    note = (
+        ""
+        if plane.share >= 0.995
+        else f"; this plane shows {100 * plane.share:.0f} % of the generator"
+    )
+    return made, note + (
+        f"; first {MOST_VECTORS} of {action.copies} vectors" if action.copies > MOST_VECTORS else ""
+    )

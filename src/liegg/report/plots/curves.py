@@ -10,7 +10,18 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
 from liegg.report.page.numbers import number
-from liegg.report.plots.style import FOUND, MUTED, OTHER, PURPLE, SKY, THIRD, figure, legend, plain, tidy
+from liegg.report.plots.style import (
+    FOUND,
+    MUTED,
+    OTHER,
+    PURPLE,
+    SKY,
+    THIRD,
+    figure,
+    legend,
+    plain,
+    tidy,
+)
 from liegg.results.symmetries import Symmetries
 from liegg.results.verification import Curve, Verification
 
@@ -24,7 +35,11 @@ LOOKS = ((FOUND, "-"), (THIRD, "--"), (PURPLE, "-."), (SKY, (0, (3, 1, 1, 1, 1, 
 """Up to four curves have a look and a name of their own; more look alike."""
 
 
-def verification(shown: Symmetries | Verification, ax: "Axes | None" = None, which: int | Literal["group"] | None = None) -> "Axes":
+def verification(
+    shown: Symmetries | Verification,
+    ax: "Axes | None" = None,
+    which: int | Literal["group"] | None = None,
+) -> "Axes":
     """Change of the output along finite motions, r(t), beside random directions that move the samples as much.
 
     The horizontal axis is an angle where every motion shown comes back, else the motion itself in multiples of the data's spread,
@@ -41,33 +56,74 @@ def verification(shown: Symmetries | Verification, ax: "Axes | None" = None, whi
     """
     found = shown.verification if isinstance(shown, Symmetries) else shown
     if found is None:
-        raise ArgumentError("nothing was verified; pass held_out= to discover(), or what verify() returns.")
+        raise ArgumentError(
+            "nothing was verified; pass held_out= to discover(), or what verify() returns."
+        )
     chosen = _choose(found, which)
     ax = ax or figure(7.0, 4.5).subplots()
-    angles = all(curve.period is not None and curve.longest <= 1.001 * curve.period for curve, _ in chosen)
+    angles = all(
+        curve.period is not None and curve.longest <= 1.001 * curve.period for curve, _ in chosen
+    )
     scales = [360 / curve.period if angles and curve.period else curve.speed for curve, _ in chosen]
-    places = [_numbers(curve.times) * scale for (curve, _), scale in zip(chosen, scales, strict=True)]
+    places = [
+        _numbers(curve.times) * scale for (curve, _), scale in zip(chosen, scales, strict=True)
+    ]
     across, low, high, mean = _together([curve for curve, _ in chosen], places)
     ax.set_yscale("log")
     ax.fill_between(across, _cut(low), _cut(high), color=OTHER, alpha=0.18, linewidth=0)
-    ax.plot(across, _cut(mean), "--", color=OTHER, linewidth=1.2, label=f"random directions ({found.controls}): mean, range")
+    ax.plot(
+        across,
+        _cut(mean),
+        "--",
+        color=OTHER,
+        linewidth=1.2,
+        label=f"random directions ({found.controls}): mean, range",
+    )
     alike = len(chosen) > len(LOOKS)
     for k, ((curve, name), place) in enumerate(zip(chosen, places, strict=True)):
         colour, dashes = LOOKS[0] if alike else LOOKS[k]
         most = max(float(each.change.max()) for each, _ in (chosen if alike else [(curve, name)]))
         told = f"r ≤ {number(most, 2)}" if math.isfinite(most) else "r infinite"
-        label = f"{name}, {told}" if not alike else "_more" if k else f"{len(chosen)} generators, {told}"
-        ax.plot(place, _cut(_numbers(curve.change)), color=colour, linestyle=dashes, linewidth=1 if alike else 1.6, label=label)
-    ax.axhline(found.fraction, color=MUTED, linestyle=":", linewidth=1, label=f"holds below r = {number(found.fraction)}")
+        label = (
+            f"{name}, {told}"
+            if not alike
+            else "_more"
+            if k
+            else f"{len(chosen)} generators, {told}"
+        )
+        ax.plot(
+            place,
+            _cut(_numbers(curve.change)),
+            color=colour,
+            linestyle=dashes,
+            linewidth=1 if alike else 1.6,
+            label=label,
+        )
+    ax.axhline(
+        found.fraction,
+        color=MUTED,
+        linestyle=":",
+        linewidth=1,
+        label=f"holds below r = {number(found.fraction)}",
+    )
     _radii(ax, [curve for curve, _ in chosen], scales, found.fraction)
     both = ", either way" if any(curve.both_ways for curve, _ in chosen) else ""
-    ax.set_xlabel(f"motion as an angle of its period{both}  [°]" if angles else f"motion, in multiples of the data's spread{both}")
+    ax.set_xlabel(
+        f"motion as an angle of its period{both}  [°]"
+        if angles
+        else f"motion, in multiples of the data's spread{both}"
+    )
     ax.set_xlim(0, max(float(place[-1]) for place in places))
     if angles:
         ax.set_xticks([tick for tick in range(0, 361, 90) if tick <= 1.01 * ax.get_xlim()[1]])
     ax.set_ylim(bottom=LOWEST / 2)
-    beyond = any(float(curve.control_high.max()) > HIGHEST or float(curve.change.max()) > HIGHEST for curve, _ in chosen)
-    ax.set_ylabel(f"change of the output  r\n(drawn from {number(LOWEST)}{f' to {number(HIGHEST)}' * beyond})")
+    beyond = any(
+        float(curve.control_high.max()) > HIGHEST or float(curve.change.max()) > HIGHEST
+        for curve, _ in chosen
+    )
+    ax.set_ylabel(
+        f"change of the output  r\n(drawn from {number(LOWEST)}{f' to {number(HIGHEST)}' * beyond})"
+    )
     ax.set_title(plain(_title(found, [curve for curve, _ in chosen], which)), fontsize="medium")
     tidy(ax)
     legend(ax, columns=2)
@@ -85,10 +141,14 @@ def _choose(found: Verification, which: int | str | None) -> list[tuple[Curve, s
         return every
     if which == "group":
         if found.group is None:
-            raise ArgumentError("which='group': the group was not followed, since there are fewer than two generators.")
+            raise ArgumentError(
+                "which='group': the group was not followed, since there are fewer than two generators."
+            )
         return [(found.group, "the group")]
     if isinstance(which, str) or not 0 <= which < len(every):
-        raise ArgumentError(f"which={which!r}: expected a number from 0 to {len(every) - 1}, 'group', or None for all generators.")
+        raise ArgumentError(
+            f"which={which!r}: expected a number from 0 to {len(every) - 1}, 'group', or None for all generators."
+        )
     return [every[which]]
 
 
@@ -108,17 +168,38 @@ def _title(found: Verification, curves: Sequence[Curve], which: int | str | None
 
 def _radii(ax: "Axes", curves: Sequence[Curve], scales: Sequence[float], fraction: float) -> None:
     """Where motions and their controls stop holding, on the line of the fraction; nothing for those that do not stop."""
-    own = [scale * curve.radius for curve, scale in zip(curves, scales, strict=True) if not curve.holds]
+    own = [
+        scale * curve.radius for curve, scale in zip(curves, scales, strict=True) if not curve.holds
+    ]
     others = [
-        scale * curve.control_radius for curve, scale in zip(curves, scales, strict=True) if curve.control_radius < curve.longest
+        scale * curve.control_radius
+        for curve, scale in zip(curves, scales, strict=True)
+        if curve.control_radius < curve.longest
     ]
     if own:
-        ax.plot(own, [fraction] * len(own), "X", color=FOUND, markersize=7, linestyle="none", label="stops holding", zorder=4)
+        ax.plot(
+            own,
+            [fraction] * len(own),
+            "X",
+            color=FOUND,
+            markersize=7,
+            linestyle="none",
+            label="stops holding",
+            zorder=4,
+        )
     if others:
         ax.plot(
-            others, [fraction] * len(others), "o", color=OTHER, markerfacecolor="white", markersize=6, linestyle="none",
-            label="random directions stop (median)", zorder=3, clip_on=False,
-        )  # fmt: skip
+            others,
+            [fraction] * len(others),
+            "o",
+            color=OTHER,
+            markerfacecolor="white",
+            markersize=6,
+            linestyle="none",
+            label="random directions stop (median)",
+            zorder=3,
+            clip_on=False,
+        )
 
 
 def _together(curves: Sequence[Curve], places: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
@@ -126,15 +207,19 @@ def _together(curves: Sequence[Curve], places: Sequence[np.ndarray]) -> tuple[np
     across = np.unique(np.concatenate(places).round(9))
 
     def over(values: Sequence[Float[Tensor, " t"]]) -> np.ndarray:
-        return np.stack([
-            np.interp(across, place.round(9), _cut(_numbers(value)), right=np.nan)
-            for place, value in zip(places, values, strict=True)
-        ])  # fmt: skip
+        return np.stack(
+            [
+                np.interp(across, place.round(9), _cut(_numbers(value)), right=np.nan)
+                for place, value in zip(places, values, strict=True)
+            ]
+        )
 
     return (
-        across, np.nanmin(over([curve.control_low for curve in curves]), 0),
-        np.nanmax(over([curve.control_high for curve in curves]), 0), np.nanmean(over([curve.control_mean for curve in curves]), 0),
-    )  # fmt: skip
+        across,
+        np.nanmin(over([curve.control_low for curve in curves]), 0),
+        np.nanmax(over([curve.control_high for curve in curves]), 0),
+        np.nanmean(over([curve.control_mean for curve in curves]), 0),
+    )
 
 
 def _numbers(values: Float[Tensor, " t"]) -> np.ndarray:

@@ -53,7 +53,12 @@ def motion(
         raise ArgumentError(f"steps={steps}: expected 2 to {MOST_STEPS} columns.")
     matrix = generator_of(sym, which)
     given = torch.as_tensor(samples)
-    if given.ndim < 2 or not len(given) or given.is_complex() or not bool(torch.isfinite(given[:MOST_ROWS]).all()):
+    if (
+        given.ndim < 2
+        or not len(given)
+        or given.is_complex()
+        or not bool(torch.isfinite(given[:MOST_ROWS]).all())
+    ):
         raise ArgumentError(
             f"samples have shape {tuple(given.shape)} and type {given.dtype}; expected a few inputs of the model, [k, *x], of "
             "finite numbers, for example data[:4]."
@@ -65,7 +70,12 @@ def motion(
     if len(parts) == 1 and isinstance(parts[0], Linear | Affine):
         made, note = points(parts[0], matrix, x, times, made)
     else:
-        made, note = _signals(sym.action, torch.stack([sym.action.act(t * matrix, x) for t in times.values.tolist()]), times, made)
+        made, note = _signals(
+            sym.action,
+            torch.stack([sym.action.act(t * matrix, x) for t in times.values.tolist()]),
+            times,
+            made,
+        )
     title = short(words_of(sym, matrix), 80)
     made.suptitle(plain(f"{title}{note}"), fontsize="medium")
     return made
@@ -76,11 +86,20 @@ def _signals(
 ) -> "tuple[Figure | SubFigure, str]":
     """Pictures as pictures, signals along a line as curves."""
     shape = next(
-        (part.shape for part in parts_of(action) if isinstance(part, Grid | Channels) and part.shape), tuple(moved.shape[2:])
+        (
+            part.shape
+            for part in parts_of(action)
+            if isinstance(part, Grid | Channels) and part.shape
+        ),
+        tuple(moved.shape[2:]),
     )
-    dimension = next((part.dimension for part in parts_of(action) if isinstance(part, Grid)), len(shape) - 1)
+    dimension = next(
+        (part.dimension for part in parts_of(action) if isinstance(part, Grid)), len(shape) - 1
+    )
     if dimension not in (1, 2) or len(shape) not in (dimension, dimension + 1):
-        raise ArgumentError(f"{action!r} moves samples of shape {tuple(shape)}; drawn are pictures, signals and vectors.")
+        raise ArgumentError(
+            f"{action!r} moves samples of shape {tuple(shape)}; drawn are pictures, signals and vectors."
+        )
     whole = moved.reshape(*moved.shape[:2], *shape)
     whole = whole.unsqueeze(2) if len(shape) == dimension else whole  # [t, b, channels, *sides]
     note, channels = "", whole.shape[2]
@@ -91,7 +110,8 @@ def _signals(
     columns, rows = whole.shape[:2]
     side = 1.05 if dimension == 2 else 1.3
     made = made or figure(
-        max(4.0, 0.6 + side * columns), 0.75 + (side * whole.shape[-2] / whole.shape[-1] if dimension == 2 else 0.9) * rows
+        max(4.0, 0.6 + side * columns),
+        0.75 + (side * whole.shape[-2] / whole.shape[-1] if dimension == 2 else 0.9) * rows,
     )
     axes = made.subplots(rows, columns, squeeze=False)
     for i in range(rows):

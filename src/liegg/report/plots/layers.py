@@ -37,16 +37,27 @@ def layers(
     if reference is not None:
         axes[1].plot(found.bias(reference).tolist(), "-o", color=FOUND, linewidth=1, label="output")
         axes[1].plot(
-            found.bias(reference, "unit").tolist(), "-s", color=OTHER, markersize=3, linewidth=1, label="output of unit length"
+            found.bias(reference, "unit").tolist(),
+            "-s",
+            color=OTHER,
+            markersize=3,
+            linewidth=1,
+            label="output of unit length",
         )
         axes[1].set(ylabel=f"bias against {called}", ylim=(-0.05, 1.1))
     _depth(axes[-1], found.defect(reference), "o", FOUND, "invariance")
     if found.output_action is not None:
         _depth(axes[-1], found.defect(reference, "equivariance"), "^", THIRD, "equivariance")
     threshold = found[0].invariance.decision.threshold
-    axes[-1].axhline(threshold, color=MUTED, linestyle=":", linewidth=1, label=f"threshold {threshold:g}")
-    axes[-1].set_ylabel("smallest defect δ²" if reference is None else f"largest defect δ² of {called}")
-    axes[-1].set_xticks(range(len(found)), [plain(each) for each in found.names], rotation=90, fontsize="small")
+    axes[-1].axhline(
+        threshold, color=MUTED, linestyle=":", linewidth=1, label=f"threshold {threshold:g}"
+    )
+    axes[-1].set_ylabel(
+        "smallest defect δ²" if reference is None else f"largest defect δ² of {called}"
+    )
+    axes[-1].set_xticks(
+        range(len(found)), [plain(each) for each in found.names], rotation=90, fontsize="small"
+    )
     axes[-1].set_xlabel("layer, first to last")
     for ax in axes:
         tidy(ax)

@@ -50,9 +50,14 @@ def generators(
     shown = every[:most]
     rows = -(-len(shown) // ACROSS)
     columns = -(-len(shown) // max(rows, 1))
-    made = made or figure(max(4.0, 1.5 + 1.15 * columns), 0.7 + (1.5 if readable else 1.35) * max(rows, 1))
+    made = made or figure(
+        max(4.0, 1.5 + 1.15 * columns), 0.7 + (1.5 if readable else 1.35) * max(rows, 1)
+    )
     about = "readable basis of the same span" if readable else "Frobenius-orthonormal"
-    made.suptitle(f"{len(shown)} of {len(every)} generator{'' if len(every) == 1 else 's'}, {about}", fontsize="medium")
+    made.suptitle(
+        f"{len(shown)} of {len(every)} generator{'' if len(every) == 1 else 's'}, {about}",
+        fontsize="medium",
+    )
     limit = float(shown.abs().max()) if len(shown) else 1.0
     axes = made.subplots(rows, columns, squeeze=False).flatten() if len(shown) else []
     names = names_of(sym)

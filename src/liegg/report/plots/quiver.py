@@ -21,7 +21,11 @@ ARROWS = 11
 
 
 def field(
-    shown: Symmetries | Float[Tensor, "n n"], ax: "Axes | None" = None, which: int = 0, *, homogeneous: bool = False
+    shown: Symmetries | Float[Tensor, "n n"],
+    ax: "Axes | None" = None,
+    which: int = 0,
+    *,
+    homogeneous: bool = False,
 ) -> "Axes":
     r"""Arrows of the motion $x' = Ax$, or $x' = Ax + b$, in the coordinate plane where it is strongest.
 
@@ -49,11 +53,22 @@ def field(
     fastest = float(velocity.norm(dim=1).max())
     longest = 0.9 * float(steps[1] - steps[0])
     ax.quiver(
-        *places.mT.numpy(), *velocity.mT.numpy(), color=FOUND, pivot="mid", angles="xy", scale_units="xy",
-        scale=fastest / longest if fastest > 0 else 1.0, width=0.006, headwidth=4, headlength=4.5, headaxislength=4,
-    )  # fmt: skip
+        *places.mT.numpy(),
+        *velocity.mT.numpy(),
+        color=FOUND,
+        pivot="mid",
+        angles="xy",
+        scale_units="xy",
+        scale=fastest / longest if fastest > 0 else 1.0,
+        width=0.006,
+        headwidth=4,
+        headlength=4.5,
+        headaxislength=4,
+    )
     ax.plot([0], [0], "+", color="0.4", markersize=9, zorder=1)
-    ax.set(xlim=(-1.12, 1.12), ylim=(-1.12, 1.12), aspect="equal", xticks=[-1, 0, 1], yticks=[-1, 0, 1])
+    ax.set(
+        xlim=(-1.12, 1.12), ylim=(-1.12, 1.12), aspect="equal", xticks=[-1, 0, 1], yticks=[-1, 0, 1]
+    )
     ax.set_xlabel(_label(plane, 0, fastest))
     ax.set_ylabel(_label(plane, 1, fastest))
     ax.set_title(plain(title), fontsize="medium")
@@ -66,6 +81,14 @@ def _label(plane: Plane, side: int, fastest: float) -> str:
     words = plain(plane.names[side]) + (", in half sides of the picture" if plane.picture else "")
     if side == 1:
         return words
-    speed = f"longest arrow: speed {number(fastest, 2)} per unit of t" if fastest > 0 else "no motion in this plane"
-    seen = "" if plane.share >= 0.995 else f"this plane shows {100 * plane.share:.0f} % of the generator\n"
+    speed = (
+        f"longest arrow: speed {number(fastest, 2)} per unit of t"
+        if fastest > 0
+        else "no motion in this plane"
+    )
+    seen = (
+        ""
+        if plane.share >= 0.995
+        else f"this plane shows {100 * plane.share:.0f} % of the generator\n"
+    )
     return f"{words}\n{seen}{speed}"

@@ -14,7 +14,9 @@ DATES = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 """Formats, with the metadata that must be left out for the same figure to give the same file."""
 
 
-def save_figure(made: "Figure | SubFigure | Axes", path: str | Path, *, formats: Sequence[str] = ("png", "svg")) -> list[Path]:
+def save_figure(
+    made: "Figure | SubFigure | Axes", path: str | Path, *, formats: Sequence[str] = ("png", "svg")
+) -> list[Path]:
     """Write a figure in several formats beside each other.
 
     Args:
@@ -31,7 +33,9 @@ def save_figure(made: "Figure | SubFigure | Axes", path: str | Path, *, formats:
     """
     wanted = [formats] if isinstance(formats, str) else list(dict.fromkeys(formats))
     if not wanted or not set(wanted) <= set(DATES):
-        raise ArgumentError(f"formats={formats!r}: expected some of 'png', 'svg' and 'pdf', for example formats=(\"pdf\",).")
+        raise ArgumentError(
+            f"formats={formats!r}: expected some of 'png', 'svg' and 'pdf', for example formats=(\"pdf\",)."
+        )
     path = Path(path)
     stem = path.name.removesuffix(path.suffix) if path.suffix[1:].lower() in DATES else path.name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -42,7 +46,9 @@ def save_figure(made: "Figure | SubFigure | Axes", path: str | Path, *, formats:
     with rc_context({"svg.hashsalt": "liegg", "pdf.fonttype": 42}):
         for ending in wanted:
             target = path.with_name(f"{stem}.{ending}")
-            part = target.with_name(f".{target.name}.part")  # and renamed, so that no half-drawn figure is left
+            part = target.with_name(
+                f".{target.name}.part"
+            )  # and renamed, so that no half-drawn figure is left
             try:
                 whole.savefig(part, format=ending, metadata=DATES[ending])
                 part.replace(target)
@@ -60,6 +66,8 @@ def _root(made: "Figure | SubFigure | Axes") -> "Figure":
     while not isinstance(inner, Figure):
         outer = inner.figure
         if outer is None or outer is inner:
-            raise ArgumentError(f"{made!r} belongs to no figure; expected a figure, or axes of one.")
+            raise ArgumentError(
+                f"{made!r} belongs to no figure; expected a figure, or axes of one."
+            )
         inner = outer
     return inner

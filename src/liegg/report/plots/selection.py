@@ -45,7 +45,11 @@ def generator_of(sym: Symmetries, which: int | Float[Tensor, "n n"]) -> Float[Te
         sym.action.coefficients(which[None])
         return which.detach().to("cpu", torch.float64)
     if not 0 <= which < sym.nullity:
-        there = "no symmetry was found" if not sym.nullity else f"there are {sym.nullity} generators, from 0 to {sym.nullity - 1}"
+        there = (
+            "no symmetry was found"
+            if not sym.nullity
+            else f"there are {sym.nullity} generators, from 0 to {sym.nullity - 1}"
+        )
         raise ArgumentError(
             f"which={which}: {there}. To see another direction, give its generator, for example the nearest candidate, "
             "sym.action.matrices(sym.scale_free.directions[:1])[0]."
@@ -56,7 +60,11 @@ def generator_of(sym: Symmetries, which: int | Float[Tensor, "n n"]) -> Float[Te
 def parts_of(action: Action) -> list[Action]:
     """The actions that a sample is moved by, without their restrictions."""
     whole = action.parent if isinstance(action, Restricted) else action
-    return [each for part in whole.parts for each in parts_of(part)] if isinstance(whole, Product) else [whole]
+    return (
+        [each for part in whole.parts for each in parts_of(part)]
+        if isinstance(whole, Product)
+        else [whole]
+    )
 
 
 def plane_in(action: Action, matrix: Float[Tensor, "n n"]) -> Plane:
@@ -68,12 +76,18 @@ def plane_in(action: Action, matrix: Float[Tensor, "n n"]) -> Plane:
     inside = lambda part, start: matrix[start : start + part.ambient, start : start + part.ambient]  # noqa: E731
     part, start = max(blocks, key=lambda pair: float(inside(*pair).norm()))
     n = part.ambient - part.homogeneous
-    names = part.axes if len(parts) == 1 else coordinate_names(len(matrix))[start : start + n]  # as the words call them
+    names = (
+        part.axes if len(parts) == 1 else coordinate_names(len(matrix))[start : start + n]
+    )  # as the words call them
     found = plane_of(inside(part, start), homogeneous=part.homogeneous, names=names)
-    return Plane(found.linear, found.shift, found.axes, found.names, found.share, isinstance(part, Grid))
+    return Plane(
+        found.linear, found.shift, found.axes, found.names, found.share, isinstance(part, Grid)
+    )
 
 
-def plane_of(matrix: Float[Tensor, "n n"], *, homogeneous: bool = False, names: tuple[str, ...] | None = None) -> Plane:
+def plane_of(
+    matrix: Float[Tensor, "n n"], *, homogeneous: bool = False, names: tuple[str, ...] | None = None
+) -> Plane:
     """The coordinate plane in which most of a motion happens.
 
     Args:
@@ -85,12 +99,22 @@ def plane_of(matrix: Float[Tensor, "n n"], *, homogeneous: bool = False, names: 
         ArgumentError: not a square matrix of finite numbers, or it moves a line only.
     """
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not bool(matrix.isfinite().all()):
-        raise ArgumentError(f"a generator has shape {tuple(matrix.shape)}; expected a square matrix of finite numbers.")
+        raise ArgumentError(
+            f"a generator has shape {tuple(matrix.shape)}; expected a square matrix of finite numbers."
+        )
     matrix = matrix.detach().to("cpu", torch.float64)
     n = len(matrix) - homogeneous
     if n < 2:
-        raise ArgumentError(f"the generator acts on {n} coordinate{'s' * (n != 1)}; a plane needs two or more.")
-    i, j, share = strongest_plane(matrix, homogeneous=homogeneous) if float(matrix.abs().max()) > 0 else (0, 1, 1.0)
+        raise ArgumentError(
+            f"the generator acts on {n} coordinate{'s' * (n != 1)}; a plane needs two or more."
+        )
+    i, j, share = (
+        strongest_plane(matrix, homogeneous=homogeneous)
+        if float(matrix.abs().max()) > 0
+        else (0, 1, 1.0)
+    )
     called = coordinate_names(n, names)
     shift = matrix[[i, j], n] if homogeneous else torch.zeros(2, dtype=torch.float64)
-    return Plane(matrix[[i, j]][:, [i, j]], shift, (i, j), (called[i], called[j]), 1.0 if n == 2 else share)
+    return Plane(
+        matrix[[i, j]][:, [i, j]], shift, (i, j), (called[i], called[j]), 1.0 if n == 2 else share
+    )

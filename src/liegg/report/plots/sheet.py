@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def overview(sym: Symmetries, reference: Float[Tensor, "e n n"] | None = None, name: str = "") -> "Figure":
+def overview(
+    sym: Symmetries, reference: Float[Tensor, "e n n"] | None = None, name: str = ""
+) -> "Figure":
     """Spectrum, bias (or defects where no reference is given) and generators on one page.
 
     Args:

@@ -37,7 +37,9 @@ def figure(width: float | int = 7.0, height: float | int = 4.0) -> "Figure":
     try:
         from matplotlib.figure import Figure
     except ModuleNotFoundError as error:
-        raise MissingExtraError("figures need matplotlib. Type: pip install 'liegg[plot]'") from error
+        raise MissingExtraError(
+            "figures need matplotlib. Type: pip install 'liegg[plot]'"
+        ) from error
     return Figure(figsize=(width, height), layout="constrained", dpi=150)
 
 
@@ -65,7 +67,13 @@ def legend(ax: "Axes", *, columns: int = 0) -> None:
         columns: of a legend below the axes, for figures that make room for what lies outside; 0 to put it inside, as it is put
             anyway into a figure without a layout engine, where it would be cut off.
     """
-    look = {"frameon": True, "facecolor": "white", "edgecolor": "none", "framealpha": 0.9, "fontsize": "small"}
+    look = {
+        "frameon": True,
+        "facecolor": "white",
+        "edgecolor": "none",
+        "framealpha": 0.9,
+        "fontsize": "small",
+    }
     whole = ax.get_figure()
     engine = None if whole is None else getattr(whole, "get_layout_engine", lambda: None)()
     if not columns or engine is None or whole is None:
@@ -74,7 +82,14 @@ def legend(ax: "Axes", *, columns: int = 0) -> None:
     from matplotlib.transforms import ScaledTranslation
 
     below = ax.transAxes + ScaledTranslation(0, -BELOW / 72, whole.dpi_scale_trans)
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), bbox_transform=below, borderaxespad=0, ncols=columns, **look)
+    ax.legend(
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0.0),
+        bbox_transform=below,
+        borderaxespad=0,
+        ncols=columns,
+        **look,
+    )
 
 
 def plain(text: str) -> str:
@@ -106,11 +121,18 @@ def lowest(*values: Float[Tensor, "..."], also: Sequence[float] = ()) -> float:
     >>> lowest(torch.tensor([1e-66, 1.0], dtype=torch.float64)), lowest(torch.zeros(2))
     (1e-34, 0.1)
     """
-    known = torch.cat([*(value.detach().flatten().double() for value in values), torch.tensor([*also], dtype=torch.float64)])
+    known = torch.cat(
+        [
+            *(value.detach().flatten().double() for value in values),
+            torch.tensor([*also], dtype=torch.float64),
+        ]
+    )
     known = known[(known > 0) & known.isfinite()]
     if not len(known):
         return 0.1
-    smallest, largest = (math.floor(math.log10(float(end)) + 1e-9) for end in (known.min(), known.max()))
+    smallest, largest = (
+        math.floor(math.log10(float(end)) + 1e-9) for end in (known.min(), known.max())
+    )
     return 10.0 ** max(smallest - 1, largest - DECADES)
 
 
@@ -140,10 +162,20 @@ def count_directions(ax: "Axes", shown: range, total: int, also: str = "") -> No
 
 def bars(sym: Symmetries, intervals: Float[Tensor, "r 2"]) -> str:
     """What the bars are, where there are any."""
-    return f"; bars: {100 * sym.settings['level']:g} % intervals" if bool(intervals.isfinite().all(1).any()) else ""
+    return (
+        f"; bars: {100 * sym.settings['level']:g} % intervals"
+        if bool(intervals.isfinite().all(1).any())
+        else ""
+    )
 
 
-def whiskers(ax: "Axes", places: Sequence[float | int], intervals: Float[Tensor, "r 2"], least: float, colour: str) -> None:
+def whiskers(
+    ax: "Axes",
+    places: Sequence[float | int],
+    intervals: Float[Tensor, "r 2"],
+    least: float,
+    colour: str,
+) -> None:
     """Vertical bars from the lower to the upper end of every interval that there is; NaN draws nothing.
 
     Args:
@@ -154,9 +186,21 @@ def whiskers(ax: "Axes", places: Sequence[float | int], intervals: Float[Tensor,
         colour: of the bars.
     """
     known = intervals.isfinite().all(1).tolist()
-    ends = [(x, *pair) for x, pair, shown in zip(places, intervals.clamp_min(least).tolist(), known, strict=True) if shown]
+    ends = [
+        (x, *pair)
+        for x, pair, shown in zip(places, intervals.clamp_min(least).tolist(), known, strict=True)
+        if shown
+    ]
     if not ends:
         return
     across, low, high = zip(*ends, strict=True)
     ax.vlines(across, low, high, color=colour, linewidth=1.2, zorder=1.8)
-    ax.plot([*across, *across], [*low, *high], "_", color=colour, markersize=4, zorder=1.8, label="_ends")
+    ax.plot(
+        [*across, *across],
+        [*low, *high],
+        "_",
+        color=colour,
+        markersize=4,
+        zorder=1.8,
+        label="_ends",
+    )

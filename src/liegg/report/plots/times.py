@@ -52,7 +52,9 @@ def times_of(sym: Symmetries, matrix: Float[Tensor, "n n"], which: int | None, s
         longest = min(longest, curve.longest)
     values = torch.linspace(-longest if both else 0.0, longest, steps, dtype=torch.float64)
     if period is not None:
-        return Times(values, tuple(f"{number(round(360 * t / period, 1))}°" for t in values.tolist()))
+        return Times(
+            values, tuple(f"{number(round(360 * t / period, 1))}°" for t in values.tolist())
+        )
     digits = 1 - math.floor(math.log10(longest)) if longest > 0 else 0
     return Times(values, tuple(f"t = {number(round(t, digits))}" for t in values.tolist()))
 

@@ -54,7 +54,11 @@ class Networks:
 
 def networks(results: Results, reading: str) -> Networks:
     """The networks of the main window; refuses none at all."""
-    rows = [net for net in results["configurations"]["networks"] if SHALLOWEST <= net["hidden_layers"] <= DEEPEST]
+    rows = [
+        net
+        for net in results["configurations"]["networks"]
+        if SHALLOWEST <= net["hidden_layers"] <= DEEPEST
+    ]
     if not rows:
         raise TooFewError(f"no networks with {SHALLOWEST} to {DEEPEST} hidden layers")
     found = [net["readings"][reading] for net in rows]
@@ -90,7 +94,9 @@ def deeper(results: Results, reading: str) -> Outcome:
     counts = np.unique(nets.parameters[large])
     middle = nets.parameters == counts[len(counts) // 2]
     depths = np.unique(nets.depth[middle])
-    means = " → ".join(two_digits(nets.variance[middle & (nets.depth == depth)].mean()) for depth in depths)
+    means = " → ".join(
+        two_digits(nets.variance[middle & (nets.depth == depth)].mean()) for depth in depths
+    )
     return Outcome(
         order.falls,
         f"with {SUFFICIENT:,} parameters or more: {order}, clearly negative at {order.negative} of {order.groups} counts; "
@@ -119,7 +125,10 @@ def balanced(results: Results, reading: str) -> Outcome:
 def smallest_cell(nets: Networks) -> str:
     """The configuration of the smallest mean bias, in words."""
     cells = np.unique(np.stack([nets.depth, nets.parameters], axis=1), axis=0)
-    means = [nets.bias[(nets.depth == depth) & (nets.parameters == count)].mean() for depth, count in cells]
+    means = [
+        nets.bias[(nets.depth == depth) & (nets.parameters == count)].mean()
+        for depth, count in cells
+    ]
     depth, count = cells[int(np.argmin(means))]
     return f"{min(means):.3f} with {depth} hidden {'layer' if depth == 1 else 'layers'} and {count:,} parameters"
 
@@ -128,7 +137,9 @@ def correlation(results: Results, reading: str, *, quantity: Quantity) -> Outcom
     """Pearson's correlation with the test accuracy is negative, as stored."""
     stored = results["configurations"]["correlations"].get(reading, {})
     if WINDOW not in stored:
-        raise TooFewError(f"too few networks with {SHALLOWEST} to {DEEPEST} hidden layers: no correlation is stored")
+        raise TooFewError(
+            f"too few networks with {SHALLOWEST} to {DEEPEST} hidden layers: no correlation is stored"
+        )
     rho, p = (stored[WINDOW][quantity][key] for key in ("rho", "p"))
     ours = f"ρ = {rho:.2f}, {chance(p)}"
     if OTHER_WINDOW in stored:
@@ -136,7 +147,9 @@ def correlation(results: Results, reading: str, *, quantity: Quantity) -> Outcom
         ours += f"; with 2 to 6 hidden layers ρ = {beside['rho']:.2f}, {chance(beside['p'])}"
     others = [one["correlations"][reading][quantity]["rho"] for one in other_draws(results)]
     if others:
-        ours += f"; on {len(others)} other draws of the data ρ = {min(others):.2f} to {max(others):.2f}"
+        ours += (
+            f"; on {len(others)} other draws of the data ρ = {min(others):.2f} to {max(others):.2f}"
+        )
     return Outcome(rho < 0 and p < CORRELATION_LEVEL, ours)
 
 
@@ -153,7 +166,11 @@ def not_strict(results: Results, reading: str) -> Outcome:
     nets = networks(results, reading)
     order = np.argsort(nets.variance)
     accuracy, variance = nets.accuracy[order], nets.variance[order]
-    alike = (abs(accuracy[:, None] - accuracy) <= EQUAL_ACCURACY) & (variance[:, None] > 0) & ~np.eye(len(order), dtype=bool)
+    alike = (
+        (abs(accuracy[:, None] - accuracy) <= EQUAL_ACCURACY)
+        & (variance[:, None] > 0)
+        & ~np.eye(len(order), dtype=bool)
+    )
     if not alike.any():
         raise TooFewError(f"no two networks have accuracies within {EQUAL_ACCURACY:g}")
     factors = variance / np.where(alike, variance[:, None], np.inf)
@@ -169,38 +186,61 @@ CLAIMS = (
     Claim(
         "configurations-parameters-variance",
         "Networks with more parameters have a smaller symmetry variance.",
-        "5.3", "configurations", "consistently smaller", partial(more_parameters, quantity="variance"),
+        "5.3",
+        "configurations",
+        "consistently smaller",
+        partial(more_parameters, quantity="variance"),
     ),
     Claim(
         "configurations-parameters-bias",
         "Networks with more parameters have a smaller symmetry bias.",
-        "5.3", "configurations", "higher with fewer parameters", partial(more_parameters, quantity="bias"),
+        "5.3",
+        "configurations",
+        "higher with fewer parameters",
+        partial(more_parameters, quantity="bias"),
     ),
     Claim(
         "configurations-depth-variance",
         f"Of sufficiently large networks (here {SUFFICIENT:,} parameters or more) with equally many parameters, "
         "the deeper ones have the smaller symmetry variance.",
-        "5.3", "configurations", "deeper networks are more invariant", deeper,
+        "5.3",
+        "configurations",
+        "deeper networks are more invariant",
+        deeper,
     ),
     Claim(
         "configurations-balanced-bias",
         "Networks of balanced width and depth have the smallest symmetry bias.",
-        "5.3", "configurations", "balanced width and depth", balanced,
+        "5.3",
+        "configurations",
+        "balanced width and depth",
+        balanced,
     ),
     Claim(
         "configurations-correlation-variance",
         "More accurate networks tend to have a smaller symmetry variance.",
-        "5.3", "configurations", "ρ = -0.49, p < 1e-4", partial(correlation, quantity="variance"), beside=("draws",),
+        "5.3",
+        "configurations",
+        "ρ = -0.49, p < 1e-4",
+        partial(correlation, quantity="variance"),
+        beside=("draws",),
     ),
     Claim(
         "configurations-correlation-bias",
         "More accurate networks tend to have a smaller symmetry bias.",
-        "5.3", "configurations", "ρ = -0.31, p < 1e-4", partial(correlation, quantity="bias"), beside=("draws",),
+        "5.3",
+        "configurations",
+        "ρ = -0.31, p < 1e-4",
+        partial(correlation, quantity="bias"),
+        beside=("draws",),
     ),
     Claim(
         "configurations-not-strict",
         "Networks that perform equally well may have learned the symmetry differently.",
-        "5.3", "configurations", "the correlation is not strict", not_strict,
+        "5.3",
+        "configurations",
+        "the correlation is not strict",
+        not_strict,
     ),
-)  # fmt: skip
+)
 """In the paper's order."""

@@ -11,7 +11,13 @@ from liegg.studies.claims.record import Claim, Finding, Results, findings
 from liegg.studies.claims.text import to_dict
 from liegg.studies.provenance import FORMAT, provenance, read_results, write_json
 
-CLAIMS: tuple[Claim, ...] = (*o5.CLAIMS, *rotation.CLAIMS, *configurations.CLAIMS, *layers.CLAIMS, *samples.CLAIMS)
+CLAIMS: tuple[Claim, ...] = (
+    *o5.CLAIMS,
+    *rotation.CLAIMS,
+    *configurations.CLAIMS,
+    *layers.CLAIMS,
+    *samples.CLAIMS,
+)
 """Every statement of the paper that is checked."""
 
 EMLP = "o5-emlp"
@@ -66,8 +72,12 @@ def write(folder: str | Path, *, command: str = "liegg reproduce claims") -> lis
 
 def read(folder: str | Path) -> Results:
     """The stored results that claims are decided by."""
-    studies = dict.fromkeys(study for claim in CLAIMS for study in (claim.study, *claim.needs, *claim.beside))
-    stored = {study: _emlp(folder) if study == EMLP else read_results(folder, study) for study in studies}
+    studies = dict.fromkeys(
+        study for claim in CLAIMS for study in (claim.study, *claim.needs, *claim.beside)
+    )
+    stored = {
+        study: _emlp(folder) if study == EMLP else read_results(folder, study) for study in studies
+    }
     return {study: results for study, results in stored.items() if results is not None}
 
 
@@ -79,7 +89,11 @@ def damaged(folder: str | Path, error: Exception, *studies: str) -> ResultsError
         error: what was raised on reading them, one of `DAMAGE`.
         studies: whose results were read; more than one if it is not known which of them are to blame.
     """
-    what = f"no entry {error.args[0]!r} where there should be one" if isinstance(error, KeyError) else str(error)
+    what = (
+        f"no entry {error.args[0]!r} where there should be one"
+        if isinstance(error, KeyError)
+        else str(error)
+    )
     files = " or ".join(str(Path(folder) / f"{study}.json") for study in studies)
     return ResultsError(f"{files} is damaged: {what}. {_again(folder, *studies)}")
 
@@ -98,7 +112,9 @@ def _findings(claim: Claim, results: Results, folder: str | Path) -> list[Findin
 def _to_blame(claim: Claim, results: Results) -> tuple[str, ...]:
     """The studies one of which is damaged: those that are only told beside if the claim can be decided without them."""
     try:
-        findings(claim, {study: stored for study, stored in results.items() if study not in claim.beside})
+        findings(
+            claim, {study: stored for study, stored in results.items() if study not in claim.beside}
+        )
     except DAMAGE:
         return claim.study, *claim.needs
     return claim.beside
@@ -106,13 +122,20 @@ def _to_blame(claim: Claim, results: Results) -> tuple[str, ...]:
 
 def _source(study: str, stored: dict[str, Any], folder: str | Path) -> dict[str, Any]:
     try:
-        return {"file": f"{study}.json", "date": stored["provenance"]["date"], "command": stored["provenance"]["command"]}
+        return {
+            "file": f"{study}.json",
+            "date": stored["provenance"]["date"],
+            "command": stored["provenance"]["command"],
+        }
     except DAMAGE as error:
         raise damaged(folder, error, study) from error
 
 
 def _again(folder: str | Path, *studies: str) -> str:
-    commands = ["make peer-emlp" if study == EMLP else f"liegg reproduce {study} --out {folder}" for study in studies]
+    commands = [
+        "make peer-emlp" if study == EMLP else f"liegg reproduce {study} --out {folder}"
+        for study in studies
+    ]
     return f"Run {' or '.join(f'`{command}`' for command in commands)} again, or remove the file."
 
 

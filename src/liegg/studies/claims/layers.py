@@ -45,15 +45,20 @@ def sub_network(results: Results, reading: str) -> Outcome:
 
 def training(results: Results, reading: str) -> Outcome:
     """Mean over the layers between the first and the last hidden one, fine-tuned and layer-wise against plain."""
-    return _below(results, reading, TUNED, 1, len(values(results, PLAIN, reading, "variance")[0]) - 2)
+    return _below(
+        results, reading, TUNED, 1, len(values(results, PLAIN, reading, "variance")[0]) - 2
+    )
 
 
-def _below(results: Results, reading: str, regimes: tuple[str, ...], first: int, end: int) -> Outcome:
+def _below(
+    results: Results, reading: str, regimes: tuple[str, ...], first: int, end: int
+) -> Outcome:
     """Whether regimes have a smaller mean variance and bias than plain training in some layers, each by a test over networks."""
     holds, told = True, []
     for quantity in QUANTITIES:
         plain, *others = (
-            [mean(layers[first:end]) for layers in values(results, regime, reading, quantity)] for regime in (PLAIN, *regimes)
+            [mean(layers[first:end]) for layers in values(results, regime, reading, quantity)]
+            for regime in (PLAIN, *regimes)
         )
         chances = [smaller(other, plain) for other in others]
         holds = holds and max(chances) < LEVEL
@@ -62,7 +67,9 @@ def _below(results: Results, reading: str, regimes: tuple[str, ...], first: int,
             for other, regime, p in zip(others, regimes, chances, strict=True)
         ]
         told.append(f"{quantity} {', '.join(parts)}, {two_digits(mean(plain))} in {PLAIN}")
-    where = f"after hidden layer {end}" if end == first + 1 else f"hidden layers {first + 1} to {end}"
+    where = (
+        f"after hidden layer {end}" if end == first + 1 else f"hidden layers {first + 1} to {end}"
+    )
     return Outcome(holds, f"{where}: {'; '.join(told)}")
 
 
@@ -70,17 +77,26 @@ CLAIMS = (
     Claim(
         "layers-agree-at-the-end",
         "In the last two layers variance and bias come close to each other, however the network was trained.",
-        "5.4", "layerwise", "approximately the same", agree_at_the_end,
+        "5.4",
+        "layerwise",
+        "approximately the same",
+        agree_at_the_end,
     ),
     Claim(
         "layers-sub-network",
         "Trained by itself, a sub-network learns a more accurate symmetry and is more invariant than as part of the deep network.",
-        "5.4", "layerwise", "smaller bias and variance", sub_network,
+        "5.4",
+        "layerwise",
+        "smaller bias and variance",
+        sub_network,
     ),
     Claim(
         "layers-training",
         "Fine-tuning and layer-wise training give intermediate layers a smaller bias and variance than plain training.",
-        "5.4", "layerwise", "smaller bias and variance", training,
+        "5.4",
+        "layerwise",
+        "smaller bias and variance",
+        training,
     ),
-)  # fmt: skip
+)
 """In the paper's order."""

@@ -38,10 +38,18 @@ def ten(results: Results, reading: str) -> Outcome:
 
 def size(results: Results, reading: str) -> Outcome:
     """Rank correlation of training-set size and mean variance of the ten, over all networks."""
-    by_size = {int(n): [net["mean_variance_of_ten"] for net in nets] for n, nets in results["o5"]["networks"].items() if nets}
+    by_size = {
+        int(n): [net["mean_variance_of_ten"] for net in nets]
+        for n, nets in results["o5"]["networks"].items()
+        if nets
+    }
     sizes = np.array([n for n, values in by_size.items() for _ in values])
-    order = rank_correlation(sizes, np.array([value for values in by_size.values() for value in values]))
-    return Outcome(order.falls, f"{order}; {course({n: mean(by_size[n]) for n in sorted(by_size)})}")
+    order = rank_correlation(
+        sizes, np.array([value for values in by_size.values() for value in values])
+    )
+    return Outcome(
+        order.falls, f"{order}; {course({n: mean(by_size[n]) for n in sorted(by_size)})}"
+    )
 
 
 def course(means: dict[int, float]) -> str:
@@ -57,7 +65,11 @@ def course(means: dict[int, float]) -> str:
     start = f"{two_digits(means[first])} at N = {first:,}"
     if stop == first:
         return f"{start}, no clear fall from there ({two_digits(means[last])} at {last:,})"
-    end = "falling up to there" if stop == last else f"no clear fall from there ({two_digits(means[last])} at {last:,})"
+    end = (
+        "falling up to there"
+        if stop == last
+        else f"no clear fall from there ({two_digits(means[last])} at {last:,})"
+    )
     return f"{start}, {two_digits(means[stop])} at {stop:,}, {end}"
 
 
@@ -71,7 +83,10 @@ def small(results: Results, reading: str) -> Outcome:
     tens = {n: sum(net["nullity"] == TEN for net in by_size[n]) for n in sizes}
     return Outcome(
         biases[sizes[0]] < RETRIEVED,
-        "; ".join(f"at N = {n:,} bias at most {biases[n]:.3f}, nullity ten in {tens[n]} of {len(by_size[n])}" for n in sizes),
+        "; ".join(
+            f"at N = {n:,} bias at most {biases[n]:.3f}, nullity ten in {tens[n]} of {len(by_size[n])}"
+            for n in sizes
+        ),
     )
 
 
@@ -79,14 +94,20 @@ def built_in(results: Results, reading: str) -> Outcome:
     """Zero variance and bias of the network that is invariant by construction, and of EMLP's where its file is there."""
     control = results["o5"]["invariant_by_construction"]
     found = {
-        "perceptron of inner products": (max(control["spectrum"][:TEN]) / control["spectrum"][-1], control["largest_bias_of_ten"])
+        "perceptron of inner products": (
+            max(control["spectrum"][:TEN]) / control["spectrum"][-1],
+            control["largest_bias_of_ten"],
+        )
     }
     emlp = results["o5-emlp"]["networks"] if "o5-emlp" in results else {}
     for name, net in emlp.items():
         found[f"EMLP, {name}"] = (net["relative_variance_of_ten"], net["largest_bias_of_ten"])
     return Outcome(
         all(variance <= EXACT_VARIANCE and bias <= EXACT_BIAS for variance, bias in found.values()),
-        "; ".join(f"{name}: variance {variance:.0e} of the largest, bias {bias:.0e}" for name, (variance, bias) in found.items()),
+        "; ".join(
+            f"{name}: variance {variance:.0e} of the largest, bias {bias:.0e}"
+            for name, (variance, bias) in found.items()
+        ),
     )
 
 
@@ -94,22 +115,39 @@ CLAIMS = (
     Claim(
         "o5-ten",
         "A perceptron trained on an O(5)-invariant function has exactly ten vanishing values, and their directions are so(5).",
-        "5.1", "o5", "ten values vanish, zero bias", ten, (ONE,),
+        "5.1",
+        "o5",
+        "ten values vanish, zero bias",
+        ten,
+        (ONE,),
     ),
     Claim(
         "o5-size",
         "The more training samples, the smaller the symmetry variance.",
-        "5.1", "o5", "larger sets give a smaller variance", size, (ONE,),
+        "5.1",
+        "o5",
+        "larger sets give a smaller variance",
+        size,
+        (ONE,),
     ),
     Claim(
         "o5-small",
         "Even from a small training set the generators are learned accurately.",
-        "5.1", "o5", "accurate even with a small training set", small, (ONE,),
+        "5.1",
+        "o5",
+        "accurate even with a small training set",
+        small,
+        (ONE,),
     ),
     Claim(
         "o5-built-in",
         "A network that is invariant by construction has zero variance and zero bias without any training.",
-        "5.1", "o5", "zero variance, zero bias (EMLP)", built_in, (ONE,), beside=("o5-emlp",),
+        "5.1",
+        "o5",
+        "zero variance, zero bias (EMLP)",
+        built_in,
+        (ONE,),
+        beside=("o5-emlp",),
     ),
-)  # fmt: skip
+)
 """In the paper's order."""

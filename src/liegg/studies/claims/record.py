@@ -108,4 +108,14 @@ def _finding(claim: Claim, results: Results, reading: str) -> Finding:
             verdict, ours = "holds" if outcome.holds else "does not hold", outcome.ours
         except TooFewError as error:
             ours = str(error)
-    return Finding(claim.name, claim.statement, claim.section, claim.study, claim.paper, reading, ours, verdict, quick)
+    return Finding(
+        claim.name,
+        claim.statement,
+        claim.section,
+        claim.study,
+        claim.paper,
+        reading,
+        ours,
+        verdict,
+        quick,
+    )

@@ -8,7 +8,9 @@ from liegg.studies.claims.record import RETRIEVED, Claim, Outcome, Results, TooF
 from liegg.studies.claims.statistics import LEVEL, chance, smaller, two_digits
 
 
-def retrieved(networks: list[dict[str, Any]], untrained: list[dict[str, Any]], reading: str) -> Outcome:
+def retrieved(
+    networks: list[dict[str, Any]], untrained: list[dict[str, Any]], reading: str
+) -> Outcome:
     """The smallest direction is close to the rotation in every network, and closer than before training.
 
     The pictures alone may put the smallest direction near the rotation, whatever the network: hence the second condition. The other
@@ -47,20 +49,32 @@ def cifar10(results: Results, reading: str) -> Outcome:
 
 def less_biased(results: Results, reading: str) -> Outcome:
     """Mean bias of the deep networks below that of the shallow ones, and not by chance."""
-    biases = {kind: smallest(networks, reading) for kind, networks in results["rotmnist"]["networks"].items()}
+    biases = {
+        kind: smallest(networks, reading)
+        for kind, networks in results["rotmnist"]["networks"].items()
+    }
     p = smaller(biases["deep"], biases["shallow"])
     deep, shallow = mean(biases["deep"]), mean(biases["shallow"])
     ours = f"{deep:.3f} deep, {shallow:.3f} shallow, {chance(p)}"
     fewer = [biases.get(kind) for kind in ("deep, 5 hidden layers", "shallow, 1 hidden layer")]
     if all(fewer):
-        ours += "; with one hidden layer less " + ", ".join(f"{mean(values):.3f}" for values in fewer if values)
+        ours += "; with one hidden layer less " + ", ".join(
+            f"{mean(values):.3f}" for values in fewer if values
+        )
     return Outcome(deep < shallow and p < LEVEL, ours)
 
 
 def not_exact(results: Results, reading: str) -> Outcome:
     """Smallest over largest value: in every image network larger than in any of the O(5) ones."""
-    digits = [net["readings"][reading]["spectrum"] for kind in ("shallow", "deep") for net in results["rotmnist"]["networks"][kind]]
-    vectors = [net["spectrum"] for net in results["o5"]["networks"].get(str(results["o5"]["main_size"]), [])]
+    digits = [
+        net["readings"][reading]["spectrum"]
+        for kind in ("shallow", "deep")
+        for net in results["rotmnist"]["networks"][kind]
+    ]
+    vectors = [
+        net["spectrum"]
+        for net in results["o5"]["networks"].get(str(results["o5"]["main_size"]), [])
+    ]
     if not (digits and vectors):
         raise TooFewError("no networks to compare")
     lowest = min(values[0] / values[-1] for values in digits)
@@ -75,27 +89,43 @@ CLAIMS = (
     Claim(
         "rotmnist-shallow",
         "The rotation is retrieved from a shallow network trained on rotated MNIST.",
-        "5.2", "rotmnist", "the bias goes to zero", partial(rotmnist, kind="shallow"),
+        "5.2",
+        "rotmnist",
+        "the bias goes to zero",
+        partial(rotmnist, kind="shallow"),
     ),
     Claim(
         "rotmnist-deep",
         "The rotation is retrieved from a deep network trained on rotated MNIST.",
-        "5.2", "rotmnist", "the bias goes to zero", partial(rotmnist, kind="deep"),
+        "5.2",
+        "rotmnist",
+        "the bias goes to zero",
+        partial(rotmnist, kind="deep"),
     ),
     Claim(
         "rotmnist-less-biased",
         "The deep network's symmetry is closer to the rotation than the shallow one's.",
-        "5.2", "rotmnist", "the shallow network has the higher bias", less_biased,
+        "5.2",
+        "rotmnist",
+        "the shallow network has the higher bias",
+        less_biased,
     ),
     Claim(
         "rotmnist-not-exact",
         "The spectrum vanishes less than for the O(5) regression: the networks do not become fully invariant.",
-        "5.2", "rotmnist", "vanishes more slowly than for O(5)", not_exact, needs=("o5",),
+        "5.2",
+        "rotmnist",
+        "vanishes more slowly than for O(5)",
+        not_exact,
+        needs=("o5",),
     ),
     Claim(
         "cifar10-rotation",
         "The rotation is retrieved from a network trained on turned CIFAR-10 pictures.",
-        "A.3.3", "cifar10", "the bias goes to zero", cifar10,
+        "A.3.3",
+        "cifar10",
+        "the bias goes to zero",
+        cifar10,
     ),
-)  # fmt: skip
+)
 """In the paper's order."""

@@ -21,10 +21,13 @@ Rows = dict[float, list[dict[str, Any]]]
 def o5(results: Results, reading: str) -> Outcome:
     """Mean variance and bias of the ten from 0.25 % of the samples against those from all."""
     rows = by_share(results["sample-complexity"]["o5"]["networks"], O5_SHARE)
-    variance = {share: mean(row["mean_variance_of_ten"] for row in found) for share, found in rows.items()}
+    variance = {
+        share: mean(row["mean_variance_of_ten"] for row in found) for share, found in rows.items()
+    }
     bias = {share: mean(row["mean_bias_of_ten"] for row in found) for share, found in rows.items()}
     enough = {
-        share: fine and variance[1.0] / FACTOR <= variance[share] <= FACTOR * variance[1.0] for share, fine in precise(bias).items()
+        share: fine and variance[1.0] / FACTOR <= variance[share] <= FACTOR * variance[1.0]
+        for share, fine in precise(bias).items()
     }
     return Outcome(
         first_enough(enough) <= O5_SHARE,
@@ -36,7 +39,10 @@ def o5(results: Results, reading: str) -> Outcome:
 def rotmnist(results: Results, reading: str) -> Outcome:
     """The networks' mean bias from 5 % of the images against that from all."""
     rows = by_share(results["sample-complexity"]["rotmnist"]["networks"], ROTMNIST_SHARE)
-    bias = {share: mean(row["readings"][reading]["bias"] for row in found) for share, found in rows.items()}
+    bias = {
+        share: mean(row["readings"][reading]["bias"] for row in found)
+        for share, found in rows.items()
+    }
     enough = precise(bias)
     return Outcome(
         first_enough(enough) <= ROTMNIST_SHARE,
@@ -71,7 +77,9 @@ def first_enough(enough: dict[float, bool]) -> float:
     >>> first_enough({0.01: True, 0.05: False, 0.1: True, 1.0: True})
     0.1
     """
-    return min(share for share in enough if all(fine for other, fine in enough.items() if other >= share))
+    return min(
+        share for share in enough if all(fine for other, fine in enough.items() if other >= share)
+    )
 
 
 def samples(rows: Rows, share: float) -> str:
@@ -87,12 +95,19 @@ CLAIMS = (
     Claim(
         "samples-o5",
         "For the O(5) regression 0.25 % of the training samples give the symmetry as precisely as all of them.",
-        "A.2", "sample-complexity", "0.25 % of the samples suffice", o5, (ONE,),
+        "A.2",
+        "sample-complexity",
+        "0.25 % of the samples suffice",
+        o5,
+        (ONE,),
     ),
     Claim(
         "samples-rotmnist",
         "For rotated MNIST 5 % of the training images give a precise symmetry bias.",
-        "A.2", "sample-complexity", "5 % of the images suffice", rotmnist,
+        "A.2",
+        "sample-complexity",
+        "5 % of the images suffice",
+        rotmnist,
     ),
-)  # fmt: skip
+)
 """In the paper's order."""

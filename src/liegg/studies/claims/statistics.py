@@ -50,7 +50,9 @@ class Correlation:
 
 
 def rank_correlation(
-    one: Num[np.ndarray, " n"], two: Num[np.ndarray, " n"], groups: Num[np.ndarray, " n"] | None = None
+    one: Num[np.ndarray, " n"],
+    two: Num[np.ndarray, " n"],
+    groups: Num[np.ndarray, " n"] | None = None,
 ) -> Correlation:
     r"""Spearman's correlation with ranks taken within each group, over all groups together.
 
@@ -70,11 +72,18 @@ def rank_correlation(
     x, y = _ranks(one, groups), _ranks(two, groups)
     rho, p = _pearson(x, y)
     parts = [groups == group for group in np.unique(groups)]
-    against = (np.concatenate([np.sort(x[part]) for part in parts]), np.concatenate([np.sort(y[part])[::-1] for part in parts]))
+    against = (
+        np.concatenate([np.sort(x[part]) for part in parts]),
+        np.concatenate([np.sort(y[part])[::-1] for part in parts]),
+    )
     best = _pearson(*against)[1]
     if best >= LEVEL:
-        raise TooFewError(f"too few networks: the clearest order of {len(x)} has {chance(best)}, not below {LEVEL:g}")
-    return Correlation(rho, p, sum(_clearly_negative(x[part], y[part]) for part in parts), len(parts))
+        raise TooFewError(
+            f"too few networks: the clearest order of {len(x)} has {chance(best)}, not below {LEVEL:g}"
+        )
+    return Correlation(
+        rho, p, sum(_clearly_negative(x[part], y[part]) for part in parts), len(parts)
+    )
 
 
 def smaller(one: Sequence[float], two: Sequence[float]) -> float:
@@ -89,7 +98,9 @@ def smaller(one: Sequence[float], two: Sequence[float]) -> float:
     """
     best = 1 / comb(len(one) + len(two), len(one))
     if best >= LEVEL:
-        raise TooFewError(f"too few networks: with {len(one)} and {len(two)} no p is below {LEVEL:g}")
+        raise TooFewError(
+            f"too few networks: with {len(one)} and {len(two)} no p is below {LEVEL:g}"
+        )
     if len({*one, *two}) == 1:  # the normal approximation for ties would divide by zero
         return 1.0
     return float(stats.mannwhitneyu(one, two, alternative="less").pvalue)
@@ -138,6 +149,8 @@ def _pearson(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"]) -> tuple[fl
     if len(x) < FEWEST:
         raise TooFewError(f"too few networks: {len(x)}, a correlation needs {FEWEST}")
     if not (np.ptp(x) and np.ptp(y)):  # ranks are exact, so constant ones are zeros
-        raise TooFewError("nothing to correlate: a quantity is the same in all networks that are compared")
+        raise TooFewError(
+            "nothing to correlate: a quantity is the same in all networks that are compared"
+        )
     rho, p = cast(tuple[float, float], stats.pearsonr(x, y))
     return float(rho), float(p)

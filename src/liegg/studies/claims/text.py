@@ -36,10 +36,15 @@ def table(findings: Sequence[Finding]) -> str:
     blocks = []
     for found in by_claim(findings):
         first = found[0]
-        lines = [_wrap(f"{first.name}: {first.statement} Section {first.section}.", 4), f"    {'paper':<14}  {first.paper}"]
+        lines = [
+            _wrap(f"{first.name}: {first.statement} Section {first.section}.", 4),
+            f"    {'paper':<14}  {first.paper}",
+        ]
         for finding in found:
             ours = f"{'quick run: ' if finding.quick else ''}{finding.ours}"
-            lines.append(_wrap(f"    {READINGS[finding.reading]:<14}  {finding.verdict:<13}  {ours}", 35))
+            lines.append(
+                _wrap(f"    {READINGS[finding.reading]:<14}  {finding.verdict:<13}  {ours}", 35)
+            )
         blocks.append("\n".join(lines))
     return "\n\n".join([*blocks, tally(findings)])
 
@@ -50,7 +55,11 @@ def markdown(findings: Sequence[Finding]) -> str:
     for found in by_claim(findings):
         first = found[0]
         cells = {finding.reading: _cell(finding) for finding in found}
-        both = [cells[ONE], "one output: the same"] if ONE in cells else [cells.get(SUM, ""), cells.get(EACH, "")]
+        both = (
+            [cells[ONE], "one output: the same"]
+            if ONE in cells
+            else [cells.get(SUM, ""), cells.get(EACH, "")]
+        )
         row = [f"{first.statement} (`{first.name}`, section {first.section})", first.paper, *both]
         lines.append("| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |")
     return "\n".join(lines)
@@ -61,4 +70,10 @@ def _cell(finding: Finding) -> str:
 
 
 def _wrap(text: str, indent: int) -> str:
-    return fill(text, COLUMNS, subsequent_indent=" " * indent, replace_whitespace=False, break_on_hyphens=False)
+    return fill(
+        text,
+        COLUMNS,
+        subsequent_indent=" " * indent,
+        replace_whitespace=False,
+        break_on_hyphens=False,
+    )

@@ -7,5 +7,15 @@ from liegg.studies.ensemble.stack import Stack, initialise
 from liegg.studies.ensemble.training import Schedule, Trained, train
 
 __all__ = [
-    "Classification", "Member", "Regression", "Schedule", "Stack", "Trained", "Work", "accuracies", "initialise", "train", "work",
-]  # fmt: skip
+    "Classification",
+    "Member",
+    "Regression",
+    "Schedule",
+    "Stack",
+    "Trained",
+    "Work",
+    "accuracies",
+    "initialise",
+    "train",
+    "work",
+]

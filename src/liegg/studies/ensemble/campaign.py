@@ -81,7 +81,9 @@ def work(
     found: dict[int, Row] = {}
     total = sum(members[place].epochs + 1 for place in mine)  # one more for its description
     chosen = [members[place] for place in mine]
-    for group in groups(chosen, overhead=OVERHEAD[kind], numbers=NUMBERS[kind], batch_size=schedule.batch_size):
+    for group in groups(
+        chosen, overhead=OVERHEAD[kind], numbers=NUMBERS[kind], batch_size=schedule.batch_size
+    ):
         places = [mine[index] for index in group]
         some, task = [members[place] for place in places], problem(places)
         name, rows = _name(some, schedule, task, how.settings), None
@@ -92,7 +94,11 @@ def work(
         if how.folder is not None:
             rows = _done(how.folder / f"{name}.json")
         if rows is None:
-            keeper = None if how.folder is None else Checkpoint(how.folder / f"{name}.safetensors", how.seconds)
+            keeper = (
+                None
+                if how.folder is None
+                else Checkpoint(how.folder / f"{name}.safetensors", how.seconds)
+            )
             trained = train(some, task, schedule, device=how.device, keeper=keeper, progress=step)
             rows = describe(places, trained)
             if keeper is not None and how.folder is not None:
@@ -103,7 +109,9 @@ def work(
         if step is not None:
             step(len(some))
         found |= dict(zip(places, rows, strict=True))
-    every = processes.gather(found, json.dumps([how.settings, [asdict(member) for member in members]]))
+    every = processes.gather(
+        found, json.dumps([how.settings, [asdict(member) for member in members]])
+    )
     return None if every is None else [every[place] for place in range(len(members))]
 
 
@@ -120,7 +128,9 @@ def refuse_other(begun: Row, settings: Row, place: Path) -> None:
     """Raise `ResultsError` unless an unfinished run was begun with the same settings."""
     if begun == settings:
         return
-    differ = sorted(key for key in begun.keys() | settings.keys() if begun.get(key) != settings.get(key))
+    differ = sorted(
+        key for key in begun.keys() | settings.keys() if begun.get(key) != settings.get(key)
+    )
     was, now = (", ".join(f"{key} {one.get(key)}" for key in differ) for one in (begun, settings))
     raise ResultsError(
         f"{place} keeps an unfinished run with {was}; this one has {now}. Finish that one as it was begun, remove what it keeps to "
@@ -137,15 +147,24 @@ def read_kept(path: Path) -> Row:
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ResultsError(f"{path} is damaged: {error}. Remove it to do that part again.") from error
+        raise ResultsError(
+            f"{path} is damaged: {error}. Remove it to do that part again."
+        ) from error
     if not isinstance(kept, dict):
-        raise ResultsError(f"{path} is damaged: it does not hold what was written. Remove it to do that part again.")
+        raise ResultsError(
+            f"{path} is damaged: it does not hold what was written. Remove it to do that part again."
+        )
     return kept
 
 
 def _name(members: list[Member], schedule: Schedule, problem: Problem, settings: Row) -> str:
     """Name of a group's files, by all that decides its result."""
-    told = [[asdict(member) for member in members], asdict(schedule), problem.fingerprint(), settings]
+    told = [
+        [asdict(member) for member in members],
+        asdict(schedule),
+        problem.fingerprint(),
+        settings,
+    ]
     return "group-" + hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
 
 

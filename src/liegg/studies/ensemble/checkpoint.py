@@ -51,9 +51,13 @@ class Checkpoint:
                 state = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
                 stated = (file.metadata() or {}).get("checksum")
         except (SafetensorError, OSError) as error:
-            raise ResultsError(f"{self._path} is damaged: {error}. Remove it to train these networks anew.") from error
+            raise ResultsError(
+                f"{self._path} is damaged: {error}. Remove it to train these networks anew."
+            ) from error
         if stated != str(_checksum(state)):
-            raise ResultsError(f"{self._path} is damaged: its checksum does not fit. Remove it to train these networks anew.")
+            raise ResultsError(
+                f"{self._path} is damaged: its checksum does not fit. Remove it to train these networks anew."
+            )
         return state
 
     def remove(self) -> None:
@@ -62,4 +66,6 @@ class Checkpoint:
 
 
 def _checksum(state: dict[str, Tensor]) -> int:
-    return checksum([state[name] if state[name].ndim else state[name].reshape(1) for name in sorted(state)])
+    return checksum(
+        [state[name] if state[name].ndim else state[name].reshape(1) for name in sorted(state)]
+    )

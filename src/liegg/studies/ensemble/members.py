@@ -25,7 +25,13 @@ class Member:
     epochs: int
 
     def __post_init__(self) -> None:
-        if len(self.sizes) < 2 or min(self.sizes) < 1 or self.seed < 0 or self.samples < 1 or self.epochs < 1:
+        if (
+            len(self.sizes) < 2
+            or min(self.sizes) < 1
+            or self.seed < 0
+            or self.samples < 1
+            or self.epochs < 1
+        ):
             raise ArgumentError(
                 f"{self}: expected the widths of an input and an output at least, a seed of 0 or more, and at least one unit to a "
                 "layer, one sample and one epoch."
@@ -77,10 +83,14 @@ def width_for(count: int, hidden_layers: int, inputs: int, outputs: int) -> int:
     if square:
         exact = (-linear + math.sqrt(linear**2 + 4 * square * (count - outputs))) / (2 * square)
     near = (max(1, math.floor(exact)), math.ceil(exact))
-    return min(near, key=lambda width: abs(parameters((inputs, *[width] * hidden_layers, outputs)) - count))
+    return min(
+        near, key=lambda width: abs(parameters((inputs, *[width] * hidden_layers, outputs)) - count)
+    )
 
 
-def groups(members: Sequence[Member], *, overhead: int, numbers: int, batch_size: int) -> list[list[int]]:
+def groups(
+    members: Sequence[Member], *, overhead: int, numbers: int, batch_size: int
+) -> list[list[int]]:
     """Split networks into groups of one depth that are trained together, so that all of them are done soonest.
 
     A group costs as much as its networks would if all were padded to the widest, and something besides for its launches. So few
@@ -98,8 +108,13 @@ def groups(members: Sequence[Member], *, overhead: int, numbers: int, batch_size
     Raises:
         ArgumentError: a network is too large to be trained alone within `numbers`.
     """
-    order = sorted(range(len(members)), key=lambda i: (_shape(members[i]), members[i].sizes, members[i].seed, i))
-    best: list[tuple[float, int]] = [(0.0, 0)]  # cost of the first so many networks, and where their last group begins
+    order = sorted(
+        range(len(members)),
+        key=lambda i: (_shape(members[i]), members[i].sizes, members[i].seed, i),
+    )
+    best: list[tuple[float, int]] = [
+        (0.0, 0)
+    ]  # cost of the first so many networks, and where their last group begins
     for end in range(1, len(order) + 1):
         widest = list(members[order[end - 1]].sizes)
         choices = []

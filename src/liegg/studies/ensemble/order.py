@@ -9,7 +9,9 @@ from liegg._utils.random import STRIDE, mixed
 LAST = 2**63 - 1
 
 
-def permutations(seeds: Int[Tensor, " s"], epochs: Int[Tensor, " s"], counts: Int[Tensor, " s"], width: int) -> Int[Tensor, "s n"]:
+def permutations(
+    seeds: Int[Tensor, " s"], epochs: Int[Tensor, " s"], counts: Int[Tensor, " s"], width: int
+) -> Int[Tensor, "s n"]:
     """A random order of each network's samples for one epoch.
 
     The numbers of a row depend on its own seed, epoch and count alone. So an order needs no state to be kept, a network sees the

@@ -59,8 +59,13 @@ class Classification:
 
     def check(self, members: Sequence[Member], patience: int | None) -> None:
         """All networks see the same images in the same epochs."""
-        if {member.samples for member in members} != {len(self._labels)} or len({member.epochs for member in members}) > 1:
-            samples, epochs = (sorted({getattr(member, name) for member in members}) for name in ("samples", "epochs"))
+        if {member.samples for member in members} != {len(self._labels)} or len(
+            {member.epochs for member in members}
+        ) > 1:
+            samples, epochs = (
+                sorted({getattr(member, name) for member in members})
+                for name in ("samples", "epochs")
+            )
             raise ArgumentError(
                 f"networks with {samples} samples and {epochs} epochs: expected {len(self._labels)} samples, as there are images, "
                 "and the same number of epochs for all."
@@ -81,7 +86,9 @@ class Classification:
         if shown is None:
             raise RuntimeError("no epoch was begun")
         logits = stack(shown.index_select(0, chosen.flatten()).unflatten(0, chosen.shape))
-        return nn.functional.cross_entropy(logits.flatten(0, 1), self._labels[chosen].flatten(), reduction="none").view_as(chosen)
+        return nn.functional.cross_entropy(
+            logits.flatten(0, 1), self._labels[chosen].flatten(), reduction="none"
+        ).view_as(chosen)
 
     def scores(self, stack: Stack) -> Float[Tensor, " s"]:
         """Accuracy of every network on the validation images."""
@@ -102,7 +109,10 @@ class Regression:
     """
 
     def __init__(
-        self, inputs: Sequence[Float[Tensor, "_ i"]], targets: Sequence[Float[Tensor, " _"]], device: torch.device | str = "cpu"
+        self,
+        inputs: Sequence[Float[Tensor, "_ i"]],
+        targets: Sequence[Float[Tensor, " _"]],
+        device: torch.device | str = "cpu",
     ) -> None:
         self._counts = [len(target) for target in targets]
         longest = max(self._counts)
@@ -124,7 +134,9 @@ class Regression:
 
     def losses(self, stack: Stack, chosen: Int[Tensor, "s b"]) -> Float[Tensor, "s b"]:
         """Squared error of every network on its chosen samples."""
-        return (stack(self._inputs[self._which, chosen])[..., 0] - self._targets[self._which, chosen]).square()
+        return (
+            stack(self._inputs[self._which, chosen])[..., 0] - self._targets[self._which, chosen]
+        ).square()
 
     def scores(self, stack: Stack) -> None:
         """None: the last epoch is kept."""
@@ -149,7 +161,9 @@ def checksum(tensors: Sequence[Tensor]) -> int:
     """CRC-32 of the bytes of some tensors."""
     total = 0
     for tensor in tensors:
-        total = zlib.crc32(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data, total)
+        total = zlib.crc32(
+            tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data, total
+        )
     return total
 
 

@@ -38,7 +38,11 @@ def local() -> int:
 
 def _told(name: str, *slurm: str, default: int) -> int:
     """A number of the environment; what SLURM says counts inside a step only, where there is a process for each task."""
-    names = (name, *slurm) if "SLURM_STEP_ID" in os.environ and "WORLD_SIZE" not in os.environ else (name,)
+    names = (
+        (name, *slurm)
+        if "SLURM_STEP_ID" in os.environ and "WORLD_SIZE" not in os.environ
+        else (name,)
+    )
     return int(next((os.environ[each] for each in names if each in os.environ), default))
 
 
@@ -74,7 +78,9 @@ def gather(found: dict[int, Any], label: str) -> dict[int, Any] | None:
     if parts is None:
         return None
     if {name for name, _ in parts} != {label}:
-        raise ResultsError(f"the processes train different networks: {sorted({name for name, _ in parts})}. Start them all alike.")
+        raise ResultsError(
+            f"the processes train different networks: {sorted({name for name, _ in parts})}. Start them all alike."
+        )
     return {place: value for _, part in parts for place, value in part.items()}
 
 
@@ -112,7 +118,9 @@ def join(timeout: float = DAYS) -> None:
             f"meet. Type, before srun:\n{ADDRESS}"
         )
     try:
-        dist.init_process_group("gloo", timeout=timedelta(seconds=timeout), rank=rank(), world_size=count())
+        dist.init_process_group(
+            "gloo", timeout=timedelta(seconds=timeout), rank=rank(), world_size=count()
+        )
     except RuntimeError as error:
         where = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
         raise ProcessError(

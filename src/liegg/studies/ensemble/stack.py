@@ -48,14 +48,20 @@ class Stack:
         layers = len(self.weights)
         return Stack(tuple(leaves[:layers]), tuple(leaves[layers:]), self.sizes)
 
-    def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> "Stack":
+    def to(
+        self, device: torch.device | str | None = None, dtype: torch.dtype | None = None
+    ) -> "Stack":
         """The same weights on another device or in another precision."""
         return self.with_leaves([leaf.to(device=device, dtype=dtype) for leaf in self.leaves])
 
     def single(self, index: int) -> "Stack":
         """One of the networks as a stack, with its padding."""
         leaves = [leaf[index : index + 1] for leaf in self.leaves]
-        return Stack(tuple(leaves[: len(self.weights)]), tuple(leaves[len(self.weights) :]), self.sizes[index : index + 1])
+        return Stack(
+            tuple(leaves[: len(self.weights)]),
+            tuple(leaves[len(self.weights) :]),
+            self.sizes[index : index + 1],
+        )
 
     def replaced(self, other: "Stack", layers: int) -> "Stack":
         """The same networks with the first layers of others, whose widths must be the same there."""
@@ -66,7 +72,9 @@ class Stack:
     def network(self, index: int) -> nn.Sequential:
         """One of the networks as a module of its own, without padding, on the stack's device."""
         layers: list[nn.Module] = []
-        for (inputs, outputs), weight, bias in zip(pairwise(self.sizes[index]), self.weights, self.biases, strict=True):
+        for (inputs, outputs), weight, bias in zip(
+            pairwise(self.sizes[index]), self.weights, self.biases, strict=True
+        ):
             linear = nn.Linear(inputs, outputs, dtype=weight.dtype, device=weight.device)
             with torch.no_grad():
                 linear.weight.copy_(weight[index, :inputs, :outputs].T)

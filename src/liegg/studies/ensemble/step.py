@@ -24,7 +24,14 @@ class Step:
     """
 
     def __init__(
-        self, stack: Stack, problem: Problem, batch_size: int, rate: float, *, frozen: int = 0, graph: bool | None = None
+        self,
+        stack: Stack,
+        problem: Problem,
+        batch_size: int,
+        rate: float,
+        *,
+        frozen: int = 0,
+        graph: bool | None = None,
     ) -> None:
         self._stack, self._problem = stack, problem
         device = self._device = stack.weights[0].device
@@ -32,9 +39,13 @@ class Step:
         self._trained = [*stack.weights[frozen:], *stack.biases[frozen:]]
         for leaf in self._trained:
             leaf.requires_grad_()
-        self._adam = torch.optim.Adam(self._trained, lr=rate, fused=True, capturable=device.type == "cuda")
+        self._adam = torch.optim.Adam(
+            self._trained, lr=rate, fused=True, capturable=device.type == "cuda"
+        )
         self._chosen = torch.zeros(len(stack), batch_size, dtype=torch.int64, device=device)
-        self._share = torch.zeros(len(stack), batch_size, dtype=stack.weights[0].dtype, device=device)
+        self._share = torch.zeros(
+            len(stack), batch_size, dtype=stack.weights[0].dtype, device=device
+        )
         self._taken = 0
         self._graph: torch.cuda.CUDAGraph | None = None
 
@@ -55,7 +66,9 @@ class Step:
         self._chosen.copy_(chosen)
         self._share.copy_(share)
         if self._taken < EAGER:
-            side = torch.cuda.Stream()  # a graph may be captured only of work that was warmed up beside the main stream
+            side = (
+                torch.cuda.Stream()
+            )  # a graph may be captured only of work that was warmed up beside the main stream
             side.wait_stream(torch.cuda.current_stream())
             with torch.cuda.stream(side):
                 self._eager(self._chosen, self._share)
@@ -79,7 +92,11 @@ class Step:
     def moments(self) -> dict[str, Tensor]:
         """Adam's state by name, to be kept; empty before the first step."""
         state = self._adam.state_dict()["state"]
-        return {f"adam.{index}.{name}": value for index, values in state.items() for name, value in values.items()}
+        return {
+            f"adam.{index}.{name}": value
+            for index, values in state.items()
+            for name, value in values.items()
+        }
 
     def restore(self, moments: dict[str, Tensor]) -> None:
         """Go on from kept moments; the weights are restored by their owner."""

@@ -33,7 +33,12 @@ class Schedule:
     frozen: int = 0
 
     def __post_init__(self) -> None:
-        if self.batch_size < 1 or not self.rate > 0 or (self.patience is not None and self.patience < 1) or self.frozen < 0:
+        if (
+            self.batch_size < 1
+            or not self.rate > 0
+            or (self.patience is not None and self.patience < 1)
+            or self.frozen < 0
+        ):
             raise ArgumentError(
                 f"{self}: expected a batch size and a patience of 1 or more, a rate above 0, and no fewer than 0 frozen layers."
             )
@@ -121,7 +126,9 @@ def train(
     seeds = torch.tensor([member.seed for member in members], device=device)
     paces = _paces(members, schedule.batch_size, device)
     last = max(pace.steps * pace.epochs for pace in paces)
-    step = Step(stack, problem, schedule.batch_size, schedule.rate, frozen=schedule.frozen, graph=graph)
+    step = Step(
+        stack, problem, schedule.batch_size, schedule.rate, frozen=schedule.frozen, graph=graph
+    )
     kept = [leaf.detach().clone() for leaf in stack.leaves]
     score = torch.full((len(members),), -torch.inf, device=device)
     epoch_kept = torch.zeros(len(members), dtype=torch.int64, device=device)
@@ -143,8 +150,20 @@ def train(
             if now < pace.steps * pace.epochs and (now % pace.steps == 0 or now == begun):
                 problem.begin(now // pace.steps + 1)
                 orders[index] = _order(pace, seeds, now)
-        step(*_chosen(now, paces, orders, len(members), stack.weights[0], schedule.batch_size, whole=stack.weights[0].is_cuda))
-        ended = [pace for pace in paces if (now + 1) % pace.steps == 0 and now < pace.steps * pace.epochs]
+        step(
+            *_chosen(
+                now,
+                paces,
+                orders,
+                len(members),
+                stack.weights[0],
+                schedule.batch_size,
+                whole=stack.weights[0].is_cuda,
+            )
+        )
+        ended = [
+            pace for pace in paces if (now + 1) % pace.steps == 0 and now < pace.steps * pace.epochs
+        ]
         if not ended:
             continue
         with torch.no_grad():
@@ -164,21 +183,34 @@ def train(
                     best.copy_(torch.where(better[:, None, None], leaf, best))
         if progress is not None:
             progress(sum(len(pace.rows) for pace in ended))
-        if schedule.patience is not None and _all_waited(now + 1, paces, epoch_kept, schedule.patience):
+        if schedule.patience is not None and _all_waited(
+            now + 1, paces, epoch_kept, schedule.patience
+        ):
             break
         if keeper is not None and keeper.due():
             leaves = {f"leaf.{index}": leaf.detach() for index, leaf in enumerate(stack.leaves)}
             best = {f"kept.{index}": leaf for index, leaf in enumerate(kept)}
-            keeper.save(leaves | best | step.moments() | {"step": torch.tensor(now + 1), "score": score, "epoch": epoch_kept})
+            keeper.save(
+                leaves
+                | best
+                | step.moments()
+                | {"step": torch.tensor(now + 1), "score": score, "epoch": epoch_kept}
+            )
     step.close()
-    return Trained(stack.with_leaves(kept), torch.where(score == -torch.inf, torch.nan, score).cpu(), epoch_kept.cpu())
+    return Trained(
+        stack.with_leaves(kept),
+        torch.where(score == -torch.inf, torch.nan, score).cpu(),
+        epoch_kept.cpu(),
+    )
 
 
 def _begin(members: Sequence[Member], start: Stack | None, frozen: int) -> Stack:
     """Weights to begin with, which training may change."""
     sizes = tuple(member.sizes for member in members)
     if frozen >= len(sizes[0]) - 1:
-        raise ArgumentError(f"frozen={frozen} layers of {len(sizes[0]) - 1}: expected fewer, so that something is trained.")
+        raise ArgumentError(
+            f"frozen={frozen} layers of {len(sizes[0]) - 1}: expected fewer, so that something is trained."
+        )
     if start is None:
         return initialise(sizes, [torch.Generator().manual_seed(member.seed) for member in members])
     if start.sizes != sizes:
@@ -203,7 +235,14 @@ def _order(pace: Pace, seeds: Int[Tensor, " s"], now: int) -> Int[Tensor, "r n"]
 
 
 def _chosen(
-    now: int, paces: list[Pace], orders: list[Tensor], members: int, like: Tensor, batch_size: int, *, whole: bool
+    now: int,
+    paces: list[Pace],
+    orders: list[Tensor],
+    members: int,
+    like: Tensor,
+    batch_size: int,
+    *,
+    whole: bool,
 ) -> tuple[Int[Tensor, "s b"], Float[Tensor, "s b"]]:
     """Samples of this step and what each counts. A network past its end repeats its last batch: nothing of it is kept any more."""
     parts = []
@@ -224,5 +263,7 @@ def _chosen(
 def _all_waited(now: int, paces: list[Pace], epoch_kept: Tensor, patience: int) -> bool:
     """Whether no network can become better any more; asks the device."""
     return all(
-        now >= pace.steps * pace.epochs or bool((now // pace.steps - epoch_kept[pace.rows] >= patience).all()) for pace in paces
+        now >= pace.steps * pace.epochs
+        or bool((now // pace.steps - epoch_kept[pace.rows] >= patience).all())
+        for pace in paces
     )

@@ -7,7 +7,15 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg.actions import Affine, Linear
-from liegg.studies.error_rates.cases import ACTIVATIONS, Case, Function, normal, perceptron, pick, product
+from liegg.studies.error_rates.cases import (
+    ACTIVATIONS,
+    Case,
+    Function,
+    normal,
+    perceptron,
+    pick,
+    product,
+)
 
 GAINS = {"default weights": 1.0, "weights × 2.5": 2.5, "weights × 4": 4.0}
 DEGREES = {"cubic polynomial": 3, "quartic polynomial": 4}
@@ -42,18 +50,32 @@ class Polynomial:
 
 
 def polynomial(
-    degree: int, inputs: int, outputs: int, generator: torch.Generator, *, dtype: torch.dtype = torch.float64
+    degree: int,
+    inputs: int,
+    outputs: int,
+    generator: torch.Generator,
+    *,
+    dtype: torch.dtype = torch.float64,
 ) -> Polynomial:
     """A polynomial with normal coefficients; on standard normal data every degree has about the same share of the variance."""
     terms = []
     for power in range(1, degree + 1):
-        drawn = torch.randn((inputs,) * power + (outputs,), generator=generator, dtype=torch.float64)
+        drawn = torch.randn(
+            (inputs,) * power + (outputs,), generator=generator, dtype=torch.float64
+        )
         size = torch.arange(1, power + 1).prod().sqrt() * inputs ** (power / 2)
         terms.append((drawn / size).to(dtype))
     return Polynomial(tuple(terms))
 
 
-def function(kind: str, inputs: int, outputs: int, generator: torch.Generator, *, dtype: torch.dtype = torch.float64) -> Function:
+def function(
+    kind: str,
+    inputs: int,
+    outputs: int,
+    generator: torch.Generator,
+    *,
+    dtype: torch.dtype = torch.float64,
+) -> Function:
     r"""A random function of a kind, which has no symmetry.
 
     The determinant of the mean sensitivity over normal inputs is an analytic function of weights or coefficients, and zero
@@ -74,7 +96,9 @@ def function(kind: str, inputs: int, outputs: int, generator: torch.Generator, *
         return polynomial(DEGREES[kind], inputs, outputs, generator, dtype=dtype)
     hidden = (32,) * pick((2, 3), generator)
     activation = pick(tuple(ACTIVATIONS), generator)
-    return perceptron((inputs, *hidden, outputs), generator, gain=GAINS[kind], activation=activation, dtype=dtype)
+    return perceptron(
+        (inputs, *hidden, outputs), generator, gain=GAINS[kind], activation=activation, dtype=dtype
+    )
 
 
 def asymmetric(index: int, *, seed: int = 0) -> Case:
@@ -92,4 +116,12 @@ def asymmetric(index: int, *, seed: int = 0) -> Case:
     dtype, action = pick(DTYPES, generator), pick((Linear, Affine), generator)
     model = function(kind, n * copies, outputs, generator, dtype=dtype)
     data = normal(samples, n * copies, generator, dtype)
-    return Case("asymmetric", kind, model, data, action(n, copies=copies), torch.zeros(0, n, n, dtype=torch.float64), outputs)
+    return Case(
+        "asymmetric",
+        kind,
+        model,
+        data,
+        action(n, copies=copies),
+        torch.zeros(0, n, n, dtype=torch.float64),
+        outputs,
+    )

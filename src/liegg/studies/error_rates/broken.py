@@ -19,7 +19,9 @@ from liegg.studies.error_rates.symmetric import of_invariants
 
 BASES: dict[str, Callable[[], Invariants]] = {
     "so(3)": lambda: Invariants(3, 2, catalog.so(3), inner_products(torch.ones(3))),
-    "so(1, 2)": lambda: Invariants(3, 2, catalog.so(1, 2), inner_products(torch.tensor([1.0, -1.0, -1.0]))),
+    "so(1, 2)": lambda: Invariants(
+        3, 2, catalog.so(1, 2), inner_products(torch.tensor([1.0, -1.0, -1.0]))
+    ),
     "sp(4)": lambda: Invariants(4, 2, catalog.sp(4), symplectic_products),
     "se(2)": lambda: Invariants(2, 3, catalog.se(2), _distances, affine=True),
 }
@@ -45,7 +47,9 @@ class Sum:
 
     def __call__(self, x: Float[Tensor, "b x"]) -> Float[Tensor, "b c"]:
         """Outputs of a batch."""
-        return self.symmetric(x) / self.sizes[0] + self.strength * self.asymmetric(x) / self.sizes[1]
+        return (
+            self.symmetric(x) / self.sizes[0] + self.strength * self.asymmetric(x) / self.sizes[1]
+        )
 
 
 def broken(kind: str, strength: float, samples: int, *, seed: int = 0, draw: int = 0) -> Case:
@@ -72,9 +76,22 @@ def broken(kind: str, strength: float, samples: int, *, seed: int = 0, draw: int
     sizes = (float(parts[0](trial).var(0).sum().sqrt()), float(parts[1](trial).var(0).sum().sqrt()))
     told = f"{kind} {strength:g} {samples} {seed} {draw}"  # samples of their own for every analysis: what is counted is independent
     drawn = torch.Generator().manual_seed(zlib.crc32(told.encode()))
-    action = Affine(chosen.n, copies=chosen.copies) if chosen.affine else Linear(chosen.n, copies=chosen.copies)
+    action = (
+        Affine(chosen.n, copies=chosen.copies)
+        if chosen.affine
+        else Linear(chosen.n, copies=chosen.copies)
+    )
     data = normal(samples, width, drawn)
-    return Case("broken", kind, Sum(*parts, sizes, strength), data, action, chosen.algebra, OUTPUTS, strength)
+    return Case(
+        "broken",
+        kind,
+        Sum(*parts, sizes, strength),
+        data,
+        action,
+        chosen.algebra,
+        OUTPUTS,
+        strength,
+    )
 
 
 def reference(kind: str, strength: float, samples: int, *, seed: int = 0) -> list[float]:
@@ -83,7 +100,9 @@ def reference(kind: str, strength: float, samples: int, *, seed: int = 0) -> lis
     return discover(case.model, case.data, case.action).defects.tolist()
 
 
-def repeated(kind: str, strength: float, samples: int, repeats: int, truth: list[float], *, seed: int = 0) -> dict[str, Any]:
+def repeated(
+    kind: str, strength: float, samples: int, repeats: int, truth: list[float], *, seed: int = 0
+) -> dict[str, Any]:
     """Analyse the same function on fresh samples again and again.
 
     Args:
@@ -106,22 +125,43 @@ def repeated(kind: str, strength: float, samples: int, repeats: int, truth: list
         case = broken(kind, strength, samples, seed=seed, draw=draw)
         sym = discover(case.model, case.data, case.action)
         right, intervals = case.expected, verdict(sym).intervals
-        intervals = None if intervals is None or not bool(intervals[: case.expected].isfinite().all()) else intervals
+        intervals = (
+            None
+            if intervals is None or not bool(intervals[: case.expected].isfinite().all())
+            else intervals
+        )
         said.append(counts(sym, evidence(sym)))
         if intervals is not None:
             limits = torch.tensor(truth[:right], dtype=torch.float64)
             inside = (intervals[:right, 0] <= limits) & (limits <= intervals[:right, 1])
-            stated, covered_smallest, covered_all = stated + 1, covered_smallest + int(inside[0]), covered_all + int(inside.sum())
+            stated, covered_smallest, covered_all = (
+                stated + 1,
+                covered_smallest + int(inside[0]),
+                covered_all + int(inside.sum()),
+            )
         if not draw:
-            ends = None if intervals is None else [[shortened(v) for v in pair] for pair in intervals[:right].tolist()]
-            example = {"defects": [shortened(v) for v in sym.defects[:right].tolist()], "intervals": ends}
+            ends = (
+                None
+                if intervals is None
+                else [[shortened(v) for v in pair] for pair in intervals[:right].tolist()]
+            )
+            example = {
+                "defects": [shortened(v) for v in sym.defects[:right].tolist()],
+                "intervals": ends,
+            }
     return {
-        "kind": kind, "strength": strength, "samples": samples, "repeats": repeats, "expected": right,
+        "kind": kind,
+        "strength": strength,
+        "samples": samples,
+        "repeats": repeats,
+        "expected": right,
         "limit": [shortened(value) for value in truth[: right + 1]],
-        "stated": stated, "covered_smallest": covered_smallest, "covered_all": covered_all,
+        "stated": stated,
+        "covered_smallest": covered_smallest,
+        "covered_all": covered_all,
         "right": {rule: sum(one[rule] == right for one in said) for rule in said[0]},
         "example": example,
-    }  # fmt: skip
+    }
 
 
 def slope(points: list[tuple[float, float]]) -> float:

@@ -112,7 +112,9 @@ def perceptron(
     return Perceptron(weights, biases, activation)
 
 
-def normal(samples: int, width: int, generator: torch.Generator, dtype: torch.dtype = torch.float64) -> Float[Tensor, "b x"]:
+def normal(
+    samples: int, width: int, generator: torch.Generator, dtype: torch.dtype = torch.float64
+) -> Float[Tensor, "b x"]:
     """Independent standard normal samples, drawn in float64 and rounded."""
     return torch.randn(samples, width, generator=generator, dtype=torch.float64).to(dtype)
 
@@ -137,7 +139,9 @@ def midpoint_ratio(model: Function, data: Float[Tensor, "b x"]) -> float:
         ArgumentError: the function is constant on the data, or there is no pair.
 
     Examples:
-        >>> x = torch.randn(200_000, 1, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+        >>> x = torch.randn(
+        ...     200_000, 1, dtype=torch.float64, generator=torch.Generator().manual_seed(0)
+        ... )
         >>> f"{midpoint_ratio(lambda x: 3 * x + 1, x):.3f} {midpoint_ratio(torch.square, x):.2f}"
         '0.000 0.75'
     """
@@ -146,5 +150,7 @@ def midpoint_ratio(model: Function, data: Float[Tensor, "b x"]) -> float:
         one, two, middle = (model(x).double() for x in (data, other, (data + other) / 2))
     scale = ((one - two) / 2).square().mean()
     if not float(scale) > 0:
-        raise ArgumentError(f"the function is constant on these {len(data)} samples: expected one that varies.")
+        raise ArgumentError(
+            f"the function is constant on these {len(data)} samples: expected one that varies."
+        )
     return float((middle - (one + two) / 2).square().mean() / scale)

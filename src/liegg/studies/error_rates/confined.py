@@ -49,8 +49,14 @@ def confined(index: int, *, seed: int = 0) -> Case:
     """
     generator = torch.Generator().manual_seed(1_000_003 * seed + 900_000 + index)
     name = REGIONS[index % len(REGIONS)]
-    n, outputs, samples = pick((3, 4, 5), generator), pick((1, 2, 4), generator), pick((500, 1000, 2000), generator)
+    n, outputs, samples = (
+        pick((3, 4, 5), generator),
+        pick((1, 2, 4), generator),
+        pick((500, 1000, 2000), generator),
+    )
     dtype = pick((torch.float64, torch.float32), generator)
     model = function(pick(FUNCTIONS, generator), n, outputs, generator, dtype=dtype)
     data = region(name, samples, n, generator).to(dtype)
-    return Case("confined", name, model, data, Linear(n), torch.zeros(0, n, n, dtype=torch.float64), outputs)
+    return Case(
+        "confined", name, model, data, Linear(n), torch.zeros(0, n, n, dtype=torch.float64), outputs
+    )

@@ -53,7 +53,12 @@ def blocks(generator: torch.Generator) -> Invariants:
     masks = (torch.tensor([1.0] * k + [0.0] * rest), torch.tensor([0.0] * k + [1.0] * rest))
     parts = [inner_products(mask) for mask in masks]
     algebra = catalog.direct_sum(catalog.so(k), catalog.so(rest))
-    return Invariants(k + rest, pick((1, 2), generator), algebra, lambda x: torch.cat([part(x) for part in parts], dim=1))
+    return Invariants(
+        k + rest,
+        pick((1, 2), generator),
+        algebra,
+        lambda x: torch.cat([part(x) for part in parts], dim=1),
+    )
 
 
 def axes(generator: torch.Generator) -> Invariants:
@@ -64,7 +69,12 @@ def axes(generator: torch.Generator) -> Invariants:
     k, fixed = pick(((2, 1), (2, 2), (3, 1), (3, 2)), generator)
     form = inner_products(torch.tensor([1.0] * k + [0.0] * fixed))
     algebra = pad(catalog.so(k), (0, fixed, 0, fixed))
-    return Invariants(k + fixed, pick((1, 2), generator), algebra, lambda x: torch.cat([form(x), x[:, :, k:].flatten(1)], dim=1))
+    return Invariants(
+        k + fixed,
+        pick((1, 2), generator),
+        algebra,
+        lambda x: torch.cat([form(x), x[:, :, k:].flatten(1)], dim=1),
+    )
 
 
 def volumes(generator: torch.Generator) -> Invariants:
@@ -75,26 +85,37 @@ def volumes(generator: torch.Generator) -> Invariants:
 
 def areas(generator: torch.Generator) -> Invariants:
     r"""sp(n): the symplectic products of all pairs. A generator preserves one only if $h^\top J + J h = 0$."""
-    return Invariants(n := pick((2, 4, 6), generator), pick((2, 3), generator), catalog.sp(n), symplectic_products)
+    return Invariants(
+        n := pick((2, 4, 6), generator), pick((2, 3), generator), catalog.sp(n), symplectic_products
+    )
 
 
 def unitary(generator: torch.Generator) -> Invariants:
     """u(m) on R^2m: Hermitian products, whose real parts are preserved by so(2m) and whose imaginary parts by sp(2m)."""
     m = pick((2, 3), generator)
     real = inner_products(torch.ones(2 * m))
-    return Invariants(2 * m, 2, catalog.u(m), lambda x: torch.cat([real(x), symplectic_products(x)], dim=1))
+    return Invariants(
+        2 * m, 2, catalog.u(m), lambda x: torch.cat([real(x), symplectic_products(x)], dim=1)
+    )
 
 
 def scalings(generator: torch.Generator) -> Invariants:
     """Scaling: the direction of the whole sample. $hx$ is parallel to $x$ for all $x$ only if $h$ is a multiple of 1."""
     n, copies = pick((2, 3, 4, 5), generator), pick((1, 2), generator)
-    return Invariants(n, copies, catalog.scaling(n), lambda x: x.flatten(1) / x.flatten(1).norm(dim=1, keepdim=True))
+    return Invariants(
+        n,
+        copies,
+        catalog.scaling(n),
+        lambda x: x.flatten(1) / x.flatten(1).norm(dim=1, keepdim=True),
+    )
 
 
 def translations(generator: torch.Generator) -> Invariants:
     """Translations: all differences. $A(x_i - x_1) = 0$ leaves no linear part."""
     n, copies = pick((2, 3, 4, 5), generator), pick((2, 3), generator)
-    return Invariants(n, copies, catalog.translation(n), lambda x: (x[:, 1:] - x[:, :1]).flatten(1), affine=True)
+    return Invariants(
+        n, copies, catalog.translation(n), lambda x: (x[:, 1:] - x[:, :1]).flatten(1), affine=True
+    )
 
 
 def motions(generator: torch.Generator) -> Invariants:
@@ -102,13 +123,23 @@ def motions(generator: torch.Generator) -> Invariants:
     p, q = pick(((2, 0), (3, 0), (4, 0), (1, 1), (1, 2)), generator)
     products = inner_products(torch.tensor([1.0] * p + [-1.0] * q))
     copies = pick((2, 3), generator)
-    return Invariants(p + q, copies, catalog.se(p, q), lambda x: products(x[:, 1:] - x[:, :1]), affine=True)
+    return Invariants(
+        p + q, copies, catalog.se(p, q), lambda x: products(x[:, 1:] - x[:, :1]), affine=True
+    )
 
 
 KINDS: dict[str, Callable[[torch.Generator], Invariants]] = {
-    "so(n)": rotations, "so(p, q)": boosts, "so(k) ⊕ so(l)": blocks, "so(k) about axes": axes, "sl(n)": volumes, "sp(n)": areas,
-    "u(m)": unitary, "scaling": scalings, "translations": translations, "se(n), se(p, q)": motions,
-}  # fmt: skip
+    "so(n)": rotations,
+    "so(p, q)": boosts,
+    "so(k) ⊕ so(l)": blocks,
+    "so(k) about axes": axes,
+    "sl(n)": volumes,
+    "sp(n)": areas,
+    "u(m)": unitary,
+    "scaling": scalings,
+    "translations": translations,
+    "se(n), se(p, q)": motions,
+}
 
 
 def inner_products(signs: Float[Tensor, " n"]) -> Features:
@@ -135,6 +166,8 @@ def determinants(x: Float[Tensor, "b copies n"]) -> Float[Tensor, "b k"]:
     signs = [round(float(torch.linalg.det(torch.eye(n)[list(order)]))) for order in orders]
     found = []
     for chosen in combinations(range(x.shape[1]), n):
-        terms = [sign * x[:, chosen, order].prod(1) for sign, order in zip(signs, orders, strict=True)]
+        terms = [
+            sign * x[:, chosen, order].prod(1) for sign, order in zip(signs, orders, strict=True)
+        ]
         found.append(torch.stack(terms).sum(0))
     return torch.stack(found, dim=1)

@@ -55,10 +55,15 @@ def verdict(sym: Symmetries) -> Verdict:
 def evidence(sym: Symmetries) -> Evidence:
     """What the other rules may look at: the numbers as they were measured, also where liegg holds them for mere rounding."""
     values = sym.defects
-    if sym.scale_free.sensitivity == 0:  # liegg has put zeros in their place, and a rule of its own would be charged with that
+    if (
+        sym.scale_free.sensitivity == 0
+    ):  # liegg has put zeros in their place, and a rule of its own would be charged with that
         tolerance = sym.settings["trivial_tolerance"]
         values = defects(
-            sym.kept if isinstance(sym.kept, Gram) else sym.kept.r, sym.displacement, sym.samples, trivial_tolerance=tolerance
+            sym.kept if isinstance(sym.kept, Gram) else sym.kept.r,
+            sym.displacement,
+            sym.samples,
+            trivial_tolerance=tolerance,
         ).values
     unit = torch.finfo(getattr(torch, sym.settings["dtype"])).eps
     return Evidence(values, sym.spectrum.values, len(sym.trivial), unit**2)
@@ -99,7 +104,9 @@ def judge(case: Case) -> dict[str, Any]:
         "range": None if said.range is None else list(said.range),
         "last": shortened(float(seen.defects[right - 1])) if right else None,
         "next": shortened(float(seen.defects[right])) if right < len(seen.defects) else None,
-        "after": shortened(float(seen.defects[right + 1])) if right + 1 < len(seen.defects) else None,
+        "after": shortened(float(seen.defects[right + 1]))
+        if right + 1 < len(seen.defects)
+        else None,
         "rounding_unit": torch.finfo(case.data.dtype).eps,
         "threshold": sym.decision.threshold,
         "angle": None if angle is None else shortened(angle),

@@ -32,10 +32,15 @@ def largest_gap(evidence: Evidence, *, least: float = 1.0) -> int:
     finds something: it cannot say that there is no symmetry.
 
     >>> values = torch.tensor([1e-9, 2e-9, 0.5, 1.0])
-    >>> largest_gap(Evidence(values, values, 0, 1e-28)), largest_gap(Evidence(values[2:], values[2:], 0, 1e-28), least=10.0)
+    >>> (
+    ...     largest_gap(Evidence(values, values, 0, 1e-28)),
+    ...     largest_gap(Evidence(values[2:], values[2:], 0, 1e-28), least=10.0),
+    ... )
     (2, 0)
     """
-    lifted = evidence.defects.double().clamp_min(max(evidence.floor, torch.finfo(torch.float64).tiny))
+    lifted = evidence.defects.double().clamp_min(
+        max(evidence.floor, torch.finfo(torch.float64).tiny)
+    )
     if len(lifted) < 2:
         return 0
     gaps = lifted[1:] / lifted[:-1]
@@ -56,7 +61,9 @@ def running_share(evidence: Evidence, *, share: float) -> int:
 
     The form of principal component analysis: keep what explains 99 %. All zeros have no sum to share, and count.
 
-    >>> running_share(Evidence(torch.tensor([0.001, 0.002, 0.5, 1.0]), torch.ones(4), 0, 1e-28), share=0.01)
+    >>> running_share(
+    ...     Evidence(torch.tensor([0.001, 0.002, 0.5, 1.0]), torch.ones(4), 0, 1e-28), share=0.01
+    ... )
     2
     """
     return int((evidence.defects.cumsum(0) <= share * evidence.defects.sum()).sum())

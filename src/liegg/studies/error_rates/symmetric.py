@@ -8,7 +8,15 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from liegg.actions import Affine, Linear
-from liegg.studies.error_rates.cases import Case, Function, Perceptron, normal, perceptron, pick, product
+from liegg.studies.error_rates.cases import (
+    Case,
+    Function,
+    Perceptron,
+    normal,
+    perceptron,
+    pick,
+    product,
+)
 from liegg.studies.error_rates.invariants import KINDS, Features, Invariants
 
 GAIN = 2.5
@@ -41,7 +49,9 @@ class OfInvariants:
 
     def __call__(self, x: Float[Tensor, "b x"]) -> Float[Tensor, "b c"]:
         """Outputs of a batch of flat samples."""
-        vectors = product(x.reshape(-1, len(self.basis)), self.basis.mT).reshape(len(x), -1, len(self.basis))
+        vectors = product(x.reshape(-1, len(self.basis)), self.basis.mT).reshape(
+            len(x), -1, len(self.basis)
+        )
         return self.head((self.features(vectors) - self.centre) / self.size)
 
 
@@ -68,10 +78,17 @@ def of_invariants(
         dtype: precision of the function.
     """
     basis = torch.eye(chosen.n, dtype=torch.float64) if basis is None else basis
-    trial = normal(2000, chosen.copies * chosen.n, generator).reshape(-1, chosen.copies, chosen.n) @ basis.mT
+    trial = (
+        normal(2000, chosen.copies * chosen.n, generator).reshape(-1, chosen.copies, chosen.n)
+        @ basis.mT
+    )
     found = chosen.features(trial)
-    head = perceptron((found.shape[1], 24, 24, outputs), generator, gain=GAIN, activation="tanh", dtype=dtype)
-    return OfInvariants(chosen.features, basis.to(dtype), found.mean(0).to(dtype), found.std(0).to(dtype), head)
+    head = perceptron(
+        (found.shape[1], 24, 24, outputs), generator, gain=GAIN, activation="tanh", dtype=dtype
+    )
+    return OfInvariants(
+        chosen.features, basis.to(dtype), found.mean(0).to(dtype), found.std(0).to(dtype), head
+    )
 
 
 def change_of_basis(n: int, generator: torch.Generator) -> Float[Tensor, "n n"]:
@@ -81,7 +98,9 @@ def change_of_basis(n: int, generator: torch.Generator) -> Float[Tensor, "n n"]:
     return left @ stretch.diag() @ right
 
 
-def conjugated(algebra: Float[Tensor, "d m m"], basis: Float[Tensor, "n n"]) -> Float[Tensor, "d m m"]:
+def conjugated(
+    algebra: Float[Tensor, "d m m"], basis: Float[Tensor, "n n"]
+) -> Float[Tensor, "d m m"]:
     """Algebra of the function $f(Bx)$, where the algebra of $f$ is given: $B^{-1} h B$, homogeneous where that is."""
     more = algebra.shape[-1] - len(basis)
     wide = torch.block_diag(basis, torch.eye(more, dtype=basis.dtype)) if more else basis
@@ -101,11 +120,23 @@ def exact(index: int, *, seed: int = 0) -> Case:
     n, copies = chosen.n, chosen.copies
     turned = bool(index // len(KINDS) % 2)
     basis = change_of_basis(n, generator) if turned else torch.eye(n, dtype=torch.float64)
-    outputs, samples, dtype = pick(OUTPUTS, generator), pick(SAMPLES, generator), pick(DTYPES, generator)
+    outputs, samples, dtype = (
+        pick(OUTPUTS, generator),
+        pick(SAMPLES, generator),
+        pick(DTYPES, generator),
+    )
     affine = chosen.affine or pick((True, False), generator)
     model = of_invariants(chosen, outputs, generator, basis=basis, dtype=dtype)
     algebra = conjugated(chosen.algebra, basis)
     if affine and not chosen.affine:
         algebra = pad(algebra, (0, 1, 0, 1))
     action = Affine(n, copies=copies) if affine else Linear(n, copies=copies)
-    return Case("exact", kind, model, normal(samples, copies * n, generator, dtype), action, algebra, outputs)
+    return Case(
+        "exact",
+        kind,
+        model,
+        normal(samples, copies * n, generator, dtype),
+        action,
+        algebra,
+        outputs,
+    )

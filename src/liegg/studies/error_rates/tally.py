@@ -63,18 +63,28 @@ def recoveries(rows: Sequence[Row]) -> dict[str, Any]:
         "exact": sum(row["counts"][LIEGG] == row["expected"] == row["exact"] for row in rows),
         "missed": sum(count < right for count, right in found),
         "extra": sum(count > right for count, right in found),
-        "held": sum(row["range"][0] <= row["expected"] <= row["range"][1] for row in ranged) if ranged else None,
+        "held": sum(row["range"][0] <= row["expected"] <= row["range"][1] for row in ranged)
+        if ranged
+        else None,
         "angle": max(angles, default=None),
-        "rounding": max((float(f"{row['last'] / row['rounding_unit'] ** 2:.3g}") for row in rows), default=None),
+        "rounding": max(
+            (float(f"{row['last'] / row['rounding_unit'] ** 2:.3g}") for row in rows), default=None
+        ),
     }
 
 
-def by_label(rows: Sequence[Row], count: Callable[[Sequence[Row]], dict[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:
+def by_label(
+    rows: Sequence[Row], count: Callable[[Sequence[Row]], dict[str, Any]]
+) -> dict[str, dict[str, dict[str, Any]]]:
     """The same counts for every value of every label."""
     return {
         label: {
             str(value): count([row for row in rows if row[label] == value])
-            for value in dict.fromkeys(sorted((row[label] for row in rows), key=lambda value: (isinstance(value, str), value)))
+            for value in dict.fromkeys(
+                sorted(
+                    (row[label] for row in rows), key=lambda value: (isinstance(value, str), value)
+                )
+            )
         }
         for label in LABELS
     }
@@ -85,7 +95,9 @@ def nonlinear(rows: Sequence[Row], family: str = "asymmetric") -> list[Row]:
     return [row for row in rows if row["family"] == family and row["nonlinear"]]
 
 
-def rule_errors(rows: Sequence[Row], broken: Sequence[Row], trained: Sequence[Row]) -> dict[str, dict[str, dict[str, int]]]:
+def rule_errors(
+    rows: Sequence[Row], broken: Sequence[Row], trained: Sequence[Row]
+) -> dict[str, dict[str, dict[str, int]]]:
     """How often every rule is wrong, for each kind of question.
 
     Args:
@@ -102,7 +114,10 @@ def rule_errors(rows: Sequence[Row], broken: Sequence[Row], trained: Sequence[Ro
     names = (none or exact or list(trained))[0]["counts"]
 
     def wrong(some: Sequence[Row], rule: str) -> dict[str, int]:
-        return {"cases": len(some), "wrong": sum(row["counts"][rule] != row["expected"] for row in some)}
+        return {
+            "cases": len(some),
+            "wrong": sum(row["counts"][rule] != row["expected"] for row in some),
+        }
 
     return {
         rule: {
@@ -126,11 +141,25 @@ def coverage(broken: Sequence[Row]) -> list[dict[str, Any]]:
     """
     found = []
     for strength, samples in sorted({(row["strength"], row["samples"]) for row in broken}):
-        some = [row for row in broken if (row["strength"], row["samples"]) == (strength, samples) and row["stated"]]
-        stated, directions = sum(row["stated"] for row in some), sum(row["stated"] * row["expected"] for row in some)
-        smallest, every = (sum(row[key] for row in some) for key in ("covered_smallest", "covered_all"))
-        found.append({
-            "strength": strength, "samples": samples, "stated": stated,
-            "smallest": round(smallest / stated, 4) if stated else None, "all": round(every / directions, 4) if stated else None,
-        })  # fmt: skip
+        some = [
+            row
+            for row in broken
+            if (row["strength"], row["samples"]) == (strength, samples) and row["stated"]
+        ]
+        stated, directions = (
+            sum(row["stated"] for row in some),
+            sum(row["stated"] * row["expected"] for row in some),
+        )
+        smallest, every = (
+            sum(row[key] for row in some) for key in ("covered_smallest", "covered_all")
+        )
+        found.append(
+            {
+                "strength": strength,
+                "samples": samples,
+                "stated": stated,
+                "smallest": round(smallest / stated, 4) if stated else None,
+                "all": round(every / directions, 4) if stated else None,
+            }
+        )
     return found

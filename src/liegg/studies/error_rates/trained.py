@@ -24,17 +24,24 @@ def members(count: int, seed: int = 0) -> list[ensemble.Member]:
     """Networks of two hidden layers, with inputs of the `SHAPES` in turn; another seed of the series gives others."""
     shapes = [SHAPES[index % len(SHAPES)] for index in range(count)]
     first = 100_000 * seed
-    return [ensemble.Member((n * copies, 32, 32, 1), first + index, SAMPLES, EPOCHS) for index, (n, copies) in enumerate(shapes)]
+    return [
+        ensemble.Member((n * copies, 32, 32, 1), first + index, SAMPLES, EPOCHS)
+        for index, (n, copies) in enumerate(shapes)
+    ]
 
 
 def task(member: ensemble.Member) -> tuple[Float[Tensor, "n x"], Float[Tensor, " n"]]:
     """Samples of a network and what it is to learn: a cubic polynomial of its own, whose range the hyperbolic tangent limits."""
     generator = torch.Generator().manual_seed(800_000 + member.seed)
     x = normal(member.samples, member.sizes[0], generator)
-    return x.float(), (2 * torch.tanh(polynomial(3, member.sizes[0], 1, generator)(x)[:, 0])).float()
+    return x.float(), (
+        2 * torch.tanh(polynomial(3, member.sizes[0], 1, generator)(x)[:, 0])
+    ).float()
 
 
-def asymmetric_networks(count: int, how: ensemble.Work, *, seed: int = 0) -> list[dict[str, Any]] | None:
+def asymmetric_networks(
+    count: int, how: ensemble.Work, *, seed: int = 0
+) -> list[dict[str, Any]] | None:
     """Train networks on functions without symmetry and judge each on its own samples; None in every process but the first."""
     chosen = members(count, seed)
 
@@ -49,20 +56,29 @@ def asymmetric_networks(count: int, how: ensemble.Work, *, seed: int = 0) -> lis
             action = (Linear, Affine)[place // len(SHAPES) % 2](n, copies=copies)
             model = networks.stack.network(index)
             none = torch.zeros(0, n, n, dtype=torch.float64)
-            rows.append(judge(Case("asymmetric", "trained network", model, x.to(how.device), action, none, 1)))
+            rows.append(
+                judge(
+                    Case("asymmetric", "trained network", model, x.to(how.device), action, none, 1)
+                )
+            )
         return rows
 
     return ensemble.work(chosen, problem, describe, SCHEDULE, _inside(how, "asymmetric"))
 
 
-def rotation_networks(sizes: tuple[int, ...], seeds: tuple[int, ...], how: ensemble.Work) -> list[dict[str, Any]] | None:
+def rotation_networks(
+    sizes: tuple[int, ...], seeds: tuple[int, ...], how: ensemble.Work
+) -> list[dict[str, Any]] | None:
     """Train the networks of the O(5) study and count their symmetries, ten of which were to be learned; None as above."""
     chosen = o5.members(sizes, seeds)
 
     def describe(places: list[int], networks: ensemble.Trained) -> list[dict[str, Any]]:
         rows = []
         for index, place in enumerate(places):
-            inputs, network = o5.samples_of(chosen[place]).to(how.device), networks.stack.network(index)
+            inputs, network = (
+                o5.samples_of(chosen[place]).to(how.device),
+                networks.stack.network(index),
+            )
             row = judge(Case("trained", "O(5)", network, inputs, Linear(5, copies=2), so(5), 1))
             rows.append(row | {"seed": chosen[place].seed})
         return rows
