@@ -18,7 +18,7 @@ import liegg
 from dense import dense_rows, dense_spectrum
 from liegg.actions import Action
 from liegg.inputs.batches import BATCH_SIZE
-from liegg.inputs.model import opened, probe
+from liegg.inputs.model import eval_view, probe
 from liegg.polarization.rows import plan, polarize, samples_at_once
 from liegg.studies.provenance import provenance, write_json
 from measure import alternating, in_process
@@ -130,7 +130,7 @@ def by_outputs(
 
 def derivatives(model: nn.Module, x: Tensor, action: Action) -> None:
     """Forward derivatives of all outputs along all candidates, then thrown away: what each output costs without the folding."""
-    with torch.no_grad(), opened(model) as function:
+    with torch.no_grad(), eval_view(model) as function:
         function = probe(function, x[:BATCH_SIZE])
         how = plan(function, action, x[:BATCH_SIZE], route="jvp")
         for batch in x.split(min(BATCH_SIZE, samples_at_once("each", function, action.size))):

@@ -121,7 +121,7 @@ def costs(times: Times) -> Costs:
     )
 
 
-def conclude(times: Times) -> dict[str, Any]:
+def solve_and_decide(times: Times) -> dict[str, Any]:
     """Speed-ups, and what the model says of them and of more processes."""
     _, base, twice = sorted(times[1])
     seconds = {
@@ -171,7 +171,7 @@ def main() -> None:
             for size in sizes:
                 times[count][size] += found["times"][str(size)]
     gap = max(abs(one / other - 1) for one, other in zip(defects[1], defects[2], strict=True))
-    results = {**conclude(times), "largest_difference": gap, "threads_each": 1}
+    results = {**solve_and_decide(times), "largest_difference": gap, "threads_each": 1}
     print(json.dumps(results, indent=1))
     results["provenance"] = provenance(
         "python benchmarks/scaling.py", seconds=time.perf_counter() - begin

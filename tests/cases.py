@@ -276,13 +276,13 @@ def linear_function() -> Case:
 
 
 def two_norms() -> Case:
-    # |x|² and |y|² of halves of R⁶: each kills the block that mixes the other in and makes its own antisymmetric, so(3) ⊕ so(3).
+    # |x|² and |y|² of outer_factors of R⁶: each kills the block that mixes the other in and makes its own antisymmetric, so(3) ⊕ so(3).
     zero = torch.zeros(3, 3, dtype=torch.float64)
     both = [torch.block_diag(a, zero) for a in algebra.so(3)] + [
         torch.block_diag(zero, a) for a in algebra.so(3)
     ]
-    halves: Function = lambda x: torch.stack([square(x[:, :3]), square(x[:, 3:])], dim=1)  # noqa: E731
-    return Case("two-norms", halves, Linear(6), normal(200, 6), 6, torch.stack(both))
+    outer_factors: Function = lambda x: torch.stack([square(x[:, :3]), square(x[:, 3:])], dim=1)  # noqa: E731
+    return Case("two-norms", outer_factors, Linear(6), normal(200, 6), 6, torch.stack(both))
 
 
 def hyperbola() -> Case:

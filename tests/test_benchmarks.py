@@ -200,7 +200,7 @@ def test_the_model_of_scaling_is_recovered_from_times_that_follow_it() -> None:
         for count in (1, 2)
     }
     assert scaling.costs(times) == pytest.approx(true)
-    found = scaling.conclude(times)
+    found = scaling.solve_and_decide(times)
     assert found["strong"]["speed_up"] == pytest.approx(10.5 / 5.7)
     assert found["weak"]["efficiency"] == pytest.approx(5.5 / 5.7)
     assert found["predicted"][1] == pytest.approx(

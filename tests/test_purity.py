@@ -59,7 +59,7 @@ def bits(sym: liegg.Symmetries) -> dict[str, bytes]:
         "spectrum": sym.spectrum.values,
         "basis": sym.spectrum.basis,
         "defects": sym.defects,
-        "directions": sym.scale_free.directions,
+        "directions": sym.solution.directions,
         "generators": sym.generators,
         "coefficients": sym.coefficients,
         "factor": sym.factor,

@@ -178,7 +178,7 @@ class Permuted(Linear):
 class Doubled(Linear):
     """A contraction twice too large."""
 
-    def contract(self, gradients, x, derived=None):
+    def contract(self, gradients, x, precomputed=None):
         return 2 * super().contract(gradients, x)
 
 

@@ -105,10 +105,10 @@ def test_fresh_weights_of_a_compiled_model(way):
         liegg.discover(net, x, ACTION, controls=False, control="reinitialised", control_draws=2)
         for net in (way(plain(), backend), plain())
     )
-    assert found.fresh is not None
-    assert wanted.fresh is not None
-    assert torch.equal(found.fresh.along, wanted.fresh.along)
-    assert found.fresh.notes == wanted.fresh.notes
+    assert found.reinitialised is not None
+    assert wanted.reinitialised is not None
+    assert torch.equal(found.reinitialised.along, wanted.reinitialised.along)
+    assert found.reinitialised.notes == wanted.reinitialised.notes
     assert backend.count == 0
 
 

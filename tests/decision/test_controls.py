@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cases import normal, regular
-from liegg.decision.controls import DRAWS, RARE, against_fresh, random_directions
+from liegg.decision.controls import DRAWS, RARE, compare_with_reinitialised, random_directions
 
 
 def column(*values):
@@ -78,7 +78,7 @@ def test_no_direction_that_moves_has_no_control():
 
 
 def learned(high, *draws):
-    return against_fresh(
+    return compare_with_reinitialised(
         column(*high), [column(*draw) for draw in draws], [column(*draw) for draw in draws]
     ).learned
 
@@ -138,7 +138,7 @@ def test_units_do_not_matter_and_smaller_is_never_less_learned(fresh, high, shif
 
 def test_what_was_held_against_is_kept():
     own = [column(0.5, 0.7), column(0.6, math.nan)]
-    control = against_fresh(
+    control = compare_with_reinitialised(
         column(0.1, 0.2), [column(1.0, 2.0), column(3.0, 4.0)], own, ("scale was kept",)
     )
     assert control.along.tolist() == [[1.0, 2.0], [3.0, 4.0]]
@@ -155,14 +155,14 @@ def test_fresh_weights_may_choose_their_directions_too():
         [column(1.0), column(0.9), column(1.1)],
         [column(0.012), column(0.008), column(0.011)],
     )
-    assert against_fresh(high, along, own).learned == (False,)
-    assert against_fresh(column(1e-4), along, own).learned == (True,)
-    assert against_fresh(high, along, own, unlike=True).learned == (
+    assert compare_with_reinitialised(high, along, own).learned == (False,)
+    assert compare_with_reinitialised(column(1e-4), along, own).learned == (True,)
+    assert compare_with_reinitialised(high, along, own, unlike=True).learned == (
         True,
     )  # theirs are those of a nearly linear function
 
 
 def test_what_lies_below_the_floor_is_alike():
     along = [column(1e-15), column(2e-15), column(3e-15)]
-    assert against_fresh(column(1e-30), along, along).learned == (True,)
-    assert against_fresh(column(1e-30), along, along, floor=1e-4).learned == (False,)
+    assert compare_with_reinitialised(column(1e-30), along, along).learned == (True,)
+    assert compare_with_reinitialised(column(1e-30), along, along, floor=1e-4).learned == (False,)

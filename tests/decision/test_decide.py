@@ -17,7 +17,7 @@ from liegg.decision.decide import (
     rounding_bound,
     trusted_floor,
 )
-from liegg.decision.grades import FLOOR_FACTOR, STRONG, Limits
+from liegg.decision.grades import FLOOR_FACTOR, STRONG, Thresholds
 from liegg.spectrum.defects import Defects
 
 FLOOR = 1e-27
@@ -36,9 +36,11 @@ def decided(values, *, samples=100, floor=FLOOR, **rest):
     made = {
         name: rest.pop(name) for name in ("trivial", "sensitivity", "directions") if name in rest
     }
-    names = {field.name for field in dataclasses.fields(Limits)}
-    limits = Limits(**{name: rest.pop(name) for name in tuple(rest) if name in names})
-    return decide(solved(values, **made), samples=samples, floor=floor, limits=limits, **rest)
+    names = {field.name for field in dataclasses.fields(Thresholds)}
+    thresholds = Thresholds(**{name: rest.pop(name) for name in tuple(rest) if name in names})
+    return decide(
+        solved(values, **made), samples=samples, floor=floor, thresholds=thresholds, **rest
+    )
 
 
 @pytest.mark.parametrize(
@@ -139,7 +141,7 @@ def test_the_floor_needs_a_positive_factor():
     with pytest.raises(
         ArgumentError, match=r"floor_factor=0\.0: expected a positive number of rounding units"
     ):
-        numerical_floor(1e-7, Limits(floor_factor=0.0))
+        numerical_floor(1e-7, Thresholds(floor_factor=0.0))
 
 
 def test_knobs_decide_and_are_recorded():
@@ -237,11 +239,15 @@ def test_reasons(values, reason):
 
 @pytest.mark.parametrize("unit", [2.0**-23, 2.0**-30])
 def test_the_floor_is_so_many_rounding_units_squared_and_grows_with_the_conditioning(unit):
-    assert numerical_floor(unit, Limits()) == pytest.approx((FLOOR_FACTOR * unit) ** 2, rel=1e-12)
-    assert numerical_floor(unit, Limits(floor_factor=1.0), conditioning=7.0) == pytest.approx(
+    assert numerical_floor(unit, Thresholds()) == pytest.approx(
+        (FLOOR_FACTOR * unit) ** 2, rel=1e-12
+    )
+    assert numerical_floor(unit, Thresholds(floor_factor=1.0), conditioning=7.0) == pytest.approx(
         7 * unit**2, rel=1e-12
     )
-    assert numerical_floor(unit, Limits(), conditioning=0.1) == numerical_floor(unit, Limits())
+    assert numerical_floor(unit, Thresholds(), conditioning=0.1) == numerical_floor(
+        unit, Thresholds()
+    )
 
 
 def test_the_floor_is_at_least_that_of_the_solution_itself():
@@ -249,12 +255,12 @@ def test_the_floor_is_at_least_that_of_the_solution_itself():
 
 
 def test_exact_is_never_less_than_strong():
-    assert numerical_floor(2.0**-7, Limits(), conditioning=10.0) == STRONG
-    assert numerical_floor(2.0**-7, Limits(strong=1e-2), conditioning=10.0) == 1e-2
+    assert numerical_floor(2.0**-7, Thresholds(), conditioning=10.0) == STRONG
+    assert numerical_floor(2.0**-7, Thresholds(strong=1e-2), conditioning=10.0) == 1e-2
 
 
 def test_what_rounding_can_do_is_not_limited_by_strong():
-    assert rounding_bound(2.0**-7, Limits(), conditioning=10.0) == pytest.approx(
+    assert rounding_bound(2.0**-7, Thresholds(), conditioning=10.0) == pytest.approx(
         10 * (FLOOR_FACTOR / 128) ** 2, rel=1e-12
     )
     assert rounding_bound(2.0**-52) == numerical_floor(2.0**-52)
@@ -323,9 +329,9 @@ def test_what_the_data_does_not_cover_is_said_with_what_would_help():
 def test_a_direction_near_a_boundary_is_said_to_be():
     decision = decided([0.028, 1.0, 1.2])
     assert decision.grades[0] == "approximate"
-    assert decision.near == ("threshold", "", "")
+    assert decision.borderline == ("threshold", "", "")
     assert decision.reasons[-1] == "direction 1 near a boundary (threshold)"
-    assert decided([0.01, 1.0, 1.2]).near == ("", "", "")
+    assert decided([0.01, 1.0, 1.2]).borderline == ("", "", "")
 
 
 def test_an_interval_that_reaches_the_next_direction_takes_the_symmetry_away():

@@ -27,17 +27,19 @@ from liegg.decision.grades import (
     WIDER,
     Evidence,
     LimitOptions,
-    Limits,
-    close_calls,
+    Thresholds,
     count,
     counts,
     evidence,
     grade,
+    threshold_sensitivity,
 )
 from liegg.spectrum.defects import TRIVIAL_TOLERANCE
 
 FLOOR = 1e-27
-USUAL = Limits(threshold=0.03, minimum_gap=10.0, resolution=1e-4, strong=1e-3, weak=0.5, clear=0.3)
+USUAL = Thresholds(
+    threshold=0.03, minimum_gap=10.0, resolution=1e-4, strong=1e-3, weak=0.5, clear=0.3
+)
 SHORT = {"exact": "E", "strong": "S", "approximate": "A", "weak": "w", "none": "-"}
 
 
@@ -56,8 +58,8 @@ def case_of(values, *, wide: Any = 1.0, floor=FLOOR, control=math.inf):
     )
 
 
-def graded(values, limits=None, **rest):
-    return "".join(SHORT[name] for name in grade(case_of(values, **rest), limits or USUAL))
+def graded(values, thresholds=None, **rest):
+    return "".join(SHORT[name] for name in grade(case_of(values, **rest), thresholds or USUAL))
 
 
 @pytest.mark.parametrize(
@@ -95,7 +97,7 @@ def test_grades_by_hand(values, expected):
 
 
 @pytest.mark.parametrize(
-    ("values", "limits", "expected"),
+    ("values", "thresholds", "expected"),
     [
         ([0.02, 1.0, 1.0], {"threshold": 0.01}, "w--"),
         ([0.05, 1.0, 1.0], {"threshold": 0.06}, "A--"),
@@ -121,8 +123,8 @@ def test_grades_by_hand(values, expected):
         ([0.3, 1.0], {"weak": 0.0}, "--"),
     ],
 )
-def test_every_limit_matters(values, limits, expected):
-    assert graded(values, replace(USUAL, **limits)) == expected
+def test_every_limit_matters(values, thresholds, expected):
+    assert graded(values, replace(USUAL, **thresholds)) == expected
 
 
 @pytest.mark.parametrize(
@@ -186,7 +188,7 @@ def test_evidence_shrinks_what_is_at_the_floor_or_not_known():
     assert case.high.tolist() == [1e-28, 0.2, 0.5, 1.0]
 
 
-# Limits.
+# Thresholds.
 
 
 @pytest.mark.parametrize(
@@ -248,30 +250,30 @@ def test_evidence_shrinks_what_is_at_the_floor_or_not_known():
         ({"level": 0.4}, "level=0.4: expected the share of intervals that cover"),
         (
             {"treshold": 0.1},
-            "there is no argument 'treshold'. The limits are threshold, minimum_gap, resolution, floor_factor, "
+            "there is no argument 'treshold'. The thresholds are threshold, minimum_gap, resolution, floor_factor, "
             "trivial_tolerance, strong, weak, clear, coverage, linear, level.",
         ),
     ],
 )
 def test_limits_that_make_no_sense_are_refused(options, text):
     with pytest.raises(ArgumentError) as caught:
-        Limits.of(options)
+        Thresholds.of(options)
     assert text in str(caught.value)
 
 
 def test_every_limit_is_checked():
     """Not a number is no limit at all."""
-    for field in fields(Limits):
+    for field in fields(Thresholds):
         with pytest.raises(ArgumentError, match=f"^{field.name}=nan"):
-            Limits.of({field.name: math.nan})
+            Thresholds.of({field.name: math.nan})
 
 
 def test_limits_from_keywords():
-    assert Limits.of({}) == Limits()
-    assert Limits.of({"threshold": 0.1, "level": 0.9}) == replace(
-        Limits(), threshold=0.1, level=0.9
+    assert Thresholds.of({}) == Thresholds()
+    assert Thresholds.of({"threshold": 0.1, "level": 0.9}) == replace(
+        Thresholds(), threshold=0.1, level=0.9
     )
-    assert set(LimitOptions.__annotations__) == {field.name for field in fields(Limits)}
+    assert set(LimitOptions.__annotations__) == {field.name for field in fields(Thresholds)}
 
 
 # Laws.
@@ -298,13 +300,13 @@ def spectra(draw, *, most=7):
 
 @st.composite
 def all_limits(draw):
-    """Limits around the usual ones, by a factor of 30."""
+    """Thresholds around the usual ones, by a factor of 30."""
 
     def around(name):
         return getattr(USUAL, name) * 10 ** draw(st.floats(-1.5, 1.5))
 
     names = ("threshold", "resolution", "strong", "weak", "clear")
-    return Limits(
+    return Thresholds(
         **{name: around(name) for name in names}, minimum_gap=max(1.0, around("minimum_gap"))
     )
 
@@ -317,27 +319,27 @@ SOME_LIMITS = st.just(USUAL) | all_limits()
     SOME_LIMITS,
 )
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
-def test_many_are_counted_as_each_alone(cases, limits):
+def test_many_are_counted_as_each_alone(cases, thresholds):
     values, low, high = (
         torch.stack([getattr(c, name) for c in cases]) for name in ("values", "low", "high")
     )
-    together = counts(values, low, high, FLOOR, limits)
-    assert together.tolist() == [count(replace(c, floor=FLOOR), limits) for c in cases]
+    together = counts(values, low, high, FLOOR, thresholds)
+    assert together.tolist() == [count(replace(c, floor=FLOOR), thresholds) for c in cases]
     assert (
         counts(
             torch.zeros(3, 0).double(),
             torch.zeros(3, 0).double(),
             torch.zeros(3, 0).double(),
             FLOOR,
-            limits,
+            thresholds,
         ).tolist()
         == [0] * 3
     )
 
 
-def count_by_hand(case, limits):
+def count_by_hand(case, thresholds):
     """The rule in words, one candidate count after the other."""
-    tiny, most = torch.finfo(torch.float64).tiny, limits.threshold / limits.minimum_gap
+    tiny, most = torch.finfo(torch.float64).tiny, thresholds.threshold / thresholds.minimum_gap
     values, low, high = case.values.tolist(), case.low.tolist(), case.high.tolist()
     best, chosen = (0.0, 0.0), 0
     for k in range(1, len(values) + 1):
@@ -346,14 +348,14 @@ def count_by_hand(case, limits):
         def gap(least, last=last, following=following):
             return max(following, least, tiny) / max(last, least, tiny)
 
-        exempt = last <= case.floor or following >= limits.clear
-        needed = limits.minimum_gap * (1.0 if exempt else limits.clear / following)
+        exempt = last <= case.floor or following >= thresholds.clear
+        needed = thresholds.minimum_gap * (1.0 if exempt else thresholds.clear / following)
         apart = max(max(high[:k]), case.floor) < min(low[k:], default=math.inf)
         really, alike = (
             gap(min(case.floor, most)),
-            gap(min(max(case.floor, limits.resolution), most)),
+            gap(min(max(case.floor, thresholds.resolution), most)),
         )
-        possible = last <= max(limits.threshold, case.floor) and really >= needed and apart
+        possible = last <= max(thresholds.threshold, case.floor) and really >= needed and apart
         if possible and (alike, really) >= best:
             best, chosen = (alike, really), k
     return chosen
@@ -361,31 +363,31 @@ def count_by_hand(case, limits):
 
 @given(spectra(), SOME_LIMITS)
 @settings(max_examples=200, deadline=None)
-def test_the_count_is_the_rule_in_words(case, limits):
-    assert count(case, limits) == count_by_hand(case, limits)
+def test_the_count_is_the_rule_in_words(case, thresholds):
+    assert count(case, thresholds) == count_by_hand(case, thresholds)
 
 
 @given(spectra(), SOME_LIMITS)
 @settings(max_examples=60, deadline=None)
-def test_grades_are_the_rule_in_words(case, limits):
-    number = count(case, limits)
-    for i, name in enumerate(grade(case, limits)):
+def test_grades_are_the_rule_in_words(case, thresholds):
+    number = count(case, thresholds)
+    for i, name in enumerate(grade(case, thresholds)):
         value, high = float(case.values[i]), float(case.high[i])
         if i < number:
             assert name == (
                 "exact"
                 if value <= case.floor
                 else "strong"
-                if high <= limits.strong
+                if high <= thresholds.strong
                 else "approximate"
             )
         else:
-            assert name == ("weak" if high <= limits.weak and high < case.control else "none")
+            assert name == ("weak" if high <= thresholds.weak and high < case.control else "none")
 
 
 @given(spectra(), SOME_LIMITS, st.sampled_from([2.0**-9, 2.0**-3, 2.0**5]))
 @settings(max_examples=60, deadline=None)
-def test_grades_have_no_scale_of_their_own(case, limits, scale):
+def test_grades_have_no_scale_of_their_own(case, thresholds, scale):
     names = ("threshold", "resolution", "strong", "weak", "clear")
     scaled = Evidence(
         case.values * scale,
@@ -395,17 +397,17 @@ def test_grades_have_no_scale_of_their_own(case, limits, scale):
         case.control * scale,
     )
     assert grade(
-        scaled, replace(limits, **{name: getattr(limits, name) * scale for name in names})
-    ) == grade(case, limits)
+        scaled, replace(thresholds, **{name: getattr(thresholds, name) * scale for name in names})
+    ) == grade(case, thresholds)
 
 
 @given(spectra(), SOME_LIMITS)
 @settings(max_examples=60, deadline=None)
-def test_without_intervals_a_smaller_defect_has_no_worse_grade(case, limits):
+def test_without_intervals_a_smaller_defect_has_no_worse_grade(case, thresholds):
     """With them it may: a strong symmetry can lie behind an approximate one whose interval is wider."""
     places = [
         GRADES.index(name)
-        for name in grade(replace(case, low=case.values, high=case.values), limits)
+        for name in grade(replace(case, low=case.values, high=case.values), thresholds)
     ]
     assert places == sorted(places)
 
@@ -417,17 +419,17 @@ def test_of_counted_directions_none_is_better_than_one_before_it_but_weak_ones_m
 
 @given(spectra(), SOME_LIMITS, st.floats(1.0, 30.0))
 @settings(max_examples=60, deadline=None)
-def test_wider_intervals_never_make_more_strong_or_weak(case, limits, times):
+def test_wider_intervals_never_make_more_strong_or_weak(case, thresholds, times):
     known = case.values > case.floor
     wider = replace(
         case,
         low=torch.where(known, case.low / times, case.low),
         high=torch.where(known, case.high * times, case.high),
     )
-    before, after = grade(case, limits), grade(wider, limits)
-    if after[: count(wider, limits)].count("strong") > before.count("strong"):
-        assert count(wider, limits) > count(
-            case, limits
+    before, after = grade(case, thresholds), grade(wider, thresholds)
+    if after[: count(wider, thresholds)].count("strong") > before.count("strong"):
+        assert count(wider, thresholds) > count(
+            case, thresholds
         )  # the widest gap was closed by an interval, and a later one decides
     for one, other in zip(before, after, strict=True):
         assert not (one == "none" and other == "weak")
@@ -438,12 +440,12 @@ def test_wider_intervals_never_make_more_strong_or_weak(case, limits, times):
 MOVED = ("strong", "threshold", "weak", "minimum_gap", "clear", "resolution", "floor_factor")
 
 
-def with_moved(case, limits, name, times):
+def with_moved(case, thresholds, name, times):
     """A limit times a factor; the floor goes with the square of its own."""
     if name == "floor_factor":
-        return replace(case, floor=case.floor * times**2), limits
-    moved = getattr(limits, name) * times
-    return case, replace(limits, **{name: max(moved, 1.0) if name == "minimum_gap" else moved})
+        return replace(case, floor=case.floor * times**2), thresholds
+    moved = getattr(thresholds, name) * times
+    return case, replace(thresholds, **{name: max(moved, 1.0) if name == "minimum_gap" else moved})
 
 
 @given(spectra(), SOME_LIMITS)
@@ -454,12 +456,12 @@ def with_moved(case, limits, name, times):
     case_of([5.256e-4, 5.928e-4, 6.35e-3, 0.06907], floor=5e-4), USUAL
 )  # exact at a floor 10 % higher, not at 15 %
 @settings(max_examples=60, deadline=None)
-def test_no_limit_moved_by_15_percent_changes_a_grade_without_a_mark(case, limits):
-    own, marks = grade(case, limits), close_calls(case, limits)
+def test_no_limit_moved_by_15_percent_changes_a_grade_without_a_mark(case, thresholds):
+    own, marks = grade(case, thresholds), threshold_sensitivity(case, thresholds)
     for name in MOVED:
         for times in (0.8500001, 0.9, 0.95, 1.05, 1.1, 1.1499999):
             for before, after, mark in zip(
-                own, grade(*with_moved(case, limits, name, times)), marks, strict=True
+                own, grade(*with_moved(case, thresholds, name, times)), marks, strict=True
             ):
                 assert before == after or name in mark, (
                     f"{name} times {times}: {before} becomes {after}, marked {mark!r}"
@@ -485,20 +487,21 @@ def stretched(case, times):
     case_of([10**-3.25, 1.0, 1.0], wide=[10**0.25, 1.0, 1.0]), replace(USUAL, weak=0.5)
 )  # an end on the limit itself
 @settings(max_examples=20, deadline=None)
-def test_marks_are_earned(case, limits):
+def test_marks_are_earned(case, thresholds):
     """A mark names a limit that changes the grade within the factor, or an interval with another grade at one of its ends."""
-    own, marks = grade(case, limits), close_calls(case, limits)
+    own, marks = grade(case, thresholds), threshold_sensitivity(case, thresholds)
     steps = [1 + sign * 0.05 * step for sign in (1, -1) for step in (1, 2, 3)]
     for i, mark in enumerate(marks):
         for name in mark.split(", ") if mark else ():
             if name == "level":
                 assert any(
-                    grade(stretched(case, times), limits)[i] != own[i]
+                    grade(stretched(case, times), thresholds)[i] != own[i]
                     for times in (WIDER, 1 / WIDER)
                 )
             elif name != "interval":
                 assert any(
-                    grade(*with_moved(case, limits, name, times))[i] != own[i] for times in steps
+                    grade(*with_moved(case, thresholds, name, times))[i] != own[i]
+                    for times in steps
                 )
             else:
                 assert bool((case.high > case.low).any())
@@ -529,18 +532,21 @@ def test_marks_are_earned(case, limits):
     ],
 )
 def test_marks_by_hand(values, rest, marks):
-    assert list(close_calls(case_of(values, **rest), USUAL)) == marks
+    assert list(threshold_sensitivity(case_of(values, **rest), USUAL)) == marks
 
 
 def test_a_smaller_factor_marks_less():
     case = case_of([9.2e-4, 0.028, 0.45, 1.0])
-    some, more = close_calls(case, USUAL, factor=1.01), close_calls(case, USUAL, factor=CLOSE)
+    some, more = (
+        threshold_sensitivity(case, USUAL, factor=1.01),
+        threshold_sensitivity(case, USUAL, factor=CLOSE),
+    )
     assert not any(some)
     assert any(more)
 
 
 def test_nothing_has_no_marks():
-    assert close_calls(case_of([]), USUAL) == ()
+    assert threshold_sensitivity(case_of([]), USUAL) == ()
 
 
 def test_normal_spectra_are_mostly_clear():
@@ -548,4 +554,4 @@ def test_normal_spectra_are_mostly_clear():
     values = torch.cat(
         [torch.full((3,), 1e-31, dtype=torch.float64), (0.8 + 0.5 * normal(6).abs()).sort().values]
     )
-    assert close_calls(evidence(values, floor=FLOOR), USUAL) == ("",) * 9
+    assert threshold_sensitivity(evidence(values, floor=FLOOR), USUAL) == ("",) * 9

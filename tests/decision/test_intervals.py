@@ -13,12 +13,14 @@ from cases import mlp, norm_case, normal, square
 from liegg.actions import Linear
 from liegg.decision.block_statistics import Pairs
 from liegg.decision.bootstrap import Moments, drawn
-from liegg.decision.grades import Limits, evidence
+from liegg.decision.grades import Thresholds, evidence
 from liegg.decision.intervals import Resampled, certainty
 from liegg.polarization.sample_blocks import FEWEST, count_for
 from oracle import fields, jacobians
 
-LIMITS = Limits(threshold=0.03, minimum_gap=10.0, resolution=1e-4, strong=1e-3, weak=0.5, clear=0.3)
+LIMITS = Thresholds(
+    threshold=0.03, minimum_gap=10.0, resolution=1e-4, strong=1e-3, weak=0.5, clear=0.3
+)
 
 
 def field_map(x):
@@ -72,16 +74,16 @@ def test_every_block_says_what_its_samples_say(asked):
     found = sym.resampled
     assert found is not None
     assert found.first == 0
-    h = sym.scale_free.directions.numpy()
+    h = sym.solution.directions.numpy()
     outer = (
-        sym.action.matrices(sym.scale_free.directions).flatten(1).numpy()
+        sym.action.matrices(sym.solution.directions).flatten(1).numpy()
     )  # coefficients in all matrices
     moved = motions @ outer.T
     length = np.sqrt(np.square(moved).sum((0, 1)) / len(block))
     changed = changes @ outer.T
     if eta is not None:
         partner = (
-            sym.output_action.matrices(sym._partners(sym.scale_free.directions)).flatten(1).numpy()
+            sym.output_action.matrices(sym._partners(sym.solution.directions)).flatten(1).numpy()
         )
         changed = changed - eta @ partner.T
     moved, changed = moved / length, changed / length
@@ -116,7 +118,7 @@ def test_the_blocks_sum_to_the_solution(asked):
     torch.testing.assert_close(
         a, torch.diag(found.lengths), rtol=0, atol=10 * error * float(found.lengths[-1])
     )
-    torch.testing.assert_close(found.lengths, sym.defects * sym.scale_free.sensitivity)
+    torch.testing.assert_close(found.lengths, sym.defects * sym.solution.sensitivity)
 
 
 def test_the_mean_sensitivity_is_right_to_first_order(asked):
@@ -305,10 +307,10 @@ def test_the_interval_of_any_direction_is_that_of_a_ratio_over_the_blocks(asked)
         for part in (changed, moved)
     )
     total, samples = sym.resampled.moments.total.numpy(), sym.resampled.moments.samples.numpy()
-    kappa = (weights @ total) / (weights @ samples) / sym.scale_free.sensitivity - 1
+    kappa = (weights @ total) / (weights @ samples) / sym.solution.sensitivity - 1
     logs = np.log((weights @ a) / (weights @ m)) - kappa[:, None]
     half = logs.std(0, ddof=1) * np.sqrt(count / (count - 1)) * scipy.stats.t.ppf(0.975, count - 1)
-    middle = a.sum(0) / m.sum(0) / sym.scale_free.sensitivity
+    middle = a.sum(0) / m.sum(0) / sym.solution.sensitivity
     expected = np.stack([middle * np.exp(-half), middle * np.exp(half)], 1)
     np.testing.assert_allclose(
         sym.defect_interval(generators), expected, rtol=max(1e-4, 10 * error)
@@ -344,7 +346,7 @@ def test_directions_without_an_interval():
 
 def test_with_many_samples_the_choice_of_directions_no_longer_matters():
     sym = liegg.discover(mlp(3, 8, 2), normal(20000, 3), Linear(3))
-    fixed = sym.defect_interval(sym.action.matrices(sym.scale_free.directions))
+    fixed = sym.defect_interval(sym.action.matrices(sym.solution.directions))
     torch.testing.assert_close(fixed, sym.intervals, rtol=0.02, atol=0.0)
 
 
@@ -398,10 +400,10 @@ def draws_of(lengths, *, blocks=20, samples=10, first=0, seed=0):
     )
 
 
-def sure(values, nullity, *, exact=0, limits=LIMITS, **rest):
+def sure(values, nullity, *, exact=0, thresholds=LIMITS, **rest):
     lengths = torch.tensor(values, dtype=torch.float64)
     case = evidence(torch.cat([torch.zeros(exact, dtype=torch.float64), lengths]), floor=1e-27)
-    return certainty(draws_of(lengths, first=exact, **rest), case, nullity, limits)
+    return certainty(draws_of(lengths, first=exact, **rest), case, nullity, thresholds)
 
 
 @pytest.mark.parametrize(
@@ -441,7 +443,8 @@ def test_the_other_side_adds_to_one():
 
 def test_a_higher_level_is_never_narrower():
     narrow, wide = (
-        sure([0.0299, 0.8, 1.4], 1, limits=Limits(level=level)).nullity for level in (0.5, 0.99)
+        sure([0.0299, 0.8, 1.4], 1, thresholds=Thresholds(level=level)).nullity
+        for level in (0.5, 0.99)
     )
     assert wide[0] <= narrow[0] <= narrow[1] <= wide[1]
 

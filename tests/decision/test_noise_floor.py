@@ -6,7 +6,7 @@ from torch import nn
 
 import liegg
 from cases import normal
-from liegg.decision.grades import Limits
+from liegg.decision.grades import Thresholds
 from liegg.decision.noise_floor import Stillness, stillness
 
 UNIT = 2.0**-52
@@ -70,8 +70,10 @@ def test_without_a_measurement_faint_motion_is_motion():
 def test_how_far_a_gradient_may_cancel_is_a_limit():
     told = ((15 * UNIT) ** 2, False)
     given = {"sensitivity": (15 * UNIT) ** 2, "slope": 1.0, "square": 1e-4, "unit": UNIT}
-    assert stillness(**given, limits=Limits(floor_factor=16.0), noise=lambda: told).still
-    assert not stillness(**given, limits=Limits(floor_factor=14.0), noise=lambda: told).still
+    assert stillness(**given, thresholds=Thresholds(floor_factor=16.0), noise=lambda: told).still
+    assert not stillness(
+        **given, thresholds=Thresholds(floor_factor=14.0), noise=lambda: told
+    ).still
 
 
 def test_in_half_precision_a_tenth_of_the_size_is_motion():
@@ -127,7 +129,7 @@ def test_nor_of_such_a_layer_and_forward_mode_reaches_it(dtype):
         16,
         (),
     )
-    assert found["linear"].invariance.scale_free.sensitivity > 0
+    assert found["linear"].invariance.solution.sensitivity > 0
 
 
 @pytest.mark.parametrize("units", [6, 15, 50, 1000])

@@ -198,7 +198,7 @@ def test_the_nearest_candidate_of_each_is_asked_in_the_other():
     found, a, b = compared("network", "other network"), model("network"), model("other network")
     for contrast, sym, other, name in zip(found.contrasts[3:], (a, b), (b, a), "ab", strict=True):
         own, there = (contrast.a, contrast.b) if name == "a" else (contrast.b, contrast.a)
-        generator = sym.action.matrices(sym.scale_free.directions[:1])
+        generator = sym.action.matrices(sym.solution.directions[:1])
         assert own.value == float(sym.defects[0])
         assert there.value == pytest.approx(float(other.defect(generator)))
         assert [there.low, there.high] == pytest.approx(
@@ -249,7 +249,7 @@ def test_within_is_the_defect_of_every_direction(name):
 def test_within_of_one_found_direction_has_its_interval():
     sym = model("more bent")
     for number in range(3):
-        measured = within(sym, sym.scale_free.directions[number][None])
+        measured = within(sym, sym.solution.directions[number][None])
         assert [measured.low, measured.high] == pytest.approx(sym.intervals[number].tolist())
 
 
@@ -460,5 +460,5 @@ def test_other_restrictions_of_the_same_size_are_refused():
 
 def test_along_knows_what_was_not_decided():
     sym = model("undecided")
-    assert math.isnan(along(sym, sym.scale_free.directions[:1]).value)
-    assert not math.isnan(along(sym, sym.scale_free.directions[-1:]).value)
+    assert math.isnan(along(sym, sym.solution.directions[:1]).value)
+    assert not math.isnan(along(sym, sym.solution.directions[-1:]).value)

@@ -78,14 +78,14 @@ def test_defects_are_the_oracles(analysed):
     expected = oracle.defects(e, xi)
     if isinstance(sym.action, Restricted):  # judged against its parent's directions, see below
         np.testing.assert_allclose(
-            sym.defects * sym.scale_free.sensitivity,
+            sym.defects * sym.solution.sensitivity,
             expected.values * expected.sensitivity,
             rtol=1e-8,
             atol=1e-12,
         )
         return
     np.testing.assert_allclose(sym.defects, expected.values, rtol=1e-8, atol=1e-12)
-    assert sym.scale_free.sensitivity == pytest.approx(expected.sensitivity, rel=1e-10)
+    assert sym.solution.sensitivity == pytest.approx(expected.sensitivity, rel=1e-10)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -111,7 +111,7 @@ def test_a_restricted_action_gives_the_defects_of_its_parent():
         inner.defect(liegg.so(3)), parent.defect(liegg.so(3)), rtol=1e-10, atol=1e-25
     )
     assert inner.nullity == 3
-    assert inner.scale_free.sensitivity == pytest.approx(parent.scale_free.sensitivity, rel=1e-12)
+    assert inner.solution.sensitivity == pytest.approx(parent.solution.sensitivity, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -179,8 +179,8 @@ def test_float32_equivariance_with_dependent_outputs():
 def test_any_generator_can_be_asked_about(analysed):
     case, sym, e, xi = analysed
     h = normal(3, case.action.size, seed=5)
-    if sym.scale_free.sensitivity > 0:
-        expected = [oracle.defect(e, xi, row.numpy(), sym.scale_free.sensitivity) for row in h]
+    if sym.solution.sensitivity > 0:
+        expected = [oracle.defect(e, xi, row.numpy(), sym.solution.sensitivity) for row in h]
         np.testing.assert_allclose(sym.defect(case.action.matrices(h)), expected, rtol=1e-8)
     variance = np.sum((e @ h.numpy().T) ** 2, axis=0) / len(xi)
     np.testing.assert_allclose(sym.direction_variance(h), variance, rtol=1e-8)
@@ -430,7 +430,7 @@ def test_copies_of_samples_are_no_evidence_when_they_stay_together():
         ({"control": "reinitialised"}, "a function"),  # which has no weights to reset
         (
             {"treshold": 0.1},
-            "there is no argument 'treshold'. The limits are threshold, minimum_gap",
+            "there is no argument 'treshold'. The thresholds are threshold, minimum_gap",
         ),
         (
             {"level": 1.0},
@@ -464,10 +464,10 @@ def test_fresh_weights_tell_what_was_learned():
     before = [weight.clone() for weight in network.parameters()]
     sym = liegg.discover(network, normal(1000, 3).float(), liegg.Linear(3), control="reinitialised")
     assert sym.nullity == 3
-    assert sym.fresh is not None
-    assert sym.fresh.learned[:3] == (True, True, True)
-    assert sym.fresh.along.shape == (5, 6)
-    assert float(sym.fresh.along[:, :3].min()) > 10 * float(sym.defects[2])
+    assert sym.reinitialised is not None
+    assert sym.reinitialised.learned[:3] == (True, True, True)
+    assert sym.reinitialised.along.shape == (5, 6)
+    assert float(sym.reinitialised.along[:, :3].min()) > 10 * float(sym.defects[2])
     assert all(
         torch.equal(one, other) for one, other in zip(before, network.parameters(), strict=True)
     )

@@ -8,8 +8,8 @@ import liegg
 from cases import normal
 from liegg._utils.precision import coarsest, watched
 from liegg.inputs.batches import as_batches
-from liegg.inputs.input_dtype import entering
-from liegg.inputs.model import opened, probe
+from liegg.inputs.input_dtype import with_input_dtype
+from liegg.inputs.model import eval_view, probe
 
 BFLOAT = torch.finfo(torch.bfloat16).eps
 COMPUTES = "it computes in bfloat16 on the way from float32 samples: differences within the rounding of bfloat16 count as none"
@@ -115,7 +115,7 @@ def test_layers_of_a_model_of_several_types():
 def test_fresh_weights_of_a_model_of_several_types():
     net, x = made(Normed, constant=True), normal(60, 4).float()
     sym = liegg.discover(net, x, liegg.Linear(4), control="reinitialised", control_draws=2)
-    assert sym.fresh is not None
+    assert sym.reinitialised is not None
 
 
 def test_a_model_that_takes_nothing_fails_with_its_own_words():
@@ -133,13 +133,13 @@ def test_one_type_is_not_asked_about():
         def __iter__(self):
             return unread()
 
-    with opened(nn.Linear(4, 2)) as model:
-        assert entering(model, as_batches(Lazy())) is model
+    with eval_view(nn.Linear(4, 2)) as model:
+        assert with_input_dtype(model, as_batches(Lazy())) is model
 
 
 def test_only_what_comes_from_the_input_counts():
     table = torch.ones(4, dtype=torch.float16)  # exact, whatever its type
-    with opened(lambda x: (x * (table + table).double()).sum(1)) as model:
+    with eval_view(lambda x: (x * (table + table).double()).sum(1)) as model:
         assert probe(model, normal(5, 4)).arithmetic == torch.float64
 
 

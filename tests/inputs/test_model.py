@@ -22,7 +22,7 @@ from liegg._utils.errors import (
     RandomModelError,
     ShapeError,
 )
-from liegg.inputs.model import opened, probe
+from liegg.inputs.model import eval_view, probe
 
 X = torch.randn(40, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
 LINEAR = liegg.Linear(3)
@@ -248,7 +248,7 @@ def test_tied_weights_stay_tied():
     ).double()
     net[2].weight = net[0].weight
     before = snapshot(net)
-    with opened(net) as model:
+    with eval_view(net) as model:
         inner: Any = model.function
         assert inner[0].weight is inner[2].weight
         assert inner[0].weight.data_ptr() == net[0].weight.data_ptr()
@@ -307,7 +307,7 @@ def test_an_exported_program_with_a_fixed_batch_says_what_to_type():
 @pytest.mark.parametrize("shape", [(), (1,), (4,), (2, 3), (2, 1, 2)])
 def test_outputs_of_any_shape_are_flattened(shape):
     weight = torch.randn(3, *shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    with opened(lambda x: torch.tensordot(x, weight, 1)) as model:
+    with eval_view(lambda x: torch.tensordot(x, weight, 1)) as model:
         probed = probe(model, X)
         assert probed.output_shape == shape
         assert torch.equal(probed(X), X @ weight.reshape(3, -1))
@@ -351,7 +351,7 @@ def test_names():
         (network().forward, "forward"),
     ]
     for model, name in cases:
-        with opened(model) as view:
+        with eval_view(model) as view:
             assert view.name == name
 
 

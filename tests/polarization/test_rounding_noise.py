@@ -12,7 +12,7 @@ from cases import normal
 from liegg._utils.errors import ArgumentError
 from liegg.actions import Linear
 from liegg.algebra import catalog
-from liegg.inputs.model import Model, opened, probe
+from liegg.inputs.model import Model, eval_view, probe
 from liegg.polarization.rounding_noise import EXCUSED, SAMPLES, measured_floor, scatter
 from liegg.polarization.rows import Plan, plan
 from liegg.studies.error_rates.cases import product
@@ -22,7 +22,7 @@ HALF = 2.0**-7
 
 
 def scattered(function, x, action, *, unit, **rest):
-    with torch.no_grad(), opened(function) as model:
+    with torch.no_grad(), eval_view(function) as model:
         model = probe(model, x)
         return scatter(model, action, x, plan(model, action, x), unit=unit, **rest)
 
@@ -112,7 +112,7 @@ def test_columns_of_an_output_action_come_first():
     """A linear map: rows [−η | ξ] of y = Wx, whose differences are those of y and of W x."""
     x, weight = normal(40, 2, seed=6), normal(3, 2, seed=7)
     action, reply, unit = Linear(2), Linear(3), 0.5
-    with torch.no_grad(), opened(lambda x: x @ weight.T) as model:
+    with torch.no_grad(), eval_view(lambda x: x @ weight.T) as model:
         model = probe(model, x)
         found = scatter(
             model,

@@ -15,7 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import liegg
 from liegg._utils.errors import ArgumentError, ModelError, ShapeError
 from liegg.actions import Action
-from liegg.inputs.model import Model, opened, probe
+from liegg.inputs.model import Model, eval_view, probe
 from liegg.polarization.output_sketch import Outputs
 from liegg.polarization.rows import TOGETHER_ELEMENTS, Plan, Route, plan
 from liegg.polarization.rows import polarize as rows_and_outputs
@@ -41,7 +41,7 @@ def curved(outputs: int, features: int) -> Any:
 @contextmanager
 def ready(function: Any, x: Tensor) -> Iterator[Model]:
     """The model as `discover` has it when it takes rows."""
-    with torch.no_grad(), opened(function) as model:
+    with torch.no_grad(), eval_view(function) as model:
         yield probe(model, x)
 
 

@@ -299,8 +299,8 @@ def test_moments_of_blocks_are_those_of_their_samples(name, dealt):
         else torch.tensor([0, 0, 3, 3, 3, 1, 0, 1] * 3)[:23]
     )
     found = action.moments(x, block, 5)
-    derived = action.derive(x)
-    again = found if derived is None else action.moments(x, block, 5, derived=derived)
+    precomputed = action.precompute(x)
+    again = found if precomputed is None else action.moments(x, block, 5, precomputed=precomputed)
     for number in range(5):
         own = x[block == number]
         expected = action.moment(own) if len(own) else torch.zeros_like(found[0])

@@ -5,7 +5,7 @@ import torch
 
 import liegg
 from cases import mlp, normal, numbered
-from liegg.inputs.model import opened, probe
+from liegg.inputs.model import eval_view, probe
 from liegg.polarization.rows import plan
 from liegg.polarization.sample_blocks import Dealer
 from liegg.polarization.state import from_tensors, merge, to_tensors
@@ -22,7 +22,7 @@ CASES = {
 
 def pass_of(dtype, count, output_action):
     x = normal(203, 3).to(dtype)
-    with torch.no_grad(), opened(mlp(3, 8, 3, dtype=dtype)) as function:
+    with torch.no_grad(), eval_view(mlp(3, 8, 3, dtype=dtype)) as function:
         model = probe(function, x[:20])
         how = plan(
             model, liegg.Linear(3), x[:20], outputs="each", route="vjp", output_action=output_action

@@ -37,7 +37,7 @@ def outcome(sym: Any) -> dict[str, Any]:
         "trivial": sym.decision.trivial,
         "exact": sym.decision.exact,
         "grades": list(sym.grades),
-        "near": [bool(mark) for mark in sym.decision.near],
+        "near": [bool(mark) for mark in sym.decision.borderline],
         "name": sym.name,
         "sure": sym.identification.confident,
         "defects": sym.defects.tolist(),
@@ -50,7 +50,7 @@ def outcome(sym: Any) -> dict[str, Any]:
         "support": None if sure is None else sure.support,
         "angle": None if sure is None else sure.angle,
         "control": None if sym.control is None else plain(sym.control.low),
-        "learned": None if sym.fresh is None else list(sym.fresh.learned),
+        "learned": None if sym.reinitialised is None else list(sym.reinitialised.learned),
         "curves": None
         if checked is None
         else plain([curve.change.tolist() for curve in checked.curves]),

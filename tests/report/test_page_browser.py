@@ -98,7 +98,7 @@ def silent_page(tmp_path_factory):
 
 
 @pytest.fixture
-def opened(browser):
+def eval_view(browser):
     """Open a page from disk; whatever it complains about or asks for fails the test at its end."""
     seen, views = [], []
 
@@ -161,8 +161,8 @@ def slide(page, share: float) -> None:
     )
 
 
-def test_the_slider_moves_every_picture_and_the_marker(opened, image_page):
-    page = opened(image_page)
+def test_the_slider_moves_every_picture_and_the_marker(eval_view, image_page):
+    page = eval_view(image_page)
     before, start = pixels(page), marker(page)
     assert len(before) == 8
     slide(page, 0.25)
@@ -177,24 +177,24 @@ def test_the_slider_moves_every_picture_and_the_marker(opened, image_page):
     assert pixels(page) == before
 
 
-def test_the_slider_reaches_the_whole_turn_and_begins_at_nothing(opened, image_page):
-    page = opened(image_page)
+def test_the_slider_reaches_the_whole_turn_and_begins_at_nothing(eval_view, image_page):
+    page = eval_view(image_page)
     assert page.inner_text("#now").startswith("0.00")
     page.focus("#time")
     page.keyboard.press("End")
     assert "360°" in page.inner_text("#now")
 
 
-def test_hostile_names_stay_text(opened, image_page):
-    page = opened(image_page)
+def test_hostile_names_stay_text(eval_view, image_page):
+    page = eval_view(image_page)
     assert page.evaluate("window.hit") is None
     assert page.inner_text("h1") == HOSTILE
     assert page.title() == HOSTILE
     assert HOSTILE in page.inner_text(".verdict")
 
 
-def test_keys_move_play_and_stop(opened, image_page):
-    page = opened(image_page)
+def test_keys_move_play_and_stop(eval_view, image_page):
+    page = eval_view(image_page)
     page.focus("#time")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
@@ -212,8 +212,8 @@ def test_keys_move_play_and_stop(opened, image_page):
     assert (time(page), marker(page)) == (stopped, place)
 
 
-def test_the_button_plays_and_space_on_it_stops(opened, image_page):
-    page = opened(image_page)
+def test_the_button_plays_and_space_on_it_stops(eval_view, image_page):
+    page = eval_view(image_page)
     before = pixels(page)
     page.click("#play")
     until(page, lambda: time(page) > 0.1)
@@ -228,11 +228,12 @@ def test_the_button_plays_and_space_on_it_stops(opened, image_page):
 
 @pytest.mark.parametrize("n", [2, 3, 6])
 @pytest.mark.parametrize("size", [1e-3, 0.05, 1.0, 20.0])
-def test_the_matrix_exponential_is_that_of_scipy_and_torch(opened, image_page, n, size):
+def test_the_matrix_exponential_is_that_of_scipy_and_torch(eval_view, image_page, n, size):
     a = normal(n, n, seed=n)
     a = size * (a - a.mT + 0.1 * normal(n, n, seed=n + 1)) / n
     found = torch.tensor(
-        opened(image_page).evaluate("(a) => lieggReport.expm(a)", a.tolist()), dtype=torch.float64
+        eval_view(image_page).evaluate("(a) => lieggReport.expm(a)", a.tolist()),
+        dtype=torch.float64,
     )
     exact = torch.from_numpy(scipy.linalg.expm(a.numpy()))
     assert float((found - exact).norm() / exact.norm()) < 1e-14 * max(10.0, 20 * size)
@@ -261,13 +262,13 @@ def warped(page, stage, motion, t):
     ],
     ids=["turn", "right", "up", "any"],
 )
-def test_pictures_move_as_the_action_moves_them(opened, image_page, border, matrix):
+def test_pictures_move_as_the_action_moves_them(eval_view, image_page, border, matrix):
     x = blobs(1, side=24)[..., 3:]  # taller than wide
     x[..., 5:8, 10:12] += 1.0
     action, t = liegg.Image("affine", border=border), 0.9
     stage = stage_of(action, x)
     assert stage is not None
-    found = warped(opened(image_page), stage, {"place": matrix.tolist(), "colour": None}, t)
+    found = warped(eval_view(image_page), stage, {"place": matrix.tolist(), "colour": None}, t)
     expected = action.act(t * matrix.double(), x)[0].numpy()
     still = np.abs(expected - x[0].numpy()).mean()
     assert (
@@ -276,24 +277,26 @@ def test_pictures_move_as_the_action_moves_them(opened, image_page, border, matr
     assert np.corrcoef(found.ravel(), expected.ravel())[0, 1] > 0.95
 
 
-def test_quarter_turns_are_exact(opened, image_page):
+def test_quarter_turns_are_exact(eval_view, image_page):
     x = blobs(1, side=16)
     stage = stage_of(liegg.Image(), x)
     assert stage is not None
-    found = warped(opened(image_page), stage, {"place": TURN.tolist(), "colour": None}, np.pi / 2)
+    found = warped(
+        eval_view(image_page), stage, {"place": TURN.tolist(), "colour": None}, np.pi / 2
+    )
     np.testing.assert_allclose(
         found, torch.rot90(x[0], 1, (1, 2)), atol=(stage["high"] - stage["low"]) / 400
     )
 
 
-def test_colours_move_as_the_action_moves_them(opened, image_page):
+def test_colours_move_as_the_action_moves_them(eval_view, image_page):
     x = blobs(1, side=12)
     action = liegg.Color()
     matrix = torch.zeros(4, 4, dtype=torch.float64)
     matrix[:3] = 0.3 * normal(3, 4)
     stage = stage_of(action, x)
     assert stage is not None
-    found = warped(opened(image_page), stage, {"place": None, "colour": matrix.tolist()}, 0.7)
+    found = warped(eval_view(image_page), stage, {"place": None, "colour": matrix.tolist()}, 0.7)
     np.testing.assert_allclose(
         found, action.act(0.7 * matrix, x)[0], atol=(stage["high"] - stage["low"]) / 200
     )
@@ -305,8 +308,8 @@ def dots(page):
     )
 
 
-def test_vectors_turn_and_axes_can_be_chosen(opened, vector_page):
-    page = opened(vector_page)
+def test_vectors_turn_and_axes_can_be_chosen(eval_view, vector_page):
+    page = eval_view(vector_page)
     before = np.array(dots(page)) - 200
     assert len(before) == 6
     slide(page, 0.25)
@@ -325,8 +328,8 @@ def test_vectors_turn_and_axes_can_be_chosen(opened, vector_page):
     assert page.input_value("#axis-x") == "2"
 
 
-def test_another_motion_has_another_curve(opened, vector_page):
-    page = opened(vector_page)
+def test_another_motion_has_another_curve(eval_view, vector_page):
+    page = eval_view(vector_page)
     slide(page, 0.3)
     first = page.get_attribute("#beside svg", "aria-label")
     page.focus("#motion")
@@ -335,8 +338,8 @@ def test_another_motion_has_another_curve(opened, vector_page):
     assert time(page) == 0
 
 
-def test_without_a_curve_the_samples_still_move(opened, silent_page):
-    page = opened(silent_page)
+def test_without_a_curve_the_samples_still_move(eval_view, silent_page):
+    page = eval_view(silent_page)
     before = dots(page)
     slide(page, 0.9)
     assert dots(page) != before
@@ -344,8 +347,8 @@ def test_without_a_curve_the_samples_still_move(opened, silent_page):
     assert "Pass held-out samples to get the curve" in page.inner_text("#beside")
 
 
-def test_charts_tell_their_numbers(opened, vector_page):
-    page = opened(vector_page)
+def test_charts_tell_their_numbers(eval_view, vector_page):
+    page = eval_view(vector_page)
     chart, readout = "#spectrum .chart:first-child svg", "#spectrum .chart:first-child .readout"
     page.hover(f"{chart} .mark:nth-of-type(6)")
     assert "δ² =" in page.inner_text(readout)
@@ -355,8 +358,8 @@ def test_charts_tell_their_numbers(opened, vector_page):
     assert page.inner_text(readout) != said
 
 
-def test_the_basis_can_be_switched(opened, vector_page):
-    page = opened(vector_page)
+def test_the_basis_can_be_switched(eval_view, vector_page):
+    page = eval_view(vector_page)
     assert page.is_visible(".basis-readable")
     assert not page.is_visible(".basis-found")
     page.click("label[for=basis-found]")
@@ -384,8 +387,8 @@ def contrast(page, selector: str) -> float:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1200])
 @pytest.mark.parametrize("which", ["image_page", "vector_page"])
-def test_legible_in_every_size_and_colour(opened, shots, which, scheme, width, request):
-    page = opened(
+def test_legible_in_every_size_and_colour(eval_view, shots, which, scheme, width, request):
+    page = eval_view(
         request.getfixturevalue(which),
         viewport={"width": width, "height": 900},
         color_scheme=scheme,
@@ -407,8 +410,8 @@ def test_legible_in_every_size_and_colour(opened, shots, which, scheme, width, r
     page.screenshot(path=shots / f"{which}-{width}-{scheme}.png", full_page=True)
 
 
-def test_the_colours_can_be_switched(opened, image_page):
-    page = opened(image_page, color_scheme="light")
+def test_the_colours_can_be_switched(eval_view, image_page):
+    page = eval_view(image_page, color_scheme="light")
     colours = []
     for _ in range(3):
         colours.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
@@ -416,8 +419,8 @@ def test_the_colours_can_be_switched(opened, image_page):
     assert colours[0] == colours[1] != colours[2]
 
 
-def test_paper_shows_all_bases_and_no_buttons(opened, vector_page, shots):
-    page = opened(vector_page, color_scheme="dark", viewport={"width": 800, "height": 1100})
+def test_paper_shows_all_bases_and_no_buttons(eval_view, vector_page, shots):
+    page = eval_view(vector_page, color_scheme="dark", viewport={"width": 800, "height": 1100})
     page.emulate_media(media="print")
     assert page.is_visible(".basis-found")
     assert page.is_visible(".basis-readable")
@@ -437,8 +440,8 @@ def test_without_a_script_everything_else_is_there(browser, image_page):
     context.close()
 
 
-def test_the_snippet_can_be_copied(opened, vector_page):
-    page = opened(vector_page)
+def test_the_snippet_can_be_copied(eval_view, vector_page):
+    page = eval_view(vector_page)
     page.click("#copy")
     until(page, lambda: page.inner_text("#copy") in ("copied", "selected"))
     assert "liegg.discover(" in page.evaluate("getSelection().toString()")

@@ -130,7 +130,7 @@ def test_discover_finds_the_first_of_the_full_solution(action, controls):
     torch.testing.assert_close(low.defects, full.defects[:5], rtol=1e-8, atol=1e-28)
     torch.testing.assert_close(low.spectrum.values, full.spectrum.values[:5], rtol=1e-8, atol=1e-28)
     torch.testing.assert_close(low.intervals, full.intervals[:5], rtol=1e-6, atol=0, equal_nan=True)
-    assert low.scale_free.sensitivity == pytest.approx(full.scale_free.sensitivity, rel=1e-12)
+    assert low.solution.sensitivity == pytest.approx(full.solution.sensitivity, rel=1e-12)
     assert low.unsolved == len(full.defects) - 5
     assert low.decision.control == pytest.approx(full.decision.control, rel=1e-8)
     if (
@@ -179,14 +179,14 @@ def sphere(x):
 
 def test_at_least_as_many_as_were_asked_for():
     sym = liegg.discover(sphere, normal(300, 5), liegg.Linear(5), bottom=4)
-    assert (sym.nullity, sym.at_least, sym.unsolved, sym.name) == (4, True, 21, "unknown")
+    assert (sym.nullity, sym.is_lower_bound, sym.unsolved, sym.name) == (4, True, 21, "unknown")
     text = " ".join(str(sym).split())
     assert "layout='copies_first'): at least 4 symmetries" in text
     assert "the 4 smallest defects of 25 solved for, each right to" in text
     assert "... 21 more were not solved for" in text
     assert "there may be more symmetries than were solved for; a larger bottom= would tell" in text
     inside = liegg.discover(sphere, normal(300, 5), liegg.Linear(5), bottom=12)
-    assert (inside.nullity, inside.at_least, inside.unsolved, inside.name) == (
+    assert (inside.nullity, inside.is_lower_bound, inside.unsolved, inside.name) == (
         10,
         False,
         13,
@@ -197,7 +197,7 @@ def test_at_least_as_many_as_were_asked_for():
 
 def test_all_of_them_may_be_asked_for():
     sym = liegg.discover(sphere, normal(300, 3), liegg.Linear(3), bottom=50)
-    assert (len(sym.defects), sym.unsolved, sym.at_least, sym.name) == (9, 0, False, "so(3)")
+    assert (len(sym.defects), sym.unsolved, sym.is_lower_bound, sym.name) == (9, 0, False, "so(3)")
     assert sym.settings["bottom"] == 50
 
 
@@ -210,9 +210,9 @@ def test_equivariance_and_fresh_weights():
     full = liegg.discover(model, normal(200, 3), liegg.Linear(3), **options)
     low = liegg.discover(model, normal(200, 3), liegg.Linear(3), bottom=4, **options)
     torch.testing.assert_close(low.defects, full.defects[:4], rtol=1e-8, atol=1e-20)
-    assert low.fresh is not None
-    assert full.fresh is not None
-    torch.testing.assert_close(low.fresh.along, full.fresh.along, rtol=1e-6, atol=0)
+    assert low.reinitialised is not None
+    assert full.reinitialised is not None
+    torch.testing.assert_close(low.reinitialised.along, full.reinitialised.along, rtol=1e-6, atol=0)
 
 
 @pytest.mark.parametrize("bottom", [0, -3, True, 2.5])

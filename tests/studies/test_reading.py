@@ -74,7 +74,7 @@ def gap(one: liegg.Symmetries, other: liegg.Symmetries) -> float:
             sym.bias(turn),
             sym.defect(turn),
             sym.displacement.dense(),
-            torch.tensor(sym.scale_free.sensitivity),
+            torch.tensor(sym.solution.sensitivity),
             torch.tensor(sym.settings["noise"]),
         ]
 

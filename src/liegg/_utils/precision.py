@@ -23,11 +23,8 @@ CONVOLUTIONS = (
 """Modules that cuDNN computes, which rounds their products to TensorFloat-32 unless told otherwise."""
 
 
-PLACES: tuple[Any, ...] = (
-    torch.backends.cuda.matmul,
-    torch.backends.cudnn.conv,
-    torch.backends.cudnn.rnn,
-)  # pyright: ignore
+CUDNN: Any = torch.backends.cudnn
+PLACES: tuple[Any, ...] = (torch.backends.cuda.matmul, CUDNN.conv, CUDNN.rnn)
 """Where torch keeps what a GPU may do to the products of float32 numbers."""
 
 

@@ -69,7 +69,10 @@ class Affine(Action):
         return self._apply(self._rows(h, x), x)
 
     def contract(
-        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."], derived: Any = None
+        self,
+        gradients: Float[Tensor, "b k ..."],
+        x: Float[Tensor, "b ..."],
+        precomputed: Any = None,
     ) -> Float[Tensor, "b k g"]:
         r"""Outer products $\sum_{\text{copies}} \partial f \otimes (x, 1)$; no field is formed."""
         b, k = gradients.shape[:2]
@@ -84,7 +87,7 @@ class Affine(Action):
         )  # one product is faster than a strided sum
         return torch.cat([linear, shift.reshape(b, k, self.n, 1)], dim=3).flatten(2)
 
-    def halves(
+    def outer_factors(
         self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]
     ) -> tuple[Float[Tensor, "b k n"], Float[Tensor, "b k m"]] | None:
         r"""Of one vector the row is $\partial f \otimes (x, 1)$; of several it is a sum of such."""
@@ -93,7 +96,7 @@ class Affine(Action):
         slopes = gradients.flatten(2)
         return slopes, pad(x.reshape(len(x), 1, self.n).expand_as(slopes), (0, 1), value=1.0)
 
-    def moment(self, x: Float[Tensor, "b ..."], derived: Any = None) -> Float[Tensor, "m m"]:
+    def moment(self, x: Float[Tensor, "b ..."], precomputed: Any = None) -> Float[Tensor, "m m"]:
         """Second moment of the homogeneous vectors."""
         vectors = as_vectors(x, self.n, self.copies, self.layout)
         moment = pad((vectors.mT @ vectors).sum(0), (0, 1, 0, 1), value=float(len(x) * self.copies))
@@ -103,7 +106,11 @@ class Affine(Action):
         return moment
 
     def moments(
-        self, x: Float[Tensor, "b ..."], block: Int[Tensor, " b"], count: int, derived: Any = None
+        self,
+        x: Float[Tensor, "b ..."],
+        block: Int[Tensor, " b"],
+        count: int,
+        precomputed: Any = None,
     ) -> Float[Tensor, "p m m"]:
         """Second moments of all blocks at once."""
         vectors = pad(as_vectors(x, self.n, self.copies, self.layout), (0, 1), value=1.0)

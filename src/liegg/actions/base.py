@@ -97,8 +97,8 @@ class Action(ABC):
         zero = torch.zeros_like(h)
         return jvp(lambda c: self.act(c, x), zero, h)[1]
 
-    def derive(self, x: Float[Tensor, "b ..."], into: Any = None) -> Any:
-        """What `contract` and `moment` both need of a batch and take as `derived=`, computed once; None if there is no such.
+    def precompute(self, x: Float[Tensor, "b ..."], into: Any = None) -> Any:
+        """What `contract` and `moment` both need of a batch and take as `precomputed=`, computed once; None if there is no such.
 
         Args:
             x: the batch.
@@ -106,7 +106,9 @@ class Action(ABC):
         """
         return None
 
-    def noise(self, dtype: torch.dtype, input_square: float, shape: tuple[int, ...]) -> float:
+    def rounding_motion(
+        self, dtype: torch.dtype, input_square: float, shape: tuple[int, ...]
+    ) -> float:
         """Squared motion that rounding alone may give a generator that does not move the data.
 
         Args:
@@ -129,7 +131,10 @@ class Action(ABC):
         )
 
     def contract(
-        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."], derived: Any = None
+        self,
+        gradients: Float[Tensor, "b k ..."],
+        x: Float[Tensor, "b ..."],
+        precomputed: Any = None,
     ) -> Float[Tensor, "b k g"]:
         r"""Polarization rows $\langle \partial f_k(x), \xi_a(x) \rangle$ from gradients of `k` outputs."""
         unit = torch.eye(self.size, dtype=x.dtype, device=x.device)
@@ -138,19 +143,23 @@ class Action(ABC):
             [torch.einsum("bkx,bx->bk", flat, self.field(h, x).flatten(1)) for h in unit], dim=2
         )
 
-    def halves(
+    def outer_factors(
         self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]
     ) -> tuple[Float[Tensor, "b k p"], Float[Tensor, "b k q"]] | None:
         r"""Two vectors $l, r$ for every row with row = $l \otimes r$, where the action has that form; else None."""
         return None
 
-    def moment(self, x: Float[Tensor, "b ..."], derived: Any = None) -> Float[Tensor, "s s"]:
+    def moment(self, x: Float[Tensor, "b ..."], precomputed: Any = None) -> Float[Tensor, "s s"]:
         """Statistic, additive over samples, from which `displacement` makes M."""
         xi = self.fields(x).flatten(2)
         return torch.einsum("bgx,bhx->gh", xi, xi)
 
     def moments(
-        self, x: Float[Tensor, "b ..."], block: Int[Tensor, " b"], count: int, derived: Any = None
+        self,
+        x: Float[Tensor, "b ..."],
+        block: Int[Tensor, " b"],
+        count: int,
+        precomputed: Any = None,
     ) -> Float[Tensor, "p s s"]:
         """Moment of the samples of every block, zero for a block without samples.
 
@@ -158,16 +167,16 @@ class Action(ABC):
             x: the batch.
             block: block of every sample, from 0 to `count` - 1.
             count: number of blocks.
-            derived: what `derive` said of the batch.
+            precomputed: what `precompute` said of the batch.
         """
-        sliced = isinstance(derived, tuple) and all(
+        sliced = isinstance(precomputed, tuple) and all(
             isinstance(part, Tensor) and len(part) == len(x) for part in derived
         )
         found: dict[int, Tensor] = {}
         for number in block.unique().tolist():
             some = _evenly((block == number).nonzero()[:, 0])
             found[number] = self.moment(
-                x[some], derived=tuple(part[some] for part in derived) if sliced else None
+                x[some], precomputed=tuple(part[some] for part in precomputed) if sliced else None
             )
         zero = torch.zeros_like(next(iter(found.values())))
         return torch.stack([found.get(number, zero) for number in range(count)])
@@ -312,26 +321,35 @@ class Restricted(Action):
         return self.parent.tangents(self._lift(h), x)
 
     def contract(
-        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."], derived: Any = None
+        self,
+        gradients: Float[Tensor, "b k ..."],
+        x: Float[Tensor, "b ..."],
+        precomputed: Any = None,
     ) -> Float[Tensor, "b k r"]:
         """Project the parent's rows, or take one field at a time where the parent has very many generators."""
         if not self.projects:
-            return super().contract(gradients, x, derived)
+            return super().contract(gradients, x, precomputed)
         return self.parent.contract(gradients, x) @ self.basis.to(x).mT
 
-    def moment(self, x: Float[Tensor, "b ..."], derived: Any = None) -> Float[Tensor, "s s"]:
+    def moment(self, x: Float[Tensor, "b ..."], precomputed: Any = None) -> Float[Tensor, "s s"]:
         """The parent's statistic."""
         return self.parent.moment(x)
 
     def moments(
-        self, x: Float[Tensor, "b ..."], block: Int[Tensor, " b"], count: int, derived: Any = None
+        self,
+        x: Float[Tensor, "b ..."],
+        block: Int[Tensor, " b"],
+        count: int,
+        precomputed: Any = None,
     ) -> Float[Tensor, "p s s"]:
         """Those of the parent."""
         return self.parent.moments(x, block, count)
 
-    def noise(self, dtype: torch.dtype, input_square: float, shape: tuple[int, ...]) -> float:
+    def rounding_motion(
+        self, dtype: torch.dtype, input_square: float, shape: tuple[int, ...]
+    ) -> float:
         """The parent's."""
-        return self.parent.noise(dtype, input_square, shape)
+        return self.parent.rounding_motion(dtype, input_square, shape)
 
     def displacement(self, moment: Float[Tensor, "s s"], samples: int) -> Displacement:
         """The parent's displacement between directions of the subspace."""

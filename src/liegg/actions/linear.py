@@ -70,7 +70,10 @@ class Linear(Action):
         return self._apply(self._matrix(h, x), x)
 
     def contract(
-        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."], derived: Any = None
+        self,
+        gradients: Float[Tensor, "b k ..."],
+        x: Float[Tensor, "b ..."],
+        precomputed: Any = None,
     ) -> Float[Tensor, "b k g"]:
         r"""Outer products $\sum_{\text{copies}} \partial f \otimes x$; no field is formed."""
         b, k = gradients.shape[:2]
@@ -80,7 +83,7 @@ class Linear(Action):
         )
         return torch.einsum("bkci,bcj->bkij", slopes, vectors).flatten(2)
 
-    def halves(
+    def outer_factors(
         self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]
     ) -> tuple[Float[Tensor, "b k n"], Float[Tensor, "b k n"]] | None:
         r"""Of one vector the row is $\partial f \otimes x$; of several it is a sum of such."""
@@ -89,13 +92,17 @@ class Linear(Action):
         slopes = gradients.flatten(2)
         return slopes, x.reshape(len(x), 1, self.n).expand_as(slopes)
 
-    def moment(self, x: Float[Tensor, "b ..."], derived: Any = None) -> Float[Tensor, "n n"]:
+    def moment(self, x: Float[Tensor, "b ..."], precomputed: Any = None) -> Float[Tensor, "n n"]:
         """Second moment of the vectors."""
         vectors = as_vectors(x, self.n, self.copies, self.layout).flatten(0, 1)
         return vectors.mT @ vectors
 
     def moments(
-        self, x: Float[Tensor, "b ..."], block: Int[Tensor, " b"], count: int, derived: Any = None
+        self,
+        x: Float[Tensor, "b ..."],
+        block: Int[Tensor, " b"],
+        count: int,
+        precomputed: Any = None,
     ) -> Float[Tensor, "p n n"]:
         """Second moments of all blocks at once."""
         vectors = arranged(as_vectors(x, self.n, self.copies, self.layout), block, count).flatten(

@@ -84,12 +84,15 @@ class Product(Action):
         return self.tangents(h[None], x)[0]
 
     def contract(
-        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."], derived: Any = None
+        self,
+        gradients: Float[Tensor, "b k ..."],
+        x: Float[Tensor, "b ..."],
+        precomputed: Any = None,
     ) -> Float[Tensor, "b k g"]:
         """The actions' own, side by side."""
         return torch.cat([part.contract(gradients, x) for part in self.parts], dim=2)
 
-    def moment(self, x: Float[Tensor, "b ..."], derived: Any = None) -> Float[Tensor, "g g"]:
+    def moment(self, x: Float[Tensor, "b ..."], precomputed: Any = None) -> Float[Tensor, "g g"]:
         """The actions' own on the diagonal; between two, the fields of one contracted with the other, one field at a time."""
         rows = []
         for i, part in enumerate(self.parts):
@@ -108,9 +111,11 @@ class Product(Action):
         upper = torch.cat(rows).triu()
         return upper + upper.triu(1).mT
 
-    def noise(self, dtype: torch.dtype, input_square: float, shape: tuple[int, ...]) -> float:
+    def rounding_motion(
+        self, dtype: torch.dtype, input_square: float, shape: tuple[int, ...]
+    ) -> float:
         """The largest of the actions' own."""
-        return max(part.noise(dtype, input_square, shape) for part in self.parts)
+        return max(part.rounding_motion(dtype, input_square, shape) for part in self.parts)
 
     def matrices(self, coefficients: Float[Tensor, "d g"]) -> Float[Tensor, "d n n"]:
         """Block diagonal matrices."""

@@ -118,7 +118,7 @@ def discover(
         bool,
         typer.Option(
             "--layers",
-            help="Look into every layer, too, with the same outputs and limits; no intervals there.",
+            help="Look into every layer, too, with the same outputs and thresholds; no intervals there.",
         ),
     ] = False,
     device: Annotated[
@@ -216,7 +216,7 @@ def discover(
                     checkpoint=checkpoint,
                     checkpoint_every=checkpoint_every,
                     timeout=timeout,
-                    **given.limits,
+                    **given.thresholds,
                 )
         clock.note(f"found {sym.nullity} symmetries")
         if tells:
@@ -237,7 +237,7 @@ class _Wanted(NamedTuple):
     action: str
     output_action: str | None
     outputs: str
-    limits: list[str]
+    thresholds: list[str]
 
 
 class _Given(NamedTuple):
@@ -251,7 +251,7 @@ class _Given(NamedTuple):
     action: Any
     reply: Any
     outputs: Any
-    limits: Any
+    thresholds: Any
 
 
 def _in_step(load: Callable[[], _Given], timeout: float) -> _Given:
@@ -275,7 +275,7 @@ def _loaded(wanted: _Wanted, out: Path | None) -> _Given:
 
     action = files.parse_action(wanted.action)
     reply = None if wanted.output_action is None else files.parse_action(wanted.output_action)
-    limits = files.parse_limits(wanted.limits)
+    thresholds = files.parse_limits(wanted.thresholds)
     outputs: Any = int(wanted.outputs) if wanted.outputs.isdigit() else wanted.outputs
     samples, apart = files.load_parts(wanted.data, wanted.held_out)
     labels = None
@@ -288,7 +288,7 @@ def _loaded(wanted: _Wanted, out: Path | None) -> _Given:
     network = files.load_model(wanted.model, wanted.weights, device)
     if out is not None:
         files.check_folder(out)
-    return _Given(network, samples, apart, labels, shown, action, reply, outputs, limits)
+    return _Given(network, samples, apart, labels, shown, action, reply, outputs, thresholds)
 
 
 def _looked_into(
@@ -307,7 +307,7 @@ def _looked_into(
             batch_size=batch_size,
             seed=seed,
             progress=step,
-            **given.limits,
+            **given.thresholds,
         )
     clock.note(f"looked into {len(found)} layers")
     return found

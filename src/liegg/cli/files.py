@@ -99,7 +99,7 @@ def _parse_word(word: str, kind: str) -> tuple[str, Any]:
 
 
 def parse_limits(words: list[str]) -> dict[str, float]:
-    """Limits from words such as `threshold=0.05`; whether there is such a limit is for `liegg.discover` to say.
+    """Thresholds from words such as `threshold=0.05`; whether there is such a limit is for `liegg.discover` to say.
 
     >>> parse_limits(["threshold=0.05", "minimum_gap=5"])
     {'threshold': 0.05, 'minimum_gap': 5.0}

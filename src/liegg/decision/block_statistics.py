@@ -103,7 +103,7 @@ def _sensitivities(
     rows: Float[Tensor, "p q q"],
     wide: Action,
     displacement: Displacement,
-    replies: int,
+    n_output_generators: int,
     trivial_tolerance: float,
 ) -> Float[Tensor, " p"]:
     r"""What each block adds to $\kappa = \mathrm{tr}(M^+ A) / \mathrm{rank}\, M$, to first order in its weight; times its samples.
@@ -116,7 +116,7 @@ def _sensitivities(
         blocks = rows.reshape(-1, copies, side, copies, side).diagonal(dim1=1, dim2=3).sum(-1)
         changes = whiten.mT @ blocks @ whiten
     else:
-        moved = rows[:, :, replies:].reshape(len(rows), -1, side) @ whiten
+        moved = rows[:, :, n_output_generators:].reshape(len(rows), -1, side) @ whiten
         changes = moved.mT @ moved
     mean = changes.sum(0) / sum(parts.samples)
     inner = torch.stack([wide.displacement(moment, 1).block for moment in parts.moments])

@@ -16,7 +16,7 @@ DRAWS = 400
 RARE = 0.05
 """Share of random directions that may lie below a defect that is to be set apart from them."""
 
-FRESH_DRAWS = 5
+REINITIALISED_DRAWS = 5
 """Models with fresh weights."""
 
 
@@ -38,7 +38,7 @@ class RandomControl:
 
 
 @dataclass(frozen=True, eq=False)
-class FreshControl:
+class ReinitialisedControl:
     """The same architecture with fresh weights, on the same data.
 
     Attributes:
@@ -74,7 +74,7 @@ def random_directions(
     return RandomControl(float(found.quantile(share)), float(found.median()), share, draws)
 
 
-def against_fresh(
+def compare_with_reinitialised(
     high: Float[Tensor, " m"],
     along: Sequence[Float[Tensor, " m"]],
     own: Sequence[Float[Tensor, " m"]],
@@ -82,7 +82,7 @@ def against_fresh(
     *,
     floor: float = 0.0,
     unlike: bool = False,
-) -> FreshControl:
+) -> ReinitialisedControl:
     """Hold defects against those that fresh weights have along the same directions.
 
     Learned is a direction whose defect, with all of its interval, lies below the one-sided 95 % prediction interval of the
@@ -109,4 +109,4 @@ def against_fresh(
 
     same, free = torch.stack(list(along)), torch.stack(list(own))
     learned = below(same) if unlike else below(same) & below(free)
-    return FreshControl(same, free, tuple(learned.tolist()), notes)
+    return ReinitialisedControl(same, free, tuple(learned.tolist()), notes)

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.linalg import canonical_basis, fix_signs, orthonormal_rows
-from liegg.decision.grades import Limits, close_calls, count, evidence, grade
+from liegg.decision.grades import Thresholds, count, evidence, grade, threshold_sensitivity
 from liegg.spectrum.defects import Defects
 
 OWN = 100.0
@@ -39,7 +39,7 @@ class Decision:
         trivial: directions that do not move the data, or hardly; not counted.
         gap: first defect not counted over the last one counted (or the floor); infinite if none is left, 1 if not solved for.
         grades: of every direction that moves the data: exact, strong, approximate, weak, none; see `liegg.decision.grades`.
-        near: for every direction the limits that its grade hangs on, by 15 %, and `interval` where its interval reaches another
+        borderline: for every direction the thresholds that its grade hangs on, by 15 %, and `interval` where its interval reaches another
             grade; empty where it is clear.
         threshold: largest defect a symmetry may have.
         minimum_gap: smallest gap accepted.
@@ -59,7 +59,7 @@ class Decision:
     trivial: int
     gap: float
     grades: tuple[str, ...]
-    near: tuple[str, ...]
+    borderline: tuple[str, ...]
     threshold: float
     minimum_gap: float
     resolution: float
@@ -73,20 +73,24 @@ class Decision:
 
 
 def numerical_floor(
-    unit: float, limits: Limits | None = None, *, conditioning: float = 1.0
+    unit: float, thresholds: Thresholds | None = None, *, conditioning: float = 1.0
 ) -> float:
     r"""Defect up to which a direction is taken for rounding unless it is measured: what rounding can do, and at most `strong`.
 
     Args:
         unit: rounding unit of the model's arithmetic.
-        limits: what counts as a symmetry.
+        thresholds: what counts as a symmetry.
         conditioning: as for `rounding_bound`.
     """
-    limits = limits or Limits()
-    return min(rounding_bound(unit, limits, conditioning=conditioning), limits.strong or math.inf)
+    thresholds = thresholds or Thresholds()
+    return min(
+        rounding_bound(unit, thresholds, conditioning=conditioning), thresholds.strong or math.inf
+    )
 
 
-def trusted_floor(unit: float, limits: Limits | None = None, *, conditioning: float = 1.0) -> float:
+def trusted_floor(
+    unit: float, thresholds: Thresholds | None = None, *, conditioning: float = 1.0
+) -> float:
     r"""Defect up to which a direction is rounding unseen: so many units of what an average direction does, without conditioning.
 
     Rounding errors add up like random numbers, so that exact symmetries keep to it mostly, however the terms cancel. The error of
@@ -94,18 +98,18 @@ def trusted_floor(unit: float, limits: Limits | None = None, *, conditioning: fl
 
     Args:
         unit: rounding unit of the model's arithmetic.
-        limits: what counts as a symmetry.
+        thresholds: what counts as a symmetry.
         conditioning: as for `rounding_bound`.
     """
     own = (OWN * torch.finfo(torch.float64).eps) ** 2 * max(conditioning, 1.0)
     return min(
-        max(numerical_floor(unit, limits), own),
-        numerical_floor(unit, limits, conditioning=conditioning),
+        max(numerical_floor(unit, thresholds), own),
+        numerical_floor(unit, thresholds, conditioning=conditioning),
     )
 
 
 def rounding_bound(
-    unit: float, limits: Limits | None = None, *, conditioning: float = 1.0
+    unit: float, thresholds: Thresholds | None = None, *, conditioning: float = 1.0
 ) -> float:
     r"""Defect that rounding alone can produce: `(floor_factor · unit)² · conditioning`.
 
@@ -113,13 +117,13 @@ def rounding_bound(
 
     Args:
         unit: rounding unit of the model's arithmetic, from `liegg._utils.precision`.
-        limits: what counts as a symmetry.
+        thresholds: what counts as a symmetry.
         conditioning: squared length of the gradient over the mean sensitivity κ: how much larger the terms are that cancel in a
             symmetric direction than what is left of them along an average one.
     """
-    limits = limits or Limits()
-    limits.check()
-    model = (limits.floor_factor * unit) ** 2 * max(conditioning, 1.0)
+    thresholds = thresholds or Thresholds()
+    thresholds.check()
+    model = (thresholds.floor_factor * unit) ** 2 * max(conditioning, 1.0)
     return max(model, (OWN * torch.finfo(torch.float64).eps) ** 2)
 
 
@@ -128,7 +132,7 @@ def decide(
     *,
     samples: int,
     floor: float,
-    limits: Limits | None = None,
+    thresholds: Thresholds | None = None,
     bounds: Float[Tensor, "r 2"] | None = None,
     control: float = math.inf,
     eliminated: int = 0,
@@ -153,7 +157,7 @@ def decide(
         defects: the solved pair.
         samples: number of samples seen.
         floor: from `numerical_floor`.
-        limits: what counts as a symmetry.
+        thresholds: what counts as a symmetry.
         bounds: interval of every defect, where known.
         control: defect that few random directions stay below.
         eliminated: constraints already used up on output generators (`Elimination.rank`); 0 for invariance.
@@ -168,19 +172,23 @@ def decide(
     Returns:
         The decision with its reasons.
     """
-    limits = limits or Limits()
-    limits.check()
+    thresholds = thresholds or Thresholds()
+    thresholds.check()
     values = defects.values
     total, trivial = len(values) + unsolved, len(defects.trivial)
     different = samples if distinct is None else min(distinct, samples)
     copied = "" if different == samples or different >= 2 * total else " different"
-    at_floor = int((values <= min(floor, limits.threshold)).sum())
+    at_floor = int((values <= min(floor, thresholds.threshold)).sum())
     constraints = (
         total - at_floor + eliminated
     )  # at most, where more of them may lie at the floor than were solved for
     following = float(values[-1]) if unsolved and at_floor < len(values) else math.inf
     case = evidence(values, bounds, floor=floor, control=control, following=following)
-    nullity, grades, near = count(case, limits), grade(case, limits), close_calls(case, limits)
+    nullity, grades, borderline = (
+        count(case, thresholds),
+        grade(case, thresholds),
+        threshold_sensitivity(case, thresholds),
+    )
     gap, undecided = (
         1.0 if unsolved and nullity == len(values) else _gap_after(values, nullity, floor),
         0,
@@ -206,29 +214,29 @@ def decide(
             f"{2 * total} or more."
         )
     if undecided:
-        grades, near = ("none",) * len(values), ("",) * len(values)
-    open_end = unsolved > 0 and float(values[-1]) <= max(limits.threshold, floor)
+        grades, borderline = ("none",) * len(values), ("",) * len(values)
+    open_end = unsolved > 0 and float(values[-1]) <= max(thresholds.threshold, floor)
     if open_end and not undecided:
         warnings.append(
             f"the largest of the {plural(len(values), 'defect')} solved for, {float(values[-1]):.2g}, is below the threshold: "
             f"there may be more symmetries. Pass bottom={2 * len(values)}"
         )
     warnings += _about_the_data(
-        defects, feature_sizes, along_one, bend, limits, found=nullity > 0 or "weak" in grades
+        defects, feature_sizes, along_one, bend, thresholds, found=nullity > 0 or "weak" in grades
     )
     exact = min(at_floor, nullity)
     reasons = (
-        _reasons(values, nullity, exact, gap, floor, limits, unsolved)
+        _reasons(values, nullity, exact, gap, floor, thresholds, unsolved)
         if total and not undecided
         else []
     )
     doubtful = [
         i + 1
-        for i, mark in enumerate(near)
+        for i, mark in enumerate(borderline)
         if mark and (i < nullity or grades[i] == "weak" or "threshold" in mark)
     ]
     if doubtful:
-        marks = sorted({name for i in doubtful for name in near[i - 1].split(", ")})
+        marks = sorted({name for i in doubtful for name in borderline[i - 1].split(", ")})
         reasons.append(
             f"direction{'s' * (len(doubtful) > 1)} {runs(doubtful)} near a boundary ({', '.join(marks)})"
         )
@@ -239,13 +247,13 @@ def decide(
         trivial,
         gap,
         grades,
-        near,
-        limits.threshold,
-        limits.minimum_gap,
-        limits.resolution,
+        borderline,
+        thresholds.threshold,
+        thresholds.minimum_gap,
+        thresholds.resolution,
         floor,
-        limits.strong,
-        limits.weak,
+        thresholds.strong,
+        thresholds.weak,
         control,
         _sentence(
             values,
@@ -253,8 +261,8 @@ def decide(
             nullity,
             undecided,
             total,
-            limits.threshold,
-            replies=eliminated > 0,
+            thresholds.threshold,
+            n_output_generators=eliminated > 0,
             open_end=open_end,
         ),
         tuple(reasons),
@@ -290,7 +298,7 @@ def _about_the_data(
     feature_sizes: Float[Tensor, " n"] | None,
     along_one: float,
     bend: float | None,
-    limits: Limits,
+    thresholds: Thresholds,
     *,
     found: bool,
 ) -> list[str]:
@@ -315,12 +323,12 @@ def _about_the_data(
             f"rounding alone); nothing can be said of {moving}"
         )
     if defects.barely:
-        share = f"{100 * math.sqrt(limits.coverage):.2g} %"
+        share = f"{100 * math.sqrt(thresholds.coverage):.2g} %"
         said.append(
             f"{plural(defects.barely, 'direction')} {'moves' if defects.barely == 1 else 'move'} the data by less than {share} of "
             "the possible: it covers too little there to say anything. Add samples that vary more along them"
         )
-    if found and bend is not None and bend < limits.linear:
+    if found and bend is not None and bend < thresholds.linear:
         said.append(
             f"the model is nearly linear on this data (it bends by {100 * math.sqrt(bend):.2g} % between samples), and a linear "
             "function has many symmetries of its own. Data that spreads further would tell learned ones from these"
@@ -334,11 +342,11 @@ def _reasons(
     exact: int,
     gap: float,
     floor: float,
-    limits: Limits,
+    thresholds: Thresholds,
     unsolved: int,
 ) -> list[str]:
     if not nullity:
-        return [_why_none(values, limits.threshold, limits.minimum_gap)]
+        return [_why_none(values, thresholds.threshold, thresholds.minimum_gap)]
     where = (
         f"all at the numerical floor {floor:.0e}"
         if exact == nullity
@@ -358,14 +366,14 @@ def _sentence(
     total: int,
     threshold: float,
     *,
-    replies: bool,
+    n_output_generators: bool,
     open_end: bool = False,
 ) -> str:
     """The verdict for someone who reads nothing else.
 
-    `replies` if the output may move along, by an action of its own; `open_end` if further directions may be symmetries, too.
+    `n_output_generators` if the output may move along, by an action of its own; `open_end` if further directions may be symmetries, too.
     """
-    strays = "strays from that" if replies else "moves"
+    strays = "strays from that" if n_output_generators else "moves"
     if not total:
         return "Nothing can be said: no candidate direction moves the data."
     if undecided:
@@ -394,13 +402,15 @@ def _sentence(
     symmetries = "symmetry" if nullity == 1 else "symmetries"
     least = "At least " if open_end else ""
     if len(kinds) == 1 and kinds["exact"]:
-        if replies:
+        if n_output_generators:
             return f"{least}{nullity} exact {symmetries}: the output moves along as its action does, to rounding."
         return f"{least}{nullity} exact {symmetries}: nothing but rounding moves the output along {'it' if nullity == 1 else 'them'}."
-    along = "the output moves along as its action does, and " if replies else "the output "
+    along = (
+        "the output moves along as its action does, and " if n_output_generators else "the output "
+    )
     return (
         f"{least}{' + '.join(parts)} {symmetries}: {along}{strays} by at most {100 * math.sqrt(last):.2g} % of what it "
-        f"{'moves' if replies else 'does'} along an average direction."
+        f"{'moves' if n_output_generators else 'does'} along an average direction."
     )
 
 

@@ -62,7 +62,7 @@ Between a limit and one moved further a grade can change and change back: the wi
 
 
 @dataclass(frozen=True)
-class Limits:
+class Thresholds:
     """Everything that decides what counts as a symmetry; the arguments of `liegg.discover` of the same names.
 
     Attributes:
@@ -92,8 +92,8 @@ class Limits:
     level: float = LEVEL
 
     @classmethod
-    def of(cls, options: Mapping[str, Any]) -> "Limits":
-        """Limits from keywords.
+    def of(cls, options: Mapping[str, Any]) -> "Thresholds":
+        """Thresholds from keywords.
 
         Raises:
             ArgumentError: there is no such limit, or it makes no sense.
@@ -102,11 +102,11 @@ class Limits:
         for name in options:
             if name not in known:
                 raise ArgumentError(
-                    f"there is no argument {name!r}. The limits are {', '.join(known)}."
+                    f"there is no argument {name!r}. The thresholds are {', '.join(known)}."
                 )
-        limits = cls(**options)
-        limits.check()
-        return limits
+        thresholds = cls(**options)
+        thresholds.check()
+        return thresholds
 
     def check(self) -> None:
         """Raise `ArgumentError` for a limit that makes no sense."""
@@ -156,7 +156,7 @@ class Limits:
 
 
 class LimitOptions(TypedDict, total=False):
-    """The fields of `Limits` as keywords."""
+    """The fields of `Thresholds` as keywords."""
 
     threshold: float
     minimum_gap: float
@@ -208,7 +208,7 @@ def evidence(
     return Evidence(values, low, high, floor, control, following)
 
 
-def count(case: Evidence, limits: Limits) -> int:
+def count(case: Evidence, thresholds: Thresholds) -> int:
     """Number of symmetries: of the counts that level, gap and intervals allow, the one with the widest gap after it.
 
     The first `k` are possible if the last of them is at most `threshold`, the next at least `minimum_gap` times as large (more
@@ -221,7 +221,7 @@ def count(case: Evidence, limits: Limits) -> int:
             case.low[None],
             case.high[None],
             case.floor,
-            limits,
+            thresholds,
             following=case.following,
         )[0]
     )
@@ -232,17 +232,17 @@ def counts(
     low: Float[Tensor, "d r"],
     high: Float[Tensor, "d r"],
     floor: float,
-    limits: Limits,
+    thresholds: Thresholds,
     *,
     following: float = math.inf,
 ) -> Int[Tensor, " d"]:
     """`count` for many spectra at once."""
-    own = (torch.tensor([[number]], dtype=torch.float64) for number in _numbers(floor, limits))
+    own = (torch.tensor([[number]], dtype=torch.float64) for number in _numbers(floor, thresholds))
     return _counts(_Many(values, low, high, *own, following=following))
 
 
 class _Many(NamedTuple):
-    """Many spectra, each with limits of its own: spectra in rows, limits in columns of one number each (or one for all)."""
+    """Many spectra, each with thresholds of its own: spectra in rows, thresholds in columns of one number each (or one for all)."""
 
     values: Float[Tensor, "d r"]
     low: Float[Tensor, "d r"]
@@ -265,9 +265,9 @@ WIDER = 1.5
 """How much wider or narrower intervals are at levels 15 % away: at 0.81 by a third narrower, near 1 by a half wider and more."""
 
 
-def _numbers(floor: float, limits: Limits) -> list[float]:
+def _numbers(floor: float, thresholds: Thresholds) -> list[float]:
     """The numbers of `MOVED`."""
-    return [floor, *(getattr(limits, name) for name in MOVED[1:])]
+    return [floor, *(getattr(thresholds, name) for name in MOVED[1:])]
 
 
 def _counts(many: _Many) -> Int[Tensor, " d"]:
@@ -305,9 +305,11 @@ def _counts(many: _Many) -> Int[Tensor, " d"]:
     return torch.where(best[:, 0] > 0, last, 0)
 
 
-def grade(case: Evidence, limits: Limits) -> tuple[str, ...]:
+def grade(case: Evidence, thresholds: Thresholds) -> tuple[str, ...]:
     """Grade of every direction that moves the data."""
-    one = [torch.tensor([[number]], dtype=torch.float64) for number in _numbers(case.floor, limits)]
+    one = [
+        torch.tensor([[number]], dtype=torch.float64) for number in _numbers(case.floor, thresholds)
+    ]
     ranks = _ranks(
         _Many(case.values[None], case.low[None], case.high[None], *one, following=case.following),
         case.control,
@@ -326,20 +328,22 @@ def _ranks(many: _Many, control: float) -> Int[Tensor, "d r"]:
     return torch.where(counted, found, torch.where(near, 3, 4))
 
 
-def close_calls(case: Evidence, limits: Limits, *, factor: float = CLOSE) -> tuple[str, ...]:
-    """For every direction what its grade hangs on: the limits that need only be moved by a factor, and its interval.
+def threshold_sensitivity(
+    case: Evidence, thresholds: Thresholds, *, factor: float = CLOSE
+) -> tuple[str, ...]:
+    """For every direction what its grade hangs on: the thresholds that need only be moved by a factor, and its interval.
 
     Empty for a direction whose grade is clear.
 
     Args:
         case: what speaks for each direction.
-        limits: the limits that are moved.
+        thresholds: the thresholds that are moved.
         factor: 1.15 moves each by up to 15 % either way.
     """
     moves = [
         1 + sign * (factor - 1) * step / STEPS for sign in (1, -1) for step in range(1, STEPS + 1)
     ]
-    own = torch.tensor(_numbers(case.floor, limits), dtype=torch.float64)
+    own = torch.tensor(_numbers(case.floor, thresholds), dtype=torch.float64)
     rows, names = [own], [""]
     for place, name in enumerate(MOVED):
         for times in moves:

@@ -20,7 +20,7 @@ from liegg.decision.bootstrap import (
     replicate,
     turning,
 )
-from liegg.decision.grades import Evidence, Limits, counts
+from liegg.decision.grades import Evidence, Thresholds, counts
 from liegg.polarization.sample_blocks import FEWEST, Parts
 from liegg.spectrum.defects import Defects
 
@@ -175,14 +175,14 @@ def redrawn(pairs: Pairs, solved: Defects, *, floor: float, seed: int) -> Resamp
     return Resampled(pairs, moments, lengths, solved.sensitivity, weights, first, directions[some])
 
 
-def certainty(found: Resampled, case: Evidence, nullity: int, limits: Limits) -> Certainty:
+def certainty(found: Resampled, case: Evidence, nullity: int, thresholds: Thresholds) -> Certainty:
     """Intervals of the number of symmetries and of the angle of their span.
 
     Args:
         found: the draws.
         case: the defects found.
         nullity: number of symmetries found.
-        limits: what counts as one.
+        thresholds: what counts as one.
     """
     logs = found.replicates.logs
     shifted = (
@@ -190,16 +190,16 @@ def certainty(found: Resampled, case: Evidence, nullity: int, limits: Limits) ->
     )  # a draw errs from what was found as that does from the truth
     at_floor = case.values[: found.first].expand(len(logs), -1)
     spectra = torch.cat([at_floor, shifted.sort(dim=1).values], dim=1)
-    numbers = counts(spectra, spectra, spectra, case.floor, limits).double()
+    numbers = counts(spectra, spectra, spectra, case.floor, thresholds).double()
     ends = numbers.quantile(
-        torch.tensor([0.5 - limits.level / 2, 0.5 + limits.level / 2], dtype=torch.float64)
+        torch.tensor([0.5 - thresholds.level / 2, 0.5 + thresholds.level / 2], dtype=torch.float64)
     )
     last = min(max(max(nullity, 1) - found.first, 0), len(found.directions))
     return Certainty(
         (min(int(ends[0].floor()), nullity), max(int(ends[1].ceil()), nullity)),
         float((numbers == nullity).double().mean()),
-        turning(found.replicates, found.directions, 0, last, level=limits.level),
-        limits.level,
+        turning(found.replicates, found.directions, 0, last, level=thresholds.level),
+        thresholds.level,
         found.replicates.blocks,
         len(logs),
     )

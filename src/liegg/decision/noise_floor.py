@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from liegg.decision.grades import Limits
+from liegg.decision.grades import Thresholds
 from liegg.polarization.rounding_noise import EXCUSED
 
 ROUNDING = 4.0
@@ -39,7 +39,7 @@ def stillness(
     square: float,
     *,
     unit: float,
-    limits: Limits | None = None,
+    thresholds: Thresholds | None = None,
     noise: Callable[[], tuple[float, bool]] | None = None,
 ) -> Stillness:
     """Hold the mean sensitivity against rounding: of the output, of the gradient that cancels, and as measured on suspicion.
@@ -49,7 +49,7 @@ def stillness(
         slope: squared length of the gradient; None if not known.
         square: squared size of the output over the squared motion of the data.
         unit: rounding unit of the model's arithmetic.
-        limits: for the number of rounding units that a cancelling gradient may leave.
+        thresholds: for the number of rounding units that a cancelling gradient may leave.
         noise: tells the mean sensitivity that rounding alone gives, and whether nothing else makes the outputs of different samples
             different; called only if the output moves by next to nothing of its size, or of its gradient.
 
@@ -73,7 +73,8 @@ def stillness(
     if doubt and (noise is None or unit < COARSE):
         return Stillness(True, reacts)
     cancels = (
-        slope is not None and sensitivity <= ((limits or Limits()).floor_factor * unit) ** 2 * slope
+        slope is not None
+        and sensitivity <= ((thresholds or Thresholds()).floor_factor * unit) ** 2 * slope
     )
     faint = max(sensitivity, slope or 0.0) <= min(FAINT * unit, LEAST_FAINT) ** 2 * square
     if noise is None or not (doubt or cancels or faint):

@@ -172,7 +172,7 @@ def compare(a: Symmetries, b: Symmetries) -> Comparison:
         contrasts = by_rank(a, b)
         overall = contrasts[0] if contrasts else None
         contrasts += _crosswise(a, b) if contrasts else []
-    replies = _output_difference(a, b, mine[:shared], theirs[:shared])
+    n_output_generators = _output_difference(a, b, mine[:shared], theirs[:shared])
     return Comparison(
         _side(a),
         _side(b),
@@ -184,7 +184,7 @@ def compare(a: Symmetries, b: Symmetries) -> Comparison:
         shared,
         tuple(contrasts),
         overall,
-        replies,
+        n_output_generators,
         _notes(a, b),
     )
 
@@ -225,8 +225,8 @@ def _crosswise(a: Symmetries, b: Symmetries) -> list[Contrast]:
     """The nearest candidate of each model, asked in both: which of them is nearer is then a question about one motion."""
     found = []
     for name, sym in (("a", a), ("b", b)):
-        h = _outer(sym.action, sym.scale_free.directions[:1])
-        generator = sym.action.matrices(sym.scale_free.directions[:1])[0]
+        h = _outer(sym.action, sym.solution.directions[:1])
+        generator = sym.action.matrices(sym.solution.directions[:1])[0]
         generator = generator / generator.norm()
         words = describe(
             generator,

@@ -19,20 +19,24 @@ from liegg._utils.forward_mode import differentiable_attention
 from liegg._utils.precision import coarsest, full_products, rounding_unit
 from liegg._utils.random import seeded
 from liegg.actions import Action
-from liegg.decision.controls import FRESH_DRAWS, FreshControl, against_fresh
-from liegg.decision.grades import LimitOptions, Limits
-from liegg.discovery.solve_and_decide import Ran, asked_of, conclude
+from liegg.decision.controls import (
+    REINITIALISED_DRAWS,
+    ReinitialisedControl,
+    compare_with_reinitialised,
+)
+from liegg.decision.grades import LimitOptions, Thresholds
+from liegg.discovery.solve_and_decide import ModelInfo, row_action, solve_and_decide
 from liegg.discovery.verification.verify import verify
 from liegg.inputs.batches import Data, as_batches
-from liegg.inputs.input_dtype import entering
-from liegg.inputs.model import Model, opened, probe
+from liegg.inputs.input_dtype import with_input_dtype
+from liegg.inputs.model import Model, eval_view, probe
 from liegg.inputs.nonlinearity import bend
 from liegg.inputs.reinitialise import UNCALIBRATED, calibrate, reinitialised
 from liegg.polarization import memory
 from liegg.polarization.checkpoint import EVERY, place
 from liegg.polarization.distributed import TIMEOUT, check_timeout, in_step, joined, part
 from liegg.polarization.output_sketch import Outputs
-from liegg.polarization.passes import Way, shared
+from liegg.polarization.passes import PassOptions, shared
 from liegg.polarization.rounding_noise import scatter
 from liegg.polarization.rows import Route, check_output_action, plan, rows_per_sample
 from liegg.polarization.sample_blocks import Dealer, as_groups, count_for
@@ -40,7 +44,7 @@ from liegg.polarization.streaming import begin, empty, finish, read
 from liegg.results.symmetries import Symmetries
 from liegg.spectrum.smallest_defects import check_count
 
-ONCE = Way()
+ONCE = PassOptions()
 """One process reads all of the data at one go."""
 
 NEAREST = 3
@@ -60,7 +64,7 @@ def discover(
     groups: Sequence[Any] | Tensor | np.ndarray | None = None,
     controls: bool = True,
     control: Literal["reinitialised"] | None = None,
-    control_draws: int = FRESH_DRAWS,
+    control_draws: int = REINITIALISED_DRAWS,
     held_out: Data | None = None,
     bottom: int | None = None,
     progress: Callable[[int], object] | None = None,
@@ -68,7 +72,7 @@ def discover(
     checkpoint_every: float = EVERY,
     processes: Literal["all", "alone"] = "all",
     timeout: float = TIMEOUT,
-    **limits: Unpack[LimitOptions],
+    **thresholds: Unpack[LimitOptions],
 ) -> Symmetries:
     r"""Find the generators of the Lie group under which a model's output does not change, or changes in a known way.
 
@@ -102,7 +106,7 @@ def discover(
             the samples, and all get the same result; `"alone"` leaves the group aside.
         timeout: seconds that a process which has read its share waits for the others; at the start, where all must come, it is
             two minutes at most.
-        **limits: what counts as a symmetry, such as `threshold`; see `liegg.decision.grades.Limits` for all of them.
+        **thresholds: what counts as a symmetry, such as `threshold`; see `liegg.decision.grades.Thresholds` for all of them.
 
     Returns:
         The symmetries with spectrum, defects, intervals, decision and settings.
@@ -123,7 +127,7 @@ def discover(
     check_timeout(timeout)
 
     def analysed() -> Symmetries:
-        chosen = Limits.of(limits)
+        chosen = Thresholds.of(thresholds)
         check_request(action, output_action, seed)
         check_count(bottom)
         if (
@@ -140,17 +144,17 @@ def discover(
             )
         labels = as_groups(groups)
         _check_trust(model, data, labels, held_out, control, controls=controls)
-        columns = asked_of(action).size + (0 if output_action is None else output_action.size)
-        asked = _Asked(
+        columns = row_action(action).size + (0 if output_action is None else output_action.size)
+        asked = Request(
             data, action, output_action, outputs, route, batch_size, seed, chosen, bottom
         )
         dealer = Dealer(count_for(columns), labels) if controls else None
-        way = Way(
+        way = PassOptions(
             progress, group, None if checkpoint is None else place(checkpoint), checkpoint_every
         )
         sym = _analysed(model, asked, dealer, way)
         if control is not None:
-            sym = replace(sym, fresh=_fresh(model, asked, sym, control_draws, way))
+            sym = replace(sym, reinitialised=_fresh(model, asked, sym, control_draws, way))
         return (
             sym
             if held_out is None
@@ -165,7 +169,7 @@ def discover(
 
 
 @dataclass(frozen=True, eq=False)
-class _Asked:
+class Request:
     """What the user asked, for one model or several."""
 
     data: Data
@@ -175,15 +179,15 @@ class _Asked:
     route: Route | Literal["auto"]
     batch_size: int | None
     seed: int
-    limits: Limits
+    thresholds: Thresholds
     bottom: int | None
 
 
 def _analysed(
     model: Any,
-    asked: _Asked,
+    asked: Request,
     dealer: Dealer | None = None,
-    way: Way = ONCE,
+    way: PassOptions = ONCE,
     *,
     buffers: bool = True,
 ) -> Symmetries:
@@ -197,15 +201,15 @@ def _analysed(
         torch.inference_mode(False),
         torch.no_grad(),
         differentiable_attention(),
-        opened(model) as function,
+        eval_view(model) as function,
     ):
         with seeded(asked.seed):  # what a loader draws begins afresh when it is read
-            function = entering(function, batches)
+            function = with_input_dtype(function, batches)
         batches = batches.prepared(function.dtype, function.device)
         with closing(batches.numbered()) as left:
             start, first = next(left)
             action.check(tuple(first.shape[1:]))
-            wide = asked_of(action)
+            wide = row_action(action)
             with full_products():
                 function = probe(function, first, summed=asked.outputs == "sum")
                 if output_action is not None:
@@ -242,7 +246,7 @@ def _analysed(
         unit = rounding_unit(
             coarsest(first.dtype, function.arithmetic), first.device, convolves=function.convolves
         )
-        ran = Ran(
+        ran = ModelInfo(
             first.dtype,
             first.device.type,
             function.name,
@@ -257,11 +261,11 @@ def _analysed(
         measure = cache(
             partial(scatter, function, wide, first, how, unit=unit, output_action=output_action)
         )
-        return conclude(
+        return solve_and_decide(
             finish(made, kept),
             action,
             how,
-            asked.limits,
+            asked.thresholds,
             ran,
             output_action=output_action,
             smallest=asked.bottom,
@@ -269,7 +273,7 @@ def _analysed(
         )
 
 
-def _question(asked: _Asked) -> dict[str, Any]:
+def _question(asked: Request) -> dict[str, Any]:
     """What was asked, as JSON can hold it."""
     reply = None if asked.output_action is None else asked.output_action.settings()
     return {
@@ -288,10 +292,12 @@ def _bend(function: Model, first: Tensor) -> float | None:
         return None
 
 
-def _fresh(model: Any, asked: _Asked, sym: Symmetries, draws: int, way: Way = ONCE) -> FreshControl:
+def _fresh(
+    model: Any, asked: Request, sym: Symmetries, draws: int, way: PassOptions = ONCE
+) -> ReinitialisedControl:
     """Hold the directions found, and the nearest after them, against the same architecture with fresh weights."""
     count = min(len(sym.defects), sym.nullity + NEAREST)
-    directions = sym.action.matrices(sym.scale_free.directions[:count])
+    directions = sym.action.matrices(sym.solution.directions[:count])
     along, own, linear, notes = [], [], [], ()
     for draw in range(draws):
         fresh = reinitialised(model, seed=asked.seed + 1 + draw)
@@ -303,17 +309,17 @@ def _fresh(model: Any, asked: _Asked, sym: Symmetries, draws: int, way: Way = ON
         own.append(
             torch.cat([found.defects, torch.full((count,), torch.nan, dtype=torch.float64)])[:count]
         )
-        linear.append((found.settings["bend"] or 0.0) < asked.limits.linear)
+        linear.append((found.settings["bend"] or 0.0) < asked.thresholds.linear)
         notes = tuple(note for note in fresh.notes if note != UNCALIBRATED)
     high = sym.intervals[:count, 1]
     high = torch.where(high.isnan(), sym.defects[:count], high)
-    bent = (sym.settings["bend"] or 0.0) >= asked.limits.linear
-    return against_fresh(
+    bent = (sym.settings["bend"] or 0.0) >= asked.thresholds.linear
+    return compare_with_reinitialised(
         high,
         along,
         own,
         notes,
-        floor=max(sym.decision.floor, asked.limits.resolution),
+        floor=max(sym.decision.floor, asked.thresholds.resolution),
         unlike=bent and all(linear),
     )
 

@@ -85,7 +85,7 @@ def within(sym: Symmetries, h: Float[Tensor, "s g"]) -> Measured:
         sym: the result that found them.
         h: coefficients of independent directions in the span of those found.
     """
-    found = sym.scale_free.directions[: sym.nullity]
+    found = sym.solution.directions[: sym.nullity]
     parted = found.unflatten(1, (-1, sym.displacement.block.shape[0]))
     unit = (
         found

@@ -20,7 +20,7 @@ from liegg.decision.decide import (
     rounding_bound,
     trusted_floor,
 )
-from liegg.decision.grades import Limits
+from liegg.decision.grades import Thresholds
 from liegg.decision.intervals import Resampled, resampled
 from liegg.decision.noise_floor import Stillness, stillness
 from liegg.polarization.gram import Gram
@@ -38,7 +38,7 @@ Kept = TypeVar("Kept", Defects, Bottom)
 
 
 @dataclass(frozen=True)
-class Ran:
+class ModelInfo:
     """How a pass over the data ran: what the verdict has to know of the model and the machine.
 
     Attributes:
@@ -50,7 +50,7 @@ class Ran:
         slope: its mean squared gradient; None if not known.
         numbers: numbers in a sample, which stand in for the conditioning where the gradient is not known.
         bend: how far it is from linear on the data; None if not known.
-        notes: how it was opened, where that was out of the ordinary.
+        notes: how it was eval_view, where that was out of the ordinary.
         shape: shape of a sample; None if not known.
     """
 
@@ -66,12 +66,12 @@ class Ran:
     shape: tuple[int, ...] | None = None
 
 
-def conclude(
+def solve_and_decide(
     seen: Streamed,
     action: Action,
     how: Plan,
-    limits: Limits,
-    ran: Ran,
+    thresholds: Thresholds,
+    ran: ModelInfo,
     *,
     output_action: Action | None = None,
     smallest: int | None = None,
@@ -83,10 +83,10 @@ def conclude(
     the model nor the data.
 
     Args:
-        seen: what the pass kept: the rows of `asked_of(action)`, after the columns of the output action.
+        seen: what the pass kept: the rows of `row_action(action)`, after the columns of the output action.
         action: the candidate generators.
         how: how the rows were taken.
-        limits: what counts as a symmetry.
+        thresholds: what counts as a symmetry.
         ran: how the pass ran.
         output_action: action on the outputs; None for invariance.
         smallest: solve for so many of the smallest defects only; None for all. Where blocks are kept, candidates are so few that
@@ -100,12 +100,14 @@ def conclude(
     Raises:
         ArgumentError: a limit that makes no sense.
     """
-    limits.check()
-    wide = asked_of(action)
-    limits = replace(limits, trivial_tolerance=max(limits.trivial_tolerance, seen.trivial_floor))
+    thresholds.check()
+    wide = row_action(action)
+    thresholds = replace(
+        thresholds, trivial_tolerance=max(thresholds.trivial_tolerance, seen.trivial_floor)
+    )
     inside = isinstance(action, Restricted) and wide is not action
-    covered = max(limits.trivial_tolerance, limits.coverage)
-    replies = 0 if output_action is None else output_action.size
+    covered = max(thresholds.trivial_tolerance, thresholds.coverage)
+    n_output_generators = 0 if output_action is None else output_action.size
     unit = torch.finfo(ran.dtype).eps if ran.unit is None else ran.unit
     displacement = replace(action.displacement(seen.moment, seen.samples), noise=seen.noise)
     whole = (
@@ -116,25 +118,30 @@ def conclude(
     kappa = None  # that of the problem itself, unless it is only a part of the question
     if output_action is not None or wide is not action:
         kappa = mean_sensitivity(
-            seen.rows.r[:, replies:], whole, seen.samples, trivial_tolerance=covered
+            seen.rows.r[:, n_output_generators:], whole, seen.samples, trivial_tolerance=covered
         )
     kept = (
-        project(seen.rows, replies, action)
+        project(seen.rows, n_output_generators, action)
         if isinstance(action, Restricted) and action.projects
         else seen.rows
     )
-    problem = None if output_action is None else eliminate(kept.r, replies)
+    problem = None if output_action is None else eliminate(kept.r, n_output_generators)
     unknown = kept if isinstance(kept, Gram) else (problem or kept).r
-    whole_problem, low = _solved(unknown, displacement, seen, kappa, limits, smallest, ran.device)
+    whole_problem, low = _solved(
+        unknown, displacement, seen, kappa, thresholds, smallest, ran.device
+    )
     if ran.slope is not None:  # which is of a few samples only
         ran = replace(ran, slope=max(ran.slope, whole_problem.sensitivity))
     conditioning = _conditioning(ran, whole_problem.sensitivity)
-    floor = numerical_floor(unit, limits, conditioning=conditioning)
+    floor = numerical_floor(unit, thresholds, conditioning=conditioning)
 
     def noise() -> tuple[float, bool]:
         found = cast(Callable[[], Scatter], measure)()
         alone = mean_sensitivity(
-            found.r[:, replies:], whole, max(found.samples, 1), trivial_tolerance=covered
+            found.r[:, n_output_generators:],
+            whole,
+            max(found.samples, 1),
+            trivial_tolerance=covered,
         )
         return alone, found.constant
 
@@ -144,7 +151,7 @@ def conclude(
         ran.slope,
         seen.output_square / typical,
         unit=unit,
-        limits=limits,
+        thresholds=thresholds,
         noise=None if measure is None else noise,
     )
     if motion.still:
@@ -154,7 +161,15 @@ def conclude(
         low = None if low is None else replace(low, residuals=torch.zeros_like(low.residuals))
     elif measure is not None:
         floor = _measured(
-            measure, floor, whole_problem, displacement, action, problem, limits, unit, conditioning
+            measure,
+            floor,
+            whole_problem,
+            displacement,
+            action,
+            problem,
+            thresholds,
+            unit,
+            conditioning,
         )
     draws = None
     if seen.parts is not None:
@@ -168,7 +183,7 @@ def conclude(
             trivial_tolerance=covered,
             seed=how.seed,
         )
-    bounds = None if draws is None else draws.bounds(level=limits.level)
+    bounds = None if draws is None else draws.bounds(level=thresholds.level)
     against = None
     if (
         seen.parts is not None
@@ -191,7 +206,7 @@ def conclude(
         solved,
         samples=seen.samples,
         floor=floor,
-        limits=limits,
+        thresholds=thresholds,
         bounds=bounds,
         control=float("inf") if against is None else against.low,
         eliminated=0 if problem is None else problem.rank,
@@ -211,7 +226,7 @@ def conclude(
         "seed": how.seed,
         "batch_size": ran.batch_size,
         "bottom": smallest,
-        **asdict(limits),
+        **asdict(thresholds),
         "noise": seen.noise,
         "unit": unit,
         "bend": ran.bend,
@@ -247,7 +262,7 @@ def _solved(
     displacement: Displacement,
     seen: Streamed,
     kappa: float | None,
-    limits: Limits,
+    thresholds: Thresholds,
     smallest: int | None,
     device: str,
 ) -> tuple[Defects, Bottom | None]:
@@ -265,15 +280,15 @@ def _solved(
             replace(displacement, block=displacement.block.cuda()),
             seen,
             kappa,
-            limits,
+            thresholds,
             smallest,
             "cpu",
         )
         return on_cpu(solved), None if low is None else on_cpu(low)
     options: dict[str, Any] = {
         "sensitivity": kappa,
-        "trivial_tolerance": limits.trivial_tolerance,
-        "coverage": limits.coverage,
+        "trivial_tolerance": thresholds.trivial_tolerance,
+        "coverage": thresholds.coverage,
     }
     if smallest is None:
         return defects(unknown, displacement, seen.samples, **options), None
@@ -297,7 +312,7 @@ def on_cpu(record: Kept) -> Kept:
     return replace(record, **moved)
 
 
-def _conditioning(ran: Ran, sensitivity: float) -> float:
+def _conditioning(ran: ModelInfo, sensitivity: float) -> float:
     """Squared gradient over mean sensitivity; as many as a sample has numbers where the gradient is not known."""
     return float(ran.numbers) if ran.slope is None or sensitivity <= 0 else ran.slope / sensitivity
 
@@ -309,21 +324,21 @@ def _measured(
     displacement: Displacement,
     action: Action,
     problem: Elimination | None,
-    limits: Limits,
+    thresholds: Thresholds,
     unit: float,
     conditioning: float,
 ) -> float:
     """The floor, measured where a direction lies between what rounding surely does and can do, or a gap behind the floor."""
-    trusted = trusted_floor(unit, limits, conditioning=conditioning)
-    most = min(rounding_bound(unit, limits, conditioning=conditioning), limits.threshold)
+    trusted = trusted_floor(unit, thresholds, conditioning=conditioning)
+    most = min(rounding_bound(unit, thresholds, conditioning=conditioning), thresholds.threshold)
     asked = bool(((solved.values > trusted) & (solved.values <= most)).any())
-    if not asked and not hides(floor, solved.values, limits.minimum_gap):
+    if not asked and not hides(floor, solved.values, thresholds.minimum_gap):
         return floor
     found = measure()
     rows = RFactor(found.r, found.samples)
-    replies = 0 if problem is None else len(problem.partner)
+    n_output_generators = 0 if problem is None else len(problem.partner)
     rows = (
-        project(rows, replies, action)
+        project(rows, n_output_generators, action)
         if isinstance(action, Restricted) and action.projects
         else rows
     )
@@ -339,9 +354,9 @@ def _measured(
         max(found.samples, 1),
         solved.sensitivity,
     )
-    own = rounding_bound(0.0, limits)
+    own = rounding_bound(0.0, thresholds)
     return measured_floor(
-        floor, solved.values, alone, trusted=trusted, most=most, own=own, gap=limits.minimum_gap
+        floor, solved.values, alone, trusted=trusted, most=most, own=own, gap=thresholds.minimum_gap
     )
 
 
@@ -388,13 +403,17 @@ def _about_blocks(seen: Streamed, draws: Resampled | None) -> tuple[str, ...]:
     )
 
 
-def asked_of(action: Action) -> Action:
+def row_action(action: Action) -> Action:
     """Action whose rows are taken: restricted candidates are judged against all of their parent's, whose rows are projected."""
     return action.parent if isinstance(action, Restricted) and action.projects else action
 
 
-def project(rows: RFactor | Gram, replies: int, action: Restricted) -> RFactor:
-    """Factor of a restricted action's columns from the rows of its parent; the first `replies` columns stay."""
+def project(rows: RFactor | Gram, n_output_generators: int, action: Restricted) -> RFactor:
+    """Factor of a restricted action's columns from the rows of its parent; the first `n_output_generators` columns stay."""
     return RFactor(
-        torch.cat([rows.r[:, :replies], rows.r[:, replies:] @ action.basis.mT], dim=1), rows.rows
+        torch.cat(
+            [rows.r[:, :n_output_generators], rows.r[:, n_output_generators:] @ action.basis.mT],
+            dim=1,
+        ),
+        rows.rows,
     )

@@ -9,7 +9,7 @@ from liegg.inputs.batches import Batches
 from liegg.inputs.model import Model
 
 
-def entering(model: Model, batches: Batches) -> Model:
+def with_input_dtype(model: Model, batches: Batches) -> Model:
     """The model with the dtype in which it takes samples, found on one sample; one batch is read where its types differ.
 
     That of its first parameter is tried first: mostly it belongs to what meets the samples first. Normalisation in float32 in a

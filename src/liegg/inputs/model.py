@@ -75,7 +75,7 @@ class Model:
 
 
 @contextmanager
-def opened(model: Any) -> Iterator[Model]:
+def eval_view(model: Any) -> Iterator[Model]:
     """Open the user's model for analysis in eval mode; afterwards it is exactly as it was.
 
     A module is viewed through a copy that shares its weights (what lies under a `train` or `eval` method of the user's own,

@@ -17,7 +17,7 @@ from liegg._utils.errors import ArgumentError, ModelError
 from liegg._utils.random import seeded
 from liegg._utils.unwrap_compiled import original, unwrap
 from liegg.inputs.batches import Batches, Data, as_batches
-from liegg.inputs.input_dtype import entering
+from liegg.inputs.input_dtype import with_input_dtype
 from liegg.inputs.model import Model
 
 RESETS = ("reset_parameters", "_reset_parameters", "reset_running_stats")
@@ -144,7 +144,7 @@ def calibrate(
             t for t in (*module.parameters(), *module.buffers()) if t.is_floating_point()
         ] or [torch.empty(0)]
         types = tuple(dict.fromkeys(tensor.dtype for tensor in floats))
-        taking = entering(
+        taking = with_input_dtype(
             Model(module, type(module).__name__, types[0], floats[0].device, dtypes=types), given
         )
         with closing(iter(Batches(given.source, given.size, taking.dtype, taking.device))) as left:

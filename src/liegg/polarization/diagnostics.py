@@ -124,7 +124,7 @@ def pulse_add(
         pulse: sums of the samples before.
         rows: polarization rows of the input's generators (without the columns of an output action), any float dtype.
         y: outputs, any float dtype.
-        split: columns of the first factor, where rows are given as the two factors of $l \otimes r$ side by side (`Action.halves`).
+        split: columns of the first factor, where rows are given as the two factors of $l \otimes r$ side by side (`Action.outer_factors`).
     """
     squares = (
         _squares(rows)

@@ -16,7 +16,7 @@ COARSE_FLOOR = 1e-6
 def moments_of(
     action: Action,
     x: Float[Tensor, "b ..."],
-    derived: Any,
+    precomputed: Any,
     room: Float[Tensor, "..."],
     block: Int[Tensor, " b"],
     count: int = 1,
@@ -26,20 +26,20 @@ def moments_of(
     Args:
         action: candidate generators.
         x: the batch.
-        derived: what `Action.derive` said of it.
+        precomputed: what `Action.precompute` said of it.
         room: what the call before returned; anything empty for the first.
         block: block of every sample.
         count: number of blocks.
     """
-    if derived is None:
+    if precomputed is None:
         if len(room) < len(x):
             room = torch.empty_like(x, dtype=torch.float64)
         x = room[: len(x)].copy_(x)  # into memory that is there: new pages cost more than the sum
     if count == 1:
-        return (action.moment(x) if derived is None else action.moment(x, derived=derived))[
-            None
-        ], room
-    return action.moments(x, block, count, derived=derived), room
+        return (
+            action.moment(x) if precomputed is None else action.moment(x, precomputed=precomputed)
+        )[None], room
+    return action.moments(x, block, count, precomputed=precomputed), room
 
 
 def roundings(
@@ -60,9 +60,9 @@ def roundings(
         raise NonFiniteError(
             "the squared motion of the data overflows: its numbers are too large for their precision. Divide them by their largest."
         )
-    coarse = action.derive(first[:1]) is not None and first.dtype != torch.float64
+    coarse = action.precompute(first[:1]) is not None and first.dtype != torch.float64
     precision = torch.promote_types(first.dtype, torch.float32) if coarse else torch.float64
-    return COARSE_FLOOR if coarse else 0.0, action.noise(
+    return COARSE_FLOOR if coarse else 0.0, action.rounding_motion(
         precision, input_square, tuple(first.shape[1:])
     )
 

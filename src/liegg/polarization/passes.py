@@ -23,7 +23,7 @@ END = 2**62
 """Number of the next sample where all were read and nobody knows how many they are: beyond any data."""
 
 
-class Way(NamedTuple):
+class PassOptions(NamedTuple):
     """How the data is read.
 
     Attributes:
@@ -48,7 +48,7 @@ def shared(
     made: Pass,
     batches: Batches,
     asked: dict[str, Any],
-    way: Way,
+    way: PassOptions,
     *,
     seed: int,
     buffers: bool = True,

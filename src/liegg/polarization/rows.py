@@ -118,7 +118,7 @@ def polarize(
     output_action: Action | None = None,
     first: int = 0,
     halved: bool = False,
-    derived: Any = None,
+    precomputed: Any = None,
 ) -> tuple[Float[Tensor, "b k g"], Float[Tensor, "b c"]]:
     r"""Rows $\langle \partial f_c(x), \xi_a(x) \rangle$ of one batch, in float64, and the outputs on the way.
 
@@ -132,8 +132,8 @@ def polarize(
         plan: what `plan` decided.
         output_action: action on the outputs, for equivariance.
         first: number of the first sample in the data, by which its ±1 combinations are drawn: batching does not change the rows.
-        halved: give both factors of `Action.halves` side by side in place of their products.
-        derived: what `Action.derive` said of the batch, where that is known already.
+        halved: give both factors of `Action.outer_factors` side by side in place of their products.
+        precomputed: what `Action.precompute` said of the batch, where that is known already.
 
     Returns:
         Rows `[b, k, g]`, or `[b, k, m + g]` with an output action of size `m`; and outputs `[b, c]`.
@@ -141,16 +141,16 @@ def polarize(
     if plan.route == "jvp":
         y, rows = _forward(model, action, x, plan, first)
     else:
-        y, rows = _reverse(model, action, x, plan, first, halved, derived)
+        y, rows = _reverse(model, action, x, plan, first, halved, precomputed)
     if output_action is None:
         return rows, y
     eta = output_action.fields(y.double().reshape(len(x), *model.output_shape)).reshape(
         len(x), output_action.size, -1
     )
-    replies = combined(eta.transpose(0, 1), plan.outputs, seed=plan.seed, first=first).permute(
-        1, 2, 0
-    )
-    return torch.cat([-replies, rows], dim=2), y
+    n_output_generators = combined(
+        eta.transpose(0, 1), plan.outputs, seed=plan.seed, first=first
+    ).permute(1, 2, 0)
+    return torch.cat([-n_output_generators, rows], dim=2), y
 
 
 def together_on(x: Float[Tensor, "b ..."], numbers: int | None = None) -> int:
@@ -298,7 +298,7 @@ def _reverse(
     plan: Plan,
     first: int = 0,
     halved: bool = False,
-    derived: Any = None,
+    precomputed: Any = None,
 ) -> tuple[Float[Tensor, "b c"], Float[Tensor, "b k g"]]:
     """One reverse derivative per output or combination, contracted with the action at once."""
     if plan.route == "vjp":
@@ -321,13 +321,13 @@ def _reverse(
     for some in cotangents(y.detach(), plan.outputs, plan.together, seed=plan.seed, first=first):
         slopes = torch.func.vmap(pull)(some)[0] if plan.together > 1 else pull(some[0])[0][None]
         slopes = slopes.detach().to(precise).transpose(0, 1)
-        halves = action.halves(slopes, x.to(precise)) if halved else None
-        if halves is not None:
-            rows.append(torch.cat(halves, dim=2).double())
-        elif derived is None:  # as an action of the user's own may have it
+        outer_factors = action.outer_factors(slopes, x.to(precise)) if halved else None
+        if outer_factors is not None:
+            rows.append(torch.cat(outer_factors, dim=2).double())
+        elif precomputed is None:  # as an action of the user's own may have it
             rows.append(action.contract(slopes, x.to(precise)).double())
         else:
-            rows.append(action.contract(slopes, x.to(precise), derived=derived).double())
+            rows.append(action.contract(slopes, x.to(precise), precomputed=precomputed).double())
     return y.detach(), rows[0] if len(rows) == 1 else torch.cat(rows, dim=1)
 
 

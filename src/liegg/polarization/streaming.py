@@ -67,7 +67,7 @@ class Pass(NamedTuple):
         output_action: action on the outputs, for equivariance.
         dealer: deals the samples out to blocks that are kept apart; None keeps no more than the sum.
         first: a batch of the data, by which precision, device and sizes are known.
-        halves: widths of both factors of a row, where rows are kept as such; None where they are formed.
+        outer_factors: widths of both factors of a row, where rows are kept as such; None where they are formed.
     """
 
     model: Model
@@ -76,15 +76,15 @@ class Pass(NamedTuple):
     output_action: Action | None
     dealer: Dealer | None
     first: Float[Tensor, "b ..."]
-    halves: tuple[int, int] | None
+    outer_factors: tuple[int, int] | None
 
     @property
     def columns(self) -> int:
         """Generators, with those of the output action."""
-        return self.action.size + self.replies
+        return self.action.size + self.n_output_generators
 
     @property
-    def replies(self) -> int:
+    def n_output_generators(self) -> int:
         """Generators of the output action."""
         return 0 if self.output_action is None else self.output_action.size
 
@@ -120,9 +120,9 @@ def begin(
     """
     made = Pass(model, action, how, output_action, dealer, first, None)
     if made.squares and made.blocks == 1 and how.route != "jvp":
-        parts = action.halves(torch.empty_like(first[:1])[:, None], first[:1])
+        parts = action.outer_factors(torch.empty_like(first[:1])[:, None], first[:1])
         made = made._replace(
-            halves=None if parts is None else (parts[0].shape[2], parts[1].shape[2])
+            outer_factors=None if parts is None else (parts[0].shape[2], parts[1].shape[2])
         )
     return made
 
@@ -149,7 +149,7 @@ def read(
     exist that every row satisfies exactly, whatever the model's rounding, and only a QR keeps those exact.
 
     A GPU is never waited for, but for numbers that are not finite, one batch later. Samples that do not fit into its memory
-    together are taken in halves, from then on.
+    together are taken in outer_factors, from then on.
 
     Args:
         made: how the pass is made.
@@ -165,16 +165,16 @@ def read(
         DeviceMemoryError: not even one sample fits into the memory of the device.
     """
     most = samples_at_once(made.how.outputs, made.model, made.columns)
-    late, derived, room, last = Later(), None, torch.empty(0), before
+    late, precomputed, room, last = Later(), None, torch.empty(0), before
     for start, batch in numbered:
         number, stop = start, start + len(batch)
         while number < stop:
             x = batch[number - start : number - start + most]
             try:
-                derived = made.action.derive(x, derived)
-                taken = _taken(made, kept, x, number, derived, room)
+                precomputed = made.action.precompute(x, precomputed)
+                taken = _taken(made, kept, x, number, precomputed, room)
             except torch.OutOfMemoryError as error:
-                most, derived, room, taken = (
+                most, precomputed, room, taken = (
                     fewer(len(x), made.first.device, error),
                     None,
                     torch.empty(0),
@@ -216,7 +216,7 @@ def _taken(
     kept: Tally,
     x: Float[Tensor, "b ..."],
     number: int,
-    derived: Any,
+    precomputed: Any,
     room: Float[Tensor, "..."],
 ) -> _Taken:
     """Rows, moments and sums of some samples, the first of which has this number.
@@ -230,22 +230,22 @@ def _taken(
         made.how,
         output_action=made.output_action,
         first=number,
-        halved=made.halves is not None,
-        derived=derived,
+        halved=made.outer_factors is not None,
+        precomputed=precomputed,
     )
     block = (
         torch.zeros(len(x), dtype=torch.int64)
         if made.dealer is None
         else made.dealer.deal(number, len(x))
     )
-    moments, room = moments_of(made.action, x, derived, room, block, made.blocks)
+    moments, room = moments_of(made.action, x, precomputed, room, block, made.blocks)
     enough = made.squares and number + len(x) > 2 * made.columns
     piece = None if made.blocks == 1 else blocks.sort(rows, block, made.blocks, squared=enough)
     pulse = pulse_add(
         kept.pulse,
-        rows[..., made.replies :],
+        rows[..., made.n_output_generators :],
         y,
-        split=None if made.halves is None else made.halves[0],
+        split=None if made.outer_factors is None else made.outer_factors[0],
     )
     more = kept._replace(
         gathered=blocks.add_moments(kept.gathered, moments),
@@ -284,10 +284,10 @@ def _folded_in(made: Pass, kept: Tally, full: Iterable[Float[Tensor, "m p"]], se
     """The record with blocks of rows folded in; `seen` samples of the data come before the end of the last."""
     state, enough = kept.rows, seen > 2 * made.columns
     for block in full:
-        if made.halves is None:
+        if made.outer_factors is None:
             state = tallies.fold(state, block, squared=made.squares and enough)
             continue
-        left, right = block.split(list(made.halves), dim=1)
+        left, right = block.split(list(made.outer_factors), dim=1)
         if enough:
             state = state._replace(squared=gram.update_products(state.squared, left, right))
         else:

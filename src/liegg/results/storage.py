@@ -13,7 +13,7 @@ from torch import Tensor
 from liegg._utils.errors import RecordError
 from liegg.actions import Displacement, action_from_settings
 from liegg.decision.block_statistics import Pairs
-from liegg.decision.controls import FreshControl, RandomControl
+from liegg.decision.controls import RandomControl, ReinitialisedControl
 from liegg.decision.decide import Decision
 from liegg.decision.intervals import Certainty, Resampled, redrawn
 from liegg.polarization.r_factor import RFactor
@@ -55,9 +55,9 @@ def save(sym: Symmetries, folder: str | Path) -> Path:
     arrays = {
         "spectrum.values": sym.spectrum.values,
         "spectrum.basis": sym.spectrum.basis,
-        "defects.values": sym.scale_free.values,
-        "defects.directions": sym.scale_free.directions,
-        "defects.trivial": sym.scale_free.trivial,
+        "defects.values": sym.solution.values,
+        "defects.directions": sym.solution.directions,
+        "defects.trivial": sym.solution.trivial,
         "coefficients": sym.coefficients,
         "factor": sym.factor,
         "displacement.block": sym.displacement.block,
@@ -70,15 +70,15 @@ def save(sym: Symmetries, folder: str | Path) -> Path:
         arrays["bounds"] = sym.bounds
     if sym.resampled is not None:
         arrays |= {f"blocks.{name}": getattr(sym.resampled.pairs, name) for name in BLOCKS}
-    if sym.fresh is not None:
-        arrays |= {"fresh.along": sym.fresh.along, "fresh.own": sym.fresh.own}
+    if sym.reinitialised is not None:
+        arrays |= {"fresh.along": sym.reinitialised.along, "fresh.own": sym.reinitialised.own}
     if sym.output_coefficients is not None:
         arrays["output_coefficients"] = sym.output_coefficients
     record = {
         "format": FORMAT,
         "displacement_repeat": sym.displacement.repeat,
         "displacement_noise": sym.displacement.noise,
-        "barely": sym.scale_free.barely,
+        "barely": sym.solution.barely,
         "blocks_squared": sym.resampled is not None and sym.resampled.pairs.squared,
         **sym.to_dict(),
     }
@@ -142,7 +142,10 @@ def load(folder: str | Path) -> Symmetries:
 
 
 def _assemble(record: dict[str, Any], arrays: dict[str, Tensor]) -> Symmetries:
-    lists = ("grades", "near", "reasons", "warnings")
+    decision = record["decision"]
+    if "near" in decision:
+        decision["borderline"] = decision.pop("near")
+    lists = ("grades", "borderline", "reasons", "warnings")
     decision = record["decision"] | {key: tuple(record["decision"][key]) for key in lists}
     decision |= {key: math.inf for key in ("gap", "control") if decision[key] is None}
     output = record["output_action"]
@@ -157,7 +160,7 @@ def _assemble(record: dict[str, Any], arrays: dict[str, Tensor]) -> Symmetries:
     sym = Symmetries(
         action=action_from_settings(record["action"]),
         output_action=None if output is None else action_from_settings(output),
-        scale_free=solved,
+        solution=solved,
         decision=Decision(
             **{field.name: decision[field.name] for field in dataclasses.fields(Decision)}
         ),
@@ -178,7 +181,7 @@ def _assemble(record: dict[str, Any], arrays: dict[str, Tensor]) -> Symmetries:
             record, solved if low is None or low.whole is None else low.whole, arrays
         ),
         control=None if record["control"] is None else RandomControl(**_numbers(record["control"])),
-        fresh=_fresh(record["fresh"], arrays),
+        reinitialised=_fresh(record["fresh"], arrays),
         verification=None
         if record["verification"] is None
         else verification_from_dict(record["verification"]),
@@ -226,9 +229,9 @@ def _numbers(control: dict[str, Any]) -> dict[str, Any]:
     return {key: math.inf if value is None else value for key, value in control.items()}
 
 
-def _fresh(record: dict[str, Any] | None, arrays: dict[str, Tensor]) -> FreshControl | None:
+def _fresh(record: dict[str, Any] | None, arrays: dict[str, Tensor]) -> ReinitialisedControl | None:
     if record is None:
         return None
-    return FreshControl(
+    return ReinitialisedControl(
         arrays["fresh.along"], arrays["fresh.own"], tuple(record["learned"]), tuple(record["notes"])
     )

@@ -4,7 +4,7 @@ import dataclasses
 import math
 from typing import Any
 
-from liegg.decision.controls import FreshControl
+from liegg.decision.controls import ReinitialisedControl
 from liegg.results.symmetries import Symmetries
 from liegg.spectrum.smallest_defects import Bottom
 
@@ -40,7 +40,7 @@ def summary(sym: Symmetries) -> dict[str, Any]:
             "defects": sym.defects.tolist(),
             "intervals": sym.intervals.tolist(),
             "grades": list(sym.grades),
-            "sensitivity": sym.scale_free.sensitivity,
+            "sensitivity": sym.solution.sensitivity,
             "generators": sym.generators.tolist() if sym.shown else None,
             "output_generators": None
             if sym.output_action is None
@@ -55,7 +55,7 @@ def summary(sym: Symmetries) -> dict[str, Any]:
             "decision": dataclasses.asdict(sym.decision),
             "certainty": None if sym.certainty is None else dataclasses.asdict(sym.certainty),
             "control": None if sym.control is None else dataclasses.asdict(sym.control),
-            "fresh": _fresh(sym.fresh),
+            "fresh": _fresh(sym.reinitialised),
             "verification": None if sym.verification is None else sym.verification.to_dict(),
             "bottom": _bottom(sym.bottom),
             "settings": sym.settings,
@@ -75,7 +75,7 @@ def _bottom(low: Bottom | None) -> dict[str, Any] | None:
     }
 
 
-def _fresh(fresh: FreshControl | None) -> dict[str, Any] | None:
+def _fresh(fresh: ReinitialisedControl | None) -> dict[str, Any] | None:
     if fresh is None:
         return None
     return {

@@ -16,9 +16,9 @@ from liegg.actions import Action, Displacement
 from liegg.algebra import Identification, identify
 from liegg.algebra.identify import too_large, unseen
 from liegg.algebra.subspace import distance_to_span
-from liegg.decision.controls import FreshControl, RandomControl
+from liegg.decision.controls import RandomControl, ReinitialisedControl
 from liegg.decision.decide import Decision
-from liegg.decision.grades import Limits, evidence
+from liegg.decision.grades import Thresholds, evidence
 from liegg.decision.intervals import Certainty, Resampled, certainty
 from liegg.polarization.gram import Gram
 from liegg.polarization.r_factor import RFactor
@@ -37,7 +37,7 @@ class Symmetries:
     Attributes:
         action: the candidate generators.
         output_action: the action on the outputs, for equivariance; None for invariance.
-        scale_free: defects of every direction that moves the data, with the trivial directions apart.
+        solution: defects of every direction that moves the data, with the trivial directions apart.
         decision: how many directions are symmetries, and why.
         coefficients: `[d, g]`, orthonormal coefficients of the symmetries found, smallest defect first.
         output_coefficients: `[d, m]`, the output generators that go with them; None for invariance.
@@ -50,14 +50,14 @@ class Symmetries:
         bounds: `[r, 2]`, interval of every defect; None if none were made.
         resampled: the draws that the intervals come from; None if there were none.
         control: defects of random directions; None if that was not asked.
-        fresh: the same architecture with fresh weights; None if that was not asked.
+        reinitialised: the same architecture with re-initialised weights; None if that was not asked.
         verification: what finite motions of held-out samples showed (`liegg.verify`); None if that was not asked.
         bottom: how the smallest defects were solved for, with residuals, where only these were asked for; None where all were.
     """
 
     action: Action
     output_action: Action | None
-    scale_free: Defects
+    solution: Defects
     decision: Decision
     coefficients: Float[Tensor, "d g"]
     output_coefficients: Float[Tensor, "d m"] | None
@@ -70,7 +70,7 @@ class Symmetries:
     bounds: Float[Tensor, "r 2"] | None = None
     resampled: Resampled | None = None
     control: RandomControl | None = None
-    fresh: FreshControl | None = None
+    reinitialised: ReinitialisedControl | None = None
     verification: Any = None
     bottom: Bottom | None = None
 
@@ -95,7 +95,7 @@ class Symmetries:
         return 0 if self.bottom is None else self.bottom.moving - len(self.defects)
 
     @property
-    def at_least(self) -> bool:
+    def is_lower_bound(self) -> bool:
         """Whether there may be more symmetries of the kind: all defects that were solved for count, and others were not."""
         return self.unsolved > 0 and self.nullity == len(self.defects)
 
@@ -118,7 +118,7 @@ class Symmetries:
     @property
     def defects(self) -> Float[Tensor, " r"]:
         """Scale-free defect δ² of every direction that moves the data, ascending; or of the smallest that were asked for."""
-        return self.scale_free.values
+        return self.solution.values
 
     @property
     def intervals(self) -> Float[Tensor, "r 2"]:
@@ -150,7 +150,7 @@ class Symmetries:
             self.resampled,
             case,
             self.nullity,
-            Limits(**{field.name: self.settings[field.name] for field in fields(Limits)}),
+            Thresholds(**{field.name: self.settings[field.name] for field in fields(Thresholds)}),
         )
 
     @property
@@ -208,7 +208,7 @@ class Symmetries:
         n = self.action.ambient
         if too_large(self.nullity, n):
             return unseen(self.nullity, n)
-        if self.at_least:
+        if self.is_lower_bound:
             return unseen(
                 self.nullity,
                 n,
@@ -229,7 +229,7 @@ class Symmetries:
     @property
     def trivial(self) -> Float[Tensor, "t g"]:
         """Coefficients of the directions that do not move the data: nothing can be said of them."""
-        return self.scale_free.trivial
+        return self.solution.trivial
 
     def bias(self, reference: Float[Tensor, "e n n"]) -> Float[Tensor, " g"]:
         """The paper's symmetry bias of every direction of the spectrum against a reference algebra.
@@ -283,7 +283,7 @@ class Symmetries:
             columns @ without_zero_rows(self.factor).mT,
             self.displacement,
             self.samples,
-            self.scale_free.sensitivity,
+            self.solution.sensitivity,
             trivial_tolerance=self.settings["trivial_tolerance"],
         )
 

@@ -40,7 +40,7 @@ def table(sym: Symmetries) -> str:
     question = "invariance" if sym.output_action is None else "equivariance"
     lines = [
         f"{question} of {sym.model} under {sym.action}: "
-        f"{'at least ' * sym.at_least}{sym.nullity} {'symmetry' if sym.nullity == 1 else 'symmetries'}",
+        f"{'at least ' * sym.is_lower_bound}{sym.nullity} {'symmetry' if sym.nullity == 1 else 'symmetries'}",
         f"{plural(sym.samples, 'sample')}, {plural(sym.rows, 'row')}, outputs={sym.settings['outputs']!r}, "
         f"by {sym.settings['route']}, {sym.settings['dtype']}",
         "",
@@ -91,7 +91,7 @@ def _directions(sym: Symmetries, room: int) -> list[str]:
         mark = (
             "undecided"
             if i < sym.decision.undecided
-            else sym.grades[i] + ("?" if sym.decision.near[i] else "")
+            else sym.grades[i] + ("?" if sym.decision.borderline[i] else "")
         )
         variance = "" if variances is None else f"{float(variances[i]):>15.3e}"
         lines.append(
@@ -165,18 +165,23 @@ def _sure(sym: Symmetries) -> list[str]:
 
 def _learned(sym: Symmetries) -> list[str]:
     """Which directions lie clearly below those of fresh weights."""
-    if sym.fresh is None:
+    if sym.reinitialised is None:
         return []
-    draws, shown = sym.fresh.along.shape
-    learned = [i + 1 for i, yes in enumerate(sym.fresh.learned) if yes]
+    draws, shown = sym.reinitialised.along.shape
+    learned = [i + 1 for i, yes in enumerate(sym.reinitialised.learned) if yes]
     said = f"direction{'s' * (len(learned) > 1)} {runs(learned)}" if learned else "no direction"
-    middle = sym.fresh.along.median(0).values[: max(sym.nullity, 1)]
+    middle = sym.reinitialised.along.median(0).values[: max(sym.nullity, 1)]
     low, high = f"{float(middle.min()):.2g}", f"{float(middle.max()):.2g}"
     lines = [
         f"  fresh weights, {draws} draws: δ² along the same directions {low if low == high else f'{low} to {high}'}; "
         f"learned (clearly below them): {said} of the first {shown}"
     ]
-    return [*lines, *_shortened([f"  note: {note}" for note in sym.fresh.notes], "sym.fresh.notes")]
+    return [
+        *lines,
+        *_shortened(
+            [f"  note: {note}" for note in sym.reinitialised.notes], "sym.reinitialised.notes"
+        ),
+    ]
 
 
 def _verified(sym: Symmetries) -> list[str]:

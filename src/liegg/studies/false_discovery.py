@@ -36,7 +36,7 @@ class Extent:
         reference: samples that stand for infinitely many.
         sizes: training-set sizes of the O(5) networks.
         seeds: their seeds.
-        seed: of all functions. Limits of the verdict may be chosen by looking at the series of seed 0, of which the quick form is
+        seed: of all functions. Thresholds of the verdict may be chosen by looking at the series of seed 0, of which the quick form is
             the beginning; error rates are stated for another.
     """
 

@@ -122,7 +122,7 @@ def best_epochs(trained: ensemble.Trained) -> list[dict[str, Any]]:
 def describe(sym: Symmetries) -> dict[str, Any]:
     """Spectrum ascending, the bias and matrix of each direction; the same of the scale-free problem, and the rotation's defect."""
     directions = sym.action.matrices(sym.spectrum.basis)
-    scale_free = sym.scale_free.directions
+    solution = sym.solution.directions
     return {
         "nullity": sym.nullity,
         "spectrum": sym.spectrum.values.tolist(),
@@ -131,7 +131,7 @@ def describe(sym: Symmetries) -> dict[str, Any]:
         "directions": (directions * upright(directions)[:, None, None]).tolist(),
         "defects": sym.defects.tolist(),
         "defect_bias": distance_to_span(
-            scale_free, sym.action.coefficients(so(2)).to(scale_free)
+            solution, sym.action.coefficients(so(2)).to(solution)
         ).tolist(),
         "rotation_defect": float(sym.defect(so(2))[0]),
     }

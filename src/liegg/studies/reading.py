@@ -10,8 +10,8 @@ from liegg._utils.errors import EmptyDataError, NonFiniteError
 from liegg._utils.forward_mode import jvp
 from liegg.actions import Action, Image
 from liegg.actions.grid.stencils import Scheme
-from liegg.decision.grades import Limits
-from liegg.discovery.solve_and_decide import Ran, conclude
+from liegg.decision.grades import Thresholds
+from liegg.discovery.solve_and_decide import ModelInfo, solve_and_decide
 from liegg.inputs.batches import BATCH_SIZE
 from liegg.polarization import gram
 from liegg.polarization.displacement import COARSE_FLOOR
@@ -100,12 +100,12 @@ def read_stack(
             passes[scheme, frame] = size, _streamed(stack, images, candidates, size)
         size, seen = passes[scheme, frame]
         for index, (network, kept) in enumerate(zip(found, seen, strict=True)):
-            network[name] = conclude(
+            network[name] = solve_and_decide(
                 kept[outputs],
                 candidates,
                 Plan(outputs, "jvp"),
-                Limits(),
-                Ran(
+                Thresholds(),
+                ModelInfo(
                     images.dtype,
                     images.device.type,
                     f"network {index}",
@@ -158,7 +158,9 @@ def _streamed(
         sums = _on_cpu(_pass(stack, images, action, size, squared=squared))
     _check_finite(sums, stack, images)
     coarse = images.dtype != torch.float64
-    noise = action.noise(images.dtype, float(sums.input_square) / samples, tuple(images.shape[1:]))
+    noise = action.rounding_motion(
+        images.dtype, float(sums.input_square) / samples, tuple(images.shape[1:])
+    )
     counts = {"sum": samples, "each": samples * stack.weights[-1].shape[2]}
     kind = gram.Gram if squared else RFactor
     return [
@@ -191,14 +193,14 @@ def _pass(
     fold = _add if squared else _triangle
     generators = torch.eye(action.size, dtype=images.dtype, device=images.device)
     place = torch.arange(len(images), device=images.device)
-    derived = None
+    precomputed = None
     for x, where in zip(images.split(size), place.split(size), strict=True):
-        derived = action.derive(x, derived)
+        precomputed = action.precompute(x, precomputed)
         y, slopes = push(stack, x, action.tangents(generators, x))
         columns = slopes.double()
         totals = columns.sum(3)
         each, summed = fold(each, columns.flatten(2).mT), fold(summed, totals.mT)
-        moment = moment + action.moment(x, derived=derived)
+        moment = moment + action.moment(x, precomputed=precomputed)
         output_square = output_square + y.double().square().sum((1, 2))
         input_square = input_square + x.double().square().sum()
         finite = torch.isfinite(totals.sum(1) + y.sum(2))

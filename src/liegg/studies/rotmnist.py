@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from liegg.actions import Image
 from liegg.algebra.catalog import so
 from liegg.algebra.subspace import distance_to_span
-from liegg.decision.controls import FRESH_DRAWS
+from liegg.decision.controls import REINITIALISED_DRAWS
 from liegg.discovery.discover import discover
 from liegg.studies import datasets, ensemble, images
 from liegg.studies.ensemble.members import parameters
@@ -59,7 +59,7 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
                 row["verdict"] = verdict(
                     trained.stack.network(index),
                     pictures.train[0],
-                    draws=2 if quick else FRESH_DRAWS,
+                    draws=2 if quick else REINITIALISED_DRAWS,
                 )
         return rows
 
@@ -87,9 +87,9 @@ def verdict(network: nn.Module, pictures: Float[Tensor, "b s s"], *, draws: int)
     sym = discover(
         network, pictures.flatten(1), action, control="reinitialised", control_draws=draws
     )
-    first = action.matrices(sym.scale_free.directions[:1])
+    first = action.matrices(sym.solution.directions[:1])
     turn = float(distance_to_span(action.coefficients(first), action.coefficients(so(2))))
-    sure, fresh = sym.certainty, sym.fresh
+    sure, fresh = sym.certainty, sym.reinitialised
     return {
         "defects": sym.defects.tolist(),
         "intervals": sym.intervals.tolist(),

@@ -45,7 +45,7 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
 
 
 def _part(how: ensemble.Work, name: str) -> ensemble.Work:
-    """The same run with a folder of its own for one of its two halves."""
+    """The same run with a folder of its own for one of its two outer_factors."""
     return replace(how, folder=None if how.folder is None else how.folder / name)
 
 

@@ -448,12 +448,12 @@ def case(request):
 
 def test_what_is_derived_once_serves_both(case):
     action, x, gradients = case
-    derived = action.derive(x)
+    precomputed = action.precompute(x)
     assert torch.equal(
-        action.contract(gradients, x, derived=derived), action.contract(gradients, x)
+        action.contract(gradients, x, precomputed=precomputed), action.contract(gradients, x)
     )
-    assert torch.equal(action.moment(x, derived=derived), action.moment(x))
-    assert all(slope.shape == (3, 2, math.prod(x.shape[2:])) for slope in derived)
+    assert torch.equal(action.moment(x, precomputed=precomputed), action.moment(x))
+    assert all(slope.shape == (3, 2, math.prod(x.shape[2:])) for slope in precomputed)
 
 
 def test_tangents_are_fields(case):

@@ -57,7 +57,7 @@ def test_the_nearest_candidate_is_followed_where_none_was_found():
     assert sym.nullity == 0
     beside = others_of(sym)
     assert 1 <= len(beside.words) <= 3
-    direction = sym.scale_free.directions[0]
+    direction = sym.solution.directions[0]
     torch.testing.assert_close(
         beside.coefficients[0].norm(), torch.tensor(1.0, dtype=torch.float64)
     )

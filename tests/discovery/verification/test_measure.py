@@ -39,11 +39,10 @@ def test_changes_are_squared_distances_of_every_sample():
     )
     assert found.classes is not None
     assert not bool(found.classes.any())  # scaling keeps the order of the outputs
-    assert bool(
-        changes(
-            question, Directions(torch.tensor([[0.0, -3.1416, 3.1416, 0.0]]).double(), None)
-        ).classes.all()
-    )  # pyright: ignore[reportOptionalMemberAccess]
+    half_turn = Directions(torch.tensor([[0.0, -3.1416, 3.1416, 0.0]]).double(), None)
+    turned = changes(question, half_turn)
+    assert turned.classes is not None
+    assert bool(turned.classes.all())
 
 
 def test_outputs_that_move_along_do_not_change():

@@ -259,7 +259,7 @@ def test_no_symmetry_moves_the_nearest_candidates_and_says_so(nothing):
     ]
     assert "The nearest candidate: " in made.text
     assert f"candidate 1: {others_of(nothing).words[0]}" in motions[0]["label"]
-    first = nothing.action.matrices(nothing.scale_free.directions[:1])[0]
+    first = nothing.action.matrices(nothing.solution.directions[:1])[0]
     np.testing.assert_allclose(motions[0]["place"], first / first.norm(), atol=1e-5)
 
 
@@ -641,8 +641,8 @@ def test_the_snippet_runs_and_finds_the_same(which, request):
     again = names["sym"]
     assert isinstance(again, liegg.Symmetries)
     torch.testing.assert_close(again.defects, sym.defects)
-    assert (again.fresh is None, again.verification is None) == (
-        sym.fresh is None,
+    assert (again.reinitialised is None, again.verification is None) == (
+        sym.reinitialised is None,
         sym.verification is None,
     )
 

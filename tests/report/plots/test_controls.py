@@ -9,7 +9,7 @@ import torch
 
 import liegg
 from liegg._utils.errors import ArgumentError
-from liegg.decision.controls import FreshControl
+from liegg.decision.controls import ReinitialisedControl
 
 plot: Any = liegg.plot
 """Untyped: what figures hold is looked into, of which matplotlib's types know little."""
@@ -26,7 +26,7 @@ def heights(ax, start):
 
 def test_the_numbers_are_those_of_the_record(trained):
     ax = plot.controls(trained)
-    fresh, count = trained.fresh, trained.fresh.along.shape[1]
+    fresh, count = trained.reinitialised, trained.reinitialised.along.shape[1]
     least = min(heights(ax, "model"))
     model = np.array(heights(ax, "model"))
     assert np.allclose(np.sort(model), trained.defects[:count].clamp_min(least).numpy(), rtol=1e-12)
@@ -40,7 +40,9 @@ def test_the_numbers_are_those_of_the_record(trained):
 
 def test_learned_directions_are_filled(nearly):
     draws = torch.tensor([[0.5, 0.001], [0.6, torch.nan]], dtype=torch.float64)
-    ax = plot.controls(replace(nearly, fresh=FreshControl(draws, draws, (True, False))))
+    ax = plot.controls(
+        replace(nearly, reinitialised=ReinitialisedControl(draws, draws, (True, False)))
+    )
     marks = {line.get_label(): line for line in ax.lines}
     assert list(marks["model, learned"].get_ydata()) == [float(nearly.defects[0])]
     assert list(marks["model, not clearly learned"].get_xdata()) == [2]
@@ -65,4 +67,4 @@ def test_no_control(nearly):
         ArgumentError,
         match=r"no control to draw; make one with discover\(..., control='reinitialised'\)",
     ):
-        plot.controls(replace(nearly, control=None, fresh=None))
+        plot.controls(replace(nearly, control=None, reinitialised=None))

@@ -83,12 +83,15 @@ class Channels(Action):
         return self._on(x).field(h, x.flatten(1)).reshape(x.shape)
 
     def contract(
-        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."], derived: Any = None
+        self,
+        gradients: Float[Tensor, "b k ..."],
+        x: Float[Tensor, "b ..."],
+        precomputed: Any = None,
     ) -> Float[Tensor, "b k g"]:
         """Outer products of gradients and values, summed over the pixels."""
         return self._on(x).contract(gradients.flatten(2), x.flatten(1))
 
-    def moment(self, x: Float[Tensor, "b ..."], derived: Any = None) -> Float[Tensor, "s s"]:
+    def moment(self, x: Float[Tensor, "b ..."], precomputed: Any = None) -> Float[Tensor, "s s"]:
         """Second moment of the channels."""
         return self._on(x).moment(x.flatten(1))
 
@@ -173,8 +176,9 @@ def Color(  # noqa: N802, one of the actions, which are named as classes are
     for i in range(channels):
         unit[i, i, i] = 1.0  # the gain of one channel
         unit[channels, i, channels] = 1.0  # the offset of all
-    if group == "gains":
-        smaller = whole.restrict(unit[:channels])
-    else:
-        smaller = whole.restrict(torch.stack([unit[:channels].sum(0), unit[channels]]))
+    smaller = (
+        whole.restrict(unit[:channels])
+        if group == "gains"
+        else whole.restrict(torch.stack([unit[:channels].sum(0), unit[channels]]))
+    )
     return replace(smaller, label=repr(whole).replace("'affine'", repr(group), 1))

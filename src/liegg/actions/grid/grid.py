@@ -162,7 +162,7 @@ class Grid(Action):
         )  # from (x, y, z) to the order of the axes
         return resample(signals.flatten(0, 1), pixels, self.border).reshape(x.shape)
 
-    def derive(self, x: Float[Tensor, "b ..."], into: Any = None) -> tuple[Tensor, ...]:
+    def precompute(self, x: Float[Tensor, "b ..."], into: Any = None) -> tuple[Tensor, ...]:
         """Derivatives `[b, c, p]` of every sample along x, y, z, per unit of the coordinates; and room for one more such array."""
         signals = self._signals(x.to(torch.promote_types(x.dtype, torch.float32)))
         sides, shape = signals.shape[2:], signals.flatten(2).shape
@@ -193,7 +193,9 @@ class Grid(Action):
             slopes.append(slope.flatten(2))
         return (*slopes, room[-1] if room else torch.empty_like(slopes[0]))
 
-    def noise(self, dtype: torch.dtype, input_square: float, shape: tuple[int, ...]) -> float:
+    def rounding_motion(
+        self, dtype: torch.dtype, input_square: float, shape: tuple[int, ...]
+    ) -> float:
         """A weighted sum of equal numbers is 0 only up to rounding: the square of that, times the farthest place."""
         sides = self._signals(torch.empty(1, *shape, device="meta")).shape[2:]
         unit = 1.0 if self.derivative == "paper" else min(sides) / 2
@@ -204,7 +206,7 @@ class Grid(Action):
         self, h: Float[Tensor, "t g"], x: Float[Tensor, "b ..."]
     ) -> Float[Tensor, "t b ..."]:
         """Minus the gradient along the velocity of every place; the gradient is taken once for all directions."""
-        slopes = self.derive(x)[:-1]
+        slopes = self.precompute(x)[:-1]
         velocity = (
             -h.to(slopes[0]).unflatten(1, (self.dimension, self.ambient))
             @ self._weights(slopes[0], x).mT
@@ -222,10 +224,10 @@ class Grid(Action):
         self,
         gradients: Float[Tensor, "b k ..."],
         x: Float[Tensor, "b ..."],
-        derived: tuple[Tensor, ...] | None = None,
+        precomputed: tuple[Tensor, ...] | None = None,
     ) -> Float[Tensor, "b k g"]:
         r"""Inner products $-\sum_p \partial f(p)\, \partial_i x(p)\, \tilde p_j$; no field is formed."""
-        *slopes, room = self.derive(x) if derived is None else derived
+        *slopes, room = self.precompute(x) if precomputed is None else derived
         weights = -self._weights(room, x).mT
         space = None if torch.is_grad_enabled() else room
         rows = []
@@ -241,20 +243,20 @@ class Grid(Action):
         return torch.stack(rows, dim=1)
 
     def moment(
-        self, x: Float[Tensor, "b ..."], derived: tuple[Tensor, ...] | None = None
+        self, x: Float[Tensor, "b ..."], precomputed: tuple[Tensor, ...] | None = None
     ) -> Float[Tensor, "g g"]:
         r"""Sums of $\partial_i x\, \partial_k x\, \tilde p_j \tilde p_l$: over samples in their own precision, then over places."""
-        return self.moments(x, torch.zeros(len(x), dtype=torch.int64), 1, derived)[0]
+        return self.moments(x, torch.zeros(len(x), dtype=torch.int64), 1, precomputed)[0]
 
     def moments(
         self,
         x: Float[Tensor, "b ..."],
         block: Int[Tensor, " b"],
         count: int,
-        derived: tuple[Tensor, ...] | None = None,
+        precomputed: tuple[Tensor, ...] | None = None,
     ) -> Float[Tensor, "p s s"]:
         """As `moment`, the sums over the samples of every block by one product."""
-        parts = self.derive(x) if derived is None else derived
+        parts = self.precompute(x) if precomputed is None else derived
         channels, d, n = parts[0].shape[1], self.dimension, self.ambient
         *slopes, room = (part.flatten(0, 1) for part in parts)
         places = self._weights(room, x).double()

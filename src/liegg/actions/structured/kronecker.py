@@ -130,7 +130,10 @@ class KroneckerSum(Action):
         return torch.stack(moved).to(x.dtype).reshape(len(h), *x.shape)
 
     def contract(
-        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."], derived: Any = None
+        self,
+        gradients: Float[Tensor, "b k ..."],
+        x: Float[Tensor, "b ..."],
+        precomputed: Any = None,
     ) -> Float[Tensor, "b k g"]:
         """Slope times number, summed along all lines of an axis, for one axis after the other."""
         tensor, slopes = (
@@ -144,7 +147,7 @@ class KroneckerSum(Action):
             whole.append((ends.mT @ lines).flatten(2))
         return self._project(whole)
 
-    def moment(self, x: Float[Tensor, "b ..."], derived: Any = None) -> Float[Tensor, "s s"]:
+    def moment(self, x: Float[Tensor, "b ..."], precomputed: Any = None) -> Float[Tensor, "s s"]:
         """Second moment of the numbers, or where there are fewer candidates than numbers, their displacement."""
         flat = x.reshape(-1, self.ambient)
         if self.size > self.ambient:

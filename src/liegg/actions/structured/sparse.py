@@ -155,7 +155,10 @@ class Sparse(Action):
         )
 
     def contract(
-        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."], derived: Any = None
+        self,
+        gradients: Float[Tensor, "b k ..."],
+        x: Float[Tensor, "b ..."],
+        precomputed: Any = None,
     ) -> Float[Tensor, "b k g"]:
         """Products of slope and number at the entries, summed for each candidate."""
         own = self.entries.on(x.device, x.dtype)
@@ -168,7 +171,7 @@ class Sparse(Action):
             ]
         )
 
-    def moment(self, x: Float[Tensor, "b ..."], derived: Any = None) -> Float[Tensor, "s s"]:
+    def moment(self, x: Float[Tensor, "b ..."], precomputed: Any = None) -> Float[Tensor, "s s"]:
         """Second moment of the numbers, or where there are fewer candidates than numbers, their displacement."""
         flat = x.flatten(1)
         if self.size > self.ambient:

@@ -16,17 +16,17 @@ from liegg._utils.forward_mode import differentiable_attention
 from liegg._utils.precision import coarsest, convolves, full_products, rounding_unit
 from liegg._utils.random import seeded
 from liegg.actions import Action
-from liegg.decision.grades import LimitOptions, Limits
+from liegg.decision.grades import LimitOptions, Thresholds
 from liegg.discovery.discover import check_request, discover
 from liegg.discovery.layers.hooks import Layer, Network, network_of, one_line, until
 from liegg.discovery.layers.select import Layers, choose, wanted
 from liegg.discovery.layers.streaming import LayerStreamed, stream_layers
 from liegg.discovery.layers.tangents import course
 from liegg.discovery.layers.trace import survey, with_arithmetic
-from liegg.discovery.solve_and_decide import Ran, about_memory, asked_of, conclude
+from liegg.discovery.solve_and_decide import ModelInfo, about_memory, row_action, solve_and_decide
 from liegg.inputs.batches import Data, as_batches
-from liegg.inputs.input_dtype import entering
-from liegg.inputs.model import Model, about, opened, probe
+from liegg.inputs.input_dtype import with_input_dtype
+from liegg.inputs.model import Model, about, eval_view, probe
 from liegg.polarization.output_sketch import Outputs
 from liegg.polarization.rounding_noise import scatter
 from liegg.polarization.rows import Plan, rows_per_sample
@@ -52,7 +52,7 @@ def discover_layers(
     batch_size: int | None = None,
     seed: int = 0,
     progress: Callable[[int], object] | None = None,
-    **limits: Unpack[LimitOptions],
+    **thresholds: Unpack[LimitOptions],
 ) -> LayerSymmetries:
     r"""Find where in a network its symmetries arise: `liegg.discover` for the output of every layer, in one pass.
 
@@ -74,7 +74,7 @@ def discover_layers(
         batch_size: samples to a batch, where the data does not come in batches; they are split further to bound the memory.
         seed: for random combinations and for whatever a loader draws.
         progress: called with the number of samples after each part of a batch.
-        **limits: what counts as a symmetry, as for `discover`. Intervals and controls are not made for layers.
+        **thresholds: what counts as a symmetry, as for `discover`. Intervals and controls are not made for layers.
 
     Returns:
         The layers with the symmetries of their outputs, of their outputs scaled to unit length and, where asked for, the
@@ -99,7 +99,7 @@ def discover_layers(
             f"model is a {type(model).__name__}; discover_layers looks into an nn.Module. For a function or an exported program, "
             "use liegg.discover."
         )
-    bounds = Limits.of(limits)
+    bounds = Thresholds.of(thresholds)
     check_request(action, output_action, seed)
     names = wanted(layers)
     if output_action is not None and outputs == "sum":
@@ -112,12 +112,12 @@ def discover_layers(
         torch.inference_mode(False),
         torch.no_grad(),
         differentiable_attention(),
-        opened(model) as function,
+        eval_view(model) as function,
     ):
         network = network_of(cast(nn.Module, function.function), function.name)
-        function = entering(function, batches)
+        function = with_input_dtype(function, batches)
         batches = batches.prepared(function.dtype, function.device)
-        asked = _Asked(data, action, output_action, outputs, batches.size, seed, bounds)
+        asked = Request(data, action, output_action, outputs, batches.size, seed, bounds)
         with closing(iter(batches)) as batches_left:
             first = next(batches_left)
             action.check(tuple(first.shape[1:]))
@@ -128,10 +128,10 @@ def discover_layers(
                 )
                 chosen, notes = choose(calls, names, network)
                 how = {layer.name: _plan(layer, outputs, seed) for layer in chosen}
-                replies = _fitting(chosen, output_action)
+                n_output_generators = _fitting(chosen, output_action)
                 way = course(
                     network,
-                    asked_of(action),
+                    row_action(action),
                     first,
                     [layer for layer in chosen if not layer.same],
                     writes=writes,
@@ -143,13 +143,13 @@ def discover_layers(
             seen = (
                 stream_layers(
                     network,
-                    asked_of(action),
+                    row_action(action),
                     first,
                     batches_left,
                     way,
                     how,
                     widest,
-                    output_actions=replies,
+                    output_actions=n_output_generators,
                     progress=progress,
                 )
                 if way.layers
@@ -171,7 +171,11 @@ def discover_layers(
                     )
                 else:
                     found[layer.name] = _alone(
-                        layer, way.stopped[layer.name], asked, replies[layer.name], network
+                        layer,
+                        way.stopped[layer.name],
+                        asked,
+                        n_output_generators[layer.name],
+                        network,
                     )
             except ModelError as error:
                 if layer.named:
@@ -194,7 +198,7 @@ def discover_layers(
 
 
 @dataclass(frozen=True, eq=False)
-class _Asked:
+class Request:
     """What the user asked, for those layers that need more than the one pass."""
 
     data: Data
@@ -203,7 +207,7 @@ class _Asked:
     outputs: Outputs
     batch_size: int | None
     seed: int
-    limits: Limits
+    thresholds: Thresholds
 
 
 def _plan(layer: Layer, outputs: Outputs, seed: int) -> Plan:
@@ -233,14 +237,14 @@ def _fitting(layers: list[Layer], output_action: Action | None) -> dict[str, Act
 
 
 def _concluded(
-    layer: Layer, seen: LayerStreamed, asked: _Asked, how: Plan, network: Network, first: Tensor
+    layer: Layer, seen: LayerStreamed, asked: Request, how: Plan, network: Network, first: Tensor
 ) -> LayerResult:
     """Result of a layer that the pass went through."""
     truncated, name = until(network, layer), f"{network.name}.{layer.name}"
     unit = rounding_unit(
         coarsest(first.dtype, network.arithmetic), first.device, convolves=convolves(network.root)
     )
-    ran = Ran(
+    ran = ModelInfo(
         first.dtype,
         first.device.type,
         name,
@@ -258,33 +262,33 @@ def _concluded(
             partial(
                 scatter,
                 model,
-                asked_of(asked.action),
+                row_action(asked.action),
                 first,
                 how,
                 unit=unit,
                 output_action=output_action,
             )
         )
-        found = conclude(
+        found = solve_and_decide(
             problem,
             asked.action,
             how,
-            asked.limits,
+            asked.thresholds,
             ran,
             output_action=output_action,
             measure=measure,
         )
-        if found.scale_free.sensitivity > 0 or not len(found.defects):
+        if found.solution.sensitivity > 0 or not len(found.defects):
             return found
         slope = probe(
             Model(function, name), first, summed=how.outputs == "sum"
         ).slope  # constant, a step, or invariant under all
         ran_so = replace(ran, slope=slope)
-        return conclude(
+        return solve_and_decide(
             problem,
             asked.action,
             how,
-            asked.limits,
+            asked.thresholds,
             ran_so,
             output_action=output_action,
             measure=measure,
@@ -317,7 +321,7 @@ def _shared(layer: Layer, found: Mapping[str, LayerResult]) -> dict[str, LayerRe
 
 
 def _alone(
-    layer: Layer, reason: str, asked: _Asked, output_action: Action | None, network: Network
+    layer: Layer, reason: str, asked: Request, output_action: Action | None, network: Network
 ) -> LayerResult:
     """Result of a layer that forward mode does not reach: `discover` on the network truncated there."""
     outputs, notes = (
@@ -343,7 +347,7 @@ def _alone(
             batch_size=asked.batch_size,
             seed=asked.seed,
             controls=False,
-            **asdict(asked.limits),
+            **asdict(asked.thresholds),
         )
 
     pair = None if output_action is None else symmetries(truncated, output_action)

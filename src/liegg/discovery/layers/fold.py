@@ -47,10 +47,10 @@ class Kept(NamedTuple):
     nonzero: Float[Tensor, ""]
 
 
-def keep(columns: int, replies: int, device: torch.device) -> Kept:
-    """Nothing yet; `replies` is the number of output generators, 0 where there are none."""
+def keep(columns: int, n_output_generators: int, device: torch.device) -> Kept:
+    """Nothing yet; `n_output_generators` is the number of output generators, 0 where there are none."""
     zero = torch.zeros((), dtype=torch.float64, device=device)
-    pair = folded(replies + columns, device) if replies else None
+    pair = folded(n_output_generators + columns, device) if n_output_generators else None
     return Kept(folded(columns, device), folded(columns, device), pair, zero, zero)
 
 
@@ -118,10 +118,10 @@ def add(
             eta = output_action.fields(values.double().reshape(-1, *shape)).reshape(
                 len(values), output_action.size, c
             )
-            replies = combined(
+            n_output_generators = combined(
                 eta.transpose(0, 1), how.outputs, seed=how.seed, first=first + start
             ).permute(1, 2, 0)
-            pair = torch.cat([-replies, rows[:, :, 1:]], dim=2)
+            pair = torch.cat([-n_output_generators, rows[:, :, 1:]], dim=2)
             kept = kept._replace(equivariance=_fold(kept.equivariance, pair, squared=False))
     return kept, finite
 

@@ -96,7 +96,7 @@ def stream_layers(
     wide = room_for(columns, widest, most, first.device)
     tangents = torch.empty(0, dtype=first.dtype, device=first.device)
     moment: Tensor | None = None
-    room, derived = torch.empty(0), None
+    room, precomputed = torch.empty(0), None
     input_square = torch.zeros((), dtype=torch.float64, device=first.device)
     finite: dict[str, Bool[Tensor, " b"]] = {}
     samples, squared = 0, False
@@ -122,13 +122,13 @@ def stream_layers(
         x, before, done = batch[:most], dict(kept), None
         squared = gram.allowed(first.dtype) and samples + len(x) > 2 * columns
         try:
-            derived = action.derive(x, derived)
+            precomputed = action.precompute(x, precomputed)
             tangents = _tangents(action, x, tangents, numbers // PIECES)
             done = carry(network, x, tangents, way.layers, see, way=way.way, copy=way.writes)
         except torch.OutOfMemoryError as error:
             most = fits = fewer(len(x), first.device, error)
         if done is None:  # now that nothing holds what was made on the way
-            kept, derived, tangents = before, None, tangents.new_empty(0)
+            kept, precomputed, tangents = before, None, tangents.new_empty(0)
             torch.cuda.empty_cache()
             continue
         if done.missing:
@@ -141,7 +141,9 @@ def stream_layers(
         ).all()  # one question to the device
         late.put(well, partial(_check_finite, dict(finite), network, samples))
         input_square = input_square + square_of(x)
-        step, room = moments_of(action, x, derived, room, torch.zeros(len(x), dtype=torch.int64))
+        step, room = moments_of(
+            action, x, precomputed, room, torch.zeros(len(x), dtype=torch.int64)
+        )
         moment = step[0] if moment is None else moment + step[0]
         samples += len(x)
         if progress is not None:
@@ -177,7 +179,7 @@ def _tangents(
 def _settled(
     kept: Kept, moment: Float[Tensor, "s s"], samples: int, rounding: tuple[float, float], fits: int
 ) -> LayerStreamed:
-    """What was kept of one layer, as `liegg.discovery.solve_and_decide.conclude` takes it."""
+    """What was kept of one layer, as `liegg.discovery.solve_and_decide.solve_and_decide` takes it."""
 
     def problem(state: Folded, square: Any) -> Streamed:
         rows, accumulator = settled(state)

@@ -18,7 +18,7 @@ from liegg.discovery.layers.hooks import Layer, Network, one_line, run
 from liegg.discovery.layers.trace import projection
 from liegg.inputs.model import PROBE_SAMPLES
 
-Way = Literal["vmap", "repeat"]
+PassOptions = Literal["vmap", "repeat"]
 """Tangents batched beside one primal run; or every sample repeated for each tangent, which needs forward rules alone."""
 
 See = Callable[[Layer, Float[Tensor, "b c"], Float[Tensor, "g b c"]], None]
@@ -54,7 +54,7 @@ class Course:
         notes: why the way is not the cheapest.
     """
 
-    way: Way
+    way: PassOptions
     layers: tuple[Layer, ...]
     stopped: dict[str, str]
     writes: bool = True
@@ -68,7 +68,7 @@ def carry(
     layers: Sequence[Layer],
     see: See,
     *,
-    way: Way = "vmap",
+    way: PassOptions = "vmap",
     copy: bool = True,
 ) -> Carried:
     """Carry tangents through a network and look at them in every layer.
@@ -146,8 +146,8 @@ def course(
     x = x[:PROBE_SAMPLES]
     h = torch.randn(action.size, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     motion = action.field(h.to(x), x)
-    trials: dict[Way, tuple[Carried, dict[str, Tensor]]] = {}
-    ways: tuple[Way, ...] = ("vmap", "repeat")
+    trials: dict[PassOptions, tuple[Carried, dict[str, Tensor]]] = {}
+    ways: tuple[PassOptions, ...] = ("vmap", "repeat")
     for way in ways:
         marks: dict[str, Tensor] = {}
 

@@ -146,7 +146,7 @@ def _frame(question: Question, known: Symmetries | None, controls: int, seed: in
         displacement, tolerance = known.displacement, float(known.settings["trivial_tolerance"])
     else:
         x = question.x.double()
-        noise = question.action.noise(
+        noise = question.action.rounding_motion(
             torch.float64, float(x.square().sum()) / len(x), tuple(x.shape[1:])
         )
         measured = question.action.displacement(question.action.moment(x).cpu(), len(x))
@@ -195,4 +195,4 @@ def _predictions(
     floors = known.decision.floor * lengths.square() + (
         question.slope_gaps(given.h) if question.resamples else 0
     )
-    return slopes, known.scale_free.sensitivity * floors, []
+    return slopes, known.solution.sensitivity * floors, []

@@ -50,7 +50,7 @@ def others_of(sym: Symmetries) -> Others:
         weak = sum(grade == "weak" for grade in sym.grades)
         first = sym.decision.undecided
         matrices = sym.action.matrices(
-            sym.scale_free.directions[first:][: min(max(weak, 1), CANDIDATES)]
+            sym.solution.directions[first:][: min(max(weak, 1), CANDIDATES)]
         )
         told = [
             (matrix / matrix.norm(), words_of(sym, matrix / matrix.norm())) for matrix in matrices

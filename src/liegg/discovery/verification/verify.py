@@ -18,8 +18,8 @@ from liegg.discovery.verification.further_curves import others_of
 from liegg.discovery.verification.measure import CONSTANT, Question
 from liegg.discovery.verification.request import actions_of, check_numbers, directions_of
 from liegg.inputs.batches import Batches, Data, as_batches
-from liegg.inputs.input_dtype import entering
-from liegg.inputs.model import Model, opened, probe
+from liegg.inputs.input_dtype import with_input_dtype
+from liegg.inputs.model import Model, eval_view, probe
 from liegg.polarization.rows import check_output_action
 from liegg.results.symmetries import Symmetries
 from liegg.results.verification import Verification
@@ -92,8 +92,8 @@ def verify(
         return Verification(
             (), None, variance=None, spread=None, samples=0, model=name, notes=(nothing,), **about
         )
-    with seeded(seed), torch.inference_mode(False), torch.no_grad(), opened(model) as function:
-        function = entering(function, as_batches(data))
+    with seeded(seed), torch.inference_mode(False), torch.no_grad(), eval_view(model) as function:
+        function = with_input_dtype(function, as_batches(data))
         batches = Batches(as_batches(data).source, samples, function.dtype, function.device)
         x = _read(batches, samples)
         action.check(tuple(x.shape[1:]))

@@ -3,8 +3,8 @@
 from dataclasses import fields
 
 from liegg.actions import Action, KroneckerSum, Product, Restricted, Sparse
-from liegg.decision.controls import FRESH_DRAWS
-from liegg.decision.grades import Limits
+from liegg.decision.controls import REINITIALISED_DRAWS
+from liegg.decision.grades import Thresholds
 from liegg.results.symmetries import Symmetries
 
 WRITTEN_OUT = 64
@@ -18,7 +18,7 @@ def snippet_of(sym: Symmetries, *, layers: bool = False) -> str:
         sym: the result of `discover`.
         layers: whether the layers were looked at too.
     """
-    settings, default = sym.settings, Limits()
+    settings, default = sym.settings, Thresholds()
     knobs = {"outputs": settings["outputs"], "seed": settings["seed"]}
     given = [
         f"{name}={value!r}"
@@ -27,7 +27,7 @@ def snippet_of(sym: Symmetries, *, layers: bool = False) -> str:
     ]
     given += [
         f"{field.name}={settings[field.name]!r}"
-        for field in fields(Limits)
+        for field in fields(Thresholds)
         if field.name in settings and settings[field.name] != getattr(default, field.name)
     ]
     if sym.output_action is not None:
@@ -36,10 +36,10 @@ def snippet_of(sym: Symmetries, *, layers: bool = False) -> str:
         given.append(f"bottom={settings['bottom']}")
     if not settings["controls"]:
         given.append("controls=False")
-    if sym.fresh is not None:
-        draws = len(sym.fresh.along)
+    if sym.reinitialised is not None:
+        draws = len(sym.reinitialised.along)
         given.append('control="reinitialised"')
-        given += [] if draws == FRESH_DRAWS else [f"control_draws={draws}"]
+        given += [] if draws == REINITIALISED_DRAWS else [f"control_draws={draws}"]
     if sym.verification is not None:
         given.append("held_out=held_out")
     words = ["model", "data", action_code(sym.action), *given]

@@ -56,7 +56,7 @@ def evidence(sym: Symmetries) -> Evidence:
     """What the other rules may look at: the numbers as they were measured, also where liegg holds them for mere rounding."""
     values = sym.defects
     if (
-        sym.scale_free.sensitivity == 0
+        sym.solution.sensitivity == 0
     ):  # liegg has put zeros in their place, and a rule of its own would be charged with that
         tolerance = sym.settings["trivial_tolerance"]
         values = defects(
