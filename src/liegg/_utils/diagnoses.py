@@ -1,0 +1,117 @@
+"""Diagnoses: every reason, warning and note that a result can carry, as members of one enumeration."""
+
+import re
+import string
+from enum import Enum, StrEnum
+from typing import Any
+
+COUNTED = re.compile(r"[A-Za-z][A-Za-z -]{2,}")
+"""A noun in place of a format: `{n:sample}` becomes "1 sample" or "2 samples"."""
+
+CHOSEN = re.compile(r"\?(.*)\|(.*)")
+"""A choice in place of a format: `{n:?is|are}` becomes "is" where n is 1, else "are"."""
+
+
+class Kind(StrEnum):
+    """What a diagnosis is for."""
+
+    REASON = "reason"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+class Diagnosis(Enum):
+    """What liegg may have to say about an analysis: the kind, and a template for the words.
+
+    A member is called with its values and gives a `Remark`: `Diagnosis.TEXT(text="as it was stored")`. Members stand in groups, one
+    for each folder that states them. `{n:sample}` counts a noun, `{n:?is|are}` chooses a word by number.
+    """
+
+    TEXT = (Kind.NOTE, "{text}")
+
+    def __call__(self, **values: Any) -> "Remark":
+        """State this diagnosis with its values.
+
+        Args:
+            **values: what the template names: numbers, strings, or lists of them.
+        """
+        return Remark(self, values)
+
+    @property
+    def kind(self) -> Kind:
+        """Reason, warning or note."""
+        return self.value[0]
+
+    @property
+    def template(self) -> str:
+        """The words, with the names of the values in braces."""
+        return self.value[1]
+
+
+class _Words(string.Formatter):
+    """Fills templates in; counts nouns and chooses words by number."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if choice := CHOSEN.fullmatch(format_spec):
+            return choice[1] if value == 1 else choice[2]
+        if COUNTED.fullmatch(format_spec):
+            return plural(value, format_spec)
+        return super().format_field(value, format_spec)
+
+
+def plural(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> plural(1, "sample"), plural(2, "sample"), plural(3, "symmetry")
+    ('1 sample', '2 samples', '3 symmetries')
+    """
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number} {noun[:-1]}ies" if noun.endswith("y") else f"{number} {noun}s"
+
+
+class Remark(str):
+    """A sentence that knows which diagnosis it states, and with which values.
+
+    It is a string, so that it can be printed and joined; what it means is read from the member, never from the words.
+
+    >>> remark = Diagnosis.TEXT(text="two words")
+    >>> remark, remark.diagnosis.name, remark.values
+    ('two words', 'TEXT', {'text': 'two words'})
+    """
+
+    __slots__ = ("diagnosis", "values")
+    diagnosis: Diagnosis
+    values: dict[str, Any]
+
+    def __new__(cls, diagnosis: Diagnosis, values: dict[str, Any]) -> "Remark":
+        """Fill the template in."""
+        remark = super().__new__(cls, _Words().format(diagnosis.template, **values))
+        remark.diagnosis, remark.values = diagnosis, values
+        return remark
+
+    def __reduce__(self) -> tuple[type["Remark"], tuple[Diagnosis, dict[str, Any]]]:
+        return type(self), (self.diagnosis, self.values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The member's name, its kind, its values and the words, as JSON values."""
+        return {
+            "diagnosis": self.diagnosis.name.lower(),
+            "kind": self.diagnosis.kind.value,
+            "values": self.values,
+            "text": str(self),
+        }
+
+
+def remark_from_dict(stored: dict[str, Any] | str) -> Remark:
+    """Read what `Remark.to_dict` wrote; a member or values of another version stay as text.
+
+    >>> remark_from_dict("as an older version wrote it").diagnosis.name
+    'TEXT'
+    """
+    if isinstance(stored, str):
+        return Diagnosis.TEXT(text=stored)
+    try:
+        return Diagnosis[str(stored["diagnosis"]).upper()](**stored["values"])
+    except (KeyError, IndexError, ValueError, TypeError):
+        return Diagnosis.TEXT(text=str(stored["text"]))
