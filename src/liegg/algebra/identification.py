@@ -100,7 +100,7 @@ class Identification:
         """Forms, vectors and volume that the named algebra preserves, and what commutes with it."""
         return preserved_forms(self.generators, uncertainty=0.0 if self.known else self.uncertainty)
 
-    @property
+    @cached_property
     def metric(self) -> Float[Tensor, "n n"] | None:
         """The metric it preserves, if there is exactly one; of determinant ±1, with no more positive than negative squares."""
         if self.unseen or (
