@@ -9,155 +9,92 @@ from typing import TYPE_CHECKING, Any
 from liegg._utils.version import __version__
 
 if TYPE_CHECKING:
-    from liegg import algebra, testing
+    from liegg import actions, algebra, results, testing
     from liegg._utils.errors import LieggError
-    from liegg.actions import (
-        Action,
-        Affine,
-        Banded,
-        Blocks,
-        Color,
-        Image,
-        KroneckerSum,
-        Linear,
-        Product,
-        Sequence,
-        Volume,
-        Weights,
-        smooth,
-    )
-    from liegg.algebra import Identification, identify
-    from liegg.algebra.catalog import (
-        aff,
-        diagonal,
-        direct_sum,
-        gl,
-        heis,
-        o,
-        scaling,
-        se,
-        shear,
-        sl,
-        so,
-        sp,
-        su,
-        translation,
-        u,
-    )
-    from liegg.decision.decide import Decision
-    from liegg.discovery.compare import Comparison, compare
+    from liegg.actions import Action, Affine, Color, Image, Linear, Product, Sequence, Volume
+    from liegg.algebra import identify
+    from liegg.algebra.catalog import aff, gl, scaling, se, sl, so, sp, su, translation, u
+    from liegg.decision.thresholds import Thresholds
+    from liegg.discovery.compare import compare
     from liegg.discovery.discover import discover
     from liegg.discovery.layers.discover_layers import discover_layers
+    from liegg.discovery.run import Run
     from liegg.discovery.verification.verify import verify
-    from liegg.polarization import memory
     from liegg.report import plots as plot
-    from liegg.results.layers import LayerSymmetries
     from liegg.results.storage import load
     from liegg.results.symmetries import Symmetries
-    from liegg.results.verification import Verification
 
-_HOME = (
-    {
-        "Comparison": "liegg.discovery.compare",
-        "Decision": "liegg.decision.decide",
-        "Identification": "liegg.algebra",
-        "LayerSymmetries": "liegg.results.layers",
-        "LieggError": "liegg._utils.errors",
-        "Symmetries": "liegg.results.symmetries",
-        "Verification": "liegg.results.verification",
-        "compare": "liegg.discovery.compare",
-        "discover": "liegg.discovery.discover",
-        "discover_layers": "liegg.discovery.layers.discover_layers",
-        "identify": "liegg.algebra",
-        "load": "liegg.results.storage",
-        "verify": "liegg.discovery.verification.verify",
-    }
-    | dict.fromkeys(
-        (
-            "Action",
-            "Affine",
-            "Banded",
-            "Blocks",
-            "Color",
-            "Image",
-            "KroneckerSum",
-            "Linear",
-            "Product",
-            "Sequence",
-            "Volume",
-            "Weights",
-            "smooth",
-        ),
-        "liegg.actions",
-    )
-    | dict.fromkeys(
-        (
-            "aff",
-            "diagonal",
-            "direct_sum",
-            "gl",
-            "heis",
-            "o",
-            "scaling",
-            "se",
-            "shear",
-            "sl",
-            "so",
-            "sp",
-            "su",
-            "translation",
-            "u",
-        ),
-        "liegg.algebra.catalog",
-    )
-)
+_HOMES = {
+    "liegg._utils.errors": ("LieggError",),
+    "liegg.actions": (
+        "Action",
+        "Affine",
+        "Color",
+        "Image",
+        "Linear",
+        "Product",
+        "Sequence",
+        "Volume",
+    ),
+    "liegg.algebra": ("identify",),
+    "liegg.algebra.catalog": (
+        "aff",
+        "gl",
+        "scaling",
+        "se",
+        "sl",
+        "so",
+        "sp",
+        "su",
+        "translation",
+        "u",
+    ),
+    "liegg.decision.thresholds": ("Thresholds",),
+    "liegg.discovery.compare": ("compare",),
+    "liegg.discovery.discover": ("discover",),
+    "liegg.discovery.layers.discover_layers": ("discover_layers",),
+    "liegg.discovery.run": ("Run",),
+    "liegg.discovery.verification.verify": ("verify",),
+    "liegg.results.storage": ("load",),
+    "liegg.results.symmetries": ("Symmetries",),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = {
+    "actions": "liegg.actions",
     "algebra": "liegg.algebra",
-    "memory": "liegg.polarization.memory",
     "plot": "liegg.report.plots",
+    "results": "liegg.results",
     "testing": "liegg.testing",
 }
 
 __all__ = [
     "Action",
     "Affine",
-    "Banded",
-    "Blocks",
     "Color",
-    "Comparison",
-    "Decision",
-    "Identification",
     "Image",
-    "KroneckerSum",
-    "LayerSymmetries",
     "LieggError",
     "Linear",
     "Product",
+    "Run",
     "Sequence",
     "Symmetries",
-    "Verification",
+    "Thresholds",
     "Volume",
-    "Weights",
     "__version__",
+    "actions",
     "aff",
     "algebra",
     "compare",
-    "diagonal",
-    "direct_sum",
     "discover",
     "discover_layers",
     "gl",
-    "heis",
     "identify",
     "load",
-    "memory",
-    "o",
     "plot",
+    "results",
     "scaling",
     "se",
-    "shear",
     "sl",
-    "smooth",
     "so",
     "sp",
     "su",
@@ -167,6 +104,17 @@ __all__ = [
     "verify",
 ]
 
+_MOVED = {
+    **dict.fromkeys(("Banded", "Blocks", "KroneckerSum", "Weights", "smooth"), "liegg.actions.{}"),
+    **dict.fromkeys(("diagonal", "direct_sum", "heis", "o", "shear"), "liegg.algebra.{}"),
+    **dict.fromkeys(
+        ("Comparison", "Decision", "Identification", "LayerSymmetries", "Verification"),
+        "liegg.results.{}",
+    ),
+    "memory": "liegg.polarization.memory",
+}
+"""Names of earlier versions, and where they are now."""
+
 
 def __getattr__(name: str) -> Any:
     if name in _HOME:
@@ -174,7 +122,8 @@ def __getattr__(name: str) -> Any:
     elif name in _MODULES:
         value = import_module(_MODULES[name])
     else:
-        raise AttributeError(f"module 'liegg' has no attribute {name!r}")
+        hint = f"; it is {_MOVED[name].format(name)} now" if name in _MOVED else ""
+        raise AttributeError(f"module 'liegg' has no attribute {name!r}{hint}")
     globals()[name] = value
     return value
 

@@ -15,6 +15,7 @@ CHOSEN = re.compile(r"\?(.*)\|(.*)")
 class Kind(StrEnum):
     """What a diagnosis is for."""
 
+    VERDICT = "verdict"
     REASON = "reason"
     WARNING = "warning"
     NOTE = "note"
@@ -28,6 +29,136 @@ class Diagnosis(Enum):
     """
 
     TEXT = (Kind.NOTE, "{text}")
+
+    # decision/: the verdict
+    NOTHING_MOVES = (Kind.VERDICT, "Undecided: no candidate direction moves the data.")
+    UNDECIDED = (
+        Kind.VERDICT,
+        "Undecided: the data does not decide {undecided} of {total:direction}; no symmetry is claimed.",
+    )
+    NO_SYMMETRY = (
+        Kind.VERDICT,
+        "No symmetry: the nearest candidate moves the output by {percent} % of what an average direction does.",
+    )
+    WEAK_CANDIDATES = (
+        Kind.VERDICT,
+        "No symmetry: the nearest candidate moves the output by {percent} % of what an average direction does "
+        "({weak:weak candidate}).",
+    )
+    NO_CLEAR_COUNT = (
+        Kind.VERDICT,
+        "No clear count: {below:direction} {below:?lies|lie} below the threshold (the output moves by {percent} % of the average "
+        "or more), but nothing separates {below:?it|them} from the rest.",
+    )
+    EXACT = (
+        Kind.VERDICT,
+        "{lower_bound:?At least |}{nullity:exact symmetry}: only rounding moves the output along {nullity:?it|them}.",
+    )
+    EXACT_EQUIVARIANCE = (
+        Kind.VERDICT,
+        "{lower_bound:?At least |}{nullity:exact symmetry}: the output moves as its action says, up to rounding.",
+    )
+    SYMMETRIES = (
+        Kind.VERDICT,
+        "{lower_bound:?At least |}{grades} {nullity:?symmetry|symmetries}: the output moves by at most {percent} % of what it does "
+        "along an average direction.",
+    )
+    EQUIVARIANCES = (
+        Kind.VERDICT,
+        "{lower_bound:?At least |}{grades} {nullity:?symmetry|symmetries}: the output moves as its action says, up to {percent} % "
+        "of what it moves along an average direction.",
+    )
+
+    # decision/: reasons
+    COUNTED_AT_FLOOR = (
+        Kind.REASON,
+        "{nullity} of {total:direction} {nullity:?is|are} at the numerical floor {floor:.0e}",
+    )
+    COUNTED_ABOVE_FLOOR = (
+        Kind.REASON,
+        "{nullity} of {total:direction} {nullity:?has a defect|have defects} up to {largest:.2g}",
+    )
+    GAP_AFTER = (Kind.REASON, "the next defect is {gap:.3g} times larger")
+    NONE_LEFT = (Kind.REASON, "no direction is left")
+    NEXT_UNSOLVED = (Kind.REASON, "the next defect was not solved for")
+    SMALLEST_ABOVE_THRESHOLD = (
+        Kind.REASON,
+        "the smallest defect is {smallest:.2g}, above the threshold {threshold:g}",
+    )
+    NO_GAP = (
+        Kind.REASON,
+        "{below:defect} {below:?lies|lie} below the threshold {threshold:g} (from {smallest:.2g}), but no gap of {minimum_gap:g} "
+        "times (more before a small defect) with separate intervals follows",
+    )
+    BORDERLINE = (
+        Kind.REASON,
+        "{count:?direction|directions} {places} {count:?is|are} near a boundary ({names})",
+    )
+
+    # decision/: warnings
+    INVARIANT_UNDER_ALL = (
+        Kind.WARNING,
+        "no candidate direction moves the output beyond rounding, although other changes of the input do: the model is invariant "
+        "under all candidates",
+    )
+    TOO_FEW_SAMPLES = (
+        Kind.WARNING,
+        "{samples:sample}{different:? that differ|} cannot decide {total:direction}: {lower_bound:?at least |}{undecided} "
+        "{undecided:?is|are} not constrained by any sample. Use more than {needed} samples",
+    )
+    FEW_SAMPLES = (
+        Kind.WARNING,
+        "only {samples:sample}{different:? that differ|} for {total:direction}: small defects may be chance. Use {needed} or more",
+    )
+    MORE_MAY_FOLLOW = (
+        Kind.WARNING,
+        "the largest of the {solved:defect} solved for, {largest:.2g}, is below the threshold: there may be more symmetries. Solve "
+        "for more: bottom={suggested}",
+    )
+    MIXED_UNITS = (
+        Kind.WARNING,
+        "the sizes of the features differ by a factor of {ratio:.0f}: their motions are not comparable, and directions along the "
+        "larger ones look like symmetries. Standardise the data, and undo it before the model",
+    )
+    NARROW_CONE = (
+        Kind.WARNING,
+        "{percent:.0f} % of the data's squared size lies along one axis: the result holds in that narrow cone. Add samples in other "
+        "directions to know more",
+    )
+    NOT_MOVED = (
+        Kind.WARNING,
+        "{count:direction} {count:?does|do} not move the data (a subspace, a constant feature, or only rounding); {count:?it is|they "
+        "are} undecided without data that {count:?it moves|they move}",
+    )
+    BARELY_MOVED = (
+        Kind.WARNING,
+        "{count:direction} {count:?moves|move} the data by less than {percent:.2g} % of what is possible: the data covers too little "
+        "there to decide. Add samples that vary more along {count:?it|them}",
+    )
+    NEARLY_LINEAR = (
+        Kind.WARNING,
+        "the model is nearly linear on this data (nonlinearity {percent:.2g} %), and a linear function has many symmetries of its "
+        "own. Data with a wider spread would separate learned symmetries from these",
+    )
+    ONLY_ROUNDING = (
+        Kind.WARNING,
+        "only rounding moves the output: its derivatives change whenever the samples are rounded differently, so that its symmetries "
+        "are undecided",
+    )
+
+    # decision/: notes
+    FEW_BLOCKS = (
+        Kind.NOTE,
+        "no intervals: {blocks:sample} or groups are too few for a block bootstrap; {needed} are needed",
+    )
+    MANY_CANDIDATES = (
+        Kind.NOTE,
+        "no intervals: with {candidates:candidate} the blocks of samples would need too much memory; restrict the action",
+    )
+    HALVED_BATCHES = (
+        Kind.NOTE,
+        "the batches did not fit into the memory of the {device}: they were halved, down to {samples:sample}",
+    )
 
     def __call__(self, **values: Any) -> "Remark":
         """State this diagnosis with its values.

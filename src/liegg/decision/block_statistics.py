@@ -1,7 +1,7 @@
-r"""Stage 6', pairs: sensitivity and displacement of every block of samples, for the candidates that were asked for.
+r"""Block statistics: sensitivity and displacement of every block of samples.
 
-For any direction $h$ block $p$ says $h^\top A_p h$ and $h^\top M_p h$; their sums over the blocks are those of all the data. That
-is all that an interval needs, of directions found and of any others.
+For any direction $h$, block $p$ gives $h^\top A_p h$ and $h^\top M_p h$; their sums over the blocks are those of all the data.
+An interval needs nothing else, for the directions found and for any others.
 """
 
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ from liegg.spectrum.defects import whitening
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
-    """What every block says of the candidates; sums over its samples.
+class BlockStatistics:
+    """Sums over the samples of every block.
 
     Attributes:
         rows: `[p, q, g]`, factor of the rows of each block, the output generators eliminated; or their Gram matrix.
@@ -55,41 +55,45 @@ class Pairs:
         return torch.einsum("krs,pst->pkrt", parted, self.motions).flatten(2) @ h.mT
 
 
-def pairs_of(
+def block_statistics(
     parts: Parts,
     action: Action,
     partner: Float[Tensor, "m g"] | None,
-    whole: tuple[Action, Displacement],
+    row_displacement: Displacement,
     *,
     trivial_tolerance: float,
-) -> Pairs:
-    """Turn what was kept of the blocks into the pairs of the candidates.
+) -> BlockStatistics:
+    """Sums of every block for the candidates.
 
     Args:
-        parts: rows and moments of the blocks, of the wide action, after the columns of the output action.
+        parts: rows and moments of the blocks, of the row action, after the columns of the output action.
         action: the candidate generators.
-        partner: output coefficients that go with each input coefficient, held fixed: they are the best, so to first order they
-            make no difference; None for invariance.
-        whole: the action whose rows were taken, whose mean sensitivity is the unit; and its displacement.
+        partner: output coefficients of each input coefficient, held fixed: they are the best, so that to first order they make no
+            difference; None for invariance.
+        row_displacement: displacement of the action whose rows were taken, whose mean sensitivity is the unit.
         trivial_tolerance: as for `liegg.spectrum.defects.defects`.
     """
-    wide, displacement = whole
+    wide = action.row_action
     squared = isinstance(parts.rows[0], Gram)
     rows = torch.stack(
         [block.matrix if isinstance(block, Gram) else block.r for block in parts.rows]
     )
     total = _sensitivities(
-        parts, rows, wide, displacement, 0 if partner is None else len(partner), trivial_tolerance
+        parts,
+        rows,
+        wide,
+        row_displacement,
+        0 if partner is None else len(partner),
+        trivial_tolerance,
     )
     if partner is not None or wide is not action:
-        identity = torch.eye(action.size, dtype=torch.float64)
-        inner = identity if wide is action else action.basis  # pyright: ignore[reportAttributeAccessIssue]
+        inner = torch.eye(action.size, dtype=torch.float64)
+        inner = inner if wide is action else action.whole_coefficients(inner)
         columns = inner.mT if partner is None else torch.cat([partner, inner.mT])
         rows = rows @ columns
         rows = columns.mT @ rows if squared else torch.linalg.qr(rows, mode="r").R
     motions = torch.stack([action.displacement(moment, 1).block for moment in parts.moments])
-    # In the order in which they come back from a file: sums of the same numbers then have the same bits.
-    return Pairs(
+    return BlockStatistics(
         rows.contiguous(),
         motions.contiguous(),
         total,

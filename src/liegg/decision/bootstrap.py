@@ -1,10 +1,10 @@
-r"""Stage 6', resample: how far the answer would move had other samples been drawn, from the blocks alone.
+r"""Block bootstrap: how far the answer would move if other samples had been drawn.
 
 Blocks are drawn with replacement and the pair $(A, M)$ is solved again for each draw, in the basis of the solution: with
 $V^\top M V = 1$, $V^\top A V = \Lambda$ and $S = \Lambda^{-1/2}$ both $V^\top M_w V = C^\top C$ and
 $S V^\top A_w V S = L L^\top$ are near the identity, and $1/\sqrt\lambda$ are the singular values of $C S L^{-\top}$. Nothing is
 squared, and its rows are as large as the values they belong to, so that every $\lambda$ keeps its relative precision, however
-small or large it is beside the others.
+small or large it is relative to the others.
 """
 
 import math
@@ -14,14 +14,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-DRAWS = 400
-"""Draws of blocks: a standard error is then right to 4 %."""
+BOOTSTRAP_DRAWS = 400
+"""Bootstrap draws: a standard error is then right to 4 %."""
 
-REPLICATES = 100
+RESOLVED_DRAWS = 100
 """Draws for which the problem is solved again."""
 
-SOLVED = 64
-"""Directions of smallest defect that are solved again for every draw; the others are held fixed."""
+RESOLVED_DIRECTIONS = 64
+"""Directions of smallest defect that are solved again for every draw; the others stay fixed."""
 
 RIDGE = 1e-9
 """Share of the diagonal added before a Cholesky factor: a draw with too few samples has none without it."""
@@ -29,11 +29,11 @@ RIDGE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """What the blocks say of the solution's directions.
+    """Sums of every block along the solution's directions.
 
     Attributes:
         changes: `[p, k, k]`, squared change of the output between every two of the solved directions, summed over a block.
-        motions: `[p, k, k]`, their squared motion, likewise.
+        motions: `[p, k, k]`, squared motion of the data between every two of them.
         change: `[p, r]`, squared change along every direction.
         motion: `[p, r]`, its squared motion.
         total: `[p]`, what the block adds to the mean sensitivity, to first order.
@@ -68,15 +68,15 @@ class Replicates:
     blocks: int
 
 
-def drawn(blocks: int, draws: int, seed: int) -> Float[Tensor, "d p"]:
-    """How often each block is drawn, with replacement, as many as there are."""
+def draw_blocks(blocks: int, draws: int, seed: int) -> Float[Tensor, "d p"]:
+    """How often each block is drawn: as many draws with replacement as there are blocks."""
     chosen = torch.randint(blocks, (draws, blocks), generator=torch.Generator().manual_seed(seed))
     return torch.zeros(draws, blocks, dtype=torch.float64).scatter_add_(
         1, chosen, torch.ones(draws, blocks, dtype=torch.float64)
     )
 
 
-def replicate(
+def resolve(
     moments: Moments,
     lengths: Float[Tensor, " r"],
     sensitivity: float,
@@ -85,10 +85,10 @@ def replicate(
     """Solve the pair again for every draw.
 
     Args:
-        moments: what the blocks say.
+        moments: sums of every block.
         lengths: mean squared change of the output per squared motion of every direction found, ascending and positive.
         sensitivity: mean sensitivity κ of all the data.
-        weights: from `drawn`.
+        weights: from `draw_blocks`.
     """
     fixed = (weights @ moments.change) / (weights @ moments.motion).clamp_min(
         torch.finfo(torch.float64).tiny
@@ -132,7 +132,7 @@ def _root(matrices: Float[Tensor, "d k k"]) -> Float[Tensor, "d k k"]:
     return torch.linalg.cholesky_ex(matrices)[0]
 
 
-def interval(
+def relative_interval(
     moments: Moments,
     lengths: Float[Tensor, " r"],
     sensitivity: float,
@@ -142,15 +142,15 @@ def interval(
 ) -> Float[Tensor, "r 2"]:
     """Interval of every defect, relative to the one found; normal in the logarithm.
 
-    A direction that was chosen for its small defect shows too small a one on the samples that chose it. Each block is therefore
-    asked about the directions that the other blocks choose, which errs to the other side by as much: the interval is centred
-    between both, and as wide as draws of the blocks make it, and the two sides apart.
+    Selecting the smallest defect biases it downwards; leave-one-block-out cross-fitting corrects this. Each block is evaluated
+    along the directions that the other blocks choose, which errs upwards by as much. The interval is centred between the two, and
+    as wide as the bootstrap and the difference of the two make it.
 
     Args:
-        moments: what the blocks say.
+        moments: sums of every block.
         lengths: mean squared change of the output per squared motion of every direction found, ascending and positive.
         sensitivity: mean sensitivity κ of all the data.
-        weights: from `drawn`.
+        weights: from `draw_blocks`.
         level: nominal coverage.
     """
     tiny = torch.finfo(torch.float64).tiny
@@ -166,50 +166,36 @@ def interval(
         :, None
     ]
     blocks = len(moments.samples)
-    spread = logs.std(0) * math.sqrt(blocks / (blocks - 1)) * quantile(level, blocks - 1)
+    spread = logs.std(0) * math.sqrt(blocks / (blocks - 1)) * student_quantile(level, blocks - 1)
     wide = (spread.square() + crossed.square()).sqrt()
     return torch.stack([(crossed / 2 - wide).exp(), (crossed / 2 + wide).exp()], dim=1)
 
 
-def quantile(level: float, freedom: int) -> float:
-    """Two-sided quantile of Student's distribution: exact for 1 and 2 degrees of freedom, else by expansion around the normal one.
+def student_quantile(level: float, freedom: int) -> float:
+    """Two-sided quantile of Student's distribution.
 
-    For levels up to 0.95 it is right to 0.15 % from 3 degrees on, and to 0.02 % from 5 on.
-
-    >>> round(quantile(0.95, 31), 3)
+    >>> round(student_quantile(0.95, 31), 3)
     2.04
     """
-    if freedom == 1:
-        return math.tan(math.pi * level / 2)
-    if freedom == 2:
-        return level * math.sqrt(2 / (1 - level**2))
-    z = float(torch.special.ndtri(torch.tensor(0.5 + level / 2, dtype=torch.float64)))
-    n = freedom
-    return (
-        z
-        + (z**3 + z) / (4 * n)
-        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * n**2)
-        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * n**3)
-        + (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / (92160 * n**4)
-    )
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, 0.5 + level / 2))
 
 
-def turning(
-    replicates: Replicates, directions: Float[Tensor, "k g"], first: int, last: int, *, level: float
+def span_angle(
+    replicates: Replicates, directions: Float[Tensor, "k g"], number: int, *, level: float
 ) -> float:
-    """Largest principal angle between the solved directions `first` to `last` and those of a draw, in the given share of draws.
+    """Largest principal angle between the first directions and those of a draw, in the given share of draws.
 
     Args:
-        replicates: from `replicate`.
+        replicates: from `resolve`.
         directions: coefficients of the solved directions, of unit motion.
-        first: number of the first direction that counts.
-        last: number after the last.
+        number: how many of them span the subspace.
         level: share of the draws.
     """
-    if first == last:
+    if not number:
         return 0.0
-    own = torch.linalg.qr(directions[first:last].mT).Q
-    turned = replicates.mixing[:, first:last] @ directions
-    basis = torch.linalg.qr(turned.mT).Q
+    own = torch.linalg.qr(directions[:number].mT).Q
+    basis = torch.linalg.qr((replicates.mixing[:, :number] @ directions).mT).Q
     sines = torch.linalg.svdvals(basis - own @ (own.mT @ basis))[:, 0].clamp_max(1.0)
     return math.asin(float(sines.quantile(level)))

@@ -1,4 +1,4 @@
-"""Stage 6'', controls: what a model without the symmetry would show, to hold the found directions against."""
+"""Controls: what random directions and re-initialised models show, to compare the found directions with."""
 
 import math
 from collections.abc import Sequence
@@ -8,26 +8,26 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from liegg.decision.bootstrap import quantile
+from liegg.decision.bootstrap import student_quantile
 
-DRAWS = 400
-"""Random directions; all are had from the defects, so they cost next to nothing."""
+RANDOM_DIRECTIONS = 400
+"""Random directions; their defects follow from those of the solution, so that they cost almost nothing."""
 
-RARE = 0.05
-"""Share of random directions that may lie below a defect that is to be set apart from them."""
+RARE_SHARE = 0.05
+"""Share of random directions that may lie below a defect that stands out from them."""
 
 REINITIALISED_DRAWS = 5
-"""Models with fresh weights."""
+"""Re-initialised models."""
 
 
 @dataclass(frozen=True, eq=False)
 class RandomControl:
-    """Defects of random directions that move the data as far as any.
+    """Defects of random directions of equal displacement.
 
     Attributes:
-        low: what only few of them stay below.
-        median: the median.
-        share: how few.
+        low: defect that only a share `share` of them stays below.
+        median: their median.
+        share: that share.
         draws: number of directions.
     """
 
@@ -39,12 +39,12 @@ class RandomControl:
 
 @dataclass(frozen=True, eq=False)
 class ReinitialisedControl:
-    """The same architecture with fresh weights, on the same data.
+    """The same architecture with re-initialised weights, on the same data.
 
     Attributes:
-        along: `[draws, m]`, its defects along the directions that were found in the model, and the nearest candidates after them.
-        own: `[draws, m]`, its own defects of the same rank, along whatever directions.
-        learned: for each of these directions, whether the model's defect lies clearly below those of fresh weights.
+        along: `[draws, m]`, its defects along the directions found in the model and the nearest candidates after them.
+        own: `[draws, m]`, its own smallest defects, along any directions.
+        learned: for each of these directions, whether the model's defect is far below those of re-initialised models.
         notes: what could not be reset.
     """
 
@@ -54,24 +54,34 @@ class ReinitialisedControl:
     notes: tuple[str, ...] = ()
 
 
-def random_directions(
-    values: Float[Tensor, " r"], *, seed: int, share: float = RARE, draws: int = DRAWS
-) -> RandomControl:
+@dataclass(frozen=True, eq=False)
+class Controls:
+    """What the result was compared with.
+
+    Attributes:
+        random: random directions of equal displacement; None if not requested.
+        reinitialised: re-initialised models; None if not requested.
+    """
+
+    random: RandomControl | None = None
+    reinitialised: ReinitialisedControl | None = None
+
+
+def random_directions(values: Float[Tensor, " r"], *, seed: int) -> RandomControl:
     r"""Defects of random directions of equal displacement: $\sum_i u_i^2 \delta_i^2$ for random unit vectors $u$.
 
     Args:
         values: all defects.
         seed: of the directions.
-        share: how few of them may stay below `low`.
-        draws: number of directions.
     """
     if not len(values):
-        return RandomControl(math.inf, math.inf, share, 0)
-    squares = torch.randn(
-        draws, len(values), generator=torch.Generator().manual_seed(seed), dtype=torch.float64
-    ).square_()
-    found = (squares / squares.sum(1, keepdim=True)) @ values
-    return RandomControl(float(found.quantile(share)), float(found.median()), share, draws)
+        return RandomControl(math.inf, math.inf, RARE_SHARE, 0)
+    generator = torch.Generator().manual_seed(seed)
+    shape = (RANDOM_DIRECTIONS, len(values))
+    squares = torch.randn(shape, generator=generator, dtype=torch.float64).square_()
+    defects = (squares / squares.sum(1, keepdim=True)) @ values
+    low, median = float(defects.quantile(RARE_SHARE)), float(defects.median())
+    return RandomControl(low, median, RARE_SHARE, RANDOM_DIRECTIONS)
 
 
 def compare_with_reinitialised(
@@ -81,32 +91,32 @@ def compare_with_reinitialised(
     notes: tuple[str, ...] = (),
     *,
     floor: float = 0.0,
-    unlike: bool = False,
+    same_direction_only: bool = False,
 ) -> ReinitialisedControl:
-    """Hold defects against those that fresh weights have along the same directions.
+    """Compare defects with those that re-initialised models have along the same directions.
 
-    Learned is a direction whose defect, with all of its interval, lies below the one-sided 95 % prediction interval of the
-    logarithm of a further fresh draw, and below every draw that was made: along the same direction, and of the same rank
-    whatever the direction. The latter because the direction was chosen for its small defect, and fresh weights may choose too;
-    it is not asked where fresh weights make a nearly linear function and the model is none: they are then invariant in many
-    directions for a reason that the model does not have.
+    A direction is learned if the upper end of its interval is below every draw and below the one-sided 95 % prediction interval of
+    the logarithm of a further draw. This must hold along the same direction, and among the draws' own defects of the same rank,
+    because the direction was chosen for its small defect and re-initialised models may choose too. The second test is left out if
+    the re-initialised models are nearly linear and the model is not: they are then invariant in many directions for a reason that
+    the model does not have.
 
     Args:
         high: upper end of each defect's interval.
-        along: for each draw its defects along the same directions; NaN where it says nothing.
+        along: for each draw its defects along the same directions; NaN where it is undecided.
         own: for each draw its own smallest defects, ascending; NaN where it has none.
         notes: what could not be reset.
-        floor: defect below which all are alike: what fresh weights have exactly was not learned.
-        unlike: fresh weights make nearly linear functions, and the model is none.
+        floor: defects below this are equal: what re-initialised models have exactly was not learned.
+        same_direction_only: leave out the second test.
     """
     least = max(floor, torch.finfo(torch.float64).tiny)
     high = high.clamp_min(least).log()
 
     def below(draws: Float[Tensor, "f m"]) -> Bool[Tensor, " m"]:
         logs = draws.clamp_min(least).log()
-        wide = quantile(0.9, len(draws) - 1) * math.sqrt(1 + 1 / len(draws))
-        return (high < logs.mean(0) - wide * logs.std(0)) & (high < logs.amin(0))
+        width = student_quantile(0.9, len(draws) - 1) * math.sqrt(1 + 1 / len(draws))
+        return (high < logs.mean(0) - width * logs.std(0)) & (high < logs.amin(0))
 
     same, free = torch.stack(list(along)), torch.stack(list(own))
-    learned = below(same) if unlike else below(same) & below(free)
+    learned = below(same) if same_direction_only else below(same) & below(free)
     return ReinitialisedControl(same, free, tuple(learned.tolist()), notes)

@@ -1,4 +1,4 @@
-"""Stage 7', certainty: intervals for the defects, the number of symmetries and the angle of their span, from the blocks."""
+"""Intervals for the defects, the number of symmetries and the angle of their span, from a block bootstrap."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,36 +7,35 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg.actions import Action, Displacement
-from liegg.decision.block_statistics import Pairs, pairs_of
+from liegg.decision.block_statistics import BlockStatistics
 from liegg.decision.bootstrap import (
-    DRAWS,
-    REPLICATES,
-    SOLVED,
+    BOOTSTRAP_DRAWS,
+    RESOLVED_DIRECTIONS,
+    RESOLVED_DRAWS,
     Moments,
     Replicates,
-    drawn,
-    interval,
-    replicate,
-    turning,
+    draw_blocks,
+    relative_interval,
+    resolve,
+    span_angle,
 )
-from liegg.decision.grades import Evidence, Thresholds, counts
-from liegg.polarization.sample_blocks import FEWEST, Parts
+from liegg.decision.rank import Evidence, count, rule
+from liegg.decision.thresholds import Thresholds
 from liegg.spectrum.defects import Defects
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Certainty:
     """How sure the answer is, as far as the samples tell.
 
     Attributes:
         nullity: interval of the number of symmetries.
-        support: share of the draws that find the same number.
-        angle: in radians, what the found directions turn by at most, in a share `level` of the draws; if none was found, what the
-            direction of smallest defect does.
+        support: share of the bootstrap draws that find the same number.
+        angle: in radians; the span of the found directions moves by at most this in a share `level` of
+            the draws. If none was found, that of the direction of smallest defect.
         level: nominal coverage.
         blocks: number of blocks of samples.
-        draws: number of draws of them.
+        draws: number of draws for which the problem was solved again.
     """
 
     nullity: tuple[int, int]
@@ -48,158 +47,141 @@ class Certainty:
 
 
 @dataclass(frozen=True, eq=False)
-class Resampled:
-    """Draws of blocks with the solution that they belong to.
+class Bootstrap:
+    """Bootstrap draws of blocks of samples, for one solution.
 
     Attributes:
-        pairs: what the blocks say of any direction.
-        moments: what they say of the directions that lie above the floor.
+        blocks: what the blocks say of any direction.
+        moments: what they say of the directions above the floor.
         lengths: mean squared change of the output per squared motion along each of these.
         sensitivity: mean sensitivity κ.
         weights: how often each block was drawn.
-        first: number of directions at the floor, which have no sampling error.
-        directions: coefficients of the solved directions, of unit motion.
+        at_floor: number of directions at the floor, which have no sampling error.
+        directions: coefficients of the directions that are solved again for every draw, of unit motion.
     """
 
-    pairs: Pairs
+    blocks: BlockStatistics
     moments: Moments
     lengths: Float[Tensor, " r"]
     sensitivity: float
     weights: Float[Tensor, "d p"]
-    first: int
+    at_floor: int
     directions: Float[Tensor, "k g"]
 
     def bounds(self, *, level: float) -> Float[Tensor, "r 2"]:
-        """Interval of every defect; of those at the floor NaN."""
-        above = interval(self.moments, self.lengths, self.sensitivity, self.weights, level=level)
-        return torch.cat(
-            [
-                above.new_full((self.first, 2), torch.nan),
-                above * (self.lengths / self.sensitivity)[:, None],
-            ]
+        """Interval of every defect; NaN for those at the floor."""
+        above = relative_interval(
+            self.moments, self.lengths, self.sensitivity, self.weights, level=level
         )
-
-    def along(
-        self, h: Float[Tensor, "d g"], values: Float[Tensor, " d"], *, floor: float, level: float
-    ) -> Float[Tensor, "d 2"]:
-        """Interval of the defects of directions that were not chosen from this data: a ratio of means over the blocks.
-
-        Args:
-            h: coefficients of the directions.
-            values: their defects.
-            floor: defect below which a direction is exact, and has no interval: NaN.
-            level: nominal coverage.
-        """
-        ends = values.new_full((len(h), 2), torch.nan)
-        above = values > floor
-        if not bool(above.any()):
-            return ends
-        h, values = h[above], values[above]
-        change, none = self.pairs.change(h, slice(0))
-        fixed = Moments(
-            none, none, change, self.pairs.motion(h), self.pairs.total, self.pairs.samples
-        )
-        relative = interval(
-            fixed, values * self.sensitivity, self.sensitivity, self.weights, level=level
-        )
-        ends[above] = relative * values[:, None]
-        return ends
+        none = above.new_full((self.at_floor, 2), torch.nan)
+        return torch.cat([none, above * (self.lengths / self.sensitivity)[:, None]])
 
     @cached_property
     def replicates(self) -> Replicates:
         """The problem solved again for every draw."""
-        return replicate(self.moments, self.lengths, self.sensitivity, self.weights[:REPLICATES])
+        weights = self.weights[:RESOLVED_DRAWS]
+        return resolve(self.moments, self.lengths, self.sensitivity, weights)
 
 
-def resampled(
-    parts: Parts,
-    solved: Defects,
-    action: Action,
-    partner: Float[Tensor, "m g"] | None,
-    whole: tuple[Action, Displacement],
-    *,
-    floor: float,
-    trivial_tolerance: float,
-    seed: int,
-) -> Resampled | None:
-    """Solve the problem again for draws of the blocks; None where there are too few blocks, or nothing to solve.
+def bootstrap(
+    blocks: BlockStatistics | None, solution: Defects, *, floor: float, seed: int
+) -> Bootstrap | None:
+    """Draw blocks with replacement; None without blocks, or if no direction lies above the floor.
 
     Args:
-        parts: rows and moments of the blocks, of the wide action, after the columns of the output action.
-        solved: the solution for all the data.
-        action: the candidate generators.
-        partner: output coefficients that go with each input coefficient, held fixed; None for invariance.
-        whole: the action whose rows were taken, whose mean sensitivity is the unit; and its displacement.
+        blocks: what the blocks say of any direction.
+        solution: the solution for all the data.
         floor: defect below which a direction is exact.
-        trivial_tolerance: as for `liegg.spectrum.defects.defects`.
         seed: of the draws.
     """
-    if (
-        len(parts.samples) < FEWEST
-        or solved.sensitivity <= 0
-        or not bool((solved.values > floor).any())
-    ):
+    if blocks is None or solution.sensitivity <= 0 or not bool((solution.values > floor).any()):
         return None
-    return redrawn(
-        pairs_of(parts, action, partner, whole, trivial_tolerance=trivial_tolerance),
-        solved,
-        floor=floor,
-        seed=seed,
+    at_floor = int((solution.values <= floor).sum())
+    directions = solution.directions[at_floor:]
+    motion = blocks.motion(directions).sum(0).div(blocks.samples.sum()).sqrt()
+    directions = directions / motion[:, None]
+    some = slice(RESOLVED_DIRECTIONS)
+    change, changes = blocks.change(directions, some)
+    moments = Moments(
+        changes=changes,
+        motions=blocks.motion_between(directions[some]),
+        change=change,
+        motion=blocks.motion(directions),
+        total=blocks.total,
+        samples=blocks.samples,
+    )
+    return Bootstrap(
+        blocks=blocks,
+        moments=moments,
+        lengths=solution.values[at_floor:] * solution.sensitivity,
+        sensitivity=solution.sensitivity,
+        weights=draw_blocks(len(blocks.samples), BOOTSTRAP_DRAWS, seed),
+        at_floor=at_floor,
+        directions=directions[some],
     )
 
 
-def redrawn(pairs: Pairs, solved: Defects, *, floor: float, seed: int) -> Resampled:
-    """Draws of given blocks: the same for the same seed, so that a stored result has them again from its blocks alone.
+def fixed_interval(
+    blocks: BlockStatistics,
+    h: Float[Tensor, "d g"],
+    values: Float[Tensor, " d"],
+    *,
+    sensitivity: float,
+    floor: float,
+    level: float,
+    seed: int,
+) -> Float[Tensor, "d 2"]:
+    """Interval of the defects of directions that were not chosen from this data: a ratio of means over the blocks.
 
     Args:
-        pairs: what the blocks say.
-        solved: the solution for all the data, with some direction above the floor.
-        floor: defect below which a direction is exact.
-        seed: of the draws.
+        blocks: what the blocks say of any direction.
+        h: coefficients of the directions.
+        values: their defects.
+        sensitivity: mean sensitivity κ.
+        floor: defect below which a direction is exact and has no interval: NaN.
+        level: nominal coverage.
+        seed: of the bootstrap draws.
     """
-    first = int((solved.values <= floor).sum())
-    directions = solved.directions[first:]
-    directions = (
-        directions / pairs.motion(directions).sum(0).div(pairs.samples.sum()).sqrt()[:, None]
+    ends = values.new_full((len(h), 2), torch.nan)
+    above = values > floor
+    if not bool(above.any()):
+        return ends
+    h, values = h[above], values[above]
+    change, none = blocks.change(h, slice(0))
+    moments = Moments(none, none, change, blocks.motion(h), blocks.total, blocks.samples)
+    weights = draw_blocks(len(blocks.samples), BOOTSTRAP_DRAWS, seed)
+    ends[above] = (
+        relative_interval(moments, values * sensitivity, sensitivity, weights, level=level)
+        * values[:, None]
     )
-    some = slice(SOLVED)
-    change, changes = pairs.change(directions, some)
-    motions = pairs.motion_between(directions[some])
-    moments = Moments(
-        changes, motions, change, pairs.motion(directions), pairs.total, pairs.samples
-    )
-    lengths, weights = (
-        solved.values[first:] * solved.sensitivity,
-        drawn(len(pairs.samples), DRAWS, seed),
-    )
-    return Resampled(pairs, moments, lengths, solved.sensitivity, weights, first, directions[some])
+    return ends
 
 
-def certainty(found: Resampled, case: Evidence, nullity: int, thresholds: Thresholds) -> Certainty:
+def certainty(draws: Bootstrap, case: Evidence, nullity: int, thresholds: Thresholds) -> Certainty:
     """Intervals of the number of symmetries and of the angle of their span.
 
     Args:
-        found: the draws.
-        case: the defects found.
-        nullity: number of symmetries found.
+        draws: the bootstrap.
+        case: the defects.
+        nullity: number of symmetries.
         thresholds: what counts as one.
     """
-    logs = found.replicates.logs
-    shifted = (
-        case.values[found.first :] * (-logs).exp()
-    )  # a draw errs from what was found as that does from the truth
-    at_floor = case.values[: found.first].expand(len(logs), -1)
-    spectra = torch.cat([at_floor, shifted.sort(dim=1).values], dim=1)
-    numbers = counts(spectra, spectra, spectra, case.floor, thresholds).double()
-    ends = numbers.quantile(
-        torch.tensor([0.5 - thresholds.level / 2, 0.5 + thresholds.level / 2], dtype=torch.float64)
-    )
-    last = min(max(max(nullity, 1) - found.first, 0), len(found.directions))
+    logs = draws.replicates.logs
+    # A draw errs from the result as the result does from the truth.
+    shifted = case.values[draws.at_floor :] * (-logs).exp()
+    exact = case.values[: draws.at_floor].expand(len(logs), -1)
+    spectra = torch.cat([exact, shifted.sort(dim=1).values], dim=1)
+    counts = count(
+        Evidence(spectra, spectra, spectra, case.floor), rule(case.floor, thresholds)
+    ).double()
+    tail = (1 - thresholds.level) / 2
+    low, high = counts.quantile(torch.tensor([tail, 1 - tail], dtype=torch.float64)).tolist()
+    last = min(max(max(nullity, 1) - draws.at_floor, 0), len(draws.directions))
     return Certainty(
-        (min(int(ends[0].floor()), nullity), max(int(ends[1].ceil()), nullity)),
-        float((numbers == nullity).double().mean()),
-        turning(found.replicates, found.directions, 0, last, level=thresholds.level),
-        thresholds.level,
-        found.replicates.blocks,
-        len(logs),
+        nullity=(min(int(low // 1), nullity), max(int(-(-high // 1)), nullity)),
+        support=float((counts == nullity).double().mean()),
+        angle=span_angle(draws.replicates, draws.directions, last, level=thresholds.level),
+        level=thresholds.level,
+        blocks=draws.replicates.blocks,
+        draws=len(logs),
     )

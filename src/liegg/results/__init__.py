@@ -1,1 +1,34 @@
-"""Stage 7, results: the frozen records, as text and on disk."""
+"""Stage 7, results: the frozen records, as text and on disk.
+
+The records load on first use: `liegg.results.Decision`, `Candidate`, `Identification`, `Comparison`, `Verification`, ...
+"""
+
+from importlib import import_module
+from typing import Any
+
+_HOME = {
+    "Accumulated": "liegg.results.accumulated",
+    "Candidate": "liegg.results.account",
+    "Certainty": "liegg.decision.intervals",
+    "Comparison": "liegg.results.comparison",
+    "Controls": "liegg.decision.controls",
+    "Decision": "liegg.decision.decide",
+    "Diagnosis": "liegg._utils.diagnoses",
+    "Identification": "liegg.algebra.identification",
+    "LayerSymmetries": "liegg.results.layers",
+    "Remark": "liegg._utils.diagnoses",
+    "Symmetries": "liegg.results.symmetries",
+    "Verification": "liegg.results.verification",
+}
+
+__all__ = list(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'liegg.results' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,4 +1,4 @@
-"""Results on disk: JSON for what is read, safetensors for arrays; nothing is ever unpickled."""
+"""Results on disk: JSON for what people read, safetensors for arrays. Nothing is unpickled, and loading computes nothing."""
 
 import dataclasses
 import json
@@ -6,96 +6,79 @@ import math
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from liegg._utils.diagnoses import remark_from_dict
 from liegg._utils.errors import RecordError
-from liegg.actions import Displacement, action_from_settings
-from liegg.decision.block_statistics import Pairs
-from liegg.decision.controls import RandomControl, ReinitialisedControl
+from liegg.actions import Action, Displacement, action_from_settings
+from liegg.algebra.identification_storage import (
+    identification_from_record,
+    identification_to_record,
+)
+from liegg.decision.block_statistics import BlockStatistics
+from liegg.decision.controls import Controls, RandomControl, ReinitialisedControl
 from liegg.decision.decide import Decision
-from liegg.decision.intervals import Certainty, Resampled, redrawn
+from liegg.decision.intervals import Certainty
+from liegg.decision.thresholds import Thresholds
+from liegg.polarization.gram import Gram
 from liegg.polarization.r_factor import RFactor
+from liegg.results.account import Account, Candidate
+from liegg.results.accumulated import Accumulated
+from liegg.results.older_formats import upgraded
+from liegg.results.summary import plain
 from liegg.results.symmetries import Symmetries
 from liegg.results.verification import verification_from_dict
 from liegg.spectrum.defects import Defects
 from liegg.spectrum.smallest_defects import Bottom
 from liegg.spectrum.spectrum import Spectrum
 
-FORMAT = 3
-"""Version of the layout of a stored record."""
+FORMAT = 4
+"""Version of the layout of a stored result."""
 
-READ = (2, FORMAT)
-"""Versions that can be read: format 2 had no blocks, so a result of it has its intervals, but none of further directions."""
+OLDER_FORMATS = (2, 3)
+"""Versions that are read too. They hold no identification, which is then computed; format 2 holds no blocks of samples."""
 
 FILES = ("record.json", "arrays.safetensors")
-"""What a stored record consists of."""
+"""What a stored result consists of."""
 
-BLOCKS = ("rows", "motions", "total", "samples")
-"""Arrays of `Pairs`, from which the draws are made again."""
+BLOCK_ARRAYS = ("rows", "motions", "total", "samples")
+"""Arrays of `BlockStatistics`."""
 
 
 def save(sym: Symmetries, folder: str | Path) -> Path:
     """Write a result into a folder as `arrays.safetensors` and `record.json`.
 
-    Each file is renamed into place, and `record.json` last: where there is one, it is whole and goes with the arrays beside it.
+    Each file is renamed into place, and `record.json` last: if it is there, it is complete and belongs to the arrays.
 
     Args:
         sym: the result of `discover`.
-        folder: made if needed; files of an earlier result in it are replaced.
+        folder: created if needed; files of an earlier result in it are replaced.
 
     Returns:
         The folder.
 
     Raises:
-        RecordError: the path exists and is no folder.
+        RecordError: the path exists and is not a folder.
     """
     folder = made(folder)
-    arrays = {
-        "spectrum.values": sym.spectrum.values,
-        "spectrum.basis": sym.spectrum.basis,
-        "defects.values": sym.solution.values,
-        "defects.directions": sym.solution.directions,
-        "defects.trivial": sym.solution.trivial,
-        "coefficients": sym.coefficients,
-        "factor": sym.factor,
-        "displacement.block": sym.displacement.block,
-    }
-    if sym.bottom is not None:
-        arrays["bottom.residuals"] = sym.bottom.residuals
-        if (whole := sym.bottom.whole) is not None:
-            arrays |= {"bottom.values": whole.values, "bottom.directions": whole.directions}
-    if sym.bounds is not None:
-        arrays["bounds"] = sym.bounds
-    if sym.resampled is not None:
-        arrays |= {f"blocks.{name}": getattr(sym.resampled.pairs, name) for name in BLOCKS}
-    if sym.reinitialised is not None:
-        arrays |= {"fresh.along": sym.reinitialised.along, "fresh.own": sym.reinitialised.own}
-    if sym.output_coefficients is not None:
-        arrays["output_coefficients"] = sym.output_coefficients
-    record = {
-        "format": FORMAT,
-        "displacement_repeat": sym.displacement.repeat,
-        "displacement_noise": sym.displacement.noise,
-        "barely": sym.solution.barely,
-        "blocks_squared": sym.resampled is not None and sym.resampled.pairs.squared,
-        **sym.to_dict(),
-    }
+    record, arrays = to_record(sym)
     record_part, arrays_part = (folder / f".{name}.part" for name in FILES)
-    save_file({name: array.contiguous() for name, array in arrays.items()}, arrays_part)
+    save_file(arrays, arrays_part)
     record_part.write_text(json.dumps(record, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    arrays_part.chmod(record_part.stat().st_mode)  # safetensors lets nobody else read it
-    (folder / "record.json").unlink(
-        missing_ok=True
-    )  # an old record must never stand beside new arrays
+    # safetensors makes files that only their owner can read
+    arrays_part.chmod(record_part.stat().st_mode)
+    # an old record must never lie beside new arrays
+    (folder / "record.json").unlink(missing_ok=True)
     arrays_part.replace(folder / "arrays.safetensors")
     record_part.replace(folder / "record.json")
     return folder
 
 
 def made(folder: str | Path) -> Path:
-    """A folder to save into, made if needed; raise `RecordError` where that cannot be."""
+    """A folder to save into, created if needed; raise `RecordError` if that is not possible."""
     folder = Path(folder)
     if folder.exists() and not folder.is_dir():
         raise RecordError(
@@ -105,35 +88,39 @@ def made(folder: str | Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RecordError(
-            f"{folder} cannot be made: {error.strerror}. Choose another folder."
+            f"{folder} cannot be created: {error.strerror}. Choose another folder."
         ) from error
     return folder
 
 
-def load(folder: str | Path) -> Symmetries:
-    """Read back a result that `Symmetries.save` wrote; arrays come back bit for bit.
+def load(folder: str | Path, *, action: Action | None = None) -> Symmetries:
+    """Read back a result that `Symmetries.save` wrote; its numbers come back bit for bit, and nothing is computed.
 
     Args:
         folder: the folder that was saved into.
+        action: the candidate generators of a result for an action of your own, which cannot be made from its settings.
 
     Raises:
-        RecordError: a file is missing, damaged, or of another format.
+        RecordError: a file is missing, damaged, or of another format, or the action does not fit.
     """
     folder = Path(folder)
     try:
         record = json.loads((folder / "record.json").read_text(encoding="utf-8"))
-        if record["format"] not in READ:
-            known = " and ".join(map(str, READ))
+        if record["format"] not in (*OLDER_FORMATS, FORMAT):
+            known = ", ".join(map(str, (*OLDER_FORMATS, FORMAT)))
             raise RecordError(
-                f"{folder} holds a record of format {record['format']}; this version reads formats {known}."
+                f"{folder} holds a result of format {record['format']}; this version reads formats {known}."
             )
-        return _assemble(record, load_file(folder / "arrays.safetensors"))
+        arrays = load_file(folder / "arrays.safetensors")
+        if record["format"] != FORMAT:
+            record, arrays = upgraded(record, arrays)
+        return from_record(record, arrays, action=action)
     except FileNotFoundError as error:
         missing = next((name for name in FILES if not (folder / name).exists()), "a file")
         raise RecordError(
-            f"{folder} is no stored result: {missing} is missing. Make one with sym.save(...)."
+            f"{folder} is not a stored result: {missing} is missing. Make one with sym.save(...)."
         ) from error
-    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError) as error:
         if isinstance(error, RecordError):
             raise
         raise RecordError(
@@ -141,97 +128,201 @@ def load(folder: str | Path) -> Symmetries:
         ) from error
 
 
-def _assemble(record: dict[str, Any], arrays: dict[str, Tensor]) -> Symmetries:
-    decision = record["decision"]
-    if "near" in decision:
-        decision["borderline"] = decision.pop("near")
-    lists = ("grades", "borderline", "reasons", "warnings")
-    decision = record["decision"] | {key: tuple(record["decision"][key]) for key in lists}
-    decision |= {key: math.inf for key in ("gap", "control") if decision[key] is None}
-    output = record["output_action"]
-    solved = Defects(
+def to_record(sym: Symmetries) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """Everything of a result as JSON values and named arrays."""
+    total, solution = sym.accumulated, sym.accumulated.solution
+    name, name_arrays = identification_to_record(sym.identification)
+    arrays: dict[str, Tensor | None] = {
+        "defects.values": solution.values,
+        "defects.directions": solution.directions,
+        "defects.trivial": solution.trivial,
+        "coefficients": sym.coefficients,
+        "intervals": sym.intervals,
+        "rows": total.rows.matrix if isinstance(total.rows, Gram) else total.rows.r,
+        "displacement.block": total.displacement.block,
+        "partner": total.partner,
+        "account.defects": sym.account.defects,
+        "account.variances": sym.account.variances,
+        "account.bias": sym.account.bias,
+        "bottom.residuals": None if total.bottom is None else total.bottom.residuals,
+    }
+    if (spectrum := sym._stored_spectrum()) is not None:
+        arrays |= {"spectrum.values": spectrum.values, "spectrum.basis": spectrum.basis}
+    if sym.account.candidates:
+        rows = torch.stack([candidate.coefficients for candidate in sym.account.candidates])
+        arrays["account.candidates"] = rows
+    if total.blocks is not None:
+        arrays |= {f"blocks.{field}": getattr(total.blocks, field) for field in BLOCK_ARRAYS}
+    if (control := sym.controls.reinitialised) is not None:
+        arrays |= {"reinitialised.along": control.along, "reinitialised.own": control.own}
+    arrays |= {f"identification.{field}": array for field, array in name_arrays.items()}
+    record = {
+        "format": FORMAT,
+        **sym.to_dict(),
+        "stored": {
+            "gram": isinstance(total.rows, Gram),
+            "displacement_repeat": total.displacement.repeat,
+            "displacement_noise": total.displacement.noise,
+            "barely": solution.barely,
+            "blocks_squared": total.blocks is not None and total.blocks.squared,
+            "seed": total.seed,
+            "identification": name,
+        },
+    }
+    return plain(record), {
+        field: array.detach().clone(memory_format=torch.contiguous_format)
+        for field, array in arrays.items()
+        if array is not None
+    }
+
+
+def from_record(
+    record: dict[str, Any], arrays: dict[str, Tensor], *, action: Action | None = None
+) -> Symmetries:
+    """The result that `to_record` wrote down.
+
+    Raises:
+        KeyError: something is missing.
+        RecordError: the action given has another number of candidates than the stored one.
+    """
+    stored, output = record["stored"], record["output_action"]
+    solution = Defects(
         arrays["defects.values"],
         arrays["defects.directions"],
         arrays["defects.trivial"],
         record["sensitivity"],
-        record["barely"],
+        stored["barely"],
     )
-    low = _bottom(record.get("bottom"), solved, arrays)
-    sym = Symmetries(
-        action=action_from_settings(record["action"]),
-        output_action=None if output is None else action_from_settings(output),
-        solution=solved,
-        decision=Decision(
-            **{field.name: decision[field.name] for field in dataclasses.fields(Decision)}
-        ),
-        coefficients=arrays["coefficients"],
-        output_coefficients=arrays.get("output_coefficients"),
-        kept=RFactor(arrays["factor"], record["rows"]),
+    blocks = None
+    if "blocks.rows" in arrays:
+        parts = (arrays[f"blocks.{field}"] for field in BLOCK_ARRAYS)
+        blocks = BlockStatistics(*parts, squared=stored["blocks_squared"])
+    kind = Gram if stored["gram"] else RFactor
+    accumulated = Accumulated(
+        rows=kind(arrays["rows"], record["rows"]),
         displacement=Displacement(
             arrays["displacement.block"],
-            record["displacement_repeat"],
-            record["displacement_noise"],
+            stored["displacement_repeat"],
+            stored["displacement_noise"],
         ),
+        solution=solution,
+        partner=arrays.get("partner"),
         samples=record["samples"],
+        blocks=blocks,
+        bottom=_bottom(record["bottom"], arrays),
+        seed=stored["seed"],
+    )
+    spectrum = None
+    if "spectrum.values" in arrays:
+        spectrum = Spectrum(arrays["spectrum.values"], arrays["spectrum.basis"])
+    names = {
+        key.removeprefix("identification."): array
+        for key, array in arrays.items()
+        if key.startswith("identification.")
+    }
+    return Symmetries(
         model=record["model"],
-        settings=record["settings"],
-        notes=tuple(record["notes"]),
-        bounds=arrays.get("bounds"),
-        resampled=_resampled(
-            record, solved if low is None or low.whole is None else low.whole, arrays
-        ),
-        control=None if record["control"] is None else RandomControl(**_numbers(record["control"])),
-        reinitialised=_fresh(record["fresh"], arrays),
+        action=_action(record["action"], action, arrays["coefficients"].shape[1]),
+        output_action=None if output is None else action_from_settings(output),
+        samples=record["samples"],
+        decision=_decision(record["decision"]),
+        coefficients=arrays["coefficients"],
+        intervals=arrays["intervals"],
+        identification=identification_from_record(stored["identification"], names),
+        controls=_controls(record, arrays),
         verification=None
         if record["verification"] is None
         else verification_from_dict(record["verification"]),
-        bottom=low,
-    )
-    sure = record["certainty"]
-    vars(sym)["certainty"] = (
-        None if sure is None else Certainty(**{**sure, "nullity": tuple(sure["nullity"])})
-    )
-    vars(sym)["spectrum"] = Spectrum(
-        arrays["spectrum.values"], arrays["spectrum.basis"]
-    )  # as it was, not solved again
-    return sym
-
-
-def _resampled(
-    record: dict[str, Any], solved: Defects, arrays: dict[str, Tensor]
-) -> Resampled | None:
-    """The draws of the stored blocks, made again with the seed that made them."""
-    if "blocks.rows" not in arrays:
-        return None
-    pairs = Pairs(*(arrays[f"blocks.{name}"] for name in BLOCKS), squared=record["blocks_squared"])
-    return redrawn(
-        pairs, solved, floor=record["decision"]["floor"], seed=record["settings"]["seed"]
+        accumulated=accumulated,
+        account=_account(record, arrays),
+        settings=record["settings"],
+        notes=tuple(map(remark_from_dict, record["notes"])),
+        _spectrum=spectrum,
     )
 
 
-def _bottom(
-    record: dict[str, Any] | None, solved: Defects, arrays: dict[str, Tensor]
-) -> Bottom | None:
-    if record is None:
-        return None
-    whole = None
-    if "bottom.values" in arrays:
-        whole = dataclasses.replace(
-            solved, values=arrays["bottom.values"], directions=arrays["bottom.directions"]
+def _action(settings: dict[str, Any], given: Action | None, size: int) -> Action:
+    """The action given, or that of the settings."""
+    if given is None:
+        return action_from_settings(settings)
+    if given.size != size:
+        raise RecordError(
+            f"action={given!r} has {given.size} candidates; the stored result has {size}. Pass the action of the analysis."
         )
-    return Bottom(
-        record["asked"], record["moving"], arrays["bottom.residuals"], record["steps"], whole
+    return given
+
+
+def _decision(record: dict[str, Any]) -> Decision:
+    sure = record["certainty"]
+    values = {field.name: record[field.name] for field in dataclasses.fields(Decision)}
+    return Decision(
+        **values
+        | {
+            "gap": _number(record["gap"], math.inf),
+            "control": _number(record["control"], math.inf),
+            "grades": tuple(record["grades"]),
+            "borderline": tuple(map(tuple, record["borderline"])),
+            "certainty": None
+            if sure is None
+            else Certainty(**sure | {"nullity": tuple(sure["nullity"])}),
+            "thresholds": Thresholds(**record["thresholds"]),
+            "sentence": remark_from_dict(record["sentence"]),
+            "reasons": tuple(map(remark_from_dict, record["reasons"])),
+            "warnings": tuple(map(remark_from_dict, record["warnings"])),
+        }
     )
 
 
-def _numbers(control: dict[str, Any]) -> dict[str, Any]:
-    """Infinity is null in JSON."""
-    return {key: math.inf if value is None else value for key, value in control.items()}
+def _controls(record: dict[str, Any], arrays: dict[str, Tensor]) -> Controls:
+    random, other = record["control"], record["reinitialised"]
+    return Controls(
+        None
+        if random is None
+        else RandomControl(
+            _number(random["low"], math.inf),
+            _number(random["median"], math.inf),
+            random["share"],
+            random["draws"],
+        ),
+        None
+        if other is None
+        else ReinitialisedControl(
+            arrays["reinitialised.along"],
+            arrays["reinitialised.own"],
+            tuple(other["learned"]),
+            tuple(map(remark_from_dict, other["notes"])),
+        ),
+    )
 
 
-def _fresh(record: dict[str, Any] | None, arrays: dict[str, Tensor]) -> ReinitialisedControl | None:
+def _account(record: dict[str, Any], arrays: dict[str, Tensor]) -> Account:
+    candidates = tuple(
+        Candidate(
+            words=one["words"],
+            defect=_number(one["defect"], math.nan),
+            interval=(_number(one["interval"][0], math.nan), _number(one["interval"][1], math.nan)),
+            grade=one["grade"],
+            coefficients=row,
+        )
+        for one, row in zip(record["candidates"], arrays.get("account.candidates", ()), strict=True)
+    )
+    return Account(
+        words=tuple(record["generator_words"]),
+        defects=arrays["account.defects"],
+        variances=arrays["account.variances"],
+        candidates=candidates,
+        bias=arrays.get("account.bias"),
+    )
+
+
+def _bottom(record: dict[str, Any] | None, arrays: dict[str, Tensor]) -> Bottom | None:
     if record is None:
         return None
-    return ReinitialisedControl(
-        arrays["fresh.along"], arrays["fresh.own"], tuple(record["learned"]), tuple(record["notes"])
+    return Bottom(
+        record["requested"], record["moving"], arrays["bottom.residuals"], record["steps"]
     )
+
+
+def _number(value: float | None, other: float) -> float:
+    """A number that JSON holds as null."""
+    return other if value is None else value

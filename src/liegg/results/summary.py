@@ -1,97 +1,129 @@
-"""The record as a plain dict of JSON values: the one source of text, JSON and pages."""
+"""The result as a plain dict of JSON values: the one source of text, JSON and pages."""
 
 import dataclasses
 import math
 from typing import Any
 
+from liegg._utils.diagnoses import Remark
+from liegg.actions import Action, MatrixAction
 from liegg.decision.controls import ReinitialisedControl
+from liegg.decision.decide import Decision
+from liegg.results.matrices import is_printable
 from liegg.results.symmetries import Symmetries
 from liegg.spectrum.smallest_defects import Bottom
 
-LISTED = 2**21
-"""Numbers that are listed; where there are more, null stands in their place, and the arrays beside the record hold them."""
+LISTED_NUMBERS = 2**21
+"""Arrays of more numbers are not listed: null is in their place, and the arrays beside the record hold them."""
 
 
 def summary(sym: Symmetries) -> dict[str, Any]:
-    """Everything of the record as JSON values: finite numbers, strings, lists; infinities and NaN become null.
+    """Everything of the result as JSON values: finite numbers, strings, lists; infinities and NaN become null.
 
-    So do generators that are too many or too large for a text.
+    So do generators that are too many or too large for a text, and those of actions without matrices.
 
     Args:
         sym: the result of `discover`.
-
-    Returns:
-        Keys `model`, `question`, `samples`, `rows`, `action`, `output_action`, `nullity`, `variance`, `spectrum`, `defects`,
-        `sensitivity`, `generators`, `output_generators`, `generator_variance`, `generator_defect`, `trivial`, `name`,
-        `identification`, `intervals`, `grades`, `decision`, `certainty`, `control`, `fresh`, `verification`, `bottom`, `settings`,
-        `notes`.
     """
-    return _plain(
+    spectrum = sym._stored_spectrum()
+    return plain(
         {
             "model": sym.model,
             "question": "invariance" if sym.output_action is None else "equivariance",
             "samples": sym.samples,
-            "rows": sym.rows,
+            "rows": sym.accumulated.rows.rows,
             "action": sym.action.settings(),
             "output_action": None if sym.output_action is None else sym.output_action.settings(),
             "nullity": sym.nullity,
-            "variance": sym.variance,
-            "spectrum": sym.spectrum.values.tolist(),
+            "name": sym.name,
+            **sym.account.to_dict(),
+            "words": list(sym.words),
+            "generator_words": list(sym.account.words),
+            "candidate_words": list(sym.action.words) if not sym.action.has_matrices else None,
+            "variance": None if spectrum is None else float(spectrum.values[0]),
+            "spectrum": None if spectrum is None else spectrum.values.tolist(),
+            "bias": None if sym.account.bias is None else sym.account.bias.tolist(),
             "defects": sym.defects.tolist(),
             "intervals": sym.intervals.tolist(),
             "grades": list(sym.grades),
-            "sensitivity": sym.solution.sensitivity,
-            "generators": sym.generators.tolist() if sym.shown else None,
+            "sensitivity": sym.accumulated.solution.sensitivity,
+            "coefficients": _listed(sym.coefficients),
+            "generators": _matrices(sym.action, sym, "generators"),
             "output_generators": None
             if sym.output_action is None
-            else sym.output_generators.tolist(),
-            "generator_variance": sym.direction_variance(sym.coefficients).tolist(),
-            "generator_defect": sym.direction_defect(sym.coefficients).tolist()
-            if sym.nullity
-            else [],
-            "trivial": sym.trivial.tolist() if sym.trivial.numel() <= LISTED else None,
-            "name": sym.name,
+            else _matrices(sym.output_action, sym, "output_generators"),
+            "generator_variance": sym.account.variances.tolist(),
+            "generator_defect": sym.account.defects.tolist(),
+            "trivial": _listed(sym.accumulated.solution.trivial),
             "identification": sym.identification.to_dict(),
-            "decision": dataclasses.asdict(sym.decision),
-            "certainty": None if sym.certainty is None else dataclasses.asdict(sym.certainty),
-            "control": None if sym.control is None else dataclasses.asdict(sym.control),
-            "fresh": _fresh(sym.reinitialised),
+            "decision": decision_dict(sym.decision),
+            "control": None
+            if sym.controls.random is None
+            else dataclasses.asdict(sym.controls.random),
+            "reinitialised": _reinitialised(sym.controls.reinitialised),
             "verification": None if sym.verification is None else sym.verification.to_dict(),
-            "bottom": _bottom(sym.bottom),
+            "bottom": _bottom(sym.accumulated.bottom),
             "settings": sym.settings,
-            "notes": list(sym.notes),
+            "notes": [_remark(note) for note in sym.notes],
         }
     )
 
 
-def _bottom(low: Bottom | None) -> dict[str, Any] | None:
-    if low is None:
-        return None
-    return {
-        "asked": low.asked,
-        "moving": low.moving,
-        "residuals": low.residuals.tolist(),
-        "steps": low.steps,
+def decision_dict(decision: Decision) -> dict[str, Any]:
+    """A decision as JSON values; its thresholds are a dict of their own, its remarks have their members' names."""
+    record = {field.name: getattr(decision, field.name) for field in dataclasses.fields(Decision)}
+    return record | {
+        "is_lower_bound": decision.is_lower_bound,
+        "thresholds": dataclasses.asdict(decision.thresholds),
+        "certainty": None if decision.certainty is None else dataclasses.asdict(decision.certainty),
+        "sentence": decision.sentence.to_dict(),
+        "reasons": [reason.to_dict() for reason in decision.reasons],
+        "warnings": [_remark(warning) for warning in decision.warnings],
     }
 
 
-def _fresh(fresh: ReinitialisedControl | None) -> dict[str, Any] | None:
-    if fresh is None:
-        return None
-    return {
-        "along": fresh.along.tolist(),
-        "own": fresh.own.tolist(),
-        "learned": list(fresh.learned),
-        "notes": list(fresh.notes),
-    }
-
-
-def _plain(value: Any) -> Any:
-    """JSON has no infinity and no NaN; say so with null."""
+def plain(value: Any) -> Any:
+    """Values as JSON has them: no tuples, no infinity, no NaN (null instead)."""
     if isinstance(value, dict):
-        return {key: _plain(entry) for key, entry in value.items()}
+        return {key: plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
+        return [plain(entry) for entry in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def _remark(remark: str) -> dict[str, Any] | str:
+    return remark.to_dict() if isinstance(remark, Remark) else remark
+
+
+def _listed(array: Any) -> list[Any] | None:
+    return array.tolist() if array.numel() <= LISTED_NUMBERS else None
+
+
+def _matrices(action: Action, sym: Symmetries, attribute: str) -> list[Any] | None:
+    """Matrices as lists; None where there are none or they are too large."""
+    if not isinstance(action, MatrixAction) or not is_printable(sym.nullity, action.ambient):
+        return None
+    return getattr(sym, attribute).tolist()
+
+
+def _bottom(bottom: Bottom | None) -> dict[str, Any] | None:
+    if bottom is None:
+        return None
+    return {
+        "requested": bottom.requested,
+        "moving": bottom.moving,
+        "residuals": bottom.residuals.tolist(),
+        "steps": bottom.steps,
+    }
+
+
+def _reinitialised(control: ReinitialisedControl | None) -> dict[str, Any] | None:
+    if control is None:
+        return None
+    return {
+        "along": control.along.tolist(),
+        "own": control.own.tolist(),
+        "learned": list(control.learned),
+        "notes": [_remark(note) for note in control.notes],
+    }

@@ -1,7 +1,6 @@
 """The result: one frozen record of what was found, with everything needed to question it."""
 
-import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,215 +10,58 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError, MissingExtraError
-from liegg._utils.linalg import without_zero_rows
-from liegg.actions import Action, Displacement
-from liegg.algebra import Identification, identify
-from liegg.algebra.identify import too_large, unseen
-from liegg.algebra.subspace import distance_to_span
-from liegg.decision.controls import RandomControl, ReinitialisedControl
+from liegg.actions import Action
+from liegg.algebra.identification import Identification
+from liegg.decision.controls import Controls
 from liegg.decision.decide import Decision
-from liegg.decision.grades import Thresholds, evidence
-from liegg.decision.intervals import Certainty, Resampled, certainty
-from liegg.polarization.gram import Gram
-from liegg.polarization.r_factor import RFactor
-from liegg.results.matrices import generators_of, shown
-from liegg.spectrum.defects import Defects, defect_of
-from liegg.spectrum.equivariance import eliminate
-from liegg.spectrum.metrics import angles_to, symmetry_bias, symmetry_variance
-from liegg.spectrum.smallest_defects import Bottom, bottom_spectrum
-from liegg.spectrum.spectrum import Spectrum, spectrum
+from liegg.results.account import Account, Candidate
+from liegg.results.accumulated import Accumulated
+from liegg.results.matrices import generators_of
+from liegg.spectrum.metrics import angles_to, paper_spectrum, symmetry_bias, symmetry_variance
+from liegg.spectrum.spectrum import Spectrum
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Symmetries:
     """Symmetries of a model on some data.
 
     Attributes:
+        model: name of the model.
         action: the candidate generators.
         output_action: the action on the outputs, for equivariance; None for invariance.
-        solution: defects of every direction that moves the data, with the trivial directions apart.
-        decision: how many directions are symmetries, and why.
-        coefficients: `[d, g]`, orthonormal coefficients of the symmetries found, smallest defect first.
-        output_coefficients: `[d, m]`, the output generators that go with them; None for invariance.
-        kept: all that is kept of the polarization rows, with columns `[−η | ξ]`.
-        displacement: how far each direction moves the data.
-        samples: number of samples seen.
-        model: name of the model.
-        settings: every number and choice that decided something, and the versions that ran.
-        notes: how the model was read, where that was out of the ordinary.
-        bounds: `[r, 2]`, interval of every defect; None if none were made.
-        resampled: the draws that the intervals come from; None if there were none.
-        control: defects of random directions; None if that was not asked.
-        reinitialised: the same architecture with re-initialised weights; None if that was not asked.
-        verification: what finite motions of held-out samples showed (`liegg.verify`); None if that was not asked.
-        bottom: how the smallest defects were solved for, with residuals, where only these were asked for; None where all were.
+        samples: number of samples.
+        decision: how many directions are symmetries, how sure that is, and why.
+        coefficients: `[d, g]`, orthonormal coefficients of the symmetries, smallest defect first.
+        intervals: `[r, 2]`, interval of every defect; NaN where there is none.
+        identification: the name of the algebra that the generators span, with reasons and a readable basis.
+        controls: random directions and re-initialised models for comparison.
+        verification: what finite transformations of held-out samples showed; None if not requested.
+        accumulated: sums over the data, which answer questions about any direction.
+        account: words and numbers of the generators and of the nearest candidates.
+        settings: every choice that decided something, and the versions that ran.
+        notes: how the model was read, if that was unusual.
     """
 
+    model: str
     action: Action
     output_action: Action | None
-    solution: Defects
+    samples: int
     decision: Decision
     coefficients: Float[Tensor, "d g"]
-    output_coefficients: Float[Tensor, "d m"] | None
-    kept: RFactor | Gram
-    displacement: Displacement
-    samples: int
-    model: str
+    intervals: Float[Tensor, "r 2"]
+    identification: Identification
+    controls: Controls
+    verification: Any
+    accumulated: Accumulated
+    account: Account
     settings: dict[str, Any]
     notes: tuple[str, ...] = ()
-    bounds: Float[Tensor, "r 2"] | None = None
-    resampled: Resampled | None = None
-    control: RandomControl | None = None
-    reinitialised: ReinitialisedControl | None = None
-    verification: Any = None
-    bottom: Bottom | None = None
+    _spectrum: Spectrum | None = None
 
     @property
     def nullity(self) -> int:
-        """Number of directions judged to be symmetries."""
+        """Number of symmetries."""
         return self.decision.nullity
-
-    @property
-    def rows(self) -> int:
-        """Number of polarization rows seen."""
-        return self.kept.rows
-
-    @property
-    def factor(self) -> Float[Tensor, "p q"]:
-        """Factor with `factorᵀ factor = EᵀE` for all columns `[−η | ξ]`; without an output action `q` is `g`."""
-        return self.kept.r
-
-    @property
-    def unsolved(self) -> int:
-        """Number of directions that move the data, but were not solved for; see `bottom`."""
-        return 0 if self.bottom is None else self.bottom.moving - len(self.defects)
-
-    @property
-    def is_lower_bound(self) -> bool:
-        """Whether there may be more symmetries of the kind: all defects that were solved for count, and others were not."""
-        return self.unsolved > 0 and self.nullity == len(self.defects)
-
-    @cached_property
-    def spectrum(self) -> Spectrum:
-        """The paper's spectrum: every direction's symmetry variance, in the Frobenius metric. Solved when first asked for.
-
-        Of as many of the smallest as defects, where only the smallest were asked for.
-        """
-        left = eliminate(self.factor, self.factor.shape[1] - self.action.size).r
-        if self.bottom is not None:
-            return bottom_spectrum(without_zero_rows(left), self.samples, self.bottom.asked)
-        return spectrum(left, self.samples)
-
-    @property
-    def variance(self) -> float:
-        """The paper's symmetry variance: the smallest of the spectrum."""
-        return symmetry_variance(self.spectrum)
-
-    @property
-    def defects(self) -> Float[Tensor, " r"]:
-        """Scale-free defect δ² of every direction that moves the data, ascending; or of the smallest that were asked for."""
-        return self.solution.values
-
-    @property
-    def intervals(self) -> Float[Tensor, "r 2"]:
-        """Interval of every defect, at the level of `settings["level"]`; NaN where none was made."""
-        return (
-            torch.full((len(self.defects), 2), torch.nan, dtype=torch.float64)
-            if self.bounds is None
-            else self.bounds
-        )
-
-    @property
-    def grades(self) -> tuple[str, ...]:
-        """Grade of every direction that moves the data: exact, strong, approximate, weak or none; see `liegg.decision.grades`."""
-        return self.decision.grades
-
-    @cached_property
-    def certainty(self) -> Certainty | None:
-        """Intervals of the number of symmetries and of the angle of their span; None if none were made, or nothing was decided."""
-        if self.resampled is None or self.decision.undecided:
-            return None
-        values, bounds = self.defects, self.bounds
-        if self.bottom is not None and self.bottom.whole is not None:
-            values, bounds = (
-                self.bottom.whole.values,
-                self.resampled.bounds(level=self.settings["level"]),
-            )
-        case = evidence(values, bounds, floor=self.decision.floor, control=self.decision.control)
-        return certainty(
-            self.resampled,
-            case,
-            self.nullity,
-            Thresholds(**{field.name: self.settings[field.name] for field in fields(Thresholds)}),
-        )
-
-    @property
-    def nullity_interval(self) -> tuple[int, int]:
-        """Interval of the number of symmetries; the number itself twice where none was made."""
-        return (self.nullity, self.nullity) if self.certainty is None else self.certainty.nullity
-
-    @cached_property
-    def generators(self) -> Float[Tensor, "d n n"]:
-        """Generators of the symmetries found, as matrices, orthonormal in the Frobenius inner product.
-
-        Raises:
-            ArgumentError: they are too many or too large to be held as matrices; `coefficients` holds them all.
-        """
-        return generators_of(self.action, self.coefficients)
-
-    @property
-    def shown(self) -> bool:
-        """Whether the generators are few and small enough to be told in words, drawn and written down as matrices."""
-        return shown(self.nullity, self.action.ambient)
-
-    @cached_property
-    def output_generators(self) -> Float[Tensor, "d m m"]:
-        """Output generators that go with `generators`, one by one.
-
-        Raises:
-            ArgumentError: the analysis was of invariance, which has none.
-        """
-        if self.output_action is None or self.output_coefficients is None:
-            raise ArgumentError(
-                "this is an analysis of invariance: pass output_action= to discover() to get output generators."
-            )
-        return self.output_action.matrices(self.output_coefficients)
-
-    @property
-    def uncertainty(self) -> float:
-        r"""Relative error of a found unit generator, in radians, as far as the defects tell: $\sqrt{\delta^2_d / \delta^2_{d+1}}$.
-
-        To get its defect, an exact symmetry would have to be mixed with a direction beyond the gap at about this angle. The true
-        error is usually several times smaller. At least what the span turns by between draws of the samples, where that is known.
-        """
-        if not self.nullity:
-            return 0.0
-        last = max(float(self.defects[self.nullity - 1]), self.decision.floor)
-        following = float(self.defects[self.nullity]) if self.nullity < len(self.defects) else 1.0
-        turned = 0.0 if self.certainty is None else self.certainty.angle
-        return max(math.sqrt(min(last / max(following, last), 1.0)), turned)
-
-    @cached_property
-    def identification(self) -> Identification:
-        """Which algebra the generators span: its name, its rivals, what it preserves, and a readable basis.
-
-        Unknown without a look where the matrices are too large, or where not all symmetries were solved for.
-        """
-        n = self.action.ambient
-        if too_large(self.nullity, n):
-            return unseen(self.nullity, n)
-        if self.is_lower_bound:
-            return unseen(
-                self.nullity,
-                n,
-                "there may be more symmetries than were solved for; a larger bottom= would tell",
-            )
-        return identify(
-            self.generators,
-            uncertainty=min(self.uncertainty, 0.5),
-            homogeneous=self.action.homogeneous,
-            coordinates=self.action.axes,
-        )
 
     @property
     def name(self) -> str:
@@ -227,9 +69,73 @@ class Symmetries:
         return self.identification.name
 
     @property
-    def trivial(self) -> Float[Tensor, "t g"]:
-        """Coefficients of the directions that do not move the data: nothing can be said of them."""
-        return self.solution.trivial
+    def words(self) -> tuple[str, ...]:
+        """What the symmetries do, such as `"rotation in x₁–x₂"`: those of the readable basis if the algebra has a name."""
+        return (
+            self.identification.readable.words if self.identification.known else self.account.words
+        )
+
+    @property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """The nearest directions after the last symmetry, with words, defects and intervals."""
+        return self.account.candidates
+
+    @property
+    def grades(self) -> tuple[str, ...]:
+        """Grade of every direction that moves the data: exact, strong, approximate, weak or none."""
+        return self.decision.grades
+
+    @property
+    def defects(self) -> Float[Tensor, " r"]:
+        """Scale-free defect δ² of every direction that moves the data, ascending; or of the smallest that were solved for."""
+        return self.accumulated.solution.values
+
+    @property
+    def generators(self) -> Float[Tensor, "d n n"]:
+        """Generators of the symmetries as matrices, orthonormal in the Frobenius inner product.
+
+        Raises:
+            ArgumentError: the action has no matrices, or they are too large; `coefficients` holds them all.
+        """
+        return generators_of(self.action, self.coefficients)
+
+    @property
+    def output_generators(self) -> Float[Tensor, "d m m"]:
+        """Output generators that go with `generators`, one by one.
+
+        Raises:
+            ArgumentError: this is an analysis of invariance, which has none.
+        """
+        if self.output_action is None or self.accumulated.partner is None:
+            raise ArgumentError(
+                "this is an analysis of invariance: pass output_action= to discover() to get output generators."
+            )
+        return generators_of(self.output_action, self.coefficients @ self.accumulated.partner.mT)
+
+    @cached_property
+    def spectrum(self) -> Spectrum:
+        """The paper's spectrum: every direction's symmetry variance, in the Frobenius metric.
+
+        Stored with the result up to 512 candidates; above, it is solved when it is first used.
+        """
+        if self._spectrum is not None:
+            return self._spectrum
+        bottom = self.accumulated.bottom
+        return paper_spectrum(
+            self.accumulated.factor,
+            self.action.size,
+            self.samples,
+            smallest=None if bottom is None else bottom.requested,
+        )
+
+    def _stored_spectrum(self) -> Spectrum | None:
+        """The paper's spectrum if it is there without being solved for."""
+        return vars(self).get("spectrum", self._spectrum)
+
+    @property
+    def variance(self) -> float:
+        """The paper's symmetry variance: the smallest of the spectrum."""
+        return symmetry_variance(self.spectrum)
 
     def bias(self, reference: Float[Tensor, "e n n"]) -> Float[Tensor, " g"]:
         """The paper's symmetry bias of every direction of the spectrum against a reference algebra.
@@ -239,86 +145,55 @@ class Symmetries:
         """
         return symmetry_bias(self.spectrum, self.action, reference)
 
-    def generator_bias(self, reference: Float[Tensor, "e n n"]) -> Float[Tensor, " d"]:
-        """Distance of each found generator to a reference algebra."""
-        return distance_to_span(
-            self.coefficients, self.action.coefficients(reference).to(self.coefficients)
-        )
-
     def angles(self, reference: Float[Tensor, "e n n"]) -> Float[Tensor, " k"]:
-        """Principal angles in radians, ascending, between the found symmetries and a reference algebra."""
+        """Principal angles in radians, ascending, between the symmetries and a reference algebra."""
         return angles_to(self.coefficients, self.action, reference)
 
     def defect(
         self,
-        generators: Float[Tensor, "d n n"],
+        generators: Float[Tensor, "d *n"],
         output_generators: Float[Tensor, "d m m"] | None = None,
     ) -> Float[Tensor, " d"]:
         """Defect δ² of any generators of the action, found or not; NaN for one that does not move the data.
 
         Args:
-            generators: input generators.
-            output_generators: what each is to do to the output; by default what suits it best (nothing, for invariance).
+            generators: matrices `[d, n, n]` or coefficients `[d, g]`.
+            output_generators: what each does to the output; by default what suits it best (nothing, for invariance).
         """
-        h = self.action.coefficients(generators).to(self.factor)
-        return self.direction_defect(h, output_generators)
-
-    def direction_defect(
-        self,
-        coefficients: Float[Tensor, "d g"],
-        output_generators: Float[Tensor, "d m m"] | None = None,
-    ) -> Float[Tensor, " d"]:
-        """Defect δ² of any directions, given by coefficients; see `defect`."""
-        h = coefficients.to(self.factor)
-        k = self._partners(h)
+        k = None
         if output_generators is not None:
             if self.output_action is None:
                 raise ArgumentError(
                     "output_generators given, but this is an analysis of invariance: it has no output action."
                 )
-            k = self.output_action.coefficients(output_generators).to(h)
-        columns = torch.cat([k, h], dim=1)
-        return defect_of(
-            h,
-            columns @ without_zero_rows(self.factor).mT,
-            self.displacement,
-            self.samples,
-            self.solution.sensitivity,
-            trivial_tolerance=self.settings["trivial_tolerance"],
+            k = self.output_action.as_coefficients(output_generators, "output_generators")
+        tolerance = self.decision.thresholds.trivial_tolerance
+        return self.accumulated.defect(
+            self.action.as_coefficients(generators).to(torch.float64),
+            k,
+            trivial_tolerance=tolerance,
         )
 
-    def defect_interval(self, generators: Float[Tensor, "d n n"]) -> Float[Tensor, "d 2"]:
-        """Interval of the defect of any generators that were fixed before the data was seen, at the level of `settings["level"]`.
+    def defect_interval(self, generators: Float[Tensor, "d *n"]) -> Float[Tensor, "d 2"]:
+        """Interval of the defect of any generators that were fixed before the data was seen.
 
-        A ratio of means over the blocks of samples. Directions that this very analysis found were chosen for their small defect on
-        this data: `intervals` allows for that choice, this does not. For equivariance the output generators that suit this data
-        best are held fixed, so with few samples it lies a little low.
+        A ratio of means over the blocks of samples. Directions that this analysis found were chosen for their small defect on this
+        data: `intervals` allows for that choice, this does not. For equivariance the output generators that suit this data best are
+        fixed, so that with few samples the interval lies slightly low.
 
         Args:
-            generators: input generators, such as `liegg.so(3)` or those found in another model.
+            generators: matrices or coefficients, such as `liegg.so(3)` or those found in another model.
 
         Returns:
-            Lower and upper ends; NaN for a generator at the numerical floor (rounding has no sampling error), for one that does
-            not move the data, and where no intervals were made.
+            Lower and upper ends at the level of `decision.thresholds.level`; NaN for a generator at the numerical floor (rounding
+            has no sampling error), for one that does not move the data, and without intervals.
         """
-        values = self.defect(generators)
-        if self.resampled is None:
-            return values.new_full((len(values), 2), torch.nan)
-        h = self.action.coefficients(generators).to(self.factor)
-        return self.resampled.along(
-            h, values, floor=self.decision.floor, level=self.settings["level"]
+        return self.accumulated.interval(
+            self.action.as_coefficients(generators).to(torch.float64),
+            self.defect(generators),
+            floor=self.decision.floor,
+            level=self.decision.thresholds.level,
         )
-
-    def direction_variance(self, coefficients: Float[Tensor, "d g"]) -> Float[Tensor, " d"]:
-        """Symmetry variance of any directions, given by coefficients: mean squared change of the output per unit of the motion."""
-        h = coefficients.to(self.factor)
-        return (
-            torch.cat([self._partners(h), h], dim=1) @ without_zero_rows(self.factor).mT
-        ).square().sum(1) / self.samples
-
-    def _partners(self, h: Float[Tensor, "d g"]) -> Float[Tensor, "d m"]:
-        """Output coefficients that suit given input coefficients best."""
-        return h @ eliminate(self.factor, self.factor.shape[1] - self.action.size).partner.mT
 
     def to_dict(self) -> dict[str, Any]:
         """Everything a reader or a page needs, as JSON values."""
@@ -327,7 +202,7 @@ class Symmetries:
         return summary(self)
 
     def save(self, folder: str | Path) -> Path:
-        """Write `record.json` and `arrays.safetensors` into a folder, made if needed; `liegg.load` reads them back."""
+        """Write the result into a folder, which is created if needed; `liegg.load` reads it back."""
         from liegg.results.storage import save
 
         return save(self, folder)

@@ -1,34 +1,30 @@
-"""The record as a table a person can read in a terminal."""
+"""The result as a table for a terminal; reads the record and computes nothing."""
 
 import math
+import statistics
 import textwrap
 
-from jaxtyping import Float
-from torch import Tensor
-
-from liegg.decision.decide import plural, runs
+from liegg._utils.diagnoses import plural
+from liegg.decision.decide import runs
 from liegg.results.symmetries import Symmetries
 
-SHOWN_AFTER = 3
+ROWS_AFTER = 3
 """Directions listed after the last symmetry, so that the gap can be seen."""
 
-MOST = 38
-"""Lines of a table; the middle of the directions is left out and said to be."""
+TABLE_LINES = 38
+"""Lines of a table; directions in the middle are left out, and the table says so."""
 
-REMARKS = 3
+SHOWN_REMARKS = 3
 """Warnings, and notes, that are shown in full."""
 
 WIDTH = 120
 """Columns of a table; sentences are wrapped."""
 
-LONGEST = 300
+WORDS_LENGTH = 300
 """Letters of the generators in words; the rest is counted."""
 
-MANY = 2048
-"""Candidates beyond which the paper's variances are not solved for to be printed."""
-
-NAMED = 12
-"""Generators told in words."""
+SHOWN_WORDS = 12
+"""Generators described in words."""
 
 
 def table(sym: Symmetries) -> str:
@@ -38,27 +34,29 @@ def table(sym: Symmetries) -> str:
         sym: the result of `discover`.
     """
     question = "invariance" if sym.output_action is None else "equivariance"
+    count = f"{'at least ' * sym.decision.is_lower_bound}{plural(sym.nullity, 'symmetry')}"
     lines = [
-        f"{question} of {sym.model} under {sym.action}: "
-        f"{'at least ' * sym.is_lower_bound}{sym.nullity} {'symmetry' if sym.nullity == 1 else 'symmetries'}",
-        f"{plural(sym.samples, 'sample')}, {plural(sym.rows, 'row')}, outputs={sym.settings['outputs']!r}, "
-        f"by {sym.settings['route']}, {sym.settings['dtype']}",
+        f"{question} of {sym.model} under {sym.action}: {count}",
+        f"{plural(sym.samples, 'sample')}, {plural(sym.accumulated.rows.rows, 'row')}, "
+        f"outputs={sym.settings['outputs']!r}, by {sym.settings['route']}, {sym.settings['dtype']}",
         "",
         f"  {sym.decision.sentence}",
-        *(f"  {reason}" for reason in sym.decision.reasons),
-        *_solved(sym),
-        *_sure(sym),
-        *_named(sym),
-        *_learned(sym),
-        *_verified(sym),
-        *_shortened(
-            [f"  warning: {warning}" for warning in sym.decision.warnings], "sym.decision.warnings"
+        *([f"  {'; '.join(sym.decision.reasons)}"] if sym.decision.reasons else []),
+        *_bottom(sym),
+        *_certainty(sym),
+        *_algebra(sym),
+        *_reinitialised(sym),
+        *(
+            []
+            if sym.verification is None
+            else [f"  finite transformations: {sym.verification.summary}"]
         ),
-        *_shortened([f"  note: {note}" for note in sym.notes], "sym.notes"),
+        *_first([f"  warning: {text}" for text in sym.decision.warnings], "sym.decision.warnings"),
+        *_first([f"  note: {text}" for text in sym.notes], "sym.notes"),
         "",
     ]
     lines = [part for line in lines for part in _wrapped(line)]
-    return "\n".join([*lines, *_directions(sym, MOST - len(lines))])
+    return "\n".join([*lines, *_directions(sym, TABLE_LINES - len(lines))])
 
 
 def _wrapped(line: str) -> list[str]:
@@ -69,139 +67,123 @@ def _wrapped(line: str) -> list[str]:
 
 
 def _directions(sym: Symmetries, room: int) -> list[str]:
-    """One line to a direction, up to some after the last symmetry; the middle is left out where there is no room."""
-    total, variances = len(sym.defects), _variances(sym)
-    level = f"{100 * sym.settings['level']:g} % interval"
+    """One line per direction, up to some after the last symmetry; those in the middle are left out if there is no room."""
+    spectrum = sym._stored_spectrum()
+    variances = None if spectrum is None else spectrum.values.tolist()
+    total, end = len(sym.defects), min(len(sym.defects), sym.nullity + ROWS_AFTER)
+    level = f"{100 * sym.decision.thresholds.level:g} % interval"
+    head = f"  {'':>4}  {'defect δ²':>11}  {level:^23}  {'grade':<13}"
     lines = [
-        f"  {'':>4}  {'defect δ²':>11}  {level:^23}  {'grade':<13}  {'variance σ²/|D|':>15}   (paper's, its own order)"
+        head if variances is None else f"{head}  {'variance σ²/|D|':>15}   (paper's, its own order)"
     ]
-    if variances is None:
-        lines = [lines[0].partition("variance")[0].rstrip()]
-    listed = list(range(min(total, sym.nullity + SHOWN_AFTER)))
-    most = max(room - 2, 4)
-    if skipped := max(0, len(listed) - most):
-        listed = [*listed[: most // 2], -1, *listed[len(listed) - most // 2 :]]
-        skipped = min(total, sym.nullity + SHOWN_AFTER) - len(listed) + 1
-    for i in listed:
+    half = max(room - 2, 4) // 2
+    places = (
+        list(range(end)) if end <= 2 * half + 1 else [*range(half), -1, *range(end - half, end)]
+    )
+    defects, intervals = sym.defects.tolist(), sym.intervals.tolist()
+    for i in places:
         if i < 0:
-            lines.append(f"  ...   {skipped} more")
+            lines.append(f"  ...   {end - 2 * half} more")
             continue
-        low, high = sym.intervals[i].tolist()
+        low, high = intervals[i]
         ends = f"{low:.3e} – {high:.3e}" if math.isfinite(low) and low < high else ""
-        mark = (
-            "undecided"
-            if i < sym.decision.undecided
-            else sym.grades[i] + ("?" if sym.decision.borderline[i] else "")
-        )
-        variance = "" if variances is None else f"{float(variances[i]):>15.3e}"
+        mark = sym.grades[i] + "?" * bool(sym.decision.borderline[i])
+        mark = "undecided" if i < sym.decision.undecided else mark
+        variance = "" if variances is None else f"{variances[i]:>15.3e}"
         lines.append(
-            f"  {i + 1:>4}  {float(sym.defects[i]):>11.3e}  {ends:^23}  {mark:<13}  {variance}".rstrip()
+            f"  {i + 1:>4}  {defects[i]:>11.3e}  {ends:^23}  {mark:<13}  {variance}".rstrip()
         )
-    if sym.unsolved:
-        lines.append(f"  ...   {sym.unsolved} more were not solved for")
-    if (rest := total - sym.nullity - SHOWN_AFTER) > 0:
-        largest = "" if variances is None else f"; variance up to {float(variances[-1]):.3g}"
-        lines.insert(
-            len(lines) - (sym.unsolved > 0),
-            f"  ...   {rest} more, δ² up to {float(sym.defects[-1]):.3g}{largest}",
-        )
+    if (rest := total - sym.nullity - ROWS_AFTER) > 0:
+        largest = "" if variances is None else f"; variance up to {variances[-1]:.3g}"
+        lines.append(f"  ...   {rest} more, δ² up to {defects[-1]:.3g}{largest}")
+    if sym.decision.unsolved:
+        lines.append(f"  ...   {sym.decision.unsolved} more were not solved for")
     return lines
 
 
-def _variances(sym: Symmetries) -> Float[Tensor, " g"] | None:
-    """The paper's variances; None where they are so many that to solve for them takes longer than a look should."""
-    return sym.spectrum.values if sym.action.size <= MANY else None
+def _first(lines: list[str], where: str) -> list[str]:
+    """The first few lines, and where the rest is."""
+    if len(lines) <= SHOWN_REMARKS:
+        return lines
+    return [*lines[: SHOWN_REMARKS - 1], f"  and {len(lines) - SHOWN_REMARKS + 1} more in {where}"]
 
 
-def _shortened(lines: list[str], where: str) -> list[str]:
-    """The first few, and where the rest is."""
-    return (
-        lines
-        if len(lines) <= REMARKS
-        else [*lines[: REMARKS - 1], f"  and {len(lines) - REMARKS + 1} more in {where}"]
-    )
-
-
-def _solved(sym: Symmetries) -> list[str]:
+def _bottom(sym: Symmetries) -> list[str]:
     """That only the smallest defects were solved for, and how well."""
-    if sym.bottom is None:
+    bottom = sym.accumulated.bottom
+    if bottom is None:
         return []
-    off = (
-        f"each right to {float(sym.bottom.residuals.max()):.1g}"
-        if len(sym.bottom.residuals)
-        else "none was there"
-    )
-    known = "; of the others it is known that they are no smaller" if sym.unsolved else ""
+    error = "there were none"
+    if len(bottom.residuals):
+        error = f"each accurate to {max(bottom.residuals.tolist()):.1g}"
+    others = "; the others are no smaller" if sym.decision.unsolved else ""
     return [
-        f"  the {plural(len(sym.defects), 'smallest defect')} of {sym.bottom.moving} solved for, {off}{known}"
+        f"  solved for the {plural(len(sym.defects), 'smallest defect')} of {bottom.moving}, {error}{others}"
     ]
 
 
-def _sure(sym: Symmetries) -> list[str]:
-    """How sure the number and the span are, and what random directions reach."""
+def _certainty(sym: Symmetries) -> list[str]:
+    """How sure the count and the span are, and what random directions reach."""
     lines = []
-    if (sure := sym.certainty) is not None:
-        low, high = sure.nullity
-        number = f"{low}" if low == high else f"{low} to {high}"
-        number += " symmetry" if low == high == 1 else " symmetries"
-        whose = (
-            "the nearest candidate"
-            if not sym.nullity
-            else "its direction"
-            if sym.nullity == 1
-            else "their span"
-        )
-        angle = f", {whose} turns by at most {math.degrees(sure.angle):.2g}°"
+    if (certainty := sym.decision.certainty) is not None:
+        low, high = certainty.nullity
+        count = plural(low, "symmetry") if low == high else f"{low} to {high} symmetries"
+        what = "span" if sym.nullity > 1 else "direction" if sym.nullity else "nearest candidate"
         lines.append(
-            f"  over draws of the samples ({sure.blocks} blocks, {100 * sure.level:g} %): {number}{angle}"
+            f"  {100 * certainty.level:g} % block bootstrap ({certainty.blocks} blocks): {count}, {what} stable to "
+            f"{math.degrees(certainty.angle):.2g}°"
         )
-    if sym.control is not None and sym.control.draws:
-        share = f"{100 * (1 - sym.control.share):g} %"
+    control = sym.controls.random
+    if control is not None and control.draws:
+        share = f"{100 * (1 - control.share):g} %"
         lines.append(
-            f"  control: {share} of random directions of equal displacement have δ² above {sym.control.low:.2g}"
+            f"  control: {share} of random directions of equal displacement have δ² above {control.low:.2g}"
         )
     return lines
 
 
-def _learned(sym: Symmetries) -> list[str]:
-    """Which directions lie clearly below those of fresh weights."""
-    if sym.reinitialised is None:
+def _reinitialised(sym: Symmetries) -> list[str]:
+    """Which directions are far below those of re-initialised models."""
+    control = sym.controls.reinitialised
+    if control is None:
         return []
-    draws, shown = sym.reinitialised.along.shape
-    learned = [i + 1 for i, yes in enumerate(sym.reinitialised.learned) if yes]
-    said = f"direction{'s' * (len(learned) > 1)} {runs(learned)}" if learned else "no direction"
-    middle = sym.reinitialised.along.median(0).values[: max(sym.nullity, 1)]
-    low, high = f"{float(middle.min()):.2g}", f"{float(middle.max()):.2g}"
-    lines = [
-        f"  fresh weights, {draws} draws: δ² along the same directions {low if low == high else f'{low} to {high}'}; "
-        f"learned (clearly below them): {said} of the first {shown}"
+    draws = control.along.tolist()
+    medians = [
+        math.nan if any(map(math.isnan, column)) else statistics.median_low(column)
+        for column in zip(*draws, strict=True)
     ]
+    low, high = (f"{end(medians[: max(sym.nullity, 1)]):.2g}" for end in (min, max))
+    learned = [i + 1 for i, yes in enumerate(control.learned) if yes]
+    what = f"none of the first {len(control.learned)} directions is far below them"
+    if learned:
+        noun, verb = ("direction", "is") if len(learned) == 1 else ("directions", "are")
+        what = f"{noun} {runs(learned)} {verb} far below them"
+    line = (
+        f"  re-initialised models ({len(draws)} draws): δ² {low if low == high else f'{low} to {high}'} along the same directions; "
+        f"learned: {what}"
+    )
     return [
-        *lines,
-        *_shortened(
-            [f"  note: {note}" for note in sym.reinitialised.notes], "sym.reinitialised.notes"
-        ),
+        line,
+        *_first([f"  note: {text}" for text in control.notes], "sym.controls.reinitialised.notes"),
     ]
 
 
-def _verified(sym: Symmetries) -> list[str]:
-    """What finite motions showed."""
-    if sym.verification is None:
-        return []
-    return [f"  finite motions: {sym.verification.summary}"]
-
-
-def _named(sym: Symmetries) -> list[str]:
+def _algebra(sym: Symmetries) -> list[str]:
     """The algebra's name, how near it is, and its generators in words."""
     if not sym.nullity:
         return []
     found = sym.identification
-    if not found.known:
-        return [f"  algebra: {found.title()}; {found.reasons[0]}"]
-    near = f"; the nearest is {math.degrees(found.angle):.2g}° away" if found.angle > 1e-6 else ""
-    words = list(found.readable.words[:NAMED])
-    more = [f"{found.dimension - NAMED} more"] if found.dimension > NAMED else []
-    while len(account := f"generators: {', '.join(words + more)}") > LONGEST and len(words) > 1:
-        words = words[:-1]
-        more = [f"{found.dimension - len(words)} more"]
-    return [f"  algebra: {found.title()}{near}", f"  {account}"]
+    lines = []
+    if found.known:
+        near = f"; within {math.degrees(found.angle):.2g}° of it" if found.angle > 1e-6 else ""
+        lines.append(f"  algebra: {found.title()}{near}")
+    elif sym.action.has_matrices:
+        lines.append(f"  algebra: {found.title()}; {found.reasons[0]}")
+    words = sym.words if found.known or not sym.action.has_matrices else ()
+    if words:
+        number = min(len(words), SHOWN_WORDS)
+        while number > 1 and len(", ".join(words[:number])) > WORDS_LENGTH:
+            number -= 1
+        more = [f"{len(words) - number} more"] if len(words) > number else []
+        lines.append(f"  generators: {', '.join([*words[:number], *more])}")
+    return lines

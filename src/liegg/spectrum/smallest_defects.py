@@ -1,7 +1,7 @@
-r"""Stage 5'', bottom: the few smallest defects of very many candidates, without all the others.
+r"""The smallest defects of very many candidates, without all the others.
 
-Symmetries are the small end of the spectrum, and a full solution of many candidates spends nearly all of its time and memory on the
-rest. What the verdict needs to know of the rest is one number, the mean sensitivity $\kappa$, and that is a trace.
+Symmetries are the small end of the spectrum, and a full solution of many candidates spends nearly all of its time and memory on
+the rest. The decision needs one number of the rest, the mean sensitivity $\kappa$, which is a trace.
 """
 
 from collections.abc import Callable
@@ -31,18 +31,16 @@ class Bottom:
     r"""How the smallest defects were solved for, where only these were asked for.
 
     Attributes:
-        asked: how many were asked for.
+        requested: how many were requested.
         moving: number of directions that move the data, of which these have the smallest defects.
         residuals: an exact $\delta^2$ of the whole problem lies within this of each of the defects.
         steps: steps taken; 0 where all were solved for, because they are few.
-        whole: all defects, where they were solved for all the same, because intervals are made of them; else None.
     """
 
-    asked: int
+    requested: int
     moving: int
     residuals: Float[Tensor, " k"]
     steps: int
-    whole: Defects | None = None
 
 
 def check_count(count: int | None) -> None:
@@ -111,11 +109,11 @@ def bottom(
 
 
 def first_of(solved: Defects, how: Bottom, count: int) -> tuple[Defects, Bottom]:
-    """The first of all defects, with their directions; the others are kept for the intervals alone."""
+    """The first of all defects, with their directions; the others were needed for the intervals."""
     first = replace(
         solved, values=solved.values[:count].clone(), directions=solved.directions[:count].clone()
     )
-    return first, Bottom(count, how.moving, how.residuals[:count].clone(), how.steps, solved)
+    return first, Bottom(count, how.moving, how.residuals[:count].clone(), how.steps)
 
 
 def bottom_spectrum(r: Float[Tensor, "m g"], samples: int, count: int) -> Spectrum:

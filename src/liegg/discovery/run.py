@@ -1,0 +1,67 @@
+"""How an analysis runs: batches, processes, checkpoints."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from liegg._utils.errors import ArgumentError
+from liegg.decision.controls import REINITIALISED_DRAWS
+from liegg.polarization.checkpoint import EVERY
+from liegg.polarization.distributed import TIMEOUT
+from liegg.polarization.rows import Route
+from liegg.spectrum.smallest_defects import check_count
+
+Processes = Literal["all", "alone"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """How an analysis runs; an argument of `liegg.discover`. None of it changes what is asked.
+
+    Attributes:
+        batch_size: samples per batch if the data does not come in batches; None chooses by their size.
+        route: forward (`"jvp"`) or reverse (`"vjp"`) derivatives, plain `"autograd"`, or the cheapest that works (`"auto"`).
+        bottom: solve only for this many of the smallest defects, which is cheaper for many thousands of
+            candidates; the result says how accurate each is, and that the other directions are not known. None for all.
+        control_draws: number of re-initialised models.
+        progress: called with the number of samples after each batch.
+        checkpoint: file to which the state of the pass is written. If the process is killed and the same call is
+            repeated, the pass resumes there and ends with the same numbers. Several processes, and re-initialised models, each
+            have a file of their own. Ctrl-C waits for the end of a batch to write it.
+        checkpoint_every: seconds between two checkpoints, at least.
+        processes: inside an initialised `torch.distributed` group, `"all"` processes call this together, each
+            reads its share of the samples, and all get the same result; `"alone"` ignores the group.
+        timeout: seconds that a process which has read its share waits for the others; at the start at most two minutes.
+
+    Raises:
+        ArgumentError: a value makes no sense.
+    """
+
+    batch_size: int | None = None
+    route: Route | Literal["auto"] = "auto"
+    bottom: int | None = None
+    control_draws: int = REINITIALISED_DRAWS
+    progress: Callable[[int], object] | None = None
+    checkpoint: str | Path | None = None
+    checkpoint_every: float = EVERY
+    processes: Processes = "all"
+    timeout: float = TIMEOUT
+
+    def __post_init__(self) -> None:
+        routes = ("auto", *get_args(Route))
+        if self.route not in routes:
+            raise ArgumentError(f"route={self.route!r}: expected one of {', '.join(routes)}.")
+        check_count(self.bottom)
+        if not isinstance(self.control_draws, int) or self.control_draws < 2:
+            raise ArgumentError(
+                f"control_draws={self.control_draws!r}: expected at least 2, for example control_draws={REINITIALISED_DRAWS}."
+            )
+        if self.processes not in get_args(Processes):
+            raise ArgumentError(f"processes={self.processes!r}: expected 'all' or 'alone'.")
+        for name, least, example in (("checkpoint_every", 0, EVERY), ("timeout", 1e-9, TIMEOUT)):
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or not value >= least:
+                raise ArgumentError(
+                    f"{name}={value!r}: expected a number of seconds, for example {name}={example:g}."
+                )

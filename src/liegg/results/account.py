@@ -1,0 +1,147 @@
+"""What print, page and JSON say of the directions, computed once with the result."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg._utils.errors import ArgumentError
+from liegg.actions import Action, MatrixAction
+from liegg.algebra.identification import Identification
+from liegg.decision.decide import Decision
+from liegg.results.accumulated import Accumulated
+from liegg.results.matrices import is_printable
+from liegg.spectrum.metrics import symmetry_bias
+from liegg.spectrum.spectrum import Spectrum
+
+NEAREST = 3
+"""Directions after the last symmetry that are described."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A direction that is not a symmetry, but comes nearest.
+
+    Attributes:
+        words: what it does.
+        defect: its defect δ².
+        interval: lower and upper end of the defect's interval; NaN without one.
+        grade: its grade.
+        coefficients: `[g]`, unit coefficients.
+    """
+
+    words: str
+    defect: float
+    interval: tuple[float, float]
+    grade: str
+    coefficients: Float[Tensor, " g"]
+
+
+@dataclass(frozen=True, eq=False)
+class Account:
+    """What there is to say of the directions.
+
+    Attributes:
+        words: what each found generator does, in the order of the generators; empty if they are too many or too large.
+        defects: `[d]`, defect of each found generator.
+        variances: `[d]`, the paper's symmetry variance of each.
+        candidates: the nearest directions after the last symmetry.
+        bias: `[g]`, the paper's bias of every direction of the spectrum against the named algebra; None if it has no name.
+    """
+
+    words: tuple[str, ...]
+    defects: Float[Tensor, " d"]
+    variances: Float[Tensor, " d"]
+    candidates: tuple[Candidate, ...]
+    bias: Float[Tensor, " g"] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The words and the candidates, as JSON values."""
+        return {
+            "words": list(self.words),
+            "candidates": [
+                {
+                    "words": one.words,
+                    "defect": one.defect,
+                    "interval": list(one.interval),
+                    "grade": one.grade,
+                }
+                for one in self.candidates
+            ],
+        }
+
+
+def account_of(
+    action: Action,
+    accumulated: Accumulated,
+    decision: Decision,
+    *,
+    coefficients: Float[Tensor, "d g"],
+    intervals: Float[Tensor, "r 2"],
+    spectrum: Spectrum | None,
+    identification: Identification,
+) -> Account:
+    """Describe the symmetries and the nearest directions.
+
+    Args:
+        action: the candidate generators.
+        accumulated: what the pass left.
+        decision: how many directions are symmetries.
+        coefficients: those of the symmetries.
+        intervals: of every defect.
+        spectrum: the paper's, if solved.
+        identification: the name of their algebra.
+    """
+    solution, nullity = accumulated.solution, decision.nullity
+    tolerance = decision.thresholds.trivial_tolerance
+    near = solution.directions[nullity : nullity + NEAREST]
+    error = decision.uncertainty
+    if not nullity and decision.certainty is not None:
+        error = decision.certainty.angle
+    candidates = tuple(
+        Candidate(
+            words=words,
+            defect=float(solution.values[place]),
+            interval=tuple(intervals[place].tolist()),
+            grade=decision.grades[place],
+            coefficients=direction,
+        )
+        for place, (words, direction) in enumerate(
+            zip(words_of(action, near, error), near, strict=False), start=nullity
+        )
+    )
+    none = coefficients.new_zeros(0)
+    return Account(
+        words=words_of(action, coefficients, error),
+        defects=accumulated.defect(coefficients, trivial_tolerance=tolerance) if nullity else none,
+        variances=accumulated.variance(coefficients) if nullity else none,
+        candidates=candidates,
+        bias=_bias(action, spectrum, identification),
+    )
+
+
+def words_of(action: Action, coefficients: Float[Tensor, "d g"], error: float) -> tuple[str, ...]:
+    """What directions do; entries that the error explains are left out. Empty if they are too many or too large.
+
+    Args:
+        action: the candidate generators.
+        coefficients: one row per direction.
+        error: angle in radians by which a unit generator may be off.
+    """
+    side = action.ambient if isinstance(action, MatrixAction) else 1
+    if not is_printable(len(coefficients), side):
+        return ()
+    return action.describe(coefficients, tolerance=min(max(1e-6, 5 * error / side), 0.24))
+
+
+def _bias(
+    action: Action, spectrum: Spectrum | None, identification: Identification
+) -> Float[Tensor, " g"] | None:
+    """Bias against the named algebra; None if there is none, or if it lies outside the candidates."""
+    if spectrum is None or not identification.known or not len(identification.generators):
+        return None
+    try:
+        return symmetry_bias(spectrum, action, identification.generators)
+    except ArgumentError:
+        return None

@@ -1,0 +1,114 @@
+"""What a pass over the data leaves: enough to answer questions about any direction."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg._utils.linalg import without_zero_rows
+from liegg.actions import Displacement
+from liegg.decision.block_statistics import BlockStatistics
+from liegg.decision.intervals import fixed_interval
+from liegg.polarization.gram import Gram
+from liegg.polarization.r_factor import RFactor
+from liegg.spectrum.defects import Defects, defect_of
+from liegg.spectrum.smallest_defects import Bottom
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Accumulated:
+    r"""Sums over the data and the solution of the pair $(A, M)$.
+
+    Attributes:
+        rows: R factor or Gram matrix of the polarization rows, with columns `[−η | ξ]`.
+        displacement: how far each direction moves the data.
+        solution: defects of every direction that moves the data; trivial directions apart.
+        partner: `[m, g]`, output coefficients that suit each input coefficient best; None for invariance.
+        samples: number of samples.
+        blocks: the same sums for every block of samples; None without intervals.
+        bottom: how the smallest defects were solved for, if only these were wanted; else None.
+        seed: of the bootstrap draws.
+    """
+
+    rows: RFactor | Gram
+    displacement: Displacement
+    solution: Defects
+    partner: Float[Tensor, "m g"] | None
+    samples: int
+    blocks: BlockStatistics | None = None
+    bottom: Bottom | None = None
+    seed: int = 0
+
+    @property
+    def factor(self) -> Float[Tensor, "p q"]:
+        """Matrix with `factorᵀ factor = EᵀE` for all columns `[−η | ξ]`; without an output action `q` is `g`."""
+        return self.rows.r
+
+    def changes(
+        self, h: Float[Tensor, "d g"], k: Float[Tensor, "d m"] | None = None
+    ) -> Float[Tensor, "d p"]:
+        """The factor applied to directions; the mean square of a row is the variance of a direction.
+
+        Args:
+            h: coefficients of the directions.
+            k: output coefficients of each; by default those that suit best.
+        """
+        if self.partner is not None:
+            h = torch.cat([self.partners(h) if k is None else k.to(h), h], dim=1)
+        return h @ without_zero_rows(self.factor).mT
+
+    def partners(self, h: Float[Tensor, "d g"]) -> Float[Tensor, "d m"]:
+        """Output coefficients that suit given input coefficients best; none for invariance."""
+        return h.new_zeros(len(h), 0) if self.partner is None else h @ self.partner.mT
+
+    def variance(self, h: Float[Tensor, "d g"]) -> Float[Tensor, " d"]:
+        """Symmetry variance of directions: mean squared change of the output per unit of coefficients."""
+        return self.changes(h.to(self.factor)).square().sum(1) / self.samples
+
+    def defect(
+        self,
+        h: Float[Tensor, "d g"],
+        k: Float[Tensor, "d m"] | None = None,
+        *,
+        trivial_tolerance: float,
+    ) -> Float[Tensor, " d"]:
+        """Defect δ² of directions; NaN for one that does not move the data.
+
+        Args:
+            h: coefficients of the directions.
+            k: output coefficients of each; by default those that suit best.
+            trivial_tolerance: share of the displacement below which a direction does not move the data.
+        """
+        h = h.to(self.factor)
+        return defect_of(
+            h,
+            self.changes(h, k),
+            self.displacement,
+            self.samples,
+            self.solution.sensitivity,
+            trivial_tolerance=trivial_tolerance,
+        )
+
+    def interval(
+        self, h: Float[Tensor, "d g"], values: Float[Tensor, " d"], *, floor: float, level: float
+    ) -> Float[Tensor, "d 2"]:
+        """Interval of the defects of directions that were fixed before the data was seen; NaN without blocks.
+
+        Args:
+            h: coefficients of the directions.
+            values: their defects.
+            floor: defect below which a direction is exact and has no interval.
+            level: nominal coverage.
+        """
+        if self.blocks is None:
+            return values.new_full((len(values), 2), torch.nan)
+        return fixed_interval(
+            self.blocks,
+            h.to(self.factor),
+            values,
+            sensitivity=self.solution.sensitivity,
+            floor=floor,
+            level=level,
+            seed=self.seed,
+        )
