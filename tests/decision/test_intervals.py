@@ -340,7 +340,7 @@ def test_directions_without_an_interval():
         sym.defect_interval(units).isnan().all(1).tolist() == [False, False, True] * 3
     )  # what x₃ = 0 would move
     assert sym.defect_interval(units[:0]).shape == (0, 2)
-    sym = liegg.discover(mlp(3, 8, 2), normal(200, 3), Linear(3), controls=False)
+    sym = liegg.discover(mlp(3, 8, 2), normal(200, 3), Linear(3), controls="none")
     assert bool(sym.defect_interval(units).isnan().all())
 
 
@@ -353,7 +353,7 @@ def test_with_many_samples_the_choice_of_directions_no_longer_matters():
 def test_the_interval_of_a_fixed_direction_covers():
     model, samples, repetitions = mlp(3, 8, 2), 200, 60
     fixed = torch.cat([liegg.so(3), normal(5, 3, 3, seed=9)])
-    truth = liegg.discover(model, normal(200_000, 3, seed=99), Linear(3), controls=False).defect(
+    truth = liegg.discover(model, normal(200_000, 3, seed=99), Linear(3), controls="none").defect(
         fixed
     )
     covered = torch.zeros(len(fixed))

@@ -45,7 +45,7 @@ def analysed(request):
 def test_nullity(analysed):
     case, sym, _, _ = analysed
     assert sym.nullity == sym.decision.exact == case.nullity
-    assert len(sym.trivial) == case.trivial
+    assert len(sym.accumulated.solution.trivial) == case.trivial
     assert sym.decision.undecided == 0
 
 
@@ -78,14 +78,14 @@ def test_defects_are_the_oracles(analysed):
     expected = oracle.defects(e, xi)
     if isinstance(sym.action, Restricted):  # judged against its parent's directions, see below
         np.testing.assert_allclose(
-            sym.defects * sym.solution.sensitivity,
+            sym.defects * sym.accumulated.solution.sensitivity,
             expected.values * expected.sensitivity,
             rtol=1e-8,
             atol=1e-12,
         )
         return
     np.testing.assert_allclose(sym.defects, expected.values, rtol=1e-8, atol=1e-12)
-    assert sym.solution.sensitivity == pytest.approx(expected.sensitivity, rel=1e-10)
+    assert sym.accumulated.solution.sensitivity == pytest.approx(expected.sensitivity, rel=1e-10)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -148,7 +148,7 @@ def test_an_offset_makes_no_direction_trivial():
     sym = liegg.discover(
         lambda x: (x - 1000).norm(dim=1).sin(), normal(1000, 3) + 1000, liegg.Affine(3)
     )
-    assert (sym.nullity, len(sym.trivial)) == (3, 0)
+    assert (sym.nullity, len(sym.accumulated.solution.trivial)) == (3, 0)
 
 
 def test_mixed_units_are_warned_of():
@@ -179,11 +179,13 @@ def test_float32_equivariance_with_dependent_outputs():
 def test_any_generator_can_be_asked_about(analysed):
     case, sym, e, xi = analysed
     h = normal(3, case.action.size, seed=5)
-    if sym.solution.sensitivity > 0:
-        expected = [oracle.defect(e, xi, row.numpy(), sym.solution.sensitivity) for row in h]
+    if sym.accumulated.solution.sensitivity > 0:
+        expected = [
+            oracle.defect(e, xi, row.numpy(), sym.accumulated.solution.sensitivity) for row in h
+        ]
         np.testing.assert_allclose(sym.defect(case.action.matrices(h)), expected, rtol=1e-8)
     variance = np.sum((e @ h.numpy().T) ** 2, axis=0) / len(xi)
-    np.testing.assert_allclose(sym.direction_variance(h), variance, rtol=1e-8)
+    np.testing.assert_allclose(sym.accumulated.variance(h), variance, rtol=1e-8)
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.nullity and not c.trivial], ids=str)
@@ -236,7 +238,8 @@ def test_float32_functions(n):
 def test_the_batch_size_does_not_matter(size):
     case = lorentz()
     one, other = (
-        liegg.discover(case.function, case.data, case.action, batch_size=b) for b in (50, size)
+        liegg.discover(case.function, case.data, case.action, run=liegg.Run(batch_size=b))
+        for b in (50, size)
     )
     torch.testing.assert_close(one.spectrum.values, other.spectrum.values, rtol=1e-10, atol=1e-25)
     torch.testing.assert_close(one.defects, other.defects, rtol=1e-10, atol=1e-25)
@@ -291,7 +294,9 @@ def test_conditioned_forms_keep_their_exact_count():
 
 def test_progress_is_told_the_samples():
     seen = []
-    liegg.discover(square, normal(100, 3), liegg.Linear(3), batch_size=30, progress=seen.append)
+    liegg.discover(
+        square, normal(100, 3), liegg.Linear(3), run=liegg.Run(batch_size=30, progress=seen.append)
+    )
     assert seen == [30, 30, 30, 10]
 
 
@@ -385,7 +390,7 @@ def test_controls_change_no_defect_and_can_be_switched_off():
 
 def test_intervals_are_around_what_a_large_sample_has():
     large = liegg.discover(
-        bent(0.1), normal(100_000, 3, seed=9), liegg.Linear(3), controls=False
+        bent(0.1), normal(100_000, 3, seed=9), liegg.Linear(3), controls="none"
     ).defects
     sym = liegg.discover(bent(0.1), normal(1000, 3), liegg.Linear(3))
     low, high = sym.intervals[1:].unbind(1)
@@ -393,9 +398,9 @@ def test_intervals_are_around_what_a_large_sample_has():
     assert bool((large[1:] < high).all())
     assert bool((high / low < 2).all())
     assert sym.grades[:4] == ("exact", "strong", "strong", "none")
-    assert sym.nullity_interval == (3, 3)
-    assert sym.certainty is not None
-    assert 0 < math.degrees(sym.certainty.angle) < 3
+    assert sym.decision.nullity_interval == (3, 3)
+    assert sym.decision.certainty is not None
+    assert 0 < math.degrees(sym.decision.certainty.angle) < 3
 
 
 def test_copies_of_samples_are_no_evidence_when_they_stay_together():
@@ -462,12 +467,14 @@ def test_fresh_weights_tell_what_was_learned():
         loss.backward()
         optimiser.step()
     before = [weight.clone() for weight in network.parameters()]
-    sym = liegg.discover(network, normal(1000, 3).float(), liegg.Linear(3), control="reinitialised")
+    sym = liegg.discover(
+        network, normal(1000, 3).float(), liegg.Linear(3), controls="reinitialised"
+    )
     assert sym.nullity == 3
-    assert sym.reinitialised is not None
-    assert sym.reinitialised.learned[:3] == (True, True, True)
-    assert sym.reinitialised.along.shape == (5, 6)
-    assert float(sym.reinitialised.along[:, :3].min()) > 10 * float(sym.defects[2])
+    assert sym.controls.reinitialised is not None
+    assert sym.controls.reinitialised.learned[:3] == (True, True, True)
+    assert sym.controls.reinitialised.along.shape == (5, 6)
+    assert float(sym.controls.reinitialised.along[:, :3].min()) > 10 * float(sym.defects[2])
     assert all(
         torch.equal(one, other) for one, other in zip(before, network.parameters(), strict=True)
     )
@@ -558,7 +565,7 @@ def test_groups_need_an_order_and_a_use():
         ArgumentError, match="groups= is for intervals, which controls=False switches off"
     ):
         liegg.discover(
-            square, normal(50, 3), liegg.Linear(3), groups=list(range(50)), controls=False
+            square, normal(50, 3), liegg.Linear(3), groups=list(range(50)), controls="none"
         )
     with pytest.raises(ArgumentError, match="held_out has 1 samples; at least 2 are needed"):
         liegg.discover(square, normal(50, 3), liegg.Linear(3), held_out=normal(1, 3))

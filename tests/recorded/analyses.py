@@ -29,7 +29,7 @@ STORED = Path(__file__).with_name("outcomes.json")
 
 def outcome(sym: Any) -> dict[str, Any]:
     """What must not change: counts, grades, names, defects, intervals, controls."""
-    sure = sym.certainty
+    sure = sym.decision.certainty
     checked = sym.verification
     return {
         "nullity": sym.nullity,
@@ -49,13 +49,15 @@ def outcome(sym: Any) -> dict[str, Any]:
         "counts": None if sure is None else list(sure.nullity),
         "support": None if sure is None else sure.support,
         "angle": None if sure is None else sure.angle,
-        "control": None if sym.control is None else plain(sym.control.low),
-        "learned": None if sym.reinitialised is None else list(sym.reinitialised.learned),
+        "control": None if sym.controls.random is None else plain(sym.controls.random.low),
+        "learned": None
+        if sym.controls.reinitialised is None
+        else list(sym.controls.reinitialised.learned),
         "curves": None
         if checked is None
         else plain([curve.change.tolist() for curve in checked.curves]),
         "samples": sym.samples,
-        "rows": sym.rows,
+        "rows": sym.accumulated.rows.rows,
     }
 
 
@@ -149,8 +151,8 @@ def analyses() -> Iterator[tuple[str, Callable[[], Any]]]:
     )
     yield "combinations", lambda: liegg.discover(lambda x: x**2, normal(50, 3), linear3, outputs=2)
     yield "sum", lambda: liegg.discover(net, x3, linear3, outputs="sum")
-    yield "jvp", lambda: liegg.discover(net, x3, linear3, route="jvp")
-    yield "vjp", lambda: liegg.discover(net, x3, linear3, route="vjp")
+    yield "jvp", lambda: liegg.discover(net, x3, linear3, run=liegg.Run(route="jvp"))
+    yield "vjp", lambda: liegg.discover(net, x3, linear3, run=liegg.Run(route="vjp"))
     yield "too few", lambda: liegg.discover(square, normal(4, 3), linear3)
     yield "few", lambda: liegg.discover(square, normal(12, 3), linear3)
     yield (
@@ -176,10 +178,13 @@ def analyses() -> Iterator[tuple[str, Callable[[], Any]]]:
         lambda: liegg.discover(square, normal(50, 3), linear3.restrict(liegg.so(3))),
     )
     yield "restricted", lambda: liegg.discover(net, x3, linear3.restrict(liegg.sl(3)))
-    yield "bottom", lambda: liegg.discover(square, normal(200, 4), liegg.Linear(4), bottom=8)
+    yield (
+        "bottom",
+        lambda: liegg.discover(square, normal(200, 4), liegg.Linear(4), run=liegg.Run(bottom=8)),
+    )
     yield (
         "bottom and more",
-        lambda: liegg.discover(square, normal(200, 4), liegg.Linear(4), bottom=3),
+        lambda: liegg.discover(square, normal(200, 4), liegg.Linear(4), run=liegg.Run(bottom=3)),
     )
     yield (
         "bottom of equivariance",
@@ -188,7 +193,7 @@ def analyses() -> Iterator[tuple[str, Callable[[], Any]]]:
             c.data,
             c.action,
             output_action=c.output_action,
-            bottom=2,
+            run=liegg.Run(bottom=2),
         ),
     )
     yield (
@@ -203,7 +208,7 @@ def analyses() -> Iterator[tuple[str, Callable[[], Any]]]:
             lambda x: (x @ x.mT).flatten(1),
             normal(200, 2, 3),
             liegg.KroneckerSum((2, 3), [None, liegg.so(3)]),
-            bottom=4,
+            run=liegg.Run(bottom=4),
         ),
     )
     yield (
@@ -267,9 +272,9 @@ def analyses() -> Iterator[tuple[str, Callable[[], Any]]]:
             mlp(3, 8, 2),
             x3,
             linear3,
-            control="reinitialised",
-            control_draws=3,
+            controls="reinitialised",
             held_out=normal(50, 3, seed=3),
+            run=liegg.Run(control_draws=3),
         ),
     )
     yield "several batches", lambda: liegg.discover(net, [x3[:70], x3[70:150], x3[150:]], linear3)

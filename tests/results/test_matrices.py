@@ -70,7 +70,7 @@ def test_matrices_that_cannot_be_had_say_what_to_do(monkeypatch, pixels):
         lambda x: x[:, :300].sum(1),
         normal(200, 784),
         liegg.Weights([i // 8 for i in range(784)]),
-        bottom=5,
+        run=liegg.Run(bottom=5),
     )
     with pytest.raises(
         liegg.LieggError,

@@ -49,30 +49,34 @@ RECORDS = {
         mlp(3, 8, 2), normal(200, 3), liegg.Linear(3), groups=[i % 20 for i in range(200)], seed=4
     ),
     "no intervals": lambda: liegg.discover(
-        mlp(3, 8, 2), normal(200, 3), liegg.Linear(3), controls=False
+        mlp(3, 8, 2), normal(200, 3), liegg.Linear(3), controls="none"
     ),
     "controlled and verified": lambda: liegg.discover(
         mlp(3, 8, 2),
         normal(200, 3),
         liegg.Linear(3),
-        control="reinitialised",
-        control_draws=2,
+        controls="reinitialised",
         held_out=normal(50, 3),
+        run=liegg.Run(control_draws=2),
     ),
     "verified": lambda: liegg.discover(
         lambda x: x.square().sum(1), normal(50, 2), liegg.Linear(2), held_out=normal(50, 2)
     ),
     "bottom": lambda: liegg.discover(
-        lambda x: x.square().sum(1), normal(200, 4), liegg.Linear(4), bottom=8
+        lambda x: x.square().sum(1), normal(200, 4), liegg.Linear(4), run=liegg.Run(bottom=8)
     ),
     "bottom and more": lambda: liegg.discover(
-        lambda x: x.square().sum(1), normal(200, 4), liegg.Linear(4), bottom=3
+        lambda x: x.square().sum(1), normal(200, 4), liegg.Linear(4), run=liegg.Run(bottom=3)
     ),
     "bottom, no blocks": lambda: liegg.discover(
-        mlp(4, 8, 2), normal(200, 4), liegg.Linear(4), bottom=3, controls=False
+        mlp(4, 8, 2), normal(200, 4), liegg.Linear(4), controls="none", run=liegg.Run(bottom=3)
     ),
     "bottom of equivariance": lambda: liegg.discover(
-        (c := conjugated_map()).function, c.data, c.action, output_action=c.output_action, bottom=2
+        (c := conjugated_map()).function,
+        c.data,
+        c.action,
+        output_action=c.output_action,
+        run=liegg.Run(bottom=2),
     ),
     "blocks on the diagonal": lambda: liegg.discover(
         lambda x: x.unflatten(1, (2, 3)).square().sum(2), normal(200, 6), liegg.Blocks([3, 3])
@@ -81,7 +85,7 @@ RECORDS = {
         lambda x: (x @ x.mT).flatten(1),
         normal(200, 2, 3),
         liegg.KroneckerSum((2, 3), [None, liegg.so(3)]),
-        bottom=4,
+        run=liegg.Run(bottom=4),
     ),
     "band": lambda: liegg.discover(
         lambda x: x.square().sum(1), normal(100, 5), liegg.Banded(5, 2, shared=True, periodic=True)
@@ -171,15 +175,17 @@ def test_what_comes_back_answers_the_same_questions(sym, tmp_path):
 
 def test_certainty_is_the_same_read_or_made_again(sym, tmp_path):
     again = liegg.load(sym.save(tmp_path))
-    assert again.certainty == sym.certainty or vars(again.certainty) == vars(sym.certainty)
-    if sym.certainty is not None:
+    assert again.certainty == sym.decision.certainty or vars(again.certainty) == vars(
+        sym.decision.certainty
+    )
+    if sym.decision.certainty is not None:
         del vars(again)["certainty"]  # as it was stored: now from the blocks
-        assert vars(again.certainty) == vars(sym.certainty)
+        assert vars(again.certainty) == vars(sym.decision.certainty)
 
 
 def test_blocks_are_stored_where_there_are_intervals(sym, tmp_path):
     arrays = load_file(sym.save(tmp_path) / "arrays.safetensors")
-    assert ("blocks.rows" in arrays) == (sym.bounds is not None)
+    assert ("blocks.rows" in arrays) == (sym.intervals is not None)
 
 
 def test_a_record_of_format_2_has_its_intervals_but_none_of_other_directions(sym, tmp_path):
@@ -197,7 +203,7 @@ def test_a_record_of_format_2_has_its_intervals_but_none_of_other_directions(sym
     assert again.resampled is None
     assert str(again) == str(sym)
     torch.testing.assert_close(again.intervals, sym.intervals, equal_nan=True, rtol=0, atol=0)
-    assert again.nullity_interval == sym.nullity_interval
+    assert again.nullity_interval == sym.decision.nullity_interval
     every = sym.action.matrices(torch.eye(sym.action.size, dtype=torch.float64))
     assert bool(again.defect_interval(every).isnan().all())
     assert liegg.load(again.save(tmp_path / "again")).resampled is None

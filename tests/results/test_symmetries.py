@@ -117,7 +117,11 @@ def test_pictures_have_coordinates_x_and_y():
         bumps[:, :, None] * torch.exp(-10 * (place - 0.2 * normal(100, 1, seed=1)) ** 2)[:, None, :]
     )[:, None]
     sym = liegg.discover(
-        lambda x: x.sum((1, 2, 3)), pictures, liegg.Image("affine"), controls=False, clear=0.0
+        lambda x: x.sum((1, 2, 3)),
+        pictures,
+        liegg.Image("affine"),
+        controls="none",
+        thresholds=liegg.Thresholds(clear=0.0),
     )
     assert (sym.identification.coordinates, sym.identification.homogeneous) == (("x", "y"), True)
     assert sym.nullity

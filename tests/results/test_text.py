@@ -92,9 +92,9 @@ def test_everything_at_once_stays_under_forty_lines():
         mlp(6, 16, 2),
         x,
         liegg.Linear(6),
-        control="reinitialised",
-        control_draws=2,
+        controls="reinitialised",
         held_out=normal(30, 6),
+        run=liegg.Run(control_draws=2),
     )
     text = str(sym)
     assert len(text.splitlines()) < 40
@@ -114,7 +114,7 @@ def test_what_was_learned_and_verified_is_told():
     model = torch.nn.Sequential(turn, Radius(), torch.nn.Linear(1, 4).double(), torch.nn.Tanh())
     text = str(
         liegg.discover(
-            model, normal(200, 3), liegg.Linear(3), control="reinitialised", held_out=normal(50, 3)
+            model, normal(200, 3), liegg.Linear(3), controls="reinitialised", held_out=normal(50, 3)
         )
     )
     assert "3 exact symmetries" in text
@@ -130,7 +130,7 @@ def test_what_was_learned_and_verified_is_told():
 
 def test_variances_of_very_many_candidates_are_not_solved_for_to_be_printed(monkeypatch):
     sym = liegg.discover(
-        lambda x: x.square().sum(1), normal(100, 3), liegg.Linear(3), controls=False
+        lambda x: x.square().sum(1), normal(100, 3), liegg.Linear(3), controls="none"
     )
     monkeypatch.setattr("liegg.results.text.MANY", 8)
     shown = str(sym)

@@ -126,7 +126,7 @@ ACTIONS = {
 def test_discover_finds_the_first_of_the_full_solution(action, controls):
     x = normal(300, 5 if action.homogeneous else 6)
     full = liegg.discover(waves, x, action, controls=controls)
-    low = liegg.discover(waves, x, action, controls=controls, bottom=5)
+    low = liegg.discover(waves, x, action, controls=controls, run=liegg.Run(bottom=5))
     torch.testing.assert_close(low.defects, full.defects[:5], rtol=1e-8, atol=1e-28)
     torch.testing.assert_close(low.spectrum.values, full.spectrum.values[:5], rtol=1e-8, atol=1e-28)
     torch.testing.assert_close(low.intervals, full.intervals[:5], rtol=1e-6, atol=0, equal_nan=True)
@@ -157,8 +157,8 @@ def test_discover_without_the_rest():
             [(weights * x.square()).sum(1).div(24).sin(), x[:, 0] * x[:, 1] + x[:, 2].tanh()], dim=1
         )
 
-    full = liegg.discover(function, x, liegg.Linear(24), controls=False)
-    low = liegg.discover(function, x, liegg.Linear(24), controls=False, bottom=20)
+    full = liegg.discover(function, x, liegg.Linear(24), controls="none")
+    low = liegg.discover(function, x, liegg.Linear(24), controls="none", run=liegg.Run(bottom=20))
     assert low.bottom is not None
     assert low.bottom.steps > 0
     assert low.bottom.whole is None
@@ -178,14 +178,19 @@ def sphere(x):
 
 
 def test_at_least_as_many_as_were_asked_for():
-    sym = liegg.discover(sphere, normal(300, 5), liegg.Linear(5), bottom=4)
-    assert (sym.nullity, sym.is_lower_bound, sym.unsolved, sym.name) == (4, True, 21, "unknown")
+    sym = liegg.discover(sphere, normal(300, 5), liegg.Linear(5), run=liegg.Run(bottom=4))
+    assert (sym.nullity, sym.decision.is_lower_bound, sym.decision.unsolved, sym.name) == (
+        4,
+        True,
+        21,
+        "unknown",
+    )
     text = " ".join(str(sym).split())
     assert "layout='copies_first'): at least 4 symmetries" in text
     assert "the 4 smallest defects of 25 solved for, each right to" in text
     assert "... 21 more were not solved for" in text
     assert "there may be more symmetries than were solved for; a larger bottom= would tell" in text
-    inside = liegg.discover(sphere, normal(300, 5), liegg.Linear(5), bottom=12)
+    inside = liegg.discover(sphere, normal(300, 5), liegg.Linear(5), run=liegg.Run(bottom=12))
     assert (inside.nullity, inside.is_lower_bound, inside.unsolved, inside.name) == (
         10,
         False,
@@ -196,8 +201,13 @@ def test_at_least_as_many_as_were_asked_for():
 
 
 def test_all_of_them_may_be_asked_for():
-    sym = liegg.discover(sphere, normal(300, 3), liegg.Linear(3), bottom=50)
-    assert (len(sym.defects), sym.unsolved, sym.is_lower_bound, sym.name) == (9, 0, False, "so(3)")
+    sym = liegg.discover(sphere, normal(300, 3), liegg.Linear(3), run=liegg.Run(bottom=50))
+    assert (len(sym.defects), sym.decision.unsolved, sym.decision.is_lower_bound, sym.name) == (
+        9,
+        0,
+        False,
+        "so(3)",
+    )
     assert sym.settings["bottom"] == 50
 
 
@@ -208,7 +218,7 @@ def test_equivariance_and_fresh_weights():
     ).double()
     options = {"output_action": liegg.Linear(3), "control": "reinitialised", "control_draws": 2}
     full = liegg.discover(model, normal(200, 3), liegg.Linear(3), **options)
-    low = liegg.discover(model, normal(200, 3), liegg.Linear(3), bottom=4, **options)
+    low = liegg.discover(model, normal(200, 3), liegg.Linear(3), **options, run=liegg.Run(bottom=4))
     torch.testing.assert_close(low.defects, full.defects[:4], rtol=1e-8, atol=1e-20)
     assert low.reinitialised is not None
     assert full.reinitialised is not None
@@ -222,4 +232,4 @@ def test_how_many_is_a_number(monkeypatch, bottom):
         ArgumentError,
         match=rf"bottom={bottom}: expected how many of the smallest defects are wanted",
     ):
-        liegg.discover(sphere, normal(50, 3), liegg.Linear(3), bottom=bottom)
+        liegg.discover(sphere, normal(50, 3), liegg.Linear(3), run=liegg.Run(bottom=bottom))
