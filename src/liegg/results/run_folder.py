@@ -16,7 +16,6 @@ from torch import Tensor
 from liegg._utils.atomic_write import write_text
 from liegg._utils.errors import RecordError
 from liegg._utils.version import __version__
-from liegg.report.page.stage import MOST_SAMPLES
 from liegg.results.layer_storage import INDEX, load_layers, save_layers
 from liegg.results.layers import LayerSymmetries
 from liegg.results.storage import load, made, save
@@ -30,6 +29,10 @@ SAMPLES, LAYERS, REPORT, LOG, ABOUT = (
     "run.json",
 )
 """What lies beside the record; `layers` is a folder, `run.json` holds a title if one was given."""
+
+
+STORED_SAMPLES = 8
+"""Samples stored for the report."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class Clock:
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class RunFolder:
     """What a run folder holds.
 
     Attributes:
@@ -99,7 +102,7 @@ def write_run(
     if title is not None:
         write_text(json.dumps({"title": title}) + "\n", folder / ABOUT)
     if samples is not None:
-        samples = samples[:MOST_SAMPLES].detach().cpu().contiguous()
+        samples = samples[:STORED_SAMPLES].detach().cpu().contiguous()
         _save_samples(samples, folder)
     if layers is not None:
         save_layers(layers, folder / LAYERS)
@@ -110,7 +113,7 @@ def write_run(
     return page
 
 
-def read_run(folder: str | Path) -> Run:
+def read_run(folder: str | Path) -> RunFolder:
     """Read a run folder back; one that `Symmetries.save` wrote will do.
 
     Raises:
@@ -137,7 +140,7 @@ def read_run(folder: str | Path) -> Run:
         raise RecordError(
             f"{folder / ABOUT} is damaged ({type(error).__name__}: {error}). Remove it to do without."
         ) from error
-    return Run(sym, samples, layers, title)
+    return RunFolder(sym, samples, layers, title)
 
 
 def read_log(folder: str | Path) -> str:

@@ -93,12 +93,15 @@ def made(folder: str | Path) -> Path:
     return folder
 
 
-def load(folder: str | Path, *, action: Action | None = None) -> Symmetries:
+def load(
+    folder: str | Path, *, action: Action | None = None, output_action: Action | None = None
+) -> Symmetries:
     """Read back a result that `Symmetries.save` wrote; its numbers come back bit for bit, and nothing is computed.
 
     Args:
         folder: the folder that was saved into.
         action: the candidate generators of a result for an action of your own, which cannot be made from its settings.
+        output_action: the same for the action on the outputs.
 
     Raises:
         RecordError: a file is missing, damaged, or of another format, or the action does not fit.
@@ -114,7 +117,7 @@ def load(folder: str | Path, *, action: Action | None = None) -> Symmetries:
         arrays = load_file(folder / "arrays.safetensors")
         if record["format"] != FORMAT:
             record, arrays = upgraded(record, arrays)
-        return from_record(record, arrays, action=action)
+        return from_record(record, arrays, action=action, output_action=output_action)
     except FileNotFoundError as error:
         missing = next((name for name in FILES if not (folder / name).exists()), "a file")
         raise RecordError(
@@ -177,7 +180,11 @@ def to_record(sym: Symmetries) -> tuple[dict[str, Any], dict[str, Tensor]]:
 
 
 def from_record(
-    record: dict[str, Any], arrays: dict[str, Tensor], *, action: Action | None = None
+    record: dict[str, Any],
+    arrays: dict[str, Tensor],
+    *,
+    action: Action | None = None,
+    output_action: Action | None = None,
 ) -> Symmetries:
     """The result that `to_record` wrote down.
 
@@ -222,8 +229,10 @@ def from_record(
     }
     return Symmetries(
         model=record["model"],
-        action=_action(record["action"], action, arrays["coefficients"].shape[1]),
-        output_action=None if output is None else action_from_settings(output),
+        action=_action(record["action"], action, arrays["coefficients"].shape[1], "action"),
+        output_action=None
+        if output is None
+        else _action(output, output_action, len(arrays["partner"]), "output_action"),
         samples=record["samples"],
         decision=_decision(record["decision"]),
         coefficients=arrays["coefficients"],
@@ -241,13 +250,13 @@ def from_record(
     )
 
 
-def _action(settings: dict[str, Any], given: Action | None, size: int) -> Action:
+def _action(settings: dict[str, Any], given: Action | None, size: int, name: str) -> Action:
     """The action given, or that of the settings."""
     if given is None:
         return action_from_settings(settings)
     if given.size != size:
         raise RecordError(
-            f"action={given!r} has {given.size} candidates; the stored result has {size}. Pass the action of the analysis."
+            f"{name}={given!r} has {given.size} candidates; the stored result has {size}. Pass the action of the analysis."
         )
     return given
 
