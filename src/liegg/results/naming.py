@@ -38,9 +38,11 @@ def name_symmetries(
             n,
             "there may be more symmetries than were solved for; a larger bottom= would tell",
         )
-    return identify(
+    identification = identify(
         action.matrices(coefficients),
         uncertainty=min(uncertainty, LARGEST_UNCERTAINTY),
         homogeneous=action.homogeneous,
         coordinates=action.axes,
     )
+    _ = identification.readable  # computed here, once, so that printing only reads
+    return identification
