@@ -29,6 +29,74 @@ class Diagnosis(Enum):
 
     TEXT = (Kind.NOTE, "{text}")
 
+    # discovery/verification: notes
+    NOTHING_TO_VERIFY = (Kind.NOTE, "there is no symmetry to verify: none was found")
+    NO_GENERATOR_GIVEN = (Kind.NOTE, "no generator was given to verify")
+    CONSTANT_OUTPUT = (
+        Kind.NOTE,
+        "the output is the same for all samples up to rounding, so there is no variance to compare a change with",
+    )
+    CONTROLS_INSIDE_SPAN = (
+        Kind.NOTE,
+        "the generators span all candidates, so random directions are combinations of them; an action with more candidates "
+        "gives a comparison",
+    )
+    NEARLY_PERIODIC = (
+        Kind.NOTE,
+        "{count:?generator|generators} {generators} {count:?returns|return} only nearly, to {gap:.0%} of the data's spread",
+    )
+    INCOMMENSURABLE = (
+        Kind.NOTE,
+        "{count:?generator|generators} {generators}: rotations that never return together, followed for one turn of the slowest, "
+        "at most {turns} of the fastest",
+    )
+    NO_PREDICTION_OUTPUTS = (
+        Kind.NOTE,
+        "no curvature was predicted: the analysis did not take each output alone (outputs='each')",
+    )
+    NO_PREDICTION_PAPER = (
+        Kind.NOTE,
+        "no curvature was predicted: derivative='paper' measures slopes in other units than motions",
+    )
+
+    # discovery/verification: what a curve shows
+    HOLDS_FOR_PERIOD = (Kind.REASON, "holds over the complete period, r at most {change:.2g}")
+    HOLDS_THROUGHOUT = (
+        Kind.REASON,
+        "holds up to {extent}, as far as it was followed, r at most {change:.2g}",
+    )
+    HOLDS_UP_TO = (Kind.REASON, "holds up to {extent}, r up to {change:.2g}")
+    CONTROLS_HOLD_TOO = (
+        Kind.REASON,
+        "so do random directions of equal displacement: this is no evidence",
+    )
+    CONTROLS_FAIL = (Kind.REASON, "random directions of equal displacement up to {extent}")
+    CLASSES_CHANGE = (
+        Kind.REASON,
+        "classes change for up to {share:.1%} of the samples (random: {control:.1%})",
+    )
+    RESAMPLING_CHANGE = (Kind.REASON, "resampling alone makes r up to {change:.2g}")
+    CURVATURE_AGREES = (Kind.REASON, "initial curvature agrees with the prediction ({ratio:.3g}×)")
+    CURVATURE_DIFFERS = (
+        Kind.REASON,
+        "initial curvature differs from the prediction ({ratio:.3g}×)",
+    )
+    CURVATURE_AT_FLOOR = (Kind.REASON, "initial curvature is at the numerical floor, as predicted")
+    CURVATURE_UNPREDICTED = (Kind.REASON, "initial curvature is not what was predicted")
+    VERIFIED = (
+        Kind.REASON,
+        "{holding} of {count:generator} {count:?holds|hold} as far as followed, on {samples:held-out sample}, "
+        "r at most {change:.2g}",
+    )
+    CONTROLS_FAIL_AFTER = (
+        Kind.REASON,
+        "random directions fail after {percent:.2g} % of that distance",
+    )
+    NEAREST_VERIFIED = (
+        Kind.REASON,
+        "no symmetry was found to verify; the nearest candidate, {sentence}",
+    )
+
     def __call__(self, **values: Any) -> "Remark":
         """State this diagnosis with its values.
 
