@@ -97,6 +97,65 @@ class Diagnosis(Enum):
         "no symmetry was found to verify; the nearest candidate, {sentence}",
     )
 
+    # discovery/compare: notes
+    INDEPENDENT_INTERVALS = (
+        Kind.NOTE,
+        "intervals are taken as independent: whether both models saw the same data is not known",
+    )
+    NO_INTERVALS = (Kind.NOTE, "{model} has no intervals")
+    NO_INTERVALS_FOR_OTHERS = (
+        Kind.NOTE,
+        "{model} has no intervals for directions that only the other has",
+    )
+    SETTING_DIFFERS = (Kind.NOTE, "{name} was {a!r} in a and {b!r} in b")
+    ACTION_DIFFERS = (Kind.NOTE, "the motions were computed by {a} in a and by {b} in b")
+
+    # discovery/compare: which symmetries
+    NOT_COMPARABLE = (
+        Kind.REASON,
+        "Not decided: the data of {models} leaves directions open (too few samples, or nothing that moves the output), so the "
+        "models cannot be compared",
+    )
+    SAME_ALGEBRA = (Kind.REASON, "Both are {adjective} under {algebra}")
+    SAME_DIRECTIONS = (
+        Kind.REASON,
+        "Both are {adjective} under the same {shared:direction} ({a}, {b})",
+    )
+    ONE_CONTAINS_OTHER = (
+        Kind.REASON,
+        "{larger} has the {part} of {smaller} and {more:more direction}, {algebra} in all",
+    )
+    PARTLY_SHARED = (
+        Kind.REASON,
+        "{shared:direction} shared; {only_a} more only in a ({a} in all), {only_b} only in b ({b} in all)",
+    )
+    NOTHING_SHARED = (
+        Kind.REASON,
+        "No symmetry in common: {a} in a, {b} in b, at least {angle:.2g}° apart",
+    )
+    ONLY_ONE_SYMMETRIC = (
+        Kind.REASON,
+        "{one} is {adjective} under {algebra}, {other} has no symmetry",
+    )
+    NEITHER_SYMMETRIC = (Kind.REASON, "No symmetry in either")
+    DEFECT_IN_OTHER = (Kind.REASON, "along the symmetries of {one}, {other} has a δ² of {defects}")
+    NEAREST_CANDIDATES = (Kind.REASON, "the nearest candidate has a δ² of {a} in a and {b} in b")
+    CLEARLY_CLOSER = (Kind.REASON, "{model} clearly comes closer")
+    NOT_CLEARLY_CLOSER = (Kind.REASON, "neither clearly comes closer")
+
+    # discovery/compare: which model is more symmetric
+    BOTH_EXACT = (Kind.REASON, "{where}both are exact")
+    ONE_EXACT = (Kind.REASON, "{where}{exact} is exact, {other} has a mean δ² of {defect}")
+    AMOUNT_UNKNOWN = (Kind.REASON, "{where}the amounts cannot be compared")
+    MEANS_ONLY = (Kind.REASON, "{where}the mean δ² is {a} in a and {b} in b, without intervals")
+    MORE_SYMMETRIC = (Kind.REASON, "{where}{model} is {ratio} times more {adjective}")
+    NOT_MORE_SYMMETRIC = (
+        Kind.REASON,
+        "{where}neither is clearly more {adjective} (mean δ² in b over that in a: {ratio})",
+    )
+    MORE_SYMMETRIC_ON_SOME = (Kind.REASON, "{model} clearly is on {count} of {shared}")
+    OUTPUTS_DIFFER = (Kind.REASON, "but they move the outputs differently, by {percent:.0f} %")
+
     def __call__(self, **values: Any) -> "Remark":
         """State this diagnosis with its values.
 
