@@ -199,7 +199,7 @@ def trained(seeds: int, samples: int) -> list[dict]:
                 "confident": named.confident,
                 "angle": named.angle,
                 "uncertainty": named.uncertainty,
-                "allowed": sym.uncertainty,
+                "allowed": sym.decision.uncertainty,
                 "angle_to_so5": float(sym.angles(liegg.so(5)).max()),
             }
         )

@@ -59,11 +59,11 @@ def bits(sym: liegg.Symmetries) -> dict[str, bytes]:
         "spectrum": sym.spectrum.values,
         "basis": sym.spectrum.basis,
         "defects": sym.defects,
-        "directions": sym.solution.directions,
+        "directions": sym.accumulated.solution.directions,
         "generators": sym.generators,
         "coefficients": sym.coefficients,
-        "factor": sym.factor,
-        "displacement": sym.displacement.block,
+        "factor": sym.accumulated.factor,
+        "displacement": sym.accumulated.displacement.block,
     }
     if sym.output_action is not None:
         arrays["output generators"] = sym.output_generators
@@ -182,7 +182,7 @@ def test_the_result_holds_nothing_of_the_caller_s():
     for parameter in net.parameters():
         parameter.data.zero_()
     assert bits(sym) == known
-    assert not sym.factor.requires_grad
+    assert not sym.accumulated.factor.requires_grad
 
 
 # The seeded block itself

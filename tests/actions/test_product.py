@@ -237,7 +237,7 @@ def test_float32_finds_both(both):
     model = RadialDifferences(32).float()
     sym = liegg.discover(model, bumps(150, 32, width=3.0).float(), both)
     assert sym.nullity == 2
-    assert sym.displacement.block.dtype == torch.float64
+    assert sym.accumulated.displacement.block.dtype == torch.float64
 
 
 # Settings, errors

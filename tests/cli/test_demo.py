@@ -49,7 +49,7 @@ def test_it_leaves_a_run_folder_with_the_figure(shown: tuple[Path, str]) -> None
     assert len(page) < 3_000_000
     sym = liegg.load(out)
     assert sym.verification is not None
-    assert sym.reinitialised is not None
+    assert sym.controls.reinitialised is not None
     assert "trained on 300 samples" in (out / "log.txt").read_text()
 
 

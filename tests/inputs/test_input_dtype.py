@@ -115,7 +115,7 @@ def test_layers_of_a_model_of_several_types():
 def test_fresh_weights_of_a_model_of_several_types():
     net, x = made(Normed, constant=True), normal(60, 4).float()
     sym = liegg.discover(net, x, liegg.Linear(4), control="reinitialised", control_draws=2)
-    assert sym.reinitialised is not None
+    assert sym.controls.reinitialised is not None
 
 
 def test_a_model_that_takes_nothing_fails_with_its_own_words():

@@ -34,7 +34,7 @@ def slow(x):
 
 def analyse(path, every):
     sym = liegg.discover(slow, x, liegg.Linear(3), batch_size=20, checkpoint=path, checkpoint_every=every, controls=controls)
-    found = [sym.factor.tolist(), sym.defects.tolist(), sym.intervals.nan_to_num(-1).tolist(), sym.samples]
+    found = [sym.accumulated.factor.tolist(), sym.defects.tolist(), sym.intervals.nan_to_num(-1).tolist(), sym.samples]
     with open(path + ".json", "w") as file:
         json.dump(found, file)
 
@@ -420,7 +420,7 @@ def test_interrupted_it_saves_at_the_end_of_the_batch(tmp_path):
         net, X, liegg.Linear(3), batch_size=50, checkpoint=tmp_path / "c", progress=again.append
     )
     assert again[0] == 350
-    assert torch.equal(sym.factor, plain.factor)
+    assert torch.equal(sym.accumulated.factor, plain.factor)
 
 
 def test_a_second_interruption_does_not_wait(tmp_path):

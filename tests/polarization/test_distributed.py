@@ -43,7 +43,7 @@ def answers() -> dict:
             found[f"{name} {dtype}"] = {
                 "defects": sym.defects.tolist(),
                 "intervals": sym.intervals.nan_to_num(-1.0).tolist(),
-                "rows": sym.rows,
+                "rows": sym.accumulated.rows.rows,
                 "spectrum": sym.spectrum.values.tolist(),
                 "nullity": sym.nullity,
                 "samples": sym.samples,

@@ -161,7 +161,7 @@ def test_exact_symmetries_stay_exact(outputs, route, dtype):
     sym = liegg.discover(
         wide(2000, dtype=dtype), normal(200, 6).to(dtype), PAIR, outputs=outputs, route=route
     )
-    assert (sym.nullity, sym.decision.exact, sym.rows) == (3, 3, 200 * outputs)
+    assert (sym.nullity, sym.decision.exact, sym.accumulated.rows.rows) == (3, 3, 200 * outputs)
     assert float(sym.angles(liegg.so(3)).max()) < 1e3 * torch.finfo(dtype).eps
 
 
@@ -226,7 +226,7 @@ def test_a_thousand_outputs_take_one_pass_of_all_directions():
         seen.append(count)
 
     sym = liegg.discover(counted, x, action, batch_size=64, progress=first_batch_done)
-    assert (sym.settings["route"], sym.rows) == ("jvp", 640_000)
+    assert (sym.settings["route"], sym.accumulated.rows.rows) == ("jvp", 640_000)
     assert len(seen) == 10
     assert len(calls) - before[0] == 9  # one call for each of the batches after the first
 

@@ -500,7 +500,7 @@ def test_the_fields_of_all_generators_are_never_formed(monkeypatch, action, rout
     torch.testing.assert_close(rows, expected, rtol=1e-12, atol=1e-12)
     assert largest.size == rows.numel()  # [b, 1, g]: far from [b, g, *x]
     sym = liegg.discover(function, x, action, route=route)
-    assert sym.rows == 32
+    assert sym.accumulated.rows.rows == 32
 
 
 def test_largest_sees_the_fields():

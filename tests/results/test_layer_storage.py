@@ -50,7 +50,7 @@ def test_come_back_as_they_were(found, tmp_path):
             sym, own = one.problem(problem), other.problem(problem)
             assert (sym is None) == (own is None)
             if sym is not None and own is not None:
-                assert torch.equal(sym.factor, own.factor)
+                assert torch.equal(sym.accumulated.factor, own.factor)
                 assert torch.equal(sym.defects, own.defects)
                 assert torch.equal(sym.coefficients, own.coefficients)
 

@@ -73,8 +73,8 @@ def gap(one: liegg.Symmetries, other: liegg.Symmetries) -> float:
             sym.defects,
             sym.bias(turn),
             sym.defect(turn),
-            sym.displacement.dense(),
-            torch.tensor(sym.solution.sensitivity),
+            sym.accumulated.displacement.dense(),
+            torch.tensor(sym.accumulated.solution.sensitivity),
             torch.tensor(sym.settings["noise"]),
         ]
 
@@ -100,7 +100,7 @@ def assert_read_alike(stack: Stack, images: Tensor, shape: tuple[int, ...], with
                 known.decision.trivial,
                 known_warnings,
             )
-            assert (sym.samples, sym.rows, repr(sym.action)) == (
+            assert (sym.samples, sym.accumulated.rows.rows, repr(sym.action)) == (
                 known.samples,
                 known.rows,
                 repr(known.action),

@@ -316,6 +316,9 @@ class Action(ABC):
         """Summed squares of each feature, where features may have different units; else empty."""
         return moment.new_zeros(0)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(size={self.size})"
+
     def _overrides(self, name: str) -> bool:
         return getattr(type(self), name) is not getattr(Action, name)
 

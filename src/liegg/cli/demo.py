@@ -70,7 +70,7 @@ def demo(
             typer.echo(f"{sym.nullity}")
             return
         typer.echo(f"trained: mean squared error {error:.3f}\n\n{sym}\n")
-        variances, biases = sym.direction_variance(sym.coefficients), sym.generator_bias(so(5))
+        variances, biases = sym.accumulated.variance(sym.coefficients), sym.generator_bias(so(5))
         typer.echo("  generator   variance   bias against so(5)")
         for i in range(sym.nullity):
             typer.echo(f"  {i + 1:>9}   {float(variances[i]):>8.4f}   {float(biases[i]):>18.4f}")

@@ -122,7 +122,7 @@ def solve(problem: Problem, smallest: int | None, device: str) -> tuple[Defects,
     if device == "cuda" and candidates > FULL_SVD_LIMIT:
         displacement = replace(displacement, block=displacement.block.cuda())
         cuda = isinstance(matrix, Gram)
-        matrix = Gram(matrix.matrix.cuda(), matrix.rows) if cuda else matrix.cuda()  # pyright: ignore[reportAttributeAccessIssue]
+        matrix = Gram(matrix.matrix.cuda(), matrix.rows) if cuda else matrix.cuda()
     options: dict[str, Any] = {
         "sensitivity": problem.sensitivity,
         "trivial_tolerance": problem.thresholds.trivial_tolerance,

@@ -27,8 +27,8 @@ from liegg.polarization.gram import Gram
 from liegg.polarization.r_factor import RFactor
 from liegg.results.account import Account, Candidate
 from liegg.results.accumulated import Accumulated
+from liegg.results.json_values import json_values
 from liegg.results.older_formats import upgraded
-from liegg.results.summary import plain
 from liegg.results.symmetries import Symmetries
 from liegg.results.verification import verification_from_dict
 from liegg.spectrum.defects import Defects
@@ -172,7 +172,7 @@ def to_record(sym: Symmetries) -> tuple[dict[str, Any], dict[str, Tensor]]:
             "identification": name,
         },
     }
-    return plain(record), {
+    return json_values(record), {
         field: array.detach().clone(memory_format=torch.contiguous_format)
         for field, array in arrays.items()
         if array is not None

@@ -1,13 +1,13 @@
 """The result as a plain dict of JSON values: the one source of text, JSON and pages."""
 
 import dataclasses
-import math
 from typing import Any
 
 from liegg._utils.diagnoses import Remark
 from liegg.actions import Action, MatrixAction
 from liegg.decision.controls import ReinitialisedControl
 from liegg.decision.decide import Decision
+from liegg.results.json_values import json_values
 from liegg.results.matrices import is_printable
 from liegg.results.symmetries import Symmetries
 from liegg.spectrum.smallest_defects import Bottom
@@ -25,7 +25,7 @@ def summary(sym: Symmetries) -> dict[str, Any]:
         sym: the result of `discover`.
     """
     spectrum = sym._stored_spectrum()
-    return plain(
+    return json_values(
         {
             "model": sym.model,
             "question": "invariance" if sym.output_action is None else "equivariance",
@@ -79,17 +79,6 @@ def decision_dict(decision: Decision) -> dict[str, Any]:
         "reasons": [reason.to_dict() for reason in decision.reasons],
         "warnings": [_remark(warning) for warning in decision.warnings],
     }
-
-
-def plain(value: Any) -> Any:
-    """Values as JSON has them: no tuples, no infinity, no NaN (null instead)."""
-    if isinstance(value, dict):
-        return {key: plain(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(entry) for entry in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def _remark(remark: str) -> dict[str, Any] | str:

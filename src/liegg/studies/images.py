@@ -122,7 +122,7 @@ def best_epochs(trained: ensemble.Trained) -> list[dict[str, Any]]:
 def describe(sym: Symmetries) -> dict[str, Any]:
     """Spectrum ascending, the bias and matrix of each direction; the same of the scale-free problem, and the rotation's defect."""
     directions = sym.action.matrices(sym.spectrum.basis)
-    solution = sym.solution.directions
+    solution = sym.accumulated.solution.directions
     return {
         "nullity": sym.nullity,
         "spectrum": sym.spectrum.values.tolist(),

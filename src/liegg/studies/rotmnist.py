@@ -87,15 +87,15 @@ def verdict(network: nn.Module, pictures: Float[Tensor, "b s s"], *, draws: int)
     sym = discover(
         network, pictures.flatten(1), action, control="reinitialised", control_draws=draws
     )
-    first = action.matrices(sym.solution.directions[:1])
+    first = action.matrices(sym.accumulated.solution.directions[:1])
     turn = float(distance_to_span(action.coefficients(first), action.coefficients(so(2))))
-    sure, fresh = sym.certainty, sym.reinitialised
+    sure, fresh = sym.decision.certainty, sym.controls.reinitialised
     return {
         "defects": sym.defects.tolist(),
         "intervals": sym.intervals.tolist(),
         "grades": list(sym.grades),
         "nullity": sym.nullity,
-        "control": None if sym.control is None else sym.control.low,
+        "control": None if sym.controls.random is None else sym.controls.random.low,
         "angle": None if sure is None else math.degrees(sure.angle),
         "from_rotation": math.degrees(math.asin(min(turn, 1.0))),
         "fresh": None if fresh is None else fresh.along.tolist(),

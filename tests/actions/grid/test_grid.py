@@ -307,7 +307,7 @@ def test_the_papers_rows(side, dtype, tolerance):
     ours = -(swap @ theirs @ swap.mT).flatten(1)
     scale = float((ours.mT @ ours).abs().max())
     torch.testing.assert_close(
-        sym.factor.mT @ sym.factor, ours.mT @ ours, rtol=0, atol=tolerance * scale
+        sym.accumulated.factor.mT @ sym.accumulated.factor, ours.mT @ ours, rtol=0, atol=tolerance * scale
     )
 
     _, values, right = torch.linalg.svd(theirs.flatten(1), full_matrices=False)
@@ -502,7 +502,7 @@ def test_float16_data_has_a_finite_displacement():
     sym = liegg.discover(model, images, liegg.Image())
     exact = liegg.Image().moment(images.double()) / 700
     torch.testing.assert_close(
-        sym.displacement.block, exact, rtol=0, atol=1e-2 * float(exact.max())
+        sym.accumulated.displacement.block, exact, rtol=0, atol=1e-2 * float(exact.max())
     )
 
 
@@ -757,7 +757,7 @@ def test_results_come_back_from_disk(name, sample, tmp_path):
     again = liegg.load(sym.save(tmp_path / "run"))
     assert_same_action(again.action, ACTIONS[name])
     assert torch.equal(again.defects, sym.defects)
-    assert torch.equal(again.displacement.dense(), sym.displacement.dense())
+    assert torch.equal(again.displacement.dense(), sym.accumulated.displacement.dense())
     assert torch.equal(again.generators, sym.generators)
 
 
@@ -875,8 +875,8 @@ def test_what_moves_by_rounding_alone_is_told_from_disk_as_before(tmp_path):
         .contiguous()
     )
     sym = liegg.discover(lambda x: x[:, 3, ::4].square(), stripes, liegg.Image())
-    assert len(sym.trivial) == 2
-    assert sym.settings["noise"] == sym.displacement.noise > 0
+    assert len(sym.accumulated.solution.trivial) == 2
+    assert sym.settings["noise"] == sym.accumulated.displacement.noise > 0
     back = liegg.load(sym.save(tmp_path / "run"))
     shear = liegg.Image().matrices(torch.eye(4, dtype=torch.float64))[
         2:3

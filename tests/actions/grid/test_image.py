@@ -396,7 +396,7 @@ def test_routes_agree(name, outputs):
         sym = liegg.discover(model, data, action, outputs=outputs, route=route)
         torch.testing.assert_close(sym.defects, auto.defects, rtol=1e-8, atol=0)
         torch.testing.assert_close(
-            sym.displacement.dense(), auto.displacement.dense(), rtol=1e-12, atol=0
+            sym.accumulated.displacement.dense(), auto.displacement.dense(), rtol=1e-12, atol=0
         )
 
 
@@ -439,7 +439,7 @@ def test_no_direction_moves_constant_images(scheme, dtype):
         liegg.Image("affine", derivative=scheme),
     )
     assert sym.nullity == 0
-    assert len(sym.trivial) == 6
+    assert len(sym.accumulated.solution.trivial) == 6
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
@@ -456,9 +456,9 @@ def test_no_direction_along_the_stripes_moves_stripes(scheme, dtype):
         rows,
         liegg.Image("affine", derivative=scheme),
     )
-    assert len(sym.trivial) == 3
+    assert len(sym.accumulated.solution.trivial) == 3
     assert_same_span(
-        sym.action.matrices(sym.trivial), units(3, (1, 0), (1, 1), (1, 2)), tolerance=1e-6
+        sym.action.matrices(sym.accumulated.solution.trivial), units(3, (1, 0), (1, 1), (1, 2)), tolerance=1e-6
     )
     assert bool(sym.defect(units(2, (1, 0), (1, 1))).isnan().all())
     assert len(sym.defects) == 3

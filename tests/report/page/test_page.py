@@ -304,7 +304,7 @@ def test_data_that_nothing_moves():
         lambda x: x.sum(1), torch.zeros(50, 3, dtype=torch.float64), liegg.Linear(3)
     )
     made = page(sym, samples=torch.zeros(2, 3))
-    assert len(sym.trivial) == 9
+    assert len(sym.accumulated.solution.trivial) == 9
     assert made.sections == SECTIONS
     assert "No candidate moves the data, so there is no spectrum." in made.text
     assert "No candidate moves the data, so there is nothing to show." in made.text
@@ -642,7 +642,7 @@ def test_the_snippet_runs_and_finds_the_same(which, request):
     assert isinstance(again, liegg.Symmetries)
     torch.testing.assert_close(again.defects, sym.defects)
     assert (again.reinitialised is None, again.verification is None) == (
-        sym.reinitialised is None,
+        sym.controls.reinitialised is None,
         sym.verification is None,
     )
 

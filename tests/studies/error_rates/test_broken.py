@@ -120,7 +120,7 @@ def test_only_the_broken_part_changes_along_the_algebra(kind: str) -> None:
     def sensitivity(strength: float) -> torch.Tensor:
         other = broken(kind, strength, 400)
         sym = liegg.discover(other.model, case.data, case.action)
-        return sym.direction_variance(case.action.coefficients(case.algebra))
+        return sym.accumulated.variance(case.action.coefficients(case.algebra))
 
     assert (sensitivity(0.5) / sensitivity(0.005)).tolist() == pytest.approx(
         [1e4] * case.expected, rel=1e-6
@@ -186,5 +186,5 @@ def test_confined_cases_have_no_exact_symmetry() -> None:
     for index in range(16):
         case = confined(index)
         sym = liegg.discover(case.model, case.data, case.action)
-        assert len(sym.trivial) == (case.action.n if case.kind == "subspace" else 0)
+        assert len(sym.accumulated.solution.trivial) == (case.action.n if case.kind == "subspace" else 0)
         assert float(sym.defects[0]) > 1e-5

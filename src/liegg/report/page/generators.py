@@ -135,7 +135,7 @@ def trivial_matrices(sym: Symmetries, most: int = 6) -> list[dict[str, Any]]:
     """The first directions that do not move the data, as matrices; none where these are too large."""
     if sym.action.ambient > SHOWN_SIDE:
         return []
-    matrices = sym.action.matrices(sym.trivial[:most])
+    matrices = sym.action.matrices(sym.accumulated.solution.trivial[:most])
     return [
         heat_map(matrix, names_of(sym), f"trivial direction {i}")
         for i, matrix in enumerate(matrices, start=1)

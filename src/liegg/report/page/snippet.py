@@ -32,12 +32,12 @@ def snippet_of(sym: Symmetries, *, layers: bool = False) -> str:
     ]
     if sym.output_action is not None:
         given.insert(0, f"output_action={action_code(sym.output_action)}")
-    if sym.bottom is not None:
+    if sym.accumulated.bottom is not None:
         given.append(f"bottom={settings['bottom']}")
     if not settings["controls"]:
         given.append("controls=False")
-    if sym.reinitialised is not None:
-        draws = len(sym.reinitialised.along)
+    if sym.controls.reinitialised is not None:
+        draws = len(sym.controls.reinitialised.along)
         given.append('control="reinitialised"')
         given += [] if draws == REINITIALISED_DRAWS else [f"control_draws={draws}"]
     if sym.verification is not None:

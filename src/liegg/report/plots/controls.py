@@ -43,7 +43,7 @@ def controls(sym: Symmetries, ax: "Axes | None" = None) -> "Axes":
     Raises:
         ArgumentError: no control was made.
     """
-    fresh, chance = sym.reinitialised, sym.control
+    fresh, chance = sym.controls.reinitialised, sym.controls.random
     if fresh is None and (chance is None or not chance.draws):
         raise ArgumentError(
             "this result has no control to draw; make one with discover(..., control='reinitialised'), and leave controls=True."

@@ -48,12 +48,12 @@ def defects(sym: Symmetries, ax: "Axes | None" = None, *, most: int = MOST) -> "
     shown = window(len(values), nullity, most)
     near, ends = values[shown.start : shown.stop], sym.intervals[shown.start : shown.stop]
     rulers = [(decision.threshold, ":", f"threshold {number(decision.threshold)}")]
-    if sym.control is not None and math.isfinite(sym.control.low):
+    if sym.controls.random is not None and math.isfinite(sym.controls.random.low):
         rulers.append(
             (
-                sym.control.low,
+                sym.controls.random.low,
                 "--",
-                f"random directions, lowest {number(100 * sym.control.share)} %",
+                f"random directions, lowest {number(100 * sym.controls.random.share)} %",
             )
         )
     ax.set_yscale("log")

@@ -52,7 +52,7 @@ def generator_of(sym: Symmetries, which: int | Float[Tensor, "n n"]) -> Float[Te
         )
         raise ArgumentError(
             f"which={which}: {there}. To see another direction, give its generator, for example the nearest candidate, "
-            "sym.action.matrices(sym.solution.directions[:1])[0]."
+            "sym.action.matrices(sym.accumulated.solution.directions[:1])[0]."
         )
     return sym.generators[which]
 

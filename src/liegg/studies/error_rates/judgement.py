@@ -42,12 +42,12 @@ class Verdict:
 
 def verdict(sym: Symmetries) -> Verdict:
     """Read a verdict."""
-    made = sym.certainty is not None
+    made = sym.decision.certainty is not None
     return Verdict(
         sym.nullity,
         sym.decision.grades[: sym.nullity],
         sym.intervals if made else None,
-        sym.nullity_interval if made else None,
+        sym.decision.nullity_interval if made else None,
         bool(sym.decision.warnings),
     )
 
@@ -56,17 +56,19 @@ def evidence(sym: Symmetries) -> Evidence:
     """What the other rules may look at: the numbers as they were measured, also where liegg holds them for mere rounding."""
     values = sym.defects
     if (
-        sym.solution.sensitivity == 0
+        sym.accumulated.solution.sensitivity == 0
     ):  # liegg has put zeros in their place, and a rule of its own would be charged with that
         tolerance = sym.settings["trivial_tolerance"]
         values = defects(
-            sym.kept if isinstance(sym.kept, Gram) else sym.kept.r,
-            sym.displacement,
+            sym.accumulated.rows
+            if isinstance(sym.accumulated.rows, Gram)
+            else sym.accumulated.rows.r,
+            sym.accumulated.displacement,
             sym.samples,
             trivial_tolerance=tolerance,
         ).values
     unit = torch.finfo(getattr(torch, sym.settings["dtype"])).eps
-    return Evidence(values, sym.spectrum.values, len(sym.trivial), unit**2)
+    return Evidence(values, sym.spectrum.values, len(sym.accumulated.solution.trivial), unit**2)
 
 
 def counts(sym: Symmetries, seen: Evidence) -> dict[str, int]:
