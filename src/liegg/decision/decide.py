@@ -138,7 +138,7 @@ def decide(
     eliminated: int = 0,
     feature_sizes: Float[Tensor, " n"] | None = None,
     along_one: float = 0.0,
-    bend: float | None = None,
+    nonlinearity: float | None = None,
     degenerate: bool = False,
     distinct: int | None = None,
     told: Sequence[str] = (),
@@ -163,7 +163,7 @@ def decide(
         eliminated: constraints already used up on output generators (`Elimination.rank`); 0 for invariance.
         feature_sizes: summed squares of the features, to warn of mixed units.
         along_one: share of the data's squared size along one axis, to warn of data in a narrow cone.
-        bend: how much the model bends between samples, squared and relative; None if not known.
+        nonlinearity: squared relative nonlinearity between samples; None if not known.
         degenerate: nothing at all moves the output, so nothing can be said.
         distinct: number of samples that differ, where copies were among them; only these are evidence.
         told: further warnings.
@@ -222,7 +222,12 @@ def decide(
             f"there may be more symmetries. Pass bottom={2 * len(values)}"
         )
     warnings += _about_the_data(
-        defects, feature_sizes, along_one, bend, thresholds, found=nullity > 0 or "weak" in grades
+        defects,
+        feature_sizes,
+        along_one,
+        nonlinearity,
+        thresholds,
+        found=nullity > 0 or "weak" in grades,
     )
     exact = min(at_floor, nullity)
     reasons = (
@@ -297,7 +302,7 @@ def _about_the_data(
     defects: Defects,
     feature_sizes: Float[Tensor, " n"] | None,
     along_one: float,
-    bend: float | None,
+    nonlinearity: float | None,
     thresholds: Thresholds,
     *,
     found: bool,
@@ -328,9 +333,9 @@ def _about_the_data(
             f"{plural(defects.barely, 'direction')} {'moves' if defects.barely == 1 else 'move'} the data by less than {share} of "
             "the possible: it covers too little there to say anything. Add samples that vary more along them"
         )
-    if found and bend is not None and bend < thresholds.linear:
+    if found and nonlinearity is not None and nonlinearity < thresholds.linear:
         said.append(
-            f"the model is nearly linear on this data (it bends by {100 * math.sqrt(bend):.2g} % between samples), and a linear "
+            f"the model is nearly linear on this data (it bends by {100 * math.sqrt(nonlinearity):.2g} % between samples), and a linear "
             "function has many symmetries of its own. Data that spreads further would tell learned ones from these"
         )
     return said

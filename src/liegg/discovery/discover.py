@@ -13,10 +13,12 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, SequentialSampler
 
-from liegg._utils.device import memory_told
+from liegg._utils.checks import check_seed
+from liegg._utils.device import explain_out_of_memory
+from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError
 from liegg._utils.forward_mode import differentiable_attention
-from liegg._utils.precision import coarsest, full_products, rounding_unit
+from liegg._utils.precision import coarsest, full_precision_products, rounding_unit
 from liegg._utils.random import seeded
 from liegg.actions import Action
 from liegg.decision.controls import (
@@ -28,19 +30,25 @@ from liegg.decision.grades import LimitOptions, Thresholds
 from liegg.discovery.solve_and_decide import ModelInfo, row_action, solve_and_decide
 from liegg.discovery.verification.verify import verify
 from liegg.inputs.batches import Data, as_batches
-from liegg.inputs.input_dtype import with_input_dtype
-from liegg.inputs.model import Model, eval_view, probe
-from liegg.inputs.nonlinearity import bend
-from liegg.inputs.reinitialise import UNCALIBRATED, calibrate, reinitialised
+from liegg.inputs.model import Model, eval_view, probe, with_input_dtype
+from liegg.inputs.nonlinearity import nonlinearity
+from liegg.inputs.reinitialise import calibrate, reinitialise
 from liegg.polarization import memory
-from liegg.polarization.checkpoint import EVERY, place
-from liegg.polarization.distributed import TIMEOUT, check_timeout, in_step, joined, part
+from liegg.polarization.checkpoint import CHECKPOINT_SECONDS, check_path
+from liegg.polarization.distributed import (
+    TIMEOUT_SECONDS,
+    PassOptions,
+    accumulate,
+    check_timeout,
+    join,
+    leave,
+    run_collectively,
+)
 from liegg.polarization.output_sketch import Outputs
-from liegg.polarization.passes import PassOptions, shared
 from liegg.polarization.rounding_noise import scatter
 from liegg.polarization.rows import Route, check_output_action, plan, rows_per_sample
-from liegg.polarization.sample_blocks import Dealer, as_groups, count_for
-from liegg.polarization.streaming import begin, empty, finish, read
+from liegg.polarization.sample_blocks import BlockAssigner, as_groups, count_for
+from liegg.polarization.streaming import finalise, init, plan_pass, update
 from liegg.results.symmetries import Symmetries
 from liegg.spectrum.smallest_defects import check_count
 
@@ -69,9 +77,9 @@ def discover(
     bottom: int | None = None,
     progress: Callable[[int], object] | None = None,
     checkpoint: str | Path | None = None,
-    checkpoint_every: float = EVERY,
+    checkpoint_every: float = CHECKPOINT_SECONDS,
     processes: Literal["all", "alone"] = "all",
-    timeout: float = TIMEOUT,
+    timeout: float = TIMEOUT_SECONDS,
     **thresholds: Unpack[LimitOptions],
 ) -> Symmetries:
     r"""Find the generators of the Lie group under which a model's output does not change, or changes in a known way.
@@ -140,7 +148,7 @@ def discover(
             )
         if not checkpoint_every >= 0:
             raise ArgumentError(
-                f"checkpoint_every={checkpoint_every!r}: expected a number of seconds, for example {EVERY:g}."
+                f"checkpoint_every={checkpoint_every!r}: expected a number of seconds, for example {CHECKPOINT_SECONDS:g}."
             )
         labels = as_groups(groups)
         _check_trust(model, data, labels, held_out, control, controls=controls)
@@ -148,11 +156,14 @@ def discover(
         asked = Request(
             data, action, output_action, outputs, route, batch_size, seed, chosen, bottom
         )
-        dealer = Dealer(count_for(columns), labels) if controls else None
+        assigner = BlockAssigner(count_for(columns), labels) if controls else None
         way = PassOptions(
-            progress, group, None if checkpoint is None else place(checkpoint), checkpoint_every
+            progress,
+            group,
+            None if checkpoint is None else check_path(checkpoint),
+            checkpoint_every,
         )
-        sym = _analysed(model, asked, dealer, way)
+        sym = _analysed(model, asked, assigner, way)
         if control is not None:
             sym = replace(sym, reinitialised=_fresh(model, asked, sym, control_draws, way))
         return (
@@ -161,11 +172,11 @@ def discover(
             else replace(sym, verification=verify(model, held_out, sym, seed=seed))
         )
 
-    group = joined(timeout=timeout) if processes == "all" else None
+    group = join(timeout=timeout) if processes == "all" else None
     try:
-        return in_step(group, analysed)
+        return run_collectively(group, analysed)
     finally:
-        part(group)
+        leave(group)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +197,7 @@ class Request:
 def _analysed(
     model: Any,
     asked: Request,
-    dealer: Dealer | None = None,
+    assigner: BlockAssigner | None = None,
     way: PassOptions = ONCE,
     *,
     buffers: bool = True,
@@ -196,7 +207,7 @@ def _analysed(
     batches = as_batches(asked.data, batch_size=asked.batch_size)
     notes: tuple[str, ...] = ()
     with (
-        memory_told(),
+        explain_out_of_memory(),
         seeded(asked.seed),
         torch.inference_mode(False),
         torch.no_grad(),
@@ -210,7 +221,7 @@ def _analysed(
             start, first = next(left)
             action.check(tuple(first.shape[1:]))
             wide = row_action(action)
-            with full_products():
+            with full_precision_products():
                 function = probe(function, first, summed=asked.outputs == "sum")
                 if output_action is not None:
                     check_output_action(output_action, function)
@@ -229,19 +240,27 @@ def _analysed(
                     output_action=output_action,
                     dtype=first.dtype,
                     rows=rows_per_sample(how.outputs, function),
-                    controls=dealer is not None,
+                    controls=assigner is not None,
                     bottom=asked.bottom,
                 ),
                 device=first.device,
             )
-            bent = _bend(function, first)
-            made = begin(function, wide, first, how, output_action=output_action, dealer=dealer)
+            bent = _nonlinearity(function, first)
+            pass_plan = plan_pass(
+                function, wide, first, how, output_action=output_action, assigner=assigner
+            )
             if way.plain:  # the data is read once, and no further than the batch at work
-                kept = read(made, empty(made), chain([(start, first)], left), progress=way.progress)
+                numbered = chain([(start, first)], left)
+                state = update(pass_plan, init(pass_plan), numbered, progress=way.progress)
             else:
                 left.close()  # a loader's own generator is put back, so that it draws the same again
-                kept, notes = shared(
-                    made, batches, _question(asked), way, seed=asked.seed, buffers=buffers
+                state, notes = accumulate(
+                    pass_plan,
+                    batches,
+                    _question(asked),
+                    way,
+                    seed=asked.seed,
+                    check_buffers=buffers,
                 )
         unit = rounding_unit(
             coarsest(first.dtype, function.arithmetic), first.device, convolves=function.convolves
@@ -255,14 +274,14 @@ def _analysed(
             function.slope,
             first[0].numel(),
             bent,
-            (*function.notes, *_about_count(dealer, wide), *notes),
+            (*function.notes, *_about_count(assigner, wide), *notes),
             tuple(first.shape[1:]),
         )
         measure = cache(
             partial(scatter, function, wide, first, how, unit=unit, output_action=output_action)
         )
         return solve_and_decide(
-            finish(made, kept),
+            finalise(pass_plan, state),
             action,
             how,
             asked.thresholds,
@@ -284,10 +303,10 @@ def _question(asked: Request) -> dict[str, Any]:
     }
 
 
-def _bend(function: Model, first: Tensor) -> float | None:
-    """Bend of the model; None where it fails half way between two samples, which need not be samples themselves."""
+def _nonlinearity(function: Model, first: Tensor) -> float | None:
+    """Nonlinearity of the model; None if it fails at midpoints, which need not be valid samples."""
     try:
-        return bend(function, first)
+        return nonlinearity(function, first)
     except (RuntimeError, ValueError, ArithmeticError):
         return None
 
@@ -300,8 +319,8 @@ def _fresh(
     directions = sym.action.matrices(sym.solution.directions[:count])
     along, own, linear, notes = [], [], [], ()
     for draw in range(draws):
-        fresh = reinitialised(model, seed=asked.seed + 1 + draw)
-        with memory_told():
+        fresh = reinitialise(model, seed=asked.seed + 1 + draw)
+        with explain_out_of_memory():
             module = calibrate(fresh.module, asked.data, batch_size=asked.batch_size)
         path = None if way.path is None else way.path.with_name(f"{way.path.name}.control-{draw}")
         found = _analysed(module, asked, way=way._replace(progress=None, path=path), buffers=False)
@@ -309,11 +328,11 @@ def _fresh(
         own.append(
             torch.cat([found.defects, torch.full((count,), torch.nan, dtype=torch.float64)])[:count]
         )
-        linear.append((found.settings["bend"] or 0.0) < asked.thresholds.linear)
-        notes = tuple(note for note in fresh.notes if note != UNCALIBRATED)
+        linear.append((found.settings["nonlinearity"] or 0.0) < asked.thresholds.linear)
+        notes = tuple(note for note in fresh.notes if note.diagnosis is not Diagnosis.UNCALIBRATED)
     high = sym.intervals[:count, 1]
     high = torch.where(high.isnan(), sym.defects[:count], high)
-    bent = (sym.settings["bend"] or 0.0) >= asked.thresholds.linear
+    bent = (sym.settings["nonlinearity"] or 0.0) >= asked.thresholds.linear
     return compare_with_reinitialised(
         high,
         along,
@@ -324,9 +343,9 @@ def _fresh(
     )
 
 
-def _about_count(dealer: Dealer | None, action: Action) -> tuple[str, ...]:
+def _about_count(assigner: BlockAssigner | None, action: Action) -> tuple[str, ...]:
     """That there are too many candidates for intervals, where they were asked for."""
-    if dealer is None or dealer.count > 1:
+    if assigner is None or assigner.count > 1:
         return ()
     return (
         f"no intervals: with {action.size} candidates blocks of samples would take too much memory; restrict the action",
@@ -367,7 +386,7 @@ def _check_trust(
                 f"held_out has {len(held_out)} samples; at least 2 are needed to verify anything."
             )
     if control is not None:
-        reinitialised(model, seed=0)
+        reinitialise(model, seed=0)
 
 
 def check_request(action: Any, output_action: Any, seed: Any) -> None:
@@ -377,5 +396,4 @@ def check_request(action: Any, output_action: Any, seed: Any) -> None:
             "action and output_action must be actions, for example liegg.Linear(3), liegg.Affine(3, copies=20) or liegg.Image(), "
             "with the brackets."
         )
-    if not isinstance(seed, int) or not 0 <= seed < 2**63:
-        raise ArgumentError(f"seed={seed}: expected a whole number from 0 to 2^63 - 1.")
+    check_seed(seed)

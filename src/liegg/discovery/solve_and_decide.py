@@ -28,7 +28,7 @@ from liegg.polarization.r_factor import RFactor
 from liegg.polarization.rounding_noise import Scatter, hides, measured_floor
 from liegg.polarization.rows import Plan
 from liegg.polarization.sample_blocks import FEWEST
-from liegg.polarization.streaming import Streamed
+from liegg.polarization.streaming import PassSums
 from liegg.results.symmetries import Symmetries
 from liegg.spectrum.defects import Defects, defect_of, defects, mean_sensitivity
 from liegg.spectrum.equivariance import Elimination, eliminate
@@ -49,7 +49,7 @@ class ModelInfo:
         unit: rounding unit of its arithmetic.
         slope: its mean squared gradient; None if not known.
         numbers: numbers in a sample, which stand in for the conditioning where the gradient is not known.
-        bend: how far it is from linear on the data; None if not known.
+        nonlinearity: how far it is from linear on the data; None if not known.
         notes: how it was eval_view, where that was out of the ordinary.
         shape: shape of a sample; None if not known.
     """
@@ -61,13 +61,13 @@ class ModelInfo:
     unit: float | None = None
     slope: float | None = None
     numbers: int = 1
-    bend: float | None = None
+    nonlinearity: float | None = None
     notes: tuple[str, ...] = ()
     shape: tuple[int, ...] | None = None
 
 
 def solve_and_decide(
-    seen: Streamed,
+    seen: PassSums,
     action: Action,
     how: Plan,
     thresholds: Thresholds,
@@ -212,7 +212,7 @@ def solve_and_decide(
         eliminated=0 if problem is None else problem.rank,
         feature_sizes=action.feature_sizes(seen.moment),
         along_one=_along_one(whole),
-        bend=ran.bend,
+        nonlinearity=ran.nonlinearity,
         degenerate=solved.sensitivity == 0 and len(solved.values) > 0 and not motion.reacts,
         distinct=seen.distinct,
         told=_told(seen, motion),
@@ -229,7 +229,7 @@ def solve_and_decide(
         **asdict(thresholds),
         "noise": seen.noise,
         "unit": unit,
-        "bend": ran.bend,
+        "nonlinearity": ran.nonlinearity,
         "blocks": 0 if seen.parts is None else len(seen.parts.samples),
         "controls": seen.parts is not None,
         "dtype": str(ran.dtype).removeprefix("torch."),
@@ -260,7 +260,7 @@ def solve_and_decide(
 def _solved(
     unknown: Float[Tensor, "m g"] | Gram,
     displacement: Displacement,
-    seen: Streamed,
+    seen: PassSums,
     kappa: float | None,
     thresholds: Thresholds,
     smallest: int | None,
@@ -360,9 +360,9 @@ def _measured(
     )
 
 
-def _told(seen: Streamed, motion: Stillness) -> tuple[str, ...]:
+def _told(seen: PassSums, motion: Stillness) -> tuple[str, ...]:
     """What is wrong with the model."""
-    ill = seen.health is not None and seen.health.kind != "ok"
+    ill = seen.diagnostics is not None and seen.diagnostics.kind != "ok"
     if motion.measured and not motion.reacts and not ill:
         return (
             "nothing but rounding moves the output: its derivatives come out differently whenever the samples are rounded anew, so "
@@ -370,8 +370,8 @@ def _told(seen: Streamed, motion: Stillness) -> tuple[str, ...]:
         )
     return (
         ()
-        if seen.health is None or (seen.health.kind == "flat" and motion.reacts)
-        else seen.health.sentences
+        if seen.diagnostics is None or (seen.diagnostics.kind == "flat" and motion.reacts)
+        else seen.diagnostics.remarks
     )
 
 
@@ -394,7 +394,7 @@ def about_memory(fits: int, device: str) -> tuple[str, ...]:
     )
 
 
-def _about_blocks(seen: Streamed, draws: Resampled | None) -> tuple[str, ...]:
+def _about_blocks(seen: PassSums, draws: Resampled | None) -> tuple[str, ...]:
     """Why there are no intervals, where they were asked for."""
     if seen.parts is None or draws is not None or len(seen.parts.samples) >= FEWEST:
         return ()

@@ -20,7 +20,7 @@ from liegg._utils.errors import (
     ShapeError,
 )
 from liegg.discovery.layers import discover_layers as assembly
-from liegg.discovery.layers.hooks import Layer, network_of, until
+from liegg.discovery.layers.hooks import Layer, network_of, truncate
 
 
 class Bend(nn.Module):
@@ -118,7 +118,7 @@ def case(request):
 
 def truncated(model, layer):
     """The network up to a layer, in eval mode."""
-    return until(
+    return truncate(
         network_of(copy.deepcopy(model).eval(), "model"),
         Layer(layer.name, layer.name.split("#")[0], layer.kind, layer.shape),
     )
