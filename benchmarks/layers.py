@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 import liegg
-from liegg.discovery.layers.hooks import Layer, network_of, until
+from liegg.discovery.layers.hooks import Layer, network_of, truncate
 from liegg.discovery.layers.streaming import numbers_on
 from liegg.inputs.model import Model
 from liegg.polarization.output_sketch import Outputs
@@ -97,7 +97,7 @@ def layer_by_layer(
     network = network_of(model, "model")
     for layer in layers:
         function = Model(
-            until(network, layer), layer.name, output_shape=layer.shape, in_place=False
+            truncate(network, layer), layer.name, output_shape=layer.shape, in_place=False
         )
         for x in images.split(size):
             together = min(together_on(x), torch.Size(layer.shape).numel())

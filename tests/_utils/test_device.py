@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from liegg._utils.device import Later, fitted, sent
+from liegg._utils.device import DeferredCheck, call_within_memory, to_device
 
 TRUE, FALSE = torch.tensor(True), torch.tensor(False)
 
@@ -17,30 +17,30 @@ def trouble() -> None:
 
 
 def test_on_a_cpu_an_answer_is_looked_at_at_once():
-    late = Later()
-    late.put(TRUE, trouble)
+    check = DeferredCheck()
+    check.submit(TRUE, trouble)
     with pytest.raises(TroubleError):
-        late.put(FALSE, trouble)
-    late.settle()  # it was told once
+        check.submit(FALSE, trouble)
+    check.resolve()  # it was told once
 
 
 def test_no_trouble_on_a_closer_look_goes_on():
     looked = []
-    late = Later()
-    late.put(FALSE, lambda: looked.append(1))
-    late.put(TRUE, trouble)
+    check = DeferredCheck()
+    check.submit(FALSE, lambda: looked.append(1))
+    check.submit(TRUE, trouble)
     assert looked == [1]
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 def test_on_a_gpu_it_is_looked_at_a_question_later():
-    late = Later()
-    late.put(FALSE.cuda(), trouble)
+    check = DeferredCheck()
+    check.submit(FALSE.cuda(), trouble)
     with pytest.raises(TroubleError):
-        late.put(TRUE.cuda(), trouble)
-    late.put(FALSE.cuda(), trouble)
+        check.submit(TRUE.cuda(), trouble)
+    check.submit(FALSE.cuda(), trouble)
     with pytest.raises(TroubleError):
-        late.settle()
+        check.resolve()
 
 
 @pytest.mark.parametrize(
@@ -53,11 +53,11 @@ def test_on_a_gpu_it_is_looked_at_a_question_later():
 )
 def test_what_is_sent_arrives_as_it_was(value):
     for device in ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]:
-        there = sent(value, torch.device(device))
+        there = to_device(value, torch.device(device))
         assert torch.equal(there.cpu(), value)
         assert there.stride() == value.stride()
         assert there.device.type == device
-        assert sent(value, torch.device(device), torch.float64).dtype == torch.float64
+        assert to_device(value, torch.device(device), torch.float64).dtype == torch.float64
 
 
 @pytest.mark.parametrize(("most", "used"), [(100, 40), (39, 20), (1, 1)])
@@ -67,7 +67,7 @@ def test_fewer_samples_are_taken_where_they_do_not_fit(most, used):
             raise torch.OutOfMemoryError("no")
         return len(x)
 
-    assert fitted(work, torch.zeros(40, 3)) == used
+    assert call_within_memory(work, torch.zeros(40, 3)) == used
     most = 0
     with pytest.raises(torch.OutOfMemoryError):
-        fitted(work, torch.zeros(40, 3))
+        call_within_memory(work, torch.zeros(40, 3))

@@ -4,7 +4,13 @@ import pytest
 import torch
 from torch import nn
 
-from liegg._utils.precision import PLACES, TENSOR_FLOAT, convolves, full_products, rounding_unit
+from liegg._utils.precision import (
+    SETTINGS,
+    TENSOR_FLOAT,
+    convolves,
+    full_precision_products,
+    rounding_unit,
+)
 
 GPU, CPU = torch.device("cuda"), torch.device("cpu")
 
@@ -32,19 +38,19 @@ def test_a_gpu_rounds_all_products_where_it_is_allowed_to():
 
 
 def test_full_products_are_full_and_then_as_before():
-    before = [place.fp32_precision for place in PLACES]
+    before = [place.fp32_precision for place in SETTINGS]
     inside = []
 
     def broken():
-        with full_products():
-            inside.extend(place.fp32_precision for place in PLACES)
+        with full_precision_products():
+            inside.extend(place.fp32_precision for place in SETTINGS)
             inside.append(rounding_unit(torch.float32, GPU, convolves=True))
             raise KeyError
 
     with pytest.raises(KeyError):
         broken()
     assert inside == [*["ieee"] * 3, torch.finfo(torch.float32).eps]
-    assert [place.fp32_precision for place in PLACES] == before
+    assert [place.fp32_precision for place in SETTINGS] == before
     assert torch.backends.cudnn.allow_tf32  # torch's older way to ask still works
 
 

@@ -9,7 +9,8 @@ from torch import nn
 
 import liegg
 from cases import normal
-from liegg._utils.unwrap_compiled import NOTE, is_compiled, original, uncompiled, unwrap
+from liegg._utils.diagnoses import Diagnosis
+from liegg._utils.unwrap_compiled import is_compiled, original, uncompiled, unwrap
 
 ACTION = liegg.Linear(4)
 
@@ -80,9 +81,9 @@ def test_a_compiled_model_gives_the_numbers_of_the_plain_one(way):
     assert torch.equal(found.factor, wanted.factor)
     assert found.settings["route"] == wanted.settings["route"]
     assert backend.count == 0
-    assert found.notes == (
-        () if way is bound else (NOTE,)
-    )  # an argument of a compiled function hides that it is one
+    # An argument of a compiled function hides that it is one.
+    expected = [] if way is bound else [Diagnosis.COMPILED_MODEL]
+    assert [note.diagnosis for note in found.notes] == expected
 
 
 @pytest.mark.parametrize("way", [whole, in_part, in_place])
@@ -95,7 +96,7 @@ def test_layers_of_a_compiled_model(way):
     for one, other in zip(found, wanted, strict=True):
         assert torch.equal(one.invariance.defects, other.invariance.defects)
     assert backend.count == 0
-    assert NOTE in found.notes
+    assert Diagnosis.COMPILED_MODEL in [note.diagnosis for note in found.notes]
 
 
 @pytest.mark.parametrize("way", [whole, in_part, in_place])

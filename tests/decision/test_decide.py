@@ -312,10 +312,12 @@ def test_what_the_data_does_not_cover_is_said_with_what_would_help():
         return " ".join(decided([1e-3, 1.0, 2.0], **more).warnings)
 
     assert warned() == ""
-    assert "nearly linear on this data (it bends by 10 % between samples)" in warned(bend=0.01)
-    assert "Data that spreads further would tell" in warned(bend=0.01)
-    assert warned(bend=0.5) == ""
-    assert decided([0.9, 1.0, 2.0], bend=0.01).warnings == ()  # nothing was claimed
+    assert "nearly linear on this data (it bends by 10 % between samples)" in warned(
+        nonlinearity=0.01
+    )
+    assert "Data that spreads further would tell" in warned(nonlinearity=0.01)
+    assert warned(nonlinearity=0.5) == ""
+    assert decided([0.9, 1.0, 2.0], nonlinearity=0.01).warnings == ()  # nothing was claimed
     assert "90 % of the data's squared size lies along one axis" in warned(along_one=0.9)
     assert "Add samples in other directions" in warned(along_one=0.9)
     barely = dataclasses.replace(solved([1e-3, 1.0], trivial=3), barely=2)

@@ -6,13 +6,13 @@ from torch import nn
 
 import liegg
 from cases import normal
-from liegg._utils.precision import coarsest, watched
+from liegg._utils.diagnoses import Diagnosis
+from liegg._utils.precision import coarsest, record_dtypes
 from liegg.inputs.batches import as_batches
-from liegg.inputs.input_dtype import with_input_dtype
-from liegg.inputs.model import eval_view, probe
+from liegg.inputs.model import eval_view, probe, with_input_dtype
 
 BFLOAT = torch.finfo(torch.bfloat16).eps
-COMPUTES = "it computes in bfloat16 on the way from float32 samples: differences within the rounding of bfloat16 count as none"
+COARSE = Diagnosis.COARSE_ARITHMETIC(arithmetic="bfloat16", dtype="float32")
 
 
 @pytest.fixture(autouse=True)
@@ -64,9 +64,8 @@ def test_a_model_gets_the_type_that_it_takes(constant):
         made(Normed, constant=constant), normal(60, 4).float(), liegg.Linear(4), controls=False
     )
     assert (sym.settings["dtype"], sym.settings["unit"]) == ("bfloat16", BFLOAT)
-    assert sym.notes == (
-        "its weights are of several types (bfloat16, float32); it was given bfloat16",
-    )
+    assert [note.diagnosis for note in sym.notes] == [Diagnosis.SEVERAL_WEIGHT_TYPES]
+    assert sym.notes[0].values == {"types": "bfloat16, float32", "dtype": "bfloat16"}
 
 
 def test_a_coarse_part_of_a_fine_model_counts():
@@ -77,7 +76,7 @@ def test_a_coarse_part_of_a_fine_model_counts():
 
     sym = liegg.discover(half, normal(60, 4).float(), liegg.Linear(4), controls=False)
     assert sym.settings["unit"] == BFLOAT
-    assert COMPUTES in sym.notes
+    assert COARSE in sym.notes
 
 
 @pytest.mark.parametrize("route", ["jvp", "vjp", "autograd"])
@@ -86,7 +85,7 @@ def test_autocast_inside_is_seen_though_the_output_does_not_show_it(route):
     sym = liegg.discover(made(Radial), x, liegg.Linear(4), route=route)
     assert sym.nullity == 6
     assert (sym.settings["dtype"], sym.settings["unit"]) == ("float32", BFLOAT)
-    assert COMPUTES in sym.notes
+    assert COARSE in sym.notes
     fine = liegg.discover(made(Radial, autocast=False), x, liegg.Linear(4), route=route)
     assert fine.settings["unit"] == torch.finfo(torch.float32).eps
     assert fine.notes == ()
@@ -99,7 +98,7 @@ def test_layers_and_held_out_samples_of_a_mixed_model():
     found = liegg.discover_layers(net, x, liegg.Linear(4))
     assert {layer.invariance.settings["unit"] for layer in found} == {BFLOAT}
     assert {layer.invariance.nullity for layer in found} == {6}
-    assert found.notes[0] == COMPUTES
+    assert found.notes[0] == COARSE
     sym = liegg.discover(net, x, liegg.Linear(4), held_out=normal(50, 4, seed=3).float())
     assert sym.verification is not None
     assert sym.verification.holds
@@ -145,7 +144,7 @@ def test_only_what_comes_from_the_input_counts():
 
 def test_what_is_watched():
     x = torch.ones(3, requires_grad=True)
-    with watched() as seen:
+    with record_dtypes() as seen:
         (x.double() * 2).chunk(3)
         torch.ones(3).half()
     assert seen() == (torch.float64,)

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from cases import mlp, normal
 from liegg.inputs.model import Model
-from liegg.inputs.nonlinearity import bend
+from liegg.inputs.nonlinearity import nonlinearity
 
 
 def bent(function, x, **rest):
-    return bend(Model(function, "model"), x, **rest)
+    return nonlinearity(Model(function, "model"), x, **rest)
 
 
 def column(*values):

@@ -34,7 +34,7 @@ def test_peak_is_the_larger_of_folding_and_solving():
 def test_what_does_not_fit_is_refused_with_what_to_do():
     needed = estimate(10_000)
     check(needed, free=2 * needed.peak)
-    text = r"10000 candidates: .* at most .*cpu has 1 GB free: room for about \d+ candidates.*action.restrict.*bottom=20"
+    text = r"10000 candidates: .* at most .*cpu has 1 GB free, enough for about \d+ candidates.*action.restrict.*bottom=20"
     with pytest.raises(ArgumentError, match=text):
         check(needed, free=10**9)
 
@@ -43,7 +43,7 @@ def test_the_room_that_is_named_is_room():
     needed = estimate(10_000)
     with pytest.raises(ArgumentError) as told:
         check(needed, free=10**9)
-    fits = int(str(told.value).split("room for about ")[1].split()[0])
+    fits = int(str(told.value).split("enough for about ")[1].split()[0])
     check(estimate(fits), free=int(1.01 * 10**9))
     assert estimate(fits).peak > 0.8 * 10**9
 
@@ -86,7 +86,7 @@ def test_discover_refuses_before_it_reads(monkeypatch, bottom):
     read = []
     with pytest.raises(
         ArgumentError,
-        match=r"2500 candidates: .* at most .* but cpu has 100 MB free: room for about \d+ candidates",
+        match=r"2500 candidates: .* at most .* but cpu has 100 MB free, enough for about \d+ candidates",
     ):
         liegg.discover(
             lambda x: x.sum(1),

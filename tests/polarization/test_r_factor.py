@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from cases import normal
 from liegg._utils.errors import NonFiniteError
-from liegg.polarization import r_factor as accumulate
-from liegg.polarization.r_factor import RFactor, blocks, init, merge, update
+from liegg.polarization.r_factor import RFactor, init, merge, update
 
 ROWS = normal(60, 6)
 
@@ -110,37 +109,3 @@ def test_a_float32_gram_matrix_fails_where_the_factor_does_not():
     rows = torch.tensor([[1.0, 1.0], [1.0, 1.0 - step / 2]])
     assert float(torch.linalg.det((rows.mT @ rows).double())) <= 0  # true: (ε/2)², positive
     assert float(torch.linalg.svdvals(factor(rows).r)[-1]) == pytest.approx(step / 4, rel=1e-6)
-
-
-@given(cuts=st.lists(st.integers(0, 3000), max_size=12))
-@settings(deadline=None, max_examples=15)
-def test_blocks_are_the_same_bits_whatever_the_batching(cuts):
-    rows = normal(3000, 4)
-    bounds = [0, *sorted(cuts), 3000]
-    pieces = (rows[i:j] for i, j in pairwise(bounds))
-    regrouped = [block.clone() for block in blocks(pieces, 3)]  # they share one buffer
-    assert [len(block) for block in regrouped] == [1024, 1024, 952]
-    assert torch.equal(torch.cat(regrouped), rows)
-
-
-def test_blocks_grow_with_the_columns():
-    rows = normal(4900, 600)
-    assert [len(block) for block in blocks(iter([rows[:7], rows[7:]]), rows.shape[1])] == [
-        2400,
-        2400,
-        100,
-    ]
-
-
-def test_blocks_of_nothing():
-    assert list(blocks([], 3)) == []
-
-
-def test_streamed_blocks_give_the_same_bits():
-    rows = normal(3000, 4)
-
-    def stream(size):
-        return reduce(update, accumulate.blocks(iter(rows.split(size)), 4), init(4)).r
-
-    assert torch.equal(stream(1), stream(3000))
-    assert torch.equal(stream(7), stream(500))

@@ -34,7 +34,7 @@ def test_one_number_by_hand():
     possible = [2 * a * a * abs((1 + sign * u) ** 2 - 1) / math.sqrt(2) for sign in (1, -1)]
     assert float(found.r) in [pytest.approx(value, rel=1e-12) for value in possible]
     outputs = [(a * a * ((1 + sign * u) ** 2 - 1)) ** 2 / 2 for sign in (1, -1)]
-    assert found.trembling in [pytest.approx(value, rel=1e-12) for value in outputs]
+    assert found.tremor in [pytest.approx(value, rel=1e-12) for value in outputs]
     assert (found.samples, found.spread, found.constant) == (1, 0.0, True)
 
 
@@ -80,7 +80,7 @@ def test_an_output_that_trembles_is_constant_and_one_that_varies_is_not():
         lambda x: torch.softmax(x @ weight, 1).sum(1) + 0 * x[:, 0], x, Linear(4), unit=2.0**-23
     )
     assert (parts.constant, total.constant) == (False, True)
-    assert total.trembling < 1e-13 < parts.spread
+    assert total.tremor < 1e-13 < parts.spread
 
 
 def test_samples_are_spread_over_the_batch_and_those_without_a_derivative_left_out():

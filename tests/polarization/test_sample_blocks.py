@@ -1,4 +1,4 @@
-"""Samples dealt out to blocks: who goes where, and that every block and their sum are what dense algebra says."""
+"""Samples assigned to blocks: which goes where, and every block and their sum against dense algebra."""
 
 import numpy as np
 import pytest
@@ -9,15 +9,22 @@ from hypothesis import strategies as st
 import liegg
 from cases import FromInnerProducts, mlp, normal, numbered, square
 from liegg._utils.errors import ArgumentError
-from liegg._utils.linalg import arranged
+from liegg._utils.linalg import group_by_block
 from liegg.actions import Affine, Linear
 from liegg.inputs.model import Model
-from liegg.polarization import sample_blocks as blocks
+from liegg.polarization import sample_blocks
 from liegg.polarization.gram import Gram
 from liegg.polarization.r_factor import RFactor
 from liegg.polarization.rows import Plan
-from liegg.polarization.sample_blocks import COUNT, FEWEST, NUMBERS, Dealer, as_groups, count_for
-from liegg.polarization.streaming import begin, empty, finish, read
+from liegg.polarization.sample_blocks import (
+    COUNT,
+    FEWEST,
+    NUMBERS,
+    BlockAssigner,
+    as_groups,
+    count_for,
+)
+from liegg.polarization.streaming import finalise, init, plan_pass, update
 
 CPU = torch.device("cpu")
 
@@ -37,12 +44,14 @@ def pieces_of(total, sizes):
 
 @given(sizes=st.lists(st.integers(1, 9), min_size=1, max_size=5), count=st.integers(1, 7))
 @settings(max_examples=40, deadline=None)
-def test_samples_are_dealt_one_after_the_other(sizes, count):
-    dealer = Dealer(count)
+def test_samples_are_assigned_one_after_the_other(sizes, count):
+    assigner = BlockAssigner(count)
     starts = [sum(sizes[:i]) for i in range(len(sizes))]
-    dealt = torch.cat([dealer.deal(start, size) for start, size in zip(starts, sizes, strict=True)])
-    assert dealt.tolist() == [i % count for i in range(sum(sizes))]
-    dealer.finish(sum(sizes))
+    assigned = torch.cat(
+        [assigner.assign(start, size) for start, size in zip(starts, sizes, strict=True)]
+    )
+    assert assigned.tolist() == [i % count for i in range(sum(sizes))]
+    assigner.check_count(sum(sizes))
 
 
 @given(
@@ -53,14 +62,14 @@ def test_samples_are_dealt_one_after_the_other(sizes, count):
     step=st.integers(1, 7),
 )
 @settings(max_examples=60, deadline=None)
-def test_groups_stay_together_and_are_dealt_by_first_appearance(labels, count, step):
-    dealer = Dealer(count, as_groups(labels))
+def test_groups_stay_together_and_are_assigned_by_first_appearance(labels, count, step):
+    assigner = BlockAssigner(count, as_groups(labels))
     parts = [range(*part.indices(len(labels))) for part in pieces_of(len(labels), [step])]
-    dealt = torch.cat([dealer.deal(part.start, len(part)) for part in parts]).tolist()
-    dealer.finish(len(labels))
-    assert dealer.different == len(set(labels))
+    assigned = torch.cat([assigner.assign(part.start, len(part)) for part in parts]).tolist()
+    assigner.check_count(len(labels))
+    assert assigner.n_groups == len(set(labels))
     order = list(dict.fromkeys(labels))
-    assert dealt == [order.index(label) % count for label in labels]
+    assert assigned == [order.index(label) % count for label in labels]
 
 
 @pytest.mark.parametrize(
@@ -113,10 +122,10 @@ def test_labels_that_are_none_are_refused(groups, text):
 
 
 def test_too_few_labels_are_refused():
-    dealer = Dealer(4, as_groups([0, 0, 1]))
-    dealer.deal(0, 2)
+    assigner = BlockAssigner(4, as_groups([0, 0, 1]))
+    assigner.assign(0, 2)
     with pytest.raises(ArgumentError) as caught:
-        dealer.deal(2, 2)
+        assigner.assign(2, 2)
     assert (
         str(caught.value)
         == "groups has 3 labels, but the data has more samples. Give one to each sample."
@@ -124,9 +133,9 @@ def test_too_few_labels_are_refused():
 
 
 def test_too_many_labels_are_refused():
-    dealer = Dealer(4, as_groups([0, 0, 1]))
+    assigner = BlockAssigner(4, as_groups([0, 0, 1]))
     with pytest.raises(ArgumentError) as caught:
-        dealer.finish(2)
+        assigner.check_count(2)
     assert str(caught.value) == "groups has 3 labels for 2 samples. Give one to each sample."
 
 
@@ -173,7 +182,7 @@ def test_blocks_are_enough_and_within_memory_or_one(columns):
 @settings(max_examples=60, deadline=None)
 def test_arranged_is_the_loop(block, depth, seed):
     values = normal(len(block), *[2, 3][:depth], seed=seed).float()
-    found = arranged(values, torch.tensor(block), 5)
+    found = group_by_block(values, torch.tensor(block), 5)
     assert found.dtype == torch.float64
     for number in range(5):
         own = values[[i for i, b in enumerate(block) if b == number]].double()
@@ -181,22 +190,17 @@ def test_arranged_is_the_loop(block, depth, seed):
         assert not found[number, len(own) :].any()
 
 
-def gathered(rows, block, sizes, *, count, squared=lambda start: False):
-    state = blocks.init(count, rows.shape[2], CPU)
+def accumulated(rows, block, sizes, *, count, squared=lambda start: False):
+    state = sample_blocks.init(count, rows.shape[2], CPU)
     for part in pieces_of(len(rows), sizes):
-        state = blocks.add(
-            state, blocks.sort(rows[part], block[part], count, squared=squared(part.start))
-        )
-        state = blocks.add_moments(
-            state,
-            torch.stack(
-                [
-                    rows[part][block[part] == i].sum() * torch.eye(1, dtype=torch.float64)
-                    for i in range(count)
-                ]
-            ),
-        )
+        batch = sample_blocks.arrange(rows[part], block[part], count, squared=squared(part.start))
+        state = sample_blocks.update(state, batch)
     return state
+
+
+def finalised(rows, block, sizes, *, count, **options):
+    moments = torch.arange(1.0, count + 1, dtype=torch.float64)[:, None, None]
+    return sample_blocks.finalise(accumulated(rows, block, sizes, count=count, **options), moments)
 
 
 def square_of(kept):
@@ -210,13 +214,13 @@ WAYS = {"qr": lambda start: False, "gram": lambda start: True, "qr+gram": lambda
 @pytest.mark.parametrize("columns", [1, 4, 9])
 @pytest.mark.parametrize("sizes", [[1], [7], [64, 3], [1000]], ids=str)
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("each", [2, 40], ids=["few rows to a sample", "many"])
+@pytest.mark.parametrize("each", [2, 40], ids=["few rows per sample", "many"])
 def test_every_block_is_that_of_its_own_rows(each, way, sizes, columns):
     rows = normal(200, each, columns)
     block = torch.randint(6, (200,), generator=torch.Generator().manual_seed(1))
     block[block == 4] = 0  # a block without samples
     sizes = [60, *sizes] if way == "qr+gram" else sizes
-    whole, parts, kept = blocks.settled(gathered(rows, block, sizes, count=6, squared=WAYS[way]))
+    whole, parts, kept = finalised(rows, block, sizes, count=6, squared=WAYS[way])
     assert kept == way
     assert whole.rows == 200 * each
     assert len(parts.rows) == len(parts.moments) == 5
@@ -232,19 +236,17 @@ def test_every_block_is_that_of_its_own_rows(each, way, sizes, columns):
         torch.testing.assert_close(
             square_of(own), torch.einsum("bkg,bkh->gh", mine, mine), rtol=1e-12, atol=1e-11
         )
-        torch.testing.assert_close(
-            moment, mine.sum() * torch.eye(1, dtype=torch.float64), rtol=1e-12, atol=1e-11
-        )
+        assert float(moment) == number + 1
 
 
-@pytest.mark.parametrize("each", [1, 12], ids=["few rows to a sample", "many"])
+@pytest.mark.parametrize("each", [1, 12], ids=["few rows per sample", "many"])
 def test_factors_of_blocks_keep_what_squaring_would_drown(each):
     """Columns of a common direction with 1e-11 beside it: the R factor of a block resolves it, a squared matrix could not."""
     rows = normal(300, each, 1) * torch.ones(3, dtype=torch.float64) + 1e-11 * normal(
         300, each, 3, seed=1
     )
     block = torch.arange(300) % 4
-    _, parts, _ = blocks.settled(gathered(rows, block, [50], count=4))
+    _, parts, _ = finalised(rows, block, [50], count=4)
     for number, own in enumerate(parts.rows):
         values = torch.linalg.svdvals(own.r)
         torch.testing.assert_close(
@@ -255,20 +257,20 @@ def test_factors_of_blocks_keep_what_squaring_would_drown(each):
 
 def test_folding_leaves_nothing_pending_and_changes_nothing():
     rows, block = normal(30, 1, 3), torch.arange(30) % 4
-    state = gathered(rows, block, [30], count=4)
+    state = accumulated(rows, block, [30], count=4)
     assert state.pending
-    once = blocks.folded(state)
+    once = sample_blocks.flush(state)
     assert not once.pending
-    assert blocks.folded(once) is once
+    assert sample_blocks.flush(once) is once
     torch.testing.assert_close(
         once.factors.mT @ once.factors,
-        arranged(rows[:, 0], block, 4).mT @ arranged(rows[:, 0], block, 4),
+        group_by_block(rows[:, 0], block, 4).mT @ group_by_block(rows[:, 0], block, 4),
     )
 
 
 def test_fewer_rows_than_columns_make_a_factor_with_zero_rows():
     rows = normal(3, 1, 5)
-    _, parts, _ = blocks.settled(gathered(rows, torch.tensor([0, 1, 1]), [3], count=3))
+    _, parts, _ = finalised(rows, torch.tensor([0, 1, 1]), [3], count=3)
     assert [own.r.shape for own in parts.rows] == [(5, 5), (5, 5)]
     torch.testing.assert_close(square_of(parts.rows[0]), torch.outer(rows[0, 0], rows[0, 0]))
 
@@ -289,13 +291,13 @@ ACTIONS = {
 
 
 @pytest.mark.parametrize("name", ACTIONS)
-@pytest.mark.parametrize("dealt", ["round robin", "in groups"])
-def test_moments_of_blocks_are_those_of_their_samples(name, dealt):
+@pytest.mark.parametrize("assignment", ["round robin", "in groups"])
+def test_moments_of_blocks_are_those_of_their_samples(name, assignment):
     action, shape = ACTIONS[name]
     x = normal(23, *shape)
     block = (
         torch.arange(23) % 5
-        if dealt == "round robin"
+        if assignment == "round robin"
         else torch.tensor([0, 0, 3, 3, 3, 1, 0, 1] * 3)[:23]
     )
     found = action.moments(x, block, 5)
@@ -311,12 +313,12 @@ def test_moments_of_blocks_are_those_of_their_samples(name, dealt):
 # The stream.
 
 
-def streamed(function, x, action, size, *, dealer, output_action=None):
+def streamed(function, x, action, size, *, assigner, output_action=None):
     model = Model(function, "model", output_shape=(2,))
-    made = begin(
-        model, action, x[:size], Plan("each", "vjp"), output_action=output_action, dealer=dealer
+    plan = plan_pass(
+        model, action, x[:size], Plan("each", "vjp"), output_action=output_action, assigner=assigner
     )
-    return finish(made, read(made, empty(made), numbered(x.split(size))))
+    return finalise(plan, update(plan, init(plan), numbered(x.split(size))))
 
 
 @pytest.mark.parametrize(
@@ -325,7 +327,7 @@ def streamed(function, x, action, size, *, dealer, output_action=None):
 def test_blocks_do_not_depend_on_the_batching(groups):
     model, x = mlp(3, 8, 2), normal(101, 3)
     results = [
-        streamed(model, x, Linear(3), size, dealer=Dealer(8, as_groups(groups)))
+        streamed(model, x, Linear(3), size, assigner=BlockAssigner(8, as_groups(groups)))
         for size in (101, 10, 1)
     ]
     one = results[0]
@@ -344,16 +346,19 @@ def test_blocks_do_not_depend_on_the_batching(groups):
 
 def test_blocks_sum_to_what_is_streamed_without_them():
     model, x = mlp(3, 8, 2), normal(101, 3)
-    dealt, plain = (
-        streamed(model, x, Linear(3), 17, dealer=dealer) for dealer in (Dealer(8), None)
+    assigned, plain = (
+        streamed(model, x, Linear(3), 17, assigner=assigner)
+        for assigner in (BlockAssigner(8), None)
     )
     assert plain.parts is None
-    assert dealt.parts is not None
-    assert sum(dealt.parts.samples) == dealt.samples == plain.samples == 101
-    torch.testing.assert_close(dealt.moment, plain.moment, rtol=1e-13, atol=1e-13)
-    torch.testing.assert_close(dealt.parts.moments.sum(0), plain.moment, rtol=1e-13, atol=1e-13)
-    torch.testing.assert_close(square_of(dealt.rows), square_of(plain.rows), rtol=1e-12, atol=1e-12)
-    total = torch.stack([square_of(own) for own in dealt.parts.rows]).sum(0)
+    assert assigned.parts is not None
+    assert sum(assigned.parts.samples) == assigned.samples == plain.samples == 101
+    torch.testing.assert_close(assigned.moment, plain.moment, rtol=1e-13, atol=1e-13)
+    torch.testing.assert_close(assigned.parts.moments.sum(0), plain.moment, rtol=1e-13, atol=1e-13)
+    torch.testing.assert_close(
+        square_of(assigned.rows), square_of(plain.rows), rtol=1e-12, atol=1e-12
+    )
+    total = torch.stack([square_of(own) for own in assigned.parts.rows]).sum(0)
     torch.testing.assert_close(total, square_of(plain.rows), rtol=1e-12, atol=1e-12)
 
 

@@ -1,15 +1,22 @@
 """What a pass keeps: merged in any order it is that of all samples, and packed it comes back bit for bit."""
 
+from itertools import pairwise
+
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import liegg
 from cases import mlp, normal, numbered
 from liegg.inputs.model import eval_view, probe
-from liegg.polarization.rows import plan
-from liegg.polarization.sample_blocks import Dealer
+from liegg.polarization import r_factor, state
+from liegg.polarization.rows import plan as plan_rows
+from liegg.polarization.sample_blocks import BlockAssigner
 from liegg.polarization.state import from_tensors, merge, to_tensors
-from liegg.polarization.streaming import begin, empty, finish, read
+from liegg.polarization.streaming import finalise, init, plan_pass, update
+
+CPU = torch.device("cpu")
 
 CASES = {
     "blocks, float64": (torch.float64, 8, None),
@@ -24,40 +31,42 @@ def pass_of(dtype, count, output_action):
     x = normal(203, 3).to(dtype)
     with torch.no_grad(), eval_view(mlp(3, 8, 3, dtype=dtype)) as function:
         model = probe(function, x[:20])
-        how = plan(
+        row_plan = plan_rows(
             model, liegg.Linear(3), x[:20], outputs="each", route="vjp", output_action=output_action
         )
-    dealer = None if count is None else Dealer(count)
-    return x, begin(model, liegg.Linear(3), x[:20], how, output_action=output_action, dealer=dealer)
+    assigner = None if count is None else BlockAssigner(count)
+    return x, plan_pass(
+        model, liegg.Linear(3), x[:20], row_plan, output_action=output_action, assigner=assigner
+    )
 
 
-def kept_of(made, x, start, stop):
+def kept_of(plan, x, start, stop):
     with torch.no_grad():
-        return read(
-            made,
-            empty(made),
+        return update(
+            plan,
+            init(plan),
             numbered((part for part in x[start:stop].split(17) if len(part)), start),
         )
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_shares_merged_in_any_order_are_the_whole(name):
-    x, made = pass_of(*CASES[name])
-    whole = finish(made, kept_of(made, x, 0, 203))
+    x, plan = pass_of(*CASES[name])
+    whole = finalise(plan, kept_of(plan, x, 0, 203))
     parts = [
-        kept_of(made, x, start, stop) for start, stop in ((0, 90), (90, 90), (90, 151), (151, 203))
+        kept_of(plan, x, start, stop) for start, stop in ((0, 90), (90, 90), (90, 151), (151, 203))
     ]  # one is empty
     a, b, c, d = parts
-    rounding = 1e-12 if made.first.dtype == torch.float64 else 1e-5
+    rounding = 1e-12 if plan.first.dtype == torch.float64 else 1e-5
     for together in (
         merge(merge(a, b), merge(c, d)),
         merge(a, merge(b, merge(c, d))),
         merge(merge(d, c), merge(b, a)),
     ):
-        found = finish(made, together)
+        found = finalise(plan, together)
         assert (found.samples, found.rows.rows) == (whole.samples, whole.rows.rows)
         assert (
-            min(found.distinct or 0, whole.distinct or 0) > 4 * made.columns
+            min(found.distinct or 0, whole.distinct or 0) > 4 * plan.columns
         )  # both saw enough that differ
         size = float((whole.rows.r.mT @ whole.rows.r).abs().max())
         torch.testing.assert_close(
@@ -73,11 +82,11 @@ def test_shares_merged_in_any_order_are_the_whole(name):
             atol=rounding * float(whole.moment.abs().max()),
         )
         assert found.output_square == pytest.approx(whole.output_square, rel=rounding)
-        assert found.health is not None
-        assert whole.health is not None
-        assert (found.health.kind, found.health.sentences) == (
-            whole.health.kind,
-            whole.health.sentences,
+        assert found.diagnostics is not None
+        assert whole.diagnostics is not None
+        assert (found.diagnostics.kind, found.diagnostics.remarks) == (
+            whole.diagnostics.kind,
+            whole.diagnostics.remarks,
         )
         if whole.parts is not None and found.parts is not None:
             assert found.parts.samples == whole.parts.samples
@@ -88,7 +97,7 @@ def test_shares_merged_in_any_order_are_the_whole(name):
 
 @pytest.mark.parametrize("name", CASES)
 def test_packed_it_comes_back_bit_for_bit_and_goes_on(name):
-    x, made = pass_of(*CASES[name])
+    x, plan = pass_of(*CASES[name])
     with torch.no_grad():
         half = None
 
@@ -97,34 +106,63 @@ def test_packed_it_comes_back_bit_for_bit_and_goes_on(name):
             if position == 102:
                 half = {key: value.clone() for key, value in to_tensors(kept).items()}
 
-        whole = read(made, empty(made), numbered(x.split(17)), after=look)
+        whole = update(plan, init(plan), numbered(x.split(17)), after=look)
         assert half is not None
-        again = read(made, from_tensors(half, empty(made)), numbered(x[102:].split(17), 102))
+        again = update(plan, from_tensors(half, init(plan), CPU), numbered(x[102:].split(17), 102))
     one, other = to_tensors(whole), to_tensors(again)
     assert one.keys() == other.keys()
     assert all(torch.equal(one[key], other[key]) for key in one)
 
 
 def test_a_record_of_another_size_is_refused():
-    x, made = pass_of(torch.float64, 8, None)
+    x, plan = pass_of(torch.float64, 8, None)
     _, other = pass_of(torch.float64, 4, None)
     with pytest.raises(
         ValueError, match=r"blocks\.factors has shape \(8, 9, 9\); this analysis needs \(4, 9, 9\)"
     ):
-        from_tensors(to_tensors(kept_of(made, x, 0, 50)), empty(other))
+        from_tensors(to_tensors(kept_of(plan, x, 0, 50)), init(other), CPU)
     with pytest.raises(KeyError):
-        from_tensors({}, empty(made))
+        from_tensors({}, init(plan), CPU)
 
 
 def test_what_is_sent_carries_no_more_than_itself():
     """A view would be sent with all of the buffer that it looks into."""
-    x, made = pass_of(torch.float64, None, None)
+    x, plan = pass_of(torch.float64, None, None)
     with torch.no_grad():
         half = {}
 
         def look(kept, position):
             half.update(to_tensors(kept))
 
-        read(made, empty(made), numbered(x[:20].split(10)), after=look)
-    assert 0 < len(half["waiting"]) < 1024
+        update(plan, init(plan), numbered(x[:20].split(10)), after=look)
+    assert 0 < len(half["rows.pending"]) < 1024
     assert all(tensor.untyped_storage().nbytes() == tensor.nbytes for tensor in half.values())
+
+
+@given(cuts=st.lists(st.integers(0, 3000), max_size=12))
+@settings(deadline=None, max_examples=15)
+def test_rows_are_folded_in_the_same_blocks_whatever_the_batches(cuts):
+    rows, sizes = normal(3000, 4), []
+    bounds = [0, *sorted(cuts), 3000]
+    with pytest.MonkeyPatch.context() as patch:
+        fold = state.fold
+
+        def spy(sums, block, **options):
+            sizes.append(len(block))
+            return fold(sums, block, **options)
+
+        patch.setattr(state, "fold", spy)
+        sums = state.init_rows(4)
+        for start, stop in pairwise(bounds):
+            sums = state.append(sums, rows[start:stop], squared=False)
+        sums = state.flush(sums, squared=False)
+    assert sizes == [1024, 1024, 952]
+    assert (sums.exact.rows, sums.pending) == (3000, ())
+    torch.testing.assert_close(
+        sums.exact.r, r_factor.update(r_factor.init(4), rows).r, rtol=1e-12, atol=1e-12
+    )
+
+
+def test_blocks_grow_with_the_columns():
+    assert r_factor.block_rows(600, CPU) == 2400
+    assert r_factor.block_rows(4, CPU) == 1024

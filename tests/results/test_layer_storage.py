@@ -10,6 +10,7 @@ from torch import nn
 
 import liegg
 from cases import normal
+from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import RecordError
 from liegg.results.layer_storage import load_layers, save_layers
 from liegg.results.layers import LayerSymmetries
@@ -104,7 +105,7 @@ def test_an_interrupted_save_leaves_no_index(found, tmp_path, monkeypatch):
         found.save(tmp_path)
     with pytest.raises(
         RecordError,
-        match=r"holds no stored layers: layers.json is missing. Make it with found.save",
+        match=r"holds no stored layers: layers.json is missing",
     ):
         load_layers(tmp_path)
 
@@ -131,7 +132,7 @@ def edit(folder, change):
         (lambda f: (f / "layers.json").write_text("[]"), r"damaged \(TypeError"),
         (
             lambda f: edit(f, lambda index: index.update(format=7)),
-            r"holds layers of format 7; this version reads format 1",
+            r"holds layers of format 7",
         ),
         (lambda f: edit(f, lambda index: index.pop("layers")), r"damaged \(KeyError: 'layers'\)"),
         (
@@ -171,3 +172,17 @@ def test_a_path_that_is_a_file(found, tmp_path):
     with pytest.raises(RecordError, match=r"run.json holds no stored layers"):
         load_layers(path)
     assert path.read_text() == "mine"
+
+
+def test_notes_keep_their_diagnosis_and_older_files_are_read(tmp_path):
+    found = layers_of()
+    note = Diagnosis.LAYER_ZERO_OUTPUTS(n=3, total=60)
+    found = replace(found, notes=(note,), layers=(replace(found[0], notes=(note,)),))
+    again = load_layers(found.save(tmp_path))
+    for remark in (*again.notes, *again[0].notes):
+        assert isinstance(remark, Remark)
+        assert (remark.diagnosis, remark.values) == (note.diagnosis, note.values)
+    index = json.loads((tmp_path / "layers.json").read_text())
+    index |= {"format": 1, "notes": ["as text"]}
+    (tmp_path / "layers.json").write_text(json.dumps(index))
+    assert load_layers(tmp_path).notes == ("as text",)

@@ -109,8 +109,8 @@ def assert_read_alike(stack: Stack, images: Tensor, shape: tuple[int, ...], with
                 "route",
                 "batch_size",
                 "noise",
-                "bend",
-            }  # noise was compared as a number; the stack does not look for bends
+                "nonlinearity",
+            }  # noise was compared as a number; the stack does not measure it
             assert {k: v for k, v in sym.settings.items() if k not in own} == {
                 k: v for k, v in known.settings.items() if k not in own
             }
@@ -353,7 +353,7 @@ def test_images_that_overflow_are_refused() -> None:
     stack.weights[0].mul_(1e-24)
     with pytest.raises(
         NonFiniteError,
-        match="the squared motion of the images overflows: their numbers are too large",
+        match="the squared motion of the data overflows",
     ):
         reading.read_stack(stack, pictures(60) * 1e24, GREY, READINGS)
 

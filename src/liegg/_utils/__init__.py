@@ -1,1 +1,1 @@
-"""Plumbing that knows nothing of symmetries."""
+"""Helper code that does not know about symmetries."""

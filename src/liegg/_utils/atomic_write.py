@@ -1,23 +1,53 @@
-"""Files that are whole or not there."""
+"""Atomic writes: a file is complete, or it is the one that was there before."""
 
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from liegg._utils.errors import ArgumentError
 
 
-def write_text(text: str, path: str | Path) -> Path:
-    """Write a text under another name and rename it into place; the folder is made if needed."""
-    path = Path(path)
-    if path.exists() and not path.is_file():
-        kind = "a folder" if path.is_dir() else "no plain file"
-        raise ArgumentError(
-            f"{path} is {kind}; expected a file to write, for example {path / 'report.html' if path.is_dir() else 'report.html'}."
-        )
+@contextmanager
+def atomic_path(path: Path) -> Iterator[Path]:
+    """Yield a temporary path next to `path`; rename it into place if the block succeeds.
+
+    The folder is created if needed. The file is on disk before it is renamed, so a crash at any
+    moment leaves the previous file or the new one. If the block fails, the temporary file is
+    removed and `path` is not touched.
+
+    Args:
+        path: the file to write.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.part")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
+        yield temporary
+        _sync(temporary)
         temporary.replace(path)
+        with suppress(OSError):  # some file systems cannot sync a folder
+            _sync(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def write_text(text: str, path: str | Path) -> Path:
+    """Write a text file atomically; its folder is created if needed."""
+    path = Path(path)
+    if path.exists() and not path.is_file():
+        kind = "a folder" if path.is_dir() else "not a regular file"
+        example = path / "report.html" if path.is_dir() else "report.html"
+        raise ArgumentError(f"{path} is {kind}; expected a file to write, for example {example}.")
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
     return path
+
+
+def _sync(path: Path) -> None:
+    """Flush a file, or the entries of a folder, to disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

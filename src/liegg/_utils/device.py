@@ -1,4 +1,4 @@
-"""Working on a GPU without waiting for it: constants sent ahead, answers read a step later."""
+"""Work on a GPU without waiting for it, and with less memory than a batch needs."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,15 +10,15 @@ from torch import Tensor
 
 from liegg._utils.errors import DeviceMemoryError
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
-def sent(
+def to_device(
     value: Num[Tensor, "..."], device: torch.device, dtype: torch.dtype | None = None
 ) -> Num[Tensor, "..."]:
-    """A tensor of the CPU on a device. To a GPU it goes by pinned memory, so that nobody waits until the work before is done.
+    """Move a tensor to a device; from CPU to GPU by pinned memory, without waiting for the GPU.
 
-    >>> sent(torch.ones(2), torch.device("cpu"), torch.float64)
+    >>> to_device(torch.ones(2), torch.device("cpu"), torch.float64)
     tensor([1., 1.], dtype=torch.float64)
     """
     value = value.to(dtype=dtype)
@@ -27,69 +27,75 @@ def sent(
     return value.to(device)
 
 
-def fitted(work: Callable[[Float[Tensor, "_ ..."]], Found], x: Float[Tensor, "b ..."]) -> Found:
-    """What is done with some samples, or with fewer of them where so many do not fit into memory.
+def call_within_memory(
+    function: Callable[[Float[Tensor, "_ ..."]], Result], x: Float[Tensor, "b ..."]
+) -> Result:
+    """Call a function on a batch; while the device runs out of memory, on half as many samples.
 
-    >>> fitted(len, torch.zeros(5, 2))
+    >>> call_within_memory(len, torch.zeros(5, 2))
     5
     """
     while True:
         try:
-            return work(x)
+            return function(x)
         except torch.OutOfMemoryError:
             if len(x) < 2:
                 raise
-        x = x[: (len(x) + 1) // 2]  # here nothing holds any more what was made on the way
+        x = x[
+            : (len(x) + 1) // 2
+        ]  # outside of `except`, so that the failed call's tensors are freed
         torch.cuda.empty_cache()
 
 
 @contextmanager
-def memory_told() -> Iterator[None]:
-    """Raise `DeviceMemoryError` with advice where the memory of the device is full, and fewer samples at once did not help."""
+def explain_out_of_memory() -> Iterator[None]:
+    """Turn torch's out-of-memory error into a `DeviceMemoryError` with advice."""
     try:
         yield
     except torch.OutOfMemoryError as error:
         raise DeviceMemoryError(
-            f"the memory of the device is full ({str(error).splitlines()[0]}). Pass a smaller batch_size=, free what else is on "
-            "the device, or ask for less: restrict the action, controls=False, or outputs='sum'."
+            f"the memory of the device is full ({str(error).splitlines()[0]}). Pass a smaller "
+            "batch_size=, free other memory on the device, or reduce the problem: restrict the "
+            "action, controls=False, or outputs='sum'."
         ) from error
 
 
-class Later:
-    """A question to the device whose answer is looked at when the next one is put: its work is then queued, and it never idles.
+class DeferredCheck:
+    """Read a yes-or-no answer from the device when the next one is submitted.
 
-    On a CPU the answer is there at once, and is looked at at once.
+    The next batch is then already queued, so the device never idles. On a CPU the answer is read at
+    once.
     """
 
     def __init__(self) -> None:
-        self._asked: tuple[Bool[Tensor, ""], torch.cuda.Event | None, Callable[[], None]] | None = (
-            None
-        )
+        self._pending: (
+            tuple[Bool[Tensor, ""], torch.cuda.Event | None, Callable[[], None]] | None
+        ) = None
 
-    def put(self, well: Bool[Tensor, ""], trouble: Callable[[], None]) -> None:
-        """Ask whether all is well; look at the answer to the question before.
+    def submit(self, passed: Bool[Tensor, ""], on_failure: Callable[[], None]) -> None:
+        """Submit a check and read the result of the previous one.
 
         Args:
-            well: what the device will say.
-            trouble: called if it says no; raises, if on a closer look something is wrong.
+            passed: whether the check passed, as the device will compute it.
+            on_failure: called if it did not; raises if a closer look confirms the problem.
         """
-        self.settle()
-        if well.device.type == "cuda":
-            here = torch.empty((), dtype=torch.bool, pin_memory=True)
-            here.copy_(well, non_blocking=True)
+        self.resolve()
+        if passed.device.type == "cuda":
+            answer = torch.empty((), dtype=torch.bool, pin_memory=True)
+            answer.copy_(passed, non_blocking=True)
             done = torch.cuda.Event()
             done.record()
-            self._asked = here, done, trouble
+            self._pending = answer, done, on_failure
         else:
-            self._asked = well, None, trouble
-            self.settle()
+            self._pending = passed, None, on_failure
+            self.resolve()
 
-    def settle(self) -> None:
-        """Look at the answer that is still out."""
-        if self._asked is None:
+    def resolve(self) -> None:
+        """Read the result of the last check."""
+        if self._pending is None:
             return
-        (well, done, trouble), self._asked = self._asked, None
+        (passed, done, on_failure), self._pending = self._pending, None
         if done is not None:
             done.synchronize()
-        if not bool(well):
-            trouble()
+        if not bool(passed):
+            on_failure()

@@ -163,7 +163,7 @@ class Diagnosis(Enum):
     # discovery/verification: notes
     NOTHING_TO_VERIFY = (Kind.NOTE, "there is no symmetry to verify: none was found")
     NO_GENERATOR_GIVEN = (Kind.NOTE, "no generator was given to verify")
-    CONSTANT_OUTPUT = (
+    CONSTANT_HELD_OUT_OUTPUT = (
         Kind.NOTE,
         "the output is the same for all samples up to rounding, so there is no variance to compare a change with",
     )
@@ -287,6 +287,106 @@ class Diagnosis(Enum):
     MORE_SYMMETRIC_ON_SOME = (Kind.REASON, "{model} clearly is on {count} of {shared}")
     OUTPUTS_DIFFER = (Kind.REASON, "but they move the outputs differently, by {percent:.0f} %")
 
+    # inputs
+    COMPILED_MODEL = (
+        Kind.NOTE,
+        "the model, or a part of it, is compiled by torch.compile; the original was analysed",
+    )
+    MODEL_NOT_COPIED = (
+        Kind.NOTE,
+        "the model could not be copied ({error}), so it was analysed in place and restored afterwards",
+    )
+    SEVERAL_WEIGHT_TYPES = (
+        Kind.NOTE,
+        "the weights have several types ({types}); the samples were passed as {dtype}",
+    )
+    COARSE_ARITHMETIC = (
+        Kind.NOTE,
+        "the model computes in {arithmetic} on {dtype} samples: differences within the rounding of "
+        "{arithmetic} count as zero",
+    )
+    UNCALIBRATED = (
+        Kind.NOTE,
+        "normalisation layers have mean 0 and variance 1 after the reset; "
+        "liegg.inputs.reinitialise.calibrate takes them from data",
+    )
+    PARAMETERS_NOT_RESET = (
+        Kind.NOTE,
+        "{n} of {total} parameters keep their trained values because no reset writes them: {names}",
+    )
+    RESET_NOT_CALLED = (Kind.NOTE, "{method} of {module} was not called: {error}")
+
+    # polarization
+    MANY_ROWS = (
+        Kind.NOTE,
+        "each sample gives {rows} rows of {columns} numbers ({size}); outputs=16 takes random "
+        "combinations instead",
+    )
+    ROUTE_NOT_USED = (Kind.NOTE, "torch.func.{route} cannot transform this model ({reason})")
+    AUTOGRAD_ROUTE = (Kind.NOTE, "plain autograd was used instead")
+    CONSTANT_SUM = (
+        Kind.REASON,
+        "the sum of the outputs is the same for {where} although each output varies (a "
+        "softmax head?). Use outputs='each'.",
+    )
+    CONSTANT_OUTPUT = (
+        Kind.REASON,
+        "the output is the same for {where} and nothing moves it: its symmetries are "
+        "undecided. Check the model's weights and the scale of the data.",
+    )
+    PIECEWISE_CONSTANT = (
+        Kind.REASON,
+        "the output varies over the data, but its derivative is zero at every sample in every "
+        "candidate direction: either the model is piecewise constant (rounding, argmax, step), and "
+        "derivatives cannot show its symmetries (analyse the layer before), or no candidate moves "
+        "what it reads.",
+    )
+    DEAD_OUTPUTS = (
+        Kind.WARNING,
+        "{n} of {total} outputs never move on this data ({outputs}): the verdict rests on the other "
+        "{rest}.",
+    )
+    UNEVEN_OUTPUTS = (
+        Kind.WARNING,
+        "the outputs' sensitivities differ by a factor of {factor:.0f}: the verdict rests on the "
+        "largest. Scale the outputs, or analyse them one by one.",
+    )
+    SATURATED = (
+        Kind.WARNING,
+        "the sensitivity rests on {n} of {total} samples; at the others almost nothing moves the "
+        "output (a saturated softmax or sigmoid?). Analyse the logits, or samples near the places "
+        "where the output changes.",
+    )
+    ZERO_DERIVATIVES = (
+        Kind.WARNING,
+        "the derivative is exactly zero at {n} of {total} samples (dead units, or rounding): the "
+        "verdict rests on the other {rest}.",
+    )
+    LAST_CHECKPOINT_FAILED = (
+        Kind.NOTE,
+        "the last checkpoint could not be written; the result is complete: {error}",
+    )
+
+    # discovery/layers
+    LAYER_LEFT_OUT = (Kind.NOTE, "left out: {reason}")
+    LAYER_ZERO_OUTPUTS = (
+        Kind.NOTE,
+        "{n} of {total} samples have an output of exactly 0, which has no unit length",
+    )
+    LAYER_ANALYSED_ALONE = (
+        Kind.NOTE,
+        "forward derivatives do not reach this layer ({reason}): it was analysed separately",
+    )
+    LAYER_COMBINATIONS = (
+        Kind.NOTE,
+        "its {n} outputs were read by {combinations} random combinations",
+    )
+    SAMPLES_REPEATED = (
+        Kind.NOTE,
+        "torch.func.vmap cannot batch this model ({reason}): every sample was repeated for each "
+        "direction instead",
+    )
+
     def __call__(self, **values: Any) -> "Remark":
         """State this diagnosis with its values.
 
@@ -373,3 +473,8 @@ def remark_from_dict(stored: dict[str, Any] | str) -> Remark:
         return Diagnosis[str(stored["diagnosis"]).upper()](**stored["values"])
     except (KeyError, IndexError, ValueError, TypeError):
         return Diagnosis.TEXT(text=str(stored["text"]))
+
+
+def stored_remark(remark: str) -> dict[str, Any]:
+    """A remark as JSON values; a plain string becomes a `TEXT`."""
+    return (remark if isinstance(remark, Remark) else Diagnosis.TEXT(text=remark)).to_dict()

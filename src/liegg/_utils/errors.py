@@ -1,12 +1,12 @@
-"""Errors a user can meet: each says what was given, what was expected and what to type instead."""
+"""Exceptions; each message states what was given, what was expected and what to type instead."""
 
 
 class LieggError(Exception):
-    """Base of every error that `liegg` raises on purpose."""
+    """Base class of all exceptions of `liegg`."""
 
 
 class ArgumentError(LieggError, ValueError):
-    """An argument has a value that makes no sense here."""
+    """An argument has an invalid value."""
 
 
 class DataError(LieggError, ValueError):
@@ -66,7 +66,7 @@ class CheckpointError(LieggError, ValueError):
 
 
 class ProcessError(LieggError, RuntimeError):
-    """Processes that analyse together do not agree, or one of them is lost."""
+    """The processes of a distributed analysis disagree, or one of them is lost."""
 
 
 class ResultsError(LieggError, ValueError):
@@ -75,3 +75,13 @@ class ResultsError(LieggError, ValueError):
 
 class MissingExtraError(LieggError, ImportError):
     """An optional part of `liegg` is not installed."""
+
+
+def one_line(error: Exception) -> str:
+    """Type and first sentence of an exception.
+
+    >>> one_line(ValueError("too small. Choose a larger one."))
+    'ValueError: too small'
+    """
+    text = (str(error).strip() or "no message").splitlines()[0].split(". ")[0].rstrip(".")
+    return f"{type(error).__name__}: {text}"

@@ -1,4 +1,4 @@
-"""Forward derivatives, without the warning that torch raises against itself on their first use, and of attention too."""
+"""Forward-mode derivatives: without torch's own warning on first use, and through attention."""
 
 import functools
 import inspect
@@ -27,9 +27,10 @@ def jvp(function: Callable[[Tensor], Tensor], at: Tensor, along: Tensor) -> tupl
 
 
 class FixedNorms(TorchFunctionMode):
-    """Batch norms with fixed statistics derived as what they are, a product.
+    """Differentiate batch norms with fixed statistics as the elementwise product that they are.
 
-    torch derives them forwards by the general formula, a dozen operations as large as the tangents. Values are left to torch.
+    torch uses the general formula in forward mode: a dozen operations as large as the tangents.
+    Values are left to torch.
     """
 
     def __torch_function__(
@@ -39,41 +40,43 @@ class FixedNorms(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        """Take over the one function, where it is of a moving input and of nothing else that moves."""
+        """Replace `batch_norm` where only its input has a tangent."""
         if func is not torch.nn.functional.batch_norm:
             return func(*args, **(kwargs or {}))
-        given: dict[str, Any] = _SIGNATURE.bind(*args, **(kwargs or {})).arguments
-        value, slope = forward_ad.unpack_dual(given["input"])
-        mean, var = given["running_mean"], given["running_var"]
+        arguments: dict[str, Any] = _SIGNATURE.bind(*args, **(kwargs or {})).arguments
+        value, slope = forward_ad.unpack_dual(arguments["input"])
+        mean, var = arguments["running_mean"], arguments["running_var"]
         if (
             slope is None
             or mean is None
             or var is None
-            or given.get("training")
-            or any(map(_moves, (given.get(name) for name in _NUMBERS)))
+            or arguments.get("training")
+            or any(map(_has_tangent, (arguments.get(name) for name in _NUMBERS)))
         ):
             return func(*args, **(kwargs or {}))
-        exact = torch.promote_types(
-            slope.dtype, torch.float32
-        )  # of half precision the product alone is rounded
-        scale = (var.to(exact) + given.get("eps", 1e-5)).rsqrt()
-        scale = scale if given.get("weight") is None else scale * given["weight"].to(exact)
-        moved = (slope * scale.reshape(-1, *[1] * (value.ndim - 2))).to(slope.dtype)
-        return forward_ad.make_dual(func(**given | {"input": value}), moved)
+        # In half precision only the product is rounded.
+        exact = torch.promote_types(slope.dtype, torch.float32)
+        scale = (var.to(exact) + arguments.get("eps", 1e-5)).rsqrt()
+        scale = scale if arguments.get("weight") is None else scale * arguments["weight"].to(exact)
+        tangent = (slope * scale.reshape(-1, *[1] * (value.ndim - 2))).to(slope.dtype)
+        return forward_ad.make_dual(func(**arguments | {"input": value}), tangent)
 
 
 _SIGNATURE = inspect.signature(torch.nn.functional.batch_norm)
 _NUMBERS = ("running_mean", "running_var", "weight", "bias")
 
 
-def _moves(value: Tensor | None) -> bool:
+def _has_tangent(value: Tensor | None) -> bool:
     """Whether a tensor has a tangent."""
     return value is not None and forward_ad.unpack_dual(value).tangent is not None
 
 
 @functools.cache
 def _warm_up() -> None:
-    """Let torch load its forward rules: torch 2.13 calls its own deprecated `torch.jit.script` there, fatal under `-W error`."""
+    """Load torch's forward rules; torch 2.13 uses its own deprecated `torch.jit.script` there.
+
+    Under `-W error` that warning would be fatal.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         torch.func.jvp(torch.sin, (torch.zeros(()),), (torch.ones(()),))
@@ -81,7 +84,7 @@ def _warm_up() -> None:
 
 @contextmanager
 def differentiable_attention() -> Iterator[None]:
-    """Hold torch to the attention kernels that have forward derivatives, and put its choice back."""
+    """Use only the attention kernels that have forward derivatives; restore the setting afterwards."""
     fast = torch.backends.mha.get_fastpath_enabled()
     try:
         torch.backends.mha.set_fastpath_enabled(False)

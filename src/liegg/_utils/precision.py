@@ -1,4 +1,4 @@
-"""The rounding unit of the arithmetic that a model really runs in."""
+"""The rounding unit of the arithmetic that a model runs in."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 TENSOR_FLOAT = 2.0**-10
-"""Rounding unit of TensorFloat-32, in which GPUs multiply float32 numbers where they are allowed to."""
+"""Rounding unit of TensorFloat-32, in which GPUs may multiply float32 numbers."""
 
 CONVOLUTIONS = (
     nn.Conv1d,
@@ -20,26 +20,27 @@ CONVOLUTIONS = (
     nn.ConvTranspose3d,
     nn.RNNBase,
 )
-"""Modules that cuDNN computes, which rounds their products to TensorFloat-32 unless told otherwise."""
+"""Modules that cuDNN computes, by default with products in TensorFloat-32."""
 
 
 CUDNN: Any = torch.backends.cudnn
-PLACES: tuple[Any, ...] = (torch.backends.cuda.matmul, CUDNN.conv, CUDNN.rnn)
-"""Where torch keeps what a GPU may do to the products of float32 numbers."""
+SETTINGS: tuple[Any, ...] = (torch.backends.cuda.matmul, CUDNN.conv, CUDNN.rnn)
+"""Torch settings that control the precision of float32 products on a GPU."""
 
 
 def convolves(*modules: nn.Module) -> bool:
-    """Whether modules hold convolutions or recurrent layers."""
+    """Whether any of the modules contains a convolution or a recurrent layer."""
     return any(isinstance(part, CONVOLUTIONS) for module in modules for part in module.modules())
 
 
 def rounding_unit(dtype: torch.dtype, device: torch.device, *, convolves: bool = False) -> float:
-    """Spacing of numbers around 1 in a model's arithmetic: that of its dtype, or of TensorFloat-32 where a GPU falls back on it.
+    """Spacing of numbers around 1 in a model's arithmetic: of its dtype, or of TensorFloat-32 on a GPU.
 
     Args:
-        dtype: of the weights and samples.
-        device: where the model runs.
-        convolves: whether it has convolutions or recurrent layers, for which TensorFloat-32 is the default.
+        dtype: dtype of the weights and samples.
+        device: device of the model.
+        convolves: whether the model has convolutions or recurrent layers; TensorFloat-32 is their
+            default.
 
     Examples:
         >>> rounding_unit(torch.float32, torch.device("cpu"))
@@ -48,12 +49,12 @@ def rounding_unit(dtype: torch.dtype, device: torch.device, *, convolves: bool =
     own = torch.finfo(dtype).eps
     if dtype is not torch.float32 or device.type != "cuda":
         return own
-    products, convolutions, _ = (place.fp32_precision == "tf32" for place in PLACES)
+    products, convolutions, _ = (setting.fp32_precision == "tf32" for setting in SETTINGS)
     return TENSOR_FLOAT if products or (convolves and convolutions) else own
 
 
 def coarsest(*dtypes: torch.dtype | None) -> torch.dtype:
-    """The floating point type with the fewest digits; None stands for one that is not known and does not count.
+    """The floating point type with the fewest digits; None (unknown) is ignored.
 
     >>> coarsest(torch.float32, None, torch.bfloat16, torch.float16)
     torch.bfloat16
@@ -64,19 +65,21 @@ def coarsest(*dtypes: torch.dtype | None) -> torch.dtype:
 
 
 @contextmanager
-def watched() -> Iterator[Callable[[], tuple[torch.dtype, ...]]]:
-    """Follow what is computed from tensors that require gradients: autocast and casts inside a model show here alone.
+def record_dtypes() -> Iterator[Callable[[], tuple[torch.dtype, ...]]]:
+    """Record the floating point types of everything computed from tensors that require gradients.
+
+    This reveals autocast and casts inside a model.
 
     Yields:
-        What gives the floating point types seen so far.
+        A function that returns the types seen so far.
     """
     seen: dict[torch.dtype, None] = {}
-    with _Watch(seen):
+    with _DtypeRecorder(seen):
         yield lambda: tuple(seen)
 
 
-class _Watch(TorchFunctionMode):
-    """Notes the floating point types of all results that require gradients."""
+class _DtypeRecorder(TorchFunctionMode):
+    """Records the floating point types of all results that require gradients."""
 
     def __init__(self, seen: dict[torch.dtype, None]):
         super().__init__()
@@ -91,13 +94,13 @@ class _Watch(TorchFunctionMode):
 
 
 @contextmanager
-def full_products() -> Iterator[None]:
-    """Let GPUs multiply float32 numbers in float32 while a block runs, so that differences mean something; then as before."""
-    before = [place.fp32_precision for place in PLACES]
+def full_precision_products() -> Iterator[None]:
+    """Multiply float32 numbers in float32 inside the block, so that small differences are meaningful."""
+    before = [setting.fp32_precision for setting in SETTINGS]
     try:
-        for place in PLACES:
-            place.fp32_precision = "ieee"
+        for setting in SETTINGS:
+            setting.fp32_precision = "ieee"
         yield
     finally:
-        for place, precision in zip(PLACES, before, strict=True):
-            place.fp32_precision = precision
+        for setting, precision in zip(SETTINGS, before, strict=True):
+            setting.fp32_precision = precision

@@ -1,6 +1,7 @@
-"""What `torch.compile` and data parallel training wrap: derivatives are taken of the original.
+"""Unwrap `torch.compile` and data-parallel wrappers: derivatives are taken of the original module.
 
-Every new kind of derivative would be compiled anew, and what is meant for training talks to other processes when called.
+Each kind of derivative would be compiled again, and wrappers for parallel training communicate with
+other processes when called.
 """
 
 import sys
@@ -11,16 +12,12 @@ from typing import Any
 import torch
 from torch import nn
 
-NOTE = "it is compiled by torch.compile, or holds parts that are; what they were compiled from was analysed"
-"""What is noted of such models."""
-
-
 PARALLEL = (nn.parallel.DistributedDataParallel, nn.DataParallel)
-"""Wrappers that share batches out in training."""
+"""Wrappers that split batches across devices or processes."""
 
 
 def original(model: Any) -> Any:
-    """The module that `torch.compile`, `DistributedDataParallel` or `DataParallel` was given; anything else as it is.
+    """The module inside `torch.compile` or a data-parallel wrapper; anything else is returned as is.
 
     >>> net = nn.Linear(2, 1)
     >>> original(net) is net, original(torch.compile(net, backend="eager")) is net
@@ -35,7 +32,7 @@ def original(model: Any) -> Any:
 
 
 def is_compiled(model: Any) -> bool:
-    """Whether a function, a module or a part of a module is compiled, by `torch.compile(module)` or by `module.compile()`."""
+    """Whether a function, a module or a submodule is compiled by torch."""
     if not isinstance(model, nn.Module):
         return hasattr(model, "_torchdynamo_orig_callable")
     return any(
@@ -45,7 +42,7 @@ def is_compiled(model: Any) -> bool:
 
 
 def unwrap(module: nn.Module) -> nn.Module:
-    """Put the originals in place of the wrapped parts of a module, which is the caller's own copy; the module itself."""
+    """Replace wrapped submodules by their originals, in place; return the module."""
     for parent in list(module.modules()):
         for name, part in parent._modules.items():
             parent._modules[name] = original(part)
@@ -54,9 +51,8 @@ def unwrap(module: nn.Module) -> nn.Module:
 
 @contextmanager
 def uncompiled() -> Iterator[None]:
-    """Run compiled functions as they were written while a block runs, wherever a model holds them."""
-    loaded = (
-        "torch._dynamo" in sys.modules
-    )  # without it nothing is compiled, and it takes seconds to load
+    """Run compiled functions eagerly inside the block."""
+    # Nothing is compiled unless dynamo is loaded, and loading it takes seconds.
+    loaded = "torch._dynamo" in sys.modules
     with torch.compiler.set_stance("force_eager") if loaded else nullcontext():
         yield

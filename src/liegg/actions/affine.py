@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from liegg._utils.errors import ArgumentError
-from liegg._utils.linalg import arranged
+from liegg._utils.linalg import group_by_block
 from liegg.actions.base import Displacement, MatrixAction
 from liegg.actions.vectors import Layout, as_vectors, check_sizes, check_vectors, from_vectors
 
@@ -107,7 +107,7 @@ class Affine(MatrixAction):
     ) -> Float[Tensor, "p m m"]:
         """Second moments of all blocks at once."""
         vectors = pad(as_vectors(x, self.n, self.copies, self.layout), (0, 1), value=1.0)
-        vectors = arranged(vectors, block, count).flatten(1, 2)
+        vectors = group_by_block(vectors, block, count).flatten(1, 2)
         return vectors.mT @ vectors
 
     def feature_sizes(self, moment: Float[Tensor, "m m"]) -> Float[Tensor, " n"]:

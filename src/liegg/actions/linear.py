@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
-from liegg._utils.linalg import arranged
+from liegg._utils.linalg import group_by_block
 from liegg.actions.base import Displacement, MatrixAction
 from liegg.actions.vectors import Layout, as_vectors, check_sizes, check_vectors, from_vectors
 
@@ -97,9 +97,9 @@ class Linear(MatrixAction):
         precomputed: Any = None,
     ) -> Float[Tensor, "p n n"]:
         """Second moments of all blocks at once."""
-        vectors = arranged(as_vectors(x, self.n, self.copies, self.layout), block, count).flatten(
-            1, 2
-        )
+        vectors = group_by_block(
+            as_vectors(x, self.n, self.copies, self.layout), block, count
+        ).flatten(1, 2)
         return vectors.mT @ vectors
 
     def feature_sizes(self, moment: Float[Tensor, "n n"]) -> Float[Tensor, " n"]:

@@ -256,16 +256,22 @@ class _Given(NamedTuple):
 
 def _in_step(load: Callable[[], _Given], timeout: float) -> _Given:
     """Load where several processes do the same: if one cannot, all say why, and none waits for it."""
-    from liegg.polarization.distributed import MEETING, check_timeout, in_step, joined, part
+    from liegg.polarization.distributed import (
+        JOIN_SECONDS,
+        check_timeout,
+        join,
+        leave,
+        run_collectively,
+    )
     from liegg.studies.ensemble import processes
 
     check_timeout(timeout)
-    processes.joined(min(MEETING, timeout))
-    group = joined(timeout=timeout)
+    processes.joined(min(JOIN_SECONDS, timeout))
+    group = join(timeout=timeout)
     try:
-        return in_step(group, load)
+        return run_collectively(group, load)
     finally:
-        part(group)
+        leave(group)
 
 
 def _loaded(wanted: _Wanted, out: Path | None) -> _Given:

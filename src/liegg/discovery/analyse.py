@@ -9,26 +9,25 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from liegg._utils.device import memory_told
+from liegg._utils.device import explain_out_of_memory
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.forward_mode import differentiable_attention
-from liegg._utils.precision import coarsest, full_products, rounding_unit
+from liegg._utils.precision import coarsest, full_precision_products, rounding_unit
 from liegg._utils.random import seeded
 from liegg.actions import Action
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.run import Run
 from liegg.discovery.solve_and_decide import ModelInfo, solve_and_decide
 from liegg.inputs.batches import Data, as_batches
-from liegg.inputs.input_dtype import with_input_dtype
-from liegg.inputs.model import Model, eval_view, probe
-from liegg.inputs.nonlinearity import bend
+from liegg.inputs.model import Model, eval_view, probe, with_input_dtype
+from liegg.inputs.nonlinearity import nonlinearity
 from liegg.polarization import memory
+from liegg.polarization.distributed import PassOptions, accumulate
 from liegg.polarization.output_sketch import Outputs
-from liegg.polarization.passes import PassOptions, shared
 from liegg.polarization.rounding_noise import scatter
 from liegg.polarization.rows import Plan, check_output_action, plan, rows_per_sample
-from liegg.polarization.sample_blocks import Dealer
-from liegg.polarization.streaming import Pass, begin, empty, finish, read
+from liegg.polarization.sample_blocks import BlockAssigner
+from liegg.polarization.streaming import PassPlan, finalise, init, plan_pass, update
 from liegg.results.symmetries import Symmetries
 
 ONE_READING = PassOptions()
@@ -71,7 +70,7 @@ class Request:
 def analyse(
     model: Any,
     request: Request,
-    dealer: Dealer | None = None,
+    assigner: BlockAssigner | None = None,
     options: PassOptions = ONE_READING,
     *,
     buffers: bool = True,
@@ -81,13 +80,13 @@ def analyse(
     Args:
         model: as for `discover`.
         request: the question.
-        dealer: assigns samples to blocks; None for no intervals.
+        assigner: assigns samples to blocks; None for no intervals.
         options: how the pass is shared and stored.
         buffers: whether the model's buffers must be equal to the bit in all processes.
     """
     batches = as_batches(request.data, batch_size=request.run.batch_size)
     with (
-        memory_told(),
+        explain_out_of_memory(),
         seeded(request.seed),
         torch.inference_mode(False),
         torch.no_grad(),
@@ -102,23 +101,28 @@ def analyse(
         with closing(batches.numbered()) as numbered:
             start, first = next(numbered)
             function, how = _planned(function, first, request)
-            _check_memory(function, first, how, request, intervals=dealer is not None)
+            _check_memory(function, first, how, request, intervals=assigner is not None)
             nonlinearity = _nonlinearity(function, first)
-            steps = begin(
+            steps = plan_pass(
                 function,
                 request.action.row_action,
                 first,
                 how,
                 output_action=request.output_action,
-                dealer=dealer,
+                assigner=assigner,
             )
             if options.plain:
                 both = chain([(start, first)], numbered)
-                state = read(steps, empty(steps), both, progress=options.progress)
+                state = update(steps, init(steps), both, progress=options.progress)
             else:
                 numbered.close()  # the loader's generator is restored, so that it draws the same again
-                state, notes = shared(
-                    steps, batches, request.settings(), options, seed=request.seed, buffers=buffers
+                state, notes = accumulate(
+                    steps,
+                    batches,
+                    request.settings(),
+                    options,
+                    seed=request.seed,
+                    check_buffers=buffers,
                 )
         info = ModelInfo(
             dtype=first.dtype,
@@ -129,11 +133,11 @@ def analyse(
             slope=function.slope,
             numbers=first[0].numel(),
             nonlinearity=nonlinearity,
-            notes=(*function.notes, *_block_notes(dealer, request), *notes),
+            notes=(*function.notes, *_block_notes(assigner, request), *notes),
             shape=tuple(first.shape[1:]),
         )
         return solve_and_decide(
-            finish(steps, state),
+            finalise(steps, state),
             request.action,
             how,
             request.thresholds,
@@ -147,7 +151,7 @@ def analyse(
 def _planned(function: Model, first: Tensor, request: Request) -> tuple[Model, Plan]:
     """The probed model, and how its rows are taken."""
     request.action.check(tuple(first.shape[1:]))
-    with full_products():
+    with full_precision_products():
         function = probe(function, first, summed=request.outputs == "sum")
         if request.output_action is not None:
             check_output_action(request.output_action, function)
@@ -184,13 +188,13 @@ def _unit(function: Model, first: Tensor) -> float:
     return rounding_unit(coarse, first.device, convolves=function.convolves)
 
 
-def _scatter(steps: Pass, unit: float) -> Any:
+def _scatter(steps: PassPlan, unit: float) -> Any:
     """How the rows of the model scatter by rounding."""
     return scatter(
         steps.model,
         steps.action,
         steps.first,
-        steps.how,
+        steps.row_plan,
         unit=unit,
         output_action=steps.output_action,
     )
@@ -199,13 +203,13 @@ def _scatter(steps: Pass, unit: float) -> Any:
 def _nonlinearity(function: Model, first: Tensor) -> float | None:
     """Nonlinearity of the model; None if it fails between two samples, which need not be valid samples."""
     try:
-        return bend(function, first)
+        return nonlinearity(function, first)
     except (RuntimeError, ValueError, ArithmeticError):
         return None
 
 
-def _block_notes(dealer: Dealer | None, request: Request) -> tuple[str, ...]:
+def _block_notes(assigner: BlockAssigner | None, request: Request) -> tuple[str, ...]:
     """That there are too many candidates for intervals, if they were requested."""
-    if dealer is None or dealer.count > 1:
+    if assigner is None or assigner.count > 1:
         return ()
     return (Diagnosis.MANY_CANDIDATES(candidates=request.action.row_action.size),)

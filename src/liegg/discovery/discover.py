@@ -17,12 +17,11 @@ from liegg.discovery.reinitialised_control import reinitialised_control
 from liegg.discovery.run import Run
 from liegg.discovery.verification.verify import verify
 from liegg.inputs.batches import Data, as_batches
-from liegg.inputs.reinitialise import reinitialised
-from liegg.polarization.checkpoint import place
-from liegg.polarization.distributed import in_step, joined, part
+from liegg.inputs.reinitialise import reinitialise
+from liegg.polarization.checkpoint import check_path
+from liegg.polarization.distributed import PassOptions, join, leave, run_collectively
 from liegg.polarization.output_sketch import Outputs
-from liegg.polarization.passes import PassOptions
-from liegg.polarization.sample_blocks import Dealer, as_groups, count_for
+from liegg.polarization.sample_blocks import BlockAssigner, as_groups, count_for
 from liegg.results.symmetries import Symmetries
 
 Control = Literal["none", "random", "reinitialised"]
@@ -93,8 +92,8 @@ def discover(
         >>> sym.nullity, sym.name, bool(sym.angles(liegg.so(3)).max() < 1e-12)
         (3, 'so(3)', True)
     """
-    thresholds, run = _records(thresholds, run)
-    group = joined(timeout=run.timeout) if run.processes == "all" else None
+    thresholds, run = check_records(thresholds, run)
+    group = join(timeout=run.timeout) if run.processes == "all" else None
 
     def analysed() -> Symmetries:
         check_request(action, output_action, seed)
@@ -111,10 +110,10 @@ def discover(
             run=run,
         )
         columns = action.row_action.size + (0 if output_action is None else output_action.size)
-        dealer = None if controls == "none" else Dealer(count_for(columns), labels)
-        path = None if run.checkpoint is None else place(run.checkpoint)
+        assigner = None if controls == "none" else BlockAssigner(count_for(columns), labels)
+        path = None if run.checkpoint is None else check_path(run.checkpoint)
         options = PassOptions(run.progress, group, path, run.checkpoint_every)
-        sym = analyse(model, request, dealer, options)
+        sym = analyse(model, request, assigner, options)
         if controls == "reinitialised":
             control = reinitialised_control(model, request, sym, options)
             sym = replace(sym, controls=replace(sym.controls, reinitialised=control))
@@ -123,12 +122,12 @@ def discover(
         return replace(sym, verification=verify(model, held_out, sym, seed=seed))
 
     try:
-        return in_step(group, analysed)
+        return run_collectively(group, analysed)
     finally:
-        part(group)
+        leave(group)
 
 
-def _records(thresholds: Thresholds | None, run: Run | None) -> tuple[Thresholds, Run]:
+def check_records(thresholds: Thresholds | None, run: Run | None) -> tuple[Thresholds, Run]:
     """The records with their defaults; raise `ArgumentError` for anything else."""
     for name, record, kind in (("thresholds", thresholds, Thresholds), ("run", run, Run)):
         if record is not None and not isinstance(record, kind):
@@ -165,7 +164,7 @@ def _check_early(
                 f"held_out has {len(held_out)} samples; at least 2 are needed to verify anything."
             )
     if controls == "reinitialised":
-        reinitialised(model, seed=0)
+        reinitialise(model, seed=0)
 
 
 def check_request(action: Any, output_action: Any, seed: Any) -> None:

@@ -21,7 +21,7 @@ from liegg.decision.thresholds import Thresholds
 from liegg.polarization.gram import Gram
 from liegg.polarization.r_factor import RFactor
 from liegg.polarization.rounding_noise import Scatter, hides, measured_floor
-from liegg.polarization.streaming import Streamed
+from liegg.polarization.streaming import PassSums
 from liegg.spectrum.defects import Defects, defect_of, defects, mean_sensitivity
 from liegg.spectrum.equivariance import Elimination, eliminate
 from liegg.spectrum.smallest_defects import Bottom, bottom
@@ -44,7 +44,7 @@ class Problem:
         thresholds: what counts as a symmetry; the trivial tolerance covers the rounding of the sums.
     """
 
-    sums: Streamed
+    sums: PassSums
     action: Action
     rows: RFactor | Gram
     elimination: Elimination | None
@@ -76,7 +76,7 @@ class Problem:
 
 
 def pose(
-    sums: Streamed, action: Action, output_action: Action | None, thresholds: Thresholds
+    sums: PassSums, action: Action, output_action: Action | None, thresholds: Thresholds
 ) -> Problem:
     """State the problem.
 

@@ -4,11 +4,12 @@ from typing import Any
 
 import torch
 
-from liegg._utils.device import memory_told
+from liegg._utils.device import explain_out_of_memory
+from liegg._utils.diagnoses import Diagnosis
 from liegg.decision.controls import ReinitialisedControl, compare_with_reinitialised
 from liegg.discovery.analyse import Request, analyse
-from liegg.inputs.reinitialise import UNCALIBRATED, calibrate, reinitialised
-from liegg.polarization.passes import PassOptions
+from liegg.inputs.reinitialise import calibrate, reinitialise
+from liegg.polarization.distributed import PassOptions
 from liegg.results.account import NEAREST
 from liegg.results.symmetries import Symmetries
 
@@ -29,8 +30,8 @@ def reinitialised_control(
     linear = request.thresholds.linear
     along, own, near_linear, notes = [], [], [], ()
     for draw in range(request.run.control_draws):
-        other = reinitialised(model, seed=request.seed + 1 + draw)
-        with memory_told():
+        other = reinitialise(model, seed=request.seed + 1 + draw)
+        with explain_out_of_memory():
             module = calibrate(other.module, request.data, batch_size=request.run.batch_size)
         path = options.path
         if path is not None:
@@ -42,7 +43,7 @@ def reinitialised_control(
         padding = torch.full((count,), torch.nan, dtype=torch.float64)
         own.append(torch.cat([found.defects, padding])[:count])
         near_linear.append((found.settings["nonlinearity"] or 0.0) < linear)
-        notes = tuple(note for note in other.notes if note != UNCALIBRATED)
+        notes = tuple(note for note in other.notes if note.diagnosis is not Diagnosis.UNCALIBRATED)
     high = sym.intervals[:count, 1]
     return compare_with_reinitialised(
         torch.where(high.isnan(), sym.defects[:count], high),

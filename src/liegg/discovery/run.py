@@ -7,8 +7,8 @@ from typing import Literal, get_args
 
 from liegg._utils.errors import ArgumentError
 from liegg.decision.controls import REINITIALISED_DRAWS
-from liegg.polarization.checkpoint import EVERY
-from liegg.polarization.distributed import TIMEOUT
+from liegg.polarization.checkpoint import CHECKPOINT_SECONDS
+from liegg.polarization.distributed import TIMEOUT_SECONDS
 from liegg.polarization.rows import Route
 from liegg.spectrum.smallest_defects import check_count
 
@@ -44,9 +44,9 @@ class Run:
     control_draws: int = REINITIALISED_DRAWS
     progress: Callable[[int], object] | None = None
     checkpoint: str | Path | None = None
-    checkpoint_every: float = EVERY
+    checkpoint_every: float = CHECKPOINT_SECONDS
     processes: Processes = "all"
-    timeout: float = TIMEOUT
+    timeout: float = TIMEOUT_SECONDS
 
     def __post_init__(self) -> None:
         routes = ("auto", *get_args(Route))
@@ -59,7 +59,10 @@ class Run:
             )
         if self.processes not in get_args(Processes):
             raise ArgumentError(f"processes={self.processes!r}: expected 'all' or 'alone'.")
-        for name, least, example in (("checkpoint_every", 0, EVERY), ("timeout", 1e-9, TIMEOUT)):
+        for name, least, example in (
+            ("checkpoint_every", 0, CHECKPOINT_SECONDS),
+            ("timeout", 1e-9, TIMEOUT_SECONDS),
+        ):
             value = getattr(self, name)
             if not isinstance(value, int | float) or not value >= least:
                 raise ArgumentError(

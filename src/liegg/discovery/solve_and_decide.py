@@ -21,7 +21,7 @@ from liegg.polarization.gram import Gram
 from liegg.polarization.rounding_noise import Scatter
 from liegg.polarization.rows import Plan
 from liegg.polarization.sample_blocks import FEWEST
-from liegg.polarization.streaming import Streamed
+from liegg.polarization.streaming import PassSums
 from liegg.results.account import account_of
 from liegg.results.accumulated import Accumulated
 from liegg.results.naming import name_symmetries
@@ -69,7 +69,7 @@ class ModelInfo:
 
 
 def solve_and_decide(
-    sums: Streamed,
+    sums: PassSums,
     action: Action,
     how: Plan,
     thresholds: Thresholds,
@@ -285,15 +285,15 @@ def _random_control(problem: Problem, solution: Defects, *, seed: int) -> Random
     return random_directions(values, seed=seed)
 
 
-def _model_warnings(sums: Streamed, response: Response) -> tuple[Remark, ...]:
+def _model_warnings(sums: PassSums, response: Response) -> tuple[Remark, ...]:
     """What is wrong with the model."""
-    health = sums.health
-    ill = health is not None and health.kind != "ok"
+    diagnostics = sums.diagnostics
+    ill = diagnostics is not None and diagnostics.kind != "ok"
     if response.measured and not response.reacts and not ill:
         return (Diagnosis.ONLY_ROUNDING(),)
-    if health is None or (health.kind == "flat" and response.reacts):
+    if diagnostics is None or (diagnostics.kind == "flat" and response.reacts):
         return ()
-    return tuple(s if isinstance(s, Remark) else Diagnosis.TEXT(text=s) for s in health.sentences)
+    return diagnostics.remarks
 
 
 def _along_one_axis(displacement: Displacement) -> float:
@@ -304,11 +304,14 @@ def _along_one_axis(displacement: Displacement) -> float:
     return float(squares[-1] / squares.sum()) if float(squares.sum()) > 0 else 0.0
 
 
-def _pass_notes(sums: Streamed, device: str) -> list[Remark]:
+def memory_notes(fits: int, device: str) -> list[Remark]:
+    """That batches were halved because they did not fit into memory."""
+    return [Diagnosis.HALVED_BATCHES(device=device, samples=fits)] if fits else []
+
+
+def _pass_notes(sums: PassSums, device: str) -> list[Remark]:
     """Batches that had to be halved, and why there are no intervals although they were requested."""
-    notes = []
-    if sums.fits:
-        notes.append(Diagnosis.HALVED_BATCHES(device=device, samples=sums.fits))
+    notes = memory_notes(sums.fits, device)
     if sums.parts is not None and len(sums.parts.samples) < FEWEST:
         notes.append(Diagnosis.FEW_BLOCKS(blocks=len(sums.parts.samples), needed=FEWEST))
     return notes

@@ -1,1 +1,1 @@
-"""Stage 1, inputs: the user's data and model become re-iterable batches and a probed pure function."""
+"""Stage 1: the user's data and model become re-iterable batches and a probed pure function."""

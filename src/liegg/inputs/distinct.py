@@ -1,57 +1,58 @@
-"""How many of the samples are really different: copies of a few look like many and are no more evidence."""
+"""How many of the samples differ: copies of a few samples are not more evidence."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._utils.device import sent
+from liegg._utils.device import to_device
 
-ALIKE = 1e-9
-"""Relative difference up to which two projections are those of one sample."""
+TOLERANCE = 1e-9
+"""Relative difference up to which two projections belong to equal samples."""
 
 
-@dataclass(eq=False)
-class Distinct:
-    """Counts different samples up to a limit, by their projections on one random direction.
+@dataclass(frozen=True, eq=False)
+class DistinctSamples:
+    """Counts distinct samples by their projections on one random direction.
 
     Attributes:
-        most: number from which on there are enough, and nothing more is looked at.
-        seen: sorted projections of the different samples so far.
+        enough: number of distinct samples from which on no more are looked at.
+        projections: sorted projections of the distinct samples so far.
     """
 
-    most: int
-    seen: Float[Tensor, " k"] = field(default_factory=lambda: torch.zeros(0, dtype=torch.float64))
-
-    def add(self, x: Float[Tensor, "b ..."]) -> None:
-        """Look at the samples of a batch."""
-        if len(self.seen) >= self.most:
-            return
-        flat = x.detach().reshape(len(x), -1)
-        onto = torch.randn(
-            flat.shape[1], generator=torch.Generator().manual_seed(0), dtype=torch.float64
-        )
-        projections = (flat.double() * sent(onto, x.device)).sum(1)
-        self.seen = _different(
-            torch.cat([self.seen, projections.cpu()])
-        )  # waits for a GPU, until there are enough
+    enough: int
+    projections: Float[Tensor, " k"] = field(
+        default_factory=lambda: torch.zeros(0, dtype=torch.float64)
+    )
 
     @property
     def count(self) -> int:
-        """Number of different samples; at least `most` where there are so many."""
-        return len(self.seen)
+        """Number of distinct samples; at least `enough` if there are that many."""
+        return len(self.projections)
 
 
-def distinct_merge(one: Distinct, other: Distinct) -> Distinct:
-    """Different samples of both."""
-    return Distinct(one.most, _different(torch.cat([one.seen, other.seen])))
+def add_samples(state: DistinctSamples, x: Float[Tensor, "b ..."]) -> DistinctSamples:
+    """Add the samples of a batch; waits for a GPU until there are enough."""
+    if state.count >= state.enough:
+        return state
+    flat = x.detach().reshape(len(x), -1)
+    direction = torch.randn(
+        flat.shape[1], generator=torch.Generator().manual_seed(0), dtype=torch.float64
+    )
+    projections = (flat.double() * to_device(direction, x.device)).sum(1).cpu()
+    return replace(state, projections=_unique(torch.cat([state.projections, projections])))
 
 
-def _different(projections: Float[Tensor, " k"]) -> Float[Tensor, " j"]:
-    """Sorted, and one for each that are alike."""
+def merge_distinct(one: DistinctSamples, other: DistinctSamples) -> DistinctSamples:
+    """Distinct samples of both."""
+    return replace(one, projections=_unique(torch.cat([one.projections, other.projections])))
+
+
+def _unique(projections: Float[Tensor, " k"]) -> Float[Tensor, " j"]:
+    """Sorted projections, one for each group of equal ones."""
     if not len(projections):
         return projections
-    found = projections.sort().values
-    step = found.diff() > ALIKE * found.abs().max()
-    return found[torch.cat([torch.ones(1, dtype=torch.bool), step])]
+    values = projections.sort().values
+    step = values.diff() > TOLERANCE * values.abs().max()
+    return values[torch.cat([torch.ones(1, dtype=torch.bool), step])]

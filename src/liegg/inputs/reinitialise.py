@@ -1,4 +1,4 @@
-"""Fresh weights: the same architecture before training, as a control for what training has put into a model."""
+"""Re-initialised models: the same architecture before training, as a control for what was learned."""
 
 import copy
 import inspect
@@ -13,89 +13,92 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.utils import parametrize
 
-from liegg._utils.errors import ArgumentError, ModelError
+from liegg._utils.checks import check_seed
+from liegg._utils.diagnoses import Diagnosis, Remark
+from liegg._utils.errors import ArgumentError
 from liegg._utils.random import seeded
 from liegg._utils.unwrap_compiled import original, unwrap
 from liegg.inputs.batches import Batches, Data, as_batches
-from liegg.inputs.input_dtype import with_input_dtype
-from liegg.inputs.model import Model
+from liegg.inputs.model import Model, check_not_lazy, with_input_dtype
 
 RESETS = ("reset_parameters", "_reset_parameters", "reset_running_stats")
-"""Methods by which a module draws its weights anew, of which the first is called; torch's attention has the second alone."""
+"""Methods that reset a module, of which the first is called; torch's attention has only the second."""
 
-SETTLING = 50
-"""Evaluations, at most, in which a parametrization that iterates (spectral norm) finds the estimates that fit new weights."""
-
-UNCALIBRATED = "normalisation layers have mean 0 and variance 1 after the reset; liegg.inputs.reinitialise.calibrate takes them from data"
-"""What is noted of models with such layers."""
+POWER_ITERATIONS = 50
+"""Most evaluations until an iterative parametrization (spectral norm) converges for new weights."""
 
 CALIBRATION_BATCHES = 8
-"""Batches from which normalisation layers take their statistics: enough for means and variances good to a few per cent."""
+"""Batches for the statistics of normalisation layers, which are then accurate to a few per cent."""
 
-SHOWN = 5
-"""Names written out in a note; `Fresh.kept` holds them all."""
+LISTED_PARAMETERS = 5
+"""Most parameter names in a note; `Reinitialised.unchanged` has all."""
 
 REMEDY = "build control models yourself and analyse them likewise"
-"""What to do where no fresh weights can be had."""
+"""What to do if a model cannot be re-initialised."""
 
 
 @dataclass(frozen=True, eq=False)
-class Fresh:
-    """A model with weights drawn anew.
+class Reinitialised:
+    """A model with re-initialised weights.
 
     Attributes:
-        module: the copy, in the modes, dtype and device of the model it was made from.
-        notes: what is not as fresh as it should be, in sentences; empty if all is.
-        kept: names of the parameters that nothing resets: they hold their trained values still.
+        module: the copy, with the modes, dtype and device of the original.
+        notes: what could not be reset; empty if everything was.
+        unchanged: names of the parameters that no reset writes: they keep their trained values.
     """
 
     module: nn.Module
-    notes: tuple[str, ...]
-    kept: tuple[str, ...]
+    notes: tuple[Remark, ...]
+    unchanged: tuple[str, ...]
 
 
-def reinitialised(model: Any, *, seed: int) -> Fresh:
-    """Copy a model and draw its weights anew, each module by its own `reset_parameters`.
+def reinitialise(model: Any, *, seed: int) -> Reinitialised:
+    """Copy a model and re-initialise it, each module by its own `reset_parameters`.
 
-    Modules are reset from the inside out, as they were made: what a parent does to its children's weights comes last, and of
-    tied weights the module that was registered first decides. Tied weights stay tied, frozen ones frozen. Parametrized weights
-    (weight norm, orthogonal, spectral norm) are reset as the plain weights they stand for and then parametrized as they were
-    when the parametrization was registered. Buffers keep their values, except those that a reset writes: normalisation layers
-    go back to mean 0 and variance 1, which in a deep network is not what the data has; see `calibrate`.
+    Modules are reset from the inside out, as they were constructed: what a parent does to the weights
+    of its children comes last, and tied weights follow the module that was registered first. Tied
+    weights stay tied, frozen ones frozen. Parametrized weights (weight norm, orthogonal, spectral
+    norm) are reset as plain weights and then parametrized again. Buffers keep their values, except
+    those that a reset writes: normalisation layers go back to mean 0 and variance 1, which in a deep
+    network does not match the data; see `calibrate`.
 
-    Weights are drawn on the CPU where the model lies on one device, so that a seed means the same weights everywhere.
+    If the model is on one device, weights are drawn on the CPU, so a seed means the same weights
+    everywhere.
 
     Args:
-        model: `nn.Module`, also one that `torch.compile` has wrapped; it is left as it was.
-        seed: of the weights; the caller's random number generators are left as they were.
+        model: `nn.Module`, compiled or not; it is left as it was.
+        seed: seed of the weights; the caller's random number generators are left as they were.
 
     Returns:
-        The fresh copy, with the names of the parameters that nothing resets.
+        The copy, with the names of the parameters that no reset writes.
 
     Raises:
-        ArgumentError: it is no module, cannot be copied, has no weights, or has none that can be reset.
+        ArgumentError: it is not a module, cannot be copied, or has no weights that can be reset.
         ModelError: its parameters do not exist yet.
 
     Examples:
         >>> net = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1))
-        >>> fresh = reinitialised(net, seed=0)
-        >>> bool((fresh.module[0].weight == net[0].weight).any()), fresh.kept, fresh.notes
+        >>> control = reinitialise(net, seed=0)
+        >>> (
+        ...     bool((control.module[0].weight == net[0].weight).any()),
+        ...     control.unchanged,
+        ...     control.notes,
+        ... )
         (False, (), ())
     """
-    if not isinstance(seed, int) or not 0 <= seed < 2**63:
-        raise ArgumentError(f"seed={seed}: expected a whole number from 0 to 2^63 - 1.")
+    check_seed(seed)
     with torch.inference_mode(False), torch.no_grad():
-        module = _copied(original(model))
+        module = _copy(original(model))
         devices = {tensor.device for tensor in (*module.parameters(), *module.buffers())}
         if len(devices) == 1:
             module.cpu()
         with seeded(seed):
-            kept, notes = _reset(module)
+            unchanged, notes = _reset(module)
         if len(devices) == 1:
             module.to(next(iter(devices)))
-    if _normalising(module):
-        notes.append(UNCALIBRATED)
-    return Fresh(module, tuple(notes), kept)
+    if _norm_layers(module):
+        notes.append(Diagnosis.UNCALIBRATED())
+    return Reinitialised(module, tuple(notes), unchanged)
 
 
 def calibrate(
@@ -105,19 +108,20 @@ def calibrate(
     batches: int = CALIBRATION_BATCHES,
     batch_size: int | None = None,
 ) -> nn.Module:
-    """Copy a model and give its normalisation layers the statistics that the data has under its weights.
+    """Copy a model and compute the statistics of its normalisation layers from data.
 
-    The layers run in training mode and average over the batches (each batch counts the same, as torch does it with
-    `momentum=None`); all else runs in eval mode. Weights, modes and momenta of the copy are those of the model.
+    These layers run in training mode and average over the batches, as torch does with
+    `momentum=None`; everything else runs in eval mode. The copy has the weights, modes and momenta
+    of the model.
 
     Args:
-        module: the model, such as `Fresh.module`; it is left as it was.
+        module: the model, such as `Reinitialised.module`; it is left as it was.
         data: as for `liegg.discover`.
-        batches: how many batches to read, at most.
-        batch_size: samples to a batch, where the data does not come in batches.
+        batches: most batches to read.
+        batch_size: samples per batch, if the data does not come in batches.
 
     Returns:
-        The copy; with no layer that keeps statistics, a plain one.
+        The copy; a plain one if no layer keeps statistics.
 
     Raises:
         ArgumentError: it cannot be copied, or fails on the data.
@@ -132,23 +136,22 @@ def calibrate(
             f"batches={batches}: expected a positive number, for example {CALIBRATION_BATCHES}."
         )
     with torch.inference_mode(False), torch.no_grad(), seeded(0):
-        module = _copied(module)
+        module = _copy(module)
         modes = [(part, part.training) for part in module.modules()]
-        momenta = [(layer, layer.momentum) for layer in _normalising(module)]
+        momenta = [(layer, layer.momentum) for layer in _norm_layers(module)]
         module.eval()
         for layer, _ in momenta:
             layer.reset_running_stats()
             layer.training, layer.momentum = True, None
-        given = as_batches(data, batch_size=batch_size)
-        floats = [
-            t for t in (*module.parameters(), *module.buffers()) if t.is_floating_point()
-        ] or [torch.empty(0)]
-        types = tuple(dict.fromkeys(tensor.dtype for tensor in floats))
-        taking = with_input_dtype(
-            Model(module, type(module).__name__, types[0], floats[0].device, dtypes=types), given
-        )
-        with closing(iter(Batches(given.source, given.size, taking.dtype, taking.device))) as left:
-            for x in islice(left, batches if momenta else 0):
+        source = as_batches(data, batch_size=batch_size)
+        tensors = [t for t in (*module.parameters(), *module.buffers()) if t.is_floating_point()]
+        tensors = tensors or [torch.empty(0)]
+        dtypes = tuple(dict.fromkeys(tensor.dtype for tensor in tensors))
+        model = Model(module, type(module).__name__, dtypes[0], tensors[0].device, dtypes=dtypes)
+        model = with_input_dtype(model, source)
+        prepared = Batches(source.source, source.size, model.dtype, model.device)
+        with closing(iter(prepared)) as iterator:
+            for x in islice(iterator, batches if momenta else 0):
                 _run(module, x)
         for layer, momentum in momenta:
             layer.momentum = momentum
@@ -162,12 +165,13 @@ def _run(module: nn.Module, x: Tensor) -> None:
         module(x.clone())
     except Exception as error:
         raise ArgumentError(
-            f"the model failed on a batch of shape {tuple(x.shape)}, dtype {x.dtype}: {type(error).__name__}: {error}. "
-            "Statistics need batches of several samples that the model accepts; set batch_size."
+            f"the model failed on a batch of shape {tuple(x.shape)}, dtype {x.dtype}: "
+            f"{type(error).__name__}: {error}. Statistics need batches of several samples that the "
+            "model accepts; set batch_size."
         ) from error
 
 
-def _normalising(module: nn.Module) -> list[Any]:
+def _norm_layers(module: nn.Module) -> list[Any]:
     """Layers that keep running statistics."""
     return [
         part
@@ -176,34 +180,28 @@ def _normalising(module: nn.Module) -> list[Any]:
     ]
 
 
-def _copied(model: Any) -> nn.Module:
-    """Deep copy of a module; `ArgumentError` for what is none, or cannot be copied."""
+def _copy(model: Any) -> nn.Module:
+    """Deep copy of a module; `ArgumentError` if it is not a module or cannot be copied."""
     name = getattr(model, "__name__", type(model).__name__)
     if not isinstance(model, nn.Module):
         raise ArgumentError(
-            f"{name} is no nn.Module (a {type(model).__name__}). Pass the module itself, or {REMEDY}."
+            f"{name} is not an nn.Module (a {type(model).__name__}). Pass the module itself, or {REMEDY}."
         )
-    lazy = (nn.UninitializedParameter, nn.UninitializedBuffer)
-    if any(isinstance(tensor, lazy) for tensor in (*model.parameters(), *model.buffers())):
-        raise ModelError(
-            f"{name} has lazy parameters that do not exist yet. Call the model once on a batch before."
-        )
+    check_not_lazy(model, name)
     try:
         twin = unwrap(copy.deepcopy(model))
     except Exception as error:
-        raise ArgumentError(
-            f"{name} cannot be copied ({error}). Mend that, or {REMEDY}."
-        ) from error
+        raise ArgumentError(f"{name} cannot be copied ({error}). Fix that, or {REMEDY}.") from error
     if {id(weight) for weight in twin.parameters()} & {id(weight) for weight in model.parameters()}:
         raise ArgumentError(
-            f"a copy of {name} shares weights with it, so they cannot be drawn anew. Mend that, or {REMEDY}."
+            f"a copy of {name} shares weights with it, so they cannot be reset. Fix that, or {REMEDY}."
         )
     return twin
 
 
-def _reset(module: nn.Module) -> tuple[tuple[str, ...], list[str]]:
-    """Reset every submodule in place; the names of the parameters that nothing wrote, and notes."""
-    notes: list[str] = []
+def _reset(module: nn.Module) -> tuple[tuple[str, ...], list[Remark]]:
+    """Reset every submodule in place; names of the parameters that were not written, and notes."""
+    notes: list[Remark] = []
     hidden = {
         id(tensor)
         for _, _, parts in _parametrized(module)
@@ -216,40 +214,42 @@ def _reset(module: nn.Module) -> tuple[tuple[str, ...], list[str]]:
             if id(w) not in hidden
         }
         for name, part in reversed(list(module.named_modules())):
-            # of the class: a method that hangs on the instance may hold on to the module that was copied
+            # Of the class: a method on the instance may be bound to the original module.
             reset = next(
                 (method for key in RESETS if callable(method := getattr(type(part), key, None))),
                 None,
             )
             if reset is not None:
                 notes += _call(reset, part, name)
-        kept = tuple(
+        unchanged = tuple(
             name for name, (w, version, old) in before.items() if not _is_written(w, version, old)
         )
-    if len(kept) == len(before):
-        what = (
+    if len(unchanged) == len(before):
+        reason = (
             "no module has a reset_parameters method that can be called"
             if before
             else "it has no parameters"
         )
         remedy = f"Give the modules that own weights a reset_parameters() method, or {REMEDY}."
-        raise ArgumentError(
-            f"{type(module).__name__} cannot be given fresh weights: {what}. {remedy}"
-        )
-    if kept:
-        names = ", ".join(kept[:SHOWN]) + (", …" if len(kept) > SHOWN else "")
-        notes.append(
-            f"{len(kept)} of {len(before)} parameters keep their trained values, because no reset writes them: {names}"
-        )
-    return kept, notes
+        raise ArgumentError(f"{type(module).__name__} cannot be re-initialised: {reason}. {remedy}")
+    if unchanged:
+        names = ", ".join(unchanged[:LISTED_PARAMETERS])
+        names += ", …" if len(unchanged) > LISTED_PARAMETERS else ""
+        counts = {"n": len(unchanged), "total": len(before)}
+        notes.append(Diagnosis.PARAMETERS_NOT_RESET(**counts, names=names))
+    return unchanged, notes
 
 
-def _call(reset: Callable[..., object], part: nn.Module, name: str) -> list[str]:
-    """Reset one module, or note why not; a parameter that was replaced gets its new values where it was, which others may share."""
+def _call(reset: Callable[..., object], part: nn.Module, name: str) -> list[Remark]:
+    """Reset one module, or note why not.
+
+    A parameter that the reset replaced is kept and gets the new values, because others may share it.
+    """
     try:
         inspect.signature(reset).bind(part)
     except TypeError as error:
-        return [f"{reset.__name__} of {name or 'the model'} was not called: {error}"]
+        module = name or "the model"
+        return [Diagnosis.RESET_NOT_CALLED(method=reset.__name__, module=module, error=str(error))]
     before = [
         (inner, key, weight)
         for inner in part.modules()
@@ -263,15 +263,15 @@ def _call(reset: Callable[..., object], part: nn.Module, name: str) -> list[str]
                 weight.copy_(new)
                 inner._parameters[key] = weight
     except Exception as error:
-        what = f"the reset of {name or 'the model'} ({type(part).__name__}) failed"
         raise ArgumentError(
-            f"{what}: {type(error).__name__}: {error}. Mend its {reset.__name__} method."
+            f"the reset of {name or 'the model'} ({type(part).__name__}) failed: "
+            f"{type(error).__name__}: {error}. Fix its {reset.__name__} method."
         ) from error
     return []
 
 
 def _is_written(weight: Tensor, version: int, old: Tensor) -> bool:
-    """Whether a parameter was written: by torch's count of writes, or behind its back (`.data`) by its values."""
+    """Whether a parameter was written: by torch's count of writes or, for `.data`, by its values."""
     return weight._version != version or not torch.equal(weight, old)
 
 
@@ -280,14 +280,14 @@ def _is_written(weight: Tensor, version: int, old: Tensor) -> bool:
 
 def _parametrized(module: nn.Module) -> list[tuple[nn.Module, str, Any]]:
     """Every parametrized tensor: its module, its name, and the list of its parametrizations."""
-    found = [
+    modules = [
         (part, part.parametrizations)
         for part in module.modules()
         if parametrize.is_parametrized(part)
     ]
     return [
         (part, name, parts)
-        for part, lists in found
+        for part, lists in modules
         if isinstance(lists, nn.ModuleDict)
         for name, parts in lists.items()
     ]
@@ -295,28 +295,28 @@ def _parametrized(module: nn.Module) -> list[tuple[nn.Module, str, Any]]:
 
 @contextmanager
 def _plain(module: nn.Module) -> Iterator[None]:
-    """Show parametrized tensors as the plain parameters they stand for; those written meanwhile are parametrized anew."""
-    found = [
+    """Replace parametrized tensors by plain parameters; those that are written are parametrized again."""
+    tensors = [
         (part, name, parts, nn.Parameter(getattr(part, name).clone(), False))
         for part, name, parts in _parametrized(module)
     ]
-    kinds = {part: type(part) for part, _, _, _ in found}
-    before = [(weight._version, weight.clone()) for _, _, _, weight in found]
-    for part in kinds:  # the class that has the property is the caller's also, and stays as it is
+    kinds = {part: type(part) for part, _, _, _ in tensors}
+    before = [(weight._version, weight.clone()) for _, _, _, weight in tensors]
+    for part in kinds:  # the class with the property belongs to the caller too, and stays as it is
         part.__class__ = parametrize.type_before_parametrizations(part)
-    for part, name, _, weight in found:
+    for part, name, _, weight in tensors:
         part._parameters[name] = weight
     yield
     for part, kind in kinds.items():
         part.__class__ = kind
-    for (part, name, parts, weight), (version, old) in zip(found, before, strict=True):
+    for (part, name, parts, weight), (version, old) in zip(tensors, before, strict=True):
         del part._parameters[name]
         if _is_written(weight, version, old):
             _parametrize(parts, weight.detach())
 
 
 def _parametrize(parts: Any, value: Any) -> None:
-    """Store a value behind its parametrizations as registering them does: where one has no inverse, the value itself."""
+    """Store a value behind its parametrizations, as registering them does."""
     for part in reversed(parts):
         with suppress(NotImplementedError):
             value = (
@@ -329,7 +329,7 @@ def _parametrize(parts: Any, value: Any) -> None:
         old.copy_(new)
     modes = [(part, part.training) for part in parts.modules()]
     parts.train()
-    for _ in range(SETTLING):
+    for _ in range(POWER_ITERATIONS):
         before = [buffer.clone() for buffer in parts.buffers()]
         parts()
         if all(torch.equal(old, new) for old, new in zip(before, parts.buffers(), strict=True)):

@@ -1,1 +1,1 @@
-"""Stage 3, polarization: one pass over the data gives rows, their R factor or Gram matrix, the displacement and diagnostics."""
+"""Stage 3: one pass over the data gives rows, R factor or Gram matrix, displacement, diagnostics."""

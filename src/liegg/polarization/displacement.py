@@ -1,6 +1,7 @@
-"""How much the samples move: summed moments, squared lengths, and what rounding does to them."""
+"""How far the samples move: summed moments, squared lengths, and the effect of rounding on them."""
 
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
@@ -10,67 +11,122 @@ from liegg._utils.errors import NonFiniteError
 from liegg.actions import Action
 
 COARSE_FLOOR = 1e-6
-"""Share of the displacement below which nothing can be told apart where its sum is taken in float32: ten times its rounding."""
+"""Fraction of the displacement below which a float32 sum resolves nothing: ten times its rounding."""
 
 
-def moments_of(
-    action: Action,
-    x: Float[Tensor, "b ..."],
-    precomputed: Any,
-    room: Float[Tensor, "..."],
-    block: Int[Tensor, " b"],
-    count: int = 1,
-) -> tuple[Float[Tensor, "p s s"], Float[Tensor, "..."]]:
-    """Moments of the blocks of one batch, and room in float64 to be used again for the next.
+class InputSums(NamedTuple):
+    """Sums over the samples themselves, whatever the model.
+
+    Attributes:
+        moments: summed moments of each block, from which the action computes the displacement.
+        square: summed squared lengths of the samples.
+        samples: number of samples.
+    """
+
+    moments: Float[Tensor, "p s s"]
+    square: Float[Tensor, ""]
+    samples: int
+
+
+@dataclass(eq=False)
+class Workspace:
+    """What is reused from batch to batch.
+
+    Attributes:
+        action: candidate generators.
+        precomputed: result of `Action.precompute` for the current batch.
+        buffer: memory in float64; new pages would cost more than the sum.
+    """
+
+    action: Action
+    precomputed: Any = None
+    buffer: Float[Tensor, "..."] = field(default_factory=lambda: torch.empty(0))
+
+    def prepare(self, x: Float[Tensor, "b ..."]) -> None:
+        """Precompute what the action needs for a batch."""
+        self.precomputed = self.action.precompute(x, self.precomputed)
+
+    def clear(self) -> None:
+        """Free the memory."""
+        self.precomputed, self.buffer = None, torch.empty(0)
+
+    def as_double(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
+        """The batch in float64, in the buffer."""
+        if len(self.buffer) < len(x):
+            self.buffer = torch.empty_like(x, dtype=torch.float64)
+        return self.buffer[: len(x)].copy_(x)
+
+
+def init(action: Action, first: Float[Tensor, "b ..."], blocks: int = 1) -> InputSums:
+    """Sums over no samples.
 
     Args:
         action: candidate generators.
-        x: the batch.
-        precomputed: what `Action.precompute` said of it.
-        room: what the call before returned; anything empty for the first.
-        block: block of every sample.
-        count: number of blocks.
+        first: a batch of the data, for shapes and device.
+        blocks: number of blocks of samples.
     """
-    if precomputed is None:
-        if len(room) < len(x):
-            room = torch.empty_like(x, dtype=torch.float64)
-        x = room[: len(x)].copy_(x)  # into memory that is there: new pages cost more than the sum
-    if count == 1:
-        return (
-            action.moment(x) if precomputed is None else action.moment(x, precomputed=precomputed)
-        )[None], room
-    return action.moments(x, block, count, precomputed=precomputed), room
+    moment = action.moment(first[:1].double())
+    zeros = moment.new_zeros(blocks, *moment.shape, dtype=torch.float64)
+    return InputSums(zeros, zeros.new_zeros(()), 0)
 
 
-def roundings(
-    action: Action, first: Float[Tensor, "b ..."], moment: Float[Tensor, "s s"], input_square: float
-) -> tuple[float, float]:
-    """What rounding alone may do: `Streamed.trivial_floor` and `Streamed.noise`.
+def update(
+    state: InputSums,
+    x: Float[Tensor, "b ..."],
+    workspace: Workspace,
+    block: Int[Tensor, " b"] | None = None,
+) -> InputSums:
+    """Add the samples of a batch.
 
     Args:
+        state: sums over the samples so far.
+        x: the batch, for which `workspace.prepare` was called.
+        workspace: the action, and memory to reuse.
+        block: block of every sample; None if there is one block.
+    """
+    action, precomputed = workspace.action, workspace.precomputed
+    samples = workspace.as_double(x) if precomputed is None else x
+    if block is not None and len(state.moments) > 1:
+        moments = action.moments(samples, block, len(state.moments), precomputed=precomputed)
+    elif precomputed is None:
+        moments = action.moment(samples)[None]
+    else:
+        moments = action.moment(samples, precomputed=precomputed)[None]
+    # A size is all that is needed of the square, so the batch's own precision is enough.
+    precision = torch.promote_types(x.dtype, torch.float32)
+    square = torch.linalg.vector_norm(x, dtype=precision).double().square()
+    return InputSums(state.moments + moments, state.square + square, state.samples + len(x))
+
+
+def merge(one: InputSums, other: InputSums) -> InputSums:
+    """Sums over the samples of both."""
+    return InputSums(*(a + b for a, b in zip(one, other, strict=True)))
+
+
+def finalise(
+    state: InputSums, action: Action, first: Float[Tensor, "b ..."]
+) -> tuple[Float[Tensor, "s s"], float, float]:
+    """The moment of all samples on the CPU, and what rounding alone may contribute.
+
+    Args:
+        state: sums over all samples.
         action: candidate generators.
         first: the first batch.
-        moment: summed moments of all samples.
-        input_square: mean squared length of a sample.
+
+    Returns:
+        The moment, `PassSums.trivial_floor` and `PassSums.noise`.
 
     Raises:
         NonFiniteError: the moments overflow.
     """
+    moment = state.moments.sum(0).cpu()
     if not bool(torch.isfinite(moment).all()):
         raise NonFiniteError(
-            "the squared motion of the data overflows: its numbers are too large for their precision. Divide them by their largest."
+            "the squared motion of the data overflows: its numbers are too large for their "
+            "precision. Divide them by their largest."
         )
     coarse = action.precompute(first[:1]) is not None and first.dtype != torch.float64
     precision = torch.promote_types(first.dtype, torch.float32) if coarse else torch.float64
-    return COARSE_FLOOR if coarse else 0.0, action.rounding_motion(
-        precision, input_square, tuple(first.shape[1:])
-    )
-
-
-def square_of(x: Float[Tensor, "b ..."]) -> Float[Tensor, ""]:
-    """Sum of squares, in the batch's own precision (float32 at least): a size is all that is asked of it."""
-    return (
-        torch.linalg.vector_norm(x, dtype=torch.promote_types(x.dtype, torch.float32))
-        .double()
-        .square()
-    )
+    mean_square = float(state.square) / state.samples
+    noise = action.rounding_motion(precision, mean_square, tuple(first.shape[1:]))
+    return moment, COARSE_FLOOR if coarse else 0.0, noise

@@ -1,25 +1,43 @@
-"""Several processes, by `torch.distributed`: each reads its share of the samples, what they keep is merged in a tree."""
+"""Several processes, by `torch.distributed`: each reads its share of the samples; states are merged.
+
+Errors propagate through the next collective call: every collective begins with an `all_gather` of
+whether a process failed, and a failing process takes part in exactly one more.
+"""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
+import torch
 import torch.distributed as dist
+from torch import Tensor
 
+from liegg._utils.checks import checksum
+from liegg._utils.device import call_within_memory
+from liegg._utils.diagnoses import Remark
 from liegg._utils.errors import ArgumentError, ProcessError
-from liegg.polarization.fingerprint import difference
-from liegg.polarization.state import Tally, from_tensors, merge, to_tensors
+from liegg._utils.random import seeded
+from liegg._utils.version import __version__
+from liegg.inputs.batches import Batches
+from liegg.polarization.checkpoint import CHECKPOINT_SECONDS, Checkpoint, rank_path
+from liegg.polarization.fingerprint import difference, fingerprint, weight_checksums
+from liegg.polarization.state import PassState, from_tensors, merge, to_tensors
+from liegg.polarization.streaming import CENTRE_SAMPLES, PassPlan, init, update
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
-TIMEOUT = 1800.0
-"""Seconds that a process waits for the others, at most, once it has read its share."""
+TIMEOUT_SECONDS = 1800.0
+"""Most seconds that a process which has read its share waits for the others."""
 
-MEETING = 120.0
-"""Seconds that it waits for them at the start, at most: where one never comes, the others should not wait for long."""
+JOIN_SECONDS = 120.0
+"""Most seconds that a process waits for the others at the start, in case one never comes."""
+
+END = 2**62
+"""Position after the last sample, where the number of samples is unknown: beyond any data."""
 
 
 @dataclass(eq=False)
@@ -27,26 +45,47 @@ class Group:
     """The processes that take part.
 
     Attributes:
-        rank: number of this one.
-        size: how many there are.
-        messages: process group by which they talk; over the CPU, whatever the caller's own uses.
-        over: whether they have told each other of a failure, or lost each other: nothing more is said then.
+        rank: number of this process.
+        size: number of processes.
+        messages: process group for their messages, on the CPU.
+        failed: whether all know of a failure, or lost each other; no more messages are sent then.
     """
 
     rank: int
     size: int
     messages: Any
-    over: bool = False
+    failed: bool = False
 
 
-def joined(*, timeout: float = TIMEOUT) -> Group | None:
-    """The processes of the caller's initialised process group; None where there is one alone.
+class PassOptions(NamedTuple):
+    """How the data is read.
 
-    Every process must call it, within `MEETING` seconds. The messages go by a group of their own over gloo, so that those of the
-    caller are not touched.
+    Attributes:
+        progress: called with the number of samples after each batch.
+        group: the processes that share the data; None for a single one.
+        path: checkpoint file; None for none.
+        every: least number of seconds between two checkpoints.
+    """
+
+    progress: Callable[[int], object] | None = None
+    group: Group | None = None
+    path: Path | None = None
+    every: float = CHECKPOINT_SECONDS
+
+    @property
+    def plain(self) -> bool:
+        """Whether one process reads all data in one go."""
+        return self.group is None and self.path is None
+
+
+def join(*, timeout: float = TIMEOUT_SECONDS) -> Group | None:
+    """The processes of the caller's initialised process group; None if there is only one.
+
+    Every process must call it, within `JOIN_SECONDS`. Messages use a separate gloo group, so the
+    caller's own messages are not affected.
 
     Args:
-        timeout: seconds to wait for the others, from then on.
+        timeout: seconds to wait for the others afterwards.
 
     Raises:
         ProcessError: the others did not come.
@@ -54,37 +93,34 @@ def joined(*, timeout: float = TIMEOUT) -> Group | None:
     if not dist.is_available() or not dist.is_initialized() or dist.get_world_size() == 1:
         return None
     group = Group(dist.get_rank(), dist.get_world_size(), None)
-    with _reaching(group):
-        meeting: Any = dist.new_group(
-            backend="gloo", timeout=timedelta(seconds=min(MEETING, timeout))
-        )
+    with _explain_lost(group):
+        brief = timedelta(seconds=min(JOIN_SECONDS, timeout))
+        meeting: Any = dist.new_group(backend="gloo", timeout=brief)
         group.messages = dist.new_group(backend="gloo", timeout=timedelta(seconds=timeout))
         dist.destroy_process_group(meeting)
     return group
 
 
-def check_timeout(timeout: float) -> None:
-    """Raise `ArgumentError` for what is no time to wait."""
-    if not timeout > 0:
-        raise ArgumentError(
-            f"timeout={timeout!r}: expected a number of seconds, for example {TIMEOUT:g}."
-        )
-
-
-def part(group: Group | None) -> None:
-    """Leave the group; the caller's own stays."""
+def leave(group: Group | None) -> None:
+    """Leave the group; the caller's own group stays."""
     if group is not None and dist.is_initialized():
         dist.destroy_process_group(group.messages)
 
 
-def in_step(group: Group | None, work: Callable[[], Found]) -> Found:
-    """Do what all processes do; where it fails in one, all raise.
+def check_timeout(timeout: float) -> None:
+    """Raise `ArgumentError` unless a timeout is a positive number."""
+    if not timeout > 0:
+        raise ArgumentError(
+            f"timeout={timeout!r}: expected a number of seconds, for example {TIMEOUT_SECONDS:g}."
+        )
 
-    A failure is told in place of whatever the others ask next (`heard`): they need not have come to the same step.
+
+def run_collectively(group: Group | None, work: Callable[[], Result]) -> Result:
+    """Run the same work in all processes; if it fails in one, all raise.
 
     Args:
-        group: the processes; None for one alone.
-        work: may ask the others on the way.
+        group: the processes; None for a single one.
+        work: may call collectives.
 
     Raises:
         ProcessError: it failed in another process, or one was lost; the message says which and why.
@@ -92,152 +128,226 @@ def in_step(group: Group | None, work: Callable[[], Found]) -> Found:
     if group is None:
         return work()
     try:
-        found = work()
+        result = work()
     except Exception as error:
-        if not group.over:
+        if not group.failed:
             try:
-                _gathered(group, (f"{type(error).__name__}: {error}", None))
+                _gather(group, (f"{type(error).__name__}: {error}", None))
             except ProcessError as lost:
                 raise error from lost
         raise
-    heard(group, None)
-    return found
+    all_gather(group, None)
+    return result
 
 
-def heard(group: Group, mine: Any) -> list[Any]:
-    """What every process says.
+def all_gather(group: Group, value: Any) -> list[Any]:
+    """The values of all processes.
 
     Raises:
-        ProcessError: one of them has failed instead, or was lost.
+        ProcessError: a process failed, or was lost.
     """
-    every = _gathered(group, ("", mine))
-    for number, (failure, _) in enumerate(every):
+    values = _gather(group, ("", value))
+    for rank, (failure, _) in enumerate(values):
         if failure:
-            group.over = True
-            raise ProcessError(f"process {number} of {group.size} failed: {failure}")
-    return [said for _, said in every]
+            group.failed = True
+            raise ProcessError(f"process {rank} of {group.size} failed: {failure}")
+    return [value for _, value in values]
 
 
-def told(group: Group, mine: Any) -> Any:
-    """What the first process says, in all; none may have failed since they last met."""
-    box: list[Any] = [mine if group.rank == 0 else None]
-    with _reaching(group):
-        dist.broadcast_object_list(box, src=0, group=group.messages)
-    return box[0]
-
-
-def agree(group: Group, mine: dict[str, Any]) -> None:
-    """Raise `ProcessError` in every process unless all were asked the same about the same model and data."""
-    every = heard(group, mine)
-    for number, other in enumerate(every):
-        if found := difference(every[0], other):
-            group.over = True
+def check_agreement(group: Group, settings: dict[str, Any]) -> None:
+    """Raise `ProcessError` in every process unless all analyse the same model and data alike."""
+    every = all_gather(group, settings)
+    for rank, other in enumerate(every):
+        if reason := difference(every[0], other):
+            group.failed = True
             raise ProcessError(
-                f"process {number} of {group.size} was started with something else than process 0 ({found}). Start them all alike, "
-                "and give each the whole data: liegg shares it out."
+                f"process {rank} of {group.size} differs from process 0 ({reason}). Start all of "
+                "them alike, and give each the complete data: liegg splits it."
             )
 
 
-def together(
-    group: Group,
-    kept: Tally,
-    empty: Callable[[], Tally],
-    *,
-    passed: int | None = None,
-    notes: Sequence[str] = (),
-) -> tuple[Tally, tuple[str, ...]]:
-    """Merge what this process keeps of its share with what the others keep of theirs; all get the same.
+def merge_all(group: Group, state: PassState, like: PassState) -> PassState:
+    """Merge the states of all processes in process 0; all get the same result.
 
     Args:
         group: the processes.
-        kept: what is kept of the share.
-        empty: makes a record of no samples, into which those of others are unpacked.
-        passed: number of all samples of the data, where this process has passed over those of the others; else None.
-        notes: what this process has to say of its share.
-
-    Returns:
-        The record of all samples, and what all have to say.
+        state: the state of this process's share; no rows are pending.
+        like: a state of no samples.
 
     Raises:
-        ProcessError: another process failed, did not answer, or has data of another length; the message says which and why.
+        ProcessError: another process failed or was lost.
     """
-    every = heard(group, (passed, tuple(notes)))
-    counts = {number: count for number, (count, _) in enumerate(every) if count is not None}
-    for number, count in counts.items():
-        if count != (first := next(iter(counts.values()))):
-            group.over = True
-            raise ProcessError(
-                f"the data of process {number} of {group.size} has {count} samples, that of process {next(iter(counts))} {first}. "
-                "Give each the whole data: liegg shares it out."
-            )
-    return _merged(group, kept, empty), tuple(
-        dict.fromkeys(note for _, said in every for note in said)
-    )
+    device = like.output_square.device
+    for source in range(1, group.size):
+        all_gather(group, None)
+        message = [to_tensors(state) if group.rank == source else None]
+        with _explain_lost(group):
+            if group.rank == source:
+                dist.send_object_list(message, dst=0, group=group.messages)
+            elif group.rank == 0:
+                dist.recv_object_list(message, src=source, group=group.messages)
+        if group.rank == 0 and message[0] is not None:
+            state = merge(state, from_tensors(message[0], like, device))
+    all_gather(group, None)
+    message = [to_tensors(state) if group.rank == 0 else None]
+    with _explain_lost(group):
+        dist.broadcast_object_list(message, src=0, group=group.messages)
+    return from_tensors(message[0] or {}, like, device)
 
 
-def _merged(group: Group, kept: Tally, empty: Callable[[], Tally]) -> Tally:
-    """A tree: pairs merge, then pairs of pairs; the first process tells all what came out, or why nothing did."""
-    failure: Exception | None = None
-    said, step = "", 1
-    while step < group.size:
-        if group.rank % (2 * step) == step:
-            with _reaching(group):
-                dist.send_object_list(
-                    [said or to_tensors(kept)], dst=group.rank - step, group=group.messages
-                )
-            break
-        if group.rank + step < group.size:
-            box: list[Any] = [None]
-            with _reaching(group):
-                dist.recv_object_list(box, src=group.rank + step, group=group.messages)
-            try:
-                if isinstance(box[0], str):
-                    said = said or box[0]
-                elif not said:
-                    kept = merge(kept, from_tensors(box[0], empty()))
-            except Exception as error:
-                failure, said = (
-                    error,
-                    f"process {group.rank} of {group.size} failed: {type(error).__name__}: {error}",
-                )
-        step *= 2
-    final = told(group, said or to_tensors(kept))
-    if isinstance(final, str):
-        group.over = True
-        raise failure or ProcessError(final)
-    return from_tensors(final, empty())
+def accumulate(
+    plan: PassPlan,
+    batches: Batches,
+    settings: dict[str, Any],
+    options: PassOptions,
+    *,
+    seed: int,
+    check_buffers: bool = True,
+) -> tuple[PassState, tuple[Remark, ...]]:
+    """Accumulate the state over the complete data, across processes and resumed runs.
+
+    A loader draws under the same seed, from its beginning, in every process and every run.
+
+    Args:
+        plan: how the pass is made.
+        batches: all the data.
+        settings: the question, as JSON values; equal in all processes and resumed runs.
+        options: how the data is read.
+        seed: seed of what a loader draws.
+        check_buffers: whether the model's buffers must be equal bit for bit; buffers that are
+            computed from data on a GPU need not be.
+
+    Returns:
+        The state, and notes.
+
+    Raises:
+        ProcessError: the processes differ, or one was lost.
+        CheckpointError: the file is damaged, of another analysis, or cannot be written.
+    """
+    group, empty = options.group, init(plan)
+    rank, size = (0, 1) if group is None else (group.rank, group.size)
+    mark = _fingerprint(plan, batches, settings, processes=size, seed=seed, buffers=check_buffers)
+    if group is not None:
+        check_agreement(group, mark)
+        # Sums can be merged only if they start from the same shift, which other machines may round
+        # differently.
+        shift = all_gather(group, empty.diagnostics.shift.cpu())[0].to(plan.first.device)
+        empty = empty._replace(diagnostics=empty.diagnostics._replace(shift=shift))
+        batches = batches.share(rank, size)
+    start = to_tensors(empty)
+
+    def like() -> PassState:
+        return from_tensors(start, empty, plan.first.device)
+
+    checkpoint = None
+    if options.path is not None:
+        path = rank_path(options.path, rank, size)
+        device = {"device": plan.first.device.type}
+        checkpoint = Checkpoint(path, mark | device, options.every)
+    state, count, notes = _read_share(plan, batches, like(), checkpoint, options.progress, seed)
+    if group is None:
+        return state, notes
+    every = all_gather(group, (count, notes))
+    counts = {rank: count for rank, (count, _) in enumerate(every) if count is not None}
+    if len(set(counts.values())) > 1:
+        group.failed = True
+        lengths = ", ".join(f"{count} in process {rank}" for rank, count in counts.items())
+        raise ProcessError(
+            f"the processes have data of different lengths ({lengths}). "
+            "Give each the complete data: liegg splits it."
+        )
+    remarks = dict.fromkeys(note for _, notes in every for note in notes)
+    return merge_all(group, state, like()), tuple(remarks)
 
 
-def _gathered(group: Group, mine: tuple[str, Any]) -> list[tuple[str, Any]]:
-    """What every process says, with its failure if it has one."""
-    every: list[Any] = [None] * group.size
-    with _reaching(group):
-        dist.all_gather_object(every, mine, group=group.messages)
-    return every
+def _fingerprint(
+    plan: PassPlan,
+    batches: Batches,
+    settings: dict[str, Any],
+    *,
+    processes: int,
+    seed: int,
+    buffers: bool,
+) -> dict[str, Any]:
+    """Fingerprint of a pass, with checksums of what the first samples do not show."""
+    weights = weight_checksums(plan.model.function)
+    groups = None if plan.assigner is None else plan.assigner.groups
+    with seeded(seed):
+        spread: list[Tensor] = batches.evenly_spaced()
+    more = {
+        "weights": weights["weights"],
+        "buffers": weights["buffers"] if buffers else None,
+        "groups": None if groups is None else checksum(groups),
+        "spread": checksum(*spread),
+        "samples": batches.count,
+        "batch_size": batches.size,
+        "plan": plan.row_plan.route,
+        "blocks": plan.blocks,
+        "processes": processes,
+        "versions": [__version__, torch.__version__],
+    }
+    outputs = call_within_memory(plan.model, plan.first[:CENTRE_SAMPLES])
+    return fingerprint(plan.first, outputs, settings | more)
+
+
+def _read_share(
+    plan: PassPlan,
+    batches: Batches,
+    state: PassState,
+    checkpoint: Checkpoint | None,
+    progress: Callable[[int], object] | None,
+    seed: int,
+) -> tuple[PassState, int | None, tuple[Remark, ...]]:
+    """State of a share, number of all samples if that had to be counted, and notes."""
+    position = batches.start
+    stored = None if checkpoint is None else checkpoint.load(state)
+    if stored is not None:
+        state, position = stored
+        if progress is not None:
+            progress(state.inputs.samples)
+    if position >= END:
+        return state, None, ()
+    counts: list[int] = []
+    rest = replace(batches, start=position)
+    with (
+        seeded(seed),
+        closing(rest.numbered(on_end=counts.append)) as numbered,
+        nullcontext() if checkpoint is None else checkpoint.defer_interrupt(),
+    ):
+        after = None if checkpoint is None else checkpoint.save_if_due
+        state = update(plan, state, numbered, progress=progress, after=after, start=position)
+    end = next((end for end in (batches.stop, batches.count) if end is not None), END)
+    notes = () if checkpoint is None else checkpoint.finish(state, end)
+    return state, counts[0] if batches.count is None else None, notes
+
+
+def _gather(group: Group, message: tuple[str, Any]) -> list[tuple[str, Any]]:
+    """The messages of all processes: a failure, or empty, and a value."""
+    messages: list[Any] = [None] * group.size
+    with _explain_lost(group):
+        dist.all_gather_object(messages, message, group=group.messages)
+    return messages
 
 
 @contextmanager
-def _reaching(group: Group) -> Iterator[None]:
-    """Raise `ProcessError` where torch cannot reach the others; nothing but its messages belongs inside."""
+def _explain_lost(group: Group) -> Iterator[None]:
+    """Turn torch's communication errors into `ProcessError`; only messages belong inside."""
     try:
         yield
     except RuntimeError as error:
-        group.over = True
+        group.failed = True
         raise ProcessError(
-            f"process {group.rank} of {group.size} lost the others: one of them died, or does not run the same analysis "
-            f"({reason(error)}). Call it in all processes, give slow ones more time with timeout=, or pass processes='alone' to "
-            "use this one only."
+            f"process {group.rank} of {group.size} lost the others: one of them died, or does not "
+            f"run the same analysis ({communication_error(error)}). Make the call in all processes, "
+            "allow slow ones more time with timeout=, or pass processes='alone' to use only this one."
         ) from error
 
 
-def reason(error: Exception) -> str:
-    """What torch says of a lost connection, without the places in its own sources and its guesses.
+def communication_error(error: Exception) -> str:
+    """Torch's reason for a lost connection, without source locations and guesses.
 
-    >>> reason(
-    ...     RuntimeError(
-    ...         "[../gloo/transport/tcp/pair.cc:547] Connection closed by peer [::1]:7. This is typically caused by"
-    ...     )
-    ... )
+    >>> text = "[../gloo/transport/tcp/pair.cc:547] Connection closed by peer [::1]:7. This is typically"
+    >>> communication_error(RuntimeError(text))
     'Connection closed by peer [::1]:7'
     """
     lines = str(error).strip().splitlines() or [type(error).__name__]

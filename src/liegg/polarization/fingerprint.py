@@ -1,104 +1,80 @@
-"""Marks: what must be the same in all processes, and in a pass that is taken up again."""
+"""Fingerprints: what must be equal in all processes, and when a pass is resumed."""
 
-import hashlib
 import json
-from collections.abc import Iterable
 from typing import Any
 
 import torch
-from jaxtyping import Float, Shaped
+from jaxtyping import Float
 from torch import Tensor
 
-from liegg.inputs.model import modules_inside
+from liegg._utils.checks import checksum
+from liegg.inputs.reachable import modules_inside
 
-ALIKE = 1e-2
-"""Relative difference of outputs that rounding on different machines may make; another model makes more."""
+OUTPUT_TOLERANCE = 1e-2
+"""Relative difference of outputs that rounding on other machines may cause; another model differs more."""
 
-WORDS = {
+DIFFERENCES = {
     "weights": "the model: its weights are not the same",
-    "buffers": "the model: its buffers, such as running means, are not the same; load one state dict everywhere",
+    "buffers": "the model: its buffers, such as running means, are not the same; load one state dict "
+    "everywhere",
     "groups": "groups: the labels are not the same",
     "spread": "data: samples after the first are not the same",
 }
-"""What is said where a checksum differs."""
-
-SHOWN = 16
-"""Digits of a checksum that are kept: enough that two are never equal by chance."""
+"""Message for each checksum that may differ."""
 
 
 def fingerprint(
-    first: Float[Tensor, "b ..."], y: Float[Tensor, "p c"], asked: dict[str, Any]
+    first: Float[Tensor, "b ..."], y: Float[Tensor, "p c"], settings: dict[str, Any]
 ) -> dict[str, Any]:
-    """What an analysis is about.
+    """Identify an analysis.
 
     Args:
         first: a batch of the data.
-        y: what the model says of it.
-        asked: action, options, versions, checksums: anything that JSON can hold.
+        y: the model's outputs on it.
+        settings: action, options, versions, checksums: anything that JSON can hold.
     """
     return {
-        "data": f"{tuple(first.shape)} {first.dtype} {checksum([first])}",
+        "data": f"{tuple(first.shape)} {first.dtype} {checksum(first)[:16]}",
         "answers": y.detach().double().cpu().flatten()[:64].tolist(),
-        **{name: json.dumps(value, sort_keys=True, default=str) for name, value in asked.items()},
+        **{
+            name: json.dumps(value, sort_keys=True, default=str) for name, value in settings.items()
+        },
     }
 
 
 def difference(one: dict[str, Any], other: dict[str, Any]) -> str:
-    """What differs between two fingerprints, in words; empty if nothing does."""
+    """Describe the first difference between two fingerprints; empty if they agree."""
     for name in sorted({*one, *other} - {"answers"}):
         if one.get(name) != other.get(name):
-            return WORDS.get(name) or f"{name}: {one.get(name)} and {other.get(name)}"
+            return DIFFERENCES.get(name) or f"{name}: {one.get(name)} and {other.get(name)}"
     a, b = (torch.tensor(record["answers"], dtype=torch.float64) for record in (one, other))
-    if a.shape != b.shape or float((a - b).norm()) > ALIKE * max(float(a.norm()), float(b.norm())):
+    size = max(float(a.norm()), float(b.norm()))
+    if a.shape != b.shape or float((a - b).norm()) > OUTPUT_TOLERANCE * size:
         return "the model: its outputs for the first samples are not the same"
     return ""
 
 
-def checksum(tensors: Iterable[Shaped[Tensor, "..."]]) -> str:
-    """First digits of the SHA-256 of the contents of tensors, one after the other.
+def weight_checksums(model: Any) -> dict[str, str]:
+    """Checksums of a model's parameters and of its stored buffers.
 
-    >>> checksum([torch.zeros(3)]) == checksum([torch.zeros(2), torch.zeros(1)])
-    True
-    """
-    digest = hashlib.sha256()
-    for tensor in tensors:
-        digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
-    return digest.hexdigest()[:SHOWN]
-
-
-def weights_of(model: Any) -> dict[str, str]:
-    """Checksums of the weights of a model: of its parameters, and of the buffers that are stored with them.
-
-    Of a function that is no module, those of the modules that it reaches; numbers that it holds elsewhere are not seen.
+    For a function, those of the modules that it reaches; numbers that it holds elsewhere are not seen.
 
     Args:
         model: module or function.
     """
-    modules = modules_inside(model)
-    stored = [
-        entry
-        for module in modules
-        for entry in module.state_dict().items()
-        if isinstance(entry[1], Tensor)
-    ]
-    learned = {
-        name for module in modules for name, _ in module.named_parameters(remove_duplicate=False)
-    }
-    return {
-        "weights": _named_checksum([(name, tensor) for name, tensor in stored if name in learned]),
-        "buffers": _named_checksum(
-            [(name, tensor) for name, tensor in stored if name not in learned]
-        ),
-    }
+    digests: dict[str, list[str]] = {"weights": [], "buffers": []}
+    for module in modules_inside(model):
+        parameters = {name for name, _ in module.named_parameters(remove_duplicate=False)}
+        for name, tensor in module.state_dict().items():
+            if isinstance(tensor, Tensor):
+                kind = "weights" if name in parameters else "buffers"
+                digests[kind].append(f"{name} {_contents(tensor)}")
+    return {kind: checksum(*parts)[:16] for kind, parts in digests.items()}
 
 
-def _named_checksum(entries: list[tuple[str, Tensor]]) -> str:
-    """One checksum of names, shapes and contents; of contents that cannot be read, such as packed weights, the names alone."""
-    digest = hashlib.sha256()
-    for name, tensor in entries:
-        digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype} ".encode())
-        try:
-            digest.update(checksum([tensor]).encode())
-        except (RuntimeError, TypeError, NotImplementedError):
-            digest.update(b"unread")
-    return digest.hexdigest()[:SHOWN]
+def _contents(tensor: Tensor) -> str:
+    """Checksum of a tensor; of values that cannot be read, such as packed weights, shape and dtype."""
+    try:
+        return checksum(tensor)
+    except (RuntimeError, TypeError, NotImplementedError):
+        return f"{tuple(tensor.shape)} {tensor.dtype}"

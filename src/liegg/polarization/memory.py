@@ -1,4 +1,4 @@
-"""Memory stated in advance: what so many candidates need, and whether the device has it."""
+"""Memory estimates: what a number of candidates needs, and whether the device has it."""
 
 import os
 from dataclasses import dataclass
@@ -16,30 +16,32 @@ from liegg.polarization.sample_blocks import count_for
 Solver = Literal["full", "bottom"]
 Accumulator = Literal["qr", "gram"]
 
-NUMBER = 8
-"""Bytes to a number: all of it is float64."""
+BYTES = 8
+"""Bytes per number: everything is float64."""
 
 SOLVER_SQUARES = {"full": 9, "bottom": 7}
-"""Matrices `[g, g]` held at once. Full: factor whitened, its square, eigenvectors, workspace of two (LAPACK's own figure), the
-small end apart, directions. Bottom: factor whitened, its square, the Cholesky factors and what they are made of."""
+"""Matrices `[g, g]` held at once.
 
-THIN = 12
-"""Blocks of vectors `[g, count]` that the solver for the bottom holds."""
+Full: whitened factor, its square, eigenvectors, two of workspace (LAPACK), the small end, directions.
+Bottom: whitened factor, its square, the Cholesky factors and their operands."""
 
-SHARE = 0.9
-"""Share of what is free that may be used: the model, the data and everybody else need the rest."""
+BOTTOM_VECTORS = 12
+"""Blocks of vectors `[g, count]` that the solver for the smallest defects holds."""
+
+USABLE = 0.9
+"""Fraction of the free memory that may be used: the model, the data and others need the rest."""
 
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes that an analysis needs beside the model and its batches.
+    """Bytes that an analysis needs besides the model and its batches.
 
     Attributes:
         columns: number of candidates.
-        factor: the factor and the Gram matrix that are kept, or those of each block of samples.
+        factor: factor and Gram matrix, of each block of samples.
         rows: rows that wait to be folded in.
-        folding: what folding them takes on top.
-        solver: what solving takes on top of the factor.
+        folding: additional memory for folding them.
+        solver: additional memory for solving.
     """
 
     columns: int
@@ -50,12 +52,12 @@ class Memory:
 
     @property
     def solving(self) -> int:
-        """What is needed once the data has been read, which is done by the CPU."""
+        """Bytes needed after the pass, on the CPU."""
         return self.factor + self.solver
 
     @property
     def peak(self) -> int:
-        """The most at one time: rows are gone when solving starts."""
+        """Most bytes at one time: the rows are freed before solving starts."""
         return max(self.factor + self.rows + self.folding, self.solving)
 
     def __str__(self) -> str:
@@ -78,13 +80,15 @@ def expected(
     controls: bool = True,
     bottom: int | None = None,
 ) -> Memory:
-    """Memory that `liegg.discover` will need for an action, beside the model and its batches; it looks itself before it begins.
+    """Memory that `liegg.discover` needs for an action, besides the model and its batches.
+
+    `discover` makes this check itself before it starts.
 
     Args:
         action: the candidate generators.
         output_action: action on the outputs, for equivariance.
         dtype: precision of the model.
-        rows: rows of a sample: its outputs, or 1 for their sum.
+        rows: rows per sample: number of outputs, or 1 for their sum.
         controls: as for `discover`.
         bottom: as for `discover`.
 
@@ -113,18 +117,18 @@ def estimate(
     count: int = 20,
     side: int = 0,
 ) -> Memory:
-    """Memory that so many candidates need.
+    """Memory that a number of candidates needs.
 
     Args:
-        columns: number of candidates, with those of an output action.
-        blocks: blocks of samples that are kept apart, for intervals.
+        columns: number of candidates, including those of an output action.
+        blocks: number of blocks of samples, for intervals.
         accumulator: whether rows are folded by QR or summed to a Gram matrix.
         solver: `"full"` for all directions, `"bottom"` for the `count` smallest defects.
-        count: how many, for the bottom.
-        side: side of the moment that every block keeps beside its factor.
+        count: number of smallest defects.
+        side: side of the moment of each block.
 
     Raises:
-        ArgumentError: no candidates, or an unknown solver or accumulator.
+        ArgumentError: there are no candidates, or the solver or accumulator is unknown.
 
     Examples:
         >>> print(estimate(10_000, accumulator="gram", solver="bottom"))
@@ -137,20 +141,18 @@ def estimate(
         or accumulator not in ("qr", "gram")
     ):
         raise ArgumentError(
-            f"estimate({columns}, blocks={blocks}, accumulator={accumulator!r}, solver={solver!r}): expected positive numbers, "
-            "'qr' or 'gram', and 'full' or 'bottom'."
+            f"estimate({columns}, blocks={blocks}, accumulator={accumulator!r}, solver={solver!r}): "
+            "expected positive numbers, 'qr' or 'gram', and 'full' or 'bottom'."
         )
-    square = columns**2 * NUMBER
-    waiting = (
-        block_rows(columns, torch.device("cpu")) * columns * NUMBER
-    )  # on a GPU up to 128 MB more, where there are few
-    folding = (
-        2 * (square + waiting) if accumulator == "qr" else waiting
-    )  # stacked on the factor and copied once by the QR
-    thin = THIN * columns * count * NUMBER if solver == "bottom" else 0
+    square = columns**2 * BYTES
+    # On a GPU up to 128 MB more, for few columns.
+    waiting = block_rows(columns, torch.device("cpu")) * columns * BYTES
+    # Rows are stacked on the factor, and the QR makes one copy.
+    folding = 2 * (square + waiting) if accumulator == "qr" else waiting
+    thin = BOTTOM_VECTORS * columns * count * BYTES if solver == "bottom" else 0
     return Memory(
         columns,
-        blocks * (2 * square + side**2 * NUMBER),
+        blocks * (2 * square + side**2 * BYTES),
         waiting,
         folding,
         SOLVER_SQUARES[solver] * square + thin,
@@ -158,48 +160,51 @@ def estimate(
 
 
 def check(needed: Memory, *, device: torch.device | str = "cpu", free: int | None = None) -> None:
-    """Raise `ArgumentError` if an analysis cannot fit into what the device has free.
+    """Raise `ArgumentError` if an analysis does not fit into the free memory of the device.
 
     Args:
-        needed: what `estimate` said.
-        device: where the rows are folded; they are solved on the CPU.
-        free: bytes that are free; by default what the device says.
+        needed: result of `estimate`.
+        device: device of the rows; the problem is solved on the CPU.
+        free: free bytes; by default what the device reports.
 
     Raises:
-        ArgumentError: it cannot fit; the message says by how much, and what to do.
+        ArgumentError: it does not fit; the message says by how much, and what to do.
     """
     where = torch.device(device)
-    wanted = needed.peak
-    there = free_bytes(where) if free is None else free
-    if where.type != "cpu" and (there is None or wanted <= SHARE * there):
-        where, wanted = torch.device("cpu"), needed.solving
-        there = free_bytes(where) if free is None else free
-    if there is None or wanted <= SHARE * there:
-        return
-    fits = int((SHARE * there / wanted) ** 0.5 * needed.columns)
-    raise ArgumentError(
-        f"{needed}, but {where.type} has {readable(there)} free: room for about {fits} candidates. Ask about fewer with "
-        "action.restrict(...), liegg.Blocks, liegg.Banded, liegg.Weights or liegg.KroneckerSum; ask for the smallest defects "
-        "alone with bottom=20; or use a device with more memory."
+    stages = [(where, needed.peak)]
+    if where.type != "cpu":
+        stages.append((torch.device("cpu"), needed.solving))
+    for place, size in stages:
+        available = free_bytes(place) if free is None else free
+        if available is not None and size > USABLE * available:
+            raise _too_large(needed, place, size, available)
+
+
+def _too_large(needed: Memory, place: torch.device, size: int, available: int) -> ArgumentError:
+    fits = int((USABLE * available / size) ** 0.5 * needed.columns)
+    return ArgumentError(
+        f"{needed}, but {place.type} has {readable(available)} free, enough for about {fits} "
+        "candidates. Use fewer with action.restrict(...), liegg.Blocks, liegg.Banded, liegg.Weights "
+        "or liegg.KroneckerSum; ask only for the smallest defects with bottom=20; or use a device "
+        "with more memory."
     )
 
 
 def free_bytes(device: torch.device | str = "cpu") -> int | None:
-    """Bytes that are free on a device, or that this process may still take; None where that cannot be known.
+    """Free bytes on a device; None if unknown.
 
-    What the system counts as available, cut by the limit of the process's control group where it has one.
+    On the CPU what the system reports as available, or what the control group of a container allows.
     """
     where = torch.device(device)
     if where.type == "cuda":
         return torch.cuda.mem_get_info(where)[0]
     if where.type != "cpu":
         return None
-    found = [size for size in (_available(), _allowed()) if size is not None]
-    return min(found) if found else None
+    return min((size for size in (_available(), _allowed()) if size is not None), default=None)
 
 
 def _available() -> int | None:
-    """Memory that can be had without swapping."""
+    """Memory that is available without swapping."""
     listing = Path("/proc/meminfo")
     if listing.is_file():
         lines = listing.read_text(encoding="utf-8").splitlines()
@@ -213,21 +218,21 @@ def _available() -> int | None:
 
 
 def _allowed(root: Path = Path("/sys/fs/cgroup")) -> int | None:
-    """What the limit of a container leaves; None without a limit. File pages it could give back count as free."""
-    limit, used, parts = root / "memory.max", root / "memory.current", root / "memory.stat"
-    if (
-        not limit.is_file()
-        or not used.is_file()
-        or limit.read_text(encoding="utf-8").strip() == "max"
-    ):
+    """Memory that a container may still use; None if unlimited. Reclaimable file pages count as free."""
+    texts = {
+        name: (root / name).read_text(encoding="utf-8").strip()
+        for name in ("memory.max", "memory.current", "memory.stat")
+        if (root / name).is_file()
+    }
+    if texts.get("memory.max", "max") == "max" or "memory.current" not in texts:
         return None
-    lines = parts.read_text(encoding="utf-8").splitlines() if parts.is_file() else []
-    back = next((int(line.split()[1]) for line in lines if line.startswith("inactive_file ")), 0)
-    return int(limit.read_text(encoding="utf-8")) - int(used.read_text(encoding="utf-8")) + back
+    stat = (line.split() for line in texts.get("memory.stat", "").splitlines())
+    reclaimable = next((int(size) for name, size in stat if name == "inactive_file"), 0)
+    return int(texts["memory.max"]) - int(texts["memory.current"]) + reclaimable
 
 
 def readable(size: int | float) -> str:
-    """Bytes in words.
+    """A number of bytes with its unit.
 
     >>> readable(3_200_000_000), readable(512)
     ('3.2 GB', '512 B')

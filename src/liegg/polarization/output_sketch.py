@@ -1,8 +1,9 @@
-r"""Stage 3', combinations: rows of random combinations of the outputs in place of rows of every output.
+r"""Rows of random combinations of the outputs in place of rows of every output.
 
-With signs $s_{ij} = \pm 1/\sqrt k$ drawn for every sample by itself, $\sum_i (\sum_j s_{ij} v_j)^2$ is $\sum_j v_j^2$ on the mean.
-What the draw adds to the error is a part of how samples differ, and blocks of samples show it like the rest. A direction in which
-no output moves moves no combination either.
+With independent signs $s_{ij} = \pm 1/\sqrt k$ for every sample, the expectation of
+$\sum_i (\sum_j s_{ij} v_j)^2$ is $\sum_j v_j^2$. The error of the random signs is part of the
+difference between samples, so blocks of samples show it like any other. A direction that moves no
+output moves no combination.
 """
 
 from collections.abc import Iterator
@@ -12,18 +13,18 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._utils.random import WORD, coins
+from liegg._utils.random import WORD, rademacher
 
 Outputs = Literal["each", "sum"] | int
 
 CHUNK = 4096
-"""Outputs that are combined in one product; a multiple of the signs that one number gives."""
+"""Outputs that are combined in one product; a multiple of `WORD`."""
 
 NUMBERS = {"cpu": 2**18, "cuda": 2**24}
-"""Numbers in the signs, and in what they are applied to, of one product: what a cache holds; what keeps a GPU busy."""
+"""Numbers in one product, which fit a CPU cache or keep a GPU busy."""
 
 
-def weights(
+def combination_signs(
     samples: int,
     outputs: int,
     count: int,
@@ -35,24 +36,26 @@ def weights(
     dtype: torch.dtype = torch.float64,
     device: torch.device | None = None,
 ) -> Float[Tensor, "b k c"]:
-    r"""Signs $\pm 1/\sqrt k$ of the combinations of some samples, by the numbers of sample, combination and output alone.
+    r"""Signs $\pm 1/\sqrt k$, which depend on the indices of sample, combination and output alone.
 
     Args:
-        samples: how many there are.
-        outputs: outputs of a sample.
-        count: combinations of a sample.
-        seed: of all signs.
-        first: number of the first sample in the data.
+        samples: number of samples.
+        outputs: outputs per sample.
+        count: combinations per sample.
+        seed: seed of all signs.
+        first: position of the first sample in the data.
         some: which combinations; all by default.
-        columns: which outputs, from a multiple of 64 on; all by default.
-        dtype: of the result.
-        device: of the result.
+        columns: which outputs, starting at a multiple of 64; all by default.
+        dtype: dtype of the result.
+        device: device of the result.
 
     Examples:
-        >>> whole = weights(5, 200, 4, seed=1)
+        >>> whole = combination_signs(5, 200, 4, seed=1)
         >>> torch.equal(
         ...     whole[3:, 1:2, 128:150],
-        ...     weights(2, 200, 4, seed=1, first=3, some=slice(1, 2), columns=slice(128, 150)),
+        ...     combination_signs(
+        ...         2, 200, 4, seed=1, first=3, some=slice(1, 2), columns=slice(128, 150)
+        ...     ),
         ... )
         True
         >>> whole.unique()
@@ -62,28 +65,30 @@ def weights(
     width = -(-outputs // WORD)
     word = torch.arange(begin // WORD, -(-end // WORD), device=device)
     sample = torch.arange(first, first + samples, device=device)[:, None, None]
-    chosen = torch.arange(count, device=device)[some, None]
-    signs = coins(seed, (sample * count + chosen) * width + word, size=count**-0.5, dtype=dtype)
+    combination = torch.arange(count, device=device)[some, None]
+    signs = rademacher(
+        seed, (sample * count + combination) * width + word, size=count**-0.5, dtype=dtype
+    )
     return signs.flatten(2)[:, :, : end - begin]
 
 
-def combined(
+def combine(
     values: Float[Tensor, "p b c"], outputs: Outputs, *, seed: int = 0, first: int = 0
 ) -> Float[Tensor, "p b k"]:
-    """Combinations of what belongs to the outputs of some samples, in float64; the signs are never held all at once.
+    """Combinations of values of the outputs, in float64; the signs are never held all at once.
 
-    Outputs are summed in chunks of one size, so that the result does not depend on how many samples come together.
+    Outputs are summed in chunks of one size, so the result does not depend on the batch size.
 
     Args:
-        values: some numbers for every sample and output, any float dtype.
-        outputs: `"each"` leaves them as they are, `"sum"` sums them, `k` takes k random combinations.
-        seed: of the signs.
-        first: number of the first sample in the data.
+        values: numbers for every sample and output, any float dtype.
+        outputs: `"each"` returns them, `"sum"` sums them, `k` takes k random combinations.
+        seed: seed of the signs.
+        first: position of the first sample in the data.
 
     Examples:
-        >>> combined(torch.tensor([[[1.0, 2.0]]]), "sum")
+        >>> combine(torch.tensor([[[1.0, 2.0]]]), "sum")
         tensor([[[3.]]], dtype=torch.float64)
-        >>> combined(torch.tensor([[[1.0, 2.0]]]), 4, seed=2).abs()
+        >>> combine(torch.tensor([[[1.0, 2.0]]]), 4, seed=2).abs()
         tensor([[[1.5000, 0.5000, 1.5000, 0.5000]]], dtype=torch.float64)
     """
     if outputs == "each":
@@ -98,7 +103,7 @@ def combined(
         piece = values[:, begin : begin + step].transpose(0, 1)
         for start in range(0, width, CHUNK):
             columns = slice(start, start + CHUNK)
-            signs = weights(
+            signs = combination_signs(
                 len(piece),
                 width,
                 count,
@@ -114,14 +119,14 @@ def combined(
 def cotangents(
     y: Float[Tensor, "b c"], outputs: Outputs, together: int, *, seed: int = 0, first: int = 0
 ) -> Iterator[Float[Tensor, "t b c"]]:
-    """Directions of the output whose reverse derivatives make the rows, some at a time.
+    """Output directions whose reverse derivatives are the rows, some at a time.
 
     Args:
         y: outputs of some samples.
-        outputs: as for `combined`.
-        together: how many directions at a time, at most.
-        seed: of the signs.
-        first: number of the first sample in the data.
+        outputs: as for `combine`.
+        together: most directions at a time.
+        seed: seed of the signs.
+        first: position of the first sample in the data.
     """
     samples, width = y.shape
     if outputs == "each":
@@ -135,7 +140,7 @@ def cotangents(
         yield torch.ones_like(y)[None]
     else:
         for start in range(0, int(outputs), together):
-            yield weights(
+            yield combination_signs(
                 samples,
                 width,
                 int(outputs),

@@ -1,4 +1,4 @@
-"""Everything that a pass over the data keeps, as one record: it can be added to, merged with that of other samples, and stored."""
+"""The state of a pass over the data: it can be updated, merged with that of other samples, stored."""
 
 from typing import Any, NamedTuple
 
@@ -6,209 +6,232 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg.inputs.distinct import Distinct, distinct_merge
-from liegg.polarization import gram
-from liegg.polarization import r_factor as accumulate
-from liegg.polarization import sample_blocks as blocks
-from liegg.polarization.diagnostics import Pulse, pulse_merge
+from liegg.inputs.distinct import DistinctSamples, merge_distinct
+from liegg.polarization import displacement, gram, r_factor, sample_blocks
+from liegg.polarization.diagnostics import DiagnosticSums, merge_sums
+from liegg.polarization.displacement import InputSums
 from liegg.polarization.gram import Gram
-from liegg.polarization.r_factor import RFactor, Waiting
-from liegg.polarization.sample_blocks import Gathered
+from liegg.polarization.r_factor import RFactor, block_rows
+from liegg.polarization.sample_blocks import BlockRows
 
 
-class Folded(NamedTuple):
-    """Rows while they are being folded.
+class RowSums(NamedTuple):
+    r"""All rows so far.
 
     Attributes:
-        exact: those that went into an R factor.
-        squared: those that were summed to a Gram matrix.
+        exact: rows folded into an R factor.
+        squared: rows summed to a Gram matrix.
+        pending: rows, or both factors of rows $l \otimes r$, that wait for a block to fill.
     """
 
     exact: RFactor
     squared: Gram
+    pending: tuple[Float[Tensor, "_ p"], ...] = ()
 
 
-class Tally(NamedTuple):
-    """What is kept of the samples seen so far; its tensors are added to in place.
+class PassState(NamedTuple):
+    """Everything that is kept of the samples seen so far; some tensors are updated in place.
 
     Attributes:
-        rows: all rows, where samples are not dealt out to blocks.
-        waiting: rows that wait to be folded with others.
-        gathered: rows of the blocks, and the moments.
-        squares: sum of the squared lengths of the outputs.
-        inputs: the same of the samples.
-        samples: number of samples.
-        pulse: sums that tell what is wrong with the model.
+        rows: all rows; None if the samples are assigned to blocks.
+        blocks: rows of each block; None if the samples are not assigned to blocks.
+        inputs: sums over the samples.
+        output_square: sum of the squared lengths of the outputs.
+        diagnostics: sums that reveal degenerate models.
         distinct: which of the samples differ.
-        fits: samples that fitted into the memory of the device at once, where those of a batch did not; else 0.
+        fits: samples that fitted into device memory, where a batch did not; else 0.
     """
 
-    rows: Folded
-    waiting: Waiting
-    gathered: Gathered
-    squares: Float[Tensor, ""]
-    inputs: Float[Tensor, ""]
-    samples: int
-    pulse: Pulse
-    distinct: Distinct
+    rows: RowSums | None
+    blocks: BlockRows | None
+    inputs: InputSums
+    output_square: Float[Tensor, ""]
+    diagnostics: DiagnosticSums
+    distinct: DistinctSamples
     fits: int = 0
 
 
-def init(columns: int, count: int, pulse: Pulse, device: torch.device) -> Tally:
-    """Nothing yet.
+def init(columns: int, blocks: int, inputs: InputSums, diagnostics: DiagnosticSums) -> PassState:
+    """The state of no samples.
 
     Args:
-        columns: generators, with those of an output action.
-        count: number of blocks; 1 if the samples are not dealt out.
-        pulse: sums of no samples, as `pulse_init` begins them.
-        device: where rows are.
+        columns: number of generators, including those of an output action.
+        blocks: number of blocks; 1 if the samples are not assigned to blocks.
+        inputs: sums over no samples.
+        diagnostics: sums over no samples.
     """
-    zero = torch.zeros((), dtype=torch.float64, device=device)
-    gathered = blocks.init(count, 1 if count == 1 else columns, device)
-    whole = folded(columns if count == 1 else 1, device)
-    return Tally(whole, Waiting(columns), gathered, zero, zero, 0, pulse, Distinct(4 * columns + 1))
+    device = inputs.square.device
+    return PassState(
+        rows=init_rows(columns, device) if blocks == 1 else None,
+        blocks=None if blocks == 1 else sample_blocks.init(blocks, columns, device),
+        inputs=inputs,
+        output_square=torch.zeros((), dtype=torch.float64, device=device),
+        diagnostics=diagnostics,
+        distinct=DistinctSamples(4 * columns + 1),
+    )
 
 
-def folded(columns: int, device: torch.device | None = None) -> Folded:
-    """No rows at all."""
-    return Folded(accumulate.init(columns, device), gram.init(columns, device))
+def init_rows(columns: int, device: torch.device | None = None) -> RowSums:
+    """No rows."""
+    return RowSums(r_factor.init(columns, device), gram.init(columns, device))
 
 
-def fold(state: Folded, rows: Float[Tensor, "m g"], *, squared: bool) -> Folded:
-    """Add rows, which must be finite: to the Gram matrix if they may be squared, else to the R factor."""
+def fold(
+    state: RowSums,
+    rows: Float[Tensor, "m p"],
+    *,
+    squared: bool,
+    widths: tuple[int, int] | None = None,
+) -> RowSums:
+    r"""Add finite rows: to the Gram matrix if they may be squared, else to the R factor.
+
+    Args:
+        state: the rows so far.
+        rows: new rows, or both factors of rows $l \otimes r$ side by side.
+        squared: whether the rows may be squared.
+        widths: widths of both factors; None if the rows are complete.
+    """
+    if widths is not None:
+        left, right = rows.split(list(widths), dim=1)
+        if squared:
+            return state._replace(squared=gram.update_products(state.squared, left, right))
+        rows = torch.einsum("mp,mq->mpq", left, right).flatten(1)
     if squared:
         return state._replace(squared=gram.extend(state.squared, rows))
-    return state._replace(exact=accumulate.extend(state.exact, rows))
+    return state._replace(exact=r_factor.extend(state.exact, rows))
 
 
-def settled(state: Folded) -> tuple[RFactor | Gram, str]:
-    """All rows in one, on the CPU, and how they were kept: `"qr"`, `"gram"` or `"qr+gram"`."""
-    exact, summed = state
-    if summed.rows and not exact.rows:
-        return Gram(summed.matrix.cpu(), summed.rows), "gram"
-    both = accumulate.merge(exact, gram.factor(summed)) if summed.rows else exact
-    return RFactor(both.r.cpu(), both.rows), "qr+gram" if summed.rows else "qr"
+def append(
+    state: RowSums,
+    rows: Float[Tensor, "m p"],
+    *,
+    squared: bool,
+    widths: tuple[int, int] | None = None,
+) -> RowSums:
+    """Add rows in blocks of one size, large enough for an efficient QR.
 
+    The blocks do not depend on the batches, so the same rows in the same order give the same bits.
 
-def merge(one: Tally, other: Tally) -> Tally:
-    """What is kept of the samples of both; no rows may be waiting in either.
-
-    Commutative and associative up to rounding, so that many processes may merge in any order.
+    Args:
+        state: the rows so far.
+        rows: new rows; as for `fold`.
+        squared: whether the rows may be squared.
+        widths: as for `fold`.
     """
-    exact, squared = one.rows.exact, one.rows.squared
-    rows = Folded(
-        accumulate.merge(exact, other.rows.exact),
-        Gram(squared.matrix + other.rows.squared.matrix, squared.rows + other.rows.squared.rows),
-    )
-    return Tally(
+    size = block_rows(state.exact.r.shape[1], rows.device)
+    pending = (*state.pending, rows)
+    if sum(map(len, pending)) < size:
+        return state._replace(pending=pending)
+    for block in torch.cat(pending).split(size):
+        if len(block) < size:
+            return state._replace(pending=(block.clone(),))  # a view would keep all blocks alive
+        state = fold(state, block, squared=squared, widths=widths)
+    return state._replace(pending=())
+
+
+def flush(state: RowSums, *, squared: bool, widths: tuple[int, int] | None = None) -> RowSums:
+    """Fold the rows that still wait."""
+    if not state.pending:
+        return state
+    rows = torch.cat(state.pending)
+    return fold(state._replace(pending=()), rows, squared=squared, widths=widths)
+
+
+def finalise_rows(state: RowSums) -> tuple[RFactor | Gram, str]:
+    """All rows on the CPU, and how they were accumulated: `"qr"`, `"gram"` or `"qr+gram"`."""
+    exact, squared, _ = state
+    if squared.rows and not exact.rows:
+        return Gram(squared.matrix.cpu(), squared.rows), "gram"
+    both = r_factor.merge(exact, gram.factor(squared)) if squared.rows else exact
+    return RFactor(both.r.cpu(), both.rows), "qr+gram" if squared.rows else "qr"
+
+
+def merge(one: PassState, other: PassState) -> PassState:
+    """The state of the samples of both; no rows may be pending in either.
+
+    Commutative and associative up to rounding, so processes may merge in any order.
+    """
+    rows, blocks = one.rows, one.blocks
+    if rows is not None and other.rows is not None:
+        squared, more = rows.squared, other.rows.squared
+        rows = RowSums(
+            r_factor.merge(rows.exact, other.rows.exact),
+            Gram(squared.matrix + more.matrix, squared.rows + more.rows),
+        )
+    if blocks is not None and other.blocks is not None:
+        blocks = sample_blocks.merge(blocks, other.blocks)
+    return PassState(
         rows,
-        one.waiting,
-        blocks.merge(one.gathered, other.gathered),
-        one.squares + other.squares,
-        one.inputs + other.inputs,
-        one.samples + other.samples,
-        pulse_merge(one.pulse, other.pulse),
-        distinct_merge(one.distinct, other.distinct),
+        blocks,
+        displacement.merge(one.inputs, other.inputs),
+        one.output_square + other.output_square,
+        merge_sums(one.diagnostics, other.diagnostics),
+        merge_distinct(one.distinct, other.distinct),
         min(one.fits or other.fits, other.fits or one.fits),
     )
 
 
-def to_tensors(tally: Tally) -> dict[str, Tensor]:
-    """The record as named tensors on the CPU, from which `from_tensors` makes it again, bit for bit."""
-    gathered, pulse = tally.gathered, tally.pulse
-    kept: dict[str, Tensor | None] = {
-        "rows.r": tally.rows.exact.r,
-        "rows.matrix": tally.rows.squared.matrix,
-        "waiting": tally.waiting.rows,
-        "blocks.factors": gathered.factors,
-        "blocks.squares": gathered.squares,
-        "blocks.exact": gathered.exact,
-        "blocks.squared": gathered.squared,
-        "blocks.moments": gathered.moments,
-        "blocks.samples": gathered.samples,
-        "squares": tally.squares,
-        "inputs": tally.inputs,
-        "distinct": tally.distinct.seen,
-    }
-    counts = [
-        tally.rows.exact.rows,
-        tally.rows.squared.rows,
-        tally.samples,
-        len(gathered.pending),
-        pulse.samples,
-        tally.fits,
-    ]
-    kept["counts"] = torch.tensor(counts)
-    kept |= {f"pending.{i}": part for i, part in enumerate(gathered.pending)}
-    kept |= {
-        f"pulse.{name}": value
-        for name, value in pulse._asdict().items()
-        if isinstance(value, Tensor)
-    }
-    found: dict[str, Tensor] = {}
-    for name, value in kept.items():
-        if value is not None:
-            here = value.detach().cpu().contiguous()
-            shared = any(
-                here.data_ptr() == other.data_ptr() for other in found.values()
-            )  # zeros begin as one
-            part = (
-                here.untyped_storage().nbytes() > here.nbytes
-            )  # what is sent would carry all of the buffer
-            found[name] = here.clone() if shared or part else here
-    return found
-
-
-def from_tensors(kept: dict[str, Tensor], empty: Tally) -> Tally:
-    """What `to_tensors` wrote down.
+def to_tensors(state: Any, prefix: str = "") -> dict[str, Tensor]:
+    """A state as named tensors on the CPU; `from_tensors` restores it bit for bit.
 
     Args:
-        kept: the named tensors.
-        empty: a record of no samples with the same columns, blocks and outputs, on the device to go on with.
+        state: a record of tensors, numbers, tuples of tensors (stacked along their rows) and records.
+        prefix: put before the names.
+    """
+    tensors: dict[str, Tensor] = {}
+    for name, value in _entries(state):
+        if isinstance(value, Tensor):
+            tensors[prefix + name] = value.detach().cpu().contiguous()
+        elif isinstance(value, int):
+            tensors[prefix + name] = torch.tensor(value)
+        elif _is_record(value):
+            tensors |= to_tensors(value, f"{prefix}{name}.")
+        elif value:
+            tensors[prefix + name] = torch.cat(value, dim=-2).cpu()
+    return tensors
+
+
+def from_tensors(
+    tensors: dict[str, Tensor], like: Any, device: torch.device, prefix: str = ""
+) -> Any:
+    """Restore what `to_tensors` returned.
+
+    Args:
+        tensors: the named tensors.
+        like: a state of no samples with the same columns, blocks and outputs.
+        device: device of the rows; other tensors go where they are in `like`.
+        prefix: what stands before the names.
 
     Raises:
         KeyError: a tensor is missing.
-        ValueError: one has another shape than this analysis needs, or more rows wait than this device lets wait.
+        ValueError: a tensor has another shape than this analysis needs.
     """
-    device = empty.squares.device
-    exact, squared, samples, pending, seen, fits = kept["counts"].tolist()
-    for name, like in to_tensors(empty).items():
-        if name not in ("waiting", "distinct") and name in kept and kept[name].shape != like.shape:
-            raise ValueError(
-                f"{name} has shape {tuple(kept[name].shape)}; this analysis needs {tuple(like.shape)}"
-            )
+    values: dict[str, Any] = {}
+    for name, value in _entries(like):
+        key = prefix + name
+        if isinstance(value, Tensor):
+            if value.numel() and tensors[key].shape != value.shape:
+                raise ValueError(
+                    f"{key} has shape {tuple(tensors[key].shape)}; "
+                    f"this analysis needs {tuple(value.shape)}"
+                )
+            values[name] = tensors[key].clone().to(value.device)
+        elif isinstance(value, int):
+            values[name] = int(tensors[key])
+        elif _is_record(value):
+            values[name] = from_tensors(tensors, value, device, f"{key}.")
+        elif key in tensors:
+            values[name] = (tensors[key].clone().to(device),)
+        else:
+            values[name] = value
+    return type(like)(**values)
 
-    def there(name: str) -> Any:
-        return kept[name].clone().to(device) if name in kept else None
 
-    rows = Folded(RFactor(there("rows.r"), exact), Gram(there("rows.matrix"), squared))
-    gathered = Gathered(
-        there("blocks.factors"),
-        there("blocks.squares"),
-        tuple(there(f"pending.{i}") for i in range(pending)),
-        kept["blocks.exact"].clone(),
-        kept["blocks.squared"].clone(),
-        there("blocks.moments"),
-        kept["blocks.samples"].clone(),
-    )
-    values = {
-        name: there(f"pulse.{name}")
-        for name, value in empty.pulse._asdict().items()
-        if isinstance(value, Tensor)
-    }
-    waiting = Waiting(empty.waiting.columns)
-    if "waiting" in kept and len(kept["waiting"]) and list(waiting.put(there("waiting"))):
-        raise ValueError(
-            f"{len(kept['waiting'])} rows wait, which is more than a block of this device"
-        )
-    return Tally(
-        rows,
-        waiting,
-        gathered,
-        there("squares"),
-        there("inputs"),
-        samples,
-        empty.pulse._replace(samples=seen, **values),
-        Distinct(empty.distinct.most, kept["distinct"].clone()),
-        fits,
-    )
+def _is_record(value: Any) -> bool:
+    return hasattr(value, "_fields") or hasattr(value, "__dataclass_fields__")
+
+
+def _entries(record: Any) -> list[tuple[str, Any]]:
+    """Names and values of the fields of a record."""
+    fields = record._fields if hasattr(record, "_fields") else record.__dataclass_fields__
+    return [(name, getattr(record, name)) for name in fields]

@@ -1,50 +1,53 @@
-"""One pass over the data: all that the later stages need to know of it."""
+"""One pass over the data: plan it, update the state batch by batch, finalise."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 
-from liegg._utils.device import Later, fitted
+from liegg._utils.checks import first_nonfinite
+from liegg._utils.device import DeferredCheck, call_within_memory
 from liegg._utils.errors import DeviceMemoryError, NonFiniteError
 from liegg._utils.precision import coarsest
 from liegg.actions import Action
+from liegg.inputs.distinct import add_samples
 from liegg.inputs.model import Model
-from liegg.polarization import gram
-from liegg.polarization import r_factor as accumulate
-from liegg.polarization import sample_blocks as blocks
-from liegg.polarization import state as tallies
-from liegg.polarization.diagnostics import Health, diagnose, pulse_add, pulse_init
-from liegg.polarization.displacement import moments_of, roundings, square_of
+from liegg.polarization import displacement, gram, sample_blocks
+from liegg.polarization import state as pass_state
+from liegg.polarization.diagnostics import Diagnostics, diagnose, init_sums, update_sums
+from liegg.polarization.displacement import Workspace
+from liegg.polarization.gram import Gram
+from liegg.polarization.r_factor import RFactor
 from liegg.polarization.rows import Plan, polarize, samples_at_once
-from liegg.polarization.sample_blocks import Dealer, Parts
-from liegg.polarization.state import Tally
+from liegg.polarization.sample_blocks import BlockAssigner, Parts
+from liegg.polarization.state import PassState
 
-AROUND = 64
-"""Samples whose mean output is where sums of squared outputs are taken around."""
+CENTRE_SAMPLES = 64
+"""Samples whose mean output is the centre of sums of squared outputs."""
 
 
-class Streamed(NamedTuple):
-    """What is kept of the data, on the CPU.
+class PassSums(NamedTuple):
+    """What later stages need of all the data, on the CPU.
 
     Attributes:
-        rows: all rows, folded to their R factor or summed to their Gram matrix.
-        moment: summed moments, from which the action makes the displacement.
+        rows: all rows, as an R factor or a Gram matrix.
+        moment: summed moments, from which the action computes the displacement.
         samples: number of samples.
         output_square: mean over the samples of the squared length of the output.
         accumulator: `"qr"`, `"gram"`, or `"qr+gram"`.
-        trivial_floor: share of the displacement that the rounding of its sum may reach; 0 for sums in float64.
+        trivial_floor: fraction of the displacement that is rounding of its sum; 0 in float64.
         noise: squared motion that rounding may give a generator that does not move the data.
-        parts: the same of every block of samples; None if the samples were not dealt out to blocks.
-        health: what is wrong with the model, if anything; None if that was not asked.
-        distinct: number of samples that differ (and of groups of them, if fewer), as far as it matters; None if not counted.
-        fits: samples that fitted into the memory of the device at once, where those of a batch did not; else 0.
+        parts: the same for every block of samples; None without blocks.
+        diagnostics: whether the model is degenerate; None if not checked.
+        distinct: number of distinct samples (and of groups, if fewer), as far as it matters; None if
+            not counted.
+        fits: samples that fitted into device memory, where a batch did not; else 0.
     """
 
-    rows: accumulate.RFactor | gram.Gram
+    rows: RFactor | Gram
     moment: Float[Tensor, "s s"]
     samples: int
     output_square: float
@@ -52,291 +55,285 @@ class Streamed(NamedTuple):
     trivial_floor: float = 0.0
     noise: float = 0.0
     parts: Parts | None = None
-    health: Health | None = None
+    diagnostics: Diagnostics | None = None
     distinct: int | None = None
     fits: int = 0
 
 
-class Pass(NamedTuple):
-    """How a pass over the data is made; the same in every process that takes part, and when it is taken up again.
+class PassPlan(NamedTuple):
+    """How a pass is made; equal in every process that takes part, and when a pass is resumed.
 
     Attributes:
         model: the probed model.
         action: candidate generators.
-        how: how rows are taken.
+        row_plan: how rows are computed.
         output_action: action on the outputs, for equivariance.
-        dealer: deals the samples out to blocks that are kept apart; None keeps no more than the sum.
-        first: a batch of the data, by which precision, device and sizes are known.
-        outer_factors: widths of both factors of a row, where rows are kept as such; None where they are formed.
+        assigner: assigns the samples to blocks; None keeps only the sum.
+        first: a batch of the data, for precision, device and sizes.
+        widths: widths of both factors of a row, if rows are kept as factors; None if they are formed.
     """
 
     model: Model
     action: Action
-    how: Plan
+    row_plan: Plan
     output_action: Action | None
-    dealer: Dealer | None
+    assigner: BlockAssigner | None
     first: Float[Tensor, "b ..."]
-    outer_factors: tuple[int, int] | None
+    widths: tuple[int, int] | None
 
     @property
     def columns(self) -> int:
-        """Generators, with those of the output action."""
+        """Number of generators, including those of the output action."""
         return self.action.size + self.n_output_generators
 
     @property
     def n_output_generators(self) -> int:
-        """Generators of the output action."""
+        """Number of generators of the output action."""
         return 0 if self.output_action is None else self.output_action.size
 
     @property
     def blocks(self) -> int:
         """Number of blocks."""
-        return 1 if self.dealer is None else self.dealer.count
+        return 1 if self.assigner is None else self.assigner.count
 
-    @property
-    def squares(self) -> bool:
-        """Whether rows may be squared."""
-        return gram.allowed(self.first.dtype) and self.output_action is None
+    def squares(self, samples: int) -> bool:
+        """Whether rows may be squared, after a number of samples.
+
+        The model must be coarse enough (`gram.allowed`), the question must be invariance, and there
+        must be twice as many samples as columns: with fewer, null directions exist that every row
+        satisfies exactly, whatever the model's rounding, and only a QR keeps those exact.
+        """
+        coarse = gram.allowed(self.first.dtype) and self.output_action is None
+        return coarse and samples > 2 * self.columns
 
 
-def begin(
+def plan_pass(
     model: Model,
     action: Action,
     first: Float[Tensor, "b ..."],
-    how: Plan,
+    row_plan: Plan,
     *,
     output_action: Action | None = None,
-    dealer: Dealer | None = None,
-) -> Pass:
-    """How the pass will be made.
+    assigner: BlockAssigner | None = None,
+) -> PassPlan:
+    """Plan a pass.
 
     Args:
         model: the probed model.
         action: candidate generators.
         first: a batch of the data.
-        how: how rows are taken.
+        row_plan: how rows are computed.
         output_action: action on the outputs, for equivariance.
-        dealer: deals the samples out to blocks that are kept apart.
+        assigner: assigns the samples to blocks.
     """
-    made = Pass(model, action, how, output_action, dealer, first, None)
-    if made.squares and made.blocks == 1 and how.route != "jvp":
-        parts = action.outer_factors(torch.empty_like(first[:1])[:, None], first[:1])
-        made = made._replace(
-            outer_factors=None if parts is None else (parts[0].shape[2], parts[1].shape[2])
-        )
-    return made
+    plan = PassPlan(model, action, row_plan, output_action, assigner, first, None)
+    if gram.allowed(first.dtype) and output_action is None and plan.blocks == 1:
+        factors = None
+        if row_plan.route != "jvp":
+            factors = action.outer_factors(torch.empty_like(first[:1])[:, None], first[:1])
+        if factors is not None:
+            return plan._replace(widths=(factors[0].shape[2], factors[1].shape[2]))
+    return plan
 
 
-def empty(made: Pass) -> Tally:
-    """The record of no samples."""
-    pulse = pulse_init(fitted(made.model, made.first[:AROUND]), each=made.how.outputs == "each")
-    return tallies.init(made.columns, made.blocks, pulse, made.first.device)
+def init(plan: PassPlan) -> PassState:
+    """The state of no samples."""
+    outputs = call_within_memory(plan.model, plan.first[:CENTRE_SAMPLES])
+    return pass_state.init(
+        plan.columns,
+        plan.blocks,
+        displacement.init(plan.action, plan.first, plan.blocks),
+        init_sums(outputs, each=plan.row_plan.outputs == "each"),
+    )
 
 
-def read(
-    made: Pass,
-    kept: Tally,
+def update(
+    plan: PassPlan,
+    state: PassState,
     numbered: Iterable[tuple[int, Float[Tensor, "_ ..."]]],
     *,
     progress: Callable[[int], object] | None = None,
-    after: Callable[[Tally, int], object] | None = None,
-    before: int = 0,
-) -> Tally:
-    """Take the rows of every batch and fold them; sum the moments of the samples and the squares of the outputs.
+    after: Callable[[PassState, int], object] | None = None,
+    start: int = 0,
+) -> PassState:
+    """Add batches: fold their rows, sum the moments of the samples and the squares of the outputs.
 
-    A block of rows goes into a Gram matrix only if the model is coarse enough for it (`gram.allowed`), the question is
-    invariance, and its samples are not among the first, of which there are twice as many as columns: with fewer, null directions
-    exist that every row satisfies exactly, whatever the model's rounding, and only a QR keeps those exact.
-
-    A GPU is never waited for, but for numbers that are not finite, one batch later. Samples that do not fit into its memory
-    together are taken in outer_factors, from then on.
+    A GPU is never waited for; numbers that are not finite are detected one batch later.
 
     Args:
-        made: how the pass is made.
-        kept: what is kept of the samples before.
-        numbered: batches, each with the number of its first sample in the data.
+        plan: how the pass is made.
+        state: state of the samples so far.
+        numbered: batches, each with the position of its first sample in the data.
         progress: called with the number of samples after each batch.
-        after: called after each batch with what is kept, and the number of the next sample.
-        before: number of the first sample to come, where none comes any more.
+        after: called after each batch with the state and the position of the next sample.
+        start: position of the first sample to come, in case none comes.
 
     Raises:
         NonFiniteError: a derivative is not finite; the message names the sample.
-        ArgumentError: the dealer's groups do not fit the samples.
-        DeviceMemoryError: not even one sample fits into the memory of the device.
+        ArgumentError: the groups do not fit the samples.
+        DeviceMemoryError: not even one sample fits into device memory.
     """
-    most = samples_at_once(made.how.outputs, made.model, made.columns)
-    late, precomputed, room, last = Later(), None, torch.empty(0), before
+    check, workspace, end = DeferredCheck(), Workspace(plan.action), start
+
+    def prepare(x: Tensor, number: int) -> Callable[[], None]:
+        workspace.prepare(x)
+        rows, y = polarize(
+            plan.model,
+            plan.action,
+            x,
+            plan.row_plan,
+            output_action=plan.output_action,
+            first=number,
+            halved=plan.widths is not None,
+            precomputed=workspace.precomputed,
+        )
+        block = None if plan.assigner is None else plan.assigner.assign(number, len(x))
+        squared, arranged = plan.squares(number + len(x)), None
+        if block is not None and plan.blocks > 1:
+            arranged = sample_blocks.arrange(rows, block, plan.blocks, squared=squared)
+        more = state._replace(
+            inputs=displacement.update(state.inputs, x, workspace, block),
+            output_square=state.output_square
+            + torch.linalg.vector_norm(y, dtype=torch.float64).square(),
+            diagnostics=update_sums(
+                state.diagnostics,
+                rows[..., plan.n_output_generators :],
+                y,
+                split=None if plan.widths is None else plan.widths[0],
+            ),
+            distinct=add_samples(state.distinct, x),
+        )
+        finite = torch.isfinite(rows.sum() + y.sum())
+
+        def commit() -> None:
+            nonlocal state
+            check.submit(finite, partial(_check_finite, rows, y, number, plan.model.name))
+            state = more
+            if state.blocks is not None and arranged is not None:
+                state = state._replace(blocks=sample_blocks.update(state.blocks, arranged))
+            elif state.rows is not None:
+                flat = rows.flatten(0, 1)
+                sums = pass_state.append(state.rows, flat, squared=squared, widths=plan.widths)
+                state = state._replace(rows=sums)
+
+        return commit
+
+    def recover(samples: int) -> None:
+        nonlocal state
+        check.resolve()  # frees the rows of the last batch
+        workspace.clear()
+        state = state._replace(fits=samples)
+
+    def batch_done(position: int) -> None:
+        nonlocal end
+        end = position
+        if after is not None:
+            check.resolve()
+            after(state, position)
+
+    size = samples_at_once(plan.row_plan.outputs, plan.model, plan.columns)
+    run_in_pieces(numbered, size, prepare, recover=recover, progress=progress, after=batch_done)
+    check.resolve()
+    if state.rows is None:
+        return state
+    rows = pass_state.flush(state.rows, squared=plan.squares(end), widths=plan.widths)
+    return state._replace(rows=rows)
+
+
+def run_in_pieces(
+    numbered: Iterable[tuple[int, Float[Tensor, "_ ..."]]],
+    size: int,
+    prepare: Callable[[Tensor, int], Callable[[], None]],
+    *,
+    recover: Callable[[int], None],
+    progress: Callable[[int], object] | None = None,
+    after: Callable[[int], None] | None = None,
+) -> None:
+    """Process batches in pieces; when the device runs out of memory, in smaller ones from then on.
+
+    Args:
+        numbered: batches, each with the position of its first sample in the data.
+        size: most samples per piece.
+        prepare: does the work for a piece at a position, and returns what adds the result to the
+            state. It may run out of memory and is then repeated, so it must not change the state.
+        recover: called with the new size after memory ran out; frees memory.
+        progress: called with the number of samples after each piece.
+        after: called after each batch with the position of the next sample.
+
+    Raises:
+        DeviceMemoryError: not even one sample fits.
+    """
     for start, batch in numbered:
         number, stop = start, start + len(batch)
         while number < stop:
-            x = batch[number - start : number - start + most]
+            x, commit = batch[number - start : number - start + size], None
             try:
-                precomputed = made.action.precompute(x, precomputed)
-                taken = _taken(made, kept, x, number, precomputed, room)
+                commit = prepare(x, number)
             except torch.OutOfMemoryError as error:
-                most, precomputed, room, taken = (
-                    fewer(len(x), made.first.device, error),
-                    None,
-                    torch.empty(0),
-                    None,
-                )
-            if taken is None:  # now that nothing holds what was made on the way
-                late.settle()  # which lets go of the rows before
-                kept = kept._replace(fits=most)
+                size = _half(len(x), x.device, error)
+            if (
+                commit is None
+            ):  # outside of `except`, so that the failed attempt's tensors are freed
+                recover(size)
                 torch.cuda.empty_cache()
                 continue
-            late.put(
-                taken.finite, partial(_check_finite, taken.rows, taken.y, number, made.model.name)
-            )
-            kept, room = _with(made, taken, number + len(x)), taken.room
+            commit()
             number += len(x)
             if progress is not None:
                 progress(len(x))
-        last = stop
         if after is not None:
-            late.settle()
-            after(kept, stop)
-    late.settle()
-    return _folded_in(made, kept, kept.waiting.rest(), last)
+            after(stop)
 
 
-class _Taken(NamedTuple):
-    """What some samples add, and the record with all of it but their rows."""
-
-    rows: Float[Tensor, "b k g"]
-    y: Float[Tensor, "b c"]
-    finite: Bool[Tensor, ""]
-    kept: Tally
-    piece: blocks.Piece | None
-    room: Float[Tensor, "..."]
-
-
-def _taken(
-    made: Pass,
-    kept: Tally,
-    x: Float[Tensor, "b ..."],
-    number: int,
-    precomputed: Any,
-    room: Float[Tensor, "..."],
-) -> _Taken:
-    """Rows, moments and sums of some samples, the first of which has this number.
-
-    Here the memory may run out, so nothing is changed but the room and which samples were seen, and both may be seen twice.
-    """
-    rows, y = polarize(
-        made.model,
-        made.action,
-        x,
-        made.how,
-        output_action=made.output_action,
-        first=number,
-        halved=made.outer_factors is not None,
-        precomputed=precomputed,
-    )
-    block = (
-        torch.zeros(len(x), dtype=torch.int64)
-        if made.dealer is None
-        else made.dealer.deal(number, len(x))
-    )
-    moments, room = moments_of(made.action, x, precomputed, room, block, made.blocks)
-    enough = made.squares and number + len(x) > 2 * made.columns
-    piece = None if made.blocks == 1 else blocks.sort(rows, block, made.blocks, squared=enough)
-    pulse = pulse_add(
-        kept.pulse,
-        rows[..., made.n_output_generators :],
-        y,
-        split=None if made.outer_factors is None else made.outer_factors[0],
-    )
-    more = kept._replace(
-        gathered=blocks.add_moments(kept.gathered, moments),
-        pulse=pulse,
-        samples=kept.samples + len(x),
-        squares=kept.squares + torch.linalg.vector_norm(y, dtype=torch.float64).square(),
-        inputs=kept.inputs + square_of(x),
-    )
-    kept.distinct.add(x)
-    return _Taken(rows, y, torch.isfinite(rows.sum() + y.sum()), more, piece, room)
-
-
-def fewer(samples: int, device: torch.device, error: Exception) -> int:
-    """How many samples to try next, where so many did not fit.
-
-    Raises:
-        DeviceMemoryError: it was only one.
-    """
+def _half(samples: int, device: torch.device, error: Exception) -> int:
+    """Samples per piece to try next."""
     if samples == 1:
         raise DeviceMemoryError(
-            f"not even one sample fits into the memory of {device} ({str(error).splitlines()[0]}). Use a device with "
-            "more memory, a model in half precision, or outputs='sum'."
+            f"not even one sample fits into the memory of {device} ({str(error).splitlines()[0]}). "
+            "Use a device with more memory, a model in half precision, or outputs='sum'."
         ) from error
     return (samples + 1) // 2
 
 
-def _with(made: Pass, taken: _Taken, seen: int) -> Tally:
-    """The record with some more samples; `seen` samples of the data come before the next."""
-    kept = taken.kept
-    if taken.piece is None:
-        return _folded_in(made, kept, kept.waiting.put(taken.rows.flatten(0, 1)), seen)
-    return kept._replace(gathered=blocks.add(kept.gathered, taken.piece))
-
-
-def _folded_in(made: Pass, kept: Tally, full: Iterable[Float[Tensor, "m p"]], seen: int) -> Tally:
-    """The record with blocks of rows folded in; `seen` samples of the data come before the end of the last."""
-    state, enough = kept.rows, seen > 2 * made.columns
-    for block in full:
-        if made.outer_factors is None:
-            state = tallies.fold(state, block, squared=made.squares and enough)
-            continue
-        left, right = block.split(list(made.outer_factors), dim=1)
-        if enough:
-            state = state._replace(squared=gram.update_products(state.squared, left, right))
-        else:
-            formed = torch.einsum("mp,mq->mpq", left, right).flatten(1)
-            state = tallies.fold(state, formed, squared=False)
-    return kept._replace(rows=state)
-
-
-def finish(made: Pass, kept: Tally) -> Streamed:
-    """What the later stages need of all the data.
+def finalise(plan: PassPlan, state: PassState) -> PassSums:
+    """What later stages need of all the data.
 
     Args:
-        made: how the pass was made.
-        kept: what was kept of all samples; no rows wait.
+        plan: how the pass was made.
+        state: state of all samples; no rows are pending.
 
     Raises:
         ArgumentError: there are more labels of groups than samples.
         NonFiniteError: the moments overflow.
     """
-    dealt = None
-    if made.dealer is not None:
-        made.dealer.finish(kept.samples)
-    if made.blocks == 1:
-        rows, name = tallies.settled(kept.rows)
-        moment = kept.gathered.moments
+    samples, groups, parts = state.inputs.samples, None, None
+    if plan.assigner is not None:
+        plan.assigner.check_count(samples)
+        groups = plan.assigner.n_groups
+    moment, floor, noise = displacement.finalise(state.inputs, plan.action, plan.first)
+    if state.blocks is not None:
+        rows, parts, accumulator = sample_blocks.finalise(state.blocks, state.inputs.moments)
+    elif state.rows is not None:
+        rows, accumulator = pass_state.finalise_rows(state.rows)
     else:
-        rows, dealt, name = blocks.settled(kept.gathered)
-        moment = dealt.moments
-    moment = torch.zeros(0, 0, dtype=torch.float64) if moment is None else moment.sum(0).cpu()
-    floor, noise = roundings(made.action, made.first, moment, float(kept.inputs) / kept.samples)
-    health = diagnose(
-        kept.pulse,
-        dtype=coarsest(made.first.dtype, made.model.arithmetic),
-        outputs=made.how.outputs,
-    )
-    groups = None if made.dealer is None else made.dealer.different
-    distinct = kept.distinct.count if groups is None else min(kept.distinct.count, groups)
-    return Streamed(
-        rows,
-        moment,
-        kept.samples,
-        float(kept.squares) / kept.samples,
-        name,
-        floor,
-        noise,
-        dealt,
-        health,
-        distinct,
-        kept.fits,
+        raise ValueError("the state holds no rows")
+    distinct = state.distinct.count
+    return PassSums(
+        rows=rows,
+        moment=moment,
+        samples=samples,
+        output_square=float(state.output_square) / samples,
+        accumulator=accumulator,
+        trivial_floor=floor,
+        noise=noise,
+        parts=parts,
+        diagnostics=diagnose(
+            state.diagnostics,
+            dtype=coarsest(plan.first.dtype, plan.model.arithmetic),
+            outputs=plan.row_plan.outputs,
+        ),
+        distinct=distinct if groups is None else min(distinct, groups),
+        fits=state.fits,
     )
 
 
@@ -344,14 +341,13 @@ def _check_finite(
     rows: Float[Tensor, "b k g"], y: Float[Tensor, "b c"], first: int, name: str
 ) -> None:
     """Raise `NonFiniteError` naming the first sample whose output or rows hold NaN or infinity."""
-    for values, sentence in (
-        (y, "{} returned NaN or infinity for sample {}. Check it there, or remove the sample."),
-        (
-            rows,
-            "the derivative of {} at sample {} is NaN or infinite. Remove the sample, or make the model smooth there: a square "
-            "root or a norm has no derivative at 0.",
-        ),
-    ):
-        finite = torch.isfinite(values).flatten(1).all(1)
-        if not bool(finite.all()):
-            raise NonFiniteError(sentence.format(name, first + int(finite.to(torch.int8).argmin())))
+    if (bad := first_nonfinite(y)) is not None:
+        raise NonFiniteError(
+            f"{name} returned NaN or infinity for sample {first + bad}. Check it there, or remove "
+            "the sample."
+        )
+    if (bad := first_nonfinite(rows)) is not None:
+        raise NonFiniteError(
+            f"the derivative of {name} at sample {first + bad} is NaN or infinite. Remove the sample, "
+            "or make the model smooth there: a square root or a norm has no derivative at 0."
+        )

@@ -1,50 +1,54 @@
-"""Layers on disk: an index beside one stored result for every layer and problem."""
+"""Layers on disk: an index, and one stored result for every layer and problem."""
 
 import json
 from pathlib import Path
 from typing import Any, get_args
 
 from liegg._utils.atomic_write import write_text
+from liegg._utils.diagnoses import remark_from_dict, stored_remark
 from liegg._utils.errors import RecordError
 from liegg.actions import action_from_settings
 from liegg.results import storage
 from liegg.results.layers import LayerResult, LayerSymmetries, Problem
 from liegg.results.symmetries import Symmetries
 
-FORMAT = 1
+FORMAT = 2
 """Version of the layout of a stored index."""
 
+READABLE_FORMATS = (1, 2)
+"""Versions that can be read; in version 1 notes are plain text."""
+
 INDEX = "layers.json"
-"""File that names the layers and where their results lie."""
+"""File that lists the layers and the folders of their results."""
 
 
-def save_layers(found: LayerSymmetries, folder: str | Path) -> Path:
-    """Write the results of all layers into a folder as `layers.json` and folders such as `000/invariance`.
+def save_layers(result: LayerSymmetries, folder: str | Path) -> Path:
+    """Write the results of all layers as `layers.json` and folders such as `000/invariance`.
 
-    The index is removed first and written last: where there is one, all that it names is whole. A result that several layers share
-    is written once.
+    The index is removed first and written last: if it exists, everything it lists is complete. A
+    result that several layers share is written once.
 
     Args:
-        found: the result of `discover_layers`.
-        folder: made if needed; an earlier result in it is replaced.
+        result: the result of `discover_layers`.
+        folder: created if needed; an earlier result in it is replaced.
 
     Returns:
         The folder.
 
     Raises:
-        RecordError: the path exists and is no folder, or cannot be made.
+        RecordError: the path exists and is not a folder, or cannot be created.
     """
     folder = storage.made(folder)
     (folder / INDEX).unlink(missing_ok=True)
     places: dict[int, str] = {}
-    layers = [_stored(layer, number, folder, places) for number, layer in enumerate(found)]
+    layers = [_stored(layer, number, folder, places) for number, layer in enumerate(result)]
     index = {
         "format": FORMAT,
-        "model": found.model,
-        "samples": found.samples,
-        "action": found.action.settings(),
-        "output_action": None if found.output_action is None else found.output_action.settings(),
-        "notes": list(found.notes),
+        "model": result.model,
+        "samples": result.samples,
+        "action": result.action.settings(),
+        "output_action": None if result.output_action is None else result.output_action.settings(),
+        "notes": [stored_remark(note) for note in result.notes],
         "layers": layers,
     }
     write_text(json.dumps(index, indent=1, allow_nan=False) + "\n", folder / INDEX)
@@ -54,13 +58,13 @@ def save_layers(found: LayerSymmetries, folder: str | Path) -> Path:
 def _stored(
     layer: LayerResult, number: int, folder: Path, places: dict[int, str]
 ) -> dict[str, Any]:
-    """Save what a layer does not share with one before it, and say where all of it lies; names of layers name no files."""
+    """Save what a layer does not share with an earlier one; return its entry in the index."""
     entry: dict[str, Any] = {
         "name": layer.name,
         "kind": layer.kind,
         "shape": list(layer.shape),
         "same": layer.same,
-        "notes": list(layer.notes),
+        "notes": [stored_remark(note) for note in layer.notes],
     }
     for problem in get_args(Problem):
         sym = layer.problem(problem)
@@ -72,10 +76,10 @@ def _stored(
 
 
 def load_layers(folder: str | Path) -> LayerSymmetries:
-    """Read back what `LayerSymmetries.save` wrote; arrays come back bit for bit, and what was shared is shared.
+    """Read what `LayerSymmetries.save` wrote; arrays are restored bit for bit.
 
     Args:
-        folder: the folder that was saved into.
+        folder: the folder.
 
     Raises:
         RecordError: a file is missing, damaged, or of another format.
@@ -83,32 +87,33 @@ def load_layers(folder: str | Path) -> LayerSymmetries:
     folder = Path(folder)
     try:
         index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
-        if index["format"] != FORMAT:
+        if index["format"] not in READABLE_FORMATS:
             raise RecordError(
-                f"{folder} holds layers of format {index['format']}; this version reads format {FORMAT}."
+                f"{folder} holds layers of format {index['format']}; this version reads formats 1 to "
+                f"{FORMAT}."
             )
         return _assemble(index, folder)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise RecordError(
-            f"{folder} holds no stored layers: {INDEX} is missing. Make it with found.save(...)."
+            f"{folder} holds no stored layers: {INDEX} is missing. Create it with result.save(...)."
         ) from error
+    except RecordError:
+        raise
     except (OSError, ValueError, KeyError, TypeError) as error:
-        if isinstance(error, RecordError):
-            raise
         raise RecordError(
             f"{folder} is damaged ({type(error).__name__}: {error}). Run the analysis again."
         ) from error
 
 
 def _assemble(index: dict[str, Any], folder: Path) -> LayerSymmetries:
-    read: dict[str, Symmetries] = {}
+    results: dict[str, Symmetries] = {}
 
     def problem(place: Any) -> Symmetries | None:
         if place is None:
             return None
-        if place not in read:
-            read[place] = storage.load(folder / place)
-        return read[place]
+        if place not in results:
+            results[place] = storage.load(folder / place)
+        return results[place]
 
     layers = []
     for entry in index["layers"]:
@@ -124,7 +129,7 @@ def _assemble(index: dict[str, Any], folder: Path) -> LayerSymmetries:
                 own["unit"],
                 own["equivariance"],
                 entry["same"],
-                tuple(entry["notes"]),
+                tuple(map(remark_from_dict, entry["notes"])),
             )
         )
     output = index["output_action"]
@@ -134,5 +139,5 @@ def _assemble(index: dict[str, Any], folder: Path) -> LayerSymmetries:
         action_from_settings(index["action"]),
         None if output is None else action_from_settings(output),
         index["samples"],
-        tuple(index["notes"]),
+        tuple(map(remark_from_dict, index["notes"])),
     )

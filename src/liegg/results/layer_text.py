@@ -1,43 +1,44 @@
-"""The layers of a network as a table a person can read in a terminal."""
+"""The layers of a network as a table of text."""
 
 import math
 
+from liegg._utils.diagnoses import plural
 from liegg.results.layers import LayerResult, LayerSymmetries
 from liegg.results.symmetries import Symmetries
 
 LONGEST_NAME = 32
-"""Characters of a layer's name that are shown; the front of a longer one is left out."""
+"""Most characters of a layer's name; the beginning of a longer one is cut."""
 
 
-def table(found: LayerSymmetries) -> str:
-    """Readable account of all layers, one line each: how many symmetries, smallest defect, the paper's variance.
+def table(result: LayerSymmetries) -> str:
+    """Table of all layers: number of symmetries, smallest defect, the paper's variance.
 
     Args:
-        found: the result of `discover_layers`.
+        result: the result of `discover_layers`.
     """
-    pairs = found.output_action is not None
+    pairs = result.output_action is not None
     heads = ["layer", "kind", "output", "symmetries", "defect δ²", "variance", "unit variance"]
     heads += ["equivariances", "their δ²"] if pairs else []
-    lines = [heads, *(_cells(layer, pairs=pairs) for layer in found)]
+    lines = [heads, *(_cells(layer, pairs=pairs) for layer in result)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(heads))]
-    outputs = dict.fromkeys(str(layer.invariance.settings["outputs"]) for layer in found)
-    first = found[0].invariance
+    outputs = dict.fromkeys(str(layer.invariance.settings["outputs"]) for layer in result)
+    first = result[0].invariance
     return "\n".join(
         [
-            f"{len(found)} {'layer' if len(found) == 1 else 'layers'} of {found.model} under {found.action}",
-            *([f"equivariance with {found.output_action} on the outputs"] if pairs else []),
-            f"{found.samples} samples, outputs={' or '.join(outputs)}, {first.settings['dtype']}",
+            f"{plural(len(result), 'layer')} of {result.model} under {result.action}",
+            *([f"equivariance with {result.output_action} on the outputs"] if pairs else []),
+            f"{result.samples} samples, outputs={' or '.join(outputs)}, {first.settings['dtype']}",
             "",
             *(
                 "  "
                 + "  ".join(_padded(cell, i, widths[i]) for i, cell in enumerate(line)).rstrip()
                 for line in lines
             ),
-            *([""] if any(layer.notes for layer in found) or found.notes else []),
-            *(f"  note: {note}" for note in found.notes),
+            *([""] if any(layer.notes for layer in result) or result.notes else []),
+            *(f"  note: {note}" for note in result.notes),
             *(
                 f"  note on {layer.name}: {note}"
-                for layer in found
+                for layer in result
                 if not layer.same
                 for note in layer.notes
             ),
@@ -72,5 +73,5 @@ def _smallest(sym: Symmetries) -> str:
 
 
 def _padded(cell: str, column: int, width: int) -> str:
-    """Words to the left, numbers to the right."""
+    """Align words to the left, numbers to the right."""
     return cell.ljust(width) if column < 3 else cell.rjust(width)

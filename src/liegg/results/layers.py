@@ -1,4 +1,4 @@
-"""The result: the symmetries of every layer, in the order of the network."""
+"""The symmetries of every layer, in the order of the network."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from liegg.actions import Action
 from liegg.results.symmetries import Symmetries
 
 Problem = Literal["invariance", "unit", "equivariance"]
-"""Of the output, of the output scaled to unit length, or of the pair with an action on the outputs."""
+"""Symmetries of the output, of the output scaled to unit length, or of the pair with an output action."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,14 +22,17 @@ class LayerResult:
     """Symmetries of one layer's output.
 
     Attributes:
-        name: name of the module; `#2` is added for its second call, and so on.
+        name: name of the module, with `#2` for its second call, and so on.
         kind: class of the module.
         shape: shape of one sample's output.
-        invariance: under which motions of the input the output does not change.
-        unit: the same of the output scaled to unit length, whose variance does not depend on the layer's scale.
-        equivariance: which motions of the input move the output as an action on it does; None where no such action fits.
-        same: earlier layer whose tensor it only hands on, as dropout does in eval mode; empty if it computes something.
-        notes: how the layer was read, where that was out of the ordinary.
+        invariance: symmetries of the output.
+        unit: symmetries of the output scaled to unit length, whose variance does not depend on the
+            layer's scale.
+        equivariance: symmetries of the pair with an action on the outputs; None if no such action
+            fits.
+        same: earlier layer that returned the same tensor, as for dropout in eval mode; empty if the
+            layer computes something.
+        notes: remarks on how the layer was analysed.
     """
 
     name: str
@@ -42,13 +45,13 @@ class LayerResult:
     notes: tuple[str, ...] = ()
 
     def problem(self, of: str) -> Symmetries | None:
-        """One of the layer's problems, by one of the names in `Problem`; None where the layer does not have it."""
+        """One of the layer's problems by its name in `Problem`; None if the layer does not have it."""
         if of not in get_args(Problem):
             raise ArgumentError(f"of={of!r}: expected 'invariance', 'unit' or 'equivariance'.")
         return getattr(self, of)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything of the layer, as JSON values."""
+        """The complete layer, as JSON values."""
         return {
             "name": self.name,
             "kind": self.kind,
@@ -66,12 +69,12 @@ class LayerSymmetries:
     """Symmetries of the layers of a network on some data, first layer first.
 
     Attributes:
-        layers: one result to a layer; `result["conv1"]` and `result[0]` give one of them.
+        layers: one result per layer, also available as `result["conv1"]` and `result[0]`.
         model: name of the network.
         action: the candidate generators.
         output_action: the action on the outputs of the layers that it fits; None if there is none.
-        samples: number of samples seen.
-        notes: what was left out and why, and how the network was read.
+        samples: number of samples.
+        notes: remarks on layers that were left out, and on how the network was analysed.
     """
 
     layers: tuple[LayerResult, ...]
@@ -101,7 +104,7 @@ class LayerSymmetries:
         raise ArgumentError(f"no layer {which!r} was analysed; there are {', '.join(self.names)}.")
 
     def variance(self, of: Problem = "invariance") -> Float[Tensor, " l"]:
-        """The paper's symmetry variance of every layer; NaN where a layer does not have the problem.
+        """The paper's symmetry variance of every layer; NaN if a layer does not have the problem.
 
         Args:
             of: `"invariance"` of the output, of the `"unit"` output, or `"equivariance"`.
@@ -125,8 +128,8 @@ class LayerSymmetries:
         """Largest defect of given generators in every layer, or the smallest defect of any direction.
 
         Args:
-            reference: generators to ask about; None for each layer's most symmetric direction. NaN if one of them does not move
-                the data.
+            reference: generators; None for each layer's most symmetric direction. NaN if one of them
+                does not move the data.
             of: as for `variance`.
         """
         if reference is None:
@@ -136,7 +139,7 @@ class LayerSymmetries:
         return self._each(of, lambda sym: float(sym.defect(reference).max()))
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything a reader or a page needs, as JSON values."""
+        """The complete result, as JSON values."""
         return {
             "model": self.model,
             "samples": self.samples,
@@ -147,13 +150,13 @@ class LayerSymmetries:
         }
 
     def save(self, folder: str | Path) -> Path:
-        """Write `layers.json` and every layer's results into a folder, made if needed; `load_layers` reads them back."""
+        """Write `layers.json` and every layer's results into a folder; see `load_layers`."""
         from liegg.results.layer_storage import save_layers
 
         return save_layers(self, folder)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the table, with its columns kept."""
+        """The table, for notebooks."""
         from html import escape
 
         return f'<pre style="overflow-x: auto; line-height: 1.35">{escape(str(self))}</pre>'
@@ -164,10 +167,13 @@ class LayerSymmetries:
         return table(self)
 
     def __repr__(self) -> str:
-        return f"LayerSymmetries({len(self)} layers, action={self.action!r}, samples={self.samples}, model={self.model!r})"
+        return (
+            f"LayerSymmetries({len(self)} layers, action={self.action!r}, samples={self.samples}, "
+            f"model={self.model!r})"
+        )
 
     def _each(self, of: Problem, number: Any) -> Float[Tensor, " l"]:
-        """A number of every layer, as a tensor."""
+        """One number per layer, as a tensor."""
         problems = [layer.problem(of) for layer in self.layers]
         return torch.tensor(
             [torch.nan if sym is None else number(sym) for sym in problems], dtype=torch.float64

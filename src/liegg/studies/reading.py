@@ -13,11 +13,11 @@ from liegg.actions.grid.stencils import Scheme
 from liegg.decision.grades import Thresholds
 from liegg.discovery.solve_and_decide import ModelInfo, solve_and_decide
 from liegg.inputs.batches import BATCH_SIZE
-from liegg.polarization import gram
-from liegg.polarization.displacement import COARSE_FLOOR
-from liegg.polarization.r_factor import RFactor
+from liegg.polarization import displacement, gram, sample_blocks
+from liegg.polarization.displacement import InputSums, Workspace
 from liegg.polarization.rows import Plan
-from liegg.polarization.streaming import Streamed
+from liegg.polarization.sample_blocks import BlockRows, RowBatch
+from liegg.polarization.streaming import PassSums
 from liegg.results.symmetries import Symmetries
 from liegg.studies.ensemble import Stack
 
@@ -34,17 +34,15 @@ class Sums(NamedTuple):
     """What one pass over the images keeps, for all networks together.
 
     Attributes:
-        rows: for either reading of the outputs what is kept of the rows, as Gram matrices or R factors.
-        moment: summed moments of the images, from which the action makes the displacement.
+        rows: rows of each network, for either reading of the outputs.
+        inputs: sums over the images.
         output_square: summed squares of each network's outputs.
-        input_square: summed squares of the images.
         first_bad: each network's first image whose output or rows are not finite; the number of images if there is none.
     """
 
-    rows: dict[Outputs, Float[Tensor, "s g g"]]
-    moment: Float[Tensor, "g g"]
+    rows: dict[Outputs, BlockRows]
+    inputs: InputSums
     output_square: Float[Tensor, " s"]
-    input_square: Float[Tensor, ""]
     first_bad: Int[Tensor, " s"]
 
 
@@ -89,7 +87,7 @@ def read_stack(
         raise EmptyDataError("there is no image to read the networks on. Pass at least one.")
     images = images.to(stack.weights[0])
     found: list[dict[str, Symmetries]] = [{} for _ in range(len(stack))]
-    passes: dict[tuple[Scheme, int], tuple[int, list[dict[Outputs, Streamed]]]] = {}
+    passes: dict[tuple[Scheme, int], tuple[int, list[dict[Outputs, PassSums]]]] = {}
     for name, (scheme, outputs, frame) in readings.items():
         candidates = action(scheme, shape, frame)
         if (scheme, frame) not in passes:
@@ -150,80 +148,60 @@ def _batch_size(stack: Stack, action: Action, numbers: int) -> int:
 
 def _streamed(
     stack: Stack, images: Float[Tensor, "n i"], action: Action, size: int
-) -> list[dict[Outputs, Streamed]]:
+) -> list[dict[Outputs, PassSums]]:
     """What `liegg.polarization.streaming` would keep of the images for every network and either reading of the outputs."""
-    samples = len(images)
-    squared = gram.allowed(images.dtype) and samples > 2 * action.size
     with torch.inference_mode(False), torch.no_grad():
-        sums = _on_cpu(_pass(stack, images, action, size, squared=squared))
+        sums = _pass(stack, images, action, size)
     _check_finite(sums, stack, images)
-    coarse = images.dtype != torch.float64
-    noise = action.rounding_motion(
-        images.dtype, float(sums.input_square) / samples, tuple(images.shape[1:])
-    )
-    counts = {"sum": samples, "each": samples * stack.weights[-1].shape[2]}
-    kind = gram.Gram if squared else RFactor
+    moment, floor, noise = displacement.finalise(sums.inputs, action, images)
+    moments = moment.expand(len(stack), *moment.shape)
+    parts = {
+        outputs: sample_blocks.finalise(rows, moments)[1:] for outputs, rows in sums.rows.items()
+    }
     return [
         {
-            outputs: Streamed(
-                kind(rows[index], counts[outputs]),
-                sums.moment,
-                samples,
-                float(square) / samples,
-                "gram" if squared else "qr",
-                COARSE_FLOOR if coarse else 0.0,
-                noise,
+            outputs: PassSums(
+                rows=networks.rows[index],
+                moment=moment,
+                samples=len(images),
+                output_square=float(square) / len(images),
+                accumulator=accumulator,
+                trivial_floor=floor,
+                noise=noise,
             )
-            for outputs, rows in sums.rows.items()
+            for outputs, (networks, accumulator) in parts.items()
         }
         for index, square in enumerate(sums.output_square)
     ]
 
 
-def _pass(
-    stack: Stack, images: Float[Tensor, "n i"], action: Action, size: int, *, squared: bool
-) -> Sums:
-    """One pass over the images that reads nothing back from the device; rows are summed to Gram matrices or folded to R factors."""
-    zero = torch.zeros(
-        len(stack), action.size, action.size, dtype=torch.float64, device=images.device
-    )
-    each = summed = zero
-    moment, output_square, input_square = zero[0], zero[:, 0, 0], zero[0, 0, 0]
+def _pass(stack: Stack, images: Float[Tensor, "n i"], action: Action, size: int) -> Sums:
+    """One pass over the images that reads nothing back from the device; each network is a block of rows."""
+    squared = gram.allowed(images.dtype) and len(images) > 2 * action.size
+    names: tuple[Outputs, ...] = ("sum", "each")
+    rows = {
+        outputs: sample_blocks.init(len(stack), action.size, images.device) for outputs in names
+    }
+    inputs, workspace = displacement.init(action, images), Workspace(action)
+    output_square = torch.zeros(len(stack), dtype=torch.float64, device=images.device)
     first_bad = torch.full_like(output_square, len(images), dtype=torch.int64)
-    fold = _add if squared else _triangle
     generators = torch.eye(action.size, dtype=images.dtype, device=images.device)
     place = torch.arange(len(images), device=images.device)
-    precomputed = None
     for x, where in zip(images.split(size), place.split(size), strict=True):
-        precomputed = action.precompute(x, precomputed)
+        workspace.prepare(x)
         y, slopes = push(stack, x, action.tangents(generators, x))
         columns = slopes.double()
         totals = columns.sum(3)
-        each, summed = fold(each, columns.flatten(2).mT), fold(summed, totals.mT)
-        moment = moment + action.moment(x, precomputed=precomputed)
+        counts = torch.full((len(stack),), len(x))
+        new: dict[Outputs, Tensor] = {"sum": totals.mT, "each": columns.flatten(2).mT}
+        for outputs, values in new.items():
+            batch = RowBatch(values, counts, values.shape[1] // len(x), squared)
+            rows[outputs] = sample_blocks.update(rows[outputs], batch)
+        inputs = displacement.update(inputs, x, workspace)
         output_square = output_square + y.double().square().sum((1, 2))
-        input_square = input_square + x.double().square().sum()
         finite = torch.isfinite(totals.sum(1) + y.sum(2))
         first_bad = torch.minimum(first_bad, torch.where(finite, len(images), where).amin(1))
-    return Sums({"sum": summed, "each": each}, moment, output_square, input_square, first_bad)
-
-
-def _add(matrix: Float[Tensor, "s g g"], rows: Float[Tensor, "s m g"]) -> Float[Tensor, "s g g"]:
-    """Gram matrices with new rows, as `liegg.polarization.gram.update`."""
-    return torch.baddbmm(matrix, rows.mT, rows)
-
-
-def _triangle(r: Float[Tensor, "s g g"], rows: Float[Tensor, "s m g"]) -> Float[Tensor, "s g g"]:
-    """R factors with new rows, as `liegg.polarization.r_factor.update`."""
-    r = torch.linalg.qr(torch.cat([r, rows], dim=1), mode="r").R
-    return r * torch.where(r.diagonal(dim1=1, dim2=2) < 0, -1.0, 1.0)[:, :, None]
-
-
-def _on_cpu(sums: Sums) -> Sums:
-    rows, *others = sums
-    return Sums(
-        {outputs: kept.cpu() for outputs, kept in rows.items()}, *(other.cpu() for other in others)
-    )
+    return Sums(rows, inputs, output_square, first_bad)
 
 
 def _check_finite(sums: Sums, stack: Stack, images: Float[Tensor, "n i"]) -> None:
@@ -240,8 +218,4 @@ def _check_finite(sums: Sums, stack: Stack, images: Float[Tensor, "n i"]) -> Non
         raise NonFiniteError(
             f"the derivative of network {network} at image {image} is NaN or infinite, as it is where the logits are 0 or too "
             "large to be scaled to unit length. Remove the image."
-        )
-    if not bool(torch.isfinite(sums.moment).all()):
-        raise NonFiniteError(
-            "the squared motion of the images overflows: their numbers are too large. Divide them by their largest."
         )

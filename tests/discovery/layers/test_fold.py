@@ -6,10 +6,10 @@ import torch
 import liegg
 from cases import normal
 from liegg.discovery.layers import fold
-from liegg.discovery.layers.fold import add, keep, room_for
-from liegg.polarization.output_sketch import weights
+from liegg.discovery.layers.fold import buffer_for, init, update
+from liegg.polarization.output_sketch import combination_signs
 from liegg.polarization.rows import Plan
-from liegg.polarization.state import settled
+from liegg.polarization.state import finalise_rows
 
 CPU = torch.device("cpu")
 
@@ -28,25 +28,25 @@ def dense(y, slopes, weights=None):
 def signs(*shape):
     """Combinations as `discover` draws them under seed 9."""
     samples, count, outputs = shape
-    return weights(samples, outputs, count, seed=9)
+    return combination_signs(samples, outputs, count, seed=9)
 
 
 def squares(state):
-    r = settled(state)[0].r
+    r = finalise_rows(state)[0].r
     return r.mT @ r
 
 
-def fold_in(y, slopes, how, *, squared, batches=(3, 7), **more):
-    kept = keep(len(slopes), more["output_action"].size if "output_action" in more else 0, CPU)
-    room = room_for(len(slopes), y.shape[1], max(batches), CPU)
+def fold_in(y, slopes, plan, *, squared, batches=(3, 7), **more):
+    state = init(len(slopes), more["output_action"].size if "output_action" in more else 0, CPU)
+    buffer = buffer_for(len(slopes), y.shape[1], max(batches), CPU)
     flags, first = [], 0
     for values, moved in zip(y.split(batches), slopes.split(batches, dim=1), strict=True):
-        kept, finite = add(
-            kept, values, moved, how, squared=squared, room=room, first=first, **more
+        state, finite = update(
+            state, values, moved, plan, squared=squared, buffer=buffer, first=first, **more
         )
         flags.append(finite)
         first += len(values)
-    return kept, torch.cat(flags)
+    return state, torch.cat(flags)
 
 
 @pytest.fixture(params=[1, 2**20], ids=["sample by sample", "at once"], autouse=True)
@@ -57,25 +57,25 @@ def chunks(request, monkeypatch):
 
 @pytest.fixture(params=[0, 64], ids=["rows", "products"])
 def products(request, monkeypatch):
-    monkeypatch.setattr(fold, "PRODUCTS", request.param)
+    monkeypatch.setattr(fold, "MAX_PRODUCT_GENERATORS", request.param)
 
 
 @pytest.mark.parametrize("squared", [True, False])
 @pytest.mark.parametrize("outputs", ["each", "sum", 2])
 def test_rows_are_those_of_the_formula(outputs, squared, products):
     y, slopes = normal(10, 5), normal(4, 10, 5, seed=1)
-    kept, finite = fold_in(y, slopes, Plan(outputs, "jvp", seed=9), squared=squared)
+    sums, finite = fold_in(y, slopes, Plan(outputs, "jvp", seed=9), squared=squared)
     weights = torch.ones(10, 1, 5, dtype=torch.float64) if outputs == "sum" else None
     if outputs == 2:
         weights = signs(10, 2, 5)
     plain, unit = dense(y, slopes, weights)
-    torch.testing.assert_close(squares(kept.invariance), plain, rtol=1e-12, atol=1e-12)
-    torch.testing.assert_close(squares(kept.unit), unit, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(squares(sums.invariance), plain, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(squares(sums.unit), unit, rtol=1e-12, atol=1e-12)
     rows = 10 * {"each": 5, "sum": 1, 2: 2}[outputs]
-    assert settled(kept.invariance)[0].rows == settled(kept.unit)[0].rows == rows
-    assert settled(kept.unit)[1] == ("gram" if squared else "qr")
-    assert float(kept.square) == pytest.approx(float(y.square().sum()))
-    assert float(kept.nonzero) == 10
+    assert finalise_rows(sums.invariance)[0].rows == finalise_rows(sums.unit)[0].rows == rows
+    assert finalise_rows(sums.unit)[1] == ("gram" if squared else "qr")
+    assert float(sums.square) == pytest.approx(float(y.square().sum()))
+    assert float(sums.nonzero) == 10
     assert bool(finite.all())
 
 
@@ -84,16 +84,16 @@ def test_rows_are_those_of_the_formula(outputs, squared, products):
 def test_products_of_a_coarse_model_are_summed_in_float32(outputs, dtype):
     """Its rows are what they are: the sum may err by float32's rounding and no more, whatever the model's own."""
     y, slopes = normal(10, 50).to(dtype), normal(4, 10, 50, seed=1).to(dtype)
-    kept, finite = fold_in(y, slopes, Plan(outputs, "jvp"), squared=True, unit=2.0**-10)
+    sums, finite = fold_in(y, slopes, Plan(outputs, "jvp"), squared=True, unit=2.0**-10)
     weights = torch.ones(10, 1, 50, dtype=torch.float64) if outputs == "sum" else None
     plain, unit = dense(y.double(), slopes.double(), weights)
     torch.testing.assert_close(
-        squares(kept.invariance), plain, rtol=1e-6, atol=1e-6 * float(plain.max())
+        squares(sums.invariance), plain, rtol=1e-6, atol=1e-6 * float(plain.max())
     )
-    torch.testing.assert_close(squares(kept.unit), unit, rtol=1e-6, atol=1e-6 * float(unit.max()))
-    assert not torch.equal(squares(kept.invariance), plain)
-    assert settled(kept.unit)[0].rows == 10 * {"each": 50, "sum": 1}[outputs]
-    assert float(kept.nonzero) == 10
+    torch.testing.assert_close(squares(sums.unit), unit, rtol=1e-6, atol=1e-6 * float(unit.max()))
+    assert not torch.equal(squares(sums.invariance), plain)
+    assert finalise_rows(sums.unit)[0].rows == 10 * {"each": 50, "sum": 1}[outputs]
+    assert float(sums.nonzero) == 10
     assert bool(finite.all())
 
 
@@ -102,33 +102,33 @@ def test_products_of_a_coarse_model_are_summed_in_float32(outputs, dtype):
 def test_pairs_have_the_output_action_in_front(outputs, squared):
     action = liegg.Linear(2, copies=3)
     y, slopes = normal(10, 6), normal(4, 10, 6, seed=1)
-    how = Plan(outputs, "jvp", seed=9)
-    kept, _ = fold_in(y, slopes, how, squared=squared, output_action=action, shape=(3, 2))
+    plan = Plan(outputs, "jvp", seed=9)
+    sums, _ = fold_in(y, slopes, plan, squared=squared, output_action=action, shape=(3, 2))
     eta = action.fields(y.reshape(10, 3, 2)).flatten(2)  # [b, m, c]
     both = torch.cat([-eta, slopes.transpose(0, 1)], dim=1).mT
     if outputs == 2:
         both = signs(10, 2, 6) @ both
-    assert kept.equivariance is not None
+    assert sums.equivariance is not None
     torch.testing.assert_close(
-        squares(kept.equivariance),
+        squares(sums.equivariance),
         both.flatten(0, 1).mT @ both.flatten(0, 1),
         rtol=1e-12,
         atol=1e-12,
     )
-    alone, _ = fold_in(y, slopes, how, squared=squared)
-    torch.testing.assert_close(squares(kept.unit), squares(alone.unit), rtol=1e-12, atol=1e-12)
+    alone, _ = fold_in(y, slopes, plan, squared=squared)
+    torch.testing.assert_close(squares(sums.unit), squares(alone.unit), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("squared", [True, False])
 def test_an_output_of_zero_has_no_direction(squared, products):
     y, slopes = normal(10, 5), normal(4, 10, 5, seed=1)
     y[4] = 0
-    kept, finite = fold_in(y, slopes, Plan("each", "jvp"), squared=squared)
+    sums, finite = fold_in(y, slopes, Plan("each", "jvp"), squared=squared)
     rest = torch.arange(10) != 4
     torch.testing.assert_close(
-        squares(kept.unit), dense(y[rest], slopes[:, rest])[1], rtol=1e-12, atol=1e-12
+        squares(sums.unit), dense(y[rest], slopes[:, rest])[1], rtol=1e-12, atol=1e-12
     )
-    assert float(kept.nonzero) == 9
+    assert float(sums.nonzero) == 9
     assert bool(finite.all())
 
 
@@ -136,8 +136,8 @@ def test_what_only_scales_the_output_does_not_turn_it_even_in_squares():
     """Rounding leaves entries of either sign where a direction is exact; a factor must still exist."""
     y = normal(200, 50).float()
     slopes = torch.stack([y, 2 * y, y.roll(1, 1), -3 * y])
-    kept, _ = fold_in(y, slopes, Plan("each", "jvp"), squared=True, batches=(100, 100))
-    lengths = settled(kept.unit)[0].r.norm(dim=0)
+    sums, _ = fold_in(y, slopes, Plan("each", "jvp"), squared=True, batches=(100, 100))
+    lengths = finalise_rows(sums.unit)[0].r.norm(dim=0)
     assert bool(lengths.isfinite().all())
     assert lengths[[0, 1, 3]].max() < 1e-6 * lengths[2]
 

@@ -3,9 +3,10 @@
 import pytest
 from torch import nn
 
+from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError, ModelError, RandomModelError
 from liegg.discovery.layers.hooks import network_of
-from liegg.discovery.layers.select import choose, wanted
+from liegg.discovery.layers.select import parse_selection, select_layers
 from liegg.discovery.layers.trace import Call
 
 NETWORK = network_of(
@@ -21,8 +22,8 @@ NETWORK = network_of(
 )
 
 
-def call(name, kind="Conv2d", leaf=True, fresh=True, same="", random=0.0, trouble=""):
-    return Call(name, name.split("#")[0], kind, (2,), leaf, fresh, same, random, trouble)
+def call(name, kind="Conv2d", leaf=True, new=True, same="", random=0.0, problem=""):
+    return Call(name, name.split("#")[0], kind, (2,), leaf, new, same, random, problem)
 
 
 CALLS = [
@@ -30,12 +31,12 @@ CALLS = [
     call("act", "Tanh"),
     call("conv2"),
     call("act#2", "Tanh"),
-    call("output", "ModuleDict", leaf=False, fresh=False, same="act#2"),
+    call("output", "ModuleDict", leaf=False, new=False, same="act#2"),
 ]
 
 
 def names(layers, calls=CALLS):
-    return [layer.name for layer in choose(calls, wanted(layers), NETWORK)[0]]
+    return [layer.name for layer in select_layers(calls, parse_selection(layers), NETWORK)[0]]
 
 
 @pytest.mark.parametrize(
@@ -57,7 +58,7 @@ def test_every_form_of_asking(layers, expected):
 
 
 def test_picks_go_with_their_names():
-    layers, _ = choose(CALLS, wanted({"conv1": 1, "act": "logits"}), NETWORK)
+    layers, _ = select_layers(CALLS, parse_selection({"conv1": 1, "act": "logits"}), NETWORK)
     assert {layer.name: layer.pick for layer in layers} == {
         "conv1": 1,
         "act": "logits",
@@ -86,7 +87,7 @@ def test_what_is_no_way_of_asking(layers):
         ArgumentError,
         match=r"expected None for all, names such as \['conv1', 'block\*'\], types such as nn.Conv2d",
     ):
-        wanted(layers)
+        parse_selection(layers)
 
 
 def test_names_that_do_not_exist_and_names_that_are_not_called():
@@ -113,33 +114,34 @@ def test_long_lists_of_names_are_cut():
 
 
 def test_trouble_is_noted_or_refused():
-    calls = [call("conv1", trouble="too odd"), call("act", "Tanh")]
-    layers, notes = choose(calls, wanted(["conv*", "act"]), NETWORK)
+    calls = [call("conv1", problem="too odd"), call("act", "Tanh")]
+    layers, notes = select_layers(calls, parse_selection(["conv*", "act"]), NETWORK)
     assert [layer.name for layer in layers] == ["act"]
-    assert notes == ["left out: too odd"]
+    assert [(note.diagnosis, note.values) for note in notes] == [
+        (Diagnosis.LAYER_LEFT_OUT, {"reason": "too odd"})
+    ]
     with pytest.raises(ModelError, match=r"too odd\. Leave it out"):
-        choose(calls, wanted(["conv1"]), NETWORK)
+        select_layers(calls, parse_selection(["conv1"]), NETWORK)
     with pytest.raises(ModelError, match="no layer of Net is left to analyse: left out: too odd"):
-        choose(calls[:1], wanted(None), NETWORK)
+        select_layers(calls[:1], parse_selection(None), NETWORK)
     with pytest.raises(RandomModelError, match=r"differ by 5.0e-01 of the size of layer 'conv1'"):
-        choose([call("conv1", random=0.5)], wanted(None), NETWORK)
+        select_layers([call("conv1", random=0.5)], parse_selection(None), NETWORK)
 
 
 def test_layers_of_the_same_tensor_know_the_first_that_was_chosen():
     calls = [call("conv1"), call("act", "Tanh", same="conv1"), call("conv2", same="conv1")]
-    assert [layer.same for layer in choose(calls, wanted(None), NETWORK)[0]] == [
+    assert [layer.same for layer in select_layers(calls, parse_selection(None), NETWORK)[0]] == [
         "",
         "conv1",
         "conv1",
     ]
-    assert [layer.same for layer in choose(calls, wanted(["act", "conv2"]), NETWORK)[0]] == [
-        "",
-        "act",
-    ]
+    assert [
+        layer.same for layer in select_layers(calls, parse_selection(["act", "conv2"]), NETWORK)[0]
+    ] == ["", "act"]
 
 
 def test_exact_names_are_remembered():
-    layers, _ = choose(CALLS, wanted(["conv1", "act*"]), NETWORK)
+    layers, _ = select_layers(CALLS, parse_selection(["conv1", "act*"]), NETWORK)
     assert {layer.name: layer.named for layer in layers} == {
         "conv1": True,
         "act": False,

@@ -7,7 +7,7 @@ from torch import nn
 import liegg
 from cases import mlp, normal
 from liegg._utils.errors import DeviceMemoryError
-from liegg.discovery.layers import streaming as stream
+from liegg.discovery.layers import streaming
 
 
 def found(model, x, **options):
@@ -18,7 +18,7 @@ def found(model, x, **options):
 def test_batches_are_split_to_bound_the_memory(numbers, monkeypatch):
     model, x, seen = mlp(3, 8, 4), normal(50, 3), []
     expected = found(model, x)
-    monkeypatch.setattr(stream, "NUMBERS", {"cpu": numbers})
+    monkeypatch.setattr(streaming, "NUMBERS", {"cpu": numbers})
     ours = found(model, x, progress=seen.append)
     assert max(seen) == {1: 1, 500: 500 // (10 * 8), 2**23: 50}[numbers]
     assert sum(seen) == 50
@@ -33,10 +33,10 @@ def test_tangents_made_in_pieces_are_the_same():
     whole = action.tangents(torch.eye(6, dtype=x.dtype), x)
     room = torch.empty(0, dtype=x.dtype)
     for most in (1, 400, 2**23):
-        room = stream._tangents(action, x, room, most)
+        room = streaming._tangents(action, x, room, most)
         torch.testing.assert_close(room, whole)
     assert (
-        stream._tangents(action, x[:3], room, 100).data_ptr() == room.data_ptr()
+        streaming._tangents(action, x[:3], room, 100).data_ptr() == room.data_ptr()
     )  # memory that was there
 
 

@@ -9,7 +9,7 @@ import liegg
 from cases import mlp, normal
 from liegg._utils.errors import NonFiniteError
 from liegg.discovery.layers.hooks import Layer, network_of
-from liegg.discovery.layers.tangents import carry, course
+from liegg.discovery.layers.tangents import plan_tangents, push_tangents
 
 
 def layers(model, x):
@@ -21,9 +21,9 @@ def layers(model, x):
     return list(shapes.values())
 
 
-@pytest.mark.parametrize("way", ["vmap", "repeat"])
+@pytest.mark.parametrize("batching", ["vmap", "repeat"])
 @pytest.mark.parametrize("directions", [1, 4])
-def test_every_layer_is_shown_its_derivatives(way, directions):
+def test_every_layer_is_shown_its_derivatives(batching, directions):
     model, x, tangents = mlp(3, 5, 4), normal(6, 3), normal(directions, 6, 3, seed=1)
     seen = {}
 
@@ -31,7 +31,9 @@ def test_every_layer_is_shown_its_derivatives(way, directions):
         assert not torch.is_grad_enabled()
         seen[layer.name] = y.clone(), slopes.clone()
 
-    done = carry(network_of(model, "Net"), x, tangents, layers(model, x), see, way=way)
+    done = push_tangents(
+        network_of(model, "Net"), x, tangents, layers(model, x), see, batching=batching
+    )
     assert (done.missing, done.reason) == ((), "")
     for end, (y, slopes) in enumerate(seen.values(), start=1):
         jacobian = torch.func.vmap(torch.func.jacrev(model[:end]))(x)
@@ -39,8 +41,8 @@ def test_every_layer_is_shown_its_derivatives(way, directions):
         torch.testing.assert_close(slopes, torch.einsum("bcx,gbx->gbc", jacobian, tangents))
 
 
-@pytest.mark.parametrize("way", ["vmap", "repeat"])
-def test_writing_in_place_does_not_reach_back(way):
+@pytest.mark.parametrize("batching", ["vmap", "repeat"])
+def test_writing_in_place_does_not_reach_back(batching):
     model, x = (
         nn.Sequential(nn.Linear(3, 3), nn.ReLU(inplace=True), nn.Hardswish(inplace=True)).double(),
         normal(6, 3),
@@ -50,27 +52,29 @@ def test_writing_in_place_does_not_reach_back(way):
     def see(layer, y, slopes):
         seen[layer.name] = y.clone(), slopes.clone()
 
-    carry(network_of(model, "Net"), x, normal(2, 6, 3), layers(model, x), see, way=way)
+    push_tangents(
+        network_of(model, "Net"), x, normal(2, 6, 3), layers(model, x), see, batching=batching
+    )
     linear = model[0].weight @ x.mT + model[0].bias[:, None]  # pyright: ignore[reportIndexIssue, reportOperatorIssue]
     torch.testing.assert_close(seen["0"][0], linear.mT)
     torch.testing.assert_close(seen["1"][0], linear.mT.relu())
     assert not torch.equal(seen["0"][1], seen["1"][1])
 
 
-@pytest.mark.parametrize("way", ["vmap", "repeat"])
-def test_what_does_not_depend_on_the_input_has_no_derivative(way):
+@pytest.mark.parametrize("batching", ["vmap", "repeat"])
+def test_what_does_not_depend_on_the_input_has_no_derivative(batching):
     class Constant(nn.Module):
         def forward(self, x):
             return torch.ones(len(x), 2, dtype=x.dtype)
 
     seen = []
-    carry(
+    push_tangents(
         network_of(Constant(), "Net"),
         normal(5, 3),
         normal(4, 5, 3),
         [Layer("output", "output", "Constant", (2,))],
         lambda _layer, y, slopes: seen.append((y.sum(), slopes.shape, slopes.abs().max())),
-        way=way,
+        batching=batching,
     )
     assert seen == [(10, (4, 5, 2), 0)]
 
@@ -83,13 +87,13 @@ class Warp(nn.Module):
 def test_layers_before_a_missing_rule_are_reached():
     model, x = nn.Sequential(nn.Conv2d(1, 2, 3), Warp(), nn.Flatten()).double(), normal(6, 1, 6, 6)
     network, some = network_of(model, "Net"), layers(model, x)
-    found = course(network, liegg.Image(), x, some, writes=False)
+    found = plan_tangents(network, liegg.Image(), x, some, writes=False)
     assert [layer.name for layer in found.layers] == ["0"]
-    assert set(found.stopped) == {"1", "2"}
-    assert found.stopped["1"].startswith(
+    assert set(found.unreached) == {"1", "2"}
+    assert found.unreached["1"].startswith(
         "NotImplementedError: Trying to use forward AD with grid_sampler_2d"
     )
-    done = carry(network, x, normal(2, 6, 1, 6, 6), some, lambda *_: None)
+    done = push_tangents(network, x, normal(2, 6, 1, 6, 6), some, lambda *_: None)
     assert done.missing == ("1", "2")
 
 
@@ -99,7 +103,7 @@ def test_our_own_errors_pass():
 
     model, x = mlp(3, 2), normal(4, 3)
     with pytest.raises(NonFiniteError, match="mine"):
-        carry(network_of(model, "Net"), x, normal(2, 4, 3), layers(model, x), see)
+        push_tangents(network_of(model, "Net"), x, normal(2, 4, 3), layers(model, x), see)
 
 
 class Loop(torch.autograd.Function):
@@ -140,17 +144,17 @@ def test_forward_rules_are_held_to_reverse_mode(wrong, names, dtype):
         nn.Sequential(nn.Linear(3, 4), Sine(), nn.Linear(4, 2)).to(dtype),
         normal(6, 3).to(dtype),
     )
-    found = course(
+    found = plan_tangents(
         network_of(model.requires_grad_(False), "Net"),
         liegg.Linear(3),
         x,
         layers(model, x),
         writes=False,
     )
-    assert set(found.stopped) == names
+    assert set(found.unreached) == names
     assert all(
         reason.startswith("forward and reverse derivatives differ by")
-        for reason in found.stopped.values()
+        for reason in found.unreached.values()
     )
 
 
@@ -170,5 +174,5 @@ def test_rounding_where_nothing_moves_is_no_disagreement(dtype):
             skew = h.reshape(5, 5) - h.reshape(5, 5).mT
             return x @ skew.to(x)
 
-    found = course(network_of(model, "Net"), Turns(5), x, layers(model, x), writes=False)
-    assert found.stopped == {}
+    found = plan_tangents(network_of(model, "Net"), Turns(5), x, layers(model, x), writes=False)
+    assert found.unreached == {}

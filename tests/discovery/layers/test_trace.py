@@ -7,11 +7,11 @@ from torch import nn
 from cases import normal
 from liegg._utils.errors import ArgumentError, ModelError
 from liegg.discovery.layers.hooks import network_of
-from liegg.discovery.layers.trace import survey
+from liegg.discovery.layers.trace import trace
 
 
 def calls(model, x=None, pick=lambda _call, _module: None):
-    found, _ = survey(network_of(model, "Net"), normal(10, 3) if x is None else x, pick)
+    found, _ = trace(network_of(model, "Net"), normal(10, 3) if x is None else x, pick)
     return {call.name: call for call in found}
 
 
@@ -31,7 +31,7 @@ def test_leaves_blocks_and_the_very_same_tensors():
     assert {name: call.leaf for name, call in found.items()} == dict(
         zip(found, [True, False, True, True, False, False], strict=True)
     )
-    assert {name for name, call in found.items() if call.fresh} == {"0.inner", "0", "1.0", "1.1"}
+    assert {name for name, call in found.items() if call.new} == {"0.inner", "0", "1.0", "1.1"}
     assert {name: call.same for name, call in found.items() if call.same} == {
         "1.1": "1.0",
         "1": "1.0",
@@ -71,14 +71,14 @@ def test_shapes_are_those_of_one_sample():
         (lambda x: (x, x), ""),
     ],
 )
-def test_trouble(function, message):
-    trouble = calls(Apply(function))["output"].trouble
-    assert message in trouble if message else not trouble
+def test_problems(function, message):
+    problem = calls(Apply(function))["output"].problem
+    assert message in problem if message else not problem
 
 
 def test_a_lone_sample_does_not_hide_its_axis():
     found = calls(Apply(lambda x: x.sum(1), Apply(lambda x: x.T.clone())), normal(1, 3))
-    assert "its first axis is not that of the samples" in found["inner"].trouble
+    assert "its first axis is not that of the samples" in found["inner"].problem
 
 
 def test_randomness_is_measured_and_rounding_is_not():
@@ -95,11 +95,11 @@ def test_writing_into_the_input_is_noticed():
     x = normal(10, 3)
     given = x.clone()
     for function, writes in ((lambda x: x.mul_(1.0), True), (lambda x: x.mul(1.0), False)):
-        assert survey(network_of(Apply(function), "Net"), x, lambda *_: None)[1] is writes
+        assert trace(network_of(Apply(function), "Net"), x, lambda *_: None)[1] is writes
     assert torch.equal(x, given)
 
 
-def test_calls_that_depend_on_the_number_of_samples_are_trouble():
+def test_calls_that_depend_on_the_number_of_samples_are_a_problem():
     class Shy(nn.Module):
         def __init__(self):
             super().__init__()
@@ -108,7 +108,7 @@ def test_calls_that_depend_on_the_number_of_samples_are_trouble():
         def forward(self, x):
             return self.inner(x) if len(x) > 1 else x
 
-    assert "it is not called for every sample alone" in calls(Shy())["inner"].trouble
+    assert "it is not called for every sample alone" in calls(Shy())["inner"].problem
 
 
 def test_a_picked_entry_must_exist():
@@ -124,7 +124,7 @@ def test_failures_say_what_was_tried():
         calls(Apply(lambda x: 1 / 0))
 
 
-def test_modules_inside_a_transform_of_the_networks_own_are_trouble():
+def test_modules_inside_a_transform_of_the_networks_own_are_a_problem():
     class Each(nn.Module):
         def __init__(self, outputs):
             super().__init__()
@@ -135,5 +135,5 @@ def test_modules_inside_a_transform_of_the_networks_own_are_trouble():
 
     for outputs in (2, 3, 6):
         found = calls(Each(outputs))
-        assert found["inner"].trouble
-        assert not found["output"].trouble
+        assert found["inner"].problem
+        assert not found["output"].problem

@@ -319,7 +319,7 @@ def test_a_constant_output_is_said_and_nothing_is_divided():
     found = verify(lambda x: 0 * x[:, 0] + 4.0, HELD_OUT, liegg.Linear(2), TURN)
     assert found.curves == ()
     assert found.variance == 0
-    assert members(found.notes) == [Diagnosis.CONSTANT_OUTPUT]
+    assert members(found.notes) == [Diagnosis.CONSTANT_HELD_OUT_OUTPUT]
 
 
 def test_a_space_of_symmetries_alone_has_no_contrast():

@@ -55,7 +55,7 @@ def test_neighbouring_epochs_are_unrelated() -> None:
 
 def test_the_mixing_is_splitmix64() -> None:
     """The published generator's first numbers from the seed 1234567."""
-    from liegg._utils.random import STRIDE, mixed
+    from liegg._utils.random import STRIDE, splitmix64
 
     states = torch.tensor(1234567) + torch.arange(1, 6) * STRIDE
     known = [
@@ -65,4 +65,4 @@ def test_the_mixing_is_splitmix64() -> None:
         4593380528125082431,
         16408922859458223821,
     ]
-    assert [value % 2**64 for value in mixed(states).tolist()] == known
+    assert [value % 2**64 for value in splitmix64(states).tolist()] == known

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from liegg._utils.device import sent
+from liegg._utils.device import to_device
 from liegg._utils.errors import ArgumentError, ShapeError
 from liegg.actions.affine import Affine
 from liegg.actions.base import MatrixAction
@@ -260,7 +260,7 @@ class Grid(MatrixAction):
         space = None if torch.is_grad_enabled() else room
         used, place = block.unique(return_inverse=True)
         member = (torch.arange(max(1, len(used)))[:, None] == place).repeat_interleave(channels, 1)
-        member = sent(member.to(room.dtype), room.device)
+        member = to_device(member.to(room.dtype), room.device)
         sums = {  # over the samples first, so that the places are summed in float64
             (i, k): (
                 (member @ torch.mul(slopes[i], slopes[k], out=space)).double() @ between
@@ -272,7 +272,7 @@ class Grid(MatrixAction):
             dim=1,
         )
         whole = found.new_zeros(count, self.size, self.size)
-        whole[sent(used, whole.device)] = found.reshape(-1, self.size, self.size)[: len(used)]
+        whole[to_device(used, whole.device)] = found.reshape(-1, self.size, self.size)[: len(used)]
         return whole
 
     @property
@@ -371,7 +371,7 @@ class Grid(MatrixAction):
             inside = torch.zeros(sides, dtype=torch.float64)
             inside[tuple(slice(self.frame, side - self.frame) for side in sides)] = 1.0
             places = places * inside.reshape(-1, 1)
-        return sent(places if kept is None else places * kept, like.device, like.dtype)
+        return to_device(places if kept is None else places * kept, like.device, like.dtype)
 
 
 def _over_channels(products: Float[Tensor, "b c p"]) -> Float[Tensor, "b p"]:

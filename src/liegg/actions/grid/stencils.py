@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._utils.device import sent
+from liegg._utils.device import to_device
 from liegg._utils.errors import ArgumentError, DtypeError
 
 Scheme = Literal["spectral", "central", "gaussian", "paper"]
@@ -68,7 +68,7 @@ def along(
     out: Float[Tensor, "..."] | None = None,
 ) -> Float[Tensor, "..."]:
     """Apply a matrix along one axis, counted from the end: -1 is the last. `out` takes the result where it is given."""
-    matrix = sent(matrix, x.device, x.dtype)
+    matrix = to_device(matrix, x.device, x.dtype)
     if axis == -1:
         return torch.matmul(x, matrix.mT, out=out)
     flat = x.flatten(axis + 1)

@@ -1,4 +1,4 @@
-"""Hooks on the modules of a network: each call's output is seen when it is made, and no hook stays behind."""
+"""Hooks on the modules of a network that see the output of each call; all hooks are removed again."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,28 +13,28 @@ from torch.nn.utils.parametrize import ParametrizationList
 
 from liegg._utils.errors import ArgumentError
 
-WHOLE = "output"
-"""What the output of the whole network is called, unless a module has that name."""
-
+NETWORK_OUTPUT = "output"
+"""Name of the output of the complete network, unless a module has that name."""
 
 Pick = int | str | None
 """Index or key of one entry of a module's output; None for its first tensor."""
 
 
 class Stop(BaseException):
-    """Ends a run of a network when the last layer has been seen; no `Exception`, so that networks do not catch it."""
+    """Ends a run after the last layer of interest; not an `Exception`, so networks do not catch it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """A module and its parts by name.
+    """A network and its modules by name.
 
     Attributes:
-        root: the whole, in eval mode.
+        root: the network, in eval mode.
         name: its class name.
-        parts: every module that can be watched, by its first name; the whole comes last.
+        parts: every module that can have hooks, by its first name; the network itself comes last.
         aliases: first name of every module by each of its names.
-        arithmetic: coarsest floating point type between input and output; None where it is that of the samples.
+        arithmetic: coarsest floating point type between input and output; None if it is that of the
+            samples.
     """
 
     root: nn.Module
@@ -43,24 +43,19 @@ class Network:
     aliases: dict[str, str]
     arithmetic: torch.dtype | None = None
 
-    @property
-    def whole(self) -> str:
-        """Name of the whole network's output."""
-        return next(reversed(self.parts))
-
 
 @dataclass(frozen=True)
 class Layer:
     """One call of one module, whose output is analysed.
 
     Attributes:
-        name: name of the module; `#2` is added for its second call, and so on.
+        name: name of the module, with `#2` for its second call, and so on.
         module: name of the module.
         kind: class of the module.
         shape: shape of one sample's output.
-        pick: index or key of the output, where the module has several.
-        same: earlier layer that put out the very same tensor; empty if there is none.
-        named: whether the user asked for it by its exact name, so that it must not be left out.
+        pick: index or key of the output, if the module has several.
+        same: earlier layer that returned the same tensor; empty if there is none.
+        named: whether the user asked for it by its exact name, so it must not be left out.
     """
 
     name: str
@@ -73,14 +68,14 @@ class Layer:
 
 
 def network_of(root: nn.Module, name: str) -> Network:
-    """Parts of a module under their names; those that only compute weights, and compiled ones, cannot be watched.
+    """Modules of a network by name, without those that only compute weights and TorchScript ones.
 
     Raises:
-        ArgumentError: the whole is compiled by TorchScript.
+        ArgumentError: the network is compiled by TorchScript.
     """
     if isinstance(root, torch.jit.ScriptModule):
         raise ArgumentError(
-            f"{name} is compiled by TorchScript, which hides its layers. Pass the nn.Module that it was made of."
+            f"{name} is compiled by TorchScript, which hides its layers. Pass the original nn.Module."
         )
     names = list(root.named_modules(remove_duplicate=False))
     weights = {
@@ -94,9 +89,9 @@ def network_of(root: nn.Module, name: str) -> Network:
         if id(module) not in weights and not isinstance(module, torch.jit.ScriptModule):
             first.setdefault(id(module), path)
     parts = {path: module for path, module in names if path and first.get(id(module)) == path}
-    whole = WHOLE if WHOLE not in parts else f"{WHOLE} of {name}"
+    output = NETWORK_OUTPUT if NETWORK_OUTPUT not in parts else f"{NETWORK_OUTPUT} of {name}"
     aliases = {path: first[id(module)] for path, module in names if id(module) in first}
-    return Network(root, name, {**parts, whole: root}, aliases | {whole: whole})
+    return Network(root, name, {**parts, output: root}, aliases | {output: output})
 
 
 @contextmanager
@@ -105,7 +100,7 @@ def hooked(
     after: Callable[[str, Any], None],
     before: Callable[[str], None] | None = None,
 ) -> Iterator[None]:
-    """Watch modules while a block runs.
+    """Set hooks on modules inside the block.
 
     Args:
         parts: the modules by name.
@@ -115,9 +110,11 @@ def hooked(
     handles = []
     try:
         for name, module in parts.items():
-            handles.append(module.register_forward_hook(_after(name, after)))
+            handles.append(
+                module.register_forward_hook(lambda *args, name=name: after(name, args[2]))
+            )
             if before is not None:
-                handles.append(module.register_forward_pre_hook(_before(name, before)))
+                handles.append(module.register_forward_pre_hook(lambda *_, name=name: before(name)))
         yield
     finally:
         for handle in handles:
@@ -129,89 +126,77 @@ def call_name(module: str, count: int) -> str:
     return module if count == 1 else f"{module}#{count}"
 
 
-def run(
+def run_to_layers(
     network: Network,
     x: Float[Tensor, "b ..."],
     layers: Iterable[Layer],
-    see: Callable[[Layer, Tensor], None],
+    visit: Callable[[Layer, Tensor], None],
 ) -> list[str]:
     """Run a network up to the last of some layers.
 
     Args:
         network: the network.
         x: a batch; the network may write into it.
-        layers: the calls to be seen.
-        see: called with each of them and its output, at the moment it is made: nothing later can have written into it.
+        layers: the calls of interest.
+        visit: called with each of them and its output at once, before anything can write into it.
 
     Returns:
         Names of the layers that were not called.
     """
-    wanted = {layer.name: layer for layer in layers}
+    remaining = {layer.name: layer for layer in layers}
     counts: Counter[str] = Counter()
 
     def after(module: str, output: Any) -> None:
         counts[module] += 1
-        layer = wanted.pop(call_name(module, counts[module]), None)
+        layer = remaining.pop(call_name(module, counts[module]), None)
         if layer is not None:
-            see(layer, picked(output, layer.pick, layer.name))
-            if not wanted:
+            visit(layer, pick_tensor(output, layer.pick, layer.name))
+            if not remaining:
                 raise Stop
 
-    modules = {layer.module for layer in wanted.values()}
+    modules = {layer.module for layer in remaining.values()}
     with hooked({name: part for name, part in network.parts.items() if name in modules}, after):
         try:
             network.root(x)
         except Stop:
             return []
-    return list(wanted)
+    return list(remaining)
 
 
-def until(network: Network, layer: Layer) -> Callable[[Tensor], Tensor]:
-    """The network truncated at a layer: a function from a batch to that layer's outputs, one per sample."""
+def truncate(network: Network, layer: Layer) -> Callable[[Tensor], Tensor]:
+    """The network truncated at a layer: a function from a batch to that layer's outputs."""
 
     def truncated(x: Tensor) -> Tensor:
-        caught: list[Tensor] = []
-        run(network, x, [layer], lambda _, output: caught.append(output))
-        return caught[0].reshape(len(x), *layer.shape)
+        outputs: list[Tensor] = []
+        run_to_layers(network, x, [layer], lambda _, output: outputs.append(output))
+        return outputs[0].reshape(len(x), *layer.shape)
 
     truncated.__name__ = f"{network.name}.{layer.name}"
     return truncated
 
 
-def picked(output: Any, pick: Pick, name: str) -> Tensor:
-    """The tensor of a module's output that is looked at: what was picked, and the first floating point tensor of that.
+def pick_tensor(output: Any, pick: Pick, name: str) -> Tensor:
+    """The first floating point tensor of a module's output, or of the entry that the user chose.
 
     Raises:
         ArgumentError: there is none.
     """
-    chosen = output
+    entry = output
     if pick is not None:
         try:
             attribute = isinstance(pick, str) and not isinstance(output, Mapping)
-            chosen = getattr(output, str(pick)) if attribute else output[pick]
+            entry = getattr(output, str(pick)) if attribute else output[pick]
         except (LookupError, TypeError, AttributeError) as error:
             raise ArgumentError(
-                f"the output of layer {name!r} has no entry {pick!r}: it is {_described(output)}."
+                f"the output of layer {name!r} has no entry {pick!r}: it is {_describe(output)}."
             ) from error
-    tensor = next(_tensors(chosen), None)
+    tensor = next(_tensors(entry), None)
     if tensor is None:
         raise ArgumentError(
-            f"the output of layer {name!r} is {_described(chosen)}, which holds no floating point tensor."
+            f"the output of layer {name!r} is {_describe(entry)}, which holds no floating point "
+            "tensor."
         )
     return tensor
-
-
-def one_line(error: Exception) -> str:
-    """Type and first sentence of an error."""
-    return f"{type(error).__name__}: {(str(error).strip() or 'no message').splitlines()[0].split('. ')[0].rstrip('.')}"
-
-
-def _after(name: str, tell: Callable[[str, Any], None]) -> Callable[[nn.Module, Any, Any], None]:
-    return lambda _module, _inputs, output: tell(name, output)
-
-
-def _before(name: str, tell: Callable[[str], None]) -> Callable[[nn.Module, Any], None]:
-    return lambda _module, _inputs: tell(name)
 
 
 def _tensors(value: Any) -> Iterator[Tensor]:
@@ -227,7 +212,7 @@ def _tensors(value: Any) -> Iterator[Tensor]:
             yield from _tensors(entry)
 
 
-def _described(value: Any) -> str:
+def _describe(value: Any) -> str:
     if isinstance(value, Tensor):
         return f"a tensor of {value.dtype}"
     if isinstance(value, Mapping):

@@ -17,8 +17,7 @@ from liegg.discovery.verification.further_curves import others_of
 from liegg.discovery.verification.measure import CONSTANT, Question
 from liegg.discovery.verification.request import actions_of, check_numbers, directions_of
 from liegg.inputs.batches import Batches, Data, as_batches
-from liegg.inputs.input_dtype import with_input_dtype
-from liegg.inputs.model import Model, eval_view, probe
+from liegg.inputs.model import Model, eval_view, probe, with_input_dtype
 from liegg.polarization.rows import check_output_action
 from liegg.results.symmetries import Symmetries
 from liegg.results.verification import Verification
@@ -132,7 +131,7 @@ def verify(
             model=function.name,
         )
         if question.variance <= (CONSTANT * question.eps) ** 2 * question.output_square:
-            return replace(measured, notes=(*function.notes, Diagnosis.CONSTANT_OUTPUT()))
+            return replace(measured, notes=(*function.notes, Diagnosis.CONSTANT_HELD_OUT_OUTPUT()))
         if given.k is None:
             given = given._replace(k=partners(question, known, given.h))
         options = CurveOptions(known, points, fraction, controls, seed, longest)

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from liegg._utils.random import STRIDE, mixed
+from liegg._utils.random import STRIDE, splitmix64
 
 LAST = 2**63 - 1
 
@@ -27,6 +27,6 @@ def permutations(
         In each row first the permuted indices below its count, then the indices from its count to the width.
     """
     place = torch.arange(width, device=seeds.device)
-    keys = mixed(mixed(seeds * STRIDE) + (epochs + 1) * STRIDE)
-    draws = mixed(keys[:, None] + (place + 1) * STRIDE)
+    keys = splitmix64(splitmix64(seeds * STRIDE) + (epochs + 1) * STRIDE)
+    draws = splitmix64(keys[:, None] + (place + 1) * STRIDE)
     return draws.masked_fill(place >= counts[:, None], LAST).sort(dim=1, stable=True).indices

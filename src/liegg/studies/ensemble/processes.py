@@ -11,7 +11,7 @@ import torch
 import torch.distributed as dist
 
 from liegg._utils.errors import ProcessError, ResultsError
-from liegg.polarization.distributed import reason
+from liegg.polarization.distributed import communication_error
 
 DAYS = 7 * 24 * 3600.0
 """Seconds that processes wait for each other where they train networks, each its own: a week."""
@@ -124,7 +124,7 @@ def join(timeout: float = DAYS) -> None:
     except RuntimeError as error:
         where = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
         raise ProcessError(
-            f"process {rank()} of {count()} did not meet the others at {where} within {timeout:g} s ({reason(error)}). Look "
+            f"process {rank()} of {count()} did not meet the others at {where} within {timeout:g} s ({communication_error(error)}). Look "
             "whether all were started, with the same MASTER_ADDR and MASTER_PORT."
         ) from error
     atexit.register(part)
