@@ -67,21 +67,29 @@ class Controls:
     reinitialised: ReinitialisedControl | None = None
 
 
-def random_directions(values: Float[Tensor, " r"], *, seed: int) -> RandomControl:
+def random_directions(
+    values: Float[Tensor, " r"],
+    *,
+    seed: int,
+    share: float = RARE_SHARE,
+    draws: int = RANDOM_DIRECTIONS,
+) -> RandomControl:
     r"""Defects of random directions of equal displacement: $\sum_i u_i^2 \delta_i^2$ for random unit vectors $u$.
 
     Args:
         values: all defects.
         seed: of the directions.
+        share: of the directions that may lie below a defect that stands out.
+        draws: number of directions.
     """
     if not len(values):
-        return RandomControl(math.inf, math.inf, RARE_SHARE, 0)
+        return RandomControl(math.inf, math.inf, share, 0)
     generator = torch.Generator().manual_seed(seed)
-    shape = (RANDOM_DIRECTIONS, len(values))
+    shape = (draws, len(values))
     squares = torch.randn(shape, generator=generator, dtype=torch.float64).square_()
     defects = (squares / squares.sum(1, keepdim=True)) @ values
-    low, median = float(defects.quantile(RARE_SHARE)), float(defects.median())
-    return RandomControl(low, median, RARE_SHARE, RANDOM_DIRECTIONS)
+    low, median = float(defects.quantile(share)), float(defects.median())
+    return RandomControl(low, median, share, draws)
 
 
 def compare_with_reinitialised(

@@ -160,9 +160,9 @@ def _check_early(
     if held_out is not None:
         as_batches(held_out)
         sized = hasattr(held_out, "__len__") and not isinstance(held_out, DataLoader)
-        if sized and len(held_out) < 2:  # pyright: ignore[reportArgumentType]
+        if sized and len(held_out) < 2:
             raise ArgumentError(
-                f"held_out has {len(held_out)} samples; at least 2 are needed to verify anything."  # pyright: ignore[reportArgumentType]
+                f"held_out has {len(held_out)} samples; at least 2 are needed to verify anything."
             )
     if controls == "reinitialised":
         reinitialised(model, seed=0)
