@@ -43,7 +43,7 @@ def test_of_the_smallest_alone_a_count_needs_a_defect_after_it():
         ([0.0, 1e-4], 1),
         ([0.0, 0.0], 2),
     ):
-        following = max(values[-1], FLOOR) if values[-1] > FLOOR else math.inf
+        following = values[-1] if values[-1] > FLOOR else math.inf
         assert counted(case_of(values)._replace(following=following)) == number, values
 
 
