@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from liegg._utils.diagnoses import as_remark
 from liegg.decision.bootstrap import student_quantile
 
 RANDOM_DIRECTIONS = 400
@@ -127,4 +128,4 @@ def compare_with_reinitialised(
 
     same, free = torch.stack(list(along)), torch.stack(list(own))
     learned = below(same) if same_direction_only else below(same) & below(free)
-    return ReinitialisedControl(same, free, tuple(learned.tolist()), notes)
+    return ReinitialisedControl(same, free, tuple(learned.tolist()), tuple(map(as_remark, notes)))

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 import torch
 
-from liegg._utils.diagnoses import Diagnosis, Remark
+from liegg._utils.diagnoses import Diagnosis, Remark, as_remark
 from liegg._utils.version import __version__
 from liegg.actions import Action, Displacement
 from liegg.decision.block_statistics import BlockStatistics, block_statistics
@@ -244,13 +244,14 @@ def _described(
             action,
             accumulated,
             decision,
+            output_action=output_action,
             coefficients=coefficients,
             intervals=intervals,
             spectrum=spectrum,
             identification=identification,
         ),
         settings=settings,
-        notes=(*info.notes, *how.notes, *_pass_notes(sums, info.device)),
+        notes=tuple(map(as_remark, (*info.notes, *how.notes, *_pass_notes(sums, info.device)))),
         _spectrum=spectrum,
     )
 
@@ -293,7 +294,7 @@ def _model_warnings(sums: Streamed, response: Response) -> tuple[Remark, ...]:
         return (Diagnosis.ONLY_ROUNDING(),)
     if health is None or (health.kind == "flat" and response.reacts):
         return ()
-    return tuple(s if isinstance(s, Remark) else Diagnosis.TEXT(text=s) for s in health.sentences)
+    return tuple(map(as_remark, health.sentences))
 
 
 def _along_one_axis(displacement: Displacement) -> float:
