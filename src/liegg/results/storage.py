@@ -148,7 +148,7 @@ def to_record(sym: Symmetries) -> tuple[dict[str, Any], dict[str, Tensor]]:
         "account.output_generators": sym.account.output_generators,
         "bottom.residuals": None if total.bottom is None else total.bottom.residuals,
     }
-    if (spectrum := sym._stored_spectrum()) is not None:
+    if (spectrum := sym._spectrum) is not None:
         arrays |= {"spectrum.values": spectrum.values, "spectrum.basis": spectrum.basis}
     if sym.account.candidates:
         rows = torch.stack([candidate.coefficients for candidate in sym.account.candidates])

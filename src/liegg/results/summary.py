@@ -24,7 +24,7 @@ def summary(sym: Symmetries) -> dict[str, Any]:
     Args:
         sym: the result of `discover`.
     """
-    spectrum = sym._stored_spectrum()
+    spectrum = sym._spectrum
     return plain(
         {
             "model": sym.model,

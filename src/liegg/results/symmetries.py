@@ -132,10 +132,6 @@ class Symmetries:
             smallest=None if bottom is None else bottom.requested,
         )
 
-    def _stored_spectrum(self) -> Spectrum | None:
-        """The paper's spectrum if it is there without being solved for."""
-        return vars(self).get("spectrum", self._spectrum)
-
     @property
     def variance(self) -> float:
         """The paper's symmetry variance: the smallest of the spectrum."""
