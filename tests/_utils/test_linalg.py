@@ -18,7 +18,8 @@ from liegg._utils.linalg import (
     without_zero_rows,
 )
 from liegg.algebra import so
-from liegg.decision.decide import numerical_floor
+from liegg.decision.noise_floor import numerical_floor
+from liegg.decision.thresholds import Thresholds
 from liegg.spectrum.spectrum import spectrum
 
 
@@ -91,7 +92,7 @@ def test_zeros_are_found_at_the_rounding_of_the_matrix(matrix, pairs):
     """Far below what RᵀR alone could show (1e-8), and below the verdict's floor, so that a symmetry is called exact."""
     zeros = int((reference(matrix) <= 1e-14 * reference(matrix)[-1]).sum())
     assert float(pairs[0][:zeros].sum()) <= 1e-14 * float(pairs[0][-1])
-    assert numerical_floor(2.0**-52) > 1e-14**2
+    assert numerical_floor(2.0**-52, Thresholds()) > 1e-14**2
 
 
 def test_the_null_space_is_scipys():

@@ -1,14 +1,9 @@
 """An action of one's own, without matrices, goes through every verb: quadratic fields of the plane."""
 
-import json
-import math
-
-import pytest
 import torch
 
 import liegg
-from liegg.actions import Action, Linear, Product, action_from_settings, register
-from liegg.testing import assert_is_action
+from liegg.actions import Action
 
 
 class Quadratic(Action):

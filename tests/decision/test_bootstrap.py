@@ -1,4 +1,4 @@
-"""Draws of blocks: solved against scipy and in closed form, the quantile against scipy's, the interval by what it covers."""
+"""Draws of blocks: solved against scipy and in closed form, the quantile against tables, the interval by what it covers."""
 
 import mpmath
 import numpy as np
@@ -13,12 +13,12 @@ from cases import normal
 from liegg.decision.bootstrap import (
     Moments,
     Replicates,
-    drawn,
-    interval,
-    quantile,
-    replicate,
+    draw_blocks,
+    relative_interval,
+    resolve,
     solve,
-    turning,
+    span_angle,
+    student_quantile,
 )
 
 
@@ -100,7 +100,7 @@ def test_any_weights_against_scipy(seed, k):
 def test_small_lengths_keep_their_digits_beside_large_ones_and_large_beside_small(decades):
     """Against sixty digits; float64 alone knows nothing of the large values once the ratio is 1e16."""
     lengths = torch.logspace(-decades, 0, 5, dtype=torch.float64)
-    moments, weights = problem(lengths), drawn(12, 2, 1)
+    moments, weights = problem(lengths), draw_blocks(12, 2, 1)
     logs, mixing = solve(moments, lengths, weights)
     for one, own, weight in zip(logs, mixing, weights, strict=True):
         a, m = sums(moments, weight)
@@ -137,17 +137,17 @@ def test_a_draw_with_too_few_samples_stays_finite():
 @given(blocks=st.integers(2, 40), draws=st.integers(1, 50), seed=st.integers(0, 2**40))
 @settings(max_examples=40, deadline=None)
 def test_as_many_blocks_are_drawn_as_there_are(blocks, draws, seed):
-    weights = drawn(blocks, draws, seed)
+    weights = draw_blocks(blocks, draws, seed)
     assert weights.shape == (draws, blocks)
     assert torch.equal(weights.sum(1), torch.full((draws,), float(blocks), dtype=torch.float64))
     assert torch.equal(weights, weights.round())
     assert bool((weights >= 0).all())
-    assert torch.equal(weights, drawn(blocks, draws, seed))
+    assert torch.equal(weights, draw_blocks(blocks, draws, seed))
 
 
 def test_draws_are_multinomial():
     """Mean 1, variance 1 - 1/p, covariance -1/p between two blocks."""
-    weights = drawn(8, 40000, 3)
+    weights = draw_blocks(8, 40000, 3)
     cov = torch.cov(weights.mT)
     torch.testing.assert_close(
         weights.mean(0), torch.ones(8, dtype=torch.float64), rtol=0, atol=0.03
@@ -157,7 +157,7 @@ def test_draws_are_multinomial():
 
 def test_other_seeds_give_other_draws_and_the_callers_generator_is_left_alone():
     before = torch.get_rng_state()
-    assert not torch.equal(drawn(12, 20, 0), drawn(12, 20, 1))
+    assert not torch.equal(draw_blocks(12, 20, 0), draw_blocks(12, 20, 1))
     assert torch.equal(torch.get_rng_state(), before)
 
 
@@ -176,8 +176,8 @@ def test_replicates_are_defects_in_units_of_each_draw():
         every.total,
         every.samples,
     )
-    weights, kappa = drawn(12, 30, 0), float(every.total.sum() / every.samples.sum())
-    found = replicate(some, LENGTHS[:4], kappa, weights)
+    weights, kappa = draw_blocks(12, 30, 0), float(every.total.sum() / every.samples.sum())
+    found = resolve(some, LENGTHS[:4], kappa, weights)
     first_order = (weights @ every.total) / (weights @ every.samples) / kappa - 1
     fixed = ((weights @ every.change) / (weights @ every.motion) / LENGTHS[:4]).log()
     torch.testing.assert_close(
@@ -198,34 +198,27 @@ def test_a_mean_sensitivity_that_would_turn_negative_leaves_numbers():
     heavy = Moments(
         moments.changes, moments.motions, moments.change, moments.motion, total, moments.samples
     )
-    weights, kappa = drawn(12, 100, 0), float(total.sum() / moments.samples.sum())
+    weights, kappa = draw_blocks(12, 100, 0), float(total.sum() / moments.samples.sum())
     assert float((weights @ total).min()) < 0
-    assert bool(torch.isfinite(replicate(heavy, LENGTHS, kappa, weights).logs).all())
-    ends = interval(heavy, LENGTHS, kappa, weights, level=0.95)
+    assert bool(torch.isfinite(resolve(heavy, LENGTHS, kappa, weights).logs).all())
+    ends = relative_interval(heavy, LENGTHS, kappa, weights, level=0.95)
     assert bool(((ends > 1e-6) & (ends < 1e6)).all())
 
 
 # Quantile.
 
 
-@pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.95])
-@pytest.mark.parametrize(
-    ("freedom", "error"),
-    [
-        (1, 1e-12),
-        (2, 1e-12),
-        (3, 1.3e-3),
-        (4, 4e-4),
-        (5, 2e-4),
-        (11, 2e-5),
-        (31, 1e-6),
-        (1000, 1e-9),
-    ],
-)
-def test_quantile_is_students(level, freedom, error):
-    assert quantile(level, freedom) == pytest.approx(
-        float(scipy.stats.t.ppf(0.5 + level / 2, freedom)), rel=error
-    )
+def test_quantiles_are_those_of_printed_tables():
+    table = {
+        (0.95, 1): 12.706,
+        (0.95, 4): 2.776,
+        (0.9, 4): 2.132,
+        (0.95, 31): 2.040,
+        (0.5, 2): 0.816,
+    }
+    for (level, freedom), value in table.items():
+        assert student_quantile(level, freedom) == pytest.approx(value, abs=6e-4), (level, freedom)
+    assert student_quantile(0.95, 10**6) == pytest.approx(1.959964, rel=1e-5)  # the normal one
 
 
 # Interval.
@@ -240,9 +233,9 @@ def test_the_interval_of_one_direction_is_that_of_a_ratio_of_means():
         values[:, None, None], ones[:, None, None], values[:, None], ones[:, None], ones, ones
     )
     low, high = (
-        interval(moments, torch.ones(1, dtype=torch.float64), 1.0, drawn(16, 20000, 0), level=0.9)[
-            0
-        ]
+        relative_interval(
+            moments, torch.ones(1, dtype=torch.float64), 1.0, draw_blocks(16, 20000, 0), level=0.9
+        )[0]
         .log()
         .tolist()
     )
@@ -252,11 +245,13 @@ def test_the_interval_of_one_direction_is_that_of_a_ratio_of_means():
 
 
 def test_the_interval_is_wider_at_a_higher_level_and_with_fewer_samples():
-    moments, weights = problem(LENGTHS, samples=40), drawn(12, 400, 0)
-    low, high = (interval(moments, LENGTHS, 1.0, weights, level=level) for level in (0.5, 0.95))
+    moments, weights = problem(LENGTHS, samples=40), draw_blocks(12, 400, 0)
+    low, high = (
+        relative_interval(moments, LENGTHS, 1.0, weights, level=level) for level in (0.5, 0.95)
+    )
     assert bool((high[:, 0] < low[:, 0]).all())
     assert bool((high[:, 1] > low[:, 1]).all())
-    more = interval(problem(LENGTHS, samples=4000), LENGTHS, 1.0, weights, level=0.95)
+    more = relative_interval(problem(LENGTHS, samples=4000), LENGTHS, 1.0, weights, level=0.95)
     ratio = (high[:, 1] / high[:, 0]).log() / (more[:, 1] / more[:, 0]).log()
     assert bool(((ratio > 4) & (ratio < 25)).all())  # 100 times the samples: a tenth of the width
 
@@ -265,7 +260,7 @@ def test_the_interval_is_wider_at_a_higher_level_and_with_fewer_samples():
 def test_the_interval_is_relative(power):
     """Neither the units of the output nor those of the motion matter."""
     scale = 2.0**power
-    moments, weights = problem(LENGTHS), drawn(12, 50, 0)
+    moments, weights = problem(LENGTHS), draw_blocks(12, 50, 0)
     scaled = Moments(
         moments.changes * scale,
         moments.motions,
@@ -275,8 +270,8 @@ def test_the_interval_is_relative(power):
         moments.samples,
     )
     one, other = (
-        interval(moments, LENGTHS, 1.0, weights, level=0.95),
-        interval(scaled, LENGTHS * scale, scale, weights, level=0.95),
+        relative_interval(moments, LENGTHS, 1.0, weights, level=0.95),
+        relative_interval(scaled, LENGTHS * scale, scale, weights, level=0.95),
     )
     torch.testing.assert_close(one, other, rtol=1e-9, atol=0)
 
@@ -292,7 +287,7 @@ def test_the_interval_covers():
         6,
         300,
     )
-    weights = drawn(blocks, 200, 0)
+    weights = draw_blocks(blocks, 200, 0)
     rows = normal(repetitions, blocks, samples, 4, seed=5) * truth.sqrt()
     covered = torch.zeros(4)
     ones = torch.full((blocks,), float(samples), dtype=torch.float64)
@@ -309,7 +304,7 @@ def test_the_interval_covers():
             ones,
             ones,
         )
-        ends = interval(moments, lengths, 1.0, weights, level=0.95) * lengths[:, None]
+        ends = relative_interval(moments, lengths, 1.0, weights, level=0.95) * lengths[:, None]
         covered += (ends[:, 0] <= truth) & (truth <= ends[:, 1])
     share = covered / repetitions
     assert 0.88 <= float(share[0]) <= 0.99
@@ -317,18 +312,17 @@ def test_the_interval_covers():
     assert bool((share <= 0.995).all())
 
 
-# Turning.
+# Angle of the span.
 
 
-@given(seed=st.integers(0, 10**6), first=st.integers(0, 2), size=st.integers(1, 2))
+@given(seed=st.integers(0, 10**6), number=st.integers(1, 3))
 @settings(max_examples=20, deadline=None)
-def test_turning_is_the_largest_principal_angle(seed, first, size):
+def test_the_angle_is_the_largest_principal_angle(seed, number):
     directions, mixing = normal(4, 7, seed=seed), normal(9, 4, 4, seed=seed + 1)
-    last = first + size
     angles = [
         np.max(
             scipy.linalg.subspace_angles(
-                directions[first:last].mT.numpy(), (m[first:last] @ directions).mT.numpy()
+                directions[:number].mT.numpy(), (m[:number] @ directions).mT.numpy()
             )
         )
         for m in mixing
@@ -336,23 +330,22 @@ def test_turning_is_the_largest_principal_angle(seed, first, size):
     replicates = Replicates(torch.zeros(9, 4, dtype=torch.float64), mixing, 12)
     for level in (0.0, 0.5, 1.0):
         expected = np.arcsin(np.quantile(np.sin(angles), level))
-        assert turning(replicates, directions, first, last, level=level) == pytest.approx(
-            expected, abs=1e-7
-        )
+        angle = span_angle(replicates, directions, number, level=level)
+        assert angle == pytest.approx(expected, abs=1e-7)
 
 
-def test_the_same_span_in_another_basis_has_not_turned():
+def test_the_same_span_in_another_basis_has_no_angle():
     directions = normal(3, 6)
     mixing = torch.eye(3, dtype=torch.float64).repeat(5, 1, 1)
     mixing[:, :2, :2] = normal(5, 2, 2, seed=1)
     replicates = Replicates(torch.zeros(5, 3, dtype=torch.float64), mixing, 12)
-    assert turning(replicates, directions, 0, 2, level=1.0) < 1e-7
-    assert turning(replicates, directions, 0, 1, level=1.0) > 0.01
+    assert span_angle(replicates, directions, 2, level=1.0) < 1e-7
+    assert span_angle(replicates, directions, 1, level=1.0) > 0.01
 
 
-def test_no_directions_do_not_turn():
+def test_no_directions_have_no_angle():
     replicates = Replicates(torch.zeros(5, 3, dtype=torch.float64), normal(5, 3, 3), 12)
-    assert turning(replicates, normal(3, 6), 2, 2, level=0.95) == 0.0
+    assert span_angle(replicates, normal(3, 6), 0, level=0.95) == 0.0
 
 
 def test_a_small_angle_is_told_from_none():
@@ -360,6 +353,5 @@ def test_a_small_angle_is_told_from_none():
     mixing = torch.eye(2, dtype=torch.float64).repeat(3, 1, 1)
     mixing[:, 0, 1] = 1e-9
     replicates = Replicates(torch.zeros(3, 2, dtype=torch.float64), mixing, 12)
-    assert turning(
-        replicates, torch.eye(2, 5, dtype=torch.float64), 0, 1, level=1.0
-    ) == pytest.approx(1e-9, rel=1e-6)
+    angle = span_angle(replicates, torch.eye(2, 5, dtype=torch.float64), 1, level=1.0)
+    assert angle == pytest.approx(1e-9, rel=1e-6)

@@ -1,4 +1,4 @@
-"""Controls: random directions against brute force, fresh weights against the rule by hand."""
+"""Controls: random directions against brute force, re-initialised models against the rule by hand."""
 
 import math
 
@@ -10,7 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cases import normal, regular
-from liegg.decision.controls import DRAWS, RARE, compare_with_reinitialised, random_directions
+from liegg.decision.controls import (
+    RANDOM_DIRECTIONS,
+    RARE_SHARE,
+    compare_with_reinitialised,
+    random_directions,
+)
 
 
 def column(*values):
@@ -34,9 +39,9 @@ def test_random_directions_against_explicit_ones():
     )
     found = torch.einsum("di,ij,dj->d", h, a, h)
     control = random_directions(values, seed=0, draws=20000)
-    assert control.low == pytest.approx(float(found.quantile(RARE)), rel=0.03)
+    assert control.low == pytest.approx(float(found.quantile(RARE_SHARE)), rel=0.03)
     assert control.median == pytest.approx(float(found.median()), rel=0.02)
-    assert (control.share, control.draws) == (RARE, 20000)
+    assert (control.share, control.draws) == (RARE_SHARE, 20000)
 
 
 def test_two_directions_in_closed_form():
@@ -55,7 +60,7 @@ def test_random_directions_lie_between_the_extremes_and_scale(values, scale, see
     assert (other.low, other.median) == pytest.approx(
         (scale * one.low, scale * one.median), rel=1e-9, abs=1e-300
     )
-    assert one.draws == DRAWS
+    assert one.draws == RANDOM_DIRECTIONS
 
 
 def test_one_direction_is_its_own_control():
@@ -74,7 +79,7 @@ def test_no_direction_that_moves_has_no_control():
     assert (control.low, control.median, control.draws) == (math.inf, math.inf, 0)
 
 
-# Fresh weights.
+# Re-initialised models.
 
 
 def learned(high, *draws):
@@ -91,17 +96,16 @@ def test_learned_is_what_lies_clearly_below_every_draw():
     )
 
 
-@pytest.mark.parametrize("draws", [2, 3, 5, 10])
-def test_the_limit_is_the_prediction_interval_of_a_further_draw(draws):
-    """exp(mean - t₉₅ √(1 + 1/n) s) of the logarithms, by scipy; from just below it on a direction is learned."""
-    fresh = np.exp(0.3 * normal(draws, seed=4).numpy())
-    t = scipy.stats.t.ppf(0.95, draws - 1)
-    limit = math.exp(
-        np.log(fresh).mean() - t * math.sqrt(1 + 1 / draws) * np.log(fresh).std(ddof=1)
-    )
-    assert limit < fresh.min()
-    along = [[float(f), float(f)] for f in fresh]
-    assert learned([limit * 0.99, limit * 1.01], *along) == (True, False)
+def test_the_border_is_the_prediction_interval_of_a_further_draw():
+    """exp(mean - t₉₅ √(1 + 1/n) s) of the logarithms, by scipy; a direction just below it is learned."""
+    for draws in (2, 3, 5, 10):
+        others = np.exp(0.3 * normal(draws, seed=4).numpy())
+        t = scipy.stats.t.ppf(0.95, draws - 1)
+        width = t * math.sqrt(1 + 1 / draws) * np.log(others).std(ddof=1)
+        border = math.exp(np.log(others).mean() - width)
+        assert border < others.min()
+        along = [[float(f), float(f)] for f in others]
+        assert learned([border * 0.99, border * 1.01], *along) == (True, False), draws
 
 
 def test_never_above_a_draw_that_was_made():
@@ -113,7 +117,7 @@ def test_never_above_a_draw_that_was_made():
     assert learned([0.25, 0.19], *[[0.5, 0.5]] * 9, [0.2, 0.2]) == (False, True)
 
 
-def test_what_fresh_weights_have_too_was_not_learned():
+def test_what_reinitialised_models_have_too_was_not_learned():
     assert learned([0.0, 1e-30], *[[0.0, 1e-30]] * 5) == (False, False)  # by architecture, exact
     assert learned([0.0], [0.1], [0.1], [0.2]) == (True,)
 
@@ -136,7 +140,7 @@ def test_units_do_not_matter_and_smaller_is_never_less_learned(fresh, high, shif
         assert found(high, shift) == found(high, 0.0)
 
 
-def test_what_was_held_against_is_kept():
+def test_what_was_compared_with_is_stored():
     own = [column(0.5, 0.7), column(0.6, math.nan)]
     control = compare_with_reinitialised(
         column(0.1, 0.2), [column(1.0, 2.0), column(3.0, 4.0)], own, ("scale was kept",)
@@ -148,8 +152,8 @@ def test_what_was_held_against_is_kept():
     assert len(control.learned) == 2
 
 
-def test_fresh_weights_may_choose_their_directions_too():
-    """Along the model's smallest direction fresh weights have a large defect, but each has another as small as the model's."""
+def test_reinitialised_models_may_choose_their_directions_too():
+    """Along the model's smallest direction they have a large defect, but each has another as small as the model's."""
     high, along, own = (
         column(0.01),
         [column(1.0), column(0.9), column(1.1)],
@@ -157,7 +161,7 @@ def test_fresh_weights_may_choose_their_directions_too():
     )
     assert compare_with_reinitialised(high, along, own).learned == (False,)
     assert compare_with_reinitialised(column(1e-4), along, own).learned == (True,)
-    assert compare_with_reinitialised(high, along, own, unlike=True).learned == (
+    assert compare_with_reinitialised(high, along, own, same_direction_only=True).learned == (
         True,
     )  # theirs are those of a nearly linear function
 

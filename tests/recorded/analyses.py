@@ -1,4 +1,4 @@
-"""Analyses whose outcomes were written down before the package was laid out anew; `python tests/recorded/analyses.py` writes them again."""
+"""Analyses with recorded outcomes; `python tests/recorded/analyses.py` records them again."""
 
 import json
 import math
@@ -199,7 +199,9 @@ def analyses() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield (
         "blocks",
         lambda: liegg.discover(
-            lambda x: x.unflatten(1, (2, 3)).square().sum(2), normal(200, 6), liegg.Blocks([3, 3])
+            lambda x: x.unflatten(1, (2, 3)).square().sum(2),
+            normal(200, 6),
+            liegg.actions.Blocks([3, 3]),
         ),
     )
     yield (
@@ -207,20 +209,20 @@ def analyses() -> Iterator[tuple[str, Callable[[], Any]]]:
         lambda: liegg.discover(
             lambda x: (x @ x.mT).flatten(1),
             normal(200, 2, 3),
-            liegg.KroneckerSum((2, 3), [None, liegg.so(3)]),
+            liegg.actions.KroneckerSum((2, 3), [None, liegg.so(3)]),
             run=liegg.Run(bottom=4),
         ),
     )
     yield (
         "band",
         lambda: liegg.discover(
-            square, normal(100, 5), liegg.Banded(5, 2, shared=True, periodic=True)
+            square, normal(100, 5), liegg.actions.Banded(5, 2, shared=True, periodic=True)
         ),
     )
     yield (
         "weights",
         lambda: liegg.discover(
-            lambda x: x[:, :3].prod(1), normal(100, 5), liegg.Weights([0, 1, 2, 3, -1])
+            lambda x: x[:, :3].prod(1), normal(100, 5), liegg.actions.Weights([0, 1, 2, 3, -1])
         ),
     )
     yield "radial image", lambda: liegg.discover(radial, drawn(), liegg.Image())

@@ -103,10 +103,7 @@ def test_an_interrupted_save_leaves_no_index(found, tmp_path, monkeypatch):
     monkeypatch.setattr("liegg.results.storage.save", interrupted)
     with pytest.raises(KeyboardInterrupt):
         found.save(tmp_path)
-    with pytest.raises(
-        RecordError,
-        match=r"holds no stored layers: layers.json is missing",
-    ):
+    with pytest.raises(RecordError, match=r"holds no stored layers: layers.json is missing"):
         load_layers(tmp_path)
 
 
@@ -130,10 +127,7 @@ def edit(folder, change):
         ),
         (lambda f: (f / "layers.json").write_bytes(b"\xff\xfe"), r"damaged \(UnicodeDecodeError"),
         (lambda f: (f / "layers.json").write_text("[]"), r"damaged \(TypeError"),
-        (
-            lambda f: edit(f, lambda index: index.update(format=7)),
-            r"holds layers of format 7",
-        ),
+        (lambda f: edit(f, lambda index: index.update(format=7)), r"holds layers of format 7"),
         (lambda f: edit(f, lambda index: index.pop("layers")), r"damaged \(KeyError: 'layers'\)"),
         (
             lambda f: edit(f, lambda index: index["layers"][0].update(unit=None)),

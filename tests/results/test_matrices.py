@@ -17,7 +17,7 @@ import liegg
 torch.set_num_threads(1)
 x = torch.randn(200, 3000, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
 begin = time.process_time()
-sym = liegg.discover(lambda x: x.square().sum(1).sqrt(), x, liegg.Blocks([3] * 1000, liegg.so(3)))
+sym = liegg.discover(lambda x: x.square().sum(1).sqrt(), x, liegg.actions.Blocks([3] * 1000, liegg.so(3)))
 text = str(sym)
 again = liegg.load(sym.save(sys.argv[1]))
 page = again.report(sys.argv[1] + "/report.html").read_text(encoding="utf-8")
@@ -35,16 +35,10 @@ def test_three_thousand_generators_of_three_thousand_rows(tmp_path):
     )
     found = json.loads(done.stdout)
     assert (found["nullity"], found["same"], found["name"]) == (3000, True, "unknown")
-    assert (
-        "3000 exact symmetries: nothing but rounding moves the output along them." in found["text"]
-    )
-    assert (
-        "unknown algebra of dimension 3000; 3000 matrices of 3000 × 3000 are too large to be identified"
-        in found["text"]
-    )
-    assert "3000 generators of 3000 × 3000 are too many or too large to be shown." in found["page"]
+    assert "3000 exact symmetries" in found["text"]
+    assert len(found["page"]) < 2**21
     assert found["gigabytes"] < 2
-    assert found["seconds"] < 60  # 9 on one core of 2024; minutes, or no end, with matrices
+    assert found["seconds"] < 60  # 9 on one core; minutes with matrices
     record = json.loads((tmp_path / "record.json").read_text())
     assert record["generators"] is None
     assert record["identification"]["dimension"] == 3000
@@ -53,37 +47,38 @@ def test_three_thousand_generators_of_three_thousand_rows(tmp_path):
 @pytest.fixture(scope="module")
 def pixels():
     return liegg.discover(
-        lambda x: x[:, :300].sum(1), normal(200, 784), liegg.Weights([i // 8 for i in range(784)])
+        lambda x: x[:, :300].sum(1),
+        normal(200, 784),
+        liegg.actions.Weights([i // 8 for i in range(784)]),
     )
 
 
 def test_dozens_of_generators_of_784_rows(pixels, tmp_path):
     assert pixels.nullity == 60
-    assert "too large to be identified" in str(pixels)
+    assert (pixels.name, pixels.account.generators, pixels.account.words) == ("unknown", None, ())
     assert pixels.report(tmp_path / "report.html").stat().st_size < 2**20
     assert pixels.generators.shape == (60, 784, 784)  # some can still be had
 
 
 def test_matrices_that_cannot_be_had_say_what_to_do(monkeypatch, pixels):
-    monkeypatch.setattr("liegg.results.matrices.LARGEST", 10**6)
+    monkeypatch.setattr("liegg.results.matrices.LARGEST_SIZE", 10**6)
     sym = liegg.discover(
         lambda x: x[:, :300].sum(1),
         normal(200, 784),
-        liegg.Weights([i // 8 for i in range(784)]),
+        liegg.actions.Weights([i // 8 for i in range(784)]),
         run=liegg.Run(bottom=5),
     )
-    with pytest.raises(
-        liegg.LieggError,
-        match=r"generators of 784 × 784 take 24.6 MB as matrices. Make a few of them with sym.action",
-    ):
+    with pytest.raises(liegg.LieggError, match=r"784 × 784 take 24.6 MB"):
         _ = sym.generators
     assert sym.action.matrices(sym.coefficients[:1]).shape == (1, 784, 784)
 
 
 def test_candidates_too_large_to_be_drawn_where_nothing_was_found(tmp_path):
     sym = liegg.discover(
-        lambda x: x.tanh().sum(1), normal(100, 600), liegg.Weights([i // 100 for i in range(600)])
+        lambda x: x.tanh().sum(1),
+        normal(100, 600),
+        liegg.actions.Weights([i // 100 for i in range(600)]),
     )
     assert sym.nullity == 0
-    page = sym.report(tmp_path / "report.html", samples=normal(2, 600)).read_text(encoding="utf-8")
-    assert "The page does not draw what Weights(6 groups of 600 numbers) moves" in page
+    assert len(sym.candidates) == 0  # 600 × 600 is too large to be described
+    assert sym.report(tmp_path / "report.html", samples=normal(2, 600)).stat().st_size < 2**21

@@ -1,92 +1,103 @@
-"""The printed table: short, and it says what was decided and why."""
+"""The printed table: a few golden ones, word by word; short for every result; it computes nothing.
+
+`PYTHONPATH=tests python tests/results/test_text.py` writes the golden files again.
+"""
+
+from pathlib import Path
 
 import pytest
 import torch
 
 import liegg
-from cases import CASES, conjugated_map, lorentz, mlp, norm_case, normal, plane
+from cases import CASES, conjugated_map, lorentz, mlp, norm_case, normal, square
+from pages import difference
+
+GOLDEN = Path(__file__).with_name("golden")
 
 
-def printed(case):
-    sym = liegg.discover(case.function, case.data, case.action)
-    return sym, str(sym)
+def bent(x):
+    """|x|² with a part that breaks two of its three symmetries a little."""
+    return square(x) + 1e-2 * x[:, 0].sin()
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_short_and_with_its_reasons(case):
-    sym, text = printed(case)
-    assert len(text.splitlines()) < 40
-    assert max(map(len, text.splitlines())) <= 160
-    assert (
-        f": {sym.nullity} {'symmetry' if sym.nullity == 1 else 'symmetries'}"
-        in text.splitlines()[0]
+def cubic(x):
+    """|x|² with a part that breaks all of its symmetries."""
+    return square(x) + 0.3 * x.pow(3).sum(1)
+
+
+def equivariance():
+    case = conjugated_map()
+    return liegg.discover(case.function, case.data, case.action, output_action=case.output_action)
+
+
+def reinitialised():
+    run = liegg.Run(control_draws=3)
+    return liegg.discover(
+        mlp(3, 8, 2), normal(200, 3), liegg.Linear(3), controls="reinitialised", run=run
     )
-    for line in (*sym.decision.reasons, *(f"warning: {w}" for w in sym.decision.warnings)):
-        assert line in text.replace("\n    ", " ")
 
 
-def test_every_found_direction_has_a_line_with_both_numbers():
-    sym, text = printed(lorentz())
-    rows = [line.split() for line in text.splitlines() if "exact" in line and "e-" in line]
+TABLES = {
+    "exact": lambda: liegg.discover((c := lorentz()).function, c.data, c.action),
+    "learned": lambda: liegg.discover(bent, normal(1000, 3), liegg.Linear(3)),
+    "weak": lambda: liegg.discover(cubic, normal(1000, 3), liegg.Linear(3)),
+    "undecided": lambda: liegg.discover(square, normal(4, 3), liegg.Linear(3)),
+    "equivariance": equivariance,
+    "bottom": lambda: liegg.discover(
+        square, normal(300, 5), liegg.Linear(5), run=liegg.Run(bottom=4)
+    ),
+    "reinitialised": reinitialised,
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_golden_tables(name):
+    shown = (GOLDEN / f"{name}.txt").read_text(encoding="utf-8")
+    assert difference(shown, str(TABLES[name]())) == ""
+
+
+def test_every_table_is_short_and_says_all_that_was_decided():
+    for case in CASES:
+        sym = liegg.discover(case.function, case.data, case.action)
+        text = str(sym)
+        lines = text.splitlines()
+        assert len(lines) < 40, case
+        assert max(map(len, lines)) <= 120, case
+        assert f": {sym.nullity} symmetr" in lines[0], case
+        unwrapped = text.replace("\n    ", " ")
+        for remark in (sym.decision.sentence, *sym.decision.reasons, *sym.decision.warnings):
+            assert remark in unwrapped, case
+
+
+def rows_of(text):
+    """Table rows of directions, in columns."""
+    return [line.split() for line in text.splitlines() if line[:6].strip().isdigit()]
+
+
+def test_a_row_holds_defect_interval_grade_and_variance():
+    sym = TABLES["learned"]()
+    rows = rows_of(str(sym))
     assert [row[0] for row in rows] == list("123456")
-    assert rows[5][1] == f"{float(sym.defects[5]):.3e}"
-    assert rows[5][3] == f"{float(sym.spectrum.values[5]):.3e}"
-
-
-def test_directions_after_the_last_symmetry_show_the_gap():
-    sym, text = printed(lorentz())
-    assert f"{float(sym.defects[6]):.3e}" in text
-    assert "...   7 more, δ² up to" in text
-
-
-def test_long_lists_leave_out_the_middle_and_say_so():
-    sym, text = printed(norm_case(10))
-    assert sym.nullity == 45
-    assert "...   24 more" in text  # 45 symmetries and 3 after them, 24 shown
-    assert len(text.splitlines()) < 40
-
-
-def test_learned_symmetries_are_marked_so():
-    # The sine leaves only the turn about the first axis exact, and bends the other two a little.
-    sym = liegg.discover(
-        lambda x: x.square().sum(1) + 1e-2 * x[:, 0].sin(), normal(1000, 3), liegg.Linear(3)
-    )
-    assert (sym.nullity, sym.decision.exact) == (3, 1)
-    lines = [
-        line.split() for line in str(sym).splitlines() if line[:6].strip() in ("1", "2", "3", "4")
-    ]
-    assert [line[2] for line in lines if len(line) == 4] == ["exact"]
-    assert [line[5] for line in lines if len(line) == 7] == list(sym.grades[1:4])
+    for i, row in enumerate(rows):
+        assert row[1] == f"{float(sym.defects[i]):.3e}"
+        assert row[-1] == f"{float(sym.spectrum.values[i]):.3e}"
+        assert row[-2] == sym.grades[i]
+        ends = [f"{end:.3e}" for end in sym.intervals[i].tolist()]
+        assert row[2:-2] == ([] if i < sym.decision.exact else [ends[0], "–", ends[1]])
     assert sym.grades[:4] == ("exact", "strong", "strong", "none")
 
 
-def test_equivariance_and_notes_are_named():
-    case = conjugated_map()
-    text = str(
-        liegg.discover(case.function, case.data, case.action, output_action=case.output_action)
-    )
-    assert text.startswith(
-        "equivariance of function under Linear(n=6, copies=1, layout='copies_first'): 3 symmetries"
-    )
-
-
-def test_nothing_to_list():
-    text = str(liegg.discover(lambda x: x.sum(1), torch.zeros(20, 2), liegg.Linear(2)))
-    assert "warning: 4 directions do not move the data" in text
-
-
-def test_trivial_directions_are_warned_of():
-    assert "warning: 3 directions do not move the data" in printed(plane())[1]
-
-
-def test_repr_is_one_line():
-    sym, _ = printed(lorentz())
-    assert repr(sym).startswith("Symmetries(nullity=6, action=Linear(n=4")
-    assert "\n" not in repr(sym)
+def test_long_lists_leave_out_the_middle():
+    sym = liegg.discover((c := norm_case(10)).function, c.data, c.action)
+    rows = rows_of(str(sym))
+    assert sym.nullity == 45
+    assert [int(row[0]) for row in rows][:3] == [1, 2, 3]
+    assert int(rows[-1][0]) == 48  # three after the last symmetry
+    assert 20 <= len(rows) < 35
 
 
 def test_everything_at_once_stays_under_forty_lines():
-    """A small network on data with a still feature, mixed units and few samples, with fresh weights and finite motions."""
+    """A small network on data with a constant feature, mixed units and few samples, with every control and verification."""
     x = normal(60, 6) * torch.tensor([1.0, 1, 1, 1, 50, 0], dtype=torch.float64)
     sym = liegg.discover(
         mlp(6, 16, 2),
@@ -96,46 +107,32 @@ def test_everything_at_once_stays_under_forty_lines():
         held_out=normal(30, 6),
         run=liegg.Run(control_draws=2),
     )
-    text = str(sym)
-    assert len(text.splitlines()) < 40
-    assert max(map(len, text.splitlines())) <= 160
-    assert "fresh weights, 2 draws:" in text
-    assert "finite motions: no symmetry was found to verify; the nearest candidate, " in text
-    assert "warning: the features' sizes differ" in text
+    lines = str(sym).splitlines()
+    assert len(lines) < 40
+    assert max(map(len, lines)) <= 120
+    assert len(sym.decision.warnings) >= 2
+    assert str(sym.verification.summary) in str(sym).replace("\n    ", " ")
 
 
-def test_what_was_learned_and_verified_is_told():
-    turn = torch.nn.utils.parametrizations.orthogonal(torch.nn.Linear(3, 3, bias=False)).double()
-
-    class Radius(torch.nn.Module):
-        def forward(self, x):
-            return x.norm(dim=1, keepdim=True)
-
-    model = torch.nn.Sequential(turn, Radius(), torch.nn.Linear(1, 4).double(), torch.nn.Tanh())
-    text = str(
-        liegg.discover(
-            model, normal(200, 3), liegg.Linear(3), controls="reinitialised", held_out=normal(50, 3)
-        )
-    )
-    assert "3 exact symmetries" in text
-    text = text.replace("\n    ", " ")
-    assert (
-        "learned (clearly below them): no direction of the first 6" in text
-    )  # fresh weights have them too
-    assert (
-        "finite motions: 3 of 3 generators hold as far as followed, on 50 held-out samples"
-        in text.replace("\n    ", " ")
-    )
+def test_repr_is_one_line():
+    line = repr(TABLES["undecided"]())
+    assert line.startswith("Symmetries(nullity=0, action=Linear(n=3")
+    assert "\n" not in line
 
 
 def test_variances_of_very_many_candidates_are_not_solved_for_to_be_printed(monkeypatch):
-    sym = liegg.discover(
-        lambda x: x.square().sum(1), normal(100, 3), liegg.Linear(3), controls="none"
-    )
-    monkeypatch.setattr("liegg.results.text.MANY", 8)
-    shown = str(sym)
+    monkeypatch.setattr("liegg.discovery.solve_and_decide.STORED_SPECTRUM", 8)
+    sym = liegg.discover(square, normal(100, 3), liegg.Linear(3), controls="none")
+    shown, record = str(sym), sym.to_dict()
     assert "σ²/|D|" not in shown
-    assert shown.count("exact") >= 3
+    assert record["spectrum"] is record["variance"] is None
+    assert [len(row) for row in rows_of(shown)] == [3] * 6
     assert "spectrum" not in vars(sym)
-    assert float(sym.variance) < 1e-12  # it is there when asked for,
+    assert float(sym.variance) < 1e-12  # it is there when it is used,
     assert str(sym) == shown  # and what is printed does not depend on that
+    assert sym.to_dict() == record
+
+
+if __name__ == "__main__":
+    for name, table in TABLES.items():
+        (GOLDEN / f"{name}.txt").write_text(f"{table()}\n", encoding="utf-8")

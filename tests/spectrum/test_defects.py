@@ -19,7 +19,10 @@ from cases import (
     regular,
 )
 from liegg.actions import Displacement, Linear
-from liegg.decision.decide import decide, numerical_floor
+from liegg.decision.decide import DataFacts, decide
+from liegg.decision.noise_floor import numerical_floor
+from liegg.decision.rank import evidence
+from liegg.decision.thresholds import Thresholds
 from liegg.polarization.r_factor import init, update
 from liegg.spectrum.defects import defect_of, defects, mean_sensitivity
 
@@ -177,19 +180,24 @@ def test_nothing_but_rounding_is_no_defect():
     assert solved.values.tolist() == [0.0] * 9
 
 
+def decided(solved, samples):
+    case = evidence(solved.values, floor=numerical_floor(2.0**-52, Thresholds()))
+    return decide(solved, case, DataFacts(samples=samples), Thresholds())
+
+
 def test_orthonormal_columns_have_no_symmetry():
     """The rank rule of a peer finds 25 symmetries here."""
     frame = torch.linalg.qr(normal(100, 25))[0]
     solved = defects(factor(frame.numpy()), Displacement(torch.eye(25, dtype=torch.float64)), 100)
     torch.testing.assert_close(solved.values, torch.ones(25, dtype=torch.float64))
-    assert decide(solved, samples=100, floor=numerical_floor(2.0**-52)).nullity == 0
+    assert decided(solved, 100).nullity == 0
 
 
 def test_fewer_samples_than_columns():
     solved = defects(factor(E[:4]), mean_square(XI[:4]), 4)
     assert solved.values.shape == (9,)
     assert int((solved.values < 1e-28).sum()) == 5
-    assert decide(solved, samples=4, floor=numerical_floor(2.0**-52)).undecided == 5
+    assert decided(solved, 4).undecided == 5
 
 
 def test_a_constant_model_has_no_sensitivity_and_no_defect():

@@ -8,7 +8,10 @@ import liegg
 import oracle
 from cases import EQUIVARIANT, conjugated_map, mlp, normal
 from liegg.actions import Displacement, Linear
-from liegg.decision.decide import decide, numerical_floor
+from liegg.decision.decide import DataFacts, decide
+from liegg.decision.noise_floor import numerical_floor
+from liegg.decision.rank import evidence
+from liegg.decision.thresholds import Thresholds
 from liegg.polarization.r_factor import init, update
 from liegg.spectrum.defects import defects
 from liegg.spectrum.equivariance import eliminate
@@ -140,7 +143,9 @@ def test_partners_of_too_few_samples_are_undecided():
     rows = normal(5, 10)
     problem = eliminate(update(init(10), rows).r, 1)
     solved = defects(problem.r, Displacement(torch.eye(9, dtype=torch.float64)), 5)
-    decision = decide(solved, samples=5, floor=numerical_floor(2.0**-52), eliminated=problem.rank)
+    case = evidence(solved.values, floor=numerical_floor(2.0**-52, Thresholds()))
+    facts = DataFacts(samples=5, eliminated=problem.rank)
+    decision = decide(solved, case, facts, Thresholds())
     assert (decision.nullity, decision.undecided) == (0, 5)
 
 

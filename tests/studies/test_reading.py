@@ -351,10 +351,7 @@ def test_a_derivative_that_is_not_finite_is_named() -> None:
 def test_images_that_overflow_are_refused() -> None:
     stack = networks(GREY)
     stack.weights[0].mul_(1e-24)
-    with pytest.raises(
-        NonFiniteError,
-        match="the squared motion of the data overflows",
-    ):
+    with pytest.raises(NonFiniteError, match="the squared motion of the data overflows"):
         reading.read_stack(stack, pictures(60) * 1e24, GREY, READINGS)
 
 

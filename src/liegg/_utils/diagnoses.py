@@ -387,6 +387,13 @@ class Diagnosis(Enum):
         "direction instead",
     )
 
+    # results/: why generators were not named
+    NO_MATRICES = (Kind.REASON, "the generators are vector fields and have no matrices to identify")
+    MORE_THAN_SOLVED = (
+        Kind.REASON,
+        "there may be more symmetries than were solved for; a larger bottom= would tell",
+    )
+
     def __call__(self, **values: Any) -> "Remark":
         """State this diagnosis with its values.
 
@@ -459,6 +466,15 @@ class Remark(str):
             "values": self.values,
             "text": str(self),
         }
+
+
+def as_remark(text: str) -> Remark:
+    """The text as a remark; one without a member of its own becomes `Diagnosis.TEXT`.
+
+    >>> as_remark("two words").diagnosis.name
+    'TEXT'
+    """
+    return text if isinstance(text, Remark) else Diagnosis.TEXT(text=text)
 
 
 def remark_from_dict(stored: dict[str, Any] | str) -> Remark:

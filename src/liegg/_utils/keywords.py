@@ -10,15 +10,17 @@ from liegg._utils.errors import ArgumentError
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
+Record = TypeVar("Record")
 
 
 def suggests_keywords(
-    advice: Mapping[str, str],
+    advice: Mapping[str, str], *, owner: str | None = None
 ) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:
     """Decorate a function so that an unknown keyword raises `ArgumentError` with what to type instead.
 
     Args:
         advice: for keywords of other libraries or versions, what to do instead.
+        owner: name in the message; that of the function by default.
 
     Examples:
         >>> @suggests_keywords({"device": "Move the model: its device is used."})
@@ -30,19 +32,37 @@ def suggests_keywords(
 
     def decorate(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
         known = [name for name in inspect.signature(function).parameters if name != "self"]
+        called = owner or function.__name__
 
         @wraps(function)
         def checked(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
             for name in kwargs:
                 if name not in known:
                     raise ArgumentError(
-                        f"{function.__name__}() has no argument {name!r}. {_advice(name, known, advice)}"
+                        f"{called}() has no argument {name!r}. {_advice(name, known, advice)}"
                     )
             return function(*args, **kwargs)
 
         return checked
 
     return decorate
+
+
+def suggests_fields(record: type[Record]) -> type[Record]:
+    """Decorate a dataclass so that an unknown keyword of its constructor raises `ArgumentError` with the nearest field.
+
+    Examples:
+        >>> from dataclasses import dataclass
+        >>> @suggests_fields
+        ... @dataclass(kw_only=True)
+        ... class Size:
+        ...     height: int = 1
+        >>> Size(hieght=2)
+        Traceback (most recent call last):
+        liegg._utils.errors.ArgumentError: Size() has no argument 'hieght'. Did you mean height=?
+    """
+    setattr(record, "__init__", suggests_keywords({}, owner=record.__name__)(record.__init__))  # noqa: B010
+    return record
 
 
 def _advice(name: str, known: list[str], advice: Mapping[str, str]) -> str:

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from liegg._utils.diagnoses import as_remark
 from liegg.decision.bootstrap import student_quantile
 
 RANDOM_DIRECTIONS = 400
@@ -67,21 +68,29 @@ class Controls:
     reinitialised: ReinitialisedControl | None = None
 
 
-def random_directions(values: Float[Tensor, " r"], *, seed: int) -> RandomControl:
+def random_directions(
+    values: Float[Tensor, " r"],
+    *,
+    seed: int,
+    share: float = RARE_SHARE,
+    draws: int = RANDOM_DIRECTIONS,
+) -> RandomControl:
     r"""Defects of random directions of equal displacement: $\sum_i u_i^2 \delta_i^2$ for random unit vectors $u$.
 
     Args:
         values: all defects.
         seed: of the directions.
+        share: of the directions that may lie below a defect that stands out.
+        draws: number of directions.
     """
     if not len(values):
-        return RandomControl(math.inf, math.inf, RARE_SHARE, 0)
+        return RandomControl(math.inf, math.inf, share, 0)
     generator = torch.Generator().manual_seed(seed)
-    shape = (RANDOM_DIRECTIONS, len(values))
+    shape = (draws, len(values))
     squares = torch.randn(shape, generator=generator, dtype=torch.float64).square_()
     defects = (squares / squares.sum(1, keepdim=True)) @ values
-    low, median = float(defects.quantile(RARE_SHARE)), float(defects.median())
-    return RandomControl(low, median, RARE_SHARE, RANDOM_DIRECTIONS)
+    low, median = float(defects.quantile(share)), float(defects.median())
+    return RandomControl(low, median, share, draws)
 
 
 def compare_with_reinitialised(
@@ -119,4 +128,4 @@ def compare_with_reinitialised(
 
     same, free = torch.stack(list(along)), torch.stack(list(own))
     learned = below(same) if same_direction_only else below(same) & below(free)
-    return ReinitialisedControl(same, free, tuple(learned.tolist()), notes)
+    return ReinitialisedControl(same, free, tuple(learned.tolist()), tuple(map(as_remark, notes)))

@@ -4,9 +4,11 @@ import math
 from dataclasses import dataclass, fields
 
 from liegg._utils.errors import ArgumentError
+from liegg._utils.keywords import suggests_fields
 from liegg.spectrum.defects import TRIVIAL_TOLERANCE
 
 
+@suggests_fields
 @dataclass(frozen=True, kw_only=True)
 class Thresholds:
     """Numbers that decide what counts as a symmetry; an argument of `liegg.discover`, recorded in the result.
@@ -30,7 +32,7 @@ class Thresholds:
         level: nominal coverage of the intervals.
 
     Raises:
-        ArgumentError: a value is not a number, or lies outside its range.
+        ArgumentError: a value is not a number or lies outside its range, or there is no such threshold.
 
     Examples:
         >>> Thresholds(threshold=0.05).threshold

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 import torch
 
-from liegg._utils.diagnoses import Diagnosis, Remark
+from liegg._utils.diagnoses import Diagnosis, Remark, as_remark
 from liegg._utils.version import __version__
 from liegg.actions import Action, Displacement
 from liegg.decision.block_statistics import BlockStatistics, block_statistics
@@ -244,13 +244,14 @@ def _described(
             action,
             accumulated,
             decision,
+            output_action=output_action,
             coefficients=coefficients,
             intervals=intervals,
             spectrum=spectrum,
             identification=identification,
         ),
         settings=settings,
-        notes=(*info.notes, *how.notes, *_pass_notes(sums, info.device)),
+        notes=tuple(map(as_remark, (*info.notes, *how.notes, *_pass_notes(sums, info.device)))),
         _spectrum=spectrum,
     )
 

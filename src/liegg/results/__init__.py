@@ -21,7 +21,7 @@ _HOME = {
     "Verification": "liegg.results.verification",
 }
 
-__all__ = list(_HOME)
+__all__ = [*_HOME]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:

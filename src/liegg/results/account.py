@@ -11,7 +11,7 @@ from liegg.actions import Action, MatrixAction
 from liegg.algebra.identification import Identification
 from liegg.decision.decide import Decision
 from liegg.results.accumulated import Accumulated
-from liegg.results.matrices import is_printable
+from liegg.results.matrices import generators_of, is_printable
 from liegg.spectrum.metrics import symmetry_bias
 from liegg.spectrum.spectrum import Spectrum
 
@@ -48,6 +48,8 @@ class Account:
         variances: `[d]`, the paper's symmetry variance of each.
         candidates: the nearest directions after the last symmetry.
         bias: `[g]`, the paper's bias of every direction of the spectrum against the named algebra; None if it has no name.
+        generators: `[d, n, n]`, the symmetries as matrices; None if there are none, or if they are too many or too large.
+        output_generators: `[d, m, m]`, what they do to the output; None for invariance too.
     """
 
     words: tuple[str, ...]
@@ -55,6 +57,8 @@ class Account:
     variances: Float[Tensor, " d"]
     candidates: tuple[Candidate, ...]
     bias: Float[Tensor, " g"] | None = None
+    generators: Float[Tensor, "d n n"] | None = None
+    output_generators: Float[Tensor, "d m m"] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The words and the candidates, as JSON values."""
@@ -77,6 +81,7 @@ def account_of(
     accumulated: Accumulated,
     decision: Decision,
     *,
+    output_action: Action | None,
     coefficients: Float[Tensor, "d g"],
     intervals: Float[Tensor, "r 2"],
     spectrum: Spectrum | None,
@@ -88,6 +93,7 @@ def account_of(
         action: the candidate generators.
         accumulated: what the pass left.
         decision: how many directions are symmetries.
+        output_action: the action on the outputs; None for invariance.
         coefficients: those of the symmetries.
         intervals: of every defect.
         spectrum: the paper's, if solved.
@@ -118,6 +124,8 @@ def account_of(
         variances=accumulated.variance(coefficients) if nullity else none,
         candidates=candidates,
         bias=_bias(action, spectrum, identification),
+        generators=matrices_of(action, coefficients),
+        output_generators=matrices_of(output_action, accumulated.partners(coefficients)),
     )
 
 
@@ -133,6 +141,15 @@ def words_of(action: Action, coefficients: Float[Tensor, "d g"], error: float) -
     if not is_printable(len(coefficients), side):
         return ()
     return action.describe(coefficients, tolerance=min(max(1e-6, 5 * error / side), 0.24))
+
+
+def matrices_of(
+    action: Action | None, coefficients: Float[Tensor, "d g"]
+) -> Float[Tensor, "d n n"] | None:
+    """Directions as matrices that can be printed; None if there are none, or if they are too many or too large."""
+    if not isinstance(action, MatrixAction) or not is_printable(len(coefficients), action.ambient):
+        return None
+    return generators_of(action, coefficients)
 
 
 def _bias(

@@ -3,6 +3,7 @@
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.diagnoses import Diagnosis
 from liegg.actions import Action, MatrixAction
 from liegg.algebra.identification import Identification
 from liegg.algebra.identify import identify, too_large, unseen
@@ -28,16 +29,12 @@ def name_symmetries(
     """
     count = len(coefficients)
     if not isinstance(action, MatrixAction):
-        return unseen(count, 0, "generators that are vector fields have no matrices to identify")
+        return unseen(count, 0, Diagnosis.NO_MATRICES())
     n = action.ambient
     if too_large(count, n):
         return unseen(count, n)
     if is_lower_bound:
-        return unseen(
-            count,
-            n,
-            "there may be more symmetries than were solved for; a larger bottom= would tell",
-        )
+        return unseen(count, n, Diagnosis.MORE_THAN_SOLVED())
     identification = identify(
         action.matrices(coefficients),
         uncertainty=min(uncertainty, LARGEST_UNCERTAINTY),

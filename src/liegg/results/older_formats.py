@@ -10,7 +10,7 @@ from torch import Tensor
 from liegg.actions import action_from_settings
 from liegg.algebra.identification_storage import identification_to_record
 from liegg.decision.thresholds import Thresholds
-from liegg.results.account import NEAREST, words_of
+from liegg.results.account import NEAREST, matrices_of, words_of
 from liegg.results.naming import name_symmetries
 from liegg.spectrum.equivariance import eliminate
 
@@ -52,8 +52,14 @@ def upgraded(record: Record, arrays: dict[str, Tensor]) -> tuple[Record, dict[st
     }
     if words:
         arrays["account.candidates"] = near
+    if (matrices := matrices_of(action, coefficients)) is not None:
+        arrays["account.generators"] = matrices
     if outputs:
-        arrays["partner"] = eliminate(arrays["factor"], outputs).partner
+        partner = eliminate(arrays["factor"], outputs).partner
+        arrays["partner"] = partner
+        output_action = action_from_settings(record["output_action"])
+        if (matrices := matrices_of(output_action, coefficients @ partner.mT)) is not None:
+            arrays["account.output_generators"] = matrices
     if record["fresh"] is not None:
         arrays["reinitialised.along"] = arrays["fresh.along"]
         arrays["reinitialised.own"] = arrays["fresh.own"]

@@ -147,9 +147,11 @@ def to_record(sym: Symmetries) -> tuple[dict[str, Any], dict[str, Tensor]]:
         "account.defects": sym.account.defects,
         "account.variances": sym.account.variances,
         "account.bias": sym.account.bias,
+        "account.generators": sym.account.generators,
+        "account.output_generators": sym.account.output_generators,
         "bottom.residuals": None if total.bottom is None else total.bottom.residuals,
     }
-    if (spectrum := sym._stored_spectrum()) is not None:
+    if (spectrum := sym._spectrum) is not None:
         arrays |= {"spectrum.values": spectrum.values, "spectrum.basis": spectrum.basis}
     if sym.account.candidates:
         rows = torch.stack([candidate.coefficients for candidate in sym.account.candidates])
@@ -321,6 +323,8 @@ def _account(record: dict[str, Any], arrays: dict[str, Tensor]) -> Account:
         variances=arrays["account.variances"],
         candidates=candidates,
         bias=arrays.get("account.bias"),
+        generators=arrays.get("account.generators"),
+        output_generators=arrays.get("account.output_generators"),
     )
 
 

@@ -3,12 +3,12 @@
 import dataclasses
 from typing import Any
 
+from torch import Tensor
+
 from liegg._utils.diagnoses import Remark
-from liegg.actions import Action, MatrixAction
 from liegg.decision.controls import ReinitialisedControl
 from liegg.decision.decide import Decision
 from liegg.results.json_values import json_values
-from liegg.results.matrices import is_printable
 from liegg.results.symmetries import Symmetries
 from liegg.spectrum.smallest_defects import Bottom
 
@@ -24,7 +24,7 @@ def summary(sym: Symmetries) -> dict[str, Any]:
     Args:
         sym: the result of `discover`.
     """
-    spectrum = sym._stored_spectrum()
+    spectrum = sym._spectrum
     return json_values(
         {
             "model": sym.model,
@@ -47,10 +47,8 @@ def summary(sym: Symmetries) -> dict[str, Any]:
             "grades": list(sym.grades),
             "sensitivity": sym.accumulated.solution.sensitivity,
             "coefficients": _listed(sym.coefficients),
-            "generators": _matrices(sym.action, sym, "generators"),
-            "output_generators": None
-            if sym.output_action is None
-            else _matrices(sym.output_action, sym, "output_generators"),
+            "generators": _listed(sym.account.generators),
+            "output_generators": _listed(sym.account.output_generators),
             "generator_variance": sym.account.variances.tolist(),
             "generator_defect": sym.account.defects.tolist(),
             "trivial": _listed(sym.accumulated.solution.trivial),
@@ -85,15 +83,8 @@ def _remark(remark: str) -> dict[str, Any] | str:
     return remark.to_dict() if isinstance(remark, Remark) else remark
 
 
-def _listed(array: Any) -> list[Any] | None:
-    return array.tolist() if array.numel() <= LISTED_NUMBERS else None
-
-
-def _matrices(action: Action, sym: Symmetries, attribute: str) -> list[Any] | None:
-    """Matrices as lists; None where there are none or they are too large."""
-    if not isinstance(action, MatrixAction) or not is_printable(sym.nullity, action.ambient):
-        return None
-    return getattr(sym, attribute).tolist()
+def _listed(array: Tensor | None) -> list[Any] | None:
+    return None if array is None or array.numel() > LISTED_NUMBERS else array.tolist()
 
 
 def _bottom(bottom: Bottom | None) -> dict[str, Any] | None:

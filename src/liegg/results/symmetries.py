@@ -97,6 +97,8 @@ class Symmetries:
         Raises:
             ArgumentError: the action has no matrices, or they are too large; `coefficients` holds them all.
         """
+        if self.account.generators is not None:
+            return self.account.generators
         return generators_of(self.action, self.coefficients)
 
     @property
@@ -106,11 +108,13 @@ class Symmetries:
         Raises:
             ArgumentError: this is an analysis of invariance, which has none.
         """
-        if self.output_action is None or self.accumulated.partner is None:
+        if self.output_action is None:
             raise ArgumentError(
                 "this is an analysis of invariance: pass output_action= to discover() to get output generators."
             )
-        return generators_of(self.output_action, self.coefficients @ self.accumulated.partner.mT)
+        if self.account.output_generators is not None:
+            return self.account.output_generators
+        return generators_of(self.output_action, self.accumulated.partners(self.coefficients))
 
     @cached_property
     def spectrum(self) -> Spectrum:
@@ -127,10 +131,6 @@ class Symmetries:
             self.samples,
             smallest=None if bottom is None else bottom.requested,
         )
-
-    def _stored_spectrum(self) -> Spectrum | None:
-        """The paper's spectrum if it is there without being solved for."""
-        return vars(self).get("spectrum", self._spectrum)
 
     @property
     def variance(self) -> float:

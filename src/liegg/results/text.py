@@ -68,7 +68,7 @@ def _wrapped(line: str) -> list[str]:
 
 def _directions(sym: Symmetries, room: int) -> list[str]:
     """One line per direction, up to some after the last symmetry; those in the middle are left out if there is no room."""
-    spectrum = sym._stored_spectrum()
+    spectrum = sym._spectrum
     variances = None if spectrum is None else spectrum.values.tolist()
     total, end = len(sym.defects), min(len(sym.defects), sym.nullity + ROWS_AFTER)
     level = f"{100 * sym.decision.thresholds.level:g} % interval"

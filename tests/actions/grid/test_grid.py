@@ -307,7 +307,10 @@ def test_the_papers_rows(side, dtype, tolerance):
     ours = -(swap @ theirs @ swap.mT).flatten(1)
     scale = float((ours.mT @ ours).abs().max())
     torch.testing.assert_close(
-        sym.accumulated.factor.mT @ sym.accumulated.factor, ours.mT @ ours, rtol=0, atol=tolerance * scale
+        sym.accumulated.factor.mT @ sym.accumulated.factor,
+        ours.mT @ ours,
+        rtol=0,
+        atol=tolerance * scale,
     )
 
     _, values, right = torch.linalg.svd(theirs.flatten(1), full_matrices=False)

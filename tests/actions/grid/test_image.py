@@ -458,7 +458,9 @@ def test_no_direction_along_the_stripes_moves_stripes(scheme, dtype):
     )
     assert len(sym.accumulated.solution.trivial) == 3
     assert_same_span(
-        sym.action.matrices(sym.accumulated.solution.trivial), units(3, (1, 0), (1, 1), (1, 2)), tolerance=1e-6
+        sym.action.matrices(sym.accumulated.solution.trivial),
+        units(3, (1, 0), (1, 1), (1, 2)),
+        tolerance=1e-6,
     )
     assert bool(sym.defect(units(2, (1, 0), (1, 1))).isnan().all())
     assert len(sym.defects) == 3

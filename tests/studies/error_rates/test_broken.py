@@ -186,5 +186,7 @@ def test_confined_cases_have_no_exact_symmetry() -> None:
     for index in range(16):
         case = confined(index)
         sym = liegg.discover(case.model, case.data, case.action)
-        assert len(sym.accumulated.solution.trivial) == (case.action.n if case.kind == "subspace" else 0)
+        assert len(sym.accumulated.solution.trivial) == (
+            case.action.n if case.kind == "subspace" else 0
+        )
         assert float(sym.defects[0]) > 1e-5

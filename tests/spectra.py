@@ -1,0 +1,66 @@
+"""Hand-made and random spectra with intervals, for the tests of the decision."""
+
+import math
+from typing import Any
+
+import torch
+from hypothesis import strategies as st
+
+from liegg.decision.rank import count, evidence, rule
+from liegg.decision.thresholds import Thresholds
+
+FLOOR = 1e-27
+USUAL = Thresholds(
+    threshold=0.03, minimum_gap=10.0, resolution=1e-4, strong=1e-3, weak=0.5, clear=0.3
+)
+SCALED = ("threshold", "resolution", "strong", "weak", "clear")
+"""Thresholds that are defects."""
+
+
+def column(*values):
+    return torch.tensor(values, dtype=torch.float64)
+
+
+def case_of(values, *, wide: Any = 1.0, floor=FLOOR, control=math.inf):
+    """Evidence with intervals from each defect over `wide` to that times `wide`: one number, or one for each."""
+    wide = column(*wide) if isinstance(wide, list) else column(*[wide] * len(values))
+    bounds = torch.stack([column(*values) / wide, column(*values) * wide], 1)
+    return evidence(column(*values), bounds, floor=floor, control=control)
+
+
+def counted(case, thresholds=USUAL):
+    """Number of symmetries."""
+    return int(count(case, rule(case.floor, thresholds)))
+
+
+@st.composite
+def spectra(draw, *, most=7):
+    """Ascending defects over seven decades, some at the floor, with intervals of any width, and a control."""
+    size = draw(st.integers(1, most))
+    exponents = st.lists(st.floats(-6, 1), min_size=size, max_size=size)
+    values = sorted(10**e for e in draw(exponents))
+    exact = draw(st.integers(0, size))
+    values[:exact] = [1e-29] * exact
+    wide = [10**w for w in draw(st.lists(st.floats(0, 0.7), min_size=size, max_size=size))]
+    control = draw(st.sampled_from([math.inf, 0.3, 0.8]))
+    return case_of(
+        values,
+        wide=draw(st.sampled_from([1.0, wide])),
+        floor=draw(st.sampled_from([1e-27, 1e-11, 1e-4])),
+        control=control,
+    )
+
+
+@st.composite
+def all_thresholds(draw):
+    """Thresholds around the usual ones, by a factor of 30."""
+
+    def around(name):
+        return getattr(USUAL, name) * 10 ** draw(st.floats(-1.5, 1.5))
+
+    return Thresholds(
+        **{name: around(name) for name in SCALED}, minimum_gap=max(1.0, around("minimum_gap"))
+    )
+
+
+SOME_THRESHOLDS = st.just(USUAL) | all_thresholds()
