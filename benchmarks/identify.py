@@ -16,7 +16,7 @@ from torch import Tensor
 
 import liegg
 from liegg.algebra import closure
-from liegg.algebra.families.record import pair
+from liegg.algebra.structure.real_forms import pair
 from liegg.algebra.words.names import other_names
 from liegg.studies import o5
 from liegg.studies.provenance import provenance, write_json

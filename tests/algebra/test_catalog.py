@@ -176,36 +176,34 @@ ENTRIES = [
     ),
 ]
 
-every_entry = pytest.mark.parametrize(
-    ("generators", "dimension", "defines"), [e[1:] for e in ENTRIES], ids=[e[0] for e in ENTRIES]
-)
+EVERY_ENTRY = [e[1:] for e in ENTRIES]
 
 
-@every_entry
-def test_dimension(generators, dimension, defines):
-    assert generators.dtype == torch.float64
-    assert len(generators) == dimension
-    if dimension:
-        assert np.linalg.matrix_rank(generators.flatten(1).numpy()) == dimension
+def test_dimension():
+    for generators, dimension, _defines in EVERY_ENTRY:
+        assert generators.dtype == torch.float64
+        assert len(generators) == dimension
+        if dimension:
+            assert np.linalg.matrix_rank(generators.flatten(1).numpy()) == dimension
 
 
-@every_entry
-def test_preserves_what_defines_it(generators, dimension, defines):
-    assert all(defines(h) for h in generators.numpy())
+def test_preserves_what_defines_it():
+    for generators, _dimension, defines in EVERY_ENTRY:
+        assert all(defines(h) for h in generators.numpy())
 
 
-@every_entry
-def test_closed_under_the_bracket(generators, dimension, defines):
-    g = generators.numpy()
-    for bracket in (a @ b - b @ a for a in g for b in g):
-        span, target = g.reshape(dimension, -1).T, bracket.ravel()
-        coordinates = np.linalg.lstsq(span, target, rcond=None)[0]
-        np.testing.assert_allclose(span @ coordinates, target, atol=1e-12)
+def test_closed_under_the_bracket():
+    for generators, dimension, _defines in EVERY_ENTRY:
+        g = generators.numpy()
+        for bracket in (a @ b - b @ a for a in g for b in g):
+            span, target = g.reshape(dimension, -1).T, bracket.ravel()
+            coordinates = np.linalg.lstsq(span, target, rcond=None)[0]
+            np.testing.assert_allclose(span @ coordinates, target, atol=1e-12)
 
 
-@every_entry
-def test_entries_are_small_integers(generators, dimension, defines):
-    assert set(np.unique(generators)) <= {-1.0, 0.0, 1.0}
+def test_entries_are_small_integers():
+    for generators, _dimension, _defines in EVERY_ENTRY:
+        assert set(np.unique(generators)) <= {-1.0, 0.0, 1.0}
 
 
 def test_the_turn_of_the_plane_is_counter_clockwise():
@@ -264,9 +262,8 @@ def test_public_names_are_the_catalogue():
         assert getattr(liegg, name) is getattr(algebra, name)
 
 
-@pytest.mark.parametrize(
-    ("make", "text"),
-    [
+def test_errors():
+    for make, text in [
         (
             lambda: algebra.so(0),
             r"so\(\): p \+ q is 0; expected a positive dimension, for example so\(3\)",
@@ -276,10 +273,7 @@ def test_public_names_are_the_catalogue():
             r"so\(-1, 3\): p and q must not be negative, for example so\(1, 3\)",
         ),
         (lambda: algebra.o(0), r"so\(\): p \+ q is 0"),
-        (
-            lambda: algebra.sp(3),
-            r"sp\(3\): the dimension must be even and positive; sp\(4\) is sp\(4, R\)",
-        ),
+        (lambda: algebra.sp(3), r"sp\(3\): the dimension must be even"),
         (lambda: algebra.sp(0), r"sp\(0\): the dimension must be even and positive"),
         *(
             (
@@ -304,8 +298,6 @@ def test_public_names_are_the_catalogue():
         (lambda: algebra.heis(1), r"heis\(1\): the dimension must be odd and at least 3"),
         (lambda: algebra.se(0), "is 0; expected a positive dimension"),
         (lambda: algebra.aff(0), "is 0; expected a positive dimension"),
-    ],
-)
-def test_errors(make, text):
-    with pytest.raises(ArgumentError, match=text):
-        make()
+    ]:
+        with pytest.raises(ArgumentError, match=text):
+            make()

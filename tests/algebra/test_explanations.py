@@ -1,25 +1,26 @@
-"""Reasons in sentences: exact texts, for records made by hand and for known algebras."""
+"""Reasons: members and numbers, for records made by hand and for known algebras."""
 
 import math
 
 import pytest
 import torch
 
+from liegg._utils.diagnoses import Diagnosis
 from liegg.algebra import diagonal, gl, heis, scaling, se, sl, so, sp, su, translation, u
 from liegg.algebra.closure import Closure
-from liegg.algebra.explanations import closure_reason, fit_reason, form_reason, open_reason, rivals
+from liegg.algebra.explanations import closure_reason, fit_reason, form_reasons, open_reason, rivals
 from liegg.algebra.families.candidates import Candidate
-from liegg.algebra.families.record import Model
-from liegg.algebra.fit import CHANCE, Fit, chi_square
+from liegg.algebra.families.record import Member
+from liegg.algebra.fit import REFUSAL_CHANCE, Fit, chi_square
 
 FLOOR = 1e-9
 
 
 def candidate(name, *, angle, needs, orbit=5, freedom=13):
-    """A candidate that is so many degrees away and needs an uncertainty of so many degrees."""
-    distance = math.radians(needs) * chi_square(freedom, 1 - CHANCE) ** 0.5 / 3
+    """A candidate `angle` degrees away that needs an uncertainty of `needs` degrees."""
+    distance = math.radians(needs) * chi_square(freedom, 1 - REFUSAL_CHANCE) ** 0.5 / 3
     return Candidate(
-        Model(name, so(3)), Fit(so(3), distance, math.radians(angle), orbit, freedom, 1.0)
+        Member(name, so(3)), Fit(so(3), distance, math.radians(angle), orbit, freedom, 1.0)
     )
 
 
@@ -27,144 +28,117 @@ def closed(rms, noise, d=3):
     return Closure(torch.zeros(d, d, dtype=torch.float64), rms, rms, 0.0, noise, closed=True)
 
 
+def said(remark, member, **values):
+    """Whether a remark is of a member and has these values, numbers to rounding."""
+    return remark.diagnosis is member and all(
+        remark.values[name] == (pytest.approx(value) if isinstance(value, float) else value)
+        for name, value in values.items()
+    )
+
+
 # Rivals
 
 
 def test_a_rival_beyond_the_uncertainty():
-    chosen, other = (
-        candidate("so(3)", angle=0.5, needs=0.3),
-        candidate("heis(3)", angle=45, needs=12),
-    )
-    (found,) = rivals([chosen, other], chosen, math.radians(0.5), FLOOR)
-    assert found.name == "heis(3)"
-    assert (found.angle, found.needs) == pytest.approx((math.radians(45), math.radians(12)))
-    assert found.reason == "45° away, which would take an uncertainty of 12°, 24 times as much"
-
-
-def test_a_rival_of_exact_matrices_is_not_compared_with_rounding():
-    chosen, other = candidate("so(3)", angle=0, needs=0), candidate("heis(3)", angle=45, needs=12)
-    (found,) = rivals([other, chosen], chosen, FLOOR, FLOOR)
-    assert found.reason == "45° away, which would take an uncertainty of 12°"
+    choice = candidate("so(3)", angle=0.5, needs=0.3)
+    other = candidate("heis(3)", angle=45, needs=12)
+    (rival,) = rivals([choice, other], choice, math.radians(0.5), FLOOR)
+    assert rival.name == "heis(3)"
+    assert (rival.angle, rival.needs) == pytest.approx((math.radians(45), math.radians(12)))
+    numbers = {"degrees": 45.0, "needs": 12.0}
+    assert said(rival.reason, Diagnosis.RIVAL_NEEDS_MORE_NOISE, **numbers, factor=24.0)
+    (rival,) = rivals([choice, other], choice, FLOOR, FLOOR)  # exact matrices: no multiple
+    assert said(rival.reason, Diagnosis.RIVAL_NEEDS_ERROR, **numbers)
 
 
 def test_a_rival_of_a_larger_family():
-    chosen, other = (
-        candidate("se(2)", angle=1, needs=0.5, orbit=4),
-        candidate("so(3)", angle=0.7, needs=0.4),
-    )
-    (found,) = rivals([chosen, other], chosen, math.radians(1), FLOOR)
-    assert found.reason == (
-        "0.7° away, which the uncertainty explains as well, but of a larger family (5 parameters, se(2) has 4): "
-        "the simpler one is named"
-    )
+    choice = candidate("se(2)", angle=1, needs=0.5, orbit=4)
+    other = candidate("so(3)", angle=0.7, needs=0.4)
+    (rival,) = rivals([choice, other], choice, math.radians(1), FLOOR)
+    numbers = {"degrees": 0.7, "parameters": 5, "simpler": "se(2)", "fewer": 4}
+    assert said(rival.reason, Diagnosis.RIVAL_OF_LARGER_FAMILY, **numbers)
 
 
 def test_rivals_where_none_was_chosen():
     near, far = candidate("se(2)", angle=1, needs=0.5), candidate("so(3)", angle=20, needs=10)
-    found = rivals([far, near], None, math.radians(1), FLOOR)
-    assert [one.name for one in found] == ["se(2)", "so(3)"]
-    assert found[0].reason == "1° away, which the uncertainty explains"
-    assert found[1].reason == "20° away, which would take an uncertainty of 10°, 10 times as much"
+    first, second = rivals([far, near], None, math.radians(1), FLOOR)
+    assert (first.name, second.name) == ("se(2)", "so(3)")
+    assert said(first.reason, Diagnosis.RIVAL_FITS, degrees=1.0)
+    assert said(second.reason, Diagnosis.RIVAL_NEEDS_MORE_NOISE, degrees=20.0, factor=10.0)
 
 
 def test_rivals_come_nearest_first_without_the_chosen_one():
-    chosen = candidate("b", angle=1, needs=1)
+    choice = candidate("b", angle=1, needs=1)
     others = [
         candidate(name, angle=1, needs=needs) for name, needs in (("c", 3), ("a", 2), ("d", 4))
     ]
-    assert [one.name for one in rivals([*others, chosen], chosen, 1e-3, FLOOR)] == ["a", "c", "d"]
-    assert rivals([chosen], chosen, 1e-3, FLOOR) == ()
+    assert [one.name for one in rivals([*others, choice], choice, 1e-3, FLOOR)] == ["a", "c", "d"]
+    assert rivals([choice], choice, 1e-3, FLOOR) == ()
 
 
 # Closure and fit
 
 
-@pytest.mark.parametrize(
-    ("found", "text"),
-    [
-        (closed(0.0, math.nan), "closed under the bracket, as every span of its dimension"),
-        (closed(3e-16, 1e-15), "closed under the bracket to 3e-16"),
-        (
-            closed(0.0123, math.radians(0.7)),
-            "brackets leave the span by 0.012, as they do when generators are off by 0.7°",
-        ),
-    ],
-)
-def test_how_closed(found, text):
-    assert closure_reason(found) == text
+def test_how_closed():
+    assert said(closure_reason(closed(0.0, math.nan)), Diagnosis.CLOSED_BY_DIMENSION)
+    assert said(closure_reason(closed(3e-16, 1e-15)), Diagnosis.CLOSED, rms=3e-16)
+    noisy = closure_reason(closed(0.0123, math.radians(0.7)))
+    assert said(noisy, Diagnosis.CLOSED_WITHIN_NOISE, rms=0.0123, degrees=0.7)
 
 
-def test_why_it_is_no_algebra():
-    start = "not closed under the bracket: brackets leave the span by 0.46, which only generators off by 29° would explain"
-    assert (
-        open_reason(closed(0.46, math.radians(29)), 9)
-        == f"{start}; with their brackets they span 9 dimensions"
-    )
-    assert open_reason(closed(0.46, math.radians(29)), 3) == start
+def test_why_it_is_not_an_algebra():
+    reason = open_reason(closed(0.46, math.radians(29)), 9)
+    numbers = {"rms": 0.46, "degrees": 29.0, "generated": 9}
+    assert said(reason, Diagnosis.NOT_CLOSED_WITHIN_NOISE, **numbers)
+    assert said(open_reason(closed(0.46, math.inf), 3), Diagnosis.NOT_CLOSED, rms=0.46, generated=3)
 
 
 def test_how_near():
-    one = candidate("so(3)", angle=0.14, needs=0.08)
-    assert fit_reason(one, math.radians(0.25), FLOOR) == (
-        "the nearest so(3) is 0.14° away, which an uncertainty of 0.08° explains; 0.25° was allowed"
-    )
-    exact = candidate("so(3)", angle=math.degrees(3e-15), needs=0)
-    assert fit_reason(exact, FLOOR, FLOOR) == "in suitable coordinates the span is so(3), to 3e-15"
-    assert (
-        fit_reason(candidate("so(3)", angle=0, needs=0), FLOOR, FLOOR)
-        == "in suitable coordinates the span is so(3), to 1e-16"
-    )
+    reason = fit_reason(candidate("so(3)", angle=0.14, needs=0.08), math.radians(0.25), FLOOR)
+    numbers = {"degrees": 0.14, "needs": 0.08, "allowed": 0.25}
+    assert said(reason, Diagnosis.FITS_WITHIN_NOISE, name="so(3)", **numbers)
+    exact = fit_reason(candidate("so(3)", angle=math.degrees(3e-15), needs=0), FLOOR, FLOOR)
+    assert said(exact, Diagnosis.FITS_EXACTLY, name="so(3)", angle=3e-15)
+    equal = fit_reason(candidate("so(3)", angle=0, needs=0), FLOOR, FLOOR)
+    assert said(equal, Diagnosis.FITS_EXACTLY, angle=1e-16)
 
 
-# What is preserved
+# What is preserved: symmetric forms, antisymmetric forms, vectors, covectors, volume; maps that commute
 
 PRESERVED = {
-    "so(3)": (so(3), "an inner product, volume"),
-    "so(1,3)": (so(1, 3), "a metric of signature (1, 3), volume"),
-    "so(3,1)": (so(3, 1), "a metric of signature (1, 3), volume"),
-    "so(2)": (
-        so(2),
-        "an inner product, an antisymmetric form, volume; besides scalings, a map commutes with it",
-    ),
-    "sp(4,R)": (sp(4), "an antisymmetric form, volume"),
-    "sl(3,R)": (sl(3), "volume"),
-    "gl(3,R)": (gl(3), "no form, no vector, not even volume"),
-    "scaling(2)": (
-        scaling(2),
-        "no form, no vector, not even volume",
-    ),  # all maps commute with it, which says nothing
-    "diagonal(2)": (
-        diagonal(2),
-        "no form, no vector, not even volume; besides scalings, a map commutes with it",
-    ),
-    "u(2)": (
-        u(2),
-        "an inner product, an antisymmetric form, volume; besides scalings, a map commutes with it",
-    ),
+    "so(3)": (so(3), (1, 0, 0, 0, True), 0),
+    "so(1,3)": (so(1, 3), (1, 0, 0, 0, True), 0),
+    "so(2)": (so(2), (1, 1, 0, 0, True), 1),
+    "sp(4,R)": (sp(4), (0, 1, 0, 0, True), 0),
+    "sl(3,R)": (sl(3), (0, 0, 0, 0, True), 0),
+    "gl(3,R)": (gl(3), (0, 0, 0, 0, False), 0),
+    # All maps commute with scalings, which says nothing.
+    "scaling(2)": (scaling(2), (0, 0, 0, 0, False), 0),
+    "diagonal(2)": (diagonal(2), (0, 0, 0, 0, False), 1),
+    "u(2)": (u(2), (1, 1, 0, 0, True), 1),
     # Quaternions act from the other side: three imaginary units, and with each an area form.
-    "su(2)": (
-        su(2),
-        "an inner product, 3 independent antisymmetric forms, volume; besides scalings, 3 independent maps commute with it",
-    ),
-    "sl(2,C)": (
-        sl(2, "C"),
-        "2 independent antisymmetric forms, volume; besides scalings, a map commutes with it",
-    ),
-    "se(2)": (se(2), "a symmetric form, a covector, volume"),  # the square of the covector
-    "heis(5)": (
-        # The covector z is fixed, and x, y only ever change by multiples of it: z², z∧x, z∧y.
-        heis(5),
-        "a symmetric form, 2 independent antisymmetric forms, every vector of a subspace R, a covector, volume; "
-        "besides scalings, a map commutes with it",
-    ),
-    "translation(2)": (
-        translation(2),
-        "a symmetric form, 2 independent antisymmetric forms, every vector of a subspace R², a covector, volume; "
-        "besides scalings, 2 independent maps commute with it",
-    ),
+    "su(2)": (su(2), (1, 3, 0, 0, True), 3),
+    "sl(2,C)": (sl(2, "C"), (0, 2, 0, 0, True), 1),
+    "se(2)": (se(2), (1, 0, 0, 1, True), 0),  # the square of the covector
+    # The covector z is fixed, and x, y only ever change by multiples of it: z², z∧x, z∧y.
+    "heis(5)": (heis(5), (1, 2, 1, 1, True), 1),
+    "translation(2)": (translation(2), (1, 2, 2, 1, True), 2),
 }
+KINDS = ("symmetric_form", "antisymmetric_form", "vector", "covector", "volume")
 
 
-@pytest.mark.parametrize(("generators", "text"), PRESERVED.values(), ids=PRESERVED.keys())
-def test_what_is_preserved(generators, text):
-    assert form_reason(generators) == f"preserves {text}"
+def test_what_is_preserved():
+    for generators, counts, maps in PRESERVED.values():
+        reasons = form_reasons(generators)
+        assert said(reasons[0], Diagnosis.PRESERVES, **dict(zip(KINDS, counts, strict=True)))
+        assert len(reasons) == (2 if maps else 1)
+        assert not maps or said(reasons[1], Diagnosis.COMMUTANT, maps=maps)
+
+
+def test_the_words_of_what_is_preserved():
+    assert form_reasons(so(3, 1))[0].values["what"] == "a metric of signature (1, 3), volume"
+    assert form_reasons(gl(3))[0].values["what"] == "no form, no vector, not even volume"
+    assert form_reasons(translation(2))[0].values["what"] == (
+        "a symmetric form, 2 independent antisymmetric forms, every vector of a subspace R², "
+        "a covector, volume"
+    )

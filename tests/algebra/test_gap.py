@@ -15,7 +15,7 @@ STORED = {
 
 
 def summary(constants):
-    """What GAP was asked, found by us."""
+    """The invariants that GAP was asked for."""
     found = invariants(constants)
     types = [simple.dynkin for simple in found.simple for _ in range(1 + simple.complex)]
     return {
@@ -37,11 +37,12 @@ def test_every_algebra_has_an_answer():
     assert len(STORED) >= 30
 
 
-@pytest.mark.parametrize("name", ALGEBRAS)
-def test_gap_says_the_same(name):
-    expected = {key: value for key, value in STORED[name].items() if key != "name"}
-    expected |= {"ideals": sorted(expected["ideals"]), "type": sorted(expected["type"].split())}
-    assert summary(make.constants_of(ALGEBRAS[name](), seed=len(name), condition=100.0)) == expected
+def test_gap_says_the_same():
+    for name, generators in ALGEBRAS.items():
+        expected = {key: value for key, value in STORED[name].items() if key != "name"}
+        expected |= {"ideals": sorted(expected["ideals"]), "type": sorted(expected["type"].split())}
+        constants = make.constants_of(generators(), seed=len(name), condition=100.0)
+        assert summary(constants) == expected, name
 
 
 def test_questions_are_exact():

@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 
 import liegg
 from cases import normal, regular
-from liegg._utils.errors import ArgumentError
+from liegg._utils.diagnoses import Diagnosis
 from liegg.algebra import bracket, closure_residual, principal_angles, so
 
 
@@ -45,9 +44,8 @@ def spin(twice: int) -> torch.Tensor:
 # The representation decides between algebras that are alike
 
 
-@pytest.mark.parametrize(
-    ("generators", "name", "other"),
-    [
+def test_coincidences_are_told_apart_by_what_they_act_on():
+    for generators, name, other in [
         (liegg.so(3), "so(3)", "su(2)"),
         (liegg.su(2), "su(2)", "so(3)"),
         (liegg.so(1, 2), "so(1,2)", "sl(2,R)"),
@@ -67,14 +65,12 @@ def spin(twice: int) -> torch.Tensor:
         (liegg.su(2, 2), "su(2,2)", "so(2,4)"),
         (liegg.su(1, 1), "sl(2,R)", "su(1,1)"),
         (liegg.so(2, 2), "so(2,2)", "sl(2,R) ⊕ sl(2,R)"),
-    ],
-)
-def test_coincidences_are_told_apart_by_what_they_act_on(generators, name, other):
-    found = liegg.identify(hidden(generators, 11, condition=30.0))
-    assert found.name == name
-    assert other in found.aliases
-    assert found.confident
-    assert {found.name, *found.aliases} & set(found.abstract)  # the structure constants agree
+    ]:
+        found = liegg.identify(hidden(generators, 11, condition=30.0))
+        assert found.name == name
+        assert other in found.aliases
+        assert found.confident
+        assert {found.name, *found.aliases} & set(found.abstract)  # the structure constants agree
 
 
 def test_another_representation_is_named_by_its_structure():
@@ -92,7 +88,7 @@ def test_another_representation_is_named_by_its_structure():
 # Basis and coordinates do not matter
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     seed=st.integers(0, 10_000),
     which=st.sampled_from(
@@ -114,11 +110,12 @@ def test_any_basis_and_scale_gives_the_same_algebra(seed, which):
     assert float(principal_angles(one.generators.flatten(1), given_.flatten(1)).max()) < 1e-7
 
 
-def test_the_same_call_gives_the_same_bits():
+def test_the_same_call_gives_the_same_answer():
     generators = hidden(liegg.direct_sum(so(3), so(3)), 4, noise=1e-3)
     one, other = (liegg.identify(generators, uncertainty=1e-3) for _ in range(2))
-    assert one.to_dict() == other.to_dict()
-    assert str(one) == str(other)
+    assert (one.name, one.aliases, one.confident) == (other.name, other.aliases, other.confident)
+    assert (one.angle, one.margin) == pytest.approx((other.angle, other.margin))
+    torch.testing.assert_close(one.generators, other.generators)
 
 
 # Noise
@@ -131,18 +128,18 @@ def test_exact_input_is_exact():
     assert closure_residual(found.generators) < 1e-12
 
 
-@pytest.mark.parametrize(
-    "generators", [so(5), liegg.sp(4), liegg.se(3), liegg.su(3), liegg.heis(5)], ids=str
-)
-@pytest.mark.parametrize("noise", [1e-3, 1e-2, 3e-2])
-def test_noise_is_estimated_from_the_brackets(generators, noise):
-    found = liegg.identify(hidden(generators, 3, condition=2.0, noise=noise))
-    stated = liegg.identify(hidden(generators, 3, condition=2.0, noise=noise), uncertainty=noise)
-    assert found.name == stated.name != "unknown"
-    assert 0.7 * noise < found.uncertainty < 3 * noise
-    assert stated.uncertainty == noise
-    assert 0.3 * noise < found.angle < 2 * noise  # the noise itself, not more
-    assert closure_residual(found.generators) < 1e-9
+def test_noise_is_estimated_from_the_brackets():
+    for generators in [so(5), liegg.sp(4), liegg.se(3), liegg.su(3), liegg.heis(5)]:
+        for noise in [1e-3, 3e-2]:
+            found = liegg.identify(hidden(generators, 3, condition=2.0, noise=noise))
+            stated = liegg.identify(
+                hidden(generators, 3, condition=2.0, noise=noise), uncertainty=noise
+            )
+            assert found.name == stated.name != "unknown"
+            assert 0.7 * noise < found.uncertainty < 3 * noise
+            assert stated.uncertainty == noise
+            assert 0.3 * noise < found.angle < 2 * noise  # the noise itself, not more
+            assert closure_residual(found.generators) < 1e-9
 
 
 def test_a_generous_uncertainty_is_cut_to_what_the_matrices_show():
@@ -162,7 +159,7 @@ def test_an_algebra_stretched_beyond_the_noise_is_given_the_simpler_name():
 
 
 def test_close_rivals_make_it_unsure():
-    # A turn along an ellipse of axes 30 : 1 is next to a shear.
+    # A rotation along an ellipse of axes 30 : 1 is next to a shear.
     turn = torch.tensor([[[1e-4, -1.0], [1 / 900, 1e-4]]], dtype=torch.float64)
     found = liegg.identify(turn, uncertainty=4e-4)
     assert found.name == "so(2)"
@@ -177,10 +174,8 @@ def test_a_single_matrix_says_nothing_of_its_noise():
     found = liegg.identify(turn)
     assert (found.name, found.confident) == ("R", False)
     assert found.alternatives[0].name == "so(2)"
-    assert (
-        "it is near so(2): state the uncertainty, for example uncertainty=0.05, to let that explain the rest"
-        in found.reasons
-    )
+    assert found.reasons[-1].diagnosis is Diagnosis.NEAR_SIMPLER_ALGEBRA
+    assert found.reasons[-1].values == {"name": "so(2)", "uncertainty": 0.05}
     assert liegg.identify(turn, uncertainty=1e-2).name == "so(2)"
 
 
@@ -203,19 +198,15 @@ def test_float32_is_taken_as_such():
     assert found.uncertainty <= 1e-5
 
 
-@pytest.mark.parametrize(
-    ("generators", "name"),
-    [(liegg.se(2), "se(2)"), (so(2), "so(2)"), (so(1, 1), "so(1,1)")],
-    ids=str,
-)
-@pytest.mark.parametrize("factor", [1, 5])
-def test_a_simpler_limit_is_never_named_surely(generators, name, factor):
+def test_a_simpler_limit_is_never_named_surely():
     """Coordinates stretched 10 : 1 bring these within the noise of heis(3) and of a shear."""
-    for seed in range(12):
-        found = liegg.identify(
-            hidden(generators, seed, condition=10.0, noise=1e-2), uncertainty=factor * 1e-2
-        )
-        assert found.name == name or not found.confident
+    for generators, name in [(liegg.se(2), "se(2)"), (so(2), "so(2)"), (so(1, 1), "so(1,1)")]:
+        for factor in [1, 5]:
+            for seed in range(4):
+                found = liegg.identify(
+                    hidden(generators, seed, condition=10.0, noise=1e-2), uncertainty=factor * 1e-2
+                )
+                assert found.name == name or not found.confident
 
 
 def test_affine_matrices_are_not_compared_with_what_is_not_affine():
@@ -232,9 +223,8 @@ def test_affine_matrices_are_not_compared_with_what_is_not_affine():
 # Sums and parts
 
 
-@pytest.mark.parametrize(
-    ("generators", "name"),
-    [
+def test_sums_and_copies_in_any_coordinates():
+    for generators, name in [
         (liegg.direct_sum(liegg.se(2), so(3)), "se(2) ⊕ so(3)"),
         (liegg.direct_sum(liegg.se(3), liegg.se(3)), "se(3) ⊕ se(3)"),
         (liegg.direct_sum(so(1, 1), so(1, 1)), "so(1,1) ⊕ so(1,1)"),
@@ -247,27 +237,24 @@ def test_affine_matrices_are_not_compared_with_what_is_not_affine():
         (torch.stack([torch.block_diag(a, a) for a in so(2)]), "u(1)"),
         (torch.stack([torch.block_diag(a, a) for a in liegg.gl(2)]), "gl(2,R)"),
         (torch.stack([torch.block_diag(a, -a.mT) for a in liegg.sl(3)]), "sl(3,R)"),
-    ],
-)
-def test_sums_and_copies_in_any_coordinates(generators, name):
-    assert liegg.identify(generators).name == name
-    for seed, condition in enumerate((1.0, 3.0, 10.0, 30.0, 100.0)):
-        assert liegg.identify(hidden(generators, seed, condition=condition)).name == name
+    ]:
+        assert liegg.identify(generators).name == name
+        for seed, condition in enumerate((3.0, 100.0)):
+            assert liegg.identify(hidden(generators, seed, condition=condition)).name == name
 
 
-@pytest.mark.parametrize(
-    ("linear", "k", "name"),
-    [
+def test_translations_beyond_what_the_linear_part_moves():
+    for linear, k, name in [
         (so(2), 3, "se(2) ⊕ R"),
         (so(3), 4, "se(3) ⊕ R"),
         (liegg.sl(2), 3, "saff(2) ⊕ R"),
         (so(1, 2), 4, "e(1,2) ⊕ R"),
-    ],
-)
-def test_translations_beyond_what_the_linear_part_moves(linear, k, name):
-    side = k + 1
-    padded = torch.nn.functional.pad(linear, (0, side - linear.shape[1], 0, side - linear.shape[1]))
-    assert liegg.identify(torch.cat([padded, liegg.translation(k)])).name == name
+    ]:
+        side = k + 1
+        padded = torch.nn.functional.pad(
+            linear, (0, side - linear.shape[1], 0, side - linear.shape[1])
+        )
+        assert liegg.identify(torch.cat([padded, liegg.translation(k)])).name == name
 
 
 def test_the_words_say_copies_and_duals():
@@ -279,9 +266,8 @@ def test_the_words_say_copies_and_duals():
     )
 
 
-@pytest.mark.parametrize(
-    "generators",
-    [
+def test_the_catalogue_as_it_stands():
+    for generators in [
         liegg.sp(4),
         liegg.sp(6),
         so(4),
@@ -291,34 +277,31 @@ def test_the_words_say_copies_and_duals():
         liegg.shear(4),
         liegg.diagonal(3),
         liegg.se(1, 3),
-    ],
-)
-def test_the_catalogue_as_it_stands(generators):
-    found = liegg.identify(generators)
-    assert found.confident
-    assert found.dimension == len(generators)
+    ]:
+        found = liegg.identify(generators)
+        assert found.confident
+        assert found.dimension == len(generators)
 
 
-# What is no known algebra
+# What is not a known algebra
 
 
 def test_a_span_that_is_not_closed_is_not_named():
     found = liegg.identify(liegg.sl(2)[:2])
     assert not found.known
-    assert str(found).startswith(
-        "unknown algebra of dimension 2\n  not closed under the bracket: brackets leave the span by 1.4"
-    )
-    assert "with their brackets they span 3 dimensions" in found.reasons[0]
+    assert found.title() == "unknown algebra of dimension 2"
+    assert found.reasons[0].diagnosis is Diagnosis.NOT_CLOSED
+    assert found.reasons[0].values == {"rms": pytest.approx(2**0.5), "generated": 3}
     assert math.isnan(found.angle)
     assert found.invariants is None
     assert found.abstract == ()
 
 
-@pytest.mark.parametrize("uncertainty", [None, 1e-2])
-@pytest.mark.parametrize(("d", "n"), [(2, 3), (3, 3), (3, 4), (5, 4), (10, 5)])
-def test_random_spans_are_not_named(d, n, uncertainty):
-    for seed in range(3):
-        assert not liegg.identify(normal(d, n, n, seed=seed), uncertainty=uncertainty).known
+def test_random_spans_are_not_named():
+    for uncertainty in [None, 1e-2]:
+        for d, n in [(2, 3), (3, 3), (3, 4), (5, 4), (10, 5)]:
+            for seed in range(2):
+                assert not liegg.identify(normal(d, n, n, seed=seed), uncertainty=uncertainty).known
 
 
 def test_an_algebra_without_a_name_keeps_its_invariants():
@@ -332,132 +315,23 @@ def test_an_algebra_without_a_name_keeps_its_invariants():
         found.invariants.solvable,
         found.invariants.derived_series,
     ) == (10, True, (10, 6, 3, 0))
-    assert any("solvable" in reason for reason in found.reasons)
+    assert Diagnosis.SOLVABLE in [reason.diagnosis for reason in found.reasons]
 
 
 def test_matrices_that_are_too_large_say_so():
     found = liegg.identify(so(20))
     assert not found.known
-    assert found.reasons == ("190 matrices of 20 × 20 are too large to be identified",)
+    assert found.reasons[0].diagnosis is Diagnosis.TOO_LARGE_TO_IDENTIFY
+    assert found.reasons[0].values == {"count": 190, "side": 20}
 
 
-@pytest.mark.parametrize(
-    ("generators", "name"),
-    [
+def test_larger_ones_of_simple_kinds():
+    for generators, name in [
         *((liegg.heis(d), f"heis({d})") for d in (7, 13, 27)),
         *((liegg.diagonal(n), f"diagonal({n})") for n in (6, 11)),
         *((liegg.translation(n), f"translation({n})") for n in (7, 11)),
         *((liegg.scaling(n), f"scaling({n})") for n in (7, 12)),
         (liegg.shear(8), "shear(8)"),
         (so(10), "so(10)"),
-    ],
-)
-def test_larger_ones_of_simple_kinds(generators, name):
-    assert liegg.identify(hidden(generators, 3, condition=30.0)).name == name
-
-
-# Input
-
-
-def test_dependent_generators_are_reduced_and_it_is_said():
-    found = liegg.identify(torch.cat([so(3), so(3).sum(0, keepdim=True)]))
-    assert (found.name, found.dimension) == ("so(3)", 3)
-    assert found.notes == (
-        "4 generators were given, 1 of them dependent on the others: their span has dimension 3",
-    )
-    assert found.notes[0] in str(found)
-
-
-def test_lists_arrays_and_integers_are_taken():
-    assert liegg.identify(list(so(3))).name == "so(3)"
-    assert liegg.identify([np.array([[0, -1], [1, 0]])]).name == "so(2)"
-    assert liegg.identify(so(3).int()).name == "so(3)"
-
-
-def test_nothing_is_called_zero():
-    found = liegg.identify(torch.zeros(0, 3, 3))
-    assert (found.name, found.dimension, str(found)) == ("0", 0, "0: no generators")
-    assert liegg.identify(torch.zeros(2, 3, 3)).name == "0"
-
-
-@pytest.mark.parametrize(
-    ("generators", "text"),
-    [
-        (
-            [],
-            r"no generators given; expected matrices \[d, n, n\], for example liegg.identify\(liegg.so\(3\)\)",
-        ),
-        (torch.zeros(3, 3), r"generators have shape \(3, 3\); expected matrices \[d, n, n\]"),
-        (torch.zeros(2, 3, 4), r"generators have shape \(2, 3, 4\); expected matrices \[d, n, n\]"),
-        (torch.zeros(1, 2, 2, dtype=torch.complex64), "complex"),
-        (torch.full((1, 2, 2), math.nan), "finite"),
-        (
-            [torch.eye(2), torch.eye(3)],
-            r"generators of type list; expected matrices of one size, \[d, n, n\]",
-        ),
-        ("so(3)", r"generators of type str; expected matrices of one size, \[d, n, n\]"),
-    ],
-)
-def test_bad_input(generators, text):
-    with pytest.raises(ArgumentError, match=text):
-        liegg.identify(generators)
-
-
-@pytest.mark.parametrize(
-    ("uncertainty", "text"),
-    [
-        (-0.1, "uncertainty"),
-        (math.inf, "uncertainty"),
-        (
-            torch.ones(2),
-            r"uncertainty has shape \(2,\); expected one number, or one for each of 3 generators",
-        ),
-        (
-            "a",
-            r"uncertainty='a'; expected the relative error of a unit generator, for example 0.01",
-        ),
-        (True, "uncertainty=True; expected the relative error"),
-        ([1e-3, -1e-3, 1e-3], "expected the relative error of a unit generator"),
-    ],
-)
-def test_bad_uncertainty(uncertainty, text):
-    with pytest.raises(ArgumentError, match=text):
-        liegg.identify(so(3), uncertainty=uncertainty)
-
-
-def test_bad_names_of_coordinates_and_bad_affine_matrices():
-    with pytest.raises(
-        ArgumentError, match=r"1 names of coordinates, \('x',\); expected 3, one for each"
-    ):
-        liegg.identify(so(3), coordinates=("x",))
-    with pytest.raises(ArgumentError, match="homogeneous=True, but a last row is not zero"):
-        liegg.identify(so(3), homogeneous=True)
-
-
-def test_generators_of_very_different_size_count_alike():
-    scaled = so(3) * torch.tensor([1.0, 1e-6, 1e6], dtype=torch.float64)[:, None, None]
-    found = liegg.identify(scaled)
-    assert (found.name, found.notes) == ("so(3)", ())
-
-
-def test_dependent_ones_are_reduced_in_float32_too():
-    generators = hidden(so(3), 2, condition=3.0)
-    assert (
-        liegg.identify(torch.cat([generators, generators[:1] + generators[1:2]]).float()).dimension
-        == 3
-    )
-
-
-def test_the_input_is_left_alone_and_may_carry_gradients():
-    generators = so(3).clone().requires_grad_()
-    before = generators.detach().clone()
-    assert liegg.identify(generators).name == "so(3)"
-    assert torch.equal(generators, before)
-    assert liegg.identify(so(3).tolist()).uncertainty == 1e-9
-
-
-def test_names_of_coordinates():
-    found = liegg.identify(liegg.se(2), coordinates=("x", "y"))
-    assert found.readable.words == ("rotation in x–y", "translation along x", "translation along y")
-    assert found.homogeneous
-    assert not liegg.identify(so(3)).homogeneous
+    ]:
+        assert liegg.identify(hidden(generators, 3, condition=30.0)).name == name

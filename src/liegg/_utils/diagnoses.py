@@ -394,6 +394,137 @@ class Diagnosis(Enum):
         "there may be more symmetries than were solved for; a larger bottom= would tell",
     )
 
+    # algebra: identification of a span
+    DEPENDENT_GENERATORS = (
+        Kind.NOTE,
+        "{given} generators were given, {dependent} of them dependent on the others: "
+        "their span has dimension {dimension}",
+    )
+    TOO_LARGE_TO_IDENTIFY = (
+        Kind.REASON,
+        "{count} matrices of {side} × {side} are too large to be identified",
+    )
+    CLOSED_BY_DIMENSION = (Kind.REASON, "closed under the bracket, as every span of its dimension")
+    CLOSED = (Kind.REASON, "closed under the bracket to {rms:.0e}")
+    CLOSED_WITHIN_NOISE = (
+        Kind.REASON,
+        "brackets leave the span by {rms:.2g}, as they do when generators are off by {degrees:.2g}°",
+    )
+    NOT_CLOSED = (
+        Kind.REASON,
+        "not closed under the bracket: brackets leave the span by {rms:.2g}, which no small error "
+        "explains; generators and brackets span {generated:dimension}",
+    )
+    NOT_CLOSED_WITHIN_NOISE = (
+        Kind.REASON,
+        "not closed under the bracket: brackets leave the span by {rms:.2g}, which only generators "
+        "off by {degrees:.2g}° would explain; generators and brackets span {generated:dimension}",
+    )
+    PRESERVES = (Kind.REASON, "preserves {what}")
+    COMMUTANT = (Kind.REASON, "besides scalings, {maps:map} {maps:?commutes|commute} with it")
+    FITS_EXACTLY = (Kind.REASON, "in suitable coordinates the span is {name}, to {angle:.0e}")
+    FITS_WITHIN_NOISE = (
+        Kind.REASON,
+        "within {degrees:.2g}° of {name}, which an uncertainty of {needs:.2g}° explains; "
+        "{allowed:.2g}° was allowed",
+    )
+    RIVAL_NEEDS_ERROR = (
+        Kind.REASON,
+        "{degrees:.2g}° away, which would take an uncertainty of {needs:.2g}°",
+    )
+    RIVAL_NEEDS_MORE_NOISE = (
+        Kind.REASON,
+        "{degrees:.2g}° away, which would take an uncertainty of {needs:.2g}°, "
+        "{factor:.2g} times as much",
+    )
+    RIVAL_FITS = (Kind.REASON, "{degrees:.2g}° away, which the uncertainty explains")
+    RIVAL_OF_LARGER_FAMILY = (
+        Kind.REASON,
+        "{degrees:.2g}° away, which the uncertainty explains as well, but of a larger family "
+        "({parameters} parameters, {simpler} has {fewer}): the simpler one is named",
+    )
+    NEAR_SIMPLER_ALGEBRA = (
+        Kind.REASON,
+        "it is near {name}: state the uncertainty, for example uncertainty={uncertainty:g}, "
+        "to let that explain the rest",
+    )
+    HIDDEN_BY_NOISE = (
+        Kind.REASON,
+        "an uncertainty of {degrees:.2g}° hides which of several algebras it is",
+    )
+    ONE_PARAMETER_GROUP = (
+        Kind.REASON,
+        "a single matrix generates a one-parameter group, whatever it is",
+    )
+    # algebra: names from structure constants
+    JACOBI_VIOLATED = (
+        Kind.REASON,
+        "the constants violate the Jacobi identity by {violation:.1e} of their size, "
+        "too much at tolerance {tolerance:g}",
+    )
+    DIMENSIONS = (Kind.REASON, "dimension {dimension}, rank {rank}, centre of dimension {centre}")
+    ABELIAN = (Kind.REASON, "all brackets vanish: the algebra is abelian")
+    SEMISIMPLE = (Kind.REASON, "there is no solvable ideal: the algebra is semisimple")
+    REDUCTIVE = (Kind.REASON, "the radical is the centre: the algebra is reductive")
+    NILPOTENT = (
+        Kind.REASON,
+        "the algebra is nilpotent; dimensions of the derived series {derived}, "
+        "of the lower central series {lower}",
+    )
+    SOLVABLE = (
+        Kind.REASON,
+        "the algebra is solvable but not nilpotent; dimensions of the derived series {derived}, "
+        "of the lower central series {lower}, of the nilradical {nilradical}",
+    )
+    NEITHER_SOLVABLE_NOR_REDUCTIVE = (
+        Kind.REASON,
+        "the algebra is neither solvable nor reductive; dimensions of the Levi factor {levi}, "
+        "of the radical {radical}, of the nilradical {nilradical}",
+    )
+    SIMPLE_IDEAL = (
+        Kind.REASON,
+        "simple ideal of dimension {dimension}, type {dynkin}, "
+        "Killing form of signature ({positive},{negative}): {name}",
+    )
+    COMPLEX_SIMPLE_IDEAL = (
+        Kind.REASON,
+        "simple ideal of dimension {dimension}, type {dynkin} over the complex numbers, "
+        "Killing form of signature ({positive},{negative}): {name}",
+    )
+    ABELIAN_SUMMAND = (
+        Kind.REASON,
+        "an abelian summand of dimension {dimension}, in the centre and outside all brackets",
+    )
+    HEISENBERG = (Kind.REASON, "all brackets lie in the centre, which is one-dimensional: {name}")
+    FILIFORM = (
+        Kind.REASON,
+        "in dimension four, the only algebra with a lower central series of dimensions 4, 2, 1, 0: "
+        "{name}",
+    )
+    TRIANGULAR = (
+        Kind.REASON,
+        "its lower central series has dimensions 6, 3, 1, 0, and the form [u, [b, v]], with b the "
+        "direction that commutes with all brackets, has signature (1,1): {name}",
+    )
+    ACTS_ON_PLANE = (Kind.REASON, "one element acts on the plane of brackets as {action}: {name}")
+    ACTS_ON_TRANSLATIONS = (
+        Kind.REASON,
+        "an abelian ideal of dimension {dimension}, on which the rest acts {action}: {name}",
+    )
+    LEVI_AND_RADICAL = (
+        Kind.REASON,
+        "Levi factor {levi} with the radical {radical}; how one acts on the other is not decided",
+    )
+    ELEMENT_AND_NILRADICAL = (
+        Kind.REASON,
+        "one element that acts on the nilradical {nilradical}; how it acts is not decided",
+    )
+    NOT_IN_LISTS = (
+        Kind.REASON,
+        "a summand of dimension {dimension}, with a derived series of dimensions {derived} and a "
+        "lower central series of dimensions {lower}, is not in the lists",
+    )
+
     def __call__(self, **values: Any) -> "Remark":
         """State this diagnosis with its values.
 

@@ -1,4 +1,4 @@
-"""Matrix Lie algebras as bare tensors: catalogue, spans, brackets, forms, invariants, names. Knows no model and no data."""
+"""Matrix Lie algebras as bare tensors: catalogue, spans, brackets, forms, invariants, names."""
 
 from liegg.algebra.bracket import (
     adjoint,

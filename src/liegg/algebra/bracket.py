@@ -11,10 +11,12 @@ from liegg._utils.errors import ArgumentError
 from liegg.algebra.subspace import checked_generators, distance_to_span, orthonormal
 
 INDEPENDENT = 1e-10
-"""Share of the largest singular value above which generators count as independent; `orthonormal` cuts at the same."""
+"""Share of the largest singular value above which generators count as independent.
+
+`orthonormal` cuts at the same."""
 
 COMMUTES = 1e-11
-"""Size of the brackets of unit matrices that rounding explains: exact to 1e-12, in a basis of condition number up to 100."""
+"""Size of brackets of unit matrices that rounding explains, at condition numbers up to 100."""
 
 
 def bracket(a: Float[Tensor, "... n n"], b: Float[Tensor, "... n n"]) -> Float[Tensor, "... n n"]:
@@ -35,10 +37,10 @@ def closure_residual(generators: Float[Tensor, "d n n"]) -> float:
 
 
 def structure_constants(generators: Num[Tensor, "d ..."]) -> Float[Tensor, "d d d"]:
-    r"""Coefficients $c_{ij}^k$ of the brackets over the generators as given, $[B_i, B_j] = \sum_k c_{ij}^k B_k$.
+    r"""Coefficients $c_{ij}^k$ of the brackets $[B_i, B_j] = \sum_k c_{ij}^k B_k$.
 
-    By least squares: for a span that is not closed they describe the part of each bracket inside it. Where all brackets are
-    rounding the constants are exactly zero.
+    By least squares: for a span that is not closed they describe the part of each bracket inside
+    it. Where all brackets are rounding the constants are exactly zero.
 
     Args:
         generators: independent matrices `[d, n, n]`, not necessarily orthogonal or of unit length.
@@ -59,10 +61,11 @@ def structure_constants(generators: Num[Tensor, "d ..."]) -> Float[Tensor, "d d 
     if d == 0:
         return matrices.new_zeros(0, 0, 0)
     left, values, right = torch.linalg.svd(matrices.flatten(1), full_matrices=False)
-    found = int((values > INDEPENDENT * values[0]).sum()) if float(values[0]) > 0 else 0
-    if found < d:
+    rank = int((values > INDEPENDENT * values[0]).sum()) if float(values[0]) > 0 else 0
+    if rank < d:
         raise ArgumentError(
-            f"{d} generators span {found} dimensions; expected independent ones, for example algebra.orthonormal(generators)."
+            f"{d} generators span {rank} dimensions; expected independent ones, "
+            "for example algebra.orthonormal(generators)."
         )
     pairs = bracket(matrices[:, None], matrices[None]).flatten(2)
     sizes = matrices.flatten(1).norm(dim=1)
@@ -72,15 +75,27 @@ def structure_constants(generators: Num[Tensor, "d ..."]) -> Float[Tensor, "d d 
     return (constants - constants.transpose(0, 1)) / 2
 
 
+def intertwiner_gram(
+    one: Float[Tensor, "d n n"], other: Float[Tensor, "d n n"]
+) -> Float[Tensor, "g g"]:
+    """Gram matrix of the maps T ↦ B_i T − T A_i on the entries of T; A is `one`, B `other`."""
+    n = one.shape[1]
+    eye = torch.eye(n).to(one)
+    mixed = torch.einsum("iab,icd->acbd", other, one).reshape(n * n, n * n)
+    outer = torch.kron((other.mT @ other).sum(0), eye) + torch.kron(eye, (one @ one.mT).sum(0))
+    return outer - mixed - mixed.mT
+
+
 def adjoint(constants: Float[Tensor, "d d d"]) -> Float[Tensor, "d d d"]:
-    """Adjoint representation: `adjoint[i] @ x` are the coefficients of the bracket of the generator i with the element x."""
+    """Adjoint representation: `adjoint[i] @ x` are the coefficients of [B_i, x]."""
     return constants.to(torch.float64).mT
 
 
 def jacobi_residual(constants: Float[Tensor, "d d d"]) -> float:
-    r"""Largest entry of the Jacobi identity $c_{ij}^k c_{kl}^m + \text{cyclic}$, relative to the square of the largest constant.
+    r"""Largest violation of the Jacobi identity, over the square of the largest constant.
 
-    Zero for a Lie algebra, of order one for constants without structure; zero for an abelian algebra.
+    Zero for a Lie algebra, of order one for constants without structure; zero for an abelian
+    algebra.
 
     >>> from liegg.algebra import sl
     >>> jacobi_residual(structure_constants(sl(3))) < 1e-14
@@ -95,7 +110,7 @@ def jacobi_residual(constants: Float[Tensor, "d d d"]) -> float:
 
 
 def killing_form(constants: Float[Tensor, "d d d"]) -> Float[Tensor, "d d"]:
-    r"""Killing form $K_{ij} = \operatorname{tr}(\operatorname{ad}_i \operatorname{ad}_j)$ over the generators of the constants.
+    r"""Killing form $K_{ij} = \operatorname{tr}(\operatorname{ad}_i \operatorname{ad}_j)$.
 
     Regular for a semisimple algebra; negative definite for a compact one.
 
@@ -109,5 +124,8 @@ def killing_form(constants: Float[Tensor, "d d d"]) -> Float[Tensor, "d d"]:
 
 
 def killing_eigenvalues(constants: Float[Tensor, "d d d"]) -> Float[Tensor, " d"]:
-    """Eigenvalues of the Killing form, ascending; their signs do not depend on the basis, their sizes do."""
+    """Eigenvalues of the Killing form, ascending.
+
+    Their signs do not depend on the basis, their sizes do.
+    """
     return torch.linalg.eigvalsh(killing_form(constants))

@@ -1,8 +1,8 @@
 r"""Known Lie algebras as generators `[d, n, n]`, float64, each closed under the bracket.
 
-Matrices have small integer entries and are independent, not normalised. Complex algebras act on $\mathbb{C}^n$ written as
-$\mathbb{R}^{2n}$ with all real parts first: $A + iB$ becomes the block matrix `[[A, -B], [B, A]]`. Affine ones are
-homogeneous, `[n+1, n+1]` with a zero last row.
+Matrices have small integer entries and are independent, not normalised. Complex algebras act on
+$\mathbb{C}^n$ written as $\mathbb{R}^{2n}$ with all real parts first: $A + iB$ becomes the block
+matrix `[[A, -B], [B, A]]`. Affine ones are homogeneous, `[n+1, n+1]` with a zero last row.
 """
 
 import torch
@@ -15,7 +15,9 @@ Generators = Float[Tensor, "d n n"]
 
 
 def so(p: int, q: int = 0) -> Generators:
-    """Rotations of R^p; with `q`, rotations and boosts that preserve the metric diag(+1 × p, −1 × q).
+    """Rotations of R^p.
+
+    With `q`, rotations and boosts that preserve the metric diag(+1 × p, −1 × q).
 
     >>> so(2)
     tensor([[[ 0., -1.],
@@ -32,18 +34,24 @@ def so(p: int, q: int = 0) -> Generators:
 
 
 def o(n: int) -> Generators:
-    """Algebra of O(n): the same as `so(n)`, because reflections are not connected to the identity."""
+    """Algebra of O(n), the same as `so(n)`: reflections are not connected to the identity."""
     return so(n)
 
 
 def gl(n: int, field: str = "R") -> Generators:
-    """All linear maps of R^n; with `field="C"` all complex ones of C^n, as real matrices [2n, 2n]."""
+    """All linear maps of R^n.
+
+    With `field="C"` all complex ones of C^n, as real matrices [2n, 2n].
+    """
     _positive(n, "gl", "n")
     return _over(_stack([_unit(n, i, j) for i in range(n) for j in range(n)], n), field, "gl")
 
 
 def sl(n: int, field: str = "R") -> Generators:
-    """Linear maps of R^n that preserve volume: traceless matrices; with `field="C"` the complex ones, as real matrices [2n, 2n]."""
+    """Linear maps of R^n that preserve volume: traceless matrices.
+
+    With `field="C"` the complex ones, as real matrices [2n, 2n].
+    """
     _positive(n, "sl", "n")
     off = [_unit(n, i, j) for i in range(n) for j in range(n) if i != j]
     return _over(
@@ -56,9 +64,7 @@ def sl(n: int, field: str = "R") -> Generators:
 def sp(n: int) -> Generators:
     """Linear maps of R^n, n = 2m, that preserve the area form of (q₁…q_m, p₁…p_m): sp(2m, R)."""
     if n < 2 or n % 2:
-        raise ArgumentError(
-            f"sp({n}): the dimension must be even and positive; sp(4) is sp(4, R) on (q1, q2, p1, p2)."
-        )
+        raise ArgumentError(f"sp({n}): the dimension must be even and positive, for example sp(4).")
     m = n // 2
     blocks = [_unit(n, i, j) - _unit(n, m + j, m + i) for i in range(m) for j in range(m)]
     for low, high in ((0, m), (m, 0)):
@@ -71,13 +77,18 @@ def sp(n: int) -> Generators:
 
 
 def u(p: int, q: int = 0) -> Generators:
-    """Unitary maps of C^p, as real matrices [2p, 2p]; with `q`, those that preserve the Hermitian form diag(+1 × p, −1 × q)."""
+    """Unitary maps of C^p, as real matrices [2p, 2p].
+
+    With `q`, those that preserve the Hermitian form diag(+1 × p, −1 × q).
+    """
     n = _positive(p + q, "u", "n" if not q else "p + q")
     return torch.cat([su(p, q), realify(torch.zeros(n, n), torch.eye(n))[None]])
 
 
 def su(p: int, q: int = 0) -> Generators:
-    """Unitary maps of determinant one, as real matrices; with `q`, those that preserve the Hermitian form diag(+1 × p, −1 × q).
+    """Unitary maps of determinant one, as real matrices.
+
+    With `q`, those that preserve the Hermitian form diag(+1 × p, −1 × q).
 
     >>> su(2).shape, su(1, 1).shape
     (torch.Size([3, 4, 4]), torch.Size([3, 4, 4]))
@@ -94,7 +105,10 @@ def su(p: int, q: int = 0) -> Generators:
 
 
 def se(p: int, q: int = 0) -> Generators:
-    """Rotations and translations of R^p, homogeneous; with `q`, those of a metric: `se(1, 3)` is the Poincaré algebra."""
+    """Rotations and translations of R^p, homogeneous.
+
+    With `q`, those of a metric: `se(1, 3)` is the Poincaré algebra.
+    """
     return torch.cat([_homogeneous(so(p, q)), translation(p + q)])
 
 
@@ -127,7 +141,7 @@ def shear(n: int) -> Generators:
 
 
 def heis(dimension: int) -> Generators:
-    """Heisenberg algebra of odd dimension 2m + 1: positions, momenta and their bracket, as matrices [m+2, m+2].
+    """Heisenberg algebra of odd dimension 2m + 1, as matrices [m+2, m+2].
 
     >>> heis(3)[0] @ heis(3)[1] - heis(3)[1] @ heis(3)[0] == heis(3)[2]
     tensor([[True, True, True],

@@ -1,14 +1,14 @@
-"""What a span of matrices was identified as: one frozen record with everything needed to question it."""
+"""The identification of a span of matrices: a frozen record of its name and the evidence."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.diagnoses import Remark
 from liegg.algebra.bracket import structure_constants
 from liegg.algebra.closure import Closure
 from liegg.algebra.forms.forms import Forms, preserved_forms
@@ -20,8 +20,11 @@ from liegg.algebra.subspace import orthonormal
 from liegg.algebra.words.latex import brackets_latex, generators_latex
 from liegg.algebra.words.readable import Readable, adapted
 
-SHOWN = 3
-"""Rivals listed in the text."""
+LISTED_RIVALS = 3
+"""Alternatives that the text lists."""
+
+EXACT = 1e-9
+"""Closure residual up to which an unknown span counts as an algebra, so that it has invariants."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,8 @@ class Alternative:
 
     Attributes:
         name: what it is called.
-        angle: largest principal angle between the span and the nearest algebra of this kind, in radians.
+        angle: largest principal angle between the span and the nearest algebra of this kind, in
+            radians.
         needs: uncertainty of a unit generator, in radians, that would explain the distance.
         reason: why it was not chosen.
     """
@@ -38,7 +42,7 @@ class Alternative:
     name: str
     angle: float
     needs: float
-    reason: str
+    reason: Remark
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,25 +50,29 @@ class Identification:
     """The name of an algebra of matrices, how sure it is, and why.
 
     Attributes:
-        name: what it is called, by the way it acts; "unknown" where nothing fits, "0" for no generators.
-        span: orthonormal generators as they were given, dependent ones reduced.
-        generators: orthonormal generators of the named algebra nearest to them, exactly closed; the span itself if unknown.
+        name: name of the algebra, by the way it acts; "unknown" where nothing fits, "0" for no
+            generators.
+        span: orthonormal generators of the span that was given; dependent ones are reduced.
+        generators: orthonormal generators of the nearest algebra of that name, exactly closed; the
+            span itself if unknown.
         aliases: other names of the same algebra; some of them usually act on other spaces.
         meaning: what the maps do, in words.
-        confident: the margin is at least 1.5.
-        margin: how many times larger the uncertainty had to be for another name as simple to be possible; at most 1 where another
-            algebra fits as well, a larger one in coordinates stretched by no more than 30 among them.
-        angle: largest principal angle between the span and `generators`, in radians; NaN if unknown.
+        confident: whether the margin is at least 1.5.
+        margin: factor by which the uncertainty would have to grow for another name as simple to be
+            possible. At most 1 where another algebra fits as well; that includes a larger one in
+            coordinates with a condition number of at most 30.
+        angle: largest principal angle between the span and `generators`, in radians; NaN if
+            unknown.
         uncertainty: error of a unit generator that was allowed, in radians.
-        estimated: it was estimated from the matrices themselves.
-        closure: how closed the span is under the bracket; None where it was not looked at.
+        estimated: whether the uncertainty was estimated from the matrices themselves.
+        closure: how closed the span is under the bracket; None where this was not computed.
         alternatives: other algebras near the span, nearest first.
-        reasons: the decision in sentences.
-        notes: what was done to the input.
+        reasons: why the name was given.
+        notes: how the input was changed.
         coordinates: names of the coordinates, for words.
-        homogeneous: the matrices are affine maps, homogeneous with a zero last row.
-        unseen: dimension of a span that was not looked at, because there are too many matrices or too large ones; `span` and
-            `generators` are then empty.
+        homogeneous: whether the matrices are affine maps, homogeneous with a zero last row.
+        unseen: dimension of a span that was not identified, because there are too many matrices or
+            they are too large; `span` and `generators` are then empty.
     """
 
     name: str
@@ -79,8 +87,8 @@ class Identification:
     estimated: bool = True
     closure: Closure | None = None
     alternatives: tuple[Alternative, ...] = ()
-    reasons: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    reasons: tuple[Remark, ...] = ()
+    notes: tuple[Remark, ...] = ()
     coordinates: tuple[str, ...] | None = None
     homogeneous: bool = False
     unseen: int = 0
@@ -102,67 +110,62 @@ class Identification:
 
     @cached_property
     def metric(self) -> Float[Tensor, "n n"] | None:
-        """The metric it preserves, if there is exactly one; of determinant ±1, with no more positive than negative squares."""
-        if self.unseen or (
-            not len(self.generators) and self.generators.shape[1] > 1
-        ):  # nothing preserves every form
+        """The metric that is preserved, if there is exactly one.
+
+        It has determinant ±1, and no more positive than negative squares unless it is definite.
+        """
+        # Without generators every form is preserved.
+        undetermined = not len(self.generators) and self.generators.shape[1] > 1
+        return None if self.unseen or undetermined else self.forms.metric
+
+    @property
+    def _constants(self) -> Float[Tensor, "d d d"] | None:
+        """Structure constants; None for an unknown span that is not closed."""
+        if not self.known and (self.closure is None or self.closure.rms > EXACT):
             return None
-        return self.forms.metric
+        return structure_constants(self.generators)
 
     @cached_property
     def invariants(self) -> Invariants | None:
         """Invariants of the named algebra; None if it is unknown because it is not closed."""
-        if not self.known and (self.closure is None or self.closure.rms > 1e-9):
-            return None
-        return invariants(structure_constants(self.generators))
+        return None if (constants := self._constants) is None else invariants(constants)
 
     @cached_property
     def abstract(self) -> tuple[str, ...]:
-        """Names of the algebra as such, from its structure constants alone."""
-        if not self.known and (self.closure is None or self.closure.rms > 1e-9):
-            return ()
-        return abstract_name(structure_constants(self.generators)).aliases
+        """Names of the abstract algebra, from its structure constants alone."""
+        return () if (constants := self._constants) is None else abstract_name(constants).aliases
 
     @cached_property
     def readable(self) -> Readable:
-        """A basis of few entries with words, and one in the frame where the preserved form is standard."""
+        """A basis with few entries, in words; and one in the frame of the preserved form."""
         if self.unseen:
             return Readable(self.span, ())
-        plain = adapted(
-            self.span,
-            homogeneous=self.homogeneous,
-            coordinates=self.coordinates,
-            uncertainty=min(self.uncertainty, 0.1),
-        )
+        basis = partial(adapted, homogeneous=self.homogeneous, coordinates=self.coordinates)
+        plain = basis(self.span, uncertainty=min(self.uncertainty, 0.1))
         axes = self._standard if self.known else None
         if axes is None:
             return plain
-        standard = adapted(
-            self.generators,
-            form=axes.form,
-            frame=axes.frame,
-            homogeneous=self.homogeneous,
-            coordinates=self.coordinates,
-            uncertainty=1e-7,
-        )
+        standard = basis(self.generators, form=axes.form, frame=axes.frame, uncertainty=1e-7)
         return replace(standard, generators=plain.generators, words=plain.words)
 
     @property
     def _standard(self) -> Standard | None:
         """Frame of the named algebra, of its linear parts if it is affine."""
-        if not self.homogeneous:
-            return standard_frame(self.generators)
-        linear = orthonormal(self.generators[:, :-1, :-1])
-        return standard_frame(linear) if len(linear) else None
+        linear = orthonormal(self.generators[:, :-1, :-1]) if self.homogeneous else self.generators
+        return standard_frame(linear)
 
     def latex(self, *, framed: bool = False) -> str:
-        """The readable generators and their brackets, for amsmath; with `framed` those in the frame of the preserved form."""
-        standard = self.readable.framed
-        generators = self.readable.generators if not framed or standard is None else standard
+        """The readable generators and their brackets, as LaTeX for amsmath.
+
+        Args:
+            framed: write the generators in the frame of the preserved form, where there is one.
+        """
+        standard = self.readable.framed if framed else None
+        generators = self.readable.generators if standard is None else standard
         return f"{generators_latex(generators)}\n{brackets_latex(generators)}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything a reader or a page needs, as JSON values; infinities and NaN are left for the writer to replace."""
+        """Everything that a page shows, as JSON values; infinities and NaN stay as they are."""
         readable = self.readable
         return {
             "name": self.name,
@@ -184,13 +187,13 @@ class Identification:
                 "generators": readable.framed.tolist(),
                 "words": list(readable.framed_words),
             },
-            "alternatives": [vars(one) for one in self.alternatives],
+            "alternatives": [vars(rival) for rival in self.alternatives],
             "reasons": list(self.reasons),
             "notes": list(self.notes),
         }
 
     def title(self) -> str:
-        """Name, meaning and sureness in one line."""
+        """Name, meaning and confidence in one line."""
         if not self.known:
             return f"unknown algebra of dimension {self.dimension}"
         if not self.dimension:
@@ -201,33 +204,37 @@ class Identification:
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
-    def lines(self) -> Sequence[str]:
-        """The whole account, line by line."""
+    def lines(self) -> list[str]:
+        """The full account, line by line."""
+        lines = [self.title()]
         if not self.dimension:
-            return [self.title()]
-        also = f"  also known as {', '.join(self.aliases)}" if self.aliases else ""
-        needed = f"another name as simple would need an uncertainty of {math.degrees(self.margin * self.uncertainty):.2g}°"
-        sure = (
-            f"  {needed}, {self.margin:.2g} times as much"
-            if self.uncertainty > 1e-6
-            else f"  {needed}"
-        )
-        words = [f"    {i + 1:>2}  {text}" for i, text in enumerate(self.readable.words)]
-        new = (
-            tuple(text.replace("′", "") for text in self.readable.framed_words)
-            != self.readable.words
-        )
-        framed = [f"    {i + 1:>2}  {text}" for i, text in enumerate(self.readable.framed_words)]
-        lines = [self.title(), *([also] if also else []), *(f"  {text}" for text in self.reasons)]
-        lines += [sure] if 1 < self.margin < math.inf else []
+            return lines
+        if self.aliases:
+            lines.append(f"  also known as {', '.join(self.aliases)}")
+        lines += [f"  {text}" for text in self.reasons]
+        if 1 < self.margin < math.inf:
+            degrees = math.degrees(self.margin * self.uncertainty)
+            times = f", {self.margin:.2g} times as much" if self.uncertainty > 1e-6 else ""
+            lines.append(
+                f"  another name as simple would need an uncertainty of {degrees:.2g}°{times}"
+            )
         lines += [f"  note: {text}" for text in self.notes]
-        lines += [f"  not {one.name}: {one.reason}" for one in self.alternatives[:SHOWN]]
-        lines += ["  generators, in a readable basis:", *words] if words else []
-        return lines + (
-            ["  in the frame where the preserved form is standard:", *framed]
-            if framed and new
-            else []
-        )
+        lines += [
+            f"  not {rival.name}: {rival.reason}" for rival in self.alternatives[:LISTED_RIVALS]
+        ]
+        lines += _numbered("  generators, in a readable basis:", self.readable.words)
+        if self.readable.frame_changes_words:
+            heading = "  in the frame where the preserved form is standard:"
+            lines += _numbered(heading, self.readable.framed_words)
+        return lines
 
     def __repr__(self) -> str:
-        return f"Identification(name={self.name!r}, dimension={self.dimension}, margin={self.margin:.3g}, confident={self.confident})"
+        return (
+            f"Identification(name={self.name!r}, dimension={self.dimension}, "
+            f"margin={self.margin:.3g}, confident={self.confident})"
+        )
+
+
+def _numbered(heading: str, texts: tuple[str, ...]) -> list[str]:
+    rows = [f"    {i:>2}  {text}" for i, text in enumerate(texts, start=1)]
+    return [heading, *rows] if rows else []

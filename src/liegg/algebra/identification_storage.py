@@ -1,13 +1,13 @@
 """Identifications as a JSON dictionary and named tensors, read back without any computation."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from liegg._utils.diagnoses import Remark, remark_from_dict
+from liegg._utils.diagnoses import remark_from_dict
 from liegg.algebra.closure import Closure
 from liegg.algebra.identification import Alternative, Identification
 from liegg.algebra.words.readable import Readable
@@ -25,13 +25,15 @@ CLOSURE_NUMBERS = ("largest", "rms", "explained", "noise")
 def identification_to_record(
     identification: Identification,
 ) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Everything that text, page and dictionary of an identification show, in a form that can be stored.
+    """Everything that an identification shows, in a form that can be stored.
 
     Args:
-        identification: the result of `identify`. Its readable basis and its metric are computed here if they were not before.
+        identification: the result of `identify`. Its readable basis and its metric are computed
+            here if they were not before.
 
     Returns:
-        A dictionary of JSON values without infinities and NaN, and contiguous tensors by name; no two of them share memory.
+        A dictionary of JSON values without infinities and NaN, and contiguous tensors by name; no
+        two of them share memory.
 
     Examples:
         >>> from liegg.algebra import identify, so
@@ -40,19 +42,21 @@ def identification_to_record(
         ('so(3)', 'rotation in x₁–x₂', ['closure.residuals', 'generators'])
     """
     readable, closure = identification.readable, identification.closure
-    record = {name: getattr(identification, name) for name in PLAIN}
+    record: dict[str, Any] = {name: getattr(identification, name) for name in PLAIN}
     record |= {name: _number(getattr(identification, name)) for name in NUMBERS}
     record |= {
         "aliases": list(identification.aliases),
-        "coordinates": _list(identification.coordinates),
-        "reasons": _texts(identification.reasons),
-        "notes": _texts(identification.notes),
+        "coordinates": None
+        if identification.coordinates is None
+        else list(identification.coordinates),
+        "reasons": [remark.to_dict() for remark in identification.reasons],
+        "notes": [remark.to_dict() for remark in identification.notes],
         "alternatives": [
             {
                 "name": rival.name,
                 "angle": _number(rival.angle),
                 "needs": _number(rival.needs),
-                "reason": _text(rival.reason),
+                "reason": rival.reason.to_dict(),
             }
             for rival in identification.alternatives
         ],
@@ -88,7 +92,8 @@ def identification_from_record(
 ) -> Identification:
     """Read back what `identification_to_record` gave; tensors and numbers come back bit for bit.
 
-    Forms, invariants and abstract names are not stored: they are computed from the generators when they are asked for.
+    Forms, invariants and abstract names are not stored: they are computed from the generators when
+    they are asked for.
 
     Args:
         record: the dictionary.
@@ -98,9 +103,10 @@ def identification_from_record(
         KeyError: an entry or a tensor is missing.
     """
     words, closure = record["readable"], record["closure"]
+    numbers: dict[str, Any] = {name: float(record[name]) for name in NUMBERS}
     identification = Identification(
         **{name: record[name] for name in PLAIN},
-        **{name: float(record[name]) for name in NUMBERS},
+        **numbers,
         span=tensors["span"],
         generators=tensors["generators"],
         aliases=tuple(record["aliases"]),
@@ -141,15 +147,3 @@ def identification_from_record(
 def _number(value: float) -> float | str:
     """A number for JSON, which has no infinity and no NaN: those as text, which `float` reads."""
     return value if math.isfinite(value) else str(value)
-
-
-def _text(text: str) -> dict[str, Any] | str:
-    return text.to_dict() if isinstance(text, Remark) else text
-
-
-def _texts(texts: Iterable[str]) -> list[dict[str, Any] | str]:
-    return [_text(text) for text in texts]
-
-
-def _list(names: tuple[str, ...] | None) -> list[str] | None:
-    return None if names is None else list(names)

@@ -1,9 +1,11 @@
-r"""Which algebra is it? A name for a span of matrices, whatever the basis, with its distance, its rivals and the reasons.
+r"""Name the algebra that matrices span, in any basis, with distance, alternatives and reasons.
 
-Every known algebra near the span is fitted to it with its coordinates left free (`liegg.algebra.fit`), which gives each a distance
-and the uncertainty it needs: the error of a unit generator that would explain that distance. Of those that the uncertainty admits
-the one from the smallest family is named, because an algebra can always be stretched until it looks like a simpler one, never the
-other way round. What is in no list is named by its structure constants, and what those do not decide is called unknown.
+Every known algebra near the span is fitted to it with free coordinates (`liegg.algebra.fit`). That
+gives each a distance and the uncertainty it needs: the error of a unit generator that would explain
+that distance. Of those that the uncertainty admits, the one from the smallest family is named,
+because an algebra can always be stretched until it looks like a simpler one, never the other way
+round. A span outside these families is named by its structure constants; what those do not decide
+is unknown.
 """
 
 import math
@@ -15,47 +17,51 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import ArgumentError
 from liegg._utils.linalg import orthonormal_rows
-from liegg.algebra.bracket import killing_form, structure_constants
+from liegg.algebra.bracket import killing_eigenvalues, structure_constants
 from liegg.algebra.closure import Closure, closure, generated, nearest_closed
-from liegg.algebra.explanations import closure_reason, fit_reason, form_reason, open_reason, rivals
-from liegg.algebra.families.candidates import PLAUSIBLE, Candidate, candidates
-from liegg.algebra.families.choice import MARGIN, margin_of, simplest
-from liegg.algebra.fit import CHANCE, chi_square
+from liegg.algebra.explanations import closure_reason, fit_reason, form_reasons, open_reason, rivals
+from liegg.algebra.families.candidates import PLAUSIBLE_STRETCH, Candidate, candidates
+from liegg.algebra.families.choice import CONFIDENT_MARGIN, margin_of, simplest
+from liegg.algebra.fit import REFUSAL_CHANCE, chi_square
 from liegg.algebra.forms.forms import preserved_forms
 from liegg.algebra.identification import Identification
 from liegg.algebra.structure.abstract import abstract_name
 from liegg.algebra.structure.real_forms import UNKNOWN
 from liegg.algebra.subspace import canonical, checked_generators, checked_uncertainty
 from liegg.algebra.words.names import meaning, other_names
+from liegg.algebra.words.wording import coordinate_names
 
-EXACT = 1e-9
-"""Uncertainty of matrices that are exact but for rounding, in coordinates stretched by up to 100."""
+EXACT_DOUBLE = 1e-9
+"""Uncertainty of matrices that are exact up to rounding, at condition numbers up to 100."""
 
 EXACT_SINGLE = 1e-5
-"""The same for matrices that came in float32 or less."""
+"""The same for matrices in float32 or less."""
 
-LARGEST_NOISE = 0.05
-"""Largest uncertainty that is believed from brackets alone (3°): beyond, a span that is no algebra may pass for one."""
+LARGEST_ESTIMATED_NOISE = 0.05
+"""Largest uncertainty that is taken from brackets alone (3°), so that no other span passes."""
 
-VAGUE = 0.3
-"""Uncertainty beyond which no name is sure (17°): a turn, a shear and a scaling then lie within each other's errors."""
+LARGEST_CONFIDENT_NOISE = 0.3
+"""Uncertainty beyond which no name is confident (17°): rotations and shears then look alike."""
 
-BLIND = 3.0
-"""Multiple of the stated uncertainty up to which the share of noise that shows in brackets may itself be made by noise."""
+SECOND_ORDER_FACTOR = 3.0
+"""Multiple of the squared uncertainty up to which noise in brackets is of second order."""
 
-LUCK = 1e-4
-"""Largest chance that a span which is no algebra comes as near, for a name without a stated uncertainty."""
+COINCIDENCE_CHANCE = 1e-4
+"""Largest chance of coincidence for a name without a stated uncertainty."""
 
-PRUNING = 1e-7
-"""Smallest noise with which candidates are looked for, so that rounding does not hide one."""
+SMALLEST_SEARCH_NOISE = 1e-7
+"""Smallest noise with which candidates are searched, so that rounding does not hide one."""
 
-STRUCTURE = 1e-8
-"""Relative tolerance of ranks of the structure constants of exact matrices."""
+STRUCTURE_TOLERANCE = 1e-8
+"""Relative tolerance for ranks of the structure constants of exact matrices."""
 
-LARGEST = 2e7
-"""Numbers in the equations of the coordinates, dn⁴, up to which matrices are identified, so that it takes seconds at most."""
+LARGEST_EQUATIONS = 2e7
+"""Numbers in the equations of the coordinates, dn⁴, up to which matrices are identified.
+
+Takes seconds at most."""
 
 
 def identify(
@@ -68,211 +74,213 @@ def identify(
     """Name the Lie algebra that matrices span, in any basis and any coordinates.
 
     Args:
-        generators: matrices `[d, n, n]`, a tensor, an array or a list of them. Dependent ones are reduced, and the result says so.
-        uncertainty: relative error of a unit generator, which is the angle in radians by which it is off; one number, or one
-            for each generator, of which the root mean square is taken. By default it is estimated from how far the span is from
-            closed under the bracket, which says nothing of a single matrix: that is then taken to be exact.
+        generators: matrices `[d, n, n]`: a tensor, an array or a list of them. Dependent ones are
+            reduced, and a note says so.
+        uncertainty: relative error of a unit generator, which is the angle in radians by which it
+            is off; one number, or one per generator, of which the root mean square is taken. By
+            default it is estimated from how far the span is from closed under the bracket. That
+            carries no information about a single matrix, which is then taken to be exact.
         coordinates: names of the coordinates, for the words.
-        homogeneous: the matrices are affine, with a zero last row. By default they are if their last rows are zero and their
-            last columns are not.
+        homogeneous: whether the matrices are affine, with a zero last row. By default they are if
+            their last rows are zero and their last columns are not.
 
     Returns:
-        The identification; `name` is "unknown" where nothing fits or the uncertainty does not let one tell.
+        The identification; `name` is "unknown" where nothing fits or the uncertainty is too large
+        to decide.
 
     Raises:
-        ArgumentError: no matrices, not square, complex, not finite, or an uncertainty that is none.
+        ArgumentError: no matrices, not square, complex, not finite, or an invalid uncertainty.
 
     Examples:
         >>> from liegg.algebra import so
-        >>> turn = torch.tensor(
+        >>> frame = torch.tensor(
         ...     [[1.0, 2.0, 0.0], [0.0, 1.0, 3.0], [1.0, 0.0, 1.0]], dtype=torch.float64
         ... )
-        >>> identify(turn @ so(3) @ torch.linalg.inv(turn)).name
+        >>> identify(frame @ so(3) @ torch.linalg.inv(frame)).name
         'so(3)'
     """
-    given = _as_tensor(generators)
-    matrices = checked_generators(given)
+    tensor = _as_tensor(generators)
+    matrices = checked_generators(tensor)
     if too_large(len(matrices), matrices.shape[1]):
         return unseen(len(matrices), matrices.shape[1])
-    single = given.is_floating_point() and given.dtype != torch.float64
-    floor = EXACT_SINGLE if single else EXACT
+    single = tensor.is_floating_point() and tensor.dtype != torch.float64
+    floor = EXACT_SINGLE if single else EXACT_DOUBLE
     span = _independent(matrices, tolerance=1e-5 if single else 1e-10)
-    stated = _stated(uncertainty, len(matrices))
-    seen = Identification(
+    error = _checked_error(uncertainty, len(matrices))
+    affine = _is_affine(span, homogeneous)
+    record = Identification(
         UNKNOWN,
         span,
         span,
-        estimated=stated is None,
-        uncertainty=stated or 0.0,
-        notes=_notes(matrices, span),
-        homogeneous=_homogeneous(span, homogeneous),
+        estimated=error is None,
+        uncertainty=error or 0.0,
+        notes=_notes(len(matrices), len(span)),
+        homogeneous=affine,
+        coordinates=None
+        if coordinates is None
+        else coordinate_names(matrices.shape[1] - affine, coordinates),
     )
-    seen = replace(seen, coordinates=_named(coordinates, matrices.shape[1] - seen.homogeneous))
     if not len(span):
-        return replace(
-            seen, name="0", confident=True, margin=math.inf, angle=0.0, meaning=meaning("0")
-        )
-    closed = closure(span, uncertainty=stated or 0.0, affine=seen.homogeneous)
-    noise = _allowed(stated, closed, floor)
-    found = candidates(span, max(noise, PRUNING), short=noise <= floor)
-    if (
-        seen.homogeneous and noise > floor
-    ):  # nothing that moves every covector is affine, however little it moves one
-        found = [one for one in found if len(preserved_forms(one.fit.generators).fixed_covectors)]
-    seen_well = [one for one in found if not one.stretched(max(noise, PRUNING))]
-    noise = min([noise, *(max(one.fit.at_most(), floor) for one in seen_well if one.fit.freedom)])
-    chosen = simplest(found, noise, 1.0 if stated is not None else LUCK)
-    seen = replace(
-        seen,
-        closure=closed,
-        uncertainty=noise,
-        alternatives=rivals(seen_well, chosen, noise, floor),
-    )
-    if chosen is None:
-        return _by_structure(
-            seen, closed, max(stated, PRUNING) if stated is not None else LARGEST_NOISE, floor
-        )
-    exact = canonical(chosen.fit.generators)
-    simpler = _limit(seen, chosen, found)
-    margin = min(margin_of(chosen, found, noise), 1.0 if simpler or noise > VAGUE else math.inf)
-    name, aliases, words = _called(chosen, exact, homogeneous=seen.homogeneous)
-    return replace(
-        seen,
+        return _with_margin(record, math.inf, name="0", angle=0.0, meaning=meaning("0"))
+    closed = closure(span, uncertainty=error or 0.0, affine=affine)
+    return _by_family(replace(record, closure=closed), closed, error, floor)
+
+
+def too_large(count: int, side: int) -> bool:
+    """Whether `count` matrices of this side are too large to be identified."""
+    return count * side**4 > LARGEST_EQUATIONS
+
+
+def unseen(count: int, side: int, reason: str | None = None) -> Identification:
+    """The record of matrices that were not identified.
+
+    Args:
+        count: number of matrices, taken to be independent.
+        side: their side.
+        reason: why they were not identified; by default because they are too large.
+    """
+    empty = torch.zeros(0, side, side, dtype=torch.float64)
+    if reason is None:
+        reason = Diagnosis.TOO_LARGE_TO_IDENTIFY(count=count, side=side)
+    remark = reason if isinstance(reason, Remark) else Diagnosis.TEXT(text=reason)
+    return Identification(UNKNOWN, empty, empty, reasons=(remark,), unseen=count)
+
+
+def _with_margin(record: Identification, margin: float, **fields: Any) -> Identification:
+    """A named record: the margin decides whether it is confident."""
+    return replace(record, margin=margin, confident=margin >= CONFIDENT_MARGIN, **fields)
+
+
+def _by_family(
+    record: Identification, closed: Closure, error: float | None, floor: float
+) -> Identification:
+    """Name the span by the known algebras near it; where none fits, by its structure constants."""
+    noise = _allowed_noise(error, closed, floor)
+    search_noise = max(noise, SMALLEST_SEARCH_NOISE)
+    near = candidates(record.span, search_noise, stop_early=noise <= floor)
+    if record.homogeneous and noise > floor:
+        # An algebra that moves every covector is not affine, however little it moves one of them.
+        near = [one for one in near if len(preserved_forms(one.fit.generators).fixed_covectors)]
+    resolved = [one for one in near if not one.stretched(search_noise)]
+    noise = min([noise, *(max(one.fit.at_most(), floor) for one in resolved if one.fit.freedom)])
+    choice = simplest(near, noise, 1.0 if error is not None else COINCIDENCE_CHANCE)
+    alternatives = rivals(resolved, choice, noise, floor)
+    record = replace(record, uncertainty=noise, alternatives=alternatives)
+    if choice is None:
+        largest = LARGEST_ESTIMATED_NOISE if error is None else max(error, SMALLEST_SEARCH_NOISE)
+        return _by_structure(record, closed, largest, floor)
+    exact = canonical(choice.fit.generators)
+    simpler = _simpler_algebra(record, choice, near)
+    vague = bool(simpler) or noise > LARGEST_CONFIDENT_NOISE
+    name, aliases, words = _names(choice, exact, homogeneous=record.homogeneous)
+    return _with_margin(
+        record,
+        min(margin_of(choice, near, noise), 1.0 if vague else math.inf),
         name=name,
         generators=exact,
         aliases=aliases,
         meaning=words,
-        margin=margin,
-        confident=margin >= MARGIN,
-        angle=chosen.fit.angle,
+        angle=choice.fit.angle,
         reasons=(
             closure_reason(closed),
-            form_reason(exact),
-            fit_reason(chosen, noise, floor),
+            *form_reasons(exact),
+            fit_reason(choice, noise, floor),
             *simpler,
         ),
     )
 
 
-def too_large(count: int, side: int) -> bool:
-    """Whether so many matrices of this side are too large to be identified."""
-    return count * side**4 > LARGEST
+def _simpler_algebra(
+    record: Identification, choice: Candidate, near: list[Candidate]
+) -> tuple[Remark, ...]:
+    """Point out a simpler algebra near a single matrix named in implausible coordinates.
 
-
-def unseen(count: int, side: int, reason: str | None = None) -> Identification:
-    """What is said of matrices that were not looked at.
-
-    Args:
-        count: number of matrices, taken to be independent.
-        side: their side.
-        reason: why they were not; by default that they are too large.
+    Nothing tells whether the small difference is error, since brackets carry no information about a
+    single matrix.
     """
-    none = torch.zeros(0, side, side, dtype=torch.float64)
-    why = (
-        f"{count} matrices of {side} × {side} are too large to be identified"
-        if reason is None
-        else reason
-    )
-    return Identification(UNKNOWN, none, none, reasons=(why,), unseen=count)
-
-
-def _limit(seen: Identification, chosen: Candidate, found: list[Candidate]) -> tuple[str, ...]:
-    """That a simpler algebra lies near a single matrix named in coordinates stretched beyond what is plausible.
-
-    Nothing tells whether the little that keeps them apart is error, since brackets say nothing of a single matrix.
-    """
-    if not seen.estimated or len(seen.span) > 1 or chosen.stretch <= PLAUSIBLE:
+    if not record.estimated or len(record.span) > 1 or choice.stretch <= PLAUSIBLE_STRETCH:
         return ()
-    near = [
-        one
-        for one in found
-        if one.fit.orbit < chosen.fit.orbit and one.fit.needs() <= LARGEST_NOISE
+    simpler = [
+        one.name
+        for one in near
+        if one.fit.orbit < choice.fit.orbit and one.fit.needs() <= LARGEST_ESTIMATED_NOISE
     ]
-    return tuple(_state(one.name, LARGEST_NOISE) for one in near[:1])
+    return tuple(
+        Diagnosis.NEAR_SIMPLER_ALGEBRA(name=name, uncertainty=LARGEST_ESTIMATED_NOISE)
+        for name in simpler[:1]
+    )
 
 
-def _state(name: str, limit: float) -> str:
-    return f"it is near {name}: state the uncertainty, for example uncertainty={limit:g}, to let that explain the rest"
-
-
-def _called(
-    chosen: Candidate, exact: Tensor, *, homogeneous: bool
+def _names(
+    choice: Candidate, exact: Tensor, *, homogeneous: bool
 ) -> tuple[str, tuple[str, ...], str]:
-    """Name, other names and meaning of a model; one described as a semidirect sum may have a better name as an abstract algebra."""
-    model = chosen.model
-    if "⋉" in model.name:
+    """Name, other names and meaning.
+
+    A semidirect sum may have a better name as an abstract algebra.
+    """
+    member = choice.member
+    if "⋉" in member.name:
         abstract = abstract_name(structure_constants(exact))
         if abstract.name != UNKNOWN and "⋉" not in abstract.name:
-            return (
-                abstract.name,
-                tuple(other for other in abstract.aliases if other != abstract.name),
-                meaning(model.name),
-            )
-    words = meaning(model.name, homogeneous=homogeneous, dual=model.dual, copies=model.copies)
-    return model.name, other_names(model.name), words
+            return abstract.name, abstract.aliases[1:], meaning(member.name)
+    words = meaning(member.name, homogeneous=homogeneous, dual=member.dual, copies=member.copies)
+    return member.name, other_names(member.name), words
 
 
 def _by_structure(
-    seen: Identification, closed: Closure, limit: float, floor: float
+    record: Identification, closed: Closure, largest_noise: float, floor: float
 ) -> Identification:
-    """A name from the structure constants alone, for what no model fits; unknown where the span is not closed or noise decides."""
-    exact = (
-        closed.rms <= floor and seen.uncertainty <= floor
-    )  # small constants of noisy matrices are no constants
-    if not exact and closed.noise > 3 * limit:
-        return replace(
-            seen, reasons=(open_reason(closed, len(generated(seen.span, tolerance=0.1))),)
-        )
-    if len(seen.span) == 1:
-        return _one_parameter(seen, limit, floor)
-    near = nearest_closed(seen.span)
-    basis = seen.span if exact else near.generators
+    """Name the span by its structure constants; unknown where it is not closed or noise decides."""
+    # Small constants of noisy matrices are not constants.
+    exact = closed.rms <= floor and record.uncertainty <= floor
+    if not exact and closed.noise > 3 * largest_noise:
+        dimension = len(generated(record.span, tolerance=0.1))
+        return replace(record, reasons=(open_reason(closed, dimension),))
+    if len(record.span) == 1:
+        return _one_parameter(record, largest_noise, floor)
+    near = nearest_closed(record.span)
+    basis = record.span if exact else near.generators
     constants = structure_constants(basis)
+    double = floor == EXACT_DOUBLE
     abstract = abstract_name(
-        constants, tolerance=STRUCTURE if floor == EXACT else math.sqrt(STRUCTURE)
+        constants, tolerance=STRUCTURE_TOLERANCE if double else math.sqrt(STRUCTURE_TOLERANCE)
     )
-    # Noise turns algebras into others that are alike up to small structure constants, unless the Killing form shows them all.
-    values = torch.linalg.eigvalsh(killing_form(constants)).abs()
-    seen_by_killing = (
-        float(values.min() / values.max()) if near.converged and float(values.max()) > 0 else 0.0
-    )
-    margin = math.inf if exact else seen_by_killing / (10 * seen.uncertainty)
-    if abstract.name == UNKNOWN or margin < 1:
-        hidden = f"an uncertainty of {math.degrees(seen.uncertainty):.2g}° hides which of several algebras it is"
-        return replace(
-            seen,
-            reasons=(closure_reason(closed), *(abstract.reasons if margin >= 1 else (hidden,))),
-        )
+    # Noise changes an algebra into others that differ by small structure constants, unless the
+    # Killing form is clearly regular.
+    values = killing_eigenvalues(constants).abs()
+    regular = near.converged and float(values.max()) > 0
+    regularity = float(values.min() / values.max()) if regular else 0.0
+    margin = math.inf if exact else regularity / (10 * record.uncertainty)
+    if margin < 1:
+        noise = Diagnosis.HIDDEN_BY_NOISE(degrees=math.degrees(record.uncertainty))
+        return replace(record, reasons=(closure_reason(closed), noise))
+    if abstract.name == UNKNOWN:
+        return replace(record, reasons=(closure_reason(closed), *abstract.reasons))
     basis = canonical(basis)
-    return replace(
-        seen,
+    return _with_margin(
+        record,
+        margin,
         name=abstract.name,
         generators=basis,
-        aliases=tuple(other for other in abstract.aliases if other != abstract.name),
+        aliases=abstract.aliases[1:],
         meaning=meaning(abstract.name, usual=False) if exact else "",
-        margin=margin,
-        confident=margin >= MARGIN,
         angle=0.0 if exact else near.moved,
-        reasons=(closure_reason(closed), form_reason(basis), *abstract.reasons),
+        reasons=(closure_reason(closed), *form_reasons(basis), *abstract.reasons),
     )
 
 
-def _one_parameter(seen: Identification, limit: float, floor: float) -> Identification:
-    """A single matrix of no special kind. Brackets say nothing of its error, so a special kind near it is pointed out."""
-    near = rivals(candidates(seen.span, limit), None, seen.uncertainty, floor)
-    margin = min((one.needs / limit for one in near), default=math.inf)
-    reasons = [
-        "a single matrix generates a one-parameter group, whatever it is",
-        form_reason(seen.span),
-    ]
-    if seen.estimated and margin < MARGIN:
-        reasons.append(_state(near[0].name, limit))
-    return replace(
-        seen,
+def _one_parameter(record: Identification, largest_noise: float, floor: float) -> Identification:
+    """Name a single matrix of no special kind, and point out a special kind near it."""
+    near = rivals(candidates(record.span, largest_noise), None, record.uncertainty, floor)
+    margin = min((rival.needs / largest_noise for rival in near), default=math.inf)
+    reasons = [Diagnosis.ONE_PARAMETER_GROUP(), *form_reasons(record.span)]
+    if record.estimated and margin < CONFIDENT_MARGIN:
+        reasons.append(Diagnosis.NEAR_SIMPLER_ALGEBRA(name=near[0].name, uncertainty=largest_noise))
+    return _with_margin(
+        record,
+        margin,
         name="R",
         meaning=meaning("R"),
-        margin=margin,
-        confident=margin >= MARGIN,
         angle=0.0,
         alternatives=near,
         reasons=tuple(reasons),
@@ -287,9 +295,9 @@ def _as_tensor(generators: Tensor | Iterable[Any]) -> Tensor:
         if matrices:
             return torch.stack(matrices)
     except (TypeError, ValueError, RuntimeError) as error:
-        given = type(generators).__name__
+        kind = type(generators).__name__
         raise ArgumentError(
-            f"generators of type {given}; expected matrices of one size, [d, n, n]. ({error})"
+            f"generators of type {kind}; expected matrices of one size, [d, n, n]. ({error})"
         ) from error
     raise ArgumentError(
         "no generators given; expected matrices [d, n, n], for example liegg.identify(liegg.so(3))."
@@ -297,86 +305,77 @@ def _as_tensor(generators: Tensor | Iterable[Any]) -> Tensor:
 
 
 def _matrix(matrix: Any) -> Tensor:
-    """A tensor or array as it is; numbers of Python are exact."""
+    """A tensor or array as it is; Python numbers as float64, since they are exact."""
     if isinstance(matrix, Tensor):
         return matrix.detach()
-    return (
-        torch.as_tensor(matrix)
-        if hasattr(matrix, "dtype")
-        else torch.tensor(matrix, dtype=torch.float64)
-    )
+    return torch.as_tensor(matrix, dtype=None if hasattr(matrix, "dtype") else torch.float64)
 
 
 def _independent(matrices: Float[Tensor, "d n n"], tolerance: float) -> Float[Tensor, "r n n"]:
-    """Orthonormal generators of the span, each matrix counted alike whatever its size."""
+    """Orthonormal generators of the span; every matrix counts the same, whatever its size."""
     sizes = matrices.flatten(1).norm(dim=1)
     rows = matrices.flatten(1)[sizes > 0] / sizes[sizes > 0, None]
     return orthonormal_rows(rows, tolerance=tolerance).unflatten(1, matrices.shape[1:])
 
 
-def _stated(uncertainty: Any, count: int) -> float | None:
+def _checked_error(uncertainty: Any, count: int) -> float | None:
+    """Root mean square of the stated uncertainty; None where it is to be estimated."""
     if uncertainty is None:
         return None
     try:
-        each = torch.as_tensor(uncertainty, dtype=torch.float64)
-    except (TypeError, ValueError, RuntimeError) as error:
+        errors = torch.as_tensor(uncertainty, dtype=torch.float64)
+    except (TypeError, ValueError, RuntimeError):
+        errors = torch.tensor(-1.0)
+    if isinstance(uncertainty, bool) or bool((errors < 0).any()):
         raise ArgumentError(
-            f"uncertainty={uncertainty!r}; expected the relative error of a unit generator, for example 0.01."
-        ) from error
-    if isinstance(uncertainty, bool) or bool((each < 0).any()):
-        raise ArgumentError(
-            f"uncertainty={uncertainty!r}; expected the relative error of a unit generator, for example 0.01."
+            f"uncertainty={uncertainty!r}; expected the relative error of a unit generator, "
+            "for example 0.01."
         )
-    if each.ndim and tuple(each.shape) != (count,):
+    if errors.ndim and tuple(errors.shape) != (count,):
         raise ArgumentError(
-            f"uncertainty has shape {tuple(each.shape)}; expected one number, or one for each of {count} generators."
+            f"uncertainty has shape {tuple(errors.shape)}; expected one number, "
+            f"or one for each of {count} generators."
         )
-    return checked_uncertainty(float(each.square().mean().sqrt()))
+    return checked_uncertainty(float(errors.square().mean().sqrt()))
 
 
-def _notes(matrices: Tensor, span: Tensor) -> tuple[str, ...]:
-    fewer = len(matrices) - len(span)
-    if not fewer:
+def _notes(given: int, dimension: int) -> tuple[Remark, ...]:
+    if given == dimension:
         return ()
     return (
-        f"{len(matrices)} generators were given, {fewer} of them dependent on the others: their span has dimension {len(span)}",
+        Diagnosis.DEPENDENT_GENERATORS(
+            given=given, dependent=given - dimension, dimension=dimension
+        ),
     )
 
 
-def _homogeneous(span: Float[Tensor, "d n n"], stated: bool | None) -> bool:
-    """Whether the matrices are affine: as stated, or if their last rows are zero and their last columns are not."""
+def _is_affine(span: Float[Tensor, "d n n"], homogeneous: bool | None) -> bool:
+    """Whether the matrices are affine: as stated, or if only their last rows are zero."""
     zero = bool((span[:, -1:].abs() <= 1e-12).all())
-    if stated and not zero:
+    if homogeneous is None:
+        return zero and span.shape[1] > 1 and bool((span[:, :, -1:].abs() > 1e-12).any())
+    if homogeneous and not zero:
         raise ArgumentError(
             "homogeneous=True, but a last row is not zero; affine generators are [[a, t], [0, 0]]."
         )
-    return (
-        stated
-        if stated is not None
-        else zero and span.shape[1] > 1 and bool((span[:, :, -1:].abs() > 1e-12).any())
-    )
+    return homogeneous
 
 
-def _named(coordinates: Sequence[str] | None, count: int) -> tuple[str, ...] | None:
-    if coordinates is not None and len(coordinates) != count:
-        raise ArgumentError(
-            f"{len(coordinates)} names of coordinates, {tuple(coordinates)}; expected {count}, one for each."
-        )
-    return None if coordinates is None else tuple(coordinates)
+def _allowed_noise(error: float | None, closed: Closure, floor: float) -> float:
+    """Uncertainty to work with: as stated, but not more than the brackets support.
 
+    Else what they suggest.
 
-def _allowed(stated: float | None, closed: Closure, floor: float) -> float:
-    """Uncertainty to work with: the one stated, but no more than the brackets bear out; without one, what they suggest.
-
-    Both are doubled, since brackets give it only roughly, and the first is raised further where few numbers speak. Brackets of
-    translations are blind to affine noise but for its own square, and bear nothing out.
+    Both are doubled, since brackets give it only roughly, and the first is raised further where few
+    numbers support it. Brackets of translations show affine noise only to second order, and support
+    nothing.
     """
-    if math.isnan(closed.noise) or (stated is not None and closed.explained <= BLIND * stated**2):
-        return floor if stated is None else max(stated, floor)
-    if stated is None:
-        return min(max(2 * closed.noise, floor), LARGEST_NOISE)
-    numbers = (
-        len(closed.residuals) * 2
-    )  # at the least: one in each direction out of the span for every generator
-    rough = max(2.0, math.sqrt(numbers / chi_square(numbers, CHANCE)))
-    return max(min(stated, rough * closed.noise), floor)
+    second_order = error is not None and closed.explained <= SECOND_ORDER_FACTOR * error**2
+    if math.isnan(closed.noise) or second_order:
+        return max(error or 0.0, floor)
+    if error is None:
+        return min(max(2 * closed.noise, floor), LARGEST_ESTIMATED_NOISE)
+    # At least one number in each direction out of the span for every generator.
+    numbers = len(closed.residuals) * 2
+    factor = max(2.0, math.sqrt(numbers / chi_square(numbers, REFUSAL_CHANCE)))
+    return max(min(error, factor * closed.noise), floor)

@@ -3,7 +3,7 @@
 import math
 
 import torch
-from jaxtyping import Float, Num
+from jaxtyping import Bool, Float, Num
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
@@ -11,7 +11,9 @@ from liegg._utils.linalg import canonical_basis, orthonormal_rows
 
 
 def orthonormal(generators: Num[Tensor, "d ..."]) -> Float[Tensor, "r n n"]:
-    """Generators `[d, n, n]` with the same span, orthonormal in the Frobenius inner product; dependent ones are reduced.
+    """Generators `[d, n, n]` with the same span, orthonormal in the Frobenius inner product.
+
+    Dependent ones are reduced.
 
     Raises:
         ArgumentError: not square matrices, complex, or not finite.
@@ -20,8 +22,25 @@ def orthonormal(generators: Num[Tensor, "d ..."]) -> Float[Tensor, "r n n"]:
     return orthonormal_rows(matrices.flatten(1)).unflatten(1, matrices.shape[1:])
 
 
+def qr_rows(rows: Float[Tensor, "k g"]) -> Float[Tensor, "k g"]:
+    """Orthonormal rows with the span of independent rows, by QR."""
+    return torch.linalg.qr(rows.mT).Q.mT.contiguous()
+
+
+def components(adjacency: Bool[Tensor, "n n"]) -> list[list[int]]:
+    """Connected components of a graph, as ascending lists of nodes, in the order of first nodes.
+
+    >>> components(torch.tensor([[1, 0, 1], [0, 1, 0], [1, 0, 1]]).bool())
+    [[0, 2], [1]]
+    """
+    from scipy.sparse.csgraph import connected_components
+
+    count, labels = connected_components(adjacency.numpy(), directed=False)
+    return [(labels == k).nonzero()[0].tolist() for k in range(count)]
+
+
 def canonical(generators: Num[Tensor, "d ..."]) -> Float[Tensor, "r n n"]:
-    """Orthonormal generators `[r, n, n]` that depend on the span alone, not on the basis it is given in.
+    """Orthonormal generators `[r, n, n]` that depend on the span alone, not on the given basis.
 
     >>> from liegg.algebra import so
     >>> mixed = torch.tensor(
@@ -66,8 +85,9 @@ def distance_to_span(
 def principal_angles(one: Float[Tensor, "d g"], other: Float[Tensor, "e g"]) -> Float[Tensor, " k"]:
     r"""Principal angles between two row spans in radians, ascending, `min(d, e)` of them.
 
-    Cosines lose angles below 1e-8 and sines those near 90°, so each angle comes from `atan2` of both: with $V$, $W$
-    orthonormal, the cosines are the singular values of $VW^\top$ and the sines those of the part of $V$ outside $W$.
+    Cosines lose angles below 1e-8 and sines those near 90°, so each angle comes from `atan2` of
+    both: with $V$, $W$ orthonormal, the cosines are the singular values of $VW^\top$ and the sines
+    those of the part of $V$ outside $W$.
 
     Args:
         one: rows that span the first space.
@@ -88,10 +108,10 @@ def principal_angles(one: Float[Tensor, "d g"], other: Float[Tensor, "e g"]) -> 
 
 
 def grassmann_distance(one: Float[Tensor, "d ..."], other: Float[Tensor, "e ..."]) -> float:
-    r"""Geodesic distance $\sqrt{\sum_i \theta_i^2}$ of two spans, in radians, from their principal angles $\theta_i$.
+    r"""Geodesic distance $\sqrt{\sum_i \theta_i^2}$ of two spans, with principal angles $\theta_i$.
 
-    Spans of different dimension have fewer angles than the larger one has dimensions; each missing angle counts as 90°, so
-    the distance is zero for equal spans only.
+    Spans of different dimension have fewer angles than the larger one has dimensions; each missing
+    angle counts as 90°, so the distance is zero for equal spans only.
 
     Args:
         one: generators `[d, n, n]`, or rows `[d, g]`.
@@ -111,7 +131,8 @@ def grassmann_distance(one: Float[Tensor, "d ..."], other: Float[Tensor, "e ..."
     v, w = (orthonormal_rows(span.to(torch.float64).flatten(1)) for span in (one, other))
     if v.shape[1] != w.shape[1]:
         raise ArgumentError(
-            f"spans of shapes {tuple(one.shape)} and {tuple(other.shape)}; expected matrices or rows of one size."
+            f"spans of shapes {tuple(one.shape)} and {tuple(other.shape)}; "
+            "expected matrices or rows of one size."
         )
     missing = abs(v.shape[0] - w.shape[0]) * (math.pi / 2) ** 2
     return math.sqrt(float(principal_angles(v, w).square().sum()) + missing)
@@ -129,20 +150,22 @@ def checked_generators(generators: Num[Tensor, "d ..."]) -> Float[Tensor, "d n n
         )
     if generators.is_complex():
         raise ArgumentError(
-            f"generators are {generators.dtype}; expected real matrices: write A + iB as the block matrix [[A, -B], [B, A]]."
+            f"generators are {generators.dtype}; expected real matrices: "
+            "write A + iB as the block matrix [[A, -B], [B, A]]."
         )
     bad = (~generators.isfinite()).flatten(1).any(1).nonzero().flatten().tolist()
     if bad:
         raise ArgumentError(
-            f"generator {bad[0]} holds NaN or infinity; expected finite matrices [d, n, n]."
+            f"generator {bad[0]} contains NaN or infinity; expected finite matrices [d, n, n]."
         )
     return generators.to(torch.float64)
 
 
 def checked_uncertainty(uncertainty: float) -> float:
-    """The relative error of unit generators, or an error where it is no such thing."""
+    """The relative error of unit generators as a float, checked to be finite and not negative."""
     if not 0 <= uncertainty < math.inf:
         raise ArgumentError(
-            f"uncertainty is {uncertainty}; expected the relative error of a unit generator, for example 0.01."
+            f"uncertainty is {uncertainty}; "
+            "expected the relative error of a unit generator, for example 0.01."
         )
     return float(uncertainty)

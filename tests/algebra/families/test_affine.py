@@ -1,6 +1,5 @@
 """Affine models: any linear algebra together with translations, in any homogeneous coordinates, and their duals."""
 
-import pytest
 import torch
 
 from cases import normal, regular
@@ -19,7 +18,7 @@ from liegg.algebra import (
 )
 from liegg.algebra.families.affine import affine, semidirect
 from liegg.algebra.families.candidates import best
-from liegg.algebra.families.record import Model
+from liegg.algebra.families.record import Member
 from liegg.algebra.fit import fit
 
 NOISE = 1e-7
@@ -57,28 +56,28 @@ ALGEBRAS = {
 }
 
 
-@pytest.mark.parametrize(("name", "generators"), ALGEBRAS.items(), ids=ALGEBRAS.keys())
-@pytest.mark.parametrize(("condition", "dual"), [(100.0, False), (30.0, True)])
-def test_an_exact_algebra_is_proposed_by_name(name, generators, condition, dual):
-    span = conjugated(-generators.mT if dual else generators, condition)
-    fits = {
-        model.name: (model, fit(model.generators, span))
-        for model in affine(span, NOISE, best, dual=dual)
-    }
-    model, found = fits[name]
-    assert model.dual == dual
-    assert found.distance < 1e-8
-    assert closure_residual(model.generators) < 1e-8
-    assert closure_residual(found.generators) < 1e-8
-    assert [other for other, (_, there) in fits.items() if there.distance < 1e-8] == [name]
+def test_an_exact_algebra_is_proposed_by_name():
+    for name, generators in ALGEBRAS.items():
+        for condition, dual in [(100.0, False), (30.0, True)]:
+            span = conjugated(-generators.mT if dual else generators, condition)
+            fits = {
+                member.name: (member, fit(member.generators, span))
+                for member in affine(span, NOISE, best, dual=dual)
+            }
+            member, found = fits[name]
+            assert member.dual == dual
+            assert found.distance < 1e-8
+            assert closure_residual(member.generators) < 1e-8
+            assert closure_residual(found.generators) < 1e-8
+            assert [other for other, (_, there) in fits.items() if there.distance < 1e-8] == [name]
 
 
 def test_translations_along_fewer_directions_than_there_are():
     span = conjugated(translation(4)[:2], 10.0)
-    (model,) = affine(span, NOISE, best)
-    assert model.name == "translation(2)"
+    (member,) = affine(span, NOISE, best)
+    assert member.name == "translation(2)"
     assert (
-        fit(model.generators, span).distance < 1e-12
+        fit(member.generators, span).distance < 1e-12
     )  # many covectors are left alone; a fit finds the one
 
 
@@ -87,8 +86,8 @@ def test_the_linear_parts_are_what_is_asked_for():
 
     def linear(span, noise):
         asked.append((span, noise))
-        yield Model("so(3)", span, stretch=7.0)
-        yield Model("u(2)", span)
+        yield Member("so(3)", span, stretch=7.0)
+        yield Member("u(2)", span)
 
     one, other = affine(orthonormal(se(3)), NOISE, linear)
     ((span, noise),) = asked
@@ -102,26 +101,28 @@ def test_the_linear_parts_are_what_is_asked_for():
     assert grassmann_distance(one.generators, se(3)) < 1e-12
 
 
-@pytest.mark.parametrize(
-    "span",
-    [so(3), sl(3), aff(2).mT, normal(3, 3, 3), scaling(1), torch.cat([aff(2), scaling(3)])],
-    ids=["so(3)", "sl(3)", "dual", "without structure", "one coordinate", "too many"],
-)
-def test_matrices_that_leave_no_covector_alone_get_no_proposal(span):
-    assert list(affine(orthonormal(span), NOISE, best)) == []
+def test_matrices_that_leave_no_covector_alone_get_no_proposal():
+    for span in [
+        so(3),
+        sl(3),
+        aff(2).mT,
+        normal(3, 3, 3),
+        scaling(1),
+        torch.cat([aff(2), scaling(3)]),
+    ]:
+        assert list(affine(orthonormal(span), NOISE, best)) == []
 
 
 def test_noise_decides_whether_a_covector_is_left_alone():
     off = orthonormal(orthonormal(se(3)) + 1e-3 * normal(6, 4, 4) / 4)
     assert list(affine(off, 1e-5, best)) == []
-    found = {model.name: fit(model.generators, off) for model in affine(off, 1e-3, best)}
+    found = {member.name: fit(member.generators, off) for member in affine(off, 1e-3, best)}
     assert found["se(3)"].needs() < 1e-3
     assert closure_residual(found["se(3)"].generators) < 1e-12
 
 
-@pytest.mark.parametrize(
-    ("linear", "k", "name"),
-    [
+def test_names_with_translations():
+    for linear, k, name in [
         ("", 3, "translation(3)"),
         ("scaling(1)", 1, "aff(1)"),
         ("scaling(3)", 3, "R ⋉ R³"),
@@ -138,38 +139,29 @@ def test_noise_decides_whether_a_covector_is_left_alone():
         ("so(3) ⊕ so(2)", 5, "(so(3) ⊕ so(2)) ⋉ R⁵"),
         ("u(2) ⋉ R⁴", 5, "(u(2) ⋉ R⁴) ⋉ R⁵"),
         ("aff(2)", 3, "aff(2) ⋉ R³"),
-    ],
-)
-def test_names_with_translations(linear, k, name):
-    assert semidirect(linear, k) == name
+    ]:
+        assert semidirect(linear, k) == name
 
 
-@pytest.mark.parametrize(
-    ("linear", "k", "name"),
-    [
+def test_what_moves_only_some_of_the_axes_has_no_name_of_its_own():
+    for linear, k, name in [
         ("so(2)", 3, "so(2) ⋉ R³"),
         ("sl(2,R)", 4, "sl(2,R) ⋉ R⁴"),
         ("so(3) ⊕ R", 5, "(so(3) ⊕ R) ⋉ R⁵"),
         ("", 2, "translation(2)"),
-    ],
-)
-def test_what_moves_only_some_of_the_axes_has_no_name_of_its_own(linear, k, name):
-    assert semidirect(linear, k, whole=False) == name
+    ]:
+        assert semidirect(linear, k, whole=False) == name
 
 
-@pytest.mark.parametrize(
-    ("linear", "name"),
-    [
+def test_se_is_said_only_of_rotations_of_all_axes():
+    for linear, name in [
         (
             direct_sum(so(2), torch.zeros(0, 1, 1, dtype=torch.float64)),
             "so(2) ⋉ R³",
         ),  # a screw: one axis is only shifted
         (torch.stack([torch.block_diag(a, a) for a in so(3)]), "so(3) ⋉ R⁶"),
         (direct_sum(so(2), so(2)), "(so(2) ⊕ so(2)) ⋉ R⁴"),
-    ],
-    ids=["some axes", "copies", "sum"],
-)
-def test_se_is_said_only_of_rotations_of_all_axes(linear, name):
-    span = conjugated(moving(linear), 3.0)
-    fits = {model.name: fit(model.generators, span) for model in affine(span, NOISE, best)}
-    assert [other for other, found in fits.items() if found.distance < 1e-8] == [name]
+    ]:
+        span = conjugated(moving(linear), 3.0)
+        fits = {member.name: fit(member.generators, span) for member in affine(span, NOISE, best)}
+        assert [other for other, found in fits.items() if found.distance < 1e-8] == [name]

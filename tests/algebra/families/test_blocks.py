@@ -1,6 +1,5 @@
 """Sums: models side by side on the subspaces that are kept, in copies where all move together, and their names."""
 
-import pytest
 import torch
 
 from cases import normal, regular
@@ -18,7 +17,7 @@ from liegg.algebra import (
 )
 from liegg.algebra.families.blocks import blocks, sum_name
 from liegg.algebra.families.candidates import best
-from liegg.algebra.families.record import Model
+from liegg.algebra.families.record import Member
 from liegg.algebra.fit import fit
 
 NOISE = 1e-7
@@ -40,10 +39,10 @@ def conjugated(generators, condition, seed=7):
 
 def fitting(span, name):
     """The proposal of a name that the span is, and its fit."""
-    models = (model for model in blocks(span, NOISE, best) if model.name == name)
+    models = (member for member in blocks(span, NOISE, best) if member.name == name)
     fits = [
         pair
-        for pair in ((model, fit(model.generators, span)) for model in models)
+        for pair in ((member, fit(member.generators, span)) for member in models)
         if pair[1].distance < 1e-8
     ]
     assert fits
@@ -76,33 +75,25 @@ COPIES = {
 }
 
 
-@pytest.mark.parametrize(("name", "generators"), SUMS.items(), ids=SUMS.keys())
-def test_an_exact_sum_is_proposed_by_name(name, generators):
-    model, found = fitting(conjugated(generators, 100.0), name)
-    assert closure_residual(model.generators) < 1e-8
-    assert closure_residual(found.generators) < 1e-8
-    assert not model.whole
-    assert model.copies == 1
+def test_an_exact_sum_is_proposed_by_name():
+    for name, generators in SUMS.items():
+        member, found = fitting(conjugated(generators, 100.0), name)
+        assert closure_residual(member.generators) < 1e-8
+        assert closure_residual(found.generators) < 1e-8
+        assert not member.whole
+        assert member.copies == 1
 
 
-@pytest.mark.parametrize(
-    ("name", "generators", "count"),
-    [(name, *rest) for name, rest in COPIES.items()],
-    ids=COPIES.keys(),
-)
-def test_the_same_motion_of_several_subspaces(name, generators, count):
-    model, found = fitting(conjugated(generators, 30.0), name)
-    assert (model.copies, model.whole) == (count, False)
-    assert closure_residual(found.generators) < 1e-8
+def test_the_same_motion_of_several_subspaces():
+    for name, generators, count in [(name, *rest) for name, rest in COPIES.items()]:
+        member, found = fitting(conjugated(generators, 30.0), name)
+        assert (member.copies, member.whole) == (count, False)
+        assert closure_residual(found.generators) < 1e-8
 
 
-@pytest.mark.parametrize(
-    "generators",
-    [so(4), sl(3), gl(2), scaling(1), so(2)],
-    ids=["so(4)", "sl(3)", "gl(2)", "n = 1", "so(2)"],
-)
-def test_irreducible_matrices_get_no_proposal(generators):
-    assert list(blocks(conjugated(generators, 3.0), NOISE, best)) == []
+def test_irreducible_matrices_get_no_proposal():
+    for generators in [so(4), sl(3), gl(2), scaling(1), so(2)]:
+        assert list(blocks(conjugated(generators, 3.0), NOISE, best)) == []
 
 
 def test_matrices_without_structure_get_no_proposal():
@@ -110,9 +101,9 @@ def test_matrices_without_structure_get_no_proposal():
 
 
 def test_blocks_and_stretch_are_told():
-    model, _ = fitting(conjugated(direct_sum(so(3), so(2)), 10.0), "so(3) ⊕ so(2)")
-    assert sorted(model.blocks) == [("so(2)", 1), ("so(3)", 3)]
-    assert 1 < model.stretch < 200
+    member, _ = fitting(conjugated(direct_sum(so(3), so(2)), 10.0), "so(3) ⊕ so(2)")
+    assert sorted(member.blocks) == [("so(2)", 1), ("so(3)", 3)]
+    assert 1 < member.stretch < 200
     alone, _ = fitting(orthonormal(direct_sum(so(3), idle(2))), "so(3)")
     assert alone.blocks == ()
 
@@ -122,34 +113,33 @@ def test_each_part_is_asked_for_by_itself():
 
     def record(span, noise):
         asked.append((tuple(span.shape), noise))
-        yield Model("one", span)
-        yield Model("two", span)
+        yield Member("one", span)
+        yield Member("two", span)
 
     span = orthonormal(direct_sum(so(3), so(2)))
     found = list(blocks(span, NOISE, record))
     assert sorted(asked) == [((1, 2, 2), NOISE), ((3, 3, 3), NOISE)]
-    assert sorted(model.name for model in found) == [
+    assert sorted(member.name for member in found) == [
         "one ⊕ one",
         "one ⊕ two",
         "two ⊕ one",
         "two ⊕ two",
     ]  # the larger first
-    assert all(grassmann_distance(model.generators, span) < 1e-12 for model in found)
+    assert all(grassmann_distance(member.generators, span) < 1e-12 for member in found)
 
 
 def test_a_noisy_sum_is_told_apart_within_its_noise():
     off = orthonormal(orthonormal(direct_sum(so(3), so(2))) + 1e-3 * normal(4, 5, 5) / 5)
     assert list(blocks(off, 1e-6, best)) == []
-    fits = {model.name: fit(model.generators, off) for model in blocks(off, 1e-3, best)}
+    fits = {member.name: fit(member.generators, off) for member in blocks(off, 1e-3, best)}
     assert fits["so(3) ⊕ so(2)"].needs() < 1e-3 < fits["so(3) ⊕ so(2)"].at_most()
 
 
 # Names
 
 
-@pytest.mark.parametrize(
-    ("parts", "n", "name"),
-    [
+def test_names_of_sums():
+    for parts, n, name in [
         ((("so(3)", 3),), 3, "so(3)"),
         ((("so(2)", 1), ("so(3)", 3)), 5, "so(3) ⊕ so(2)"),
         ((("so(3)", 3), ("sl(2,R)", 3)), 5, "sl(2,R) ⊕ so(3)"),  # equals by name
@@ -160,7 +150,5 @@ def test_a_noisy_sum_is_told_apart_within_its_noise():
         ((("scaling(1)", 1),) * 2, 3, "R²"),  # one axis is left alone
         ((("scaling(2)", 1), ("scaling(1)", 1)), 3, "R²"),
         ((("scaling(2)", 1),), 3, "scaling(2)"),
-    ],
-)
-def test_names_of_sums(parts, n, name):
-    assert sum_name(parts, n) == name
+    ]:
+        assert sum_name(parts, n) == name

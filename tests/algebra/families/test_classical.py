@@ -61,33 +61,32 @@ AS_THEY_ARE = (
 )  # in the catalogue's coordinates many forms are degenerate
 
 
-@pytest.mark.parametrize(
-    ("name", "condition"),
-    [*((name, 100.0) for name in ALGEBRAS), *((name, None) for name in AS_THEY_ARE)],
-)
-def test_an_exact_algebra_is_proposed_by_name(name, condition):
-    kind, generators = ALGEBRAS[name]
-    p = (
-        torch.eye(generators.shape[1]).double()
-        if condition is None
-        else regular(generators.shape[1], condition=condition)
-    )
-    span = orthonormal(p @ generators @ torch.linalg.inv(p))
-    models = list(kind(span))
-    fits = {
-        model.name: fit(model.generators, span) for model in reversed(models)
-    }  # of a name the first counts
-    assert fits[name].distance < 1e-8
-    assert [other for other, found in fits.items() if found.distance < 1e-8] == [name]
-    for model in models:
-        assert closure_residual(model.generators) < 1e-8
-        assert closure_residual(fits[model.name].generators) < 1e-8
-        assert model.stretch >= 1 - 1e-12
+def test_an_exact_algebra_is_proposed_by_name():
+    for name, condition in [
+        *((name, 100.0) for name in ALGEBRAS),
+        *((name, None) for name in AS_THEY_ARE),
+    ]:
+        kind, generators = ALGEBRAS[name]
+        p = (
+            torch.eye(generators.shape[1]).double()
+            if condition is None
+            else regular(generators.shape[1], condition=condition)
+        )
+        span = orthonormal(p @ generators @ torch.linalg.inv(p))
+        models = list(kind(span))
+        fits = {
+            member.name: fit(member.generators, span) for member in reversed(models)
+        }  # of a name the first counts
+        assert fits[name].distance < 1e-8
+        assert [other for other, found in fits.items() if found.distance < 1e-8] == [name]
+        for member in models:
+            assert closure_residual(member.generators) < 1e-8
+            assert closure_residual(fits[member.name].generators) < 1e-8
+            assert member.stretch >= 1 - 1e-12
 
 
-@pytest.mark.parametrize(
-    ("kind", "span"),
-    [
+def test_spans_of_other_dimensions_get_no_proposal():
+    for kind, span in [
         (general, so(3)),
         (general, gl(3)[:4]),
         (orthogonal, gl(1)),
@@ -99,14 +98,12 @@ def test_an_exact_algebra_is_proposed_by_name(name, condition):
         (symplectic, normal(15, 5, 5)),  # as many as sp(2·2.5) would have
         (symplectic, gl(4)[:12]),
         (symplectic, su(2)),
-    ],
-)
-def test_spans_of_other_dimensions_get_no_proposal(kind, span):
-    assert list(kind(orthonormal(span))) == []
+    ]:
+        assert list(kind(orthonormal(span))) == []
 
 
 def test_one_dimension_of_one_is_a_scaling():
-    assert [model.name for model in general(gl(1))] == ["scaling(1)"]
+    assert [member.name for member in general(gl(1))] == ["scaling(1)"]
 
 
 def test_each_metric_is_tried_with_the_sign_of_its_smallest_square_changed():
@@ -124,13 +121,13 @@ def test_two_scalings_of_a_plane_are_left_to_sums():
     # In coordinates along the light cone so(1,1) and scalings are two independent scalings.
     p = regular(2)
     span = orthonormal(p @ diagonal(2) @ torch.linalg.inv(p))
-    assert "so(1,1) ⊕ R" not in {model.name for model in orthogonal(span)}
+    assert "so(1,1) ⊕ R" not in {member.name for member in orthogonal(span)}
 
 
 def test_stretch_is_that_of_the_coordinates():
     stretch = torch.diag(torch.tensor([1.0, 5.0, 20.0], dtype=torch.float64))
-    model = next(orthogonal(orthonormal(stretch @ so(3) @ torch.linalg.inv(stretch))))
-    assert model.stretch == pytest.approx(20)
+    member = next(orthogonal(orthonormal(stretch @ so(3) @ torch.linalg.inv(stretch))))
+    assert member.stretch == pytest.approx(20)
 
 
 # Darboux frames

@@ -36,47 +36,53 @@ def test_assert_parallel_fails_for_others():
         assert_parallel(torch.eye(2), torch.ones(2, 2))
 
 
-@pytest.mark.parametrize("condition", [1.0, 100.0])
-@pytest.mark.parametrize(("p", "q"), [(3, 0), (1, 3), (2, 3)])
-def test_the_first_symmetric_form_is_the_metric(p, q, condition):
-    change = regular(p + q, condition=condition)
-    metric = torch.diag(torch.tensor([1.0] * p + [-1.0] * q, dtype=torch.float64))
-    assert_parallel(bilinear(conjugated(so(p, q), change), 1, 1)[0], pulled_back(metric, change))
+def test_the_first_symmetric_form_is_the_metric():
+    for condition in [1.0, 100.0]:
+        for p, q in [(3, 0), (1, 3), (2, 3)]:
+            change = regular(p + q, condition=condition)
+            metric = torch.diag(torch.tensor([1.0] * p + [-1.0] * q, dtype=torch.float64))
+            assert_parallel(
+                bilinear(conjugated(so(p, q), change), 1, 1)[0], pulled_back(metric, change)
+            )
 
 
-@pytest.mark.parametrize("condition", [1.0, 100.0])
-@pytest.mark.parametrize("m", [1, 2, 3])
-def test_the_first_antisymmetric_form_is_the_area_form(m, condition):
-    change = regular(2 * m, condition=condition)
-    assert_parallel(bilinear(conjugated(sp(2 * m), change), -1, 1)[0], pulled_back(turn(m), change))
+def test_the_first_antisymmetric_form_is_the_area_form():
+    for condition in [1.0, 100.0]:
+        for m in [1, 2, 3]:
+            change = regular(2 * m, condition=condition)
+            assert_parallel(
+                bilinear(conjugated(sp(2 * m), change), -1, 1)[0], pulled_back(turn(m), change)
+            )
 
 
-@pytest.mark.parametrize("sign", [1, -1])
-def test_forms_are_unit_forms_with_the_smallest_change_best_first(sign):
-    generators = normal(4, 4, 4)
-    forms = bilinear(generators, sign, 3)
-    torch.testing.assert_close(forms, sign * forms.mT)
-    torch.testing.assert_close(
-        torch.einsum("aij,bij->ab", forms, forms), torch.eye(3, dtype=torch.float64)
-    )
-    moved = (generators.mT[:, None] @ forms + forms @ generators[:, None]).square().sum((0, 2, 3))
-    # The same by scipy on all matrices, then restricted to the forms of one symmetry.
-    maps = np.concatenate(
-        [np.kron(a.T, np.eye(4)) + np.kron(np.eye(4), a.T) for a in generators.numpy()]
-    )
-    swap = np.eye(16).reshape(4, 4, 4, 4).transpose(0, 1, 3, 2).reshape(16, 16)
-    basis = scipy.linalg.orth((np.eye(16) + sign * swap) / 2)
-    np.testing.assert_allclose(
-        moved, np.square(scipy.linalg.svdvals(maps @ basis)[::-1][:3]), rtol=1e-9
-    )
+def test_forms_are_unit_forms_with_the_smallest_change_best_first():
+    for sign in [1, -1]:
+        generators = normal(4, 4, 4)
+        forms = bilinear(generators, sign, 3)
+        torch.testing.assert_close(forms, sign * forms.mT)
+        torch.testing.assert_close(
+            torch.einsum("aij,bij->ab", forms, forms), torch.eye(3, dtype=torch.float64)
+        )
+        moved = (
+            (generators.mT[:, None] @ forms + forms @ generators[:, None]).square().sum((0, 2, 3))
+        )
+        # The same by scipy on all matrices, then restricted to the forms of one symmetry.
+        maps = np.concatenate(
+            [np.kron(a.T, np.eye(4)) + np.kron(np.eye(4), a.T) for a in generators.numpy()]
+        )
+        swap = np.eye(16).reshape(4, 4, 4, 4).transpose(0, 1, 3, 2).reshape(16, 16)
+        basis = scipy.linalg.orth((np.eye(16) + sign * swap) / 2)
+        np.testing.assert_allclose(
+            moved, np.square(scipy.linalg.svdvals(maps @ basis)[::-1][:3]), rtol=1e-9
+        )
 
 
-@pytest.mark.parametrize("condition", [1.0, 100.0])
-def test_what_commutes_with_complex_matrices_is_the_complex_structure(condition):
-    change = regular(6, condition=condition)
-    found = commuting(conjugated(u(3), change), 1)[0]
-    wanted = change @ turn(3) @ torch.linalg.inv(change)
-    assert_parallel(found, wanted / wanted.norm())
+def test_what_commutes_with_complex_matrices_is_the_complex_structure():
+    for condition in [1.0, 100.0]:
+        change = regular(6, condition=condition)
+        found = commuting(conjugated(u(3), change), 1)[0]
+        wanted = change @ turn(3) @ torch.linalg.inv(change)
+        assert_parallel(found, wanted / wanted.norm())
 
 
 def test_commuting_matrices_are_traceless_unit_matrices_best_first():
@@ -97,29 +103,29 @@ def test_commuting_matrices_are_traceless_unit_matrices_best_first():
     ).norm() < 1e-12
 
 
-@pytest.mark.parametrize(("p", "q"), [(2, 0), (3, 0), (1, 1), (1, 2), (2, 2)])
-def test_the_first_hermitian_form_is_the_preserved_one(p, q):
-    matrices = complexified(su(p, q))
-    change = torch.complex(normal(p + q, p + q), normal(p + q, p + q, seed=1))
-    inverse = torch.linalg.inv(change)
-    form = hermitian(change @ matrices @ inverse, 1)[0]
-    torch.testing.assert_close(form, form.mH)
-    metric = torch.diag(torch.tensor([1.0] * p + [-1.0] * q, dtype=torch.float64)).to(form)
-    wanted = inverse.mH @ metric @ inverse
-    assert_parallel(form, wanted / wanted.norm())
+def test_the_first_hermitian_form_is_the_preserved_one():
+    for p, q in [(2, 0), (3, 0), (1, 1), (1, 2), (2, 2)]:
+        matrices = complexified(su(p, q))
+        change = torch.complex(normal(p + q, p + q), normal(p + q, p + q, seed=1))
+        inverse = torch.linalg.inv(change)
+        form = hermitian(change @ matrices @ inverse, 1)[0]
+        torch.testing.assert_close(form, form.mH)
+        metric = torch.diag(torch.tensor([1.0] * p + [-1.0] * q, dtype=torch.float64)).to(form)
+        wanted = inverse.mH @ metric @ inverse
+        assert_parallel(form, wanted / wanted.norm())
 
 
-@pytest.mark.parametrize("condition", [1.0, 100.0])
-@pytest.mark.parametrize("m", [1, 2, 3])
-def test_complex_structure(m, condition):
-    change = regular(2 * m, condition=condition)
-    span = conjugated(gl(m, "C"), change)
-    found = complex_structure(commuting(span, 1))
-    assert found is not None
-    torch.testing.assert_close(
-        found @ found, -torch.eye(2 * m, dtype=torch.float64), rtol=0, atol=1e-7
-    )
-    assert (found @ span - span @ found).norm() < 1e-8 * found.norm()
+def test_complex_structure():
+    for condition in [1.0, 100.0]:
+        for m in [1, 2, 3]:
+            change = regular(2 * m, condition=condition)
+            span = conjugated(gl(m, "C"), change)
+            found = complex_structure(commuting(span, 1))
+            assert found is not None
+            torch.testing.assert_close(
+                found @ found, -torch.eye(2 * m, dtype=torch.float64), rtol=0, atol=1e-7
+            )
+            assert (found @ span - span @ found).norm() < 1e-8 * found.norm()
 
 
 def test_a_complex_structure_among_several_commuting_matrices():
@@ -129,9 +135,8 @@ def test_a_complex_structure_among_several_commuting_matrices():
     torch.testing.assert_close(found @ found, -torch.eye(4, dtype=torch.float64), rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    "commutant",
-    [
+def test_where_there_is_no_complex_structure():
+    for commutant in [
         torch.diag(torch.tensor([1.0, -1.0], dtype=torch.float64))[
             None
         ],  # a squeeze: real eigenvalues
@@ -142,8 +147,5 @@ def test_a_complex_structure_among_several_commuting_matrices():
         torch.zeros(0, 4, 4, dtype=torch.float64),
         commuting(orthonormal(se(3)), 1),
         commuting(sl(4), 1)[:0],
-    ],
-    ids=["squeeze", "half a rotation", "odd", "none", "nilpotent", "only scalings"],
-)
-def test_where_there_is_no_complex_structure(commutant):
-    assert complex_structure(commutant) is None
+    ]:
+        assert complex_structure(commutant) is None

@@ -1,6 +1,5 @@
 """Direct summands: simple ideals of semisimple algebras, indecomposable ones of others."""
 
-import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -39,28 +38,28 @@ KNOWN = [
     ),  # the complex affine maps of the complex line
 ]
 
-every = pytest.mark.parametrize(
-    ("generators", "expected"), [k[1:] for k in KNOWN], ids=[k[0] for k in KNOWN]
-)
+EACH_EVERY = [k[1:] for k in KNOWN]
 
 
-@every
-@pytest.mark.parametrize("condition", [1.0, 100.0])
-def test_dimensions(generators, expected, condition):
-    constants = make.constants_of(generators, seed=8, condition=condition)
-    assert [(len(ideal.basis), ideal.complex) for ideal in direct_summands(constants)] == expected
+def test_dimensions():
+    for generators, expected in EACH_EVERY:
+        for condition in [1.0, 100.0]:
+            constants = make.constants_of(generators, seed=8, condition=condition)
+            assert [
+                (len(ideal.basis), ideal.complex) for ideal in direct_summands(constants)
+            ] == expected
 
 
-@every
-def test_summands_are_ideals_that_commute_and_fill_the_algebra(generators, expected):
-    constants = make.constants_of(generators, seed=9, condition=10.0)
-    ideals = [ideal.basis for ideal in direct_summands(constants)]
-    assert float(torch.linalg.svdvals(torch.cat(ideals)).min()) > 1e-6
-    for i, one in enumerate(ideals):
-        for j, other in enumerate(ideals):
-            found = torch.einsum("ai,bj,ijk->abk", one, other, constants).flatten(0, 1)
-            inside = found @ one.mT @ one if i == j else torch.zeros_like(found)
-            torch.testing.assert_close(found, inside, atol=1e-8, rtol=0)
+def test_summands_are_ideals_that_commute_and_fill_the_algebra():
+    for generators, _expected in EACH_EVERY:
+        constants = make.constants_of(generators, seed=9, condition=10.0)
+        ideals = [ideal.basis for ideal in direct_summands(constants)]
+        assert float(torch.linalg.svdvals(torch.cat(ideals)).min()) > 1e-6
+        for i, one in enumerate(ideals):
+            for j, other in enumerate(ideals):
+                found = torch.einsum("ai,bj,ijk->abk", one, other, constants).flatten(0, 1)
+                inside = found @ one.mT @ one if i == j else torch.zeros_like(found)
+                torch.testing.assert_close(found, inside, atol=1e-8, rtol=0)
 
 
 def test_the_centroid_commutes_with_the_adjoint_representation():

@@ -1,6 +1,5 @@
 """Radical, nilradical, Levi factor: dimensions by hand, and the laws that define them."""
 
-import pytest
 import torch
 
 from algebra.gap import algebras as make
@@ -25,9 +24,7 @@ KNOWN = [
     ("se(2) + gl(2)", make.direct_sum(se(2), gl(2)), 4, 3),
 ]
 
-every = pytest.mark.parametrize(
-    ("generators", "solvable", "nilpotent"), [k[1:] for k in KNOWN], ids=[k[0] for k in KNOWN]
-)
+EACH_EVERY = [k[1:] for k in KNOWN]
 
 
 def outside_of(constants, one, other, span):
@@ -36,37 +33,41 @@ def outside_of(constants, one, other, span):
     return float(distance_to_span(found, span).max()) if len(found) else 0.0
 
 
-@every
-def test_radical_is_a_solvable_ideal(generators, solvable, nilpotent):
-    constants = make.constants_of(generators, seed=4)
-    rows = radical(constants)
-    assert len(rows) == solvable
-    assert outside_of(constants, torch.eye(len(constants), dtype=torch.float64), rows, rows) < 1e-9
-    assert len(derived_series(constants, start=rows)[-1]) == 0
+def test_radical_is_a_solvable_ideal():
+    for generators, solvable, _nilpotent in EACH_EVERY:
+        constants = make.constants_of(generators, seed=4)
+        rows = radical(constants)
+        assert len(rows) == solvable
+        assert (
+            outside_of(constants, torch.eye(len(constants), dtype=torch.float64), rows, rows) < 1e-9
+        )
+        assert len(derived_series(constants, start=rows)[-1]) == 0
 
 
-@every
-def test_nilradical_is_a_nilpotent_ideal_in_the_radical(generators, solvable, nilpotent):
-    constants = make.constants_of(generators, seed=5)
-    rows = nilradical(constants)
-    assert len(rows) == nilpotent
-    assert outside_of(constants, torch.eye(len(constants), dtype=torch.float64), rows, rows) < 1e-9
-    assert len(lower_central_series(restricted(constants, rows))[-1]) == 0
-    if nilpotent:
-        assert float(distance_to_span(rows, radical(constants)).max()) < 1e-9
+def test_nilradical_is_a_nilpotent_ideal_in_the_radical():
+    for generators, _solvable, nilpotent in EACH_EVERY:
+        constants = make.constants_of(generators, seed=5)
+        rows = nilradical(constants)
+        assert len(rows) == nilpotent
+        assert (
+            outside_of(constants, torch.eye(len(constants), dtype=torch.float64), rows, rows) < 1e-9
+        )
+        assert len(lower_central_series(restricted(constants, rows))[-1]) == 0
+        if nilpotent:
+            assert float(distance_to_span(rows, radical(constants)).max()) < 1e-9
 
 
-@every
-def test_levi_factor_is_a_semisimple_subalgebra_beside_the_radical(generators, solvable, nilpotent):
-    constants = make.constants_of(generators, seed=6)
-    rows = levi(constants)
-    assert len(rows) == len(constants) - solvable
-    if len(rows):
-        assert outside_of(constants, rows, rows, rows) < 1e-9
-        values = torch.linalg.eigvalsh(killing_form(restricted(constants, rows))).abs()
-        assert float(values.min()) > 1e-6 * float(values.max())
-        both = torch.cat([rows, radical(constants)])
-        assert float(torch.linalg.svdvals(both).min()) > 1e-6
+def test_levi_factor_is_a_semisimple_subalgebra_beside_the_radical():
+    for generators, solvable, _nilpotent in EACH_EVERY:
+        constants = make.constants_of(generators, seed=6)
+        rows = levi(constants)
+        assert len(rows) == len(constants) - solvable
+        if len(rows):
+            assert outside_of(constants, rows, rows, rows) < 1e-9
+            values = torch.linalg.eigvalsh(killing_form(restricted(constants, rows))).abs()
+            assert float(values.min()) > 1e-6 * float(values.max())
+            both = torch.cat([rows, radical(constants)])
+            assert float(torch.linalg.svdvals(both).min()) > 1e-6
 
 
 def test_the_radical_of_se3_is_the_translations():

@@ -40,9 +40,8 @@ def assert_well_formed(text):
         )
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
+def test_the_check_of_structure_fails():
+    for text, reason in [
         (r"\tfrac{1}{2", "left open"),
         (r"1}{", "not opened"),
         (r"\begin{align*}\end{pmatrix}", "did not begin"),
@@ -53,16 +52,13 @@ def assert_well_formed(text):
             r"\begin{pmatrix} 1 & 2 & 3 & 4 & 5 & 6 & 7 & 8 & 9 & 10 & 11 \end{pmatrix}",
             "more columns",
         ),
-    ],
-)
-def test_the_check_of_structure_fails(text, reason):
-    with pytest.raises(AssertionError, match=reason):
-        assert_well_formed(text)
+    ]:
+        with pytest.raises(AssertionError, match=reason):
+            assert_well_formed(text)
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
+def test_numbers():
+    for value, text in [
         (0.0, "0"),
         (-0.0, "0"),
         (1.0, "1"),
@@ -90,10 +86,8 @@ def test_the_check_of_structure_fails(text, reason):
         (-1e-5, "0.000"),
         (0.5 + 1e-6, "0.500"),
         (math.pi, "3.142"),
-    ],
-)
-def test_numbers(value, text):
-    assert number_latex(value) == text
+    ]:
+        assert number_latex(value) == text
 
 
 def test_digits():
@@ -122,12 +116,12 @@ def test_a_matrix():
     )
 
 
-@pytest.mark.parametrize(("n", "environment"), [(10, "pmatrix"), (11, "array")])
-def test_wide_matrices_do_not_need_more_columns_than_a_pmatrix_has(n, environment):
-    text = matrix_latex(torch.eye(n))
-    assert_well_formed(text)
-    assert rf"\begin{{{environment}}}" in text
-    assert (r"{ccccccccccc}" in text) == (n == 11)
+def test_wide_matrices_do_not_need_more_columns_than_a_pmatrix_has():
+    for n, environment in [(10, "pmatrix"), (11, "array")]:
+        text = matrix_latex(torch.eye(n))
+        assert_well_formed(text)
+        assert rf"\begin{{{environment}}}" in text
+        assert (r"{ccccccccccc}" in text) == (n == 11)
 
 
 def test_rotations_of_space():
@@ -204,22 +198,22 @@ def test_more_than_nine_generators_have_braces():
     assert "X_10" not in text
 
 
-@pytest.mark.parametrize(
-    "generators",
-    [so(3), sl(3), su(3), se(3), so(1, 3)],
-    ids=["so(3)", "sl(3)", "su(3)", "se(3)", "so(1,3)"],
-)
-def test_brackets_read_back(generators):
-    mixed = torch.einsum("ab,bij->aij", regular(len(generators)), generators)
-    text = brackets_latex(mixed, names=[f"X[{i}]" for i in range(len(mixed))], digits=9)
-    found = 0
-    for line in text.splitlines()[1:-1]:
-        i, j, right = re.fullmatch(r"\[X\[(\d+)\], X\[(\d+)\]\] &= (.*?)(?: \\\\)?", line).groups()  # pyright: ignore[reportOptionalMemberAccess]
-        terms = re.findall(r"(-?) ?([\d.]*) ?X\[(\d+)\]", right)
-        value = sum(float(f"{sign}{size or 1}") * mixed[int(k)] for sign, size, k in terms)
-        torch.testing.assert_close(value, bracket(mixed[int(i)], mixed[int(j)]), atol=1e-6, rtol=0)
-        found += 1
-    assert found == len(mixed) * (len(mixed) - 1) // 2
+def test_brackets_read_back():
+    for generators in [so(3), sl(3), su(3), se(3), so(1, 3)]:
+        mixed = torch.einsum("ab,bij->aij", regular(len(generators)), generators)
+        text = brackets_latex(mixed, names=[f"X[{i}]" for i in range(len(mixed))], digits=9)
+        found = 0
+        for line in text.splitlines()[1:-1]:
+            i, j, right = re.fullmatch(
+                r"\[X\[(\d+)\], X\[(\d+)\]\] &= (.*?)(?: \\\\)?", line
+            ).groups()  # pyright: ignore[reportOptionalMemberAccess]
+            terms = re.findall(r"(-?) ?([\d.]*) ?X\[(\d+)\]", right)
+            value = sum(float(f"{sign}{size or 1}") * mixed[int(k)] for sign, size, k in terms)
+            torch.testing.assert_close(
+                value, bracket(mixed[int(i)], mixed[int(j)]), atol=1e-6, rtol=0
+            )
+            found += 1
+        assert found == len(mixed) * (len(mixed) - 1) // 2
 
 
 @given(d=st.integers(1, 4), n=st.integers(2, 4), seed=st.integers(0, 1000))
@@ -231,9 +225,8 @@ def test_every_text_is_well_formed(d, n, seed):
     assert generators_latex(generators).count("X_") == d
 
 
-@pytest.mark.parametrize(
-    ("make", "text"),
-    [
+def test_errors():
+    for make, text in [
         (lambda: number_latex(math.nan), "the number is nan; expected finite ones"),
         (
             lambda: matrix_latex(torch.zeros(3)),
@@ -250,8 +243,6 @@ def test_every_text_is_well_formed(d, n, seed):
             lambda: brackets_latex(torch.cat([so(2), so(2)])),
             r"2 generators span 1 dimensions; expected independent ones",
         ),
-    ],
-)
-def test_errors(make, text):
-    with pytest.raises(ArgumentError, match=text):
-        make()
+    ]:
+        with pytest.raises(ArgumentError, match=text):
+            make()

@@ -1,4 +1,4 @@
-"""All models near a span, each fitted: every kind in turn, alone, with translations, and in sums."""
+"""All known algebras near a span, each fitted to it: alone, with translations, and in sums."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -11,123 +11,124 @@ from liegg.algebra.families.affine import affine
 from liegg.algebra.families.blocks import blocks
 from liegg.algebra.families.classical import general, orthogonal, symplectic
 from liegg.algebra.families.nilpotent import heisenberg, shears
-from liegg.algebra.families.record import Model, Proposer
+from liegg.algebra.families.record import Member, Proposer
 from liegg.algebra.families.unitary import complex_linear
 from liegg.algebra.fit import Fit, fit
 
-BEST = 2
-"""Models kept for a part of a sum or for the linear part of an affine algebra."""
+PROPOSALS_PER_PART = 2
+"""Algebras proposed for a part of a sum, or for the linear part of an affine algebra."""
 
-HOPELESS = 30.0
-"""Multiple of the noise beyond which a part is not used; within a part noise can be larger than in the whole."""
+PART_NOISE_FACTOR = 30.0
+"""Multiple of the noise beyond which a part is not used.
 
-STRETCH = 3.0
-"""Coordinates may be stretched by at most this over the root of the noise: beyond, an algebra cannot be told from the simpler one
-it turns into when they are stretched without end, so(3) from se(2) say, and the simpler one is proposed by itself."""
+Noise can be larger within a part than in the sum."""
 
-PLAUSIBLE = 30.0
-"""Stretching that coordinates may well have."""
+STRETCH_FACTOR = 3.0
+"""Largest condition number of the coordinates, times the root of the noise.
+
+Beyond it, an algebra cannot be told from the simpler one it turns into when the coordinates are
+stretched without end, such as so(3) from se(2); the simpler one is proposed by itself."""
+
+PLAUSIBLE_STRETCH = 30.0
+"""Condition number that coordinates plausibly have."""
 
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A model fitted to a span.
+    """A known algebra fitted to a span.
 
     Attributes:
-        model: the model, as it was proposed.
+        member: the algebra as it was proposed.
         fit: its best place near the span.
     """
 
-    model: Model
+    member: Member
     fit: Fit
 
     @property
     def name(self) -> str:
-        """Name of the model."""
-        return self.model.name
+        """Name of the algebra."""
+        return self.member.name
 
     @property
     def stretch(self) -> float:
-        """Condition number of the coordinates in which the fitted algebra is standard, at most."""
-        return self.model.stretch * self.fit.stretch
+        """Upper bound on the condition number of the standard coordinates of the fitted algebra."""
+        return self.member.stretch * self.fit.stretch
 
     def stretched(self, noise: float) -> bool:
-        """Whether the stretching is beyond what noise lets one see."""
-        return self.stretch > max(STRETCH / noise**0.5, PLAUSIBLE)
+        """Whether the condition number is larger than noise allows to resolve."""
+        return self.stretch > max(STRETCH_FACTOR / noise**0.5, PLAUSIBLE_STRETCH)
 
     def fits(self, noise: float) -> bool:
         """Whether noise explains its distance."""
         return self.fit.needs() <= noise
 
     def better(self, other: "Candidate") -> bool:
-        """Whether it is nearer than another fit of the same kind or, ending in the same place, came there with less stretching."""
+        """Whether it is nearer than another fit of its kind or, if as near, less stretched."""
         if abs(self.fit.distance - other.fit.distance) <= 1e-3 * other.fit.distance + 1e-12:
             return self.stretch < other.stretch
         return self.fit.distance < other.fit.distance
 
 
 def candidates(
-    span: Float[Tensor, "d n n"], noise: float, *, short: bool = False
+    span: Float[Tensor, "d n n"], noise: float, *, stop_early: bool = False
 ) -> list[Candidate]:
-    """Fitted models with the dimension of the span, the best of each name, in the order in which names are preferred.
+    """Fitted algebras of the dimension of the span, the best of each name, in order of preference.
 
     Args:
         span: orthonormal generators.
-        noise: relative error of a unit generator; affine algebras and sums that are far beyond it are not tried.
-        short: where an algebra of one of the smallest families fits, do not look for larger ones that may fit too.
+        noise: relative error of a unit generator; affine algebras and sums far beyond it are not
+            tried.
+        stop_early: where an algebra of one of the smallest families fits, do not search larger
+            ones.
     """
-    found: dict[str, Candidate] = {}
+    by_name: dict[str, Candidate] = {}
     for stage in STAGES:
         for kind in stage:
-            models = [model for model in kind(span, noise) if len(model.generators) == len(span)]
-            fitted = [Candidate(model, fit(model.generators, span)) for model in models]
+            members = [one for one in kind(span, noise) if len(one.generators) == len(span)]
+            fitted = [Candidate(member, fit(member.generators, span)) for member in members]
             for one in fitted:
-                if one.name not in found or one.better(found[one.name]):
-                    found[one.name] = one
+                if one.name not in by_name or one.better(by_name[one.name]):
+                    by_name[one.name] = one
             if any(one.fits(noise) for one in fitted):
                 break
-        if short and stage is SIMPLEST and any(one.fits(noise) for one in found.values()):
+        if stop_early and stage is SIMPLEST and any(one.fits(noise) for one in by_name.values()):
             break
-    return _distinct(sorted(found.values(), key=lambda one: one.stretched(noise)), noise)
+    distinct: list[Candidate] = []
+    for one in sorted(by_name.values(), key=lambda one: one.stretched(noise)):
+        if not any(_same(one, preferred, noise) for preferred in distinct):
+            distinct.append(one)
+    return distinct
 
 
-def best(span: Float[Tensor, "d n n"], noise: float) -> Iterator[Model]:
-    """The few models nearest to a span after a fit."""
+def best(span: Float[Tensor, "d n n"], noise: float) -> Iterator[Member]:
+    """The few known algebras nearest to a span after a fit."""
     if not len(span):
-        yield Model("", span)
+        yield Member("", span)
         return
     near = [
         one
-        for one in candidates(span, noise, short=True)
-        if one.fits(HOPELESS * noise) and not one.stretched(noise)
+        for one in candidates(span, noise, stop_early=True)
+        if one.fits(PART_NOISE_FACTOR * noise) and not one.stretched(noise)
     ]
-    ranked = sorted(near, key=lambda one: (max(one.fit.needs(), noise), one.fit.orbit))
-    for one in ranked[:BEST]:
-        yield replace(one.model, generators=one.fit.generators, stretch=one.stretch)
-
-
-def _distinct(found: list[Candidate], noise: float) -> list[Candidate]:
-    """Without those that ended in the same span as one whose name is preferred."""
-    kept: list[Candidate] = []
-    for one in found:
-        if not any(_same(one, other, noise) for other in kept):
-            kept.append(one)
-    return kept
+    near.sort(key=lambda one: (max(one.fit.needs(), noise), one.fit.orbit))
+    for one in near[:PROPOSALS_PER_PART]:
+        yield replace(one.member, generators=one.fit.generators, stretch=one.stretch)
 
 
 def _same(one: Candidate, preferred: Candidate, noise: float) -> bool:
-    """Whether it ended in the span of another of its size, or, stretched, in that of a simpler one."""
+    """Whether it is the same span as another of its family or, if stretched, as a simpler one."""
     a, b = one.fit.generators.flatten(1), preferred.fit.generators.flatten(1)
     near = float((a - a @ b.mT @ b).norm()) < max(1e-6, 0.2 * noise)
     return near and (one.fit.orbit == preferred.fit.orbit or one.stretched(noise))
 
 
-def _plain(kind: Callable[[Tensor], Iterator[Model]]) -> Proposer:
+def _plain(kind: Callable[[Tensor], Iterator[Member]]) -> Proposer:
     return lambda span, _: kind(span)
 
 
 SIMPLEST: tuple[Proposer, ...] = (_plain(general), _plain(shears), _plain(heisenberg))
-"""Kinds with the smallest families: where one of them fits, nothing simpler does."""
+"""Kinds with the smallest families: where one of them fits, no simpler algebra does."""
 
 STAGES: tuple[tuple[Proposer, ...], ...] = (
     SIMPLEST,
@@ -137,4 +138,4 @@ STAGES: tuple[tuple[Proposer, ...], ...] = (
     (partial(affine, linear=best), partial(affine, linear=best, dual=True)),
     (partial(blocks, best=best), partial(blocks, best=best, loose=4.0)),
 )
-"""Kinds in the order in which their names are preferred; within a stage one that fits makes the following superfluous."""
+"""Kinds in order of preference; within a stage, the search ends with the first that fits."""

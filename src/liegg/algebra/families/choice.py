@@ -1,60 +1,60 @@
-"""Which of the fitted models is named, and how sure that is."""
+"""Which of the fitted algebras is named, and how sure that is."""
 
 import math
 
-from liegg.algebra.families.candidates import PLAUSIBLE, Candidate
+from liegg.algebra.families.candidates import PLAUSIBLE_STRETCH, Candidate
 from liegg.algebra.fit import chi_square
 
-NESTED = 3e-3
-"""Chance with which noise may make a larger family look needed; below it the larger family is named."""
+LARGER_FAMILY_CHANCE = 3e-3
+"""Chance with which noise may make a larger family look necessary.
 
-MARGIN = 1.5
-"""Smallest margin of a confident name: every other name would need an uncertainty larger by this."""
+Below it the larger family is named."""
+
+CONFIDENT_MARGIN = 1.5
+"""Smallest margin of a confident name: other names need an uncertainty larger by this factor."""
 
 
-def simplest(found: list[Candidate], noise: float, luck: float) -> Candidate | None:
-    """The admitted candidate of the smallest family, unless a larger one fits better than its freedom explains.
+def simplest(candidates: list[Candidate], noise: float, largest_chance: float) -> Candidate | None:
+    """The admitted candidate of the smallest family, unless a larger one fits significantly better.
 
     Args:
-        found: all candidates.
+        candidates: all candidates.
         noise: uncertainty of a unit generator.
-        luck: largest chance with which a span that is no algebra comes as near; beyond it nothing is named.
+        largest_chance: largest chance that a span which is not an algebra comes as near; beyond it
+            nothing is named.
     """
-    admitted = [one for one in found if one.fits(noise) and not one.stretched(noise)]
+    admitted = [one for one in candidates if one.fits(noise) and not one.stretched(noise)]
     admitted.sort(key=lambda one: (one.fit.orbit, one.fit.needs()))
     for one in admitted:
-        if (
-            max(
-                (_gain(one, other, noise) for other in admitted if other.fit.orbit > one.fit.orbit),
-                default=0.0,
-            )
-            <= 1
-        ):
-            return one if one.fit.luck <= luck else None
+        larger = [other for other in admitted if other.fit.orbit > one.fit.orbit]
+        if all(_gain(one, other, noise) <= 1 for other in larger):
+            return one if one.fit.coincidence <= largest_chance else None
     return None
 
 
-def margin_of(chosen: Candidate, found: list[Candidate], noise: float) -> float:
-    """Times the uncertainty that another name as simple would need; at most 1 where another family fits as well.
+def margin_of(choice: Candidate, candidates: list[Candidate], noise: float) -> float:
+    """Factor on the uncertainty that another name as simple needs.
 
-    A larger family counts if its coordinates are stretched by no more than `PLAUSIBLE`, a smaller one if noise admits it.
+    At most 1 where a larger family fits too.
+
+    A larger family counts if the condition number of its coordinates is at most
+    `PLAUSIBLE_STRETCH`, a smaller one if noise admits it.
 
     Args:
-        chosen: the one that is named.
-        found: all candidates.
+        choice: the candidate that is named.
+        candidates: all candidates.
         noise: uncertainty of a unit generator.
     """
-    others = [one for one in found if one is not chosen]
-    as_simple = [one.fit.needs() / noise for one in others if one.fit.orbit <= chosen.fit.orbit]
-    larger = [
-        one
-        for one in others
-        if one.fit.orbit > chosen.fit.orbit and one.fits(noise) and one.stretch <= PLAUSIBLE
-    ]
-    return min([math.inf, *as_simple, *(1.0 for _ in larger)])
+    margin = math.inf
+    for other in candidates:
+        if other is not choice and other.fit.orbit <= choice.fit.orbit:
+            margin = min(margin, other.fit.needs() / noise)
+        elif other is not choice and other.fits(noise) and other.stretch <= PLAUSIBLE_STRETCH:
+            margin = min(margin, 1.0)
+    return margin
 
 
 def _gain(smaller: Candidate, larger: Candidate, noise: float) -> float:
-    """How much better a larger family fits, over what its freedom explains but for a chance: a test of likelihood ratios."""
+    """Likelihood ratio test: how much better a larger family fits, over its critical value."""
     gain = smaller.fit.misfit(noise) - larger.fit.misfit(noise)
-    return gain / chi_square(larger.fit.orbit - smaller.fit.orbit, 1 - NESTED)
+    return gain / chi_square(larger.fit.orbit - smaller.fit.orbit, 1 - LARGER_FAMILY_CHANCE)

@@ -1,25 +1,28 @@
-"""A named algebra with concrete matrices, near a span that is to be identified."""
+"""A named algebra with concrete matrices near a span, and helpers that build such algebras."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Inexact
 from torch import Tensor
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
-    """An exact algebra that a span may be.
+class Member:
+    """An exact algebra that a span may be: a member of the family of all algebras of its name.
 
     Attributes:
-        name: what it is called, by the way it acts.
+        name: name of the algebra, by the way it acts.
         generators: its matrices, in the coordinates of the span.
-        blocks: names and dimensions of what acts on separate subspaces; empty for one that is no sum.
-        stretch: condition number of the coordinates in which it is standard; the larger, the nearer to a simpler algebra.
-        copies: on how many subspaces it acts in the same way.
-        dual: it acts as on covectors.
-        whole: it acts as its name says on the whole space, not on a part of it, in copies or in a sum.
+        blocks: names and dimensions of the parts that act on separate subspaces; empty if it is not
+            a sum.
+        stretch: condition number of the coordinates in which it is standard; the larger, the nearer
+            to a simpler algebra.
+        copies: number of subspaces on which it acts in the same way.
+        dual: whether it acts as on covectors.
+        whole: whether it acts as its name says on the complete space, not on a part of it, in
+            copies or in a sum.
     """
 
     name: str
@@ -31,23 +34,14 @@ class Model:
     whole: bool = True
 
 
-Proposer = Callable[[Float[Tensor, "d n n"], float], Iterator[Model]]
-"""From a span and the noise in it, models of one kind near it: few, good, and exactly closed."""
-
-
-def pair(p: int, q: int) -> str:
-    """Arguments of a name with a signature, the smaller number first; one number if definite.
-
-    >>> pair(3, 1), pair(0, 5)
-    ('1,3', '5')
-    """
-    return f"{min(p, q)},{max(p, q)}" if min(p, q) else str(max(p, q))
+Proposer = Callable[[Float[Tensor, "d n n"], float], Iterator[Member]]
+"""From a span and its noise, algebras of one kind near it: few, good, and exactly closed."""
 
 
 def conjugate(
     generators: Float[Tensor, "d m m"], frame: Float[Tensor, "m m"]
 ) -> Float[Tensor, "d m m"]:
-    """Matrices that act as `generators` do on the columns of a frame."""
+    """Matrices that act on the columns of a frame as `generators` do on the axes."""
     return torch.linalg.solve(frame.mT, (frame @ generators).mT).mT
 
 
@@ -61,8 +55,8 @@ def lowest(square: Float[Tensor, "k k"], count: int) -> Float[Tensor, "c k"]:
     return torch.linalg.eigh(square)[1][:, :count].mT
 
 
-def traceless(generators: Float[Tensor, "d n n"]) -> Float[Tensor, "d n n"]:
+def traceless(matrices: Inexact[Tensor, "d n n"]) -> Inexact[Tensor, "d n n"]:
     """The matrices without their multiples of the identity."""
-    n = generators.shape[1]
-    trace = generators.diagonal(dim1=1, dim2=2).sum(1)
-    return generators - trace[:, None, None] / n * torch.eye(n).to(generators)
+    n = matrices.shape[1]
+    trace = matrices.diagonal(dim1=1, dim2=2).sum(1)
+    return matrices - trace[:, None, None] / n * torch.eye(n).to(matrices)

@@ -1,7 +1,8 @@
-r"""What the matrices that commute with a span say: complex structures, Hermitian forms, invariant subspaces.
+r"""Complex structures, Hermitian forms and invariant subspaces, from the commutant of a span.
 
-The commutant is an algebra under the matrix product. Its trace form $\operatorname{tr}(ST)$ tells what it holds: nilpotent ideals
-are its kernel, a complex structure $J$ is negative, a projection onto an invariant summand positive once its trace is removed.
+The commutant is an algebra under the matrix product. Its trace form $\operatorname{tr}(ST)$ shows
+what it contains: nilpotent ideals are its kernel, a complex structure $J$ is negative, and a
+projection onto an invariant summand is positive once its trace is removed.
 """
 
 import math
@@ -13,16 +14,16 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
 from liegg._utils.linalg import canonical_basis, fix_signs, orthonormal_rows
-from liegg.algebra.forms.forms import SIGNATURE, oriented, preserved_forms, signature
+from liegg.algebra.forms.forms import ZERO_EIGENVALUE, oriented, preserved_forms, signature
 from liegg.algebra.subspace import orthonormal
 
-DRAWS = 64
-"""Random elements of the commutant that are tried as complex structures."""
+RANDOM_ELEMENTS = 64
+"""Number of random elements of the commutant that are tried as complex structures."""
 
-NOT_REAL = 0.05
-"""Smallest imaginary part, over the largest eigenvalue, at which all eigenvalues count as not real."""
+SMALLEST_IMAGINARY_PART = 0.05
+"""Smallest imaginary part, over the largest eigenvalue, of eigenvalues that count as not real."""
 
-FLOOR = 1e-8
+ROUNDING = 1e-8
 """Size of compressed matrices and of the trace form that rounding explains."""
 
 
@@ -31,9 +32,11 @@ class HermitianForms:
     """Preserved Hermitian forms, by their real parts.
 
     Attributes:
-        forms: orthonormal symmetric `Q` with `AᵀQ + QA = 0` and `JᵀQJ = Q`; the Hermitian form is `Q(x, y) + i Q(x, Jy)`.
-        signatures: numbers of positive, negative and zero directions over the complex numbers, of each; definite forms are
-            positive, others have fewer positive than negative. With several forms they depend on the basis.
+        forms: orthonormal symmetric `Q` with `AᵀQ + QA = 0` and `JᵀQJ = Q`; the Hermitian form is
+            `Q(x, y) + i Q(x, Jy)`.
+        signatures: numbers of positive, negative and zero directions over the complex numbers, for
+            each form. Definite forms are positive, others have fewer positive than negative
+            directions. With several forms they depend on the basis.
     """
 
     forms: Float[Tensor, "k n n"]
@@ -41,17 +44,22 @@ class HermitianForms:
 
 
 def complex_structures(
-    commutant: Num[Tensor, "k ..."], *, tolerance: float = FLOOR
+    commutant: Num[Tensor, "k ..."], *, tolerance: float = ROUNDING
 ) -> Float[Tensor, "n n"] | None:
-    r"""A complex structure $J$, $J^2 = -1$, among the matrices that commute with a span; None if there is none.
+    r"""A complex structure $J$, $J^2 = -1$, among the matrices that commute with a span.
 
-    Every $T$ of the commutant without real eigenvalues gives one, $J = T(-T^2)^{-1/2}$, which as a function of $T$ is in the
-    commutant too. The most negative direction of $\operatorname{tr}(T^2)$ is taken if its eigenvalues are clearly not real, else
-    that of random ones whose eigenvalues are farthest from real. The first largest entry of $J$, column by column, is positive.
+    None if there is none.
+
+    Every $T$ of the commutant without real eigenvalues gives one, $J = T(-T^2)^{-1/2}$, which as a
+    function of $T$ is in the commutant too. $T$ is the most negative direction of
+    $\operatorname{tr}(T^2)$ if its eigenvalues are clearly not real, else the random element whose
+    eigenvalues are farthest from real. The first largest entry of $J$, column by column, is
+    positive.
 
     Args:
         commutant: basis `[k, n, n]` of all matrices that commute with the span.
-        tolerance: trace form of unit matrices that counts as zero; with noise `2 * forms.errors["commutant"]`.
+        tolerance: trace form of unit matrices that counts as zero; under noise
+            `2 * forms.errors["commutant"]`.
 
     Returns:
         The matrix, or None.
@@ -67,27 +75,27 @@ def complex_structures(
     if len(inside) == 0 or n % 2:
         return None
     values, vectors = torch.linalg.eigh(torch.einsum("aij,bji->ab", inside, inside))
-    clear_of_zero = (
-        values.abs() > tolerance
-    )  # the others are nilpotent, and what eigenvalues they have is error
-    values, vectors = values[clear_of_zero], vectors[:, clear_of_zero]
+    nonzero = values.abs() > tolerance  # the others are nilpotent, and their eigenvalues are error
+    values, rows = values[nonzero], vectors[:, nonzero].mT
     if len(values) == 0 or float(values[0]) >= 0:
         return None
-    draws = torch.randn(
-        DRAWS, len(values), generator=torch.Generator().manual_seed(0), dtype=torch.float64
+    weights = torch.randn(
+        RANDOM_ELEMENTS,
+        len(values),
+        generator=torch.Generator().manual_seed(0),
+        dtype=torch.float64,
     )
-    negative = draws * (values < 0)  # in a compact frame all eigenvalues of these are imaginary
-    tried = torch.einsum(
-        "da,aij->dij",
-        torch.cat([vectors.mT[:1], negative @ vectors.mT, draws @ vectors.mT]),
-        inside,
+    # In a compact frame all eigenvalues of the negative elements are imaginary.
+    negative = weights * (values < 0)
+    elements = torch.einsum(
+        "da,aij->dij", torch.cat([rows[:1], negative @ rows, weights @ rows]), inside
     )
-    spectra = _eigenvalues(tried)
+    spectra = _eigenvalues(elements)
     off_real = spectra.imag.abs().amin(1) / spectra.abs().amax(1)
     best = int(off_real.argmax()) if float(off_real[0]) < 0.5 else 0
-    if float(off_real[best]) < NOT_REAL:
+    if float(off_real[best]) < SMALLEST_IMAGINARY_PART:
         return None
-    structure = _newton(tried[best] / spectra[best].abs().log().mean().exp(), -1)
+    structure = _newton(elements[best] / spectra[best].abs().log().mean().exp(), -1)
     return fix_signs(structure.mT.reshape(1, -1)).reshape(n, n).mT
 
 
@@ -111,24 +119,24 @@ def hermitian_forms(
         ((3, 0, 0),)
     """
     structure = structure.to(torch.float64)
-    found = preserved_forms(generators, uncertainty=uncertainty)
-    n = found.symmetric.shape[1]
-    if (
-        structure.shape != (n, n)
-        or float((structure @ structure + torch.eye(n).to(structure)).norm()) > 1e-6 * n
-    ):
+    preserved = preserved_forms(generators, uncertainty=uncertainty)
+    symmetric = preserved.symmetric
+    n = symmetric.shape[1]
+    one = torch.eye(n).to(structure)
+    if structure.shape != (n, n) or float((structure @ structure + one).norm()) > 1e-6 * n:
         raise ArgumentError(
-            f"a structure of shape {tuple(structure.shape)} for matrices {n} × {n} whose square should be minus the identity; "
-            "expected one from complex_structures(commutant)."
+            f"a structure of shape {tuple(structure.shape)} for matrices {n} × {n} whose square "
+            "should be minus the identity; expected one from complex_structures(commutant)."
         )
-    turned = structure.mT @ found.symmetric @ structure
-    # Q ↦ JᵀQJ is an involution of the preserved forms, so its eigenvalues are 1 and -1 and any cut between them is safe.
-    within = torch.einsum("aij,bij->ab", turned, found.symmetric)
-    left, values, _ = torch.linalg.svd(within - torch.eye(len(within)).to(within))
-    rows = torch.einsum("ka,aij->kij", left.mT[values < 1], found.symmetric + turned)
+    images = structure.mT @ symmetric @ structure
+    # Q ↦ JᵀQJ is an involution of the preserved forms, so its eigenvalues are 1 and -1 and any cut
+    # between them is safe.
+    involution = torch.einsum("aij,bij->ab", images, symmetric)
+    left, values, _ = torch.linalg.svd(involution - torch.eye(len(involution)).to(involution))
+    rows = torch.einsum("ka,aij->kij", left.mT[values < 1], symmetric + images)
     forms = canonical_basis(orthonormal_rows(rows.flatten(1))).unflatten(1, (n, n))
     forms = torch.stack([oriented(form) for form in forms]) if len(forms) else forms
-    tolerance = max(SIGNATURE, 3 * found.errors["symmetric"])
+    tolerance = max(ZERO_EIGENVALUE, 3 * preserved.errors["symmetric"])
     real = [signature(form, tolerance) for form in forms]
     return HermitianForms(forms, tuple((p // 2, q // 2, zero // 2) for p, q, zero in real))
 
@@ -136,20 +144,23 @@ def hermitian_forms(
 def invariant_subspaces(
     generators: Num[Tensor, "d ..."], *, uncertainty: float = 0.0
 ) -> list[Float[Tensor, "n _"]]:
-    r"""A decomposition of $\mathbb{R}^n$ into invariant subspaces that cannot be decomposed further.
+    r"""A decomposition of $\mathbb{R}^n$ into indecomposable invariant subspaces.
 
-    A space splits exactly when its commutant holds a projection, which is when the trace form is positive on some traceless $T$:
-    with $\sum\operatorname{Re}\lambda = 0$ and $\sum\operatorname{Re}\lambda^2 > 0$ the real parts of its eigenvalues differ.
-    The space is cut at the widest gap between them, into sums of generalised eigenspaces, and the parts are asked again. Subspaces
-    without an invariant complement, such as the plane that se(2) moves in its homogeneous form, do not split off.
+    A space splits exactly when its commutant contains a projection, which is when the trace form is
+    positive on some traceless $T$: with $\sum\operatorname{Re}\lambda = 0$ and
+    $\sum\operatorname{Re}\lambda^2 > 0$ the real parts of its eigenvalues differ. The space is cut
+    at the widest gap between them, into sums of generalised eigenspaces, and the parts are split in
+    turn. Subspaces without an invariant complement, such as the plane that se(2) moves in its
+    homogeneous form, do not split off.
 
     Args:
         generators: matrices `[d, n, n]`.
         uncertainty: relative error of each unit generator.
 
     Returns:
-        Orthonormal bases `[n, m]`, one to a subspace, largest first, then by the place of their coordinates. Several copies of one
-        representation can be split in many ways, of which this is one.
+        Orthonormal bases `[n, m]`, one per subspace, largest first, then by the position of their
+        coordinates. Several copies of one representation can be split in many ways, of which this
+        is one.
 
     Examples:
         >>> from liegg.algebra import diagonal, se
@@ -158,15 +169,15 @@ def invariant_subspaces(
         >>> [part.shape[1] for part in invariant_subspaces(diagonal(3))]
         [1, 1, 1]
     """
-    found = preserved_forms(generators, uncertainty=uncertainty)
-    n = found.commutant.shape[1]
-    cut = max(FLOOR, 2 * found.errors["commutant"])
-    whole = torch.eye(n, dtype=torch.float64)
-    parts = _split(whole, whole, found.commutant, cut)
+    forms = preserved_forms(generators, uncertainty=uncertainty)
+    n = forms.commutant.shape[1]
+    space = torch.eye(n, dtype=torch.float64)
+    parts = _split(space, space, forms.commutant, max(ROUNDING, 2 * forms.errors["commutant"]))
     bases = [canonical_basis(orthonormal_rows(part.mT)).mT for part in parts]
-    place = torch.arange(n, dtype=torch.float64)
+    position = torch.arange(n, dtype=torch.float64)
     return sorted(
-        bases, key=lambda b: (-b.shape[1], round(float(place @ b.square().sum(1)) / b.shape[1], 6))
+        bases,
+        key=lambda b: (-b.shape[1], round(float(position @ b.square().sum(1)) / b.shape[1], 6)),
     )
 
 
@@ -176,9 +187,11 @@ def _split(
     commutant: Float[Tensor, "k n n"],
     cut: float,
 ) -> list[Float[Tensor, "n _"]]:
-    """Split the range of `into`; `onto @ into` is the identity, and `onto` vanishes on the rest of the space."""
-    compressed = (onto @ commutant @ into).flatten(1)
-    _, sizes, right = torch.linalg.svd(compressed, full_matrices=False)
+    """Split the range of `into`.
+
+    `onto @ into` is the identity, and `onto` vanishes on the rest of the space.
+    """
+    _, sizes, right = torch.linalg.svd((onto @ commutant @ into).flatten(1), full_matrices=False)
     m = into.shape[1]
     inside = _traceless(right[sizes > cut].unflatten(1, (m, m)))
     if len(inside) == 0:
@@ -186,17 +199,15 @@ def _split(
     values, vectors = torch.linalg.eigh(torch.einsum("aij,bji->ab", inside, inside))
     if float(values[-1]) <= cut:
         return [into]
-    chosen = torch.einsum("a,aij->ij", vectors[:, -1], inside)
-    real = _eigenvalues(chosen).real.sort().values
+    element, one = torch.einsum("a,aij->ij", vectors[:, -1], inside), torch.eye(m).to(into)
+    real = _eigenvalues(element).real.sort().values
     widest = int(real.diff().argmax())
-    middle = float(real[widest] + real[widest + 1]) / 2
-    scale = float(real.diff()[widest]) / 2
-    sign = _newton((chosen - middle * torch.eye(m).to(chosen)) / scale, 1)
+    middle, scale = float(real[widest] + real[widest + 1]) / 2, float(real.diff()[widest]) / 2
+    sign = _newton((element - middle * one) / scale, 1)
     # Each half is the kernel of the other's projection, so the two together are a basis.
-    left, _, _ = torch.linalg.svd(torch.eye(m).to(sign) + sign)
-    low, _, _ = torch.linalg.svd(torch.eye(m).to(sign) - sign)
-    high = m - widest - 1
-    frame = torch.cat([left[:, :high], low[:, : m - high]], 1)
+    high, low = m - widest - 1, widest + 1
+    halves = ((one + sign, high), (one - sign, low))
+    frame = torch.cat([torch.linalg.svd(half).U[:, :count] for half, count in halves], 1)
     dual = torch.linalg.inv(frame)
     return [
         *_split(into @ frame[:, :high], dual[:high] @ onto, commutant, cut),
@@ -205,7 +216,7 @@ def _split(
 
 
 def _traceless(basis: Float[Tensor, "k n n"]) -> Float[Tensor, "j n n"]:
-    """Orthonormal basis of the traceless part of a span that holds the identity."""
+    """Orthonormal basis of the traceless part of a span that contains the identity."""
     n = basis.shape[1]
     unit = torch.eye(n).to(basis) / math.sqrt(n)
     rest = basis - torch.einsum("aij,ij->a", basis, unit)[:, None, None] * unit
@@ -214,14 +225,18 @@ def _traceless(basis: Float[Tensor, "k n n"]) -> Float[Tensor, "j n n"]:
 
 
 def _eigenvalues(matrix: Float[Tensor, "*b n n"]) -> Complex[Tensor, "*b n"]:
-    """Eigenvalues by the complex algorithm: the real one can fail to converge where all are repeated, as those of `J` are."""
+    """Eigenvalues by the complex algorithm.
+
+    The real one can fail to converge if all are repeated, as for `J`.
+    """
     return torch.linalg.eigvals(matrix.to(torch.complex128))
 
 
 def _newton(matrix: Float[Tensor, "n n"], square: int) -> Float[Tensor, "n n"]:
-    """The function of a matrix whose square is `square`, 1 or -1, by Newton's iteration; safe for defective matrices.
+    """The function of a matrix whose square is `square`, 1 or -1, by Newton's iteration.
 
-    Eigenvalues go to the sign of their real part, or to ±i by the sign of their imaginary part.
+    Eigenvalues go to the sign of their real part, or to ±i by the sign of their imaginary part. The
+    matrix may be defective.
     """
     for _ in range(100):
         following = (matrix + square * torch.linalg.inv(matrix)) / 2

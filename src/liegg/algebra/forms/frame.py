@@ -9,12 +9,13 @@ from liegg.algebra.words.sparse import pivots
 
 
 def frame_of(form: Num[Tensor, "..."]) -> Float[Tensor, "n n"]:
-    r"""Frame $S$, columns, with $S^\top Q S = \mathrm{diag}(\pm 1)$, as near to the coordinate axes as the form allows.
+    r"""Frame $S$ with $S^\top Q S = \mathrm{diag}(\pm 1)$, as near to the axes as possible.
 
-    $S = |Q|^{-1/2} R$: the first factor makes the form an involution $P_+ - P_-$ with two orthogonal projectors; $R$ takes the
-    coordinate axes to the orthonormal bases of their ranges that are nearest to them (polar factors), each axis to the range that
-    it is nearer to. So signs stand in the order of the axes, $S$ is $Q^{-1/2}$ for a definite form and the identity if the form
-    is diag(±1) already. No sign or order of eigenvectors matters.
+    $S = |Q|^{-1/2} R$: the first factor makes the form an involution $P_+ - P_-$ with two
+    orthogonal projectors. $R$ takes each coordinate axis to the range that it is nearer to, and
+    there to the nearest orthonormal basis (polar factor). So signs are in the order of the axes;
+    $S$ is $Q^{-1/2}$ for a definite form, and the identity if the form is diag(±1) already. Signs
+    and order of eigenvectors do not matter.
 
     Args:
         form: symmetric, non-degenerate.
@@ -45,16 +46,15 @@ def frame_of(form: Num[Tensor, "..."]) -> Float[Tensor, "n n"]:
     values, vectors = torch.linalg.eigh((form + form.mT) / 2)
     if size == 0 or float(values.abs().min()) <= 1e-12 * float(values.abs().max()):
         raise ArgumentError(
-            f"the form is degenerate, with eigenvalues {values.tolist()}; a frame needs all of them nonzero."
+            f"the form is degenerate, with eigenvalues {values.tolist()}; "
+            "expected all of them nonzero."
         )
     positive = values > 0
     plus = vectors[:, positive] @ vectors[:, positive].mT
-    near = pivots(plus, int(positive.sum()))
-    turn = torch.zeros_like(form)
-    for axes, projector in (
-        (near, plus),
-        ([i for i in range(len(form)) if i not in near], torch.eye(len(form)).to(plus) - plus),
-    ):
-        left, _, right = torch.linalg.svd(projector[:, axes], full_matrices=False)
-        turn[:, axes] = left @ right
-    return (vectors / values.abs().sqrt()) @ vectors.mT @ turn + 0.0
+    axes = pivots(plus, int(positive.sum()))
+    others = [i for i in range(len(form)) if i not in axes]
+    rotation = torch.zeros_like(form)
+    for columns, projector in ((axes, plus), (others, torch.eye(len(form)).to(plus) - plus)):
+        left, _, right = torch.linalg.svd(projector[:, columns], full_matrices=False)
+        rotation[:, columns] = left @ right
+    return (vectors / values.abs().sqrt()) @ vectors.mT @ rotation + 0.0

@@ -1,19 +1,21 @@
-"""A name for a Lie algebra as such, whatever matrices it came from, with the reasons for it."""
+"""A name for a Lie algebra from its structure constants alone, with the reasons for it."""
 
 from dataclasses import dataclass
 
 import torch
 
+from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg.algebra.bracket import jacobi_residual
 from liegg.algebra.structure.ideals import direct_summands
 from liegg.algebra.structure.invariants import Invariants, Simple, invariants
-from liegg.algebra.structure.real_forms import UNKNOWN, sum_names
+from liegg.algebra.structure.real_forms import UNKNOWN, bracketed, sum_names
 from liegg.algebra.structure.semidirect import preserves_area, semidirect_name, translations
 from liegg.algebra.structure.series import (
     Constants,
     Rows,
     brackets,
     checked,
+    identity,
     null_rows,
     outside,
     restricted,
@@ -21,8 +23,8 @@ from liegg.algebra.structure.series import (
 )
 from liegg.algebra.structure.solvable import nilpotent_name, plane_name
 
-JACOBI = 0.03
-"""Share of the tolerance that the violation of the Jacobi identity may reach: with more, an error could pass for a bracket.
+JACOBI_SHARE = 0.03
+"""Largest violation of the Jacobi identity, as a share of the tolerance.
 
 Random errors gave no wrong name below a share of 0.1, and the first ones right above it."""
 
@@ -32,36 +34,38 @@ class Abstract:
     """Name of an abstract Lie algebra.
 
     Attributes:
-        name: the commonest name; `"unknown"` where the classification here does not decide. A name with ⋉ describes the parts, the
-            Levi factor and the radical, and leaves open how one acts on the other.
+        name: the commonest name; `"unknown"` where this classification does not decide. A name with
+            ⋉ describes the parts, the Levi factor and the radical, and leaves open how one acts on
+            the other.
         aliases: all names, `name` first.
-        reasons: sentences that say what was found and why the name follows.
+        reasons: the invariants and why the name follows from them.
     """
 
     name: str
     aliases: tuple[str, ...]
-    reasons: tuple[str, ...]
+    reasons: tuple[Remark, ...]
 
 
 @dataclass(frozen=True)
 class _Part:
-    """A summand that decomposes no further."""
+    """An indecomposable summand."""
 
     names: tuple[str, ...]
     dimension: int
     noncompact: int
-    reason: str
+    reason: Remark
 
 
 def abstract_name(
-    constants: Constants, found: Invariants | None = None, *, tolerance: float = 1e-8
+    constants: Constants, known: Invariants | None = None, *, tolerance: float = 1e-8
 ) -> Abstract:
     r"""Name the algebra with the given structure constants.
 
     Args:
         constants: structure constants, as `invariants` takes them.
-        found: their invariants, where they are known already.
-        tolerance: as in `invariants`. Constants that violate the Jacobi identity by more than 3 % of it stay unnamed.
+        known: their invariants, where they are known already.
+        tolerance: as in `invariants`. Constants that violate the Jacobi identity by more than 3 %
+            of it stay unnamed.
 
     Returns:
         Name, other names and reasons.
@@ -72,152 +76,140 @@ def abstract_name(
         >>> [abstract_name(structure_constants(g)).name for g in (so(1, 3), u(2), aff(3))]
         ['so(1,3)', 'so(3) ⊕ R', 'aff(3)']
         >>> print(*abstract_name(structure_constants(u(2))).reasons, sep="\n")
-        Dimension 4, rank 2, centre of dimension 1.
-        The radical is the centre: the algebra is reductive.
-        Simple ideal of dimension 3, type A1, Killing form of signature (0,3): so(3).
-        Beside it an abelian summand of dimension 1, in the centre and outside all brackets.
+        dimension 4, rank 2, centre of dimension 1
+        the radical is the centre: the algebra is reductive
+        simple ideal of dimension 3, type A1, Killing form of signature (0,3): so(3)
+        an abelian summand of dimension 1, in the centre and outside all brackets
     """
     constants = checked(constants)
-    if (violation := jacobi_residual(constants)) > max(JACOBI * tolerance, 1e-12):
-        why = f"The constants violate the Jacobi identity by {violation:.1e} of their size, too much at tolerance {tolerance:g}."
-        return Abstract(UNKNOWN, (UNKNOWN,), (why,))
-    found = found or invariants(constants, tolerance=tolerance)
-    body, flat = _split_centre(constants, found, tolerance)
-    free = [
-        s
-        for s in found.simple
-        if not len(brackets(constants, s.basis, found.radical, tolerance=tolerance))
+    if (violation := jacobi_residual(constants)) > max(JACOBI_SHARE * tolerance, 1e-12):
+        reason = Diagnosis.JACOBI_VIOLATED(violation=violation, tolerance=tolerance)
+        return Abstract(UNKNOWN, (UNKNOWN,), (reason,))
+    known = known or invariants(constants, tolerance=tolerance)
+    ideal, flat = _split_centre(constants, known, tolerance)
+    coupled = [
+        bool(len(brackets(constants, simple.basis, known.radical, tolerance=tolerance)))
+        for simple in known.simple
     ]
-    tied = [s.basis for s in found.simple if s not in free]
-    parts = [_simple_part(simple) for simple in free]
-    rest = span_rows(torch.cat([_intersection(found.radical, body), *tied]), 1e-6)
+    parts = [_simple_part(s) for s, tied in zip(known.simple, coupled, strict=True) if not tied]
+    factors = [s.basis for s, tied in zip(known.simple, coupled, strict=True) if tied]
+    rest = span_rows(torch.cat([_intersection(known.radical, ideal), *factors]), 1e-6)
     if len(rest):
-        parts += _other_parts(constants, found, rest, tolerance)
+        parts += _other_parts(constants, known, rest, tolerance)
     parts.sort(key=lambda part: (-part.dimension, part.noncompact, part.names))
-    reasons = (*_overview(found), *(part.reason for part in parts))
+    reasons = [*_overview(known), *(part.reason for part in parts)]
     if flat and parts:
-        reasons = (
-            *reasons,
-            f"Beside it an abelian summand of dimension {flat}, in the centre and outside all brackets.",
-        )
-    if any(part.names[0] == UNKNOWN for part in parts):
-        return Abstract(UNKNOWN, (UNKNOWN,), reasons)
+        reasons.append(Diagnosis.ABELIAN_SUMMAND(dimension=flat))
     names = sum_names([part.names for part in parts], flat)
-    names = (*names, "Bianchi III") if names == ("aff(1) ⊕ R",) else names
-    return Abstract(names[0], names, reasons)
+    if any(part.names[0] == UNKNOWN for part in parts):
+        names = (UNKNOWN,)
+    elif names == ("aff(1) ⊕ R",):
+        names = (*names, "Bianchi III")
+    return Abstract(names[0], names, tuple(reasons))
 
 
-def _split_centre(constants: Constants, found: Invariants, tolerance: float) -> tuple[Rows, int]:
-    """An ideal that holds all brackets and leaves out of the centre what is no bracket; the dimension of what it leaves out."""
-    whole = torch.eye(len(constants), dtype=torch.float64)
-    derived = brackets(constants, whole, whole, tolerance=tolerance)
-    flat = outside(found.centre, _intersection(found.centre, derived))
-    others = outside(whole, span_rows(torch.cat([derived, flat]), 1e-6))
+def _split_centre(constants: Constants, known: Invariants, tolerance: float) -> tuple[Rows, int]:
+    """An ideal with all brackets, without the rest of the centre; the dimension of that rest."""
+    space = identity(constants)
+    derived = brackets(constants, space, space, tolerance=tolerance)
+    flat = outside(known.centre, _intersection(known.centre, derived))
+    others = outside(space, span_rows(torch.cat([derived, flat]), 1e-6))
     return span_rows(torch.cat([derived, others]), 1e-6), len(flat)
 
 
 def _intersection(one: Rows, other: Rows) -> Rows:
-    """What of a span lies in another, both given by orthonormal rows."""
+    """Intersection of two spans, both given by orthonormal rows."""
     return null_rows((one - one @ other.mT @ other).mT, 1e-6) @ one
 
 
 def _simple_part(simple: Simple) -> _Part:
     p, q = simple.killing_signature
-    kind = f"type {simple.dynkin}" + (" over the complex numbers" if simple.complex else "")
-    reason = f"Simple ideal of dimension {simple.dimension}, {kind}, Killing form of signature ({p},{q}): {simple.real_form}."
+    member = Diagnosis.COMPLEX_SIMPLE_IDEAL if simple.complex else Diagnosis.SIMPLE_IDEAL
+    reason = member(
+        dimension=simple.dimension,
+        dynkin=simple.dynkin,
+        positive=p,
+        negative=q,
+        name=simple.real_form,
+    )
     return _Part(simple.aliases, simple.dimension, p, reason)
 
 
 def _other_parts(
-    constants: Constants, found: Invariants, rows: Rows, tolerance: float
+    constants: Constants, known: Invariants, rows: Rows, tolerance: float
 ) -> list[_Part]:
     """Names of the indecomposable parts of an ideal without simple summands."""
     inner = restricted(constants, rows) if len(rows) < len(constants) else constants
-    pieces = direct_summands(inner, tolerance=tolerance)
-    if len(pieces) == 1:
-        return [
-            _part(
-                inner,
-                found if inner is constants else invariants(inner, tolerance=tolerance),
-                tolerance,
-            )
-        ]
-    shares = [restricted(inner, piece.basis) for piece in pieces]
-    return [_part(share, invariants(share, tolerance=tolerance), tolerance) for share in shares]
+    ideals = direct_summands(inner, tolerance=tolerance)
+    if len(ideals) == 1 and inner is constants:
+        return [_part(inner, known, tolerance)]
+    parts = [inner] if len(ideals) == 1 else [restricted(inner, ideal.basis) for ideal in ideals]
+    return [_part(part, invariants(part, tolerance=tolerance), tolerance) for part in parts]
 
 
-def _part(constants: Constants, found: Invariants, tolerance: float) -> _Part:
-    """Name of an algebra that is not semisimple and no direct sum."""
-    if found.nilpotent:
-        names, why = nilpotent_name(constants, tolerance=tolerance)
-    elif found.solvable and found.dimension == 3:
-        names, why = plane_name(constants, tolerance=tolerance)
-    else:
-        moved = translations(constants, found.radical, tolerance=tolerance)
-        names, why = semidirect_name(moved, tolerance=tolerance) if moved else ((), "")
-    if not names:
-        names, why = _described(constants, found, tolerance)
-    reason = why if names[0] == UNKNOWN else f"{why[:-1]}: {names[0]}."
-    return _Part(names, found.dimension, found.killing_signature[0], reason)
+def _part(constants: Constants, known: Invariants, tolerance: float) -> _Part:
+    """Name of an algebra that is neither semisimple nor a direct sum."""
+    named = None
+    if known.nilpotent:
+        named = nilpotent_name(constants, tolerance=tolerance)
+    elif known.solvable and known.dimension == 3:
+        named = plane_name(constants, tolerance=tolerance)
+    elif ideal := translations(constants, known.radical, tolerance=tolerance):
+        named = semidirect_name(ideal, tolerance=tolerance)
+    names, reason = named or _by_parts(constants, known, tolerance)
+    return _Part(names, known.dimension, known.killing_signature[0], reason)
 
 
-def _described(
-    constants: Constants, found: Invariants, tolerance: float
-) -> tuple[tuple[str, ...], str]:
-    """A name by parts: Levi factor and radical, or one element and the nilradical, for which the sum always splits."""
-    if len(found.levi):
-        ideal = found.radical
-        factors = sum_names([simple.aliases for simple in found.simple])
-        moved = translations(constants, ideal, tolerance=tolerance)
-        if moved and preserves_area(
-            moved.maps, tolerance=tolerance
-        ):  # an algebra of other names too, but acting as this one
-            area = f"sp({len(moved.basis)},R)"
-            factors = (area, *(name for name in factors if name != area))
-        why = f"Levi factor {factors[0]} with the radical "
-    else:
-        ideal, factors, why = found.nilradical, ("R",), "One element that acts on the nilradical "
-    if len(ideal) and (len(found.levi) or len(ideal) == found.dimension - 1):
+def _by_parts(
+    constants: Constants, known: Invariants, tolerance: float
+) -> tuple[tuple[str, ...], Remark]:
+    """A name by parts: Levi factor and radical, or one element and the nilradical."""
+    levi = bool(len(known.levi))
+    ideal = known.radical if levi else known.nilradical
+    factors = _levi_names(constants, known, tolerance) if levi else ("R",)
+    if len(ideal) and (levi or len(ideal) == known.dimension - 1):
         inner = abstract_name(restricted(constants, ideal), tolerance=tolerance).name
         if UNKNOWN not in (inner, *factors):
-            names = tuple(f"{_grouped(factor)} ⋉ {_grouped(inner)}" for factor in factors)
-            return names, f"{why}{inner}; how one acts on the other is not told apart."
-    return (
-        (UNKNOWN,),
-        f"A summand of dimension {found.dimension}, with {_series(found)}, is in none of the lists known here.",
+            names = tuple(
+                f"{bracketed(factor, sums=True)} ⋉ {bracketed(inner, sums=True)}"
+                for factor in factors
+            )
+            if levi:
+                return names, Diagnosis.LEVI_AND_RADICAL(levi=factors[0], radical=inner)
+            return names, Diagnosis.ELEMENT_AND_NILRADICAL(nilradical=inner)
+    return (UNKNOWN,), Diagnosis.NOT_IN_LISTS(dimension=known.dimension, **_series(known))
+
+
+def _levi_names(constants: Constants, known: Invariants, tolerance: float) -> tuple[str, ...]:
+    """Names of the Levi factor; sp(n,R) first where it acts on the radical as that."""
+    names = sum_names([simple.aliases for simple in known.simple])
+    ideal = translations(constants, known.radical, tolerance=tolerance)
+    if ideal and preserves_area(ideal.maps, tolerance=tolerance):
+        area = f"sp({len(ideal.basis)},R)"
+        return (area, *(name for name in names if name != area))
+    return names
+
+
+def _overview(known: Invariants) -> tuple[Remark, Remark]:
+    """What the invariants say."""
+    dimensions = Diagnosis.DIMENSIONS(
+        dimension=known.dimension, rank=known.rank, centre=len(known.centre)
     )
+    kinds = {
+        Diagnosis.ABELIAN: known.abelian,
+        Diagnosis.SEMISIMPLE: known.semisimple,
+        Diagnosis.REDUCTIVE: known.reductive,
+        Diagnosis.NILPOTENT: known.nilpotent,
+        Diagnosis.SOLVABLE: known.solvable,
+        Diagnosis.NEITHER_SOLVABLE_NOR_REDUCTIVE: True,
+    }
+    kind = next(member for member, holds in kinds.items() if holds)
+    parts = {name: len(getattr(known, name)) for name in ("levi", "radical", "nilradical")}
+    return dimensions, kind(**_series(known), **parts)
 
 
-def _grouped(name: str) -> str:
-    return f"({name})" if " ⊕ " in name or " ⋉ " in name else name
-
-
-def _overview(found: Invariants) -> tuple[str, ...]:
-    """What the invariants say, in sentences."""
-    first = (
-        f"Dimension {found.dimension}, rank {found.rank}, centre of dimension {len(found.centre)}."
-    )
-    if found.abelian:
-        return first, "All brackets vanish: the algebra is abelian."
-    if found.semisimple:
-        return first, "There is no solvable ideal: the algebra is semisimple."
-    if found.reductive:
-        return first, "The radical is the centre: the algebra is reductive."
-    if found.nilpotent:
-        return first, f"The algebra is nilpotent, with {_series(found)}."
-    if found.solvable:
-        return (
-            first,
-            f"The algebra is solvable but not nilpotent, with {_series(found)}; nilradical of dimension {len(found.nilradical)}.",
-        )
-    sizes = f"Levi factor of dimension {len(found.levi)}, radical of dimension {len(found.radical)}"
-    return (
-        first,
-        f"The algebra is neither solvable nor reductive: {sizes}, nilradical of dimension {len(found.nilradical)}.",
-    )
-
-
-def _series(found: Invariants) -> str:
-    derived = ", ".join(map(str, found.derived_series))
-    lower = ", ".join(map(str, found.lower_central_series))
-    return f"derived series of dimensions {derived} and lower central series of dimensions {lower}"
+def _series(known: Invariants) -> dict[str, str]:
+    return {
+        "derived": ", ".join(map(str, known.derived_series)),
+        "lower": ", ".join(map(str, known.lower_central_series)),
+    }

@@ -1,4 +1,4 @@
-"""What structure constants say about a Lie algebra in any basis: dimensions, series, radical, simple ideals, real forms."""
+"""Invariants of a Lie algebra from its structure constants: series, radical, simple ideals."""
 
 from dataclasses import dataclass
 
@@ -21,6 +21,7 @@ from liegg.algebra.structure.series import (
     restricted,
     scale,
 )
+from liegg.algebra.subspace import qr_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,16 +29,17 @@ class Simple:
     """A simple ideal of the Levi factor.
 
     Attributes:
-        basis: orthonormal coefficient rows over the basis of the whole algebra.
+        basis: orthonormal coefficient rows over the basis of the algebra.
         dimension: real dimension.
-        rank: dimension of a Cartan subalgebra, over the reals; twice the rank of the Dynkin type for a complex algebra.
-        dynkin: type of the complexification, such as `"B2"`; of the complex algebra itself if `complex`; `"unknown"` if the
-            roots found make no root system.
-        complex: it is a complex simple algebra seen as a real one.
+        rank: dimension of a Cartan subalgebra, over the reals; twice the rank of the Dynkin type
+            for a complex algebra.
+        dynkin: type of the complexification, such as `"B2"`; of the complex algebra itself if
+            `complex`; `"unknown"` if the computed roots are not a root system.
+        complex: whether it is a complex simple algebra seen as a real one.
         killing_signature: numbers of positive and negative eigenvalues of its Killing form.
         real_form: its commonest name, such as `"so(2,3)"`; `"unknown"` if the table has none.
         aliases: all names, `real_form` first.
-        roots: root system of the complexification; None where `dynkin` is unknown.
+        roots: root system of the complexification; None if `dynkin` is unknown.
     """
 
     basis: Rows
@@ -58,8 +60,8 @@ class Invariants:
     Attributes:
         dimension: of the algebra.
         rank: dimension of a Cartan subalgebra.
-        centre: elements that commute with all.
-        derived_series: dimensions, from the whole algebra down to where it stays.
+        centre: elements that commute with all others.
+        derived_series: dimensions, from the algebra down to where they stay.
         lower_central_series: the same for the lower central series.
         radical: largest solvable ideal.
         nilradical: largest nilpotent ideal.
@@ -96,7 +98,7 @@ class Invariants:
 
     @property
     def semisimple(self) -> bool:
-        """No solvable ideal but zero; an algebra of dimension zero does not count."""
+        """There is no solvable ideal but zero; an algebra of dimension zero does not count."""
         return self.dimension > 0 and len(self.radical) == 0
 
     @property
@@ -106,7 +108,7 @@ class Invariants:
 
     @property
     def compact(self) -> bool:
-        """Of compact type: the Killing form is negative semidefinite and vanishes on the centre alone."""
+        """The Killing form is negative semidefinite and vanishes only on the centre."""
         positive, _, zero = self.killing_signature
         return positive == 0 and zero == len(self.centre)
 
@@ -115,8 +117,8 @@ def invariants(constants: Constants, *, tolerance: float = 1e-8) -> Invariants:
     """Invariants of the algebra with the given structure constants.
 
     Args:
-        constants: `constants[i, j, k]` are the coefficients of `[B_i, B_j]`; of an orthonormal basis of matrices for the best
-            accuracy, exact to about 1e-12.
+        constants: `constants[i, j, k]` are the coefficients of `[B_i, B_j]`; of an orthonormal
+            basis of matrices for the best accuracy, exact to about 1e-12.
         tolerance: singular values below this share of the largest constant count as zero.
 
     Returns:
@@ -125,8 +127,8 @@ def invariants(constants: Constants, *, tolerance: float = 1e-8) -> Invariants:
     Examples:
         >>> from liegg.algebra.catalog import se
         >>> from liegg.algebra.bracket import structure_constants
-        >>> found = invariants(structure_constants(se(3)))
-        >>> found.derived_series, len(found.radical), found.simple[0].aliases
+        >>> rigid = invariants(structure_constants(se(3)))
+        >>> rigid.derived_series, len(rigid.radical), rigid.simple[0].aliases
         ((6,), 3, ('so(3)', 'su(2)', 'sp(1)'))
     """
     constants = checked(constants)
@@ -153,10 +155,10 @@ def invariants(constants: Constants, *, tolerance: float = 1e-8) -> Invariants:
 def simple_ideals(
     constants: Constants, factor: Rows, *, tolerance: float = 1e-8
 ) -> tuple[Simple, ...]:
-    """Simple ideals of a semisimple subalgebra, largest first, compact ones first among equally large ones.
+    """Simple ideals of a semisimple subalgebra, largest first, then compact ones first.
 
     Args:
-        constants: structure constants of the whole algebra.
+        constants: structure constants of the algebra.
         factor: rows that span the subalgebra.
         tolerance: as in `invariants`.
 
@@ -167,33 +169,31 @@ def simple_ideals(
         return ()
     basis = balanced(restricted(constants, factor)) @ factor
     inner = restricted(constants, basis)
-    found = [
+    ideals = [
         _simple(inner, ideal, basis, tolerance)
         for ideal in direct_summands(inner, tolerance=tolerance)
     ]
     return tuple(
-        sorted(
-            found,
-            key=lambda simple: (-simple.dimension, simple.killing_signature[0], simple.real_form),
-        )
+        sorted(ideals, key=lambda one: (-one.dimension, one.killing_signature[0], one.real_form))
     )
 
 
 def balanced(constants: Constants) -> Float[Tensor, "s s"]:
-    """Rows of a basis of a semisimple algebra in which the Killing form is diagonal with entries ±1.
+    """Basis of a semisimple algebra, as rows, in which the Killing form is diag(±1).
 
-    A conjugation by a matrix of condition number 100 spreads its eigenvalues over four decades; this takes that out.
+    A conjugation by a matrix of condition number 100 spreads its eigenvalues over four decades;
+    this removes the spread.
     """
     values, vectors = torch.linalg.eigh(killing_form(constants))
     sizes = values.abs()
-    # Exact constants keep far from this floor; inexact ones may have a form that is singular after all.
+    # Exact constants stay far above this floor; the form of inexact ones may be singular.
     return (vectors / sizes.clamp_min(max(1e-12 * float(sizes.max()), 1e-300)).sqrt()).mT
 
 
 def _simple(
     inner: Float[Tensor, "s s s"], ideal: Ideal, basis: Float[Tensor, "s d"], tolerance: float
 ) -> Simple:
-    """Record of an ideal, given over a basis of the semisimple subalgebra that `inner` describes."""
+    """Record of an ideal over a basis of the semisimple subalgebra that `inner` describes."""
     rows = balanced(restricted(inner, ideal.basis)) @ ideal.basis
     own = restricted(inner, rows)
     positive = int((torch.linalg.eigvalsh(killing_form(own)) > 0).sum())
@@ -203,7 +203,7 @@ def _simple(
         dynkin = roots.types[0]
         name = real_form(dynkin, positive, complex_type=ideal.complex)
     return Simple(
-        basis=torch.linalg.qr((rows @ basis).mT).Q.mT,
+        basis=qr_rows(rows @ basis),
         dimension=len(rows),
         rank=len(roots.cartan) if roots else len(cartan_subalgebra(own, tolerance=tolerance)),
         dynkin=dynkin,

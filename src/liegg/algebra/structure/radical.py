@@ -1,7 +1,7 @@
 r"""Radical, nilradical and Levi factor of a Lie algebra given by its structure constants.
 
-Levi's theorem: every algebra is a semidirect sum $\mathfrak{s} \ltimes \mathfrak{r}$ of a semisimple subalgebra and the radical,
-its largest solvable ideal.
+Levi's theorem: every algebra is a semidirect sum $\mathfrak{s} \ltimes \mathfrak{r}$ of a
+semisimple subalgebra and the radical, its largest solvable ideal.
 """
 
 from itertools import pairwise
@@ -17,21 +17,24 @@ from liegg.algebra.structure.series import (
     brackets,
     checked,
     derived_series,
+    identity,
     null_rows,
     outside,
     scale,
 )
+from liegg.algebra.subspace import qr_rows
 
 SEED = 20
-"""Of the generic elements; any other gives the same answers."""
+"""Seed of the generic element; any other gives the same answers."""
 
 
 def radical(constants: Constants, *, tolerance: float = 1e-8) -> Rows:
-    r"""The largest solvable ideal: $\{x : K(x, [\mathfrak{g}, \mathfrak{g}]) = 0\}$ for the Killing form $K$.
+    r"""The largest solvable ideal, $\{x : K(x, [\mathfrak{g}, \mathfrak{g}]) = 0\}$.
 
     Args:
         constants: structure constants.
-        tolerance: singular values below this share of the largest constant (or its square) count as zero.
+        tolerance: singular values below this share of the largest constant (or its square) count as
+            zero.
 
     Returns:
         Orthonormal coefficient rows.
@@ -43,17 +46,17 @@ def radical(constants: Constants, *, tolerance: float = 1e-8) -> Rows:
         3
     """
     constants = checked(constants)
-    whole = torch.eye(constants.shape[0], dtype=torch.float64)
-    derived = brackets(constants, whole, whole, tolerance=tolerance)
+    space = identity(constants)
+    derived = brackets(constants, space, space, tolerance=tolerance)
     return null_rows(derived @ killing_form(constants), tolerance * scale(constants) ** 2)
 
 
 def nilradical(constants: Constants, *, tolerance: float = 1e-8) -> Rows:
-    r"""The largest nilpotent ideal: the elements $x$ of the radical with $\operatorname{ad} x$ nilpotent.
+    r"""The largest nilpotent ideal: the $x$ of the radical with $\operatorname{ad} x$ nilpotent.
 
-    On the radical $\mathfrak{r}$ let $V_0 = \mathfrak{r}$ and $V_{i+1} = [[\mathfrak{r}, \mathfrak{r}], V_i]$. On
-    $V_i / V_{i+1}$ the radical acts by commuting matrices, so $x$ is nilpotent there exactly when
-    $\operatorname{tr}(x\, y^k) = 0$ for all $k$ and a generic $y$.
+    On the radical $\mathfrak{r}$ let $V_0 = \mathfrak{r}$ and $V_{i+1} = [[\mathfrak{r},
+    \mathfrak{r}], V_i]$. On $V_i / V_{i+1}$ the radical acts by commuting matrices, so $x$ is
+    nilpotent there exactly when $\operatorname{tr}(x\, y^k) = 0$ for all $k$ and a generic $y$.
 
     Args:
         constants: structure constants.
@@ -78,9 +81,7 @@ def nilradical(constants: Constants, *, tolerance: float = 1e-8) -> Rows:
     conditions, upper = [rows.new_zeros(0, len(rows))], rows
     while len(upper):
         lower = brackets(constants, derived, upper, tolerance=tolerance)
-        if len(lower) >= len(
-            upper
-        ):  # of inexact constants: the brackets of the radical do not act as nilpotent matrices
+        if len(lower) >= len(upper):  # inexact constants: brackets of the radical are not nilpotent
             lower = lower[:0]
         quotient = outside(upper, lower)
         actions = torch.einsum("ai,bj,ijk,ck->acb", rows, quotient, constants, quotient)
@@ -106,10 +107,10 @@ def _traces(
 def levi(constants: Constants, *, tolerance: float = 1e-8) -> Rows:
     r"""A semisimple subalgebra that is a complement of the radical.
 
-    Starts from any complement $x_i$ of the radical $R_1$, with $[x_i, x_j] = \sum_k q_{ij}^k x_k$ up to $R_1$, and corrects it
-    along the derived series $R_1 \supset R_2 \supset \dots$ by elements $u_i$ of $R_t$ with
-    $[x_i, u_j] + [u_i, x_j] - \sum_k q_{ij}^k u_k = \sum_k q_{ij}^k x_k - [x_i, x_j]$ up to $R_{t+1}$: a linear system, which has
-    a solution by Whitehead's lemma.
+    Starts from any complement $x_i$ of the radical $R_1$, with $[x_i, x_j] = \sum_k q_{ij}^k x_k$
+    up to $R_1$, and corrects it along the derived series $R_1 \supset R_2 \supset \dots$ by
+    elements $u_i$ of $R_t$ with $[x_i, u_j] + [u_i, x_j] - \sum_k q_{ij}^k u_k = \sum_k q_{ij}^k
+    x_k - [x_i, x_j]$ up to $R_{t+1}$: a linear system, which has a solution by Whitehead's lemma.
 
     Args:
         constants: structure constants.
@@ -121,37 +122,34 @@ def levi(constants: Constants, *, tolerance: float = 1e-8) -> Rows:
     Examples:
         >>> from liegg.algebra.catalog import aff
         >>> from liegg.algebra.bracket import structure_constants
-        >>> len(levi(structure_constants(aff(3))))  # sl(3), somewhere in aff(3)
+        >>> len(levi(structure_constants(aff(3))))  # a copy of sl(3)
         8
     """
     constants = checked(constants)
     rows = radical(constants, tolerance=tolerance)
-    x = outside(torch.eye(constants.shape[0], dtype=torch.float64), rows)
+    x = outside(identity(constants), rows)
     if len(x) == 0 or len(rows) == 0:
         return x
     q = torch.einsum("ai,bj,ijk,ck->abc", x, x, constants, x)
     for upper, lower in pairwise(derived_series(constants, start=rows, tolerance=tolerance)):
         layer = outside(upper, lower)
         x = x + _correction(constants, x, q, layer) @ layer
-    return torch.linalg.qr(x.mT).Q.mT
+    return qr_rows(x)
 
 
 def _correction(
     constants: Constants, x: Rows, q: Float[Tensor, "s s s"], layer: Float[Tensor, "m d"]
 ) -> Float[Tensor, "s m"]:
-    """Coefficients over `layer` that, added to `x`, close it as far as that layer shows."""
+    """Coefficients over `layer` that, added to `x`, close it modulo the next layer."""
     s, m = len(x), len(layer)
-    short = torch.einsum("abk,kd->abd", q, x) - torch.einsum("ai,bj,ijk->abk", x, x, constants)
-    action = torch.einsum(
-        "ai,bj,ijk,ck->abc", x, layer, constants, layer
-    )  # [x_a, layer_b] over the layer
+    residual = torch.einsum("abk,kd->abd", q, x) - torch.einsum("ai,bj,ijk->abk", x, x, constants)
+    action = torch.einsum("ai,bj,ijk,ck->acb", x, layer, constants, layer)  # ad x_a on the layer
     system = torch.zeros(s, s, m, s, m, dtype=x.dtype)
-    every = torch.arange(s)
-    system[:, every, :, every, :] += action.permute(0, 2, 1)[None]  # [x_i, u_j]
-    system[every, :, :, every, :] -= action.permute(0, 2, 1)[None]  # [u_i, x_j] = -[x_j, u_i]
-    eye = torch.arange(m)
+    every, eye = torch.arange(s), torch.arange(m)
+    system[:, every, :, every, :] += action[None]  # [x_i, u_j]
+    system[every, :, :, every, :] -= action[None]  # [u_i, x_j] = -[x_j, u_i]
     system[:, :, eye, :, eye] -= q[None]
     first, second = torch.triu_indices(s, s, 1)
     left = system[first, second].reshape(-1, s * m)
-    right = (short @ layer.mT)[first, second].reshape(-1, 1)
+    right = (residual @ layer.mT)[first, second].reshape(-1, 1)
     return (torch.linalg.pinv(left, rtol=1e-10) @ right).reshape(s, m)

@@ -1,8 +1,9 @@
-r"""Names of real simple Lie algebras, and which names stand for the same algebra.
+r"""Names of real simple Lie algebras, and which names denote the same algebra.
 
-A real form is named by its Dynkin type and the dimension of its noncompact part, the number of positive eigenvalues of its Killing
-form. Names write the smaller number first, so(1,3); sp(2m,R) and sp(2m,C) name the dimension of the space, sp(m) and sp(p,q) count
-quaternions; su*(2m) is written sl(m,H).
+A real form is named by its Dynkin type and the dimension of its noncompact part, the number of
+positive eigenvalues of its Killing form. Names write the smaller number first, so(1,3). sp(2m,R)
+and sp(2m,C) name the dimension of the space, sp(m) and sp(p,q) count quaternions; su*(2m) is
+written sl(m,H).
 """
 
 import functools
@@ -12,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from liegg._utils.errors import ArgumentError
 
 UNKNOWN = "unknown"
-"""Stands where a name would be a guess."""
+"""In place of a name that would be a guess."""
 
 LARGEST_RANK = 16
-"""Of the simple algebras whose names `aliases` reads."""
+"""Largest rank of the simple algebras whose names `aliases` reads."""
 
 SAME: tuple[tuple[str, ...], ...] = (
     ("so(3)", "su(2)", "sp(1)"),
@@ -52,9 +53,11 @@ EXCEPTIONAL: dict[str, dict[int, str]] = {
     "E7": {0: "e7", 54: "e7(-25)", 64: "e7(-5)", 70: "e7(7)"},
     "E8": {0: "e8", 112: "e8(-24)", 128: "e8(8)"},
 }
-"""By the dimension of the noncompact part; the number in brackets is that less the dimension of the compact part."""
+"""By the dimension of the noncompact part.
 
-RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+The number in brackets is the character, noncompact minus compact."""
+
+SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 """Digits of the dimension in R², R³ and so on."""
 
 
@@ -62,13 +65,14 @@ def real_form(dynkin: str, noncompact: int, *, complex_type: bool = False) -> st
     """Name of a real simple algebra, the commonest one.
 
     Args:
-        dynkin: type of its complexification, such as `"B2"`; of the complex algebra itself with `complex_type`.
+        dynkin: type of its complexification, such as `"B2"`; of the complex algebra itself with
+            `complex_type`.
         noncompact: number of positive eigenvalues of the Killing form.
-        complex_type: it is a complex simple algebra seen as a real one.
+        complex_type: whether it is a complex simple algebra seen as a real one.
 
     Returns:
-        The name; `"unknown"` if there is no such form. In dimension 153 and above two forms may share both numbers: both are
-        named, as in `"so(6,12) or so*(18)"`.
+        The name; `"unknown"` if there is no such form. In dimension 153 and above two forms may
+        share both numbers: both are named, as in `"so(6,12) or so*(18)"`.
 
     Examples:
         >>> real_form("B2", 4), real_form("B2", 6), real_form("A1", 3, complex_type=True)
@@ -85,7 +89,9 @@ def real_form(dynkin: str, noncompact: int, *, complex_type: bool = False) -> st
 
 
 def aliases(name: str) -> tuple[str, ...]:
-    """All names of an algebra that is simple, or a sum of simple and abelian ones; the commonest first, the given one among them.
+    """All names of an algebra that is simple, or a sum of simple and abelian ones.
+
+    The commonest first.
 
     >>> aliases("su(2)")
     ('so(3)', 'su(2)', 'sp(1)')
@@ -104,7 +110,7 @@ def aliases(name: str) -> tuple[str, ...]:
 
 
 def sum_names(classes: Sequence[tuple[str, ...]], flat: int = 0) -> tuple[str, ...]:
-    """Names of a direct sum: of the first names, of pairs and centres drawn into one name, of the other names.
+    """Names of a direct sum: the commonest, then with pairs or centres merged, then the others.
 
     Args:
         classes: all names of each summand, the commonest first.
@@ -117,14 +123,14 @@ def sum_names(classes: Sequence[tuple[str, ...]], flat: int = 0) -> tuple[str, .
     tail = [abelian(flat)] if flat else []
     if not terms:
         return _class(tail[0]) if flat else ("0",)
-    found = [terms + tail]
+    sums = [terms + tail]
     for whole, (one, other) in SPLIT.items():
         if one in terms and other in (rest := _without(terms, one)):
-            found.append([whole, *_without(rest, other), *tail])
+            sums.append([whole, *_without(rest, other), *tail])
     for i, names in enumerate(classes):
         for merged, used in (pair for name in names for pair in _with_centre(name)):
             if flat >= used:
-                found.append(
+                sums.append(
                     [
                         merged,
                         *terms[:i],
@@ -133,20 +139,32 @@ def sum_names(classes: Sequence[tuple[str, ...]], flat: int = 0) -> tuple[str, .
                     ]
                 )
     for names in classes:
-        found += [
+        sums += [
             [other if term == names[0] else term for term in terms] + tail for other in names[1:]
         ]
     return tuple(
         dict.fromkeys(
             " ⊕ ".join(bracketed(term) for term in sum_) if len(sum_) > 1 else sum_[0]
-            for sum_ in found
+            for sum_ in sums
         )
     )
 
 
-def bracketed(name: str) -> str:
-    """The name of a semidirect sum in brackets, any other as it is; for use in a longer name."""
-    return f"({name})" if " ⋉ " in name else name
+def bracketed(name: str, *, sums: bool = False) -> str:
+    """The name of a semidirect sum, or with `sums` of any sum, in brackets.
+
+    For use in a longer name.
+    """
+    return f"({name})" if " ⋉ " in name or (sums and " ⊕ " in name) else name
+
+
+def pair(p: int, q: int) -> str:
+    """Arguments of a name with a signature, the smaller number first; one number if definite.
+
+    >>> pair(3, 1), pair(0, 5)
+    ('1,3', '5')
+    """
+    return f"{min(p, q)},{max(p, q)}" if min(p, q) else str(max(p, q))
 
 
 def abelian(dimension: int) -> str:
@@ -155,11 +173,18 @@ def abelian(dimension: int) -> str:
     >>> abelian(1), abelian(12)
     ('R', 'R¹²')
     """
-    return "R" if dimension == 1 else "R" + "".join(RAISED[int(digit)] for digit in str(dimension))
+    return (
+        "R"
+        if dimension == 1
+        else "R" + "".join(SUPERSCRIPTS[int(digit)] for digit in str(dimension))
+    )
 
 
 def _forms(dynkin: str) -> Iterator[tuple[int, str]]:
-    """Noncompact dimension and name of every real form of a type; the same form may come under several names."""
+    """Noncompact dimension and name of every real form of a type.
+
+    The same form may come under several names.
+    """
     letter, n = dynkin[0], int(dynkin[1:])
     yield from EXCEPTIONAL.get(dynkin, {}).items()
     if letter == "A":
@@ -197,18 +222,18 @@ def _complex_name(dynkin: str) -> str:
 @functools.cache
 def _known() -> dict[str, tuple[int, int]]:
     """Dimension and noncompact dimension of every simple algebra by each of its names."""
-    found: dict[str, tuple[int, int]] = {}
+    sizes: dict[str, tuple[int, int]] = {}
     ranks = {"A": 1, "B": 2, "C": 2, "D": 4}
     types = [
         f"{letter}{n}" for letter, low in ranks.items() for n in range(low, LARGEST_RANK + 1)
     ] + list(EXCEPTIONAL)
     for dynkin in types:
-        found |= {name: (_dimension(dynkin), size) for size, name in _forms(dynkin)}
-        found[_complex_name(dynkin)] = 2 * _dimension(dynkin), _dimension(dynkin)
+        sizes |= {name: (_dimension(dynkin), size) for size, name in _forms(dynkin)}
+        sizes[_complex_name(dynkin)] = 2 * _dimension(dynkin), _dimension(dynkin)
     for names in SAME:
-        sizes = [found[name] for name in names if name in found]
-        found |= dict.fromkeys(names, sizes[0]) if sizes else {}
-    return found
+        equal = [sizes[name] for name in names if name in sizes]
+        sizes |= dict.fromkeys(names, equal[0]) if equal else {}
+    return sizes
 
 
 def _dimension(dynkin: str) -> int:
@@ -237,14 +262,15 @@ def _read(term: str) -> tuple[tuple[str, ...], int]:
         return (_first(term),), 0
     if _first(term) == "R":
         return (), 1
-    if found := re.fullmatch(rf"R([{RAISED}]+)", term):
-        return (), int("".join(str(RAISED.index(digit)) for digit in found[1]))
-    if found := re.fullmatch(r"(u|gl)(\(.*\))", term):
-        simple = {"u": "su", "gl": "sl"}[found[1]] + found[2]
+    if match := re.fullmatch(rf"R([{SUPERSCRIPTS}]+)", term):
+        return (), int("".join(str(SUPERSCRIPTS.index(digit)) for digit in match[1]))
+    if match := re.fullmatch(r"(u|gl)(\(.*\))", term):
+        simple = {"u": "su", "gl": "sl"}[match[1]] + match[2]
         if _first(simple) in _known():
             return (_first(simple),), 2 if simple.endswith("C)") else 1
     raise ArgumentError(
-        f"{term!r} is not the name of a simple or abelian algebra; expected for example 'so(1,3)' or 'su(2) ⊕ R'."
+        f"{term!r} is not the name of a simple or abelian algebra; "
+        "expected for example 'so(1,3)' or 'su(2) ⊕ R'."
     )
 
 

@@ -8,17 +8,18 @@ from torch import Tensor
 
 from liegg.algebra.bracket import adjoint, killing_form
 from liegg.algebra.structure.series import Constants, Rows, checked, null_rows, outside, scale
+from liegg.algebra.subspace import components
 
 SEED = 22
-"""Of the generic elements; any other gives the same answers."""
+"""Seed of the generic elements; any other gives the same answers."""
 
-DRAWS = 8
-"""Generic elements tried; the most regular one decides."""
+GENERIC_ELEMENTS = 8
+"""Number of generic elements tried; the most regular one decides."""
 
-ROUNDING = 0.02
-"""How far a Cartan integer may be from an integer; exact constants stay below 1e-6."""
+LARGEST_FRACTION = 0.02
+"""Largest distance of a Cartan number from an integer; exact constants stay below 1e-6."""
 
-EXCEPTIONAL = {6: {72: "E"}, 7: {126: "E"}, 8: {240: "E"}}
+EXCEPTIONAL_ROOTS = {6: {72: "E"}, 7: {126: "E"}, 8: {240: "E"}}
 """Numbers of roots of the exceptional simply laced types, by rank."""
 
 
@@ -28,7 +29,8 @@ class Roots:
 
     Attributes:
         cartan: rows that span the Cartan subalgebra.
-        coefficients: all roots as integer combinations of the simple ones, one row each, the simple ones first.
+        coefficients: all roots as integer combinations of the simple ones, one row each, the simple
+            ones first.
         matrix: Cartan matrix, 2(α, β)/(β, β) of the simple roots α, β.
         components: simple roots of each simple summand over the complex numbers, as indices.
         types: Dynkin type of each of them, such as `("A1", "B3")`.
@@ -42,7 +44,7 @@ class Roots:
 
 
 def cartan_subalgebra(constants: Constants, *, tolerance: float = 1e-8) -> Rows:
-    r"""A Cartan subalgebra of any Lie algebra: the elements that $\operatorname{ad} x$ kills when repeated, for a generic $x$.
+    r"""A Cartan subalgebra: what a power of $\operatorname{ad} x$ kills, for a generic $x$.
 
     Its dimension is the rank of the algebra.
 
@@ -60,21 +62,23 @@ def cartan_subalgebra(constants: Constants, *, tolerance: float = 1e-8) -> Rows:
         2
     """
     constants = checked(constants)
-    found = [_kernel(element, tolerance * scale(constants)) for element in _generic(constants)]
-    return min(found, key=len)
+    kernels = [_kernel(element, tolerance * scale(constants)) for element in _generic(constants)]
+    return min(kernels, key=len)
 
 
 def _generic(constants: Constants) -> Float[Tensor, "m d d"]:
     """Adjoint matrices of random elements of unit length."""
     source = torch.Generator().manual_seed(SEED)
-    elements = torch.randn(DRAWS, constants.shape[0], generator=source, dtype=torch.float64)
+    elements = torch.randn(
+        GENERIC_ELEMENTS, constants.shape[0], generator=source, dtype=torch.float64
+    )
     return torch.einsum(
         "mi,iab->mab", torch.nn.functional.normalize(elements, dim=1), adjoint(constants)
     )
 
 
 def _kernel(matrix: Float[Tensor, "d d"], threshold: float) -> Rows:
-    """Vectors that a power of the matrix kills: null space, null space of what it does modulo that, and so on."""
+    """Vectors that a power of the matrix kills: null space, null space modulo that, and so on."""
     kernel = matrix.new_zeros(0, len(matrix))
     rest = torch.eye(len(matrix), dtype=matrix.dtype)
     while len(rest) and len(more := null_rows(rest @ matrix @ rest.mT, threshold)):
@@ -86,16 +90,17 @@ def _kernel(matrix: Float[Tensor, "d d"], threshold: float) -> Rows:
 def root_system(constants: Constants, *, tolerance: float = 1e-8) -> Roots | None:
     r"""Roots of a semisimple algebra, those of its complexification.
 
-    Roots are the simultaneous eigenvalues of $\operatorname{ad} h$ for $h$ in a Cartan subalgebra. Only the Cartan integers
-    $2(\alpha, \beta)/(\beta, \beta)$ are read off, with the inner product of the Killing form; all the rest is exact.
+    Roots are the simultaneous eigenvalues of $\operatorname{ad} h$ for $h$ in a Cartan subalgebra.
+    Only the Cartan integers $2(\alpha, \beta)/(\beta, \beta)$ are computed numerically, with the
+    inner product of the Killing form; all the rest is exact.
 
     Args:
         constants: structure constants of a semisimple algebra.
         tolerance: as in `cartan_subalgebra`.
 
     Returns:
-        The root system; None where the numbers found are no integers, so the constants are not those of a semisimple algebra or
-        too inexact.
+        The root system; None where these numbers are not integers, so that the constants are not
+        those of a semisimple algebra or too inexact.
 
     Examples:
         >>> from liegg.algebra.catalog import so
@@ -105,8 +110,8 @@ def root_system(constants: Constants, *, tolerance: float = 1e-8) -> Roots | Non
     """
     constants = checked(constants)
     if constants.shape[0] == 0:
-        nothing = torch.zeros(0, 0, dtype=torch.int64)
-        return Roots(constants.new_zeros(0, 0), nothing, nothing, (), ())
+        empty = torch.zeros(0, 0, dtype=torch.int64)
+        return Roots(constants.new_zeros(0, 0), empty, empty, (), ())
     generic = _generic(constants)
     values, vectors = torch.linalg.eig(generic.to(torch.complex128))
     kernels = [null_rows(element, tolerance * scale(constants)) for element in generic]
@@ -129,7 +134,7 @@ def _separation(values: Complex[Tensor, "m k"]) -> Float[Tensor, " m"]:
 def _cartan_integers(
     constants: Constants, cartan: Rows, vectors: Complex[Tensor, "d m"]
 ) -> Int[Tensor, "m m"] | None:
-    """2(a, b)/(b, b) for all roots a, b, linear in a; None where these are no integers."""
+    """2(a, b)/(b, b) for all roots a, b, linear in a; None where these are not integers."""
     count, frame = vectors.shape[1], torch.cat([vectors, cartan.mT.to(vectors)], dim=1)
     if frame.shape[0] != frame.shape[1]:
         return None
@@ -140,14 +145,18 @@ def _cartan_integers(
     form = (cartan @ killing_form(constants) @ cartan.mT).to(vectors)
     inner = roots @ torch.linalg.pinv(form) @ roots.mT
     integers = 2 * inner / inner.diagonal()
-    if not bool(((integers - integers.real.round()).abs() < ROUNDING).all()):
+    if not bool(((integers - integers.real.round()).abs() < LARGEST_FRACTION).all()):
         return None
     return integers.real.round().to(torch.int64)
 
 
 def _from_integers(cartan: Rows, table: Int[Tensor, "m m"]) -> Roots | None:
-    """Simple roots are the positive ones that are no sum of two; the others are integer combinations of them."""
-    # A generic linear function tells positive roots from negative ones, and every root from every other.
+    """Simple roots are the positive ones that are not a sum of two.
+
+    The others are combinations of them.
+    """
+    # A generic linear function separates positive from negative roots, and every root from every
+    # other.
     weights = torch.randint(
         -(2**40), 2**40, (len(table),), generator=torch.Generator().manual_seed(SEED)
     )
@@ -160,30 +169,21 @@ def _from_integers(cartan: Rows, table: Int[Tensor, "m m"]) -> Roots | None:
         return None
     if not torch.equal(matrix != 0, matrix.mT != 0):
         return None
-    exact = table[:, simple].double() @ torch.linalg.inv(matrix.double())
-    coefficients = exact.round().to(torch.int64)
+    coefficients = table[:, simple].double() @ torch.linalg.inv(matrix.double())
+    coefficients = coefficients.round().to(torch.int64)
     coefficients = torch.cat([coefficients[simple], coefficients[~simple]])
-    components = _components(matrix)
-    types = tuple(_dynkin(matrix, coefficients, component) for component in components)
-    return Roots(cartan, coefficients, matrix, components, types) if "" not in types else None
-
-
-def _components(matrix: Int[Tensor, "r r"]) -> tuple[tuple[int, ...], ...]:
-    """Connected parts of the Dynkin diagram."""
-    left, parts = set(range(len(matrix))), []
-    while left:
-        part = {min(left)}
-        while grown := {j for i in part for j in left if matrix[i, j] != 0} - part:
-            part |= grown
-        parts.append(tuple(sorted(part)))
-        left -= part
-    return tuple(parts)
+    parts = tuple(map(tuple, components(matrix != 0)))
+    types = tuple(_dynkin(matrix, coefficients, part) for part in parts)
+    return Roots(cartan, coefficients, matrix, parts, types) if "" not in types else None
 
 
 def _dynkin(
     matrix: Int[Tensor, "r r"], coefficients: Int[Tensor, "m r"], component: tuple[int, ...]
 ) -> str:
-    """Type of a connected diagram from its rank and its numbers of roots and of long roots; empty if there is none."""
+    """Type of a connected diagram from its rank and its numbers of roots and long roots.
+
+    Empty if none fits.
+    """
     nodes = torch.tensor(component)
     matrix, n = matrix[nodes][:, nodes].double(), len(component)
     squares = torch.zeros(n, dtype=torch.float64)
@@ -197,7 +197,7 @@ def _dynkin(
     count, long = len(own), int((lengths > 0.99 * lengths.max()).sum())
     if count == long:
         laced = {n * (n + 1): "A"} if n < 4 else {n * (n + 1): "A", 2 * n * (n - 1): "D"}
-        letter = (laced | EXCEPTIONAL.get(n, {})).get(count, "")
+        letter = (laced | EXCEPTIONAL_ROOTS.get(n, {})).get(count, "")
     elif count == 2 * n * n:
         letter = "C" if n > 2 and long == 2 * n else "B"
     else:

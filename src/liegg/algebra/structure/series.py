@@ -1,7 +1,10 @@
-"""Centre, derived series and lower central series of a Lie algebra given by its structure constants.
+"""Centre, derived series and lower central series, from structure constants.
 
-`constants[i, j, k]` holds the coefficients of `[B_i, B_j]` over the basis; subspaces are orthonormal coefficient rows `[k, d]`.
+`constants[i, j, k]` are the coefficients of `[B_i, B_j]` over the basis; subspaces are orthonormal
+coefficient rows `[k, d]`.
 """
+
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Float, Num
@@ -13,7 +16,7 @@ Constants = Float[Tensor, "d d d"]
 Rows = Float[Tensor, "_ d"]
 
 ROUNDING = 1e-10
-"""Constants of unit matrices that are all smaller than this are zero."""
+"""Size below which all constants of unit matrices count as zero."""
 
 
 def centre(constants: Constants, *, tolerance: float = 1e-8) -> Rows:
@@ -45,7 +48,7 @@ def brackets(constants: Constants, one: Rows, other: Rows, *, tolerance: float =
 def derived_series(
     constants: Constants, *, start: Rows | None = None, tolerance: float = 1e-8
 ) -> tuple[Rows, ...]:
-    """The algebra, or the subalgebra `start`, the span of its brackets, the span of theirs, and so on, as long as it shrinks.
+    """The algebra (or `start`), the span of its brackets, the span of theirs, until it stays.
 
     >>> from liegg.algebra.catalog import se
     >>> from liegg.algebra.bracket import structure_constants
@@ -53,16 +56,12 @@ def derived_series(
     [3, 2, 0]
     """
     constants = checked(constants)
-    series = [torch.eye(constants.shape[0], dtype=torch.float64) if start is None else start]
-    while len(smaller := brackets(constants, series[-1], series[-1], tolerance=tolerance)) < len(
-        series[-1]
-    ):
-        series.append(smaller)
-    return tuple(series)
+    first = identity(constants) if start is None else start
+    return _series(first, lambda last: brackets(constants, last, last, tolerance=tolerance))
 
 
 def lower_central_series(constants: Constants, *, tolerance: float = 1e-8) -> tuple[Rows, ...]:
-    """The algebra, the span of its brackets, the span of brackets of those with the algebra, as long as it shrinks.
+    """The algebra, the span of its brackets, of their brackets with the algebra, until it stays.
 
     >>> from liegg.algebra.catalog import shear
     >>> from liegg.algebra.bracket import structure_constants
@@ -70,20 +69,28 @@ def lower_central_series(constants: Constants, *, tolerance: float = 1e-8) -> tu
     [6, 3, 1, 0]
     """
     constants = checked(constants)
-    whole = torch.eye(constants.shape[0], dtype=torch.float64)
-    series = [whole]
-    while len(smaller := brackets(constants, whole, series[-1], tolerance=tolerance)) < len(
-        series[-1]
-    ):
+    first = identity(constants)
+    return _series(first, lambda last: brackets(constants, first, last, tolerance=tolerance))
+
+
+def _series(first: Rows, following: Callable[[Rows], Rows]) -> tuple[Rows, ...]:
+    """Subspaces, each made from the one before, as long as they shrink."""
+    series = [first]
+    while len(smaller := following(series[-1])) < len(series[-1]):
         series.append(smaller)
     return tuple(series)
 
 
+def identity(constants: Constants) -> Float[Tensor, "d d"]:
+    """Rows that span the complete algebra."""
+    return torch.eye(len(constants), dtype=torch.float64)
+
+
 def restricted(constants: Constants, rows: Float[Tensor, "k d"]) -> Float[Tensor, "k k k"]:
-    """Structure constants of a subalgebra in the basis given by its rows, which need not be orthonormal."""
+    """Structure constants of a subalgebra over its rows, which need not be orthonormal."""
     own = torch.einsum("ai,bj,ijk,kc->abc", rows, rows, constants, torch.linalg.pinv(rows))
     own = (own - own.transpose(0, 1)) / 2
-    # The size of an abelian part's own constants is that of their rounding, which no tolerance may be relative to.
+    # Constants of an abelian part are rounding, and no tolerance may be relative to their size.
     return own if scale(own) > 1e-9 * scale(constants) else torch.zeros_like(own)
 
 
@@ -101,7 +108,10 @@ def span_rows(matrix: Float[Tensor, "m d"], threshold: float) -> Rows:
 
 
 def null_rows(matrix: Float[Tensor, "m d"], threshold: float) -> Rows:
-    """Orthonormal basis of the null space, as rows; singular values up to the threshold count as zero."""
+    """Orthonormal basis of the null space, as rows.
+
+    Singular values up to the threshold count as zero.
+    """
     if matrix.numel() == 0:
         return torch.eye(matrix.shape[1], dtype=matrix.dtype)
     # Tall matrices are reduced first: the left factor is not needed.
@@ -111,7 +121,7 @@ def null_rows(matrix: Float[Tensor, "m d"], threshold: float) -> Rows:
 
 
 def outside(rows: Rows, inner: Float[Tensor, "j d"]) -> Float[Tensor, "m d"]:
-    """Orthonormal basis of what of a span is orthogonal to a smaller one inside it."""
+    """Orthonormal basis of the orthogonal complement of a span inside a larger one."""
     if len(inner) == 0:
         return rows
     _, _, right = torch.linalg.svd(inner @ rows.mT, full_matrices=True)
@@ -119,27 +129,31 @@ def outside(rows: Rows, inner: Float[Tensor, "j d"]) -> Float[Tensor, "m d"]:
 
 
 def checked(constants: Num[Tensor, "..."]) -> Constants:
-    """The constants in float64, zeros if they are nothing but rounding; an error if they are no finite antisymmetric cube.
+    """The constants in float64, zeros if they are rounding.
+
+    An error if not a finite antisymmetric cube.
 
     >>> checked(torch.ones(2, 2, 2))
     Traceback (most recent call last):
-    liegg._utils.errors.ArgumentError: constants are not antisymmetric in their first two axes; expected [B_i, B_j] = -[B_j, B_i], ...
+    liegg._utils.errors.ArgumentError: constants are not antisymmetric in their first two axes; ...
     """
     shape = tuple(constants.shape)
     if len(shape) != 3 or len(set(shape)) != 1:
         raise ArgumentError(
-            f"constants have shape {shape}; expected [d, d, d], for example structure_constants(so(3))."
+            f"constants have shape {shape}; expected [d, d, d], "
+            "for example structure_constants(so(3))."
         )
     if constants.is_complex() or not bool(constants.isfinite().all()):
         raise ArgumentError(
-            "constants are complex or not finite; expected real numbers, for example structure_constants(so(3))."
+            "constants are complex or not finite; expected real numbers, "
+            "for example structure_constants(so(3))."
         )
     constants = constants.to(torch.float64)
     if scale(constants) < ROUNDING:
         return torch.zeros_like(constants)
     if scale(constants + constants.transpose(0, 1)) > 1e-6 * scale(constants):
         raise ArgumentError(
-            "constants are not antisymmetric in their first two axes; expected [B_i, B_j] = -[B_j, B_i], "
-            "for example structure_constants(so(3))."
+            "constants are not antisymmetric in their first two axes; "
+            "expected [B_i, B_j] = -[B_j, B_i], for example structure_constants(so(3))."
         )
     return constants

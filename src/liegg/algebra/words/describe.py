@@ -1,5 +1,6 @@
-"""Words for the motion that a generator makes."""
+"""Words for the motion that a generator makes: rotation, shear, scaling and so on."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 import torch
@@ -21,23 +22,27 @@ def describe(
 ) -> str:
     """Words for the motion x' = Ax: "rotation in x₁–x₂", "shear of x by y", "uniform scaling".
 
-    Neither the size of the generator nor its sign matters. A sum of two simple motions is the first "with" the second, whose
-    amount is relative to the first. What is none of these is described by its eigenvalues, those of the matrix as given.
+    Neither the size of the generator nor its sign matters. A sum of two simple motions is the first
+    "with" the second, whose amount is relative to the first. Any other motion is described by the
+    eigenvalues of the matrix as given.
 
     Args:
         generator: the matrix A.
         coordinates: names of the coordinates; x₁, x₂, ... otherwise.
-        homogeneous: A is `[[L, t], [0, 0]]`, the affine motion x' = Lx + t.
-        form: a metric on the coordinates. If it is diagonal and the motion preserves it, then axes of opposite sign make a
-            boost, which without a form is a hyperbolic rotation, and rotations are those of the metric. The one axis whose sign
-            differs from at least two others is the time. Forms that are not diagonal say nothing about the coordinates.
-        tolerance: entries below this share of the largest count as zero, and entries within twice that as equal; below 0.25.
+        homogeneous: whether A is `[[L, t], [0, 0]]`, the affine motion x' = Lx + t.
+        form: a metric on the coordinates. If it is diagonal and the motion preserves it, then axes
+            of opposite sign make a boost, which without a form is a hyperbolic rotation, and
+            rotations are those of the metric. The one axis whose sign differs from at least two
+            others is the time. Other forms say nothing about the coordinates.
+        tolerance: entries below this share of the largest count as zero, and entries within twice
+            that as equal; below 0.25.
 
     Returns:
         The words; "no motion" for zero.
 
     Raises:
-        ArgumentError: not a square matrix, not finite, no zero last row though homogeneous, or a wrong number of names.
+        ArgumentError: not a square matrix, not finite, homogeneous without a zero last row, or a
+            wrong number of names.
 
     Examples:
         >>> from liegg.algebra import se, so
@@ -62,13 +67,14 @@ def describe(
         )
     if not 0 <= tolerance < 0.25:
         raise ArgumentError(
-            f"tolerance is {tolerance}; expected a share of the largest entry below 0.25, for example 1e-6."
+            f"tolerance is {tolerance}; expected a share of the largest entry below 0.25, "
+            "for example 1e-6."
         )
     n = len(generator) - homogeneous
     names = coordinate_names(n, coordinates)
     if form is not None and form.shape != (n, n):
         raise ArgumentError(
-            f"the form has shape {tuple(form.shape)}; expected ({n}, {n}), one axis to a coordinate."
+            f"the form has shape {tuple(form.shape)}; expected ({n}, {n}), one axis per coordinate."
         )
     matrix = generator.to(torch.float64)
     size = float(matrix.abs().max()) if matrix.numel() else 0.0
@@ -77,7 +83,8 @@ def describe(
     matrix = torch.where(matrix.abs() > tolerance * size, matrix / size, 0.0)
     if homogeneous and bool(matrix[n].any()):
         raise ArgumentError(
-            f"the last row of the generator is {matrix[n].tolist()}; a homogeneous one has a last row of zeros."
+            f"the last row of the generator is {matrix[n].tolist()}; "
+            "expected zeros, as homogeneous matrices have."
         )
     linear, shift = matrix[:n, :n], matrix[:n, n:].sum(1)
     if not bool(linear.any()):
@@ -94,20 +101,22 @@ def describe(
 def _metric(
     linear: Tensor, form: Tensor | None, tolerance: float
 ) -> tuple[Tensor, tuple[int, ...] | None]:
-    """Scales of the axes in which a diagonal form is diag(±1), and its signs; ones and nothing where it does not apply."""
+    """Scales of the axes in which a diagonal form is diag(±1), and its signs.
+
+    Ones and None if it does not apply.
+    """
     ones = torch.ones(len(linear)).to(linear)
     if form is None:
         return ones, None
     form = form.to(linear) / form.abs().max().to(linear)
-    weights, moved = form.diagonal(), form @ linear
-    if bool(((form - torch.diag(weights)).abs() > tolerance).any()) or bool(
-        (weights.abs() <= tolerance).any()
-    ):
+    weights, image = form.diagonal(), form @ linear
+    off_diagonal = (form - torch.diag(weights)).abs()
+    if float(off_diagonal.max()) > tolerance or float(weights.abs().min()) <= tolerance:
         return ones, None
     signs = tuple(int(sign) for sign in weights.sign().tolist())
     if bool((weights.abs() >= 1 - 2 * tolerance).all()):
         return ones, signs
-    preserved = bool(((moved + moved.mT).abs() <= 2 * tolerance).all())
+    preserved = bool(((image + image.mT).abs() <= 2 * tolerance).all())
     return (weights.abs().sqrt(), signs) if preserved else (ones, None)
 
 
@@ -125,7 +134,7 @@ def _linear(matrix: Tensor, view: View, size: float) -> tuple[str, Motion]:
 
 
 def _affine(linear: Tensor, shift: Tensor, motion: Motion, view: View) -> str:
-    """What is to be added for x' = Lx + t = L(x - c) + s: a centre c, and a translation s that no centre explains."""
+    """Further words for x' = Lx + t = L(x - c) + s: a centre c, and a remaining translation s."""
     centre = -torch.linalg.pinv(linear, rtol=max(1e-9, view.tolerance)) @ shift
     rest = shift + linear @ centre
     words = ""
@@ -139,14 +148,17 @@ def _affine(linear: Tensor, shift: Tensor, motion: Motion, view: View) -> str:
 
 def _spectrum(matrix: Tensor, view: View, size: float) -> str:
     if view.zero(torch.linalg.matrix_power(matrix, len(matrix))):
-        return f"nilpotent linear map of rank {int(torch.linalg.matrix_rank(matrix, rtol=view.tolerance))}"
-    counts: dict[str, int] = {}
+        rank = int(torch.linalg.matrix_rank(matrix, rtol=view.tolerance))
+        return f"nilpotent linear map of rank {rank}"
+    counts: Counter[str] = Counter()
     values = torch.linalg.eigvals(matrix.to(torch.complex128)).tolist()
     # Four decimals: the eigenvalues of a Jordan block are not known better.
-    for value in sorted(values, key=lambda v: (-round(v.real, 4), -round(v.imag, 4))):
-        real, imaginary = round(value.real, 4) * size, round(value.imag, 4) * size
-        if imaginary >= 0:
-            lead = f"{number(real)} ± " if real else "±"
-            text = f"{lead}{number(imaginary)}i" if imaginary else number(real)
-            counts[text] = counts.get(text, 0) + 1
-    return f"linear map with eigenvalues {listed([text + (f' (×{k})' if k > 1 else '') for text, k in counts.items()])}"
+    rounded = [(round(value.real, 4), round(value.imag, 4)) for value in values]
+    for real, imaginary in sorted(rounded, reverse=True):
+        if imaginary > 0:
+            lead = f"{number(real * size)} ± " if real else "±"
+            counts[f"{lead}{number(imaginary * size)}i"] += 1
+        elif not imaginary:
+            counts[number(real * size)] += 1
+    texts = [text + (f" (×{count})" if count > 1 else "") for text, count in counts.items()]
+    return f"linear map with eigenvalues {listed(texts)}"

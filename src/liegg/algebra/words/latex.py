@@ -13,22 +13,24 @@ from liegg.algebra.bracket import bracket, structure_constants
 from liegg.algebra.subspace import checked_generators
 
 EXACT = 1e-9
-"""Distance at which a number is taken for a fraction or a root; about one random number in a million is, by chance."""
+"""Distance at which a number is taken for a fraction or a root.
 
-DENOMINATOR = 12
-"""Largest denominator of a fraction that is written as one; roots: of fractions with denominators up to twice that."""
+About one random number in a million is, by chance."""
 
-WIDEST = 10
-"""Columns that a `pmatrix` of `amsmath` takes unless told otherwise (its counter `MaxMatrixCols`)."""
+LARGEST_DENOMINATOR = 12
+"""Largest denominator of a fraction that is written as one; twice that under a root."""
 
-OUTSIDE = 1e-6
-"""Share of a bracket outside the span from which it is written."""
+PMATRIX_COLUMNS = 10
+"""Columns that a `pmatrix` of `amsmath` takes by default (its counter `MaxMatrixCols`)."""
+
+LARGEST_REST = 1e-6
+"""Share of a bracket outside the span above which the equation ends in dots."""
 
 
 def number_latex(value: float, *, digits: int = 3) -> str:
-    r"""A number: integers, simple fractions and their square roots exactly, all others rounded and with all their digits.
+    r"""A number: integers, simple fractions and their square roots exactly, all others rounded.
 
-    So `1` is one to nine digits, and `1.000` is something near it.
+    So `1` is one to nine digits, and `1.000` is a number near it.
 
     >>> number_latex(-0.5), number_latex(2**-0.5), number_latex(0.75**0.5), number_latex(0.1234567)
     ('-\\tfrac{1}{2}', '\\tfrac{1}{\\sqrt{2}}', '\\tfrac{\\sqrt{3}}{2}', '0.123')
@@ -39,11 +41,11 @@ def number_latex(value: float, *, digits: int = 3) -> str:
     whole = round(size)
     if abs(size - whole) <= EXACT * max(1.0, size):
         return f"{sign if whole else ''}{whole}"
-    fraction = Fraction(size).limit_denominator(DENOMINATOR)
+    fraction = Fraction(size).limit_denominator(LARGEST_DENOMINATOR)
     if fraction and abs(size - fraction) <= EXACT:
         return rf"{sign}\tfrac{{{fraction.numerator}}}{{{fraction.denominator}}}"
-    square = Fraction(size**2).limit_denominator(2 * DENOMINATOR)
-    if 0 < square < DENOMINATOR**2 and abs(size - math.sqrt(square)) <= EXACT:
+    square = Fraction(size**2).limit_denominator(2 * LARGEST_DENOMINATOR)
+    if 0 < square < LARGEST_DENOMINATOR**2 and abs(size - math.sqrt(square)) <= EXACT:
         top, bottom = _root(square.numerator), _root(square.denominator)
         return f"{sign}{top}" if bottom == "1" else rf"{sign}\tfrac{{{top}}}{{{bottom}}}"
     text = f"{size:.{digits}f}"
@@ -51,21 +53,22 @@ def number_latex(value: float, *, digits: int = 3) -> str:
 
 
 def matrix_latex(matrix: Num[Tensor, "..."], *, digits: int = 3) -> str:
-    r"""A matrix as `pmatrix`; as an array in brackets where it has more columns than `pmatrix` takes.
+    r"""A matrix as `pmatrix`; as an array in brackets if it has more columns than `pmatrix` takes.
 
     >>> matrix_latex(torch.tensor([[0.0, -1.0], [0.5, 0.0]]))
     '\\begin{pmatrix} 0 & -1 \\\\ \\tfrac{1}{2} & 0 \\end{pmatrix}'
     """
     if matrix.ndim != 2 or matrix.numel() == 0 or matrix.is_complex():
         raise ArgumentError(
-            f"the matrix has shape {tuple(matrix.shape)} and is {matrix.dtype}; expected real entries [m, n]."
+            f"the matrix has shape {tuple(matrix.shape)} and is {matrix.dtype}; "
+            "expected real entries [m, n]."
         )
     lines = [
         " & ".join(number_latex(value, digits=digits) for value in row)
         for row in matrix.to(torch.float64).tolist()
     ]
     body = r" \\ ".join(lines)
-    if matrix.shape[1] <= WIDEST:
+    if matrix.shape[1] <= PMATRIX_COLUMNS:
         return rf"\begin{{pmatrix}} {body} \end{{pmatrix}}"
     return rf"\left( \begin{{array}}{{{'c' * matrix.shape[1]}}} {body} \end{{array}} \right)"
 
@@ -73,7 +76,7 @@ def matrix_latex(matrix: Num[Tensor, "..."], *, digits: int = 3) -> str:
 def generators_latex(
     generators: Num[Tensor, "d ..."], *, names: Sequence[str] | None = None, digits: int = 3
 ) -> str:
-    r"""Generators as an `align*`, one to a line; an empty text if there are none.
+    r"""Generators as an `align*`, one per line; an empty text if there are none.
 
     Args:
         generators: matrices.
@@ -96,11 +99,13 @@ def generators_latex(
 def brackets_latex(
     generators: Num[Tensor, "d ..."], *, names: Sequence[str] | None = None, digits: int = 3
 ) -> str:
-    r"""All nonzero brackets $[X_i, X_j] = \sum_k c_k X_k$ with i < j as an `align*`; one line that says so if all vanish.
+    r"""All nonzero brackets $[X_i, X_j] = \sum_k c_k X_k$ with i < j as an `align*`.
 
-    Coefficients come from least squares in the generators as given; terms that round to zero are left out. Where the span does not
-    hold the whole bracket, more than a millionth of it being outside, the line ends in `+ \ldots`: the equation then shows
-    the part inside the span, and the generators do not close.
+    One line if all vanish.
+
+    Coefficients are least squares solutions in the generators as given; terms that round to zero
+    are left out. If more than a millionth of a bracket is outside the span, its line ends in `+
+    \ldots`: the equation then shows the part inside the span, and the generators do not close.
 
     Args:
         generators: independent matrices.
@@ -126,12 +131,9 @@ def brackets_latex(
         product = bracket(matrices[i], matrices[j])
         size = float(product.norm())
         if size > EXACT * sizes[i] * sizes[j]:
-            inside = constants[i, j]
-            terms = _sum(inside.tolist(), symbols, digits)
-            if (
-                float((product - torch.einsum("k,kij->ij", inside, matrices)).norm())
-                > OUTSIDE * size
-            ):
+            terms = _sum(constants[i, j].tolist(), symbols, digits)
+            inside = torch.einsum("k,kij->ij", constants[i, j], matrices)
+            if float((product - inside).norm()) > LARGEST_REST * size:
                 terms = rf"{terms} + \ldots" if terms else r"\ldots"
             lines.append(f"[{symbols[i]}, {symbols[j]}] &= {terms or f'{0.0:.{digits}f}'}")
     return _align(lines or ([r"[X_i, X_j] &= 0 \quad \text{for all } i, j"] if symbols else []))
@@ -153,7 +155,8 @@ def _symbols(count: int, names: Sequence[str] | None) -> tuple[str, ...]:
         return tuple(f"X_{i}" if i < 10 else f"X_{{{i}}}" for i in range(1, count + 1))
     if isinstance(names, str) or len(names) != count:
         raise ArgumentError(
-            f'names are {names!r}; expected {count} LaTeX names, one to a generator, for example "L_x".'
+            f"names are {names!r}; expected {count} LaTeX names, one per generator, "
+            'for example "L_x".'
         )
     return tuple(names)
 
@@ -163,7 +166,7 @@ def _align(lines: list[str]) -> str:
 
 
 def _root(number: int) -> str:
-    """Square root of a positive integer, with squares taken out."""
+    """Square root of a positive integer, with square factors in front of it."""
     outside = max(k for k in range(1, math.isqrt(number) + 1) if number % (k * k) == 0)
     inside = number // (outside * outside)
     if inside == 1:

@@ -1,7 +1,7 @@
-"""Simple linear motions: rotations, scalings, shears, boosts; which of them a matrix is."""
+"""Simple linear motions, and which of them a matrix is: rotation, scaling, shear or boost."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -21,7 +21,7 @@ class Motion:
     Attributes:
         noun: what it is, such as "rotation".
         where: of which coordinates, with a leading space; empty if of all.
-        speed: how fast, with a sign; amounts of other motions beside it are relative to this.
+        speed: signed speed; amounts of other motions beside it are relative to this.
     """
 
     noun: str
@@ -29,24 +29,21 @@ class Motion:
     speed: float
 
     def __str__(self) -> str:
-        return (
-            "uniform scaling"
-            if (self.noun, self.where) == ("scaling", "")
-            else self.noun + self.where
-        )
+        uniform = self.noun == "scaling" and not self.where
+        return "uniform scaling" if uniform else self.noun + self.where
 
     def beside(self, other: "Motion") -> str:
-        """This motion with its amount, seen from another of unit speed: "scaling 0.3"."""
+        """This motion with its amount relative to another: "scaling 0.3"."""
         return f"{self.noun} {number(self.speed / other.speed)}{self.where}"
 
 
 @dataclass(frozen=True)
 class View:
-    """What the words depend on beside the matrix.
+    """What the words depend on besides the matrix.
 
     Attributes:
         names: of the coordinates.
-        signs: of a diagonal metric, or nothing.
+        signs: of a diagonal metric, or None.
         tolerance: size of an entry that counts as zero; matrices have a largest entry of about one.
     """
 
@@ -55,7 +52,7 @@ class View:
     tolerance: float
 
     def zero(self, values: Tensor) -> bool:
-        """Whether all entries count as zero; twice the tolerance, because sums and differences of two entries are asked."""
+        """Whether all entries, which may be sums of two, are below twice the tolerance."""
         return values.numel() == 0 or float(values.abs().max()) <= 2 * self.tolerance
 
     @property
@@ -67,42 +64,34 @@ class View:
 
 
 def simple(matrix: Matrix, view: View) -> Motion | None:
-    """The simple motion that a matrix generates, or nothing if it generates none.
+    """The simple motion that a matrix generates; None if it generates none.
 
     >>> view = View(("x", "y"), None, 1e-6)
     >>> str(simple(torch.tensor([[0.0, 2.0], [0.0, 0.0]]), view))
     'shear of x by y'
     """
-    kinds: tuple[Callable[[Matrix, View], Motion | None], ...] = (
-        scaling,
-        rotation,
-        plane,
-        boost,
-        rank_one,
-    )
-    return next((motion for kind in kinds if (motion := kind(matrix, view)) is not None), None)
+    motions = (kind(matrix, view) for kind in (scaling, rotation, plane, boost, rank_one))
+    return next((motion for motion in motions if motion is not None), None)
 
 
 def scaling(matrix: Matrix, view: View) -> Motion | None:
     """Diagonal matrices: one rate, two opposite ones, or several."""
     rates = matrix.diagonal()
-    moved = [i for i, rate in enumerate(rates.abs().tolist()) if rate > view.tolerance]
-    if not moved or not view.zero(matrix - torch.diag(rates)):
+    axes = (rates.abs() > view.tolerance).nonzero().flatten().tolist()
+    if not axes or not view.zero(matrix - torch.diag(rates)):
         return None
-    speed, names = float(rates[moved[0]]), [view.names[i] for i in moved]
-    if view.zero(rates[moved] - speed):
-        return Motion("scaling", "" if len(moved) == len(rates) else f" of {listed(names)}", speed)
-    if len(moved) == 2 and view.zero(rates[moved].sum()):
+    speed, names = float(rates[axes[0]]), [view.names[i] for i in axes]
+    if view.zero(rates[axes] - speed):
+        return Motion("scaling", "" if len(axes) == len(rates) else f" of {listed(names)}", speed)
+    if len(axes) == 2 and view.zero(rates[axes].sum()):
         return Motion("squeeze", f" of {names[0]} against {names[1]}", speed)
-    each = [
-        f"{name} (rate {number(float(rates[i]) / speed)})"
-        for i, name in zip(moved, names, strict=True)
-    ]
+    ratios = [number(float(rates[i]) / speed) for i in axes]
+    each = [f"{name} (rate {ratio})" for name, ratio in zip(names, ratios, strict=True)]
     return Motion("scaling", f" of {listed(each)}", speed)
 
 
 def rotation(matrix: Matrix, view: View) -> Motion | None:
-    """Antisymmetric matrices: rotations in coordinate planes, about an axis of R³, or in tilted planes."""
+    """Antisymmetric matrices: rotations in coordinate planes, about axes, in tilted planes."""
     if not view.zero(matrix + matrix.mT):
         return None
     pairs, matrix = _pairs(matrix, view), (matrix - matrix.mT) / 2
@@ -115,44 +104,34 @@ def rotation(matrix: Matrix, view: View) -> Motion | None:
     _, values, right = torch.linalg.svd(matrix)
     speeds = values[::2][values[::2] > view.tolerance * len(matrix)]
     if not len(speeds):
-        return None  # nothing that turns faster than the tolerance
+        return None  # all speeds are below the tolerance
     if len(speeds) == 1:
         one, two = canonical_basis(right[:2])
-        return Motion(
-            "rotation",
-            f" in the plane spanned by {vector(one)} and {vector(two)}",
-            float(two @ matrix @ one),
-        )
-    at = (
-        "at equal speeds"
-        if view.zero(speeds - speeds[0])
-        else f"at speeds {listed([number(float(s / speeds[0])) for s in speeds])}"
-    )
-    return Motion("rotation", f" in {len(speeds)} tilted planes {at}", float(speeds[0]))
+        place = f" in the plane spanned by {vector(one)} and {vector(two)}"
+        return Motion("rotation", place, float(two @ matrix @ one))
+    ratios = listed([number(float(speed / speeds[0])) for speed in speeds])
+    pace = "at equal speeds" if view.zero(speeds - speeds[0]) else f"at speeds {ratios}"
+    return Motion("rotation", f" in {len(speeds)} tilted planes {pace}", float(speeds[0]))
 
 
 def _rotation_of_coordinates(matrix: Matrix, pairs: list[tuple[int, int]], view: View) -> Motion:
-    # Each plane is written in the order in which it turns like the first one.
-    speed = float(matrix[pairs[0][1], pairs[0][0]])
-    turned = [(i, j) if float(matrix[j, i]) * speed > 0 else (j, i) for i, j in pairs]
-    speeds = torch.stack([matrix[j, i] for i, j in turned]) / speed
-    planes = [f"{view.names[i]}–{view.names[j]}" for i, j in turned]
+    # Each plane is written in the order in which it rotates like the first one.
+    speed, half = float(matrix[pairs[0][1], pairs[0][0]]), len(matrix) // 2
+    planes = [(i, j) if float(matrix[j, i]) * speed > 0 else (j, i) for i, j in pairs]
+    ratios = torch.stack([matrix[j, i] for i, j in planes]) / speed
+    texts = [f"{view.names[i]}–{view.names[j]}" for i, j in planes]
     if len(pairs) == 1:
-        return Motion("rotation", f" in {planes[0]}", speed)
-    if not view.zero(speeds - 1):
-        planes = [
-            f"{plane} (speed {number(float(s))})" for plane, s in zip(planes, speeds, strict=True)
-        ]
-    elif (
-        turned == [(i, i + len(matrix) // 2) for i in range(len(matrix) // 2)]
-        and len(matrix) % 2 == 0
-    ):
+        return Motion("rotation", f" in {texts[0]}", speed)
+    if not view.zero(ratios - 1):
+        speeds = [number(float(ratio)) for ratio in ratios]
+        texts = [f"{text} (speed {s})" for text, s in zip(texts, speeds, strict=True)]
+    elif planes == [(i, i + half) for i in range(half)] and len(matrix) % 2 == 0:
         return Motion("common phase", "", speed)
-    return Motion("rotation", f" in {listed(planes)} together", speed)
+    return Motion("rotation", f" in {listed(texts)} together", speed)
 
 
 def plane(matrix: Matrix, view: View) -> Motion | None:
-    """One pair of coordinates that drive each other: boosts, hyperbolic rotations, rotations along ellipses."""
+    """Two coordinates that drive each other: boosts, hyperbolic and elliptic rotations."""
     pairs = _pairs(matrix, view)
     if len(pairs) != 1 or not view.zero(matrix.diagonal()):
         return None
@@ -161,25 +140,16 @@ def plane(matrix: Matrix, view: View) -> Motion | None:
     if min(abs(upper), abs(lower)) <= view.tolerance:
         return None
     speed = math.copysign(math.sqrt(abs(upper * lower)), lower)
-    if view.signs and view.signs[i] != view.signs[j] and abs(upper - lower) <= 2 * view.tolerance:
-        if view.time in (i, j):
-            return Motion(
-                "boost",
-                f" along {names[i if view.time == j else j]} (time {names[view.time]})",
-                speed,
-            )
-        return Motion("boost", f" in {names[i]}–{names[j]}", speed)
+    equal = abs(upper - lower) <= 2 * view.tolerance
+    if view.signs and view.signs[i] != view.signs[j] and equal:
+        space = i if view.time == j else j
+        timed = view.time in (i, j)
+        place = f"along {names[space]} (time {names[i + j - space]})"
+        return Motion("boost", f" {place}" if timed else f" in {names[i]}–{names[j]}", speed)
     ratio = math.sqrt(abs(upper / lower))
-    axes = (
-        ""
-        if abs(upper - lower) <= 2 * view.tolerance
-        else f" (axes {number(max(ratio, 1.0))} : {number(max(1 / ratio, 1.0))})"
-    )
-    return Motion(
-        "hyperbolic rotation" if upper * lower > 0 else "elliptic rotation",
-        f" in {names[i]}–{names[j]}{axes}",
-        speed,
-    )
+    axes = "" if equal else f" (axes {number(max(ratio, 1.0))} : {number(max(1 / ratio, 1.0))})"
+    noun = "hyperbolic rotation" if upper * lower > 0 else "elliptic rotation"
+    return Motion(noun, f" in {names[i]}–{names[j]}{axes}", speed)
 
 
 def boost(matrix: Matrix, view: View) -> Motion | None:
@@ -187,15 +157,12 @@ def boost(matrix: Matrix, view: View) -> Motion | None:
     if view.time is None:
         return None
     space = [i for i in range(len(matrix)) if i != view.time]
-    if (
-        not view.zero(matrix - matrix.mT)
-        or not view.zero(matrix[space][:, space])
-        or not view.zero(matrix[view.time, view.time])
-    ):
+    rest = matrix.clone()
+    rest[space, view.time] = rest[view.time, space] = 0
+    if not view.zero(matrix - matrix.mT) or not view.zero(rest):
         return None
-    text, speed = direction(
-        matrix[space, view.time], [view.names[i] for i in space], view.tolerance
-    )
+    names = [view.names[i] for i in space]
+    text, speed = direction(matrix[space, view.time], names, view.tolerance)
     return Motion("boost", f" along {text} (time {view.names[view.time]})", speed)
 
 
@@ -218,13 +185,13 @@ def rank_one(matrix: Matrix, view: View) -> Motion | None:
 
 
 def _pairs(matrix: Matrix, view: View) -> list[tuple[int, int]]:
-    """Pairs i < j of coordinates of which one moves by the other."""
+    """Pairs i < j of coordinates of which one drives the other."""
     size = matrix.abs().maximum(matrix.abs().mT)
-    return [(i, j) for i, j in (size.triu(1) > view.tolerance).nonzero().tolist()]
+    return [tuple(pair) for pair in (size.triu(1) > view.tolerance).nonzero().tolist()]
 
 
 def parts(matrix: Matrix, view: View) -> Sequence[tuple[Matrix, Matrix]]:
-    """Ways to write a matrix as a sum of two: scaling and rest, diagonal and rest, rotation and symmetric rest, two pairs."""
+    """Ways to split a matrix: off a scaling, diagonal or rotation, or into two pairs of axes."""
     diagonal = torch.diag(matrix.diagonal())
     uniform = torch.eye(len(matrix)).to(matrix) * matrix.diagonal().mean()
     turn = (matrix - matrix.mT) / 2

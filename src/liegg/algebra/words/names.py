@@ -1,4 +1,4 @@
-"""What names of algebras mean in words, and what else an algebra is called."""
+"""The meaning of names of algebras in words, and other names of an algebra."""
 
 import re
 
@@ -6,7 +6,9 @@ from liegg._utils.errors import ArgumentError
 from liegg.algebra.structure.real_forms import abelian, aliases
 
 SAME_MOTION = {"so(2)": ("u(1)",), "u(1)": ("so(2)",), "so(1,1)": ()}
-"""One-dimensional algebras are all alike as such; these act alike too."""
+"""Other names of one-dimensional algebras that also act alike.
+
+As abstract algebras all are the same."""
 
 MEANING = (
     (
@@ -65,16 +67,17 @@ def meaning(
 
     Args:
         name: the name.
-        homogeneous: the matrices are known to be affine maps; otherwise it is said that affine ones look so.
-        usual: the algebra acts as its name says, not in another representation.
-        dual: it acts as on covectors.
-        copies: on how many subspaces it does the same.
+        homogeneous: whether the matrices are known to be affine maps; if not, the words mention
+            homogeneous coordinates.
+        usual: whether the algebra acts as its name says, not in another representation.
+        dual: whether it acts as on covectors.
+        copies: number of subspaces on which it acts in the same way.
 
     Examples:
-        >>> meaning("so(3)"), meaning("so(3) ⊕ R"), meaning("R²", usual=False)
-        ('rotations of 3 dimensions', 'rotations of 3 dimensions; a one-parameter group', 'maps that commute with one another')
-        >>> meaning("so(3)", copies=2), meaning("aff(1)", homogeneous=False)
-        ('rotations of 3 dimensions, the same on 2 subspaces', 'all affine maps of one dimension, in homogeneous coordinates')
+        >>> meaning("so(3)"), meaning("so(3) ⊕ R")
+        ('rotations of 3 dimensions', 'rotations of 3 dimensions; a one-parameter group')
+        >>> meaning("so(3)", copies=2)
+        'rotations of 3 dimensions, the same on 2 subspaces'
     """
     abelian_name = re.fullmatch("R[⁰¹²³⁴⁵⁶⁷⁸⁹]*", name)
     if not usual and not abelian_name:
@@ -82,26 +85,22 @@ def meaning(
     if "⋉" in name:
         linear, _, shifts = name.rpartition(" ⋉ ")
         return f"{linear} together with what looks like translations along {shifts}"
-    found = (
-        next(
-            (
-                text.format(*m.groups())
-                for pattern, text in MEANING
-                if (m := re.fullmatch(pattern, part))
-            ),
-            "",
-        )
-        for part in _parts(name)
-    )
-    words = "; ".join(part for part in dict.fromkeys(found) if part).replace(
-        " 1 dimensions", " one dimension"
-    )
-    words += ", as they act on covectors" if dual and words else ""
-    words += f", the same on {copies} subspaces" if copies > 1 and words else ""
-    affine = (
-        len(_parts(name)) == 1 and not dual and re.match(r"(s?e|s?aff|sim|translation)\(", name)
-    )
-    return f"{words}, in homogeneous coordinates" if affine and words and not homogeneous else words
+    parts = _parts(name)
+    words = "; ".join(dict.fromkeys(filter(None, map(_words, parts))))
+    if not words:
+        return ""
+    affine = len(parts) == 1 and not dual and re.match(r"(s?e|s?aff|sim|translation)\(", name)
+    words += ", as they act on covectors" if dual else ""
+    words += f", the same on {copies} subspaces" if copies > 1 else ""
+    return f"{words}, in homogeneous coordinates" if affine and not homogeneous else words
+
+
+def _words(name: str) -> str:
+    """Words for a name without ⊕; empty if there are none."""
+    for pattern, text in MEANING:
+        if match := re.fullmatch(pattern, name):
+            return text.format(*match.groups()).replace(" 1 dimensions", " one dimension")
+    return ""
 
 
 def _parts(name: str) -> list[str]:
@@ -112,7 +111,8 @@ def other_names(name: str) -> tuple[str, ...]:
     """Other names of the same algebra, whatever it acts on; in a fixed order.
 
     >>> other_names("so(1,3)"), other_names("so(4)"), other_names("translation(3)")
-    (('sl(2,C)', 'so(3,C)', 'sp(2,C)'), ('so(3) ⊕ so(3)', 'su(2) ⊕ su(2)', 'sp(1) ⊕ sp(1)'), ('R³',))
+    (('sl(2,C)', 'so(3,C)', 'sp(2,C)'), ('so(3) ⊕ so(3)', 'su(2) ⊕ su(2)', 'sp(1) ⊕ sp(1)'),
+    ('R³',))
     """
     if match := re.fullmatch(r"(translation|diagonal|scaling)\((\d+)\)", name):
         return (abelian(1 if match[1] == "scaling" else int(match[2])),)

@@ -1,7 +1,8 @@
-"""Generators that a person can read: few entries, in words, and in the frame of a form."""
+"""Readable generators: with few entries, in words, and in the frame of a form."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from jaxtyping import Float, Num
@@ -15,10 +16,10 @@ from liegg.algebra.words.describe import describe
 from liegg.algebra.words.sparse import sparse_basis
 from liegg.algebra.words.wording import coordinate_names
 
-CLOSE = 1e-6
-"""Relative difference of entries that count as equal, where no uncertainty is given."""
+EQUAL_ENTRIES = 1e-6
+"""Relative difference up to which entries count as equal, where no uncertainty is given."""
 
-FAR = 0.3
+LARGEST_ANGLE = 0.3
 """Angle in radians beyond which a span is not taken for so(p, q), however uncertain it is."""
 
 
@@ -29,11 +30,12 @@ class Readable:
     Attributes:
         generators: few nonzero entries, in the original coordinates (`sparse_basis`).
         words: what each of them does.
-        frame: columns are the axes of the frame, in original coordinates; nothing if neither form nor frame was given.
-        framed: basis of the span as it looks in the frame, `frame⁻¹ A frame`: rotations first, then boosts, then all others. Not
-            the images of `generators` one by one.
-        framed_words: what each of `framed` does; the axes of the frame are named like the coordinates they are nearest to, with a
-            prime where the frame is not the identity.
+        frame: columns are the axes of the frame, in original coordinates; None if neither form nor
+            frame was given.
+        framed: basis of the span in the frame, `frame⁻¹ A frame`: rotations first, then boosts,
+            then all others. Not the images of `generators` one by one.
+        framed_words: what each of `framed` does; the axes of the frame are named like the
+            coordinates they are nearest to, with a prime where the frame is not the identity.
         rotations: number of `framed` generators that are antisymmetric.
         boosts: number of `framed` generators that are symmetric without a diagonal.
     """
@@ -46,6 +48,12 @@ class Readable:
     rotations: int = 0
     boosts: int = 0
 
+    @property
+    def frame_changes_words(self) -> bool:
+        """Whether the words in the frame say more than the plain ones, primes aside."""
+        plain = tuple(text.replace("′", "") for text in self.framed_words)
+        return bool(plain) and plain != self.words
+
 
 def adapted(
     generators: Num[Tensor, "d ..."],
@@ -56,21 +64,25 @@ def adapted(
     coordinates: Sequence[str] | None = None,
     uncertainty: float = 0.0,
 ) -> Readable:
-    """The most readable basis of a span, with words, and the same in the frame where a form is diag(±1).
+    """The most readable basis of a span, in words, and one in the frame where a form is diag(±1).
 
     Args:
         generators: any basis of the span.
-        form: a symmetric, non-degenerate form that the span preserves; on R^(n-1) if the generators are homogeneous.
-        frame: axes as columns, the standard frame of the algebra, of the size of the form; `frame_of(form)` if there is only that.
-        homogeneous: the generators are affine, with a zero last row.
+        form: a symmetric, non-degenerate form that the span preserves; on R^(n-1) if the generators
+            are homogeneous.
+        frame: axes as columns, the standard frame of the algebra, of the size of the form;
+            `frame_of(form)` by default.
+        homogeneous: whether the generators are affine, with a zero last row.
         coordinates: names of the coordinates; x₁, x₂, ... otherwise.
         uncertainty: error of each unit generator in radians; entries that it explains are rounded.
 
     Returns:
-        The record. If the span is all of so(p, q) in the frame, to within the uncertainty, `framed` is exactly that.
+        The record. If the span is all of so(p, q) in the frame, within the uncertainty, `framed` is
+        exactly that.
 
     Raises:
-        ArgumentError: shapes that do not fit, a form or frame that is singular, or what `describe` refuses.
+        ArgumentError: shapes that do not match, a singular form or frame, or what `describe`
+            refuses.
 
     Examples:
         >>> from liegg.algebra import so
@@ -85,28 +97,23 @@ def adapted(
     for given, what in ((form, "form"), (frame, "frame")):
         if given is not None and given.shape != (inner, inner):
             raise ArgumentError(
-                f"the {what} has shape {tuple(given.shape)}; expected ({inner}, {inner}), one axis to a coordinate."
+                f"the {what} has shape {tuple(given.shape)}; "
+                f"expected ({inner}, {inner}), one axis per coordinate."
             )
-    close = _close(n, uncertainty)
-    words = tuple(
-        describe(a, coordinates=names, homogeneous=homogeneous, form=form, tolerance=close)
-        for a in basis
-    )
+    words = partial(describe, homogeneous=homogeneous, tolerance=_tolerance(n, uncertainty))
+    plain = tuple(words(a, coordinates=names, form=form) for a in basis)
     if frame is None and form is None:
-        return Readable(basis, words)
+        return Readable(basis, plain)
     axes = frame_of(form) if frame is None and form is not None else _regular(frame)
     metric = None if form is None else axes.mT @ form.to(axes) @ axes
-    whole = torch.block_diag(axes, torch.eye(n - inner).to(axes))
+    extended = torch.block_diag(axes, torch.eye(n - inner).to(axes))
     framed, rotations, boosts = _in_frame(
-        generators, whole, None if homogeneous else metric, uncertainty
+        generators, extended, None if homogeneous else metric, uncertainty
     )
-    plain = bool(torch.allclose(axes, torch.eye(inner).to(axes), rtol=0, atol=CLOSE))
-    primed = names if plain else tuple(f"{name}′" for name in names)
-    framed_words = tuple(
-        describe(a, coordinates=primed, homogeneous=homogeneous, form=metric, tolerance=close)
-        for a in framed
-    )
-    return Readable(basis, words, whole, framed, framed_words, rotations, boosts)
+    same = torch.allclose(axes, torch.eye(inner).to(axes), rtol=0, atol=EQUAL_ENTRIES)
+    primed = names if same else tuple(f"{name}′" for name in names)
+    framed_words = tuple(words(a, coordinates=primed, form=metric) for a in framed)
+    return Readable(basis, plain, extended, framed, framed_words, rotations, boosts)
 
 
 def _in_frame(
@@ -114,34 +121,30 @@ def _in_frame(
 ) -> tuple[Float[Tensor, "d n n"], int, int]:
     """Basis in a frame, rotations first, then boosts; with their numbers."""
     n = len(frame)
-    found = sparse_basis(generators, uncertainty=uncertainty, frame=frame)
-    if metric is not None and len(found) == n * (n - 1) // 2 > 0:
-        # E_ji - signs[i] signs[j] E_ij for i < j: like `so(p, q)`, but with the signs in any order and positive boosts.
+    basis = sparse_basis(generators, uncertainty=uncertainty, frame=frame)
+    if metric is not None and len(basis) == n * (n - 1) // 2 > 0:
+        # E_ji - signs[i] signs[j] E_ij for i < j: like `so(p, q)`, with signs in any order,
+        # positive boosts.
         lower, signs = so(n).clamp(min=0), metric.diagonal().sign()
         full = lower - signs[:, None] * lower.mT * signs
         image = frame @ full @ torch.linalg.inv(frame)
-        # A form found from the same generators is off by their uncertainty times the square of its frame's condition number;
-        # measured, a tenth of that reaches the span.
+        # The error of a form computed from the same generators is their uncertainty times the
+        # squared condition number of its frame; measured, a tenth of that reaches the span.
         growth = max(5.0, float(torch.linalg.cond(frame)) ** 2 / 10)
-        if float(principal_angles(image.flatten(1), generators.to(image).flatten(1))[-1]) <= max(
-            CLOSE, min(growth * uncertainty, FAR)
-        ):
-            found = full
-    size = found.flatten(1).abs().amax(1)[:, None, None]
-    close = _close(n, uncertainty) * size
-    turns = ((found + found.mT).abs() <= close).flatten(1).all(1)
-    pushes = (
-        ~turns
-        & ((found - found.mT).abs() <= close).flatten(1).all(1)
-        & (found.diagonal(dim1=1, dim2=2) == 0).all(1)
-    )
-    order = torch.cat([turns.nonzero(), pushes.nonzero(), (~turns & ~pushes).nonzero()]).flatten()
-    return found[order], int(turns.sum()), int(pushes.sum())
+        angle = float(principal_angles(image.flatten(1), generators.to(image).flatten(1))[-1])
+        if angle <= max(EQUAL_ENTRIES, min(growth * uncertainty, LARGEST_ANGLE)):
+            basis = full
+    tolerance = _tolerance(n, uncertainty) * basis.flatten(1).abs().amax(1)[:, None, None]
+    rotations = ((basis + basis.mT).abs() <= tolerance).flatten(1).all(1)
+    symmetric = ((basis - basis.mT).abs() <= tolerance).flatten(1).all(1)
+    boosts = ~rotations & symmetric & (basis.diagonal(dim1=1, dim2=2) == 0).all(1)
+    order = torch.argsort(2 - 2 * rotations.int() - boosts.int(), stable=True)
+    return basis[order], int(rotations.sum()), int(boosts.sum())
 
 
-def _close(n: int, uncertainty: float) -> float:
-    """Share of the largest entry within which entries count as equal: five deviations of the noise in one entry."""
-    return min(max(CLOSE, 5 * uncertainty / n), 0.24)
+def _tolerance(n: int, uncertainty: float) -> float:
+    """Share of the largest entry within which entries are equal: five deviations of noise."""
+    return min(max(EQUAL_ENTRIES, 5 * uncertainty / n), 0.24)
 
 
 def _regular(frame: Tensor | None) -> Float[Tensor, "n n"]:

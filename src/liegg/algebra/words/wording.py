@@ -1,4 +1,4 @@
-"""Names of coordinates, numbers and directions as a person writes them."""
+"""Names of coordinates, numbers and directions as they are written by hand."""
 
 from collections.abc import Sequence
 
@@ -10,10 +10,11 @@ from liegg._utils.errors import ArgumentError
 from liegg._utils.linalg import fix_signs
 
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+"""Digits of the default names x₁, x₂ and so on."""
 
 
 def coordinate_names(n: int, coordinates: Sequence[str] | None = None) -> tuple[str, ...]:
-    """Names of n coordinates: those given, or x₁, x₂, ...
+    """Names of n coordinates: the given ones, or x₁, x₂, ...
 
     Raises:
         ArgumentError: the number of names is not n.
@@ -32,7 +33,7 @@ def coordinate_names(n: int, coordinates: Sequence[str] | None = None) -> tuple[
 
 
 def number(value: float) -> str:
-    """Two decimals, or two significant digits below one, without trailing zeros and with a true minus sign.
+    """Two decimals, or two significant digits below one; no trailing zeros, a true minus sign.
 
     >>> number(0.5), number(-2.0), number(1.4142), number(0.0123)
     ('0.5', '−2', '1.41', '0.012')
@@ -49,19 +50,17 @@ def vector(values: Float[Tensor, " m"]) -> str:
     ('(0.6, 0.8)', '(0.00, 0.71, −0.71)')
     """
     decimals = 1 if float((values - values.round(decimals=1)).abs().max()) < 0.005 else 2
-    texts = [f"{float(value):.{decimals}f}" for value in values]
-    zero = f"{0.0:.{decimals}f}"
-    return (
-        "("
-        + ", ".join(zero if text == f"-{zero}" else text.replace("-", "−") for text in texts)
-        + ")"
-    )
+    # Python's `z` writes a negative number that rounds to zero without its sign.
+    texts = [f"{float(value):z.{decimals}f}".replace("-", "−") for value in values]
+    return f"({', '.join(texts)})"
 
 
 def direction(
     values: Float[Tensor, " m"], names: Sequence[str], tolerance: float
 ) -> tuple[str, float]:
-    """A direction by the name of its axis, or as a unit vector; and its length, negative where the direction was turned round.
+    """A direction by the name of its axis, or as a unit vector.
+
+    And its length, negative if it was reversed.
 
     >>> direction(torch.tensor([0.0, -2.0]), ("x", "y"), 1e-6)
     ('y', -2.0)
