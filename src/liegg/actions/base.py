@@ -105,7 +105,7 @@ class Action(ABC):
         self, h: Float[Tensor, "t g"], x: Float[Tensor, "b ..."]
     ) -> Float[Tensor, "t b ..."]:
         """Velocities of each sample under several motions at once."""
-        if self._overrides("fields"):
+        if self._overrides("fields") and not self._overrides("field"):
             return torch.einsum("tg,bg...->tb...", h.to(x), self.fields(x))
         return torch.stack([self.field(row, x) for row in h])
 
