@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from jaxtyping import Float, Int
@@ -16,7 +16,7 @@ from liegg.algebra.words.describe import describe
 from liegg.algebra.words.wording import number
 
 if TYPE_CHECKING:
-    from liegg.actions.restricted import Restricted
+    from liegg.actions.restricted import MatrixRestricted, Restricted
 
 MAX_TERMS = 6
 """Terms of a linear combination that are written out; the others are counted."""
@@ -179,7 +179,7 @@ class Action(ABC):
     # Restriction to a subspace of the candidates
 
     def restrict(self, basis: Float[Tensor, "r ..."]) -> "Restricted":
-        """Ask only about the span of given generators, such as `Linear(3).restrict(liegg.so(3))`."""
+        """Ask only about the span of given generators."""
         from liegg.actions.restricted import Restricted
 
         return Restricted.of(self, basis)
@@ -362,6 +362,12 @@ class MatrixAction(Action):
     def axes(self) -> tuple[str, ...] | None:
         """Names of the coordinates that the matrices act on; None where they have none."""
         return None
+
+    def restrict(self, basis: Float[Tensor, "r ..."]) -> "MatrixRestricted":
+        """Ask only about the span of given generators, such as `Linear(3).restrict(liegg.so(3))`."""
+        from liegg.actions.restricted import MatrixRestricted
+
+        return cast("MatrixRestricted", MatrixRestricted.of(self, basis))
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -38,11 +38,6 @@ class Restricted(Action):
     basis: Float[Tensor, "r g"]
     label: str = ""
 
-    def __new__(cls, parent: Action | None = None, *_: Any, **__: Any) -> "Restricted":
-        """Give the restriction matrices where the parent has them."""
-        matrices = parent is not None and parent.has_matrices
-        return super().__new__(MatrixRestricted if matrices else cls)
-
     @classmethod
     def of(cls, parent: Action, basis: Float[Tensor, "r ..."]) -> "Restricted":
         """Restrict `parent` to the span of matrices or of coefficients `[r, g]`."""
@@ -201,7 +196,7 @@ class Restricted(Action):
 
 
 class MatrixRestricted(Restricted, MatrixAction):
-    """A restricted action whose parent has matrices; `Restricted(...)` makes it where it can."""
+    """A restricted action whose parent has matrices; made by `MatrixAction.restrict`."""
 
     parent: MatrixAction
 

@@ -12,9 +12,9 @@ from torch import Tensor
 from liegg._utils.device import sent
 from liegg._utils.errors import ArgumentError, ShapeError
 from liegg.actions.affine import Affine
-from liegg.actions.base import MatrixAction
 from liegg.actions.grid.coordinates import coordinates, paper_coordinates
 from liegg.actions.grid.interpolate import resample
+from liegg.actions.grid.maps import MapAction
 from liegg.actions.grid.stencils import (
     SCHEMES,
     Border,
@@ -37,7 +37,7 @@ AXES = {1: ("length",), 2: ("height", "width"), 3: ("depth", "height", "width")}
 
 
 @dataclass(frozen=True, repr=False)
-class Grid(MatrixAction):
+class Grid(MapAction):
     r"""Linear or affine maps of the coordinates of a signal on a grid: $(T_h f)(p) = f(e^{-h} p)$.
 
     The field of the unit matrix $E_{ij}$ is $-\partial_i f \cdot \tilde p_j$. Coordinates have their origin at the centre of the
@@ -83,16 +83,6 @@ class Grid(MatrixAction):
             object.__setattr__(self, "shape", tuple(int(side) for side in self.shape))
             if len(self.shape) not in (self.dimension, self.dimension + 1) or min(self.shape) < 1:
                 raise ArgumentError(f"{name}(shape={self.shape}): expected {self._expected('(')}.")
-
-    @property
-    def size(self) -> int:
-        """d², or d (d + 1) with translations."""
-        return self.dimension * self.ambient
-
-    @property
-    def ambient(self) -> int:
-        """d, or d + 1 with translations."""
-        return self.dimension + self.translations
 
     def check(self, shape: tuple[int, ...]) -> None:
         """Samples are a grid, a grid with channels before it, or flat with `shape=` stated."""
@@ -276,22 +266,9 @@ class Grid(MatrixAction):
         return whole
 
     @property
-    def homogeneous(self) -> bool:
-        """Where there are translations."""
-        return self._maps.homogeneous
-
-    @property
     def axes(self) -> tuple[str, ...]:
         """x to the right, y up, z; as many as there are."""
         return ("x", "y", "z")[: self.dimension]
-
-    def matrices(self, coefficients: Float[Tensor, "d g"]) -> Float[Tensor, "d n n"]:
-        """Matrices of the coordinates (x, y, z); homogeneous with a zero last row where there are translations."""
-        return self._maps.matrices(coefficients)
-
-    def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
-        """Flatten matrices; with translations, `[d, n, n]` linear parts are taken as such."""
-        return self._maps.coefficients(matrices)
 
     def settings(self) -> dict[str, Any]:
         """Kind and every field."""
@@ -320,10 +297,6 @@ class Grid(MatrixAction):
         """Channels over the grid."""
         return self._signals(x)
 
-    def code(self) -> str:
-        """The constructor call."""
-        return f"liegg.{self!r}"
-
     def __repr__(self) -> str:
         given: dict[str, Any] = {
             "group": "affine" if self.translations else "linear",
@@ -339,8 +312,8 @@ class Grid(MatrixAction):
         return f"{NAMES[self.dimension]}({', '.join(f'{name}={value!r}' for name, value in given.items())})"
 
     @property
-    def _maps(self) -> Linear | Affine:
-        """The same maps, of bare vectors."""
+    def maps(self) -> Linear | Affine:
+        """Maps of the coordinates (x, y, z)."""
         return Affine(self.dimension) if self.translations else Linear(self.dimension)
 
     def _expected(self, bracket: str) -> str:
