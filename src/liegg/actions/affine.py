@@ -10,7 +10,7 @@ from torch.nn.functional import pad
 
 from liegg._utils.errors import ArgumentError
 from liegg._utils.linalg import arranged
-from liegg.actions.base import Displacement
+from liegg.actions.displacement import Displacement
 from liegg.actions.vectors import VectorAction
 
 

@@ -1,7 +1,6 @@
 """Stage 2, actions: how each candidate generator moves a sample."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
@@ -11,6 +10,7 @@ from torch import Tensor
 from liegg._utils.errors import ArgumentError
 from liegg._utils.forward_mode import jvp
 from liegg._utils.linalg import fix_signs
+from liegg.actions.displacement import Displacement
 from liegg.actions.flow import flow
 from liegg.algebra.words.describe import describe
 from liegg.algebra.words.wording import number
@@ -23,34 +23,6 @@ MAX_TERMS = 6
 
 NUMERICAL_SETTINGS = ("layout", "derivative", "border", "sigma", "shape", "frame", "label")
 """Settings that say how an action is computed, and not which motions it has."""
-
-
-@dataclass(frozen=True)
-class Displacement:
-    r"""Mean squared motion of the data, $M = \mathrm{mean}\ \xi^\top \xi = I_{\text{repeat}} \otimes \text{block}$.
-
-    The Kronecker form is what the linear and affine actions have; any other $M$ is its own block
-    with `repeat = 1`. It is summed in float64: a direction is called trivial at a relative 1e-12,
-    four decades above the rounding error of that sum.
-
-    Attributes:
-        block: symmetric positive semidefinite `[s, s]`.
-        repeat: number of copies of the block on the diagonal.
-        noise: squared motion up to which a generator is taken to move the data by rounding alone.
-    """
-
-    block: Float[Tensor, "s s"]
-    repeat: int = 1
-    noise: float = 0.0
-
-    @property
-    def typical(self) -> float:
-        """Mean squared motion per candidate generator."""
-        return float(self.block.diagonal().mean())
-
-    def dense(self) -> Float[Tensor, "g g"]:
-        """The complete matrix `[g, g]`."""
-        return torch.block_diag(*[self.block] * self.repeat)
 
 
 class Action(ABC):

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
 from liegg._utils.linalg import arranged
-from liegg.actions.base import Displacement
+from liegg.actions.displacement import Displacement
 from liegg.actions.vectors import VectorAction
 
 

@@ -12,7 +12,8 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError, ShapeError
 from liegg._utils.linalg import fix_signs
-from liegg.actions.base import Displacement, MatrixAction
+from liegg.actions.base import MatrixAction
+from liegg.actions.displacement import Displacement
 from liegg.actions.structured.axis import Axis, axis_of
 from liegg.actions.structured.sparse import check_inside, check_square, exponential
 

@@ -11,7 +11,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError, ShapeError
-from liegg.actions.base import Displacement, MatrixAction
+from liegg.actions.base import MatrixAction
+from liegg.actions.displacement import Displacement
 
 TERMS = 20
 """Terms of the exponential series of a matrix of norm 1 at most: what is left out is below 1/21!, far below float64's rounding."""
