@@ -72,11 +72,7 @@ WRONG_SHAPES = [
         (5, 4),
         r"shape \(5, 4\); Image\(shape=\(4, 5\)\) expects that shape",
     ),
-    (
-        liegg.Image(),
-        (1, 1),
-        r"shape \(1, 1\): a grid of one pixel has no inside; nothing can move\.",
-    ),
+    (liegg.Image(), (1, 1), r"shape \(1, 1\): a grid of one pixel cannot move\."),
     (liegg.Sequence(), (3, 1), "a grid of one pixel"),
     (liegg.Image("euclidean"), (784,), "For flat samples state their shape"),
 ]

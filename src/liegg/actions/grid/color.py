@@ -23,9 +23,10 @@ class Channels(MapAction):
     """Linear or affine maps of the channels, the same at every pixel.
 
     Attributes:
-        channels: number of channels, which come first in a sample; 1 also fits samples without that axis.
-        offsets: whether the maps are affine; else they are linear.
-        shape: shape of a sample before it was flattened, `(channels, ...)`; needed for flat samples of several channels alone.
+        channels: number of channels, first in a sample; 1 also fits samples without that axis.
+        offsets: whether the maps are affine; otherwise they are linear.
+        shape: shape of a sample before it was flattened, `(channels, ...)`; needed only for flat
+            samples of several channels.
     """
 
     channels: int = 3
@@ -135,9 +136,10 @@ def Color(  # noqa: N802, one of the actions, which are named as classes are
     """Maps of the values of an image, the same at every pixel.
 
     Args:
-        group: `"affine"`: every affine map of the channels (12 generators for 3 channels); `"linear"`: every linear one (9);
-            `"gains"`: one factor to each channel (3); `"tone"`: contrast and brightness, one factor and one offset for all
-            channels (2). The last two are judged against all affine maps, see `Action.restrict`.
+        group: `"affine"`: every affine map of the channels (12 generators for 3 channels);
+            `"linear"`: every linear one (9); `"gains"`: one factor per channel (3); `"tone"`:
+            contrast and brightness, one factor and one offset for all channels (2). Defects of the
+            last two are relative to all affine maps, see `Action.restrict`.
         channels: number of channels, first in a sample; 1 for grey images, with or without that axis.
         shape: shape of a flat sample, such as `(3, 32, 32)`.
 
