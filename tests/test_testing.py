@@ -1,3 +1,4 @@
+# pyright: reportIncompatibleMethodOverride=false, reportAssignmentType=false, reportAttributeAccessIssue=false
 """The public assertions: each passes where it should and fails, by its text, where it should."""
 
 import pytest

@@ -1,3 +1,4 @@
+# pyright: reportIncompatibleMethodOverride=false, reportAssignmentType=false, reportAttributeAccessIssue=false
 """An action of one's own, without matrices, goes through every verb: quadratic fields of the plane."""
 
 import json

@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false
 """Maps of the space of signals on a grid: laws, a dense reference, layouts."""
 
 import math
