@@ -1,3 +1,4 @@
+# pyright: reportAttributeAccessIssue=false
 """Several actions at once: laws, blocks, cross terms, one spectrum whatever the units."""
 
 import jaxtyping

@@ -1,3 +1,4 @@
+# pyright: reportAttributeAccessIssue=false
 """Restriction of an action to a subspace of generators."""
 
 import pytest

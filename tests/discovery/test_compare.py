@@ -1,3 +1,4 @@
+# pyright: reportAttributeAccessIssue=false
 """Two results side by side: models whose symmetries are known, so that what they share and which is nearer is known too."""
 
 import math

@@ -1,3 +1,4 @@
+# pyright: reportAttributeAccessIssue=false
 """The result of a verification: remarks, JSON and reading back."""
 
 import json

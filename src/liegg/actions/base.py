@@ -1,8 +1,7 @@
 """Stage 2, actions: how each candidate generator moves a sample."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from jaxtyping import Float, Int
@@ -11,46 +10,19 @@ from torch import Tensor
 from liegg._utils.errors import ArgumentError
 from liegg._utils.forward_mode import jvp
 from liegg._utils.linalg import fix_signs
+from liegg.actions.displacement import Displacement
 from liegg.actions.flow import flow
 from liegg.algebra.words.describe import describe
 from liegg.algebra.words.wording import number
 
 if TYPE_CHECKING:
-    from liegg.actions.restricted import Restricted
+    from liegg.actions.restricted import MatrixRestricted, Restricted
 
 MAX_TERMS = 6
 """Terms of a linear combination that are written out; the others are counted."""
 
 NUMERICAL_SETTINGS = ("layout", "derivative", "border", "sigma", "shape", "frame", "label")
 """Settings that say how an action is computed, and not which motions it has."""
-
-
-@dataclass(frozen=True)
-class Displacement:
-    r"""Mean squared motion of the data, $M = \mathrm{mean}\ \xi^\top \xi = I_{\text{repeat}} \otimes \text{block}$.
-
-    The Kronecker form is what the linear and affine actions have; any other $M$ is its own block
-    with `repeat = 1`. It is summed in float64: a direction is called trivial at a relative 1e-12,
-    four decades above the rounding error of that sum.
-
-    Attributes:
-        block: symmetric positive semidefinite `[s, s]`.
-        repeat: number of copies of the block on the diagonal.
-        noise: squared motion up to which a generator is taken to move the data by rounding alone.
-    """
-
-    block: Float[Tensor, "s s"]
-    repeat: int = 1
-    noise: float = 0.0
-
-    @property
-    def typical(self) -> float:
-        """Mean squared motion per candidate generator."""
-        return float(self.block.diagonal().mean())
-
-    def dense(self) -> Float[Tensor, "g g"]:
-        """The complete matrix `[g, g]`."""
-        return torch.block_diag(*[self.block] * self.repeat)
 
 
 class Action(ABC):
@@ -105,7 +77,7 @@ class Action(ABC):
         self, h: Float[Tensor, "t g"], x: Float[Tensor, "b ..."]
     ) -> Float[Tensor, "t b ..."]:
         """Velocities of each sample under several motions at once."""
-        if self._overrides("fields"):
+        if self._overrides("fields") and not self._overrides("field"):
             return torch.einsum("tg,bg...->tb...", h.to(x), self.fields(x))
         return torch.stack([self.field(row, x) for row in h])
 
@@ -179,7 +151,7 @@ class Action(ABC):
     # Restriction to a subspace of the candidates
 
     def restrict(self, basis: Float[Tensor, "r ..."]) -> "Restricted":
-        """Ask only about the span of given generators, such as `Linear(3).restrict(liegg.so(3))`."""
+        """Ask only about the span of given generators."""
         from liegg.actions.restricted import Restricted
 
         return Restricted.of(self, basis)
@@ -362,6 +334,12 @@ class MatrixAction(Action):
     def axes(self) -> tuple[str, ...] | None:
         """Names of the coordinates that the matrices act on; None where they have none."""
         return None
+
+    def restrict(self, basis: Float[Tensor, "r ..."]) -> "MatrixRestricted":
+        """Ask only about the span of given generators, such as `Linear(3).restrict(liegg.so(3))`."""
+        from liegg.actions.restricted import MatrixRestricted
+
+        return cast("MatrixRestricted", MatrixRestricted.of(self, basis))
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -36,9 +36,8 @@ class Product(Action):
 
     def __new__(cls, *actions: Action) -> "Product":
         """Give the product matrices where all actions have them."""
-        if all(isinstance(action, MatrixAction) for action in actions):
-            return super().__new__(MatrixProduct)
-        return super().__new__(cls)
+        matrices = all(isinstance(action, MatrixAction) for action in actions)
+        return object.__new__(MatrixProduct if matrices else cls)
 
     def __init__(self, *actions: Action) -> None:
         if len(actions) < 2 or not all(isinstance(action, Action) for action in actions):
@@ -161,8 +160,7 @@ class MatrixProduct(Product, MatrixAction):
     """A product of actions that all have matrices; `Product(...)` makes it where it can."""
 
     actions: tuple[MatrixAction, ...]
-    words = MatrixAction.words
-    describe = MatrixAction.describe
+    words = MatrixAction.words  # pyright: ignore[reportIncompatibleMethodOverride]
 
     @property
     def ambient(self) -> int:

@@ -12,14 +12,14 @@ from liegg.actions.grid.color import Channels
 from liegg.actions.grid.grid import Grid
 from liegg.actions.linear import Linear
 from liegg.actions.product import Product
-from liegg.actions.restricted import Restricted
+from liegg.actions.restricted import MatrixRestricted, Restricted
 from liegg.actions.structured.constructors import Banded, Weights, blocks_from_settings
 from liegg.actions.structured.kronecker import kronecker_from_settings
 
 
 def _restricted(parent: dict[str, Any], basis: list[list[float]], label: str = "") -> Restricted:
-    rows = torch.tensor(basis, dtype=torch.float64)
-    return Restricted(action_from_settings(parent), rows, label)
+    action, rows = action_from_settings(parent), torch.tensor(basis, dtype=torch.float64)
+    return (MatrixRestricted if action.has_matrices else Restricted)(action, rows, label)
 
 
 _FACTORIES: dict[str, Callable[..., Action]] = {

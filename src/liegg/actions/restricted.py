@@ -9,7 +9,8 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
 from liegg._utils.linalg import orthonormal_rows
-from liegg.actions.base import Action, Displacement, MatrixAction
+from liegg.actions.base import Action, MatrixAction
+from liegg.actions.displacement import Displacement
 from liegg.algebra.subspace import principal_angles
 
 PROJECTION_LIMIT = 1024
@@ -37,11 +38,6 @@ class Restricted(Action):
     parent: Action
     basis: Float[Tensor, "r g"]
     label: str = ""
-
-    def __new__(cls, parent: Action | None = None, *_: Any, **__: Any) -> "Restricted":
-        """Give the restriction matrices where the parent has them."""
-        matrices = parent is not None and parent.has_matrices
-        return super().__new__(MatrixRestricted if matrices else cls)
 
     @classmethod
     def of(cls, parent: Action, basis: Float[Tensor, "r ..."]) -> "Restricted":
@@ -201,7 +197,7 @@ class Restricted(Action):
 
 
 class MatrixRestricted(Restricted, MatrixAction):
-    """A restricted action whose parent has matrices; `Restricted(...)` makes it where it can."""
+    """A restricted action whose parent has matrices; made by `MatrixAction.restrict`."""
 
     parent: MatrixAction
 

@@ -1,3 +1,4 @@
+# pyright: reportAttributeAccessIssue=false
 """Images, volumes and sequences: which generators are asked about, and models whose symmetry is known by construction."""
 
 import math

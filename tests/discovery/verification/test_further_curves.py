@@ -1,3 +1,4 @@
+# pyright: reportAttributeAccessIssue=false
 """Motions beside those found: readable ones that lie in the span, or the nearest candidates."""
 
 import pytest

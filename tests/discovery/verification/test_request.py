@@ -1,3 +1,4 @@
+# pyright: reportAttributeAccessIssue=false
 """Arguments that cannot be verified are refused with a message that helps."""
 
 import pytest

@@ -10,20 +10,23 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError, ShapeError
 from liegg.actions.affine import Affine
-from liegg.actions.base import Displacement, MatrixAction
+from liegg.actions.base import MatrixAction
+from liegg.actions.displacement import Displacement
+from liegg.actions.grid.maps import MapAction
 from liegg.actions.linear import Linear
 
 ColorGroup = Literal["affine", "linear", "gains", "tone"]
 
 
 @dataclass(frozen=True, repr=False)
-class Channels(MatrixAction):
+class Channels(MapAction):
     """Linear or affine maps of the channels, the same at every pixel.
 
     Attributes:
-        channels: number of channels, which come first in a sample; 1 also fits samples without that axis.
-        offsets: whether the maps are affine; else they are linear.
-        shape: shape of a sample before it was flattened, `(channels, ...)`; needed for flat samples of several channels alone.
+        channels: number of channels, first in a sample; 1 also fits samples without that axis.
+        offsets: whether the maps are affine; otherwise they are linear.
+        shape: shape of a sample before it was flattened, `(channels, ...)`; needed only for flat
+            samples of several channels.
     """
 
     channels: int = 3
@@ -37,16 +40,6 @@ class Channels(MatrixAction):
             )
         if self.shape is not None:
             object.__setattr__(self, "shape", tuple(int(side) for side in self.shape))
-
-    @property
-    def size(self) -> int:
-        """c², or c (c + 1) with offsets."""
-        return self._maps(self.channels).size
-
-    @property
-    def ambient(self) -> int:
-        """c, or c + 1 with offsets."""
-        return self._maps(self.channels).ambient
 
     def check(self, shape: tuple[int, ...]) -> None:
         """Samples have their channels first, or are flat with `shape=` stated."""
@@ -97,25 +90,12 @@ class Channels(MatrixAction):
 
     def displacement(self, moment: Float[Tensor, "s s"], samples: int) -> Displacement:
         """Identity ⊗ mean second moment of the channels."""
-        return self._maps(self.channels).displacement(moment, samples)
+        return self.maps.displacement(moment, samples)
 
     @property
     def axes(self) -> tuple[str, ...] | None:
         """Red, green and blue of three channels."""
         return ("R", "G", "B") if self.channels == 3 else None
-
-    @property
-    def homogeneous(self) -> bool:
-        """Where there are offsets."""
-        return self._maps(self.channels).homogeneous
-
-    def matrices(self, coefficients: Float[Tensor, "d g"]) -> Float[Tensor, "d n n"]:
-        """Matrices of the channels; homogeneous with a zero last row where there are offsets."""
-        return self._maps(self.channels).matrices(coefficients)
-
-    def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
-        """Flatten matrices; with offsets, linear parts alone are taken as such."""
-        return self._maps(self.channels).coefficients(matrices)
 
     def settings(self) -> dict[str, Any]:
         """Kind and every field."""
@@ -136,22 +116,18 @@ class Channels(MatrixAction):
         whole = x.reshape(len(x), *(self.shape or x.shape[1:]))
         return whole if self.channels > 1 else whole.reshape(len(x), 1, *whole.shape[1:])
 
-    def code(self) -> str:
-        """The constructor call."""
-        return f"liegg.{self!r}"
-
     def __repr__(self) -> str:
         shape = "" if self.shape is None else f", shape={self.shape}"
         return f"Color(group={'affine' if self.offsets else 'linear'!r}, channels={self.channels}{shape})"
 
-    def _maps(self, values: int) -> Linear | Affine:
-        """The same maps, of vectors: a sample has one vector to a pixel, component after component."""
-        copies = values // self.channels
-        kind = Affine if self.offsets else Linear
-        return kind(self.channels, copies=copies, layout="vector_first")
+    @property
+    def maps(self) -> Linear | Affine:
+        """Maps of the channels of one pixel."""
+        return (Affine if self.offsets else Linear)(self.channels, layout="vector_first")
 
     def _on(self, x: Float[Tensor, "b ..."]) -> Linear | Affine:
-        return self._maps(math.prod(x.shape[1:]))
+        """The same maps of flat samples: one vector per pixel, component after component."""
+        return replace(self.maps, copies=math.prod(x.shape[1:]) // self.channels)
 
 
 def Color(  # noqa: N802, one of the actions, which are named as classes are
@@ -160,9 +136,10 @@ def Color(  # noqa: N802, one of the actions, which are named as classes are
     """Maps of the values of an image, the same at every pixel.
 
     Args:
-        group: `"affine"`: every affine map of the channels (12 generators for 3 channels); `"linear"`: every linear one (9);
-            `"gains"`: one factor to each channel (3); `"tone"`: contrast and brightness, one factor and one offset for all
-            channels (2). The last two are judged against all affine maps, see `Action.restrict`.
+        group: `"affine"`: every affine map of the channels (12 generators for 3 channels);
+            `"linear"`: every linear one (9); `"gains"`: one factor per channel (3); `"tone"`:
+            contrast and brightness, one factor and one offset for all channels (2). Defects of the
+            last two are relative to all affine maps, see `Action.restrict`.
         channels: number of channels, first in a sample; 1 for grey images, with or without that axis.
         shape: shape of a flat sample, such as `(3, 32, 32)`.
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 def coordinates(sides: tuple[int, ...]) -> Float[Tensor, "p d"]:
-    """Coordinates (x, y, z) of every pixel's centre: the centre of the grid is 0, half the shorter side is 1, y runs up.
+    """Coordinates (x, y, z) of the pixels: the grid's centre is 0, half the shorter side 1, y up.
 
     >>> coordinates((2, 4))[:4].tolist()
     [[-1.5, 0.5], [-0.5, 0.5], [0.5, 0.5], [1.5, 0.5]]
@@ -18,7 +18,7 @@ def coordinates(sides: tuple[int, ...]) -> Float[Tensor, "p d"]:
 
 
 def paper_coordinates(sides: tuple[int, ...]) -> tuple[Float[Tensor, "p d"], Float[Tensor, "p 1"]]:
-    """The coordinates of the paper's appendix, counted from the first pixel, and 0 for the last pixels, which it leaves out.
+    """The paper's coordinates, counted from the first pixel, and 0 for the last pixels, which it omits.
 
     >>> places, kept = paper_coordinates((4, 4))
     >>> places[0].tolist(), kept[:4, 0].tolist()
@@ -42,7 +42,7 @@ def _from_first(sides: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _mesh(axes: list[np.ndarray]) -> np.ndarray:
-    """All places of a grid, in the order of its pixels, as (x, y, z): x along the last axis, y against the one before."""
+    """Pixels of a grid as (x, y, z): x along the last axis, y against the one before."""
     if len(axes) > 1:
         axes[-2] = -axes[-2]
     return np.stack([mesh.ravel() for mesh in np.meshgrid(*axes, indexing="ij")][::-1], axis=1)

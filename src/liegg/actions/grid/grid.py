@@ -12,9 +12,9 @@ from torch import Tensor
 from liegg._utils.device import to_device
 from liegg._utils.errors import ArgumentError, ShapeError
 from liegg.actions.affine import Affine
-from liegg.actions.base import MatrixAction
 from liegg.actions.grid.coordinates import coordinates, paper_coordinates
 from liegg.actions.grid.interpolate import resample
+from liegg.actions.grid.maps import MapAction
 from liegg.actions.grid.stencils import (
     SCHEMES,
     Border,
@@ -27,33 +27,37 @@ from liegg.actions.grid.stencils import (
 from liegg.actions.linear import Linear
 
 NAMES = {1: "Sequence", 2: "Image", 3: "Volume"}
-NOISE = 8.0
-"""Rounding units that a slope may be off where it should be 0, per unit of the picture's size."""
+SLOPE_ROUNDING = 8.0
+"""Rounding units that a zero slope may be off by, per unit of the image's size."""
 
-LONGEST = 4096
-"""Places along an axis, at most: a derivative is a matrix, of 128 MB here."""
+MAX_SIDE = 4096
+"""Pixels along an axis: a derivative is a matrix, of 128 MB for this many."""
 
 AXES = {1: ("length",), 2: ("height", "width"), 3: ("depth", "height", "width")}
 
 
 @dataclass(frozen=True, repr=False)
-class Grid(MatrixAction):
+class Grid(MapAction):
     r"""Linear or affine maps of the coordinates of a signal on a grid: $(T_h f)(p) = f(e^{-h} p)$.
 
-    The field of the unit matrix $E_{ij}$ is $-\partial_i f \cdot \tilde p_j$. Coordinates have their origin at the centre of the
-    grid and one unit is half the shorter side, the same along every axis; $x$ runs to the right along the last axis, $y$ up,
-    against the second to last, $z$ along the third to last. A positive rotation turns counter-clockwise.
+    The field of the unit matrix $E_{ij}$ is $-\partial_i f \cdot \tilde p_j$. The origin is the centre of
+    the grid and one unit is half the shorter side, along every axis; $x$ points right along the last
+    axis, $y$ up against the second to last, $z$ along the third to last. Positive rotations are
+    counter-clockwise.
 
     Attributes:
         dimension: number of spatial axes: 1, 2 or 3.
-        translations: whether the maps are affine; else they are linear and keep the centre.
-        derivative: how derivatives along the axes are taken; see `liegg.actions.grid.stencils.derivative_matrix`. `"paper"` also takes
-            the paper's coordinates (origin half a pixel off, the last row and column left out) and its slopes per pixel,
-            which makes every variance smaller by the square of half the shorter side.
+        translations: whether the maps are affine; otherwise they are linear and fix the centre.
+        derivative: scheme of the derivatives; see `liegg.actions.grid.stencils.derivative_matrix`.
+            `"paper"` also uses the paper's coordinates (origin half a pixel off, without the last
+            row and column) and its slopes per pixel, which divides every variance by the square of
+            half the shorter side.
         border: what lies beyond the border: `"replicate"`, `"zeros"` or `"periodic"`.
         sigma: width in pixels of `derivative="gaussian"`.
-        shape: shape of a sample before it was flattened, with or without channels first; needed for flat samples alone.
-        frame: pixels at the border whose motion is left out of the field: what a frame cuts off has no derivative there.
+        shape: shape of a sample before it was flattened, with or without channels first; needed
+            only for flat samples.
+        frame: width in pixels of a border whose motion is left out of the field: images that are
+            cut off there have no derivative.
     """
 
     dimension: int
@@ -84,16 +88,6 @@ class Grid(MatrixAction):
             if len(self.shape) not in (self.dimension, self.dimension + 1) or min(self.shape) < 1:
                 raise ArgumentError(f"{name}(shape={self.shape}): expected {self._expected('(')}.")
 
-    @property
-    def size(self) -> int:
-        """d², or d (d + 1) with translations."""
-        return self.dimension * self.ambient
-
-    @property
-    def ambient(self) -> int:
-        """d, or d + 1 with translations."""
-        return self.dimension + self.translations
-
     def check(self, shape: tuple[int, ...]) -> None:
         """Samples are a grid, a grid with channels before it, or flat with `shape=` stated."""
         name, flat = NAMES[self.dimension], math.prod(shape)
@@ -121,16 +115,14 @@ class Grid(MatrixAction):
             )
         sides = whole[-self.dimension :]
         if max(sides) < 2:
-            raise ShapeError(
-                f"a sample has shape {tuple(shape)}: a grid of one pixel has no inside; nothing can move."
-            )
+            raise ShapeError(f"a sample has shape {tuple(shape)}: a grid of one pixel cannot move.")
         if 2 * self.frame >= min(sides):
             raise ShapeError(
                 f"a sample has shape {tuple(shape)}: a frame of {self.frame} pixels leaves nothing of it."
             )
-        if max(sides) > LONGEST:
+        if max(sides) > MAX_SIDE:
             raise ShapeError(
-                f"a sample has shape {tuple(shape)}: {max(sides)} places along an axis; {name}() takes at most {LONGEST}. "
+                f"a sample has shape {tuple(shape)}: {max(sides)} places along an axis; {name}() takes at most {MAX_SIDE}. "
                 "Cut it into shorter pieces, or resample it."
             )
         if (
@@ -146,7 +138,7 @@ class Grid(MatrixAction):
             )
 
     def act(self, h: Float[Tensor, "..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
-        """Move every sample by exp(h), read by cubic interpolation with the border rule."""
+        """Move every sample by exp(h), with cubic interpolation and the border rule."""
         self.check(tuple(x.shape[1:]))
         signals = self._signals(x)
         matrix = self.matrices(self._vector(h).to(device=x.device, dtype=x.dtype)[None])[0]
@@ -163,7 +155,7 @@ class Grid(MatrixAction):
         return resample(signals.flatten(0, 1), pixels, self.border).reshape(x.shape)
 
     def precompute(self, x: Float[Tensor, "b ..."], into: Any = None) -> tuple[Tensor, ...]:
-        """Derivatives `[b, c, p]` of every sample along x, y, z, per unit of the coordinates; and room for one more such array."""
+        """Derivatives `[b, c, p]` along x, y, z per unit of the coordinates, and one scratch array."""
         signals = self._signals(x.to(torch.promote_types(x.dtype, torch.float32)))
         sides, shape = signals.shape[2:], signals.flatten(2).shape
         unit = 1.0 if self.derivative == "paper" else min(sides) / 2
@@ -196,16 +188,16 @@ class Grid(MatrixAction):
     def rounding_motion(
         self, dtype: torch.dtype, input_square: float, shape: tuple[int, ...]
     ) -> float:
-        """A weighted sum of equal numbers is 0 only up to rounding: the square of that, times the farthest place."""
+        """Squared rounding error of a zero slope, times the squared distance of the farthest pixel."""
         sides = self._signals(torch.empty(1, *shape, device="meta")).shape[2:]
         unit = 1.0 if self.derivative == "paper" else min(sides) / 2
         farthest = float(coordinates(tuple(sides)).square().sum(1).max()) + 1
-        return (NOISE * torch.finfo(dtype).eps * unit) ** 2 * farthest * input_square
+        return (SLOPE_ROUNDING * torch.finfo(dtype).eps * unit) ** 2 * farthest * input_square
 
     def tangents(
         self, h: Float[Tensor, "t g"], x: Float[Tensor, "b ..."]
     ) -> Float[Tensor, "t b ..."]:
-        """Minus the gradient along the velocity of every place; the gradient is taken once for all directions."""
+        """Minus the gradient along the velocity of every pixel; one gradient for all directions."""
         slopes = self.precompute(x)[:-1]
         velocity = (
             -h.to(slopes[0]).unflatten(1, (self.dimension, self.ambient))
@@ -241,7 +233,7 @@ class Grid(MatrixAction):
     def moment(
         self, x: Float[Tensor, "b ..."], precomputed: tuple[Tensor, ...] | None = None
     ) -> Float[Tensor, "g g"]:
-        r"""Sums of $\partial_i x\, \partial_k x\, \tilde p_j \tilde p_l$: over samples in their own precision, then over places."""
+        r"""Sums of $\partial_i x\, \partial_k x\, \tilde p_j \tilde p_l$ over samples, then over pixels."""
         return self.moments(x, torch.zeros(len(x), dtype=torch.int64), 1, precomputed)[0]
 
     def moments(
@@ -251,7 +243,7 @@ class Grid(MatrixAction):
         count: int,
         precomputed: tuple[Tensor, ...] | None = None,
     ) -> Float[Tensor, "p s s"]:
-        """As `moment`, the sums over the samples of every block by one product."""
+        """As `moment` for every block; the sums over samples are one matrix product."""
         parts = self.precompute(x) if precomputed is None else precomputed
         channels, d, n = parts[0].shape[1], self.dimension, self.ambient
         *slopes, room = (part.flatten(0, 1) for part in parts)
@@ -276,22 +268,9 @@ class Grid(MatrixAction):
         return whole
 
     @property
-    def homogeneous(self) -> bool:
-        """Where there are translations."""
-        return self._maps.homogeneous
-
-    @property
     def axes(self) -> tuple[str, ...]:
         """x to the right, y up, z; as many as there are."""
         return ("x", "y", "z")[: self.dimension]
-
-    def matrices(self, coefficients: Float[Tensor, "d g"]) -> Float[Tensor, "d n n"]:
-        """Matrices of the coordinates (x, y, z); homogeneous with a zero last row where there are translations."""
-        return self._maps.matrices(coefficients)
-
-    def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
-        """Flatten matrices; with translations, `[d, n, n]` linear parts are taken as such."""
-        return self._maps.coefficients(matrices)
 
     def settings(self) -> dict[str, Any]:
         """Kind and every field."""
@@ -320,10 +299,6 @@ class Grid(MatrixAction):
         """Channels over the grid."""
         return self._signals(x)
 
-    def code(self) -> str:
-        """The constructor call."""
-        return f"liegg.{self!r}"
-
     def __repr__(self) -> str:
         given: dict[str, Any] = {
             "group": "affine" if self.translations else "linear",
@@ -339,8 +314,8 @@ class Grid(MatrixAction):
         return f"{NAMES[self.dimension]}({', '.join(f'{name}={value!r}' for name, value in given.items())})"
 
     @property
-    def _maps(self) -> Linear | Affine:
-        """The same maps, of bare vectors."""
+    def maps(self) -> Linear | Affine:
+        """Maps of the coordinates (x, y, z)."""
         return Affine(self.dimension) if self.translations else Linear(self.dimension)
 
     def _expected(self, bracket: str) -> str:
@@ -354,13 +329,13 @@ class Grid(MatrixAction):
         return whole if whole.ndim == self.dimension + 2 else whole.unsqueeze(1)
 
     def _orientation(self, like: Tensor) -> Float[Tensor, " d"]:
-        """Sign of each coordinate along its axis, in the order of the axes: only `y` runs against."""
+        """Sign of each coordinate along its axis: only `y` points against it."""
         return torch.tensor(
             [1.0, -1.0, 1.0][3 - self.dimension :], dtype=like.dtype, device=like.device
         )
 
     def _weights(self, like: Tensor, x: Float[Tensor, "b ..."]) -> Float[Tensor, "p j"]:
-        """Coordinates of every place, with a column of ones for the translations."""
+        """Coordinates of every pixel, with a column of ones for translations."""
         sides = tuple(self._signals(x[:1]).shape[2:])
         places, kept = (
             paper_coordinates(sides) if self.derivative == "paper" else (coordinates(sides), None)

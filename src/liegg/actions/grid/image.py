@@ -28,19 +28,22 @@ def Image(  # noqa: N802, one of the actions, which are named as classes are
 ) -> MatrixAction:
     r"""Maps of the plane that images live in: the paper's groups acting on $\mathbb{R}^2$.
 
-    Samples are `[h, w]`, `[c, h, w]`, or flat with `shape` stated; any height, width and number of channels. Coordinates have their
-    origin at the centre, x to the right, y up, and one unit is half the shorter side, so a pixel is as long in x as in y.
+    Samples are `[h, w]`, `[c, h, w]`, or flat with `shape` stated. The origin is the centre, x points
+    right, y up, and one unit is half the shorter side, so that pixels are square.
 
     Args:
-        group: `"linear"`: the four generators of GL(2), as in the paper; `"affine"`: six, with translations; `"similarity"`:
-            rotation, scaling and translations; `"euclidean"`: rotation and translations; or generators of your own, `[r, 2, 2]`
-            or homogeneous `[r, 3, 3]`. Smaller groups are judged against all linear (or affine) maps, see `Action.restrict`.
-        derivative: `"spectral"`, `"central"`, `"gaussian"` (smoothing and derivative in one), or `"paper"` (forward differences
-            on an off-centre grid, to reproduce its numbers).
+        group: `"linear"`: the four generators of GL(2), as in the paper; `"affine"`: six, with
+            translations; `"similarity"`: rotation, scaling and translations; `"euclidean"`:
+            rotation and translations; or generators of your own, `[r, 2, 2]` or homogeneous
+            `[r, 3, 3]`. Defects of smaller groups are relative to all linear (or affine) maps, see
+            `Action.restrict`.
+        derivative: `"spectral"`, `"central"`, `"gaussian"` (smoothing and derivative in one), or
+            `"paper"` (forward differences on an off-centre grid, to reproduce its numbers).
         border: what lies beyond the border: `"replicate"` (the nearest pixel), `"zeros"` or `"periodic"`.
         sigma: width in pixels of the Gaussian derivative.
         shape: shape of a flat sample, such as `(28, 28)` or `(3, 32, 32)`.
-        frame: pixels at the border to leave out, for pictures that are cut off by it: `frame=1` takes most of the harm away.
+        frame: width in pixels of a border to leave out, for images that are cut off there:
+            `frame=1` removes most of the error.
 
     Raises:
         ArgumentError: a group, derivative, border, width or shape that does not exist.
@@ -65,9 +68,9 @@ def Volume(  # noqa: N802
     shape: tuple[int, ...] | None = None,
     frame: int = 0,
 ) -> MatrixAction:
-    """Maps of the space that volumes `[d, h, w]` or `[c, d, h, w]` live in: nine linear generators, twelve affine; else as `Image`.
+    """Maps of the space of volumes `[d, h, w]` or `[c, d, h, w]`; otherwise as `Image`.
 
-    The coordinate z runs along the first spatial axis.
+    There are nine linear generators and twelve affine ones; z is the first spatial axis.
 
     >>> Volume().size, Volume("affine").size, Volume("euclidean").size
     (9, 12, 6)
@@ -84,7 +87,9 @@ def Sequence(  # noqa: N802
     shape: tuple[int, ...] | None = None,
     frame: int = 0,
 ) -> MatrixAction:
-    """Maps of the line that sequences `[t]` or `[c, t]` live in: stretching about the middle, and shifts; else as `Image`.
+    """Maps of the line of sequences `[t]` or `[c, t]`: stretching about the middle and shifts.
+
+    Otherwise as `Image`.
 
     >>> Sequence().size, Sequence("linear").size
     (2, 1)
@@ -101,7 +106,7 @@ def _on_grid(
     shape: tuple[int, ...] | None,
     frame: int,
 ) -> MatrixAction:
-    """The whole linear or affine action, or its restriction."""
+    """The linear or affine action, or its restriction."""
     name = NAMES[dimension]
     if not isinstance(sigma, int | float) or isinstance(sigma, bool):
         raise ArgumentError(f"sigma={sigma!r}: expected a width in pixels, for example sigma=1.0.")
@@ -164,4 +169,4 @@ SMALLER: dict[str, Callable[[int], list[Float[Tensor, "r m m"]]]] = {
     "similarity": _similarity,
     "euclidean": _euclidean,
 }
-"""Groups that are asked about as part of all affine maps."""
+"""Groups that are restrictions of all affine maps."""

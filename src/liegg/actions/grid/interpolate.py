@@ -1,4 +1,4 @@
-"""Signals on a grid read at other places: cubic splines in any number of dimensions."""
+"""Interpolation of signals on a grid by cubic splines, in any number of dimensions."""
 
 from itertools import product
 
@@ -15,8 +15,9 @@ def resample(
 ) -> Float[Tensor, "b p"]:
     r"""Values of signals at places given in pixels, by interpolating cubic splines.
 
-    A spline through the pixels has slopes that are right to the fourth order, so that small motions move a picture by the right
-    amount. (The cubic convolution of `torch.nn.functional.grid_sample` has slopes that are half as much again as they should be.)
+    A spline through the pixels has slopes of fourth-order accuracy, so that small motions move an
+    image by the right amount. (The slopes of the cubic convolution of
+    `torch.nn.functional.grid_sample` are 50 % too large.)
 
     Args:
         signals: samples over a grid of `d` axes.
@@ -44,7 +45,7 @@ def resample(
 def _weighted(
     signals: Float[Tensor, "b s"], pixels: Int[Tensor, "p k"], weights: Float[Tensor, "p k"]
 ) -> Float[Tensor, "b p"]:
-    """Sums of weighted pixels. In one call several times faster, where no derivative is asked: that call has no forward one."""
+    """Weighted sums of pixels; without derivatives by one call that is several times faster."""
     if torch.is_grad_enabled():
         return _summed(signals, pixels, weights)
     try:
@@ -58,7 +59,7 @@ def _weighted(
 def _summed(
     signals: Float[Tensor, "b s"], pixels: Int[Tensor, "p k"], weights: Float[Tensor, "p k"]
 ) -> Float[Tensor, "b p"]:
-    """The same, one corner after the other."""
+    """The same, one corner at a time, with derivatives."""
     total = torch.zeros(len(signals), len(pixels), dtype=signals.dtype, device=signals.device)
     for pixel, weight in zip(pixels.unbind(1), weights.unbind(1), strict=True):
         total = total + signals[:, pixel] * weight
@@ -70,7 +71,7 @@ def _corner(
     shape: torch.Size,
     taps: list[tuple[Int[Tensor, "4 p"], Float[Tensor, "4 p"]]],
 ) -> tuple[Int[Tensor, " p"], Float[Tensor, " p"]]:
-    """The coefficient at one corner of the cube around each place, by its number, and what it counts."""
+    """Index and weight of the coefficient at one corner of the cube around each place."""
     pixel, weight = taps[0][0][corner[0]], taps[0][1][corner[0]]
     for tap, side, (pixels, weights) in zip(corner[1:], shape[1:], taps[1:], strict=True):
         pixel, weight = pixel * side + pixels[tap], weight * weights[tap]
@@ -80,7 +81,7 @@ def _corner(
 def _taps(
     places: Float[Tensor, " p"], side: int, border: Border
 ) -> tuple[Int[Tensor, "4 p"], Float[Tensor, "4 p"]]:
-    """The four coefficients around each place along one axis, and what each counts."""
+    """Indices and weights of the four coefficients around each place along one axis."""
     if border == "replicate":
         places = places.clamp(0, side - 1)
     first = places.detach().floor()

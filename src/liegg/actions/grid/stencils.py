@@ -1,7 +1,7 @@
 r"""Derivatives and smoothing of sampled signals, each a small matrix along one axis of the grid.
 
-A separable filter on a side of `s` pixels is an `[s, s]` matrix: the border rule is part of it, it is exact in float64, and
-applying it is one matrix product in any dimension, on any device.
+A separable filter on a side of `s` pixels is an `[s, s]` matrix that includes the border rule. It is
+exact in float64, and applying it is one matrix product in any dimension, on any device.
 """
 
 import functools
@@ -23,7 +23,7 @@ SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 BORDERS: tuple[Border, ...] = get_args(Border)
 
 TRUNCATE = 4.0
-"""Standard deviations at which a Gaussian is cut off: what is left out is 6e-5 of it."""
+"""Standard deviations at which a Gaussian is cut off, which omits 6e-5 of it."""
 
 
 def derivative_matrix(
@@ -31,10 +31,10 @@ def derivative_matrix(
 ) -> Float[Tensor, "s s"]:
     r"""Derivative along one axis, per pixel.
 
-    `"spectral"` differentiates the trigonometric interpolant: of the signal itself for a periodic border, of the signal continued
-    by its mirror image, which has no jump, for `"replicate"`, and of the signal continued by zeros for `"zeros"`. `"central"` is
-    $(f_{i+1} - f_{i-1})/2$. `"gaussian"` differentiates the signal smoothed with a Gaussian of `sigma` pixels. `"paper"` is
-    $f_{i+1} - f_i$, with nothing at the last pixel.
+    `"spectral"` differentiates the trigonometric interpolant of the signal, continued periodically, by
+    its mirror image for `"replicate"`, or by zeros, as the border says. `"central"` is
+    $(f_{i+1} - f_{i-1})/2$. `"gaussian"` differentiates the signal smoothed with a Gaussian of `sigma`
+    pixels. `"paper"` is $f_{i+1} - f_i$, and 0 at the last pixel.
 
     Args:
         side: number of pixels.
@@ -67,7 +67,7 @@ def along(
     axis: int,
     out: Float[Tensor, "..."] | None = None,
 ) -> Float[Tensor, "..."]:
-    """Apply a matrix along one axis, counted from the end: -1 is the last. `out` takes the result where it is given."""
+    """Apply a matrix along an axis, counted from the end: -1 is the last; into `out` if given."""
     matrix = to_device(matrix, x.device, x.dtype)
     if axis == -1:
         return torch.matmul(x, matrix.mT, out=out)
@@ -84,7 +84,7 @@ def smooth(
     dimension: int = 2,
     border: Border = "replicate",
 ) -> Float[Tensor, "b ..."]:
-    """Gaussian smoothing over the last axes: the paper's remedy for the jumps between pixels, applied before training.
+    """Gaussian smoothing over the last axes, which the paper applies before training.
 
     Args:
         images: `[b, h, w]` or `[b, c, h, w]`, or as many axes as `dimension` says.
@@ -133,14 +133,14 @@ def check_border(border: str) -> None:
 
 
 def outside(positions: Tensor, side: int, border: Border) -> tuple[Tensor, Tensor]:
-    """Pixels that integer positions stand for under a border rule, and which of them count."""
+    """Pixels for integer positions under a border rule, and which of them count."""
     inside = (positions >= 0) & (positions < side)
     if border == "periodic":
         return positions % side, torch.ones_like(inside)
     return positions.clamp(0, side - 1), inside if border == "zeros" else torch.ones_like(inside)
 
 
-# What is cached below is numpy's: a tensor remembers the mode it was made in (inference, a transform) and would carry it on.
+# The caches hold numpy arrays: a tensor keeps the mode it was created in (inference, a transform).
 
 
 @functools.lru_cache(maxsize=32)
@@ -193,7 +193,8 @@ def _bell(sigma: float) -> tuple[np.ndarray, np.ndarray]:
 def _spectral(side: int, border: Border) -> np.ndarray:
     r"""Derivative of the trigonometric interpolant of the signal, continued as the border says.
 
-    Over a period of $n$ pixels a pixel $k$ away counts $\frac{\pi}{n} (-1)^k \cot(\pi k / n)$, or the cosecant where $n$ is odd.
+    Over a period of $n$ pixels the weight at distance $k$ is $\frac{\pi}{n} (-1)^k \cot(\pi k / n)$, with
+    the cosecant for odd $n$.
     """
     period = side if border == "periodic" else 2 * side
     away = np.arange(period)

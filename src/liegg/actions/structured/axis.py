@@ -1,4 +1,4 @@
-"""Candidates along one axis of a grid: those without a trace, and the one that has it."""
+"""Candidates along one axis of a grid: the traceless ones, and the one with a trace."""
 
 from dataclasses import dataclass
 
@@ -11,12 +11,12 @@ from liegg.actions.structured.constructors import algebra_basis
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    r"""Candidates along one axis; the identity is kept apart, as along every axis it is the same map of the whole.
+    r"""Candidates along one axis; the identity is separate, as it is the same map along every axis.
 
     Attributes:
         side: length of the axis.
-        basis: orthonormal matrices without trace, flat; None for all of sl(k), whose basis is never formed.
-        traced: what the span holds of the identity, orthogonal to the basis; None if it has no trace.
+        basis: orthonormal traceless matrices, flat; None for all of sl(k), whose basis is implicit.
+        traced: part of the span that is not traceless, orthogonal to the basis; None if there is none.
     """
 
     side: int
@@ -25,11 +25,11 @@ class Axis:
 
     @property
     def count(self) -> int:
-        """Candidates that have no trace."""
+        """Number of traceless candidates."""
         return self.side**2 - 1 if self.basis is None else len(self.basis)
 
     def project(self, whole: Float[Tensor, "b k kk"]) -> Float[Tensor, "b k r"]:
-        """Inner products with the candidates without trace, from those with the unit matrices."""
+        """Inner products with the traceless candidates, from those with the unit matrices."""
         if self.basis is not None:
             return whole @ self.basis.to(whole).mT
         diagonal = whole.unflatten(2, (self.side, self.side)).diagonal(dim1=2, dim2=3)
@@ -42,7 +42,7 @@ class Axis:
         )
 
     def trace(self, whole: Float[Tensor, "b k kk"]) -> Float[Tensor, "b k"]:
-        """Inner products with the one that has a trace."""
+        """Inner products with the candidate that has a trace."""
         return (
             torch.zeros_like(whole[..., 0])
             if self.traced is None
@@ -63,7 +63,7 @@ class Axis:
 
 
 def axis_of(side: int, given: Float[Tensor, "r k k"] | None) -> Axis:
-    """Split candidates along an axis into those without trace, and the one that has it.
+    """Split candidates along an axis into traceless ones and the one with a trace.
 
     Args:
         side: length of the axis.
@@ -96,8 +96,6 @@ def _beside(side: int) -> Tensor:
 
 def _helmert(side: int) -> Float[Tensor, "k l"]:
     """Orthonormal columns orthogonal to (1, ..., 1): the l-th is l ones, then -l, scaled."""
-    step = torch.arange(1, side, dtype=torch.float64)
-    columns = (
-        torch.ones(side, side - 1, dtype=torch.float64).triu() - torch.diag(step, -1)[:, : side - 1]
-    )
-    return columns / (step * (step + 1)).sqrt()
+    from scipy.linalg import helmert
+
+    return torch.from_numpy(helmert(side)).mT

@@ -1,4 +1,4 @@
-"""Candidate spaces for inputs too large for all n² matrices: blocks on the diagonal, bands, weights of groups."""
+"""Candidates for inputs too large for all n² matrices: diagonal blocks, bands, group weights."""
 
 from collections.abc import Sequence
 
@@ -21,17 +21,20 @@ def Blocks(  # noqa: N802, one of the actions, which are named as classes are
     *,
     order: Sequence[int] | Int[Tensor, " n"] | None = None,
 ) -> MatrixAction:
-    r"""Matrices with blocks on the diagonal: each part of a sample moves within itself, by a map of its own.
+    r"""Block diagonal matrices: each part of a sample has its own linear map.
 
-    $\sum k_i^2$ candidates in place of $n^2$, or fewer with an algebra. For one map that all share take `Linear(k, copies=...)`.
+    $\sum k_i^2$ candidates instead of $n^2$, or fewer with an algebra. For one map that all parts share
+    use `Linear(k, copies=...)`.
 
     Args:
         sizes: numbers in each part.
-        algebra: candidates within a part, `[r, k, k]`, the same for all parts or one to each; None for all of gl(k).
-        order: which numbers of a flat sample the parts hold, part after part; by default as they come.
+        algebra: candidates within a part, `[r, k, k]`, for all parts or one per part; None for all
+            of gl(k).
+        order: indices of a flat sample in the parts, part after part; by default in order.
 
     Raises:
-        ArgumentError: sizes that are not positive, an algebra of another size than its part, an order that is no permutation.
+        ArgumentError: sizes that are not positive, an algebra of another size than its part, an
+            order that is not a permutation.
 
     Examples:
         >>> from liegg.algebra import so
@@ -46,21 +49,21 @@ def Blocks(  # noqa: N802, one of the actions, which are named as classes are
         >>> Blocks([3] * 4, order=colours)
         Blocks(4 blocks of 3, ordered, size=36)
     """
-    sides = _whole(sizes, "sizes")
+    sides = _integers(sizes, "sizes")
     if not sides or min(sides) < 1:
         raise ArgumentError(
             f"sizes={_short(sides)}: expected positive numbers, for example Blocks([4] * 196)."
         )
     n = sum(sides)
-    places = torch.arange(n) if order is None else torch.tensor(_whole(order, "order"))
+    places = torch.arange(n) if order is None else torch.tensor(_integers(order, "order"))
     if not torch.equal(places.sort().values, torch.arange(n)):
         raise ArgumentError(
-            f"order has {len(places)} entries; expected every number from 0 to {n - 1} once, the sum of the sizes being {n}."
+            f"order has {len(places)} entries; expected every index from 0 to {n - 1} once: the sizes add up to {n}."
         )
     each = list(algebra) if isinstance(algebra, Sequence) else [algebra] * len(sides)
     if len(each) != len(sides):
         raise ArgumentError(
-            f"{len(each)} algebras were given for {len(sides)} blocks; give one to each, or one for all."
+            f"{len(each)} algebras were given for {len(sides)} blocks; give one per block, or one for all."
         )
     bases: dict[tuple[int, int], tuple[Tensor, Tensor, Tensor, Tensor]] = {}
     found, first, start = [], 0, 0
@@ -93,7 +96,7 @@ def Blocks(  # noqa: N802, one of the actions, which are named as classes are
 def blocks_from_settings(
     sizes: list[int], algebra: list | None, order: list[int] | None
 ) -> MatrixAction:
-    """Blocks again from their settings: matrices for all parts, or for each part its own or None."""
+    """Make blocks again from their settings."""
     each = algebra is not None and any(
         own is None or isinstance(own[0][0], list) for own in algebra
     )
@@ -110,15 +113,16 @@ def blocks_from_settings(
 
 
 def Banded(n: int, width: int = 1, *, shared: bool = False, periodic: bool = False) -> MatrixAction:  # noqa: N802
-    r"""Matrices with entries near the diagonal, $|i - j| \le$ `width`: every number is moved by its neighbours.
+    r"""Matrices with entries near the diagonal, $|i - j| \le$ `width`: neighbours move each number.
 
-    About $(2w + 1) n$ candidates in place of $n^2$; with `shared` one to each diagonal, $2w + 1$ in all: convolutions.
+    About $(2w + 1) n$ candidates instead of $n^2$; with `shared` one per diagonal, $2w + 1$ in all:
+    convolutions.
 
     Args:
         n: numbers in a sample.
-        width: diagonals to either side.
-        shared: the same weight all along a diagonal.
-        periodic: neighbours are counted round the end.
+        width: number of diagonals on either side.
+        shared: the same weight along a diagonal.
+        periodic: the last number is a neighbour of the first.
 
     Raises:
         ArgumentError: a width that does not fit.
@@ -147,10 +151,10 @@ def Banded(n: int, width: int = 1, *, shared: bool = False, periodic: bool = Fal
 
 
 def Weights(groups: Sequence[int] | Int[Tensor, " n"]) -> MatrixAction:  # noqa: N802
-    """One factor to each group of numbers: do they matter at all, and which of them only in proportion to others?
+    """One factor per group of numbers: which matter, and which only in proportion to others?
 
     Args:
-        groups: group of every number of a flat sample, from 0 on; negative for one that is left alone.
+        groups: group of every number of a flat sample, from 0; negative for a number that stays.
 
     Raises:
         ArgumentError: a group without members.
@@ -159,12 +163,12 @@ def Weights(groups: Sequence[int] | Int[Tensor, " n"]) -> MatrixAction:  # noqa:
         >>> Weights([0, 0, 1, 1, -1])
         Weights(2 groups of 5 numbers)
     """
-    label = torch.tensor(_whole(groups, "groups"))
+    label = torch.tensor(_integers(groups, "groups"))
     member = (label >= 0).nonzero()[:, 0]
     counts = torch.bincount(label[member])
     if not len(member) or not bool(counts.all()):
         raise ArgumentError(
-            f"groups={_short(label.tolist())}: expected numbers from 0 on, every one used, for example Weights([0, 0, 1, 1])."
+            f"groups={_short(label.tolist())}: expected every index from 0, for example Weights([0, 0, 1, 1])."
         )
     made = {"kind": "weights", "groups": label.tolist()}
     value = counts.double().rsqrt()[label[member]]
@@ -186,7 +190,7 @@ def _block(given: Algebra | None, side: int) -> tuple[Tensor, Tensor, Tensor, Te
 
 
 def algebra_basis(given: Algebra, side: int) -> Float[Tensor, "q k k"]:
-    """Orthonormal matrices with the span of those given, with as few entries to each as comes easily.
+    """Orthonormal matrices with the span of those given, with few entries each.
 
     Raises:
         ArgumentError: matrices of another size, not finite, or all zero.
@@ -209,11 +213,11 @@ def algebra_basis(given: Algebra, side: int) -> Float[Tensor, "q k k"]:
     return torch.where(basis.abs() > 1e-14, basis, 0.0).unflatten(1, (side, side))
 
 
-def _whole(values: Sequence[int] | Int[Tensor, " n"], name: str) -> list[int]:
-    """Whole numbers as a list; raise `ArgumentError` for anything else."""
+def _integers(values: Sequence[int] | Int[Tensor, " n"], name: str) -> list[int]:
+    """Integers as a list; raise `ArgumentError` for anything else."""
     listed = values.tolist() if isinstance(values, Tensor) else list(values)
     if not all(isinstance(value, int) and not isinstance(value, bool) for value in listed):
-        raise ArgumentError(f"{name}={_short(listed)}: expected a list of whole numbers.")
+        raise ArgumentError(f"{name}={_short(listed)}: expected a list of integers.")
     return listed
 
 

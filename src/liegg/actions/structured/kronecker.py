@@ -1,4 +1,4 @@
-"""Maps of a grid or tensor along its axes: Kronecker sums of small matrices in place of one large one."""
+"""Maps of a tensor along its axes: Kronecker sums of small matrices instead of a large one."""
 
 import math
 from collections.abc import Sequence
@@ -12,7 +12,8 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError, ShapeError
 from liegg._utils.linalg import fix_signs
-from liegg.actions.base import Displacement, MatrixAction
+from liegg.actions.base import MatrixAction
+from liegg.actions.displacement import Displacement
 from liegg.actions.structured.axis import Axis, axis_of
 from liegg.actions.structured.sparse import check_inside, check_square, exponential
 
@@ -21,12 +22,13 @@ from liegg.actions.structured.sparse import check_inside, check_square, exponent
 class KroneckerSum(MatrixAction):
     r"""Linear maps along the axes of a tensor, $A \otimes 1 \otimes 1 + 1 \otimes B \otimes 1 + 1 \otimes 1 \otimes C$.
 
-    All of $\mathfrak{gl}(k_1) \oplus \dots \oplus \mathfrak{gl}(k_F)$, less the $F - 1$ ways to write the identity twice:
-    $\sum k_f^2 - F + 1$ candidates in place of $\prod k_f^2$, and never a matrix larger than an axis. The candidates are
-    orthonormal as matrices of all $n$ numbers. As for `Blocks`, the mean sensitivity is taken over these candidates alone.
+    All of $\mathfrak{gl}(k_1) \oplus \dots \oplus \mathfrak{gl}(k_F)$, with the identity counted once:
+    $\sum k_f^2 - F + 1$ candidates instead of $\prod k_f^2$, and no matrix larger than an axis. The
+    candidates are orthonormal as matrices of all $n$ numbers. As for `Blocks`, the mean sensitivity
+    is that of these candidates alone.
 
     Attributes:
-        sizes: length of every axis; samples have this shape, with axes of length 1 anywhere, or are flat.
+        sizes: length of every axis; samples have this shape (up to axes of length 1) or are flat.
         algebras: candidates along each axis, `[r, k, k]`; None for all of gl(k).
 
     Examples:
@@ -51,11 +53,11 @@ class KroneckerSum(MatrixAction):
         own = (None,) * len(sides) if algebras is None else tuple(algebras)
         if len(own) != len(sides):
             raise ArgumentError(
-                f"{len(own)} algebras were given for {len(sides)} axes; give one to each, None for all of gl(k)."
+                f"{len(own)} algebras were given for {len(sides)} axes; give one per axis, None for all of gl(k)."
             )
         object.__setattr__(self, "sizes", sides)
         object.__setattr__(self, "algebras", own)
-        _ = self._axes  # wrong algebras are told of here
+        _ = self._axes  # raises for invalid algebras
 
     @cached_property
     def _axes(self) -> tuple[Axis, ...]:
@@ -65,7 +67,7 @@ class KroneckerSum(MatrixAction):
 
     @cached_property
     def _mix(self) -> Float[Tensor, "q f"]:
-        """Orthonormal combinations of the matrices with a trace, of which the identity would else be counted more than once."""
+        """Orthonormal combinations of the matrices with a trace, so that the identity counts once."""
         traced = [axis.traced for axis in self._axes]
         whole = torch.zeros(len(traced), len(traced), dtype=torch.float64)
         for f, one in enumerate(traced):
@@ -102,7 +104,7 @@ class KroneckerSum(MatrixAction):
             )
 
     def act(self, h: Float[Tensor, "..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
-        """Apply the exponential by its series: that of each axis' matrix by `torch.linalg.matrix_exp` is off by 1e-11 at times."""
+        """Apply the exponential by its series; `torch.linalg.matrix_exp` can be off by 1e-11."""
         wide = torch.promote_types(x.dtype, torch.float32)
         along = [matrix[0] for matrix in self._along(self._vector(h).to(x.device, wide)[None])]
         longest = torch.stack([matrix.abs().sum(1).max() for matrix in along]).sum()
@@ -131,7 +133,7 @@ class KroneckerSum(MatrixAction):
         x: Float[Tensor, "b ..."],
         precomputed: Any = None,
     ) -> Float[Tensor, "b k g"]:
-        """Slope times number, summed along all lines of an axis, for one axis after the other."""
+        """Slope times number, summed along all lines of each axis."""
         tensor, slopes = (
             x.reshape(-1, *self.sizes),
             gradients.reshape(*gradients.shape[:2], *self.sizes),
@@ -144,7 +146,7 @@ class KroneckerSum(MatrixAction):
         return self._project(whole)
 
     def moment(self, x: Float[Tensor, "b ..."], precomputed: Any = None) -> Float[Tensor, "s s"]:
-        """Second moment of the numbers, or where there are fewer candidates than numbers, their displacement."""
+        """Second moment of the numbers; the displacement if there are fewer candidates."""
         flat = x.reshape(-1, self.ambient)
         if self.size > self.ambient:
             return flat.mT @ flat
@@ -159,14 +161,14 @@ class KroneckerSum(MatrixAction):
         )
 
     def matrices(self, coefficients: Float[Tensor, "d g"]) -> Float[Tensor, "d n n"]:
-        """Dense matrices, for the few generators that were found."""
+        """Dense matrices, meant for few generators."""
         out = coefficients.new_zeros(len(coefficients), self.ambient, self.ambient)
         for f, matrix in enumerate(self._along(coefficients)):
             self._lines(out, f).add_(matrix[..., None, None])
         return out
 
     def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
-        """Coordinates in the candidates, from partial traces; raise `ArgumentError` for a matrix outside their span."""
+        """Coordinates from partial traces; raise `ArgumentError` for a matrix outside the span."""
         check_square(matrices, self.ambient, repr(self))
         traces = [
             self._lines(matrices, f).sum((-2, -1)).flatten(1)[:, None]

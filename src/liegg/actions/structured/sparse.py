@@ -1,4 +1,4 @@
-"""Candidate matrices with few entries each: all work is done on the entries, never on n² unknowns or [g, n, n] matrices."""
+"""Candidate matrices with few entries each: all work is done on the entries."""
 
 import math
 from collections.abc import Callable
@@ -11,21 +11,22 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError, ShapeError
-from liegg.actions.base import Displacement, MatrixAction
+from liegg.actions.base import MatrixAction
+from liegg.actions.displacement import Displacement
 
 TERMS = 20
-"""Terms of the exponential series of a matrix of norm 1 at most: what is left out is below 1/21!, far below float64's rounding."""
+"""Terms of the exponential series of a matrix of norm at most 1: the rest is below 1/21!."""
 
 ELEMENTS = 2**23
-"""Numbers in a temporary, at most; larger batches are taken in parts."""
+"""Maximum size of a temporary; larger batches are processed in parts."""
 
 
 @dataclass(frozen=True, eq=False)
 class Entries:
     r"""The entries of $g$ candidate matrices $[n, n]$ that are orthonormal in the Frobenius inner product.
 
-    Held twice: matrix by matrix, as rows and sums over samples need them; and line by line of $[n, n]$, filled up with zeros, as
-    fields and the displacement need them.
+    Stored twice: matrix by matrix, for rows and sums over samples; and row by row of $[n, n]$, padded
+    with zeros, for fields and the displacement.
 
     Attributes:
         n: side of the matrices.
@@ -54,7 +55,7 @@ class Entries:
         return {}
 
     def on(self, device: torch.device, dtype: torch.dtype) -> "Entries":
-        """The same where the data is and in its precision, moved once and not with every batch."""
+        """A copy on this device in this precision, made once."""
         if (device, dtype) not in self._moved:
             self._moved[device, dtype] = replace(
                 self,
@@ -74,7 +75,7 @@ def entries(
     column: Int[Tensor, " e"],
     value: Float[Tensor, " e"],
 ) -> Entries:
-    """Arrange entries `value` of the candidate `matrix` at `row`, `column`; every candidate needs at least one."""
+    """Arrange entries `value` of the candidate `matrix` at `row`, `column`; at least one for each."""
     order = torch.argsort(matrix, stable=True)
     matrix, row, column, value = matrix[order], row[order], column[order], value[order].double()
     counts = torch.bincount(matrix)
@@ -91,11 +92,11 @@ def entries(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sparse(MatrixAction):
-    r"""Linear maps of all $n$ numbers of a sample, whatever its shape, by candidate matrices with few entries each.
+    r"""Linear maps of all $n$ numbers of a sample by candidate matrices with few entries each.
 
-    Made by `Blocks`, `Banded` and `Weights`. Rows cost as many products as there are entries, the displacement a few times as many.
-    The candidates are their own yardstick: the mean sensitivity $\kappa$ is taken over them, not over all of $\mathfrak{gl}(n)$,
-    whose $n^2$ columns are what this avoids. So defects are those of `Linear(n).restrict(...)` times one factor for all.
+    Made by `Blocks`, `Banded` and `Weights`. A row costs one product per entry, the displacement a few
+    times as many. The mean sensitivity $\kappa$ is that of the candidates, not of all of
+    $\mathfrak{gl}(n)$, so defects are those of `Linear(n).restrict(...)` times a common factor.
 
     Attributes:
         entries: the candidate matrices.
@@ -125,7 +126,7 @@ class Sparse(MatrixAction):
             )
 
     def act(self, h: Float[Tensor, "..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
-        """Apply the exponential of the generator by its series, in as many steps as the generator is long; no matrix is formed."""
+        """Apply the exponential of the generator by its series; no matrix is formed."""
         wide = torch.promote_types(x.dtype, torch.float32)
         own = self.entries.on(x.device, wide)
         weight = self._weights(self._vector(h).to(x.device, wide)[None], own)[0]
@@ -168,7 +169,7 @@ class Sparse(MatrixAction):
         )
 
     def moment(self, x: Float[Tensor, "b ..."], precomputed: Any = None) -> Float[Tensor, "s s"]:
-        """Second moment of the numbers, or where there are fewer candidates than numbers, their displacement."""
+        """Second moment of the numbers; the displacement if there are fewer candidates."""
         flat = x.flatten(1)
         if self.size > self.ambient:
             return flat.mT @ flat
@@ -189,11 +190,11 @@ class Sparse(MatrixAction):
         return Displacement(self._gathered(pairs, own).div_(samples))
 
     def feature_sizes(self, moment: Float[Tensor, "s s"]) -> Float[Tensor, " n"]:
-        """Summed squares of the numbers, where they are known."""
+        """Summed squares of the numbers, if they are known."""
         return moment.diagonal() if self.size > self.ambient else moment.new_zeros(0)
 
     def matrices(self, coefficients: Float[Tensor, "d g"]) -> Float[Tensor, "d n n"]:
-        """Dense matrices, for the few generators that were found."""
+        """Dense matrices, meant for few generators."""
         n, own = self.ambient, self.entries.on(coefficients.device, coefficients.dtype)
         weights = coefficients.repeat_interleave(own.counts, dim=1) * own.value
         out = coefficients.new_zeros(len(coefficients), n * n)
@@ -221,7 +222,7 @@ class Sparse(MatrixAction):
     def _apply(
         self, weight: Float[Tensor, "n l"], flat: Float[Tensor, "b n"], own: Entries
     ) -> Float[Tensor, "b n"]:
-        """Matrix times vectors, one entry of every row at a time: no more memory than the vectors take."""
+        """Matrix times vectors, one entry of every row at a time, to save memory."""
         columns = zip(weight.unbind(1), own.line_column.unbind(1), strict=True)
         return sum((w * flat[:, places] for w, places in columns), torch.zeros_like(flat))
 
@@ -247,7 +248,7 @@ class Sparse(MatrixAction):
 def exponential(
     apply: Callable[[Tensor], Tensor], x: Float[Tensor, "b ..."], norm: Float[Tensor, ""]
 ) -> Float[Tensor, "b ..."]:
-    """Exponential of a linear map applied to vectors, by its series, in as many steps as the map is long.
+    """Exponential of a linear map applied to vectors, by its series, in steps of norm at most 1.
 
     Args:
         apply: the map.
@@ -274,7 +275,7 @@ def check_square(matrices: Float[Tensor, "d n n"], n: int, label: str) -> None:
 def check_inside(
     action: MatrixAction, matrices: Float[Tensor, "d n n"], found: Float[Tensor, "d g"], label: str
 ) -> None:
-    """Raise `ArgumentError` for a matrix that its coefficients do not make again; one at a time, as they may be large."""
+    """Raise `ArgumentError` for a matrix outside the span; one at a time, to save memory."""
     for number, (matrix, h) in enumerate(zip(matrices, found, strict=True)):
         if (
             float((action.matrices(h[None])[0] - matrix).norm())

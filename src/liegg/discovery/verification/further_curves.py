@@ -8,7 +8,6 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
 from liegg.actions import MatrixAction
-from liegg.results.matrices import is_printable
 from liegg.results.symmetries import Symmetries
 
 MAX_READABLE, MAX_CANDIDATES = 12, 3
@@ -40,14 +39,13 @@ def others_of(sym: Symmetries) -> Others:
     """
     action = sym.action
     rows, words = sym.coefficients[:0], ()
-    if isinstance(action, MatrixAction) and not is_printable(sym.nullity, action.ambient):
-        pass  # too large to be described
-    elif not sym.nullity:
+    too_large = isinstance(action, MatrixAction) and not sym.shown
+    if not sym.nullity and not too_large:
         first, weak = sym.decision.undecided, sym.grades.count("weak")
         rows = sym.accumulated.solution.directions[first:][: min(max(weak, 1), MAX_CANDIDATES)]
         rows = rows / rows.norm(dim=1, keepdim=True)
         words = action.describe(rows, tolerance=words_tolerance(sym))
-    elif isinstance(action, MatrixAction):
+    elif isinstance(action, MatrixAction) and not too_large:
         rows, words = _readable(sym, action)
     return Others(rows, words, action.matrices(rows) if isinstance(action, MatrixAction) else None)
 
@@ -59,15 +57,20 @@ def _readable(
     rows, words = [sym.coefficients[:0]], []
     readable = sym.identification.readable
     for matrix, text in list(zip(readable.generators, readable.words, strict=True))[:MAX_READABLE]:
-        try:
-            row = action.coefficients(matrix[None].to(sym.coefficients))
-        except ArgumentError:  # rounded entries may leave a restriction slightly
-            continue
-        cosines = (sym.coefficients @ row.mT)[:, 0].abs() / row.norm()
-        if not bool((cosines >= PARALLEL).any()):
+        row = _inside(action, matrix[None].to(sym.coefficients))
+        cosines = (sym.coefficients @ row.mT).abs() / row.norm(dim=1)
+        if len(row) and not bool((cosines >= PARALLEL).any()):
             rows.append(row)
             words.append(text)
     return torch.cat(rows), tuple(words)
+
+
+def _inside(action: MatrixAction, matrix: Float[Tensor, "1 n n"]) -> Float[Tensor, "k g"]:
+    """Coefficients of a matrix; none if rounded entries leave a restriction slightly."""
+    try:
+        return action.coefficients(matrix)
+    except ArgumentError:
+        return matrix.new_zeros(0, action.size)
 
 
 def words_of(sym: Symmetries, matrix: Float[Tensor, "n n"]) -> str:
