@@ -1,4 +1,4 @@
-"""Diagnoses: every reason, warning and note that a result can carry, as members of one enumeration."""
+"""Diagnoses: every reason, warning and note of a result, as members of one enumeration."""
 
 import re
 import string
@@ -23,8 +23,9 @@ class Kind(StrEnum):
 class Diagnosis(Enum):
     """What liegg may have to say about an analysis: the kind, and a template for the words.
 
-    A member is called with its values and gives a `Remark`: `Diagnosis.TEXT(text="as it was stored")`. Members stand in groups, one
-    for each folder that states them. `{n:sample}` counts a noun, `{n:?is|are}` chooses a word by number.
+    A member is called with its values and gives a `Remark`: `Diagnosis.TEXT(text="as it was
+    stored")`. Members stand in groups, one for each folder that states them. `{n:sample}` counts a
+    noun, `{n:?is|are}` chooses a word by number.
     """
 
     TEXT = (Kind.NOTE, "{text}")
@@ -36,7 +37,7 @@ class Diagnosis(Enum):
     )
     MODEL_NOT_COPIED = (
         Kind.NOTE,
-        "the model could not be copied ({error}), so it was analysed in place and restored afterwards",
+        "the model could not be copied ({error}), so it was analysed in place and restored",
     )
     SEVERAL_WEIGHT_TYPES = (
         Kind.NOTE,
@@ -85,8 +86,8 @@ class Diagnosis(Enum):
     )
     DEAD_OUTPUTS = (
         Kind.WARNING,
-        "{n} of {total} outputs never move on this data ({outputs}): the verdict rests on the other "
-        "{rest}.",
+        "{n} of {total} outputs never move on this data ({outputs}): the verdict rests on the "
+        "other {rest}.",
     )
     UNEVEN_OUTPUTS = (
         Kind.WARNING,
@@ -173,7 +174,8 @@ def plural(number: int, noun: str) -> str:
 class Remark(str):
     """A sentence that knows which diagnosis it states, and with which values.
 
-    It is a string, so that it can be printed and joined; what it means is read from the member, never from the words.
+    It is a string, so that it can be printed and joined; what it means is read from the member,
+    never from the words.
 
     >>> remark = Diagnosis.TEXT(text="two words")
     >>> remark, remark.diagnosis.name, remark.values

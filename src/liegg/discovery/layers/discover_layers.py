@@ -36,7 +36,7 @@ from liegg.results.layers import LayerResult, LayerSymmetries
 from liegg.results.symmetries import Symmetries
 
 WIDE = 256
-"""Outputs above which a layer in reverse mode uses random combinations: each costs a reverse pass."""
+"""Outputs above which a layer in reverse mode uses random combinations."""
 
 COMBINATIONS = 64
 """Random combinations for such a layer."""
@@ -55,27 +55,27 @@ def discover_layers(
     progress: Callable[[int], object] | None = None,
     **thresholds: Unpack[LimitOptions],
 ) -> LayerSymmetries:
-    r"""Find where in a network its symmetries arise: `liegg.discover` for the output of every layer, in one pass.
+    r"""Find where in a network symmetries arise: `liegg.discover` for every layer, in one pass.
 
-    The tangents of all generators are pushed through the network in forward mode, once per batch, and
-    the rows of every layer are computed from them. Each layer's result is what `discover` finds for the
-    network truncated there.
+    The tangents of all generators are pushed through the network in forward mode, once per batch,
+    and the rows of every layer are computed from them. Each layer's result is what `discover` finds
+    for the network truncated there.
 
     Args:
         model: `nn.Module`, analysed in eval mode through a copy with hooks; it is left as it was.
         data: as for `discover`.
         action: the candidate generators.
-        layers: None for every module that computes something: modules that call no other module, and
-            blocks whose output is not that of a layer inside them (the output of the complete network
-            is called `"output"`). Or names and patterns (`["conv1", "block*"]`); or types
+        layers: None for every module that computes something: modules that call no other module,
+            and blocks whose output is not that of a layer inside them (the output of the complete
+            network is called `"output"`). Or names and patterns (`["conv1", "block*"]`); or types
             (`nn.Conv2d`); or a mapping from names to an entry of their output (`{"rnn": 0}`), if
             they have several; by default the first tensor. A module's second call is `"block#2"`.
         output_action: action on the outputs of those layers whose shape it accepts, such as
             `liegg.Image("affine")` for feature maps; these are also tested for equivariance.
-        outputs: `"each"` output of a layer is a separate constraint; `"sum"` is the paper's reading;
-            a number `k` takes k random combinations.
-        batch_size: samples per batch, if the data does not come in batches; batches are split further
-            to bound the memory.
+        outputs: `"each"` output of a layer is a separate constraint; `"sum"` is the paper's
+            reading; a number `k` takes k random combinations.
+        batch_size: samples per batch, if the data does not come in batches; batches are split
+            further to bound the memory.
         seed: seed of random combinations and of whatever a loader draws.
         progress: called with the number of samples after each part of a batch.
         **thresholds: what counts as a symmetry, as for `discover`. Layers have no intervals and no
@@ -86,8 +86,8 @@ def discover_layers(
         with `output_action`, their equivariance.
 
     Raises:
-        LieggError: invalid data or arguments, or a layer that does not exist or is not a function of
-            one sample.
+        LieggError: invalid data or arguments, or a layer that does not exist or is not a function
+            of one sample.
 
     Examples:
         >>> import liegg
@@ -102,8 +102,8 @@ def discover_layers(
     """
     if not isinstance(model, nn.Module):
         raise ArgumentError(
-            f"model is a {type(model).__name__}; discover_layers needs an nn.Module. For a function or "
-            "an exported program, use liegg.discover."
+            f"model is a {type(model).__name__}; discover_layers needs an nn.Module. For a "
+            "function or an exported program, use liegg.discover."
         )
     check_request(action, output_action, seed)
     request = Request(
@@ -118,8 +118,8 @@ def discover_layers(
     )
     if output_action is not None and outputs == "sum":
         raise ArgumentError(
-            "outputs='sum' has no meaning with output_action: equivariance compares the outputs one by "
-            "one."
+            "outputs='sum' has no meaning with output_action: equivariance compares the outputs "
+            "one by one."
         )
     batches = as_batches(data, batch_size=batch_size)
     with (
@@ -349,7 +349,7 @@ def _unit_function(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], T
 
 
 def _unit(y: Float[Tensor, "b c"]) -> Float[Tensor, "b c"]:
-    """Outputs scaled to unit length; 0, without derivative, if they are 0; 1 for a single output."""
+    """Outputs scaled to unit length; 0 if they are 0; 1 for a single output."""
     if y.shape[1] == 1:
         return torch.ones_like(y)
     squares = y.double().square().sum(1, keepdim=True)
