@@ -23,9 +23,7 @@ from liegg._utils.errors import (
 
 
 def test_only_modules_have_layers():
-    with pytest.raises(
-        ArgumentError, match="discover_layers needs an nn"
-    ):
+    with pytest.raises(ArgumentError, match="discover_layers needs an nn"):
         liegg.discover_layers(lambda x: x, normal(10, 3), liegg.Linear(3))
 
 
