@@ -211,8 +211,7 @@ def square_of(kept):
 WAYS = {"qr": lambda start: False, "gram": lambda start: True, "qr+gram": lambda start: start >= 60}
 
 
-@pytest.mark.parametrize("columns", [1, 4, 9])
-@pytest.mark.parametrize("sizes", [[1], [7], [64, 3], [1000]], ids=str)
+@pytest.mark.parametrize(("sizes", "columns"), [([7], 4), ([64, 3], 9), ([1000], 1)], ids=str)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("each", [2, 40], ids=["few rows per sample", "many"])
 def test_every_block_is_that_of_its_own_rows(each, way, sizes, columns):

@@ -294,7 +294,7 @@ class Diagnosis(Enum):
     )
     MODEL_NOT_COPIED = (
         Kind.NOTE,
-        "the model could not be copied ({error}), so it was analysed in place and restored afterwards",
+        "the model could not be copied ({error}), so it was analysed in place and restored",
     )
     SEVERAL_WEIGHT_TYPES = (
         Kind.NOTE,
@@ -343,8 +343,8 @@ class Diagnosis(Enum):
     )
     DEAD_OUTPUTS = (
         Kind.WARNING,
-        "{n} of {total} outputs never move on this data ({outputs}): the verdict rests on the other "
-        "{rest}.",
+        "{n} of {total} outputs never move on this data ({outputs}): the verdict rests on the "
+        "other {rest}.",
     )
     UNEVEN_OUTPUTS = (
         Kind.WARNING,
@@ -524,6 +524,8 @@ class Diagnosis(Enum):
         "a summand of dimension {dimension}, with a derived series of dimensions {derived} and a "
         "lower central series of dimensions {lower}, is not in the lists",
     )
+
+
 
     def __call__(self, **values: Any) -> "Remark":
         """State this diagnosis with its values.

@@ -84,7 +84,7 @@ def _warm_up() -> None:
 
 @contextmanager
 def differentiable_attention() -> Iterator[None]:
-    """Use only the attention kernels that have forward derivatives; restore the setting afterwards."""
+    """Use only attention kernels with forward derivatives; restore the setting afterwards."""
     fast = torch.backends.mha.get_fastpath_enabled()
     try:
         torch.backends.mha.set_fastpath_enabled(False)

@@ -108,7 +108,8 @@ def right_singular(
     would leave a zero at 1e-13.
 
     Args:
-        matrix: float64 matrix with any number of rows; with `square`, also a function that returns it.
+        matrix: float64 matrix with any number of rows; with `square`, also a function that returns
+            it.
         square: $R^\top R$ if already known; its upper triangle is read.
         full_limit: largest number of columns for a full SVD.
 
@@ -125,7 +126,7 @@ def _ascending(
     full_limit: int,
     floor: float,
 ) -> tuple[Float[Tensor, " g"], Float[Tensor, "g g"]]:
-    """Singular values, ascending, and right vectors as columns; below `floor` only rounding is left."""
+    """Singular values, ascending, and right vectors as columns; below `floor` is only rounding."""
     factor = functools.cache(matrix) if callable(matrix) else lambda: matrix
     columns = factor().shape[1] if square is None else square.shape[1]
     if columns <= full_limit or (square is None and FEW_ROWS * factor().shape[0] <= columns):
@@ -209,8 +210,8 @@ def canonical_basis(rows: Float[Tensor, "d g"]) -> Float[Tensor, "d g"]:
     r"""Orthonormal basis of the span of orthonormal rows that depends on the span alone.
 
     Pivoted Cholesky of the projector $P = V^\top V$: take the coordinate axis nearest to the span,
-    project it onto the span, remove that direction, repeat. For antisymmetric matrices the result is
-    $(E_{ij} - E_{ji})/\sqrt 2$.
+    project it onto the span, remove that direction, repeat. For antisymmetric matrices the result
+    is $(E_{ij} - E_{ji})/\sqrt 2$.
 
     >>> rotation = torch.tensor([[0.6, 0.8], [-0.8, 0.6]], dtype=torch.float64)
     >>> canonical_basis(rotation).abs().round(decimals=12)
@@ -223,7 +224,7 @@ def canonical_basis(rows: Float[Tensor, "d g"]) -> Float[Tensor, "d g"]:
         axis = int((reach >= reach.max() * (1 - 1e-8)).to(torch.int8).argmax())
         inside = rest[:, axis] / rest[:, axis].norm()
         basis.append(inside @ rest)
-        # A reflection sends `inside` to the first axis: the other rows stay orthonormal, span the rest.
+        # A reflection sends `inside` to the first axis; the other rows stay orthonormal.
         pivot = inside.clone()
         pivot[0] += 1.0 if inside[0] >= 0 else -1.0
         rest = (rest - 2 * pivot[:, None] * (pivot @ rest)[None] / pivot.square().sum())[1:]

@@ -34,7 +34,7 @@ def convolves(*modules: nn.Module) -> bool:
 
 
 def rounding_unit(dtype: torch.dtype, device: torch.device, *, convolves: bool = False) -> float:
-    """Spacing of numbers around 1 in a model's arithmetic: of its dtype, or of TensorFloat-32 on a GPU.
+    """Spacing of numbers around 1: of the model's dtype, or of TensorFloat-32 on a GPU.
 
     Args:
         dtype: dtype of the weights and samples.
@@ -95,7 +95,7 @@ class _DtypeRecorder(TorchFunctionMode):
 
 @contextmanager
 def full_precision_products() -> Iterator[None]:
-    """Multiply float32 numbers in float32 inside the block, so that small differences are meaningful."""
+    """Multiply float32 numbers in float32 inside the block, so small differences are meaningful."""
     before = [setting.fp32_precision for setting in SETTINGS]
     try:
         for setting in SETTINGS:

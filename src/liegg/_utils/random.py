@@ -1,4 +1,4 @@
-"""Random numbers: the caller's generators are restored; signs that depend on a seed and an index."""
+"""Random numbers: restore the caller's generators; signs by seed and index."""
 
 import random
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ def seeded(seed: int) -> Iterator[None]:
     >>> bool((torch.get_rng_state() == before).all())
     True
     """
-    python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002 - the legacy state is the caller's
+    python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
     cuda = torch.cuda.is_available() and torch.cuda.is_initialized()
     with torch.random.fork_rng(devices=range(torch.cuda.device_count()) if cuda else []):
         random.seed(seed)

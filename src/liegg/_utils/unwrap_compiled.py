@@ -17,7 +17,7 @@ PARALLEL = (nn.parallel.DistributedDataParallel, nn.DataParallel)
 
 
 def original(model: Any) -> Any:
-    """The module inside `torch.compile` or a data-parallel wrapper; anything else is returned as is.
+    """The module inside `torch.compile` or a data-parallel wrapper; anything else unchanged.
 
     >>> net = nn.Linear(2, 1)
     >>> original(net) is net, original(torch.compile(net, backend="eager")) is net

@@ -1,4 +1,4 @@
-"""The data: arrays, tensors, Datasets and DataLoaders as re-iterable batches of one dtype and device."""
+"""The data: arrays, tensors, Datasets and DataLoaders as re-iterable batches."""
 
 import math
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -26,7 +26,7 @@ from liegg._utils.errors import (
 )
 
 Data = Any
-"""Tensor, numpy array, Dataset, DataLoader, or any object that yields the same batches at each iteration."""
+"""Tensor, numpy array, Dataset, DataLoader, or any re-iterable of batches."""
 
 BATCH_SIZE = 2048
 """Most samples per batch: enough that the overhead of a batch no longer counts."""
@@ -165,8 +165,8 @@ def as_batches(data: Data, *, batch_size: int | None = None) -> Batches:
     """Wrap the user's data; refuse what can be read only once or is not data.
 
     Args:
-        data: tensor or array `[N, *x]`, a Dataset, a DataLoader, or any re-iterable of batches. If a
-            sample or a batch is a tuple or a list, its first entry is the input and the rest
+        data: tensor or array `[N, *x]`, a Dataset, a DataLoader, or any re-iterable of batches. If
+            a sample or a batch is a tuple or a list, its first entry is the input and the rest
             (labels) is ignored.
         batch_size: samples per batch, for tensors, arrays and Datasets; by default 2²¹ numbers, at
             most 2048 samples; on a GPU eight times as many.
@@ -192,9 +192,9 @@ def as_batches(data: Data, *, batch_size: int | None = None) -> Batches:
         return Batches(data, batch_size)
     if isinstance(data, Iterator):
         raise OneShotDataError(
-            f"data is a one-shot {type(data).__name__}: it can be read only once, and reading it here "
-            "would use it up. Pass list(data), a tensor, a Dataset, a DataLoader, or an object whose "
-            "__iter__ starts again."
+            f"data is a one-shot {type(data).__name__}: it can be read only once, and reading it "
+            "here would use it up. Pass list(data), a tensor, a Dataset, a DataLoader, or an "
+            "object whose __iter__ starts again."
         )
     if isinstance(data, tuple):
         raise DataError(
@@ -268,9 +268,9 @@ def _stacked(dataset: Dataset[Any], size: int | None, device: torch.device | Non
             )
         except TypeError as error:
             raise DataError(
-                f"sample {first} of the Dataset is a {type(inputs[0]).__name__}; expected a tensor or "
-                "array, or a tuple whose first entry is one. Give the Dataset a transform that makes "
-                "tensors."
+                f"sample {first} of the Dataset is a {type(inputs[0]).__name__}; expected a tensor "
+                "or array, or a tuple whose first entry is one. Give the Dataset a transform that "
+                "makes tensors."
             ) from error
         yield stacked
         first += len(samples)
@@ -316,13 +316,13 @@ def _as_tensor(batch: Any, first: int) -> Float[Tensor, "b ..."]:
         if isinstance(batch, int | float):
             hint = "For lists of numbers pass torch.tensor(data)."
         raise DataError(
-            f"the batch that starts at sample {first} is a {type(batch).__name__}; expected a tensor "
-            f"or array, or a tuple whose first entry is one. {hint}"
+            f"the batch that starts at sample {first} is a {type(batch).__name__}; expected a "
+            f"tensor or array, or a tuple whose first entry is one. {hint}"
         )
     if batch.ndim == 0:
         raise ShapeError(
-            f"the batch that starts at sample {first} is a single number; expected samples along the "
-            "first axis."
+            f"the batch that starts at sample {first} is a single number; expected samples along "
+            "the first axis."
         )
     if not batch.dtype.is_floating_point:
         raise _wrong_dtype(batch.dtype)

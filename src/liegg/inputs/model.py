@@ -51,8 +51,8 @@ class Model:
         output_shape: shape of one output before flattening; known after `probe`.
         in_place: whether the model writes into its input, so each call gets a copy; known after
             `probe`.
-        slope: squared length of the gradient, summed over the outputs, mean over a few samples; None
-            if unknown.
+        slope: squared length of the gradient, summed over the outputs, mean over a few samples;
+            None if unknown.
         convolves: whether it has convolutions or recurrent layers, which some GPUs compute with
             fewer digits.
         arithmetic: coarsest floating point type between input and output; known after `probe`.
@@ -157,7 +157,7 @@ def with_input_dtype(model: Model, batches: Batches) -> Model:
 
 
 def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> Model:
-    """Check on a few samples that the model is a deterministic, differentiable function of one sample.
+    """Check that the model is a deterministic, differentiable function of one sample.
 
     Args:
         model: the model.
@@ -192,22 +192,22 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
     if (change := float((again - y).abs().max()) / scale) > min(100 * eps, 0.1):
         raise RandomModelError(
             f"two calls of {model.name} on the same {len(x)} samples differ by {change:.1e} of the "
-            "output's size: the model draws random numbers. Pass the nn.Module itself (it is analysed "
-            "in eval mode), or call .eval() on what your function uses, or fix its noise."
+            "output's size: the model draws random numbers. Pass the nn.Module itself (it is "
+            "analysed in eval mode), or call .eval() on what your function uses, or fix its noise."
         )
     if (change := float((alone - y).abs().max()) / scale) > min(1000 * eps, 0.1):
         raise BatchMixingError(
             f"the output of {model.name} for a sample changes by {change:.1e} of its size when the "
             "other samples of the batch are left out: it mixes samples (batch statistics, or an "
-            "operation along axis 0). Make each output depend on its own sample; in a function, call "
-            ".eval() on the modules it uses."
+            "operation along axis 0). Make each output depend on its own sample; in a function, "
+            "call .eval() on the modules it uses."
         )
     slope = _slope(model, batch, summed=summed) if raw.requires_grad else 0.0
     if slope == 0 and _varies(model, batch, summed=summed):
         raise NotDifferentiableError(
-            f"the output of {model.name} changes with the input but carries no derivative: something "
-            "inside detaches it (torch.no_grad, .detach(), .numpy(), argmax, rounding). Return the "
-            "differentiable quantity, such as logits."
+            f"the output of {model.name} changes with the input but carries no derivative: "
+            "something inside detaches it (torch.no_grad, .detach(), .numpy(), argmax, rounding). "
+            "Return the differentiable quantity, such as logits."
         )
     return replace(
         model,
@@ -232,7 +232,7 @@ def check_not_lazy(module: nn.Module, name: str) -> None:
     lazy = (nn.UninitializedParameter, nn.UninitializedBuffer)
     if any(isinstance(tensor, lazy) for tensor in (*module.parameters(), *module.buffers())):
         raise ModelError(
-            f"{name} has lazy parameters that do not exist yet. Call the model once on a batch before."
+            f"{name} has lazy parameters that do not exist yet. Call it once on a batch before."
         )
 
 
@@ -251,7 +251,7 @@ def _accepts(model: Model, x: Tensor) -> bool:
 
 
 def _writes(model: Model, x: Float[Tensor, "b ..."]) -> bool:
-    """Whether the model writes into its input, by torch's count of writes: values may not show it."""
+    """Whether the model writes into its input, by torch's count of writes."""
     batch = x.clone()
     version = batch._version
     with torch.no_grad():
@@ -260,7 +260,7 @@ def _writes(model: Model, x: Float[Tensor, "b ..."]) -> bool:
 
 
 def _slope(model: Model, batch: Float[Tensor, "b ..."], *, summed: bool) -> float | None:
-    """Mean squared gradient of the outputs' sum, with random signs unless `summed`; None on failure."""
+    """Mean squared gradient of the outputs' sum (random signs unless `summed`); None on failure."""
     # Evenly spaced samples: sorted data may be flat at one end.
     places = torch.linspace(0, len(batch) - 1, min(SLOPE_SAMPLES, len(batch))).long()
     samples = batch[places.to(batch.device)]
@@ -277,9 +277,9 @@ def _slope_at(model: Model, x: Float[Tensor, "b ..."], *, summed: bool) -> float
             raise
         except RuntimeError as error:
             raise ModelError(
-                f"{model.name} failed on a batch of shape {tuple(leaf.shape)} and dtype {leaf.dtype} "
-                f"with gradients on: {error}. Check that model(data).sum().backward() works in this "
-                "dtype on this device, or pass model.float()."
+                f"{model.name} failed on a batch of shape {tuple(leaf.shape)} and dtype "
+                f"{leaf.dtype} with gradients on: {error}. Check that model(data).sum().backward() works in "
+                "this dtype on this device, or pass model.float()."
             ) from error
         generator = torch.Generator().manual_seed(0)
         signs = torch.randint(0, 2, y.shape, generator=generator).to(y) * 2 - 1
@@ -308,8 +308,8 @@ def _call(function: Callable[[Tensor], Any], x: Tensor) -> Any:
         raise ModelError(
             f"the model failed on a batch of shape {tuple(x.shape)}, dtype {x.dtype}: "
             f"{type(error).__name__}: {error}. It must accept a batch of any length; an exported "
-            "program needs a dynamic batch axis (dynamic_shapes={'x': {0: torch.export.Dim('batch')}})"
-            ", a function of one sample torch.func.vmap(f)."
+            "program needs a dynamic batch axis (dynamic_shapes="
+            "{'x': {0: torch.export.Dim('batch')}}), a function of one sample torch.func.vmap(f)."
         ) from error
 
 
@@ -322,18 +322,19 @@ def _checked_output(y: Any, x: Tensor, name: str, places: Tensor) -> Float[Tenso
     if y.ndim == 0 or y.shape[0] != x.shape[0]:
         raise ShapeError(
             f"{name} returned shape {tuple(y.shape)} for a batch of {x.shape[0]} samples; expected "
-            f"{x.shape[0]} along the first axis. If it takes one sample, pass torch.func.vmap(model)."
+            f"{x.shape[0]} along the first axis. If it takes one sample, pass "
+            "torch.func.vmap(model)."
         )
     if not y.dtype.is_floating_point:
         raise DtypeError(
-            f"{name} returned {y.dtype}; symmetries need real floating point outputs. Return logits, "
-            "not classes."
+            f"{name} returned {y.dtype}; symmetries need real floating point outputs. Return "
+            "logits, not classes."
         )
     y = y.detach().reshape(x.shape[0], -1)
     if y.shape[1] == 0:
         raise ShapeError(
-            f"{name} returned shape {(x.shape[0], 0)}: no output at all. Return at least one number "
-            "per sample."
+            f"{name} returned shape {(x.shape[0], 0)}: no output at all. Return at least one "
+            "number per sample."
         )
     if (bad := first_nonfinite(y)) is not None:
         raise NonFiniteError(

@@ -1,4 +1,4 @@
-"""How far a model is from linear on the data: a linear function has symmetries without learning any."""
+"""How far a model is from linear on the data: linear functions have many symmetries."""
 
 import math
 from functools import partial

@@ -1,4 +1,4 @@
-"""Re-initialised models: the same architecture before training, as a control for what was learned."""
+"""Re-initialised models: the same architecture untrained, as a control for what was learned."""
 
 import copy
 import inspect
@@ -22,7 +22,7 @@ from liegg.inputs.batches import Batches, Data, as_batches
 from liegg.inputs.model import Model, check_not_lazy, with_input_dtype
 
 RESETS = ("reset_parameters", "_reset_parameters", "reset_running_stats")
-"""Methods that reset a module, of which the first is called; torch's attention has only the second."""
+"""Methods that reset a module; the first is called. Torch's attention has only the second."""
 
 POWER_ITERATIONS = 50
 """Most evaluations until an iterative parametrization (spectral norm) converges for new weights."""
@@ -55,12 +55,12 @@ class Reinitialised:
 def reinitialise(model: Any, *, seed: int) -> Reinitialised:
     """Copy a model and re-initialise it, each module by its own `reset_parameters`.
 
-    Modules are reset from the inside out, as they were constructed: what a parent does to the weights
-    of its children comes last, and tied weights follow the module that was registered first. Tied
-    weights stay tied, frozen ones frozen. Parametrized weights (weight norm, orthogonal, spectral
-    norm) are reset as plain weights and then parametrized again. Buffers keep their values, except
-    those that a reset writes: normalisation layers go back to mean 0 and variance 1, which in a deep
-    network does not match the data; see `calibrate`.
+    Modules are reset from the inside out, as they were constructed: what a parent does to the
+    weights of its children comes last, and tied weights follow the module that was registered
+    first. Tied weights stay tied, frozen ones frozen. Parametrized weights (weight norm,
+    orthogonal, spectral norm) are reset as plain weights and then parametrized again. Buffers keep
+    their values, except those that a reset writes: normalisation layers go back to mean 0 and
+    variance 1, which in a deep network does not match the data; see `calibrate`.
 
     If the model is on one device, weights are drawn on the CPU, so a seed means the same weights
     everywhere.
@@ -185,7 +185,8 @@ def _copy(model: Any) -> nn.Module:
     name = getattr(model, "__name__", type(model).__name__)
     if not isinstance(model, nn.Module):
         raise ArgumentError(
-            f"{name} is not an nn.Module (a {type(model).__name__}). Pass the module itself, or {REMEDY}."
+            f"{name} is not an nn.Module (a {type(model).__name__}). Pass the module itself, or "
+            f"{REMEDY}."
         )
     check_not_lazy(model, name)
     try:
@@ -194,7 +195,8 @@ def _copy(model: Any) -> nn.Module:
         raise ArgumentError(f"{name} cannot be copied ({error}). Fix that, or {REMEDY}.") from error
     if {id(weight) for weight in twin.parameters()} & {id(weight) for weight in model.parameters()}:
         raise ArgumentError(
-            f"a copy of {name} shares weights with it, so they cannot be reset. Fix that, or {REMEDY}."
+            f"a copy of {name} shares weights with it, so they cannot be reset. Fix that, or "
+            f"{REMEDY}."
         )
     return twin
 
@@ -243,7 +245,8 @@ def _reset(module: nn.Module) -> tuple[tuple[str, ...], list[Remark]]:
 def _call(reset: Callable[..., object], part: nn.Module, name: str) -> list[Remark]:
     """Reset one module, or note why not.
 
-    A parameter that the reset replaced is kept and gets the new values, because others may share it.
+    A parameter that the reset replaced is kept and gets the new values, because others may share
+    it.
     """
     try:
         inspect.signature(reset).bind(part)
@@ -271,7 +274,7 @@ def _call(reset: Callable[..., object], part: nn.Module, name: str) -> list[Rema
 
 
 def _is_written(weight: Tensor, version: int, old: Tensor) -> bool:
-    """Whether a parameter was written: by torch's count of writes or, for `.data`, by its values."""
+    """Whether a parameter was written: by torch's count of writes, or by its values."""
     return weight._version != version or not torch.equal(weight, old)
 
 
@@ -295,7 +298,7 @@ def _parametrized(module: nn.Module) -> list[tuple[nn.Module, str, Any]]:
 
 @contextmanager
 def _plain(module: nn.Module) -> Iterator[None]:
-    """Replace parametrized tensors by plain parameters; those that are written are parametrized again."""
+    """Replace parametrized tensors by plain parameters; parametrize written ones again."""
     tensors = [
         (part, name, parts, nn.Parameter(getattr(part, name).clone(), False))
         for part, name, parts in _parametrized(module)

@@ -1,1 +1,1 @@
-"""Stage 3: one pass over the data gives rows, R factor or Gram matrix, displacement, diagnostics."""
+"""Stage 3: one pass over the data: rows, R factor, Gram matrix, displacement, diagnostics."""

@@ -82,8 +82,8 @@ class Checkpoint:
             raise
         except (OSError, KeyError, ValueError, TypeError, SafetensorError) as error:
             raise CheckpointError(
-                f"{self.path} is damaged ({type(error).__name__}: {error}). Nothing of it was used. "
-                "Remove it to start over."
+                f"{self.path} is damaged ({type(error).__name__}: {error}). Nothing of it was "
+                "used. Remove it to start over."
             ) from error
 
     def save_if_due(self, state: PassState, position: int) -> None:
@@ -197,8 +197,8 @@ def rank_path(path: Path, rank: int, size: int) -> Path:
     if others:
         raise CheckpointError(
             f"{path} was started with another number of processes, now there are {size} "
-            f"({', '.join(others[:4])} in {path.parent}). Start as many as then, remove these files "
-            "to start over, or name another checkpoint."
+            f"({', '.join(others[:4])} in {path.parent}). Start as many as then, remove these "
+            "files to start over, or name another checkpoint."
         )
     return path if size == 1 else path.with_name(f"{path.name}.{rank}-of-{size}")
 

@@ -13,7 +13,7 @@ from liegg._utils.errors import ArgumentError
 from liegg.polarization.output_sketch import Outputs
 
 ROUNDING = 4.0
-"""Rounding units of the model's dtype within which nothing moves; cancelling constants stay below 3."""
+"""Rounding units within which nothing moves; constants that cancel stay below 3."""
 
 CARRIED = 0.1
 """Fraction of samples that carry the sensitivity, below which a model may be saturated.
@@ -21,8 +21,9 @@ CARRIED = 0.1
 Random networks have 0.2 or more."""
 
 EVENNESS = 0.2
-"""Samples that carry the sensitivity over those that carry the output's variance: below it a model may
-be saturated. Data with heavy tails leaves few of both."""
+"""Samples that carry the sensitivity over those that carry the output's variance.
+
+Below it a model may be saturated. Data with heavy tails leaves few of both."""
 
 STEEPNESS = 1e-3
 """Typical squared motion over the output's variance, below which a model may be saturated.
@@ -40,10 +41,10 @@ NAMED_OUTPUTS = 10
 
 
 class DiagnosticSums(NamedTuple):
-    r"""Sums over the samples so far, in float64 on the model's device; all but `shift` are additive.
+    r"""Sums over the samples so far, in float64 on the device; all but `shift` are additive.
 
-    $y_i$ are the outputs of sample $i$, $s_i$ the sum of squares of its polarization rows, $d_i$ the
-    squared distance of its outputs from `shift`.
+    $y_i$ are the outputs of sample $i$, $s_i$ the sum of squares of its polarization rows, $d_i$
+    the squared distance of its outputs from `shift`.
 
     Attributes:
         samples: number of samples.
@@ -104,10 +105,11 @@ def init_sums(y: Float[Tensor, "b c"], *, each: bool = True) -> DiagnosticSums:
         each: whether every output has a row of its own (`outputs="each"`).
     """
     shift = y.detach().double().mean(0)
-    names = [name for name in DiagnosticSums._fields if name not in ("samples", "shift")]
-    vectors = {"outputs", "squares", "motions"}
-    sums = {name: shift.new_zeros(shift.shape if name in vectors else ()) for name in names}
-    return DiagnosticSums(0, shift, **(sums if each else sums | {"motions": None}))
+    vectors = {name: torch.zeros_like(shift) for name in ("outputs", "squares")}
+    scalars = ("total", "spread", "motion", "concentration", "logarithm", "still")
+    numbers = {name: shift.new_zeros(()) for name in scalars}
+    motions = torch.zeros_like(shift) if each else None
+    return DiagnosticSums(0, shift, motions=motions, **vectors, **numbers)
 
 
 def update_sums(
@@ -178,7 +180,7 @@ def diagnose(
     steepness: float = STEEPNESS,
     idle: float = IDLE,
 ) -> Diagnostics:
-    """Detect models without meaningful symmetries, and verdicts that rest on few samples or outputs.
+    """Detect degenerate models, and verdicts that rest on few samples or outputs.
 
     An output never moves if its rows are exactly zero, or if both its rows and its variance are
     within rounding of its size; data on one orbit also leaves an output constant, but not without
@@ -276,7 +278,7 @@ def _squares(rows: Float[Tensor, "b k p"]) -> Float[Tensor, "b k"]:
 
 
 def _effective(total: float, squares: float, count: int) -> float:
-    """Number of equal terms with the same sum and sum of squares; `count` if the squares overflow."""
+    """Number of equal terms with this sum and sum of squares; `count` if the squares overflow."""
     return total / squares * total if 0 < squares < math.inf else float(count)
 
 

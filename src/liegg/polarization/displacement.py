@@ -11,7 +11,7 @@ from liegg._utils.errors import NonFiniteError
 from liegg.actions import Action
 
 COARSE_FLOOR = 1e-6
-"""Fraction of the displacement below which a float32 sum resolves nothing: ten times its rounding."""
+"""Fraction of the displacement below which a float32 sum resolves nothing."""
 
 
 class InputSums(NamedTuple):
@@ -100,7 +100,9 @@ def update(
 
 def merge(one: InputSums, other: InputSums) -> InputSums:
     """Sums over the samples of both."""
-    return InputSums(*(a + b for a, b in zip(one, other, strict=True)))
+    return InputSums(
+        one.moments + other.moments, one.square + other.square, one.samples + other.samples
+    )
 
 
 def finalise(

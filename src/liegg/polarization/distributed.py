@@ -1,4 +1,4 @@
-"""Several processes, by `torch.distributed`: each reads its share of the samples; states are merged.
+"""Several processes, by `torch.distributed`: each reads a share; states are merged.
 
 Errors propagate through the next collective call: every collective begins with an `all_gather` of
 whether a process failed, and a failing process takes part in exactly one more.
@@ -338,15 +338,16 @@ def _explain_lost(group: Group) -> Iterator[None]:
         group.failed = True
         raise ProcessError(
             f"process {group.rank} of {group.size} lost the others: one of them died, or does not "
-            f"run the same analysis ({communication_error(error)}). Make the call in all processes, "
-            "allow slow ones more time with timeout=, or pass processes='alone' to use only this one."
+            f"run the same analysis ({communication_error(error)}). Make the call in all "
+            "processes, allow slow ones more time with timeout=, or pass processes='alone' to use "
+            "only this one."
         ) from error
 
 
 def communication_error(error: Exception) -> str:
     """Torch's reason for a lost connection, without source locations and guesses.
 
-    >>> text = "[../gloo/transport/tcp/pair.cc:547] Connection closed by peer [::1]:7. This is typically"
+    >>> text = "[../gloo/tcp/pair.cc:547] Connection closed by peer [::1]:7. This is typically"
     >>> communication_error(RuntimeError(text))
     'Connection closed by peer [::1]:7'
     """

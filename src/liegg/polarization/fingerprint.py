@@ -11,12 +11,12 @@ from liegg._utils.checks import checksum
 from liegg.inputs.reachable import modules_inside
 
 OUTPUT_TOLERANCE = 1e-2
-"""Relative difference of outputs that rounding on other machines may cause; another model differs more."""
+"""Relative difference of outputs that rounding on other machines may cause."""
 
 DIFFERENCES = {
     "weights": "the model: its weights are not the same",
-    "buffers": "the model: its buffers, such as running means, are not the same; load one state dict "
-    "everywhere",
+    "buffers": "the model: its buffers, such as running means, are not the same; load one state "
+    "dict everywhere",
     "groups": "groups: the labels are not the same",
     "spread": "data: samples after the first are not the same",
 }
@@ -57,7 +57,8 @@ def difference(one: dict[str, Any], other: dict[str, Any]) -> str:
 def weight_checksums(model: Any) -> dict[str, str]:
     """Checksums of a model's parameters and of its stored buffers.
 
-    For a function, those of the modules that it reaches; numbers that it holds elsewhere are not seen.
+    For a function, those of the modules that it reaches; numbers that it holds elsewhere are not
+    seen.
 
     Args:
         model: module or function.
@@ -73,7 +74,7 @@ def weight_checksums(model: Any) -> dict[str, str]:
 
 
 def _contents(tensor: Tensor) -> str:
-    """Checksum of a tensor; of values that cannot be read, such as packed weights, shape and dtype."""
+    """Checksum of a tensor; if its values cannot be read (packed weights), shape and dtype."""
     try:
         return checksum(tensor)
     except (RuntimeError, TypeError, NotImplementedError):

@@ -1,10 +1,10 @@
 r"""The Gram matrix $E^\top E$ of the rows of a coarse model: a third of the work of a QR.
 
-A Gram matrix squares the condition number, so in general it invents symmetries. Its error in float64
-is about $10^{-16}$ of $\lVert e_i\rVert \lVert e_j\rVert$ in each entry, where $e_i$ are the columns
-of $E$. The rows of a model that computes with rounding unit $\varepsilon$ already carry squared errors
-of $\varepsilon^2$ of that, $10^{-14}$ for float32. So the sum is safe exactly where the model is that
-coarse (see `allowed`); models in float64 use `liegg.polarization.r_factor`.
+A Gram matrix squares the condition number, so in general it invents symmetries. Its error in
+float64 is about $10^{-16}$ of $\lVert e_i\rVert \lVert e_j\rVert$ in each entry, where $e_i$ are
+the columns of $E$. The rows of a model that computes with rounding unit $\varepsilon$ already carry
+squared errors of $\varepsilon^2$ of that, $10^{-14}$ for float32. So the sum is safe exactly where
+the model is that coarse (see `allowed`); models in float64 use `liegg.polarization.r_factor`.
 """
 
 from dataclasses import dataclass
@@ -85,8 +85,8 @@ def extend(state: Gram, rows: Float[Tensor, "m g"]) -> Gram:
 def update_products(state: Gram, left: Float[Tensor, "m p"], right: Float[Tensor, "m q"]) -> Gram:
     r"""Add rows $l \otimes r$ without forming them.
 
-    Their sum is $\sum (l l^\top) \otimes (r r^\top)$; both factors are symmetric, so a quarter of the
-    products is enough.
+    Their sum is $\sum (l l^\top) \otimes (r r^\top)$; both factors are symmetric, so a quarter of
+    the products is enough.
 
     Args:
         state: sum over the rows seen so far; its matrix is added to in place.

@@ -22,7 +22,8 @@ BYTES = 8
 SOLVER_SQUARES = {"full": 9, "bottom": 7}
 """Matrices `[g, g]` held at once.
 
-Full: whitened factor, its square, eigenvectors, two of workspace (LAPACK), the small end, directions.
+Full: whitened factor, its square, eigenvectors, two of workspace (LAPACK), the small end,
+    directions.
 Bottom: whitened factor, its square, the Cholesky factors and their operands."""
 
 BOTTOM_VECTORS = 12
@@ -141,8 +142,8 @@ def estimate(
         or accumulator not in ("qr", "gram")
     ):
         raise ArgumentError(
-            f"estimate({columns}, blocks={blocks}, accumulator={accumulator!r}, solver={solver!r}): "
-            "expected positive numbers, 'qr' or 'gram', and 'full' or 'bottom'."
+            f"estimate({columns}, blocks={blocks}, accumulator={accumulator!r}, "
+            f"solver={solver!r}): expected positive numbers, 'qr' or 'gram', and 'full' or 'bottom'."
         )
     square = columns**2 * BYTES
     # On a GPU up to 128 MB more, for few columns.
@@ -184,16 +185,17 @@ def _too_large(needed: Memory, place: torch.device, size: int, available: int) -
     fits = int((USABLE * available / size) ** 0.5 * needed.columns)
     return ArgumentError(
         f"{needed}, but {place.type} has {readable(available)} free, enough for about {fits} "
-        "candidates. Use fewer with action.restrict(...), liegg.Blocks, liegg.Banded, liegg.Weights "
-        "or liegg.KroneckerSum; ask only for the smallest defects with bottom=20; or use a device "
-        "with more memory."
+        "candidates. Use fewer with action.restrict(...), liegg.Blocks, liegg.Banded, "
+        "liegg.Weights or liegg.KroneckerSum; ask only for the smallest defects with bottom=20; or "
+        "use a device with more memory."
     )
 
 
 def free_bytes(device: torch.device | str = "cpu") -> int | None:
     """Free bytes on a device; None if unknown.
 
-    On the CPU what the system reports as available, or what the control group of a container allows.
+    On the CPU what the system reports as available, or what the control group of a container
+    allows.
     """
     where = torch.device(device)
     if where.type == "cuda":
@@ -218,7 +220,7 @@ def _available() -> int | None:
 
 
 def _allowed(root: Path = Path("/sys/fs/cgroup")) -> int | None:
-    """Memory that a container may still use; None if unlimited. Reclaimable file pages count as free."""
+    """Memory that a container may still use; None if unlimited."""
     texts = {
         name: (root / name).read_text(encoding="utf-8").strip()
         for name in ("memory.max", "memory.current", "memory.stat")

@@ -10,7 +10,7 @@ from liegg._utils.checks import first_nonfinite
 from liegg._utils.errors import NonFiniteError
 
 BLOCK_COLUMNS = 4
-"""Rows per QR, in multiples of the columns: a QR of `[R; block]` wastes at most a fifth of its work."""
+"""Rows per QR in multiples of the columns: a QR of `[R; block]` wastes at most a fifth."""
 
 BLOCK_ROWS = {"cpu": 1024, "cuda": 2**16}
 """Fewest rows per QR; with fewer, a QR is all overhead."""

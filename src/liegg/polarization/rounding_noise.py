@@ -25,8 +25,8 @@ class Scatter(NamedTuple):
     r"""How far the rows of a model are from reproducible.
 
     Attributes:
-        r: factor with $r^\top r = \tfrac12 \sum_x \Delta(x)^\top \Delta(x)$ over some samples, where
-            $\Delta$ is the difference between both evaluations of the rows of a sample.
+        r: factor with $r^\top r = \tfrac12 \sum_x \Delta(x)^\top \Delta(x)$ over some samples,
+            where $\Delta$ is the difference between both evaluations of the rows of a sample.
         samples: number of these samples.
         spread: mean squared distance of their outputs from the mean output.
         tremor: half the mean squared difference between both evaluations of an output.
@@ -39,7 +39,7 @@ class Scatter(NamedTuple):
 
     @property
     def constant(self) -> bool:
-        """Whether outputs of different samples differ no more than evaluations of the same sample."""
+        """Whether outputs of different samples differ no more than evaluations of one sample."""
         return self.spread <= EXCUSED * self.tremor
 
 
@@ -53,13 +53,14 @@ def scatter(
     output_action: Action | None = None,
     samples: int = SAMPLES,
 ) -> Scatter:
-    r"""Compute rows at some samples, and again with every input randomly shifted by one rounding unit.
+    r"""Compute rows twice, the second time with every input shifted by one rounding unit.
 
-    The shift changes all rounding inside the model but hardly the function itself. Along a direction
-    $h$ in which the true row is zero, both evaluations are independent rounding, so half their mean
-    squared difference is the mean square of the row: $|rh|^2/N$ explains $h^\top A h$ completely.
-    Where the row is not zero, both evaluations agree up to a rounding unit times the nonlinearity of
-    the model, and almost nothing is left. Systematic rounding, such as that of the weights, does not
+    The shift changes all rounding inside the model but hardly the function itself. Along a
+    direction $h$ in which the true row is zero, both evaluations are independent rounding, so half
+    their mean squared difference is the mean square of the row: $|rh|^2/N$ explains $h^\top A h$
+    completely. Where the row is not zero, both evaluations agree up to a rounding unit times the
+    nonlinearity of the model, and almost nothing is left. Systematic rounding, such as that of the
+    weights, does not
     scatter: it belongs to the function.
 
     Args:
@@ -72,7 +73,8 @@ def scatter(
         samples: most samples.
 
     Returns:
-        The scatter in the columns of `polarize`; samples with derivatives that are not finite are omitted.
+        The scatter in the columns of `polarize`; samples with derivatives that are not finite are
+        omitted.
 
     Examples:
         >>> from liegg.actions import Linear
@@ -128,9 +130,10 @@ def measured_floor(
 ) -> float:
     """The noise floor, moved to where the measured scatter ends.
 
-    A direction is rounding if its defect is at most `EXCUSED` times its scatter. Between `trusted` and
-    `most` the floor rises above such directions, and stays below the first that is not rounding. If
-    it hides the gap after directions that are all rounding, it is lowered to their scatter.
+    A direction is rounding if its defect is at most `EXCUSED` times its scatter. Between `trusted`
+    and `most` the floor rises above such directions, and stays below the first that is not
+    rounding. If it hides the gap after directions that are all rounding, it is lowered to their
+    scatter.
 
     Args:
         floor: the floor without measurement.

@@ -34,8 +34,8 @@ class Plan:
     """How rows are computed; fixed before the first batch.
 
     Attributes:
-        outputs: `"each"`: one row per output; `"sum"`: the paper's row of the summed outputs; `k`: k
-            random ±1 combinations.
+        outputs: `"each"`: one row per output; `"sum"`: the paper's row of the summed outputs; `k`:
+            k random ±1 combinations.
         route: `"jvp"`, `"vjp"` or `"autograd"`.
         seed: seed of the random combinations.
         together: directions per pass through the model.
@@ -82,8 +82,8 @@ def plan(
     """
     if output_action is not None and outputs == "sum":
         raise ArgumentError(
-            "outputs='sum' has no meaning with output_action: equivariance compares the outputs one by "
-            "one."
+            "outputs='sum' has no meaning with output_action: equivariance compares the outputs "
+            "one by one."
         )
     if route not in ("auto", *get_args(Route)):
         raise ArgumentError(f"route={route!r}: expected 'auto', 'jvp', 'vjp' or 'autograd'.")
@@ -136,11 +136,13 @@ def polarize(
         output_action: action on the outputs, for equivariance.
         first: position of the first sample in the data, which determines its ±1 combinations:
             batching does not change the rows.
-        halved: return both factors of `Action.outer_factors` side by side instead of their products.
+        halved: return both factors of `Action.outer_factors` side by side instead of their
+            products.
         precomputed: result of `Action.precompute` for the batch, if known.
 
     Returns:
-        Rows `[b, k, g]`, or `[b, k, m + g]` with an output action of size `m`; and outputs `[b, c]`.
+        Rows `[b, k, g]`, or `[b, k, m + g]` with an output action of size `m`; and outputs `[b,
+        c]`.
     """
     if plan.route == "jvp":
         y, rows = _forward(model, action, x, plan, first)
@@ -218,8 +220,8 @@ def _reference(model: Model, action: Action, x: Tensor) -> Float[Tensor, " b"]:
     except Exception as error:
         raise ModelError(
             f"the derivative of {model.name} failed on a batch of shape {tuple(x.shape)}: "
-            f"{type(error).__name__}: {error}. The output must have a derivative with respect to the "
-            "input; check that output.sum().backward() works."
+            f"{type(error).__name__}: {error}. The output must have a derivative with respect to "
+            "the input; check that output.sum().backward() works."
         ) from error
 
 
@@ -312,7 +314,7 @@ def _reverse(
                 y, leaf, cotangent, retain_graph=True, materialize_grads=True
             )
 
-    # Rows are contracted in the model's precision (at least float32), which the gradients have anyway.
+    # Rows are contracted in the precision of the gradients, but at least float32.
     precise = torch.promote_types(x.dtype, torch.float32)
     rows = []
     for some in cotangents(y.detach(), plan.outputs, plan.together, seed=plan.seed, first=first):

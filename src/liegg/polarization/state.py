@@ -1,4 +1,4 @@
-"""The state of a pass over the data: it can be updated, merged with that of other samples, stored."""
+"""The state of a pass over the data: it can be updated, merged and stored."""
 
 from typing import Any, NamedTuple
 
@@ -175,7 +175,8 @@ def to_tensors(state: Any, prefix: str = "") -> dict[str, Tensor]:
     """A state as named tensors on the CPU; `from_tensors` restores it bit for bit.
 
     Args:
-        state: a record of tensors, numbers, tuples of tensors (stacked along their rows) and records.
+        state: a record of tensors, numbers, tuples of tensors (stacked along their rows) and
+            records.
         prefix: put before the names.
     """
     tensors: dict[str, Tensor] = {}

@@ -42,8 +42,8 @@ class PassSums(NamedTuple):
         noise: squared motion that rounding may give a generator that does not move the data.
         parts: the same for every block of samples; None without blocks.
         diagnostics: whether the model is degenerate; None if not checked.
-        distinct: number of distinct samples (and of groups, if fewer), as far as it matters; None if
-            not counted.
+        distinct: number of distinct samples (and of groups, if fewer), as far as it matters; None
+            if not counted.
         fits: samples that fitted into device memory, where a batch did not; else 0.
     """
 
@@ -70,7 +70,8 @@ class PassPlan(NamedTuple):
         output_action: action on the outputs, for equivariance.
         assigner: assigns the samples to blocks; None keeps only the sum.
         first: a batch of the data, for precision, device and sizes.
-        widths: widths of both factors of a row, if rows are kept as factors; None if they are formed.
+        widths: widths of both factors of a row, if rows are kept as factors; None if they are
+            formed.
     """
 
     model: Model
@@ -348,6 +349,7 @@ def _check_finite(
         )
     if (bad := first_nonfinite(rows)) is not None:
         raise NonFiniteError(
-            f"the derivative of {name} at sample {first + bad} is NaN or infinite. Remove the sample, "
-            "or make the model smooth there: a square root or a norm has no derivative at 0."
+            f"the derivative of {name} at sample {first + bad} is NaN or infinite. Remove the "
+            "sample, or make the model smooth there: a square root or a norm has no derivative "
+            "at 0."
         )

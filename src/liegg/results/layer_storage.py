@@ -89,8 +89,8 @@ def load_layers(folder: str | Path) -> LayerSymmetries:
         index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
         if index["format"] not in READABLE_FORMATS:
             raise RecordError(
-                f"{folder} holds layers of format {index['format']}; this version reads formats 1 to "
-                f"{FORMAT}."
+                f"{folder} holds layers of format {index['format']}; this version reads formats 1 "
+                f"to {FORMAT}."
             )
         return _assemble(index, folder)
     except (FileNotFoundError, NotADirectoryError) as error:

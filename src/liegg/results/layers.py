@@ -14,7 +14,7 @@ from liegg.actions import Action
 from liegg.results.symmetries import Symmetries
 
 Problem = Literal["invariance", "unit", "equivariance"]
-"""Symmetries of the output, of the output scaled to unit length, or of the pair with an output action."""
+"""Of the output, of the output scaled to unit length, or of the pair with an output action."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class LayerResult:
     notes: tuple[str, ...] = ()
 
     def problem(self, of: str) -> Symmetries | None:
-        """One of the layer's problems by its name in `Problem`; None if the layer does not have it."""
+        """One of the layer's problems by name; None if the layer does not have it."""
         if of not in get_args(Problem):
             raise ArgumentError(f"of={of!r}: expected 'invariance', 'unit' or 'equivariance'.")
         return getattr(self, of)
@@ -114,7 +114,7 @@ class LayerSymmetries:
     def bias(
         self, reference: Float[Tensor, "e n n"], of: Problem = "invariance"
     ) -> Float[Tensor, " l"]:
-        """The paper's symmetry bias of every layer's most invariant direction against a reference algebra.
+        """The paper's symmetry bias of every layer's most invariant direction.
 
         Args:
             reference: generators such as `liegg.so(2)`, in any basis of the algebra.
@@ -125,11 +125,11 @@ class LayerSymmetries:
     def defect(
         self, reference: Float[Tensor, "e n n"] | None = None, of: Problem = "invariance"
     ) -> Float[Tensor, " l"]:
-        """Largest defect of given generators in every layer, or the smallest defect of any direction.
+        """Largest defect of given generators per layer, or the smallest defect of any direction.
 
         Args:
-            reference: generators; None for each layer's most symmetric direction. NaN if one of them
-                does not move the data.
+            reference: generators; None for each layer's most symmetric direction. NaN if one of
+                them does not move the data.
             of: as for `variance`.
         """
         if reference is None:

@@ -16,7 +16,7 @@ from liegg.inputs.batches import BATCH_SIZE
 from liegg.polarization import displacement, gram, sample_blocks
 from liegg.polarization.displacement import InputSums, Workspace
 from liegg.polarization.rows import Plan
-from liegg.polarization.sample_blocks import BlockRows, RowBatch
+from liegg.polarization.sample_blocks import BlockRows, Parts, RowBatch
 from liegg.polarization.streaming import PassSums
 from liegg.results.symmetries import Symmetries
 from liegg.studies.ensemble import Stack
@@ -155,7 +155,7 @@ def _streamed(
     _check_finite(sums, stack, images)
     moment, floor, noise = displacement.finalise(sums.inputs, action, images)
     moments = moment.expand(len(stack), *moment.shape)
-    parts = {
+    parts: dict[Outputs, tuple[Parts, str]] = {
         outputs: sample_blocks.finalise(rows, moments)[1:] for outputs, rows in sums.rows.items()
     }
     return [
@@ -179,7 +179,7 @@ def _pass(stack: Stack, images: Float[Tensor, "n i"], action: Action, size: int)
     """One pass over the images that reads nothing back from the device; each network is a block of rows."""
     squared = gram.allowed(images.dtype) and len(images) > 2 * action.size
     names: tuple[Outputs, ...] = ("sum", "each")
-    rows = {
+    rows: dict[Outputs, BlockRows] = {
         outputs: sample_blocks.init(len(stack), action.size, images.device) for outputs in names
     }
     inputs, workspace = displacement.init(action, images), Workspace(action)

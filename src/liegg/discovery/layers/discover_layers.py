@@ -38,7 +38,7 @@ from liegg.results.layers import LayerResult, LayerSymmetries
 from liegg.results.symmetries import Symmetries
 
 WIDE = 256
-"""Outputs above which a layer in reverse mode uses random combinations: each costs a reverse pass."""
+"""Outputs above which a layer in reverse mode uses random combinations."""
 
 COMBINATIONS = 64
 """Random combinations for such a layer."""
@@ -57,19 +57,19 @@ def discover_layers(
     thresholds: Thresholds | None = None,
     run: Run | None = None,
 ) -> LayerSymmetries:
-    r"""Find where in a network its symmetries arise: `liegg.discover` for the output of every layer, in one pass.
+    r"""Find where in a network symmetries arise: `liegg.discover` for every layer, in one pass.
 
-    The tangents of all generators are pushed through the network in forward mode, once per batch, and
-    the rows of every layer are computed from them. Each layer's result is what `discover` finds for the
-    network truncated there.
+    The tangents of all generators are pushed through the network in forward mode, once per batch,
+    and the rows of every layer are computed from them. Each layer's result is what `discover` finds
+    for the network truncated there.
 
     Args:
         model: `nn.Module`, analysed in eval mode through a copy with hooks; it is left as it was.
         data: as for `discover`.
         action: the candidate generators.
-        layers: None for every module that computes something: modules that call no other module, and
-            blocks whose output is not that of a layer inside them (the output of the complete network
-            is called `"output"`). Or names and patterns (`["conv1", "block*"]`); or types
+        layers: None for every module that computes something: modules that call no other module,
+            and blocks whose output is not that of a layer inside them (the output of the complete
+            network is called `"output"`). Or names and patterns (`["conv1", "block*"]`); or types
             (`nn.Conv2d`); or a mapping from names to an entry of their output (`{"rnn": 0}`), if
             they have several; by default the first tensor. A module's second call is `"block#2"`.
         output_action: action on the outputs of those layers whose shape it accepts, such as
@@ -85,8 +85,8 @@ def discover_layers(
         with `output_action`, their equivariance.
 
     Raises:
-        LieggError: invalid data or arguments, or a layer that does not exist or is not a function of
-            one sample.
+        LieggError: invalid data or arguments, or a layer that does not exist or is not a function
+            of one sample.
 
     Examples:
         >>> import liegg
@@ -101,8 +101,8 @@ def discover_layers(
     """
     if not isinstance(model, nn.Module):
         raise ArgumentError(
-            f"model is a {type(model).__name__}; discover_layers needs an nn.Module. For a function or "
-            "an exported program, use liegg.discover."
+            f"model is a {type(model).__name__}; discover_layers needs an nn.Module. For a "
+            "function or an exported program, use liegg.discover."
         )
     check_request(action, output_action, seed)
     thresholds, run = check_records(thresholds, run)
@@ -122,8 +122,8 @@ def discover_layers(
     )
     if output_action is not None and outputs == "sum":
         raise ArgumentError(
-            "outputs='sum' has no meaning with output_action: equivariance compares the outputs one by "
-            "one."
+            "outputs='sum' has no meaning with output_action: equivariance compares the outputs "
+            "one by one."
         )
     batches = as_batches(data, batch_size=run.batch_size)
     with (
@@ -353,7 +353,7 @@ def _unit_function(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], T
 
 
 def _unit(y: Float[Tensor, "b c"]) -> Float[Tensor, "b c"]:
-    """Outputs scaled to unit length; 0, without derivative, if they are 0; 1 for a single output."""
+    """Outputs scaled to unit length; 0 if they are 0; 1 for a single output."""
     if y.shape[1] == 1:
         return torch.ones_like(y)
     squares = y.double().square().sum(1, keepdim=True)

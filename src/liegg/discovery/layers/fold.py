@@ -1,4 +1,4 @@
-"""From a layer's outputs and derivatives to sums: of the output, of its direction, of equivariance."""
+"""Sums of a layer from its outputs and derivatives: invariance, direction, equivariance."""
 
 from typing import NamedTuple
 
@@ -70,9 +70,9 @@ def update(
     r"""Fold the rows of one batch.
 
     With $T$ the derivatives and $u = y/|y|$, the rows of the unit output are
-    $(T - u\,u^\top T)/|y|$. If every output has a row of its own and rows may be squared, one product
-    $[y\ T]^\top [y\ T]$ per sample gives both problems. A sample whose output is exactly 0 has no
-    direction; its rows are 0.
+    $(T - u\,u^\top T)/|y|$. If every output has a row of its own and rows may be squared, one
+    product $[y\ T]^\top [y\ T]$ per sample gives both problems. A sample whose output is exactly 0
+    has no direction; its rows are 0.
 
     Args:
         state: sums over the batches so far.
@@ -206,7 +206,7 @@ def _add_sums(
 def _add_rows(
     state: LayerSums, rows: Float[Tensor, "b k p"], along: Float[Tensor, "b p"], *, squared: bool
 ) -> LayerSums:
-    """Add rows whose first column is the output; `along` are the output's products with the columns."""
+    """Add rows whose first column is the output; `along` are its products with the columns."""
     weight = _inverse(along[:, 0])[:, None, None]
     plain = rows[:, :, 1:]
     unit = (plain - rows[:, :, :1] * (along[:, None, 1:] * weight)) * weight.sqrt()

@@ -1,4 +1,4 @@
-"""Hooks on the modules of a network that see the output of each call; all hooks are removed again."""
+"""Hooks on the modules of a network that see the output of each call."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,7 +21,7 @@ Pick = int | str | None
 
 
 class Stop(BaseException):
-    """Ends a run after the last layer of interest; not an `Exception`, so networks do not catch it."""
+    """Ends a run after the last layer; not an `Exception`, so networks do not catch it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,7 @@ def network_of(root: nn.Module, name: str) -> Network:
     """
     if isinstance(root, torch.jit.ScriptModule):
         raise ArgumentError(
-            f"{name} is compiled by TorchScript, which hides its layers. Pass the original nn.Module."
+            f"{name} is compiled by TorchScript, which hides its layers. Pass the original module."
         )
     names = list(root.named_modules(remove_duplicate=False))
     weights = {

@@ -15,7 +15,7 @@ from liegg.discovery.layers.trace import Call
 Layers = (
     None | str | Sequence[str] | type[nn.Module] | tuple[type[nn.Module], ...] | Mapping[str, Pick]
 )
-"""None, names or patterns, types of modules, or a mapping from names to an entry of their output."""
+"""None, names or patterns, types of modules, or a mapping from names to output entries."""
 
 LISTED_NAMES = 12
 """Most names listed in a message."""
@@ -73,8 +73,8 @@ def parse_selection(layers: Any) -> Selection:
         ):
             return Selection({}, tuple(entries))
     raise ArgumentError(
-        f"layers={layers!r}: expected None for all, names such as ['conv1', 'block*'], types such as "
-        "nn.Conv2d, or a mapping such as {'rnn': 0} from names to the entry of their output."
+        f"layers={layers!r}: expected None for all, names such as ['conv1', 'block*'], types such "
+        "as nn.Conv2d, or a mapping such as {'rnn': 0} from names to the entry of their output."
     )
 
 
@@ -107,9 +107,9 @@ def select_layers(
         )
         if call.random:
             raise RandomModelError(
-                f"two runs of {network.name} on the same samples differ by {call.random:.1e} of the "
-                f"size of layer {call.name!r}: it, or a layer before it, draws random numbers. Fix its "
-                "noise, or choose layers before it."
+                f"two runs of {network.name} on the same samples differ by {call.random:.1e} of "
+                f"the size of layer {call.name!r}: it, or a layer before it, draws random numbers. "
+                "Fix its noise, or choose layers before it."
             )
         if call.problem and named:
             raise ModelError(
@@ -155,8 +155,8 @@ def _selected(calls: Sequence[Call], selection: Selection, network: Network) -> 
             there = _list(call.name for call in calls)
             if any(fnmatchcase(name, pattern) for name in network.aliases):
                 raise ArgumentError(
-                    f"layer {pattern!r} is never called by {network.name} on this data; those called are "
-                    f"{there}."
+                    f"layer {pattern!r} is never called by {network.name} on this data; those "
+                    f"called are {there}."
                 )
             raise ArgumentError(f"{network.name} has no layer {pattern!r}; it has {there}.")
     if not selection.patterns:

@@ -1,4 +1,4 @@
-"""One pass over the data for all layers: what `liegg.polarization.streaming` sums, for each layer."""
+"""One pass over the data for all layers."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -144,9 +144,9 @@ def stream_layers(
         )
         if reach.missing:
             raise ModelError(
-                f"layer {reach.missing[0]!r} of {network.name} was reached before, but not at samples "
-                f"{number} to {number + len(x) - 1} ({reach.reason or 'it was not called'}). Every "
-                "batch must run through the same layers."
+                f"layer {reach.missing[0]!r} of {network.name} was reached before, but not at "
+                f"samples {number} to {number + len(x) - 1} "
+                f"({reach.reason or 'it was not called'}). Every batch must run through the same layers."
             )
         moved = displacement.update(inputs, x, workspace)
 
@@ -223,7 +223,7 @@ def _raise_nonfinite(
     """Raise `NonFiniteError` naming the first layer and sample with a number that is not finite."""
     name, flags = next((name, flags) for name, flags in finite.items() if not bool(flags.all()))
     raise NonFiniteError(
-        f"the output of layer {name!r} of {network.name}, or its derivative, is NaN, infinite or too "
-        f"large to be squared for sample {first + int(flags.to(torch.int8).argmin())}. Check the layer "
-        "there, or remove the sample."
+        f"the output of layer {name!r} of {network.name}, or its derivative, is NaN, infinite or "
+        f"too large to be squared for sample {first + int(flags.to(torch.int8).argmin())}. Check "
+        "the layer there, or remove the sample."
     )

@@ -20,13 +20,13 @@ from liegg.discovery.layers.trace import projection
 from liegg.inputs.model import PROBE_SAMPLES
 
 Batching = Literal["vmap", "repeat"]
-"""Tangents batched by vmap, or every sample repeated for each tangent, which needs no vmap rules."""
+"""Tangents batched by vmap, or every sample repeated for each tangent."""
 
 Visit = Callable[[Layer, Float[Tensor, "b c"], Float[Tensor, "g b c"]], None]
 """Receives a layer, its outputs, and their derivatives along each tangent."""
 
 SMALL, TINY = 1e-3, 1e-300
-"""Fraction of an output's size below which its motion may be rounding, and a divisor instead of 0."""
+"""Fraction of an output's size below which motion may be rounding; a divisor instead of 0."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ def _disagreements(
     layers: Sequence[Layer],
     marks: dict[str, Tensor],
 ) -> dict[str, str]:
-    """Layers whose forward and reverse derivatives differ: one reverse pass, and one each on suspicion."""
+    """Layers whose forward and reverse derivatives differ: one reverse pass, more on suspicion."""
     eps = torch.finfo(coarsest(x.dtype, network.arithmetic)).eps
     tolerance = 10 * eps**0.5
     scale = float(motion.double().norm() / x.double().norm().clamp_min(TINY))

@@ -1,4 +1,4 @@
-"""Trace the modules that a network calls, and check that their outputs are functions of one sample."""
+"""Trace the modules that a network calls, and check their outputs."""
 
 import math
 import weakref
@@ -108,7 +108,7 @@ def trace(
 
 
 def with_arithmetic(network: Network, x: Float[Tensor, "b ..."]) -> Network:
-    """The network with the coarsest floating point type that it computes in, found on one sample."""
+    """The network with the coarsest floating point type that it computes in."""
     try:
         with torch.enable_grad(), record_dtypes() as dtypes:
             network.root(x[:1].clone().requires_grad_())
@@ -187,7 +187,7 @@ def _record_calls(
 
 
 def _marks(output: Tensor, samples: int) -> Float[Tensor, "2 n"] | None:
-    """Projection and length of each sample's output; None if axis 0 does not belong to the samples."""
+    """Projection and length of each sample's output; None if axis 0 is not the samples."""
     if output.ndim == 0 or output.shape[0] % samples or output.numel() == 0:
         return None
     flat = output.reshape(samples, -1).double()
@@ -218,8 +218,8 @@ def _mixing(record: _Record, alone: list[_Record], samples: int) -> str:
     marks = torch.cat([single.marks for single in alone if single.marks is not None], dim=1)
     if (change := _change(record, marks)) > min(1000 * record.eps, 0.1):
         return (
-            f"{output} for a sample changes by {change:.1e} of its size with the other samples of a "
-            "batch"
+            f"{output} for a sample changes by {change:.1e} of its size with the other samples of "
+            "a batch"
         )
     return ""
 
