@@ -16,7 +16,6 @@ from torch import Tensor
 from liegg._utils.atomic_write import write_text
 from liegg._utils.errors import RecordError
 from liegg._utils.version import __version__
-from liegg.report.page.stage import MOST_SAMPLES
 from liegg.results.layer_storage import INDEX, load_layers, save_layers
 from liegg.results.layers import LayerSymmetries
 from liegg.results.storage import load, made, save
@@ -30,6 +29,9 @@ SAMPLES, LAYERS, REPORT, LOG, ABOUT = (
     "run.json",
 )
 """What lies beside the record; `layers` is a folder, `run.json` holds a title if one was given."""
+
+MAX_SAMPLES = 8
+"""Samples that a run folder and a report hold."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ def write_run(
     if title is not None:
         write_text(json.dumps({"title": title}) + "\n", folder / ABOUT)
     if samples is not None:
-        samples = samples[:MOST_SAMPLES].detach().cpu().contiguous()
+        samples = samples[:MAX_SAMPLES].detach().cpu().contiguous()
         _save_samples(samples, folder)
     if layers is not None:
         save_layers(layers, folder / LAYERS)

@@ -24,7 +24,8 @@ from liegg.report.page.charts import MOST, defects
 from liegg.report.page.generators import field, heat_map
 from liegg.report.page.page import embedded, report_html, verdict, write_report
 from liegg.report.page.snippet import action_code, snippet_of
-from liegg.report.page.stage import MOST_SAMPLES, motions_of, stage_of
+from liegg.report.page.stage import motions_of, stage_of
+from liegg.results.run_folder import MAX_SAMPLES
 
 EMPTY = {"br", "img", "input", "meta"}
 SECTIONS = [
@@ -404,7 +405,7 @@ def test_large_matrices_and_pictures_stay_small():
     assert len(made.source) < 300_000
     stage = stage_of(liegg.Image(), normal(9, 3, 300, 200))
     assert stage is not None
-    assert (stage["height"], stage["width"], len(stage["samples"])) == (96, 64, MOST_SAMPLES)
+    assert (stage["height"], stage["width"], len(stage["samples"])) == (96, 64, MAX_SAMPLES)
 
 
 def test_the_same_result_gives_the_same_bytes(rotations, tmp_path):

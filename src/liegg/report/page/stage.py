@@ -19,9 +19,10 @@ from liegg.algebra.words.wording import coordinate_names
 from liegg.discovery.verification.further_curves import others_of, words_of
 from liegg.report.page.generators import strongest_plane
 from liegg.report.page.numbers import number
+from liegg.results.run_folder import MAX_SAMPLES
 from liegg.results.symmetries import Symmetries
 
-MOST_SAMPLES, LONGEST_SIDE, MOST_VECTORS = 8, 96, 256
+LONGEST_SIDE, MOST_VECTORS = 96, 256
 MOST_ENTRIES = 40_000
 """Entries of all matrices that are put into the page; motions beyond are left out, and said to be."""
 
@@ -48,13 +49,13 @@ def stage_of(action: Action, samples: Tensor | np.ndarray | None) -> dict[str, A
         given.ndim < 2
         or not len(given)
         or given.is_complex()
-        or not bool(torch.isfinite(given[:MOST_SAMPLES]).all())
+        or not bool(torch.isfinite(given[:MAX_SAMPLES]).all())
     ):
         raise ArgumentError(
             f"samples have shape {tuple(given.shape)} and type {given.dtype}; expected a few inputs of the model, [k, *x], of "
             "finite numbers, for example samples=data[:8]."
         )
-    x = given[:MOST_SAMPLES].detach().to("cpu", torch.float64)
+    x = given[:MAX_SAMPLES].detach().to("cpu", torch.float64)
     action.check(tuple(x.shape[1:]))
     parts = _parts(action)
     if len(parts) == 1 and isinstance(parts[0], Linear | Affine):
