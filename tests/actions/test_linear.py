@@ -115,7 +115,7 @@ def test_settings_make_it_again(action, shape):
         (
             lambda: Linear(3, copies=2).check((3, 2)),
             ShapeError,
-            r"other way round: pass .*layout='vector_first'",
+            r"axes are swapped: pass .*layout='vector_first'",
         ),
         (
             lambda: Linear(3, copies=2).check((5, 4)),
@@ -130,7 +130,7 @@ def test_settings_make_it_again(action, shape):
         (
             lambda: action_from_settings({"kind": "warp"}),
             RecordError,
-            "this version knows linear, affine, grid",
+            "known are linear, affine, grid",
         ),
     ],
 )

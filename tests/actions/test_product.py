@@ -296,7 +296,7 @@ BOTH = liegg.Product(liegg.Image(), liegg.Color(channels=1))
         (
             lambda: BOTH.coefficients(block((0, 2))),
             ArgumentError,
-            "entries outside its diagonal blocks, one block to an action",
+            "entries outside its diagonal blocks, one per action",
         ),
         (
             lambda: BOTH.coefficients(block((3, 1))),

@@ -10,19 +10,12 @@ from torch.nn.functional import pad
 
 from liegg._utils.errors import ArgumentError
 from liegg._utils.linalg import arranged
-from liegg.actions.base import (
-    Action,
-    Displacement,
-    as_vectors,
-    check_sizes,
-    check_vectors,
-    from_vectors,
-)
-from liegg.actions.linear import Layout
+from liegg.actions.base import Displacement, MatrixAction
+from liegg.actions.vectors import Layout, as_vectors, check_sizes, check_vectors, from_vectors
 
 
 @dataclass(frozen=True)
-class Affine(Action):
+class Affine(MatrixAction):
     r"""Every affine map of $\mathbb{R}^n$, the same one on each of `copies` vectors.
 
     The generators are homogeneous matrices `[n+1, n+1]` with a zero last row; coefficients are their first $n$ rows, row by row,
@@ -155,6 +148,19 @@ class Affine(Action):
     def settings(self) -> dict[str, Any]:
         """Kind, n, copies, layout."""
         return {"kind": "affine", "n": self.n, "copies": self.copies, "layout": self.layout}
+
+    @property
+    def stage(self) -> str:
+        """Points."""
+        return "points"
+
+    def staged(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b copies n"]:
+        """The vectors of every sample."""
+        return as_vectors(x, self.n, self.copies, self.layout)
+
+    def code(self) -> str:
+        """The constructor call."""
+        return f"liegg.{self!r}"
 
     def _sum_over_copies(self, like: Tensor) -> Float[Tensor, "copies_n n"]:
         """Matrix that sums flat samples over their copies."""

@@ -2,28 +2,41 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from liegg._utils.errors import ArgumentError, ShapeError
+from liegg._utils.errors import ArgumentError
 from liegg._utils.forward_mode import jvp
-from liegg._utils.linalg import orthonormal_rows
+from liegg._utils.linalg import fix_signs
+from liegg.actions.flow import flow
+from liegg.algebra.words.describe import describe
+from liegg.algebra.words.wording import number
+
+if TYPE_CHECKING:
+    from liegg.actions.restricted import Restricted
+
+MAX_TERMS = 6
+"""Terms of a linear combination that are written out; the others are counted."""
+
+NUMERICAL_SETTINGS = ("layout", "derivative", "border", "sigma", "shape", "frame", "label")
+"""Settings that say how an action is computed, and not which motions it has."""
 
 
 @dataclass(frozen=True)
 class Displacement:
     r"""Mean squared motion of the data, $M = \mathrm{mean}\ \xi^\top \xi = I_{\text{repeat}} \otimes \text{block}$.
 
-    The Kronecker form is what the linear and affine actions have; any other $M$ is its own block with `repeat = 1`. It is summed
-    in float64 as it stands: a direction is called trivial at a relative 1e-12, four decades above the rounding of that sum.
+    The Kronecker form is what the linear and affine actions have; any other $M$ is its own block
+    with `repeat = 1`. It is summed in float64: a direction is called trivial at a relative 1e-12,
+    four decades above the rounding error of that sum.
 
     Attributes:
         block: symmetric positive semidefinite `[s, s]`.
-        repeat: how often the block stands on the diagonal.
-        noise: squared motion up to which a generator is taken to move by rounding alone, that is not at all.
+        repeat: number of copies of the block on the diagonal.
+        noise: squared motion up to which a generator is taken to move the data by rounding alone.
     """
 
     block: Float[Tensor, "s s"]
@@ -36,15 +49,27 @@ class Displacement:
         return float(self.block.diagonal().mean())
 
     def dense(self) -> Float[Tensor, "g g"]:
-        """The whole matrix `[g, g]`."""
+        """The complete matrix `[g, g]`."""
         return torch.block_diag(*[self.block] * self.repeat)
 
 
 class Action(ABC):
     r"""A family of one-parameter motions of a sample, linear in its $g$ coefficients.
 
-    A subclass states `act`; the fields $\xi_a(x) = \frac{d}{dt}\,\mathrm{act}(t e_a, x)|_0$ follow from it by a forward
-    derivative, and closed forms that are cheaper override them (`liegg.testing.assert_is_action` holds both to each other).
+    A subclass defines `size` and one of `act` (the finite motion), `field` or `fields` (the
+    velocities). Everything else has a default. Fields follow from `act` by a forward derivative,
+    $\xi_a(x) = \frac{d}{dt}\,\mathrm{act}(t e_a, x)|_0$; `act` follows from the fields by
+    Runge-Kutta integration. Closed forms that are cheaper may override any method;
+    `liegg.testing.assert_is_action` checks that all of them agree.
+
+    Examples:
+        >>> class Wave(Action):
+        ...     size, words = 2, ("phase", "amplitude")
+        ...
+        ...     def fields(self, x):
+        ...         return torch.stack([torch.cos(x), x], dim=1)
+        >>> Wave().describe(torch.tensor([[2.0, -1.0]]))
+        ('phase − 0.5 amplitude',)
     """
 
     @property
@@ -52,64 +77,177 @@ class Action(ABC):
     def size(self) -> int:
         """Number `g` of candidate generators."""
 
-    @property
-    @abstractmethod
-    def ambient(self) -> int:
-        """Side `n` of the generators' matrices."""
-
-    @abstractmethod
-    def check(self, shape: tuple[int, ...]) -> None:
-        """Raise `ShapeError` unless a sample of this shape can be acted on."""
-
-    @abstractmethod
     def act(self, h: Float[Tensor, "..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
         """Move samples by the finite motion exp(h).
 
+        By default the field is integrated; samples for which this does not converge become NaN.
+
         Args:
-            h: coefficients `[g]`, or the generator's matrix `[n, n]`.
+            h: coefficients `[g]`, or the generator's matrix `[n, n]` where the action has matrices.
             x: samples `[b, *x]`.
         """
-
-    @abstractmethod
-    def matrices(self, coefficients: Float[Tensor, "d g"]) -> Float[Tensor, "d n n"]:
-        """Generators of the given coefficients, as matrices."""
-
-    @property
-    def homogeneous(self) -> bool:
-        """Whether the matrices are affine maps in homogeneous form, with a zero last row."""
-        return False
-
-    @property
-    def axes(self) -> tuple[str, ...] | None:
-        """Names of the coordinates that the matrices act on; None where they have none."""
-        return None
-
-    @abstractmethod
-    def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
-        """Coefficients of the given matrices; raise `ArgumentError` for a matrix outside the family."""
-
-    @abstractmethod
-    def settings(self) -> dict[str, Any]:
-        """What makes this action again, as JSON values: `{"kind": ..., ...}`."""
+        coefficients = self._vector(h)
+        return flow(lambda moved: self.field(coefficients, moved), x)
 
     def field(self, h: Float[Tensor, " g"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
         """Velocity of each sample under the motion with coefficients `h`."""
-        zero = torch.zeros_like(h)
-        return jvp(lambda c: self.act(c, x), zero, h)[1]
+        if self._overrides("fields") or self._overrides("tangents"):
+            return self.tangents(h[None], x)[0]
+        if not self._overrides("act"):
+            name = type(self).__name__
+            raise NotImplementedError(
+                f"{name} does not say how samples move: define {name}.act(h, x), {name}.field(h, x) "
+                f"or {name}.fields(x)."
+            )
+        return jvp(lambda c: self.act(c, x), torch.zeros_like(h), h)[1]
+
+    def tangents(
+        self, h: Float[Tensor, "t g"], x: Float[Tensor, "b ..."]
+    ) -> Float[Tensor, "t b ..."]:
+        """Velocities of each sample under several motions at once."""
+        if self._overrides("fields"):
+            return torch.einsum("tg,bg...->tb...", h.to(x), self.fields(x))
+        return torch.stack([self.field(row, x) for row in h])
+
+    def fields(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b g ..."]:
+        """Velocities of each sample under every candidate generator."""
+        unit = torch.eye(self.size, dtype=x.dtype, device=x.device)
+        return self.tangents(unit, x).transpose(0, 1)
+
+    def check(self, shape: tuple[int, ...]) -> None:  # noqa: B027, every shape is fine by default
+        """Raise `ShapeError` unless a sample of this shape can be acted on."""
+
+    # How it is called, stored and drawn
+
+    def settings(self) -> dict[str, Any]:
+        """JSON values from which the action is made again: `{"kind": ..., ...}`.
+
+        The default names the class; a stored result then needs `liegg.load(folder, action=...)`,
+        or a kind of its own that `liegg.actions.register` knows.
+        """
+        own = type(self)
+        return {
+            "kind": "custom",
+            "class": f"{own.__module__}.{own.__qualname__}",
+            "size": self.size,
+        }
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """A name for each candidate generator."""
+        return tuple(f"candidate {i}" for i in range(1, self.size + 1))
+
+    def describe(
+        self, coefficients: Float[Tensor, "d g"], *, tolerance: float = 1e-6
+    ) -> tuple[str, ...]:
+        """Words for the motions with the given coefficients, whatever their size and sign.
+
+        Args:
+            coefficients: one row per motion.
+            tolerance: share of the largest coefficient below which others count as zero.
+        """
+        return tuple(_combination(row, self.words, tolerance) for row in coefficients)
+
+    @property
+    def has_matrices(self) -> bool:
+        """Whether generators can be written as matrices: true for every `MatrixAction`."""
+        return isinstance(self, MatrixAction)
+
+    @property
+    def parts(self) -> tuple["Action", ...]:
+        """The elementary actions: those of a `Product`, without their restrictions."""
+        return (self,)
+
+    @property
+    def interpolates(self) -> bool:
+        """Whether finite motions resample a grid."""
+        return False
+
+    @property
+    def stage(self) -> str | None:
+        """How a moved sample is drawn: as `"points"`, `"grid"` or `"colour"`; None for not at all."""
+        return None
+
+    def staged(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
+        """Samples as they are drawn: points `[b, k, n]`, signals `[b, c, *sides]`."""
+        return x
+
+    def code(self) -> str | None:
+        """Python expression that makes the action again; None if there is none."""
+        return None
+
+    # Restriction to a subspace of the candidates
+
+    def restrict(self, basis: Float[Tensor, "r ..."]) -> "Restricted":
+        """Ask only about the span of given generators, such as `Linear(3).restrict(liegg.so(3))`."""
+        from liegg.actions.restricted import Restricted
+
+        return Restricted.of(self, basis)
+
+    @property
+    def row_action(self) -> "Action":
+        """Action whose polarization rows are taken; `project` maps its columns to this action's."""
+        return self
+
+    def project(self, r: Float[Tensor, "m p"]) -> Float[Tensor, "m q"]:
+        """Columns of `row_action` to this action's; columns before them (of the outputs) stay."""
+        return r
+
+    def whole_coefficients(self, h: Float[Tensor, "... g"]) -> Float[Tensor, "... G"]:
+        """Coefficients in the candidates of the action that this one was restricted from."""
+        return h
+
+    def own_coefficients(self, h: Float[Tensor, "... G"]) -> Float[Tensor, "... g"]:
+        """Inverse of `whole_coefficients` on its range, an orthogonal projection elsewhere."""
+        return h
+
+    def same_motions(self, other: "Action") -> bool:
+        """Whether two actions have the same candidate motions, however they compute them."""
+        return _motions(self.settings()) == _motions(other.settings())
+
+    def as_coefficients(self, generators: Any, name: str = "generators") -> Float[Tensor, "d g"]:
+        """Coefficients of generators given as coefficients `[d, g]`, or as matrices `[d, n, n]`.
+
+        Args:
+            generators: what the user gave.
+            name: the argument, for the error message.
+
+        Raises:
+            ArgumentError: not a finite real tensor, another shape, or matrices outside the family.
+        """
+        real = isinstance(generators, Tensor) and generators.is_floating_point()
+        if not real or not bool(torch.isfinite(generators).all()):
+            given = (
+                generators.dtype if isinstance(generators, Tensor) else type(generators).__name__
+            )
+            raise ArgumentError(
+                f"{name} were given as {given}; expected a real floating point tensor of finite "
+                f"numbers: {self._generator_shapes}."
+            )
+        if generators.ndim == 2 and generators.shape[1] == self.size:
+            return generators
+        if generators.ndim == 3 and isinstance(self, MatrixAction):
+            return self.coefficients(generators)
+        raise ArgumentError(
+            f"{name} have shape {tuple(generators.shape)}; expected {self._generator_shapes}, "
+            f"generators of {self!r}."
+        )
+
+    # What a pass over the data needs; the defaults are right for every action
 
     def precompute(self, x: Float[Tensor, "b ..."], into: Any = None) -> Any:
-        """What `contract` and `moment` both need of a batch and take as `precomputed=`, computed once; None if there is no such.
+        """Quantities of a batch that `contract` and `moment` share (`precomputed=`); None for none.
 
         Args:
             x: the batch.
-            into: what was derived of an earlier batch and is no longer needed, whose memory may be used again.
+            into: the result for an earlier batch, whose memory may be used again.
         """
         return None
 
     def rounding_motion(
         self, dtype: torch.dtype, input_square: float, shape: tuple[int, ...]
     ) -> float:
-        """Squared motion that rounding alone may give a generator that does not move the data.
+        """Squared motion that rounding alone may give to a generator that does not move the data.
 
         Args:
             dtype: precision in which the displacement was summed.
@@ -118,18 +256,6 @@ class Action(ABC):
         """
         return 0.0
 
-    def tangents(
-        self, h: Float[Tensor, "t g"], x: Float[Tensor, "b ..."]
-    ) -> Float[Tensor, "t b ..."]:
-        """Velocities of each sample under several motions at once."""
-        return torch.stack([self.field(row, x) for row in h])
-
-    def fields(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b g ..."]:
-        """Velocities of each sample under every candidate generator."""
-        return self.tangents(torch.eye(self.size, dtype=x.dtype, device=x.device), x).transpose(
-            0, 1
-        )
-
     def contract(
         self,
         gradients: Float[Tensor, "b k ..."],
@@ -137,8 +263,10 @@ class Action(ABC):
         precomputed: Any = None,
     ) -> Float[Tensor, "b k g"]:
         r"""Polarization rows $\langle \partial f_k(x), \xi_a(x) \rangle$ from gradients of `k` outputs."""
-        unit = torch.eye(self.size, dtype=x.dtype, device=x.device)
         flat = gradients.flatten(2)
+        if self._overrides("fields"):
+            return torch.einsum("bkx,bgx->bkg", flat, self.fields(x).flatten(2))
+        unit = torch.eye(self.size, dtype=x.dtype, device=x.device)
         return torch.stack(
             [torch.einsum("bkx,bx->bk", flat, self.field(h, x).flatten(1)) for h in unit], dim=2
         )
@@ -146,7 +274,7 @@ class Action(ABC):
     def outer_factors(
         self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]
     ) -> tuple[Float[Tensor, "b k p"], Float[Tensor, "b k q"]] | None:
-        r"""Two vectors $l, r$ for every row with row = $l \otimes r$, where the action has that form; else None."""
+        r"""Vectors $l, r$ with row = $l \otimes r$ for every row, where the action has that form."""
         return None
 
     def moment(self, x: Float[Tensor, "b ..."], precomputed: Any = None) -> Float[Tensor, "s s"]:
@@ -167,255 +295,124 @@ class Action(ABC):
             x: the batch.
             block: block of every sample, from 0 to `count` - 1.
             count: number of blocks.
-            precomputed: what `precompute` said of the batch.
+            precomputed: the result of `precompute` for the batch.
         """
         sliced = isinstance(precomputed, tuple) and all(
             isinstance(part, Tensor) and len(part) == len(x) for part in precomputed
         )
-        found: dict[int, Tensor] = {}
-        for number in block.unique().tolist():
-            some = _evenly((block == number).nonzero()[:, 0])
-            found[number] = self.moment(
-                x[some], precomputed=tuple(part[some] for part in precomputed) if sliced else None
-            )
-        zero = torch.zeros_like(next(iter(found.values())))
-        return torch.stack([found.get(number, zero) for number in range(count)])
+        sums: dict[int, Tensor] = {}
+        for index in block.unique().tolist():
+            some = _evenly((block == index).nonzero()[:, 0])
+            shared = tuple(part[some] for part in precomputed) if sliced else None
+            sums[index] = self.moment(x[some], precomputed=shared)
+        zero = torch.zeros_like(next(iter(sums.values())))
+        return torch.stack([sums.get(index, zero) for index in range(count)])
 
     def displacement(self, moment: Float[Tensor, "s s"], samples: int) -> Displacement:
         """Displacement M of the data whose moments were summed."""
         return Displacement(moment / samples)
 
     def feature_sizes(self, moment: Float[Tensor, "s s"]) -> Float[Tensor, " n"]:
-        """Summed squares of each feature, where the action treats features of possibly different units alike; else empty."""
+        """Summed squares of each feature, where features may have different units; else empty."""
         return moment.new_zeros(0)
 
-    def restrict(self, basis: Float[Tensor, "r ..."]) -> "Restricted":
-        """Ask only about the span of given generators (or of coefficients), for example `Linear(3).restrict(liegg.so(3))`."""
-        return Restricted.of(self, basis)
+    def _overrides(self, name: str) -> bool:
+        return getattr(type(self), name) is not getattr(Action, name)
+
+    @property
+    def _generator_shapes(self) -> str:
+        return f"coefficients [d, {self.size}]"
 
     def _vector(self, h: Float[Tensor, "..."]) -> Float[Tensor, " g"]:
         """Coefficients of one generator given as coefficients or as a matrix."""
-        if not isinstance(h, Tensor) or (h.ndim != 2 and h.shape != (self.size,)):
+        if isinstance(h, Tensor) and h.shape == (self.size,):
+            return h
+        if not isinstance(h, Tensor) or h.ndim != 2 or not self.has_matrices:
             given = f"shape {tuple(h.shape)}" if isinstance(h, Tensor) else type(h).__name__
-            raise ArgumentError(
-                f"a motion was given as {given}; expected a tensor of {self.size} coefficients, or one generator "
-                f"[{self.ambient}, {self.ambient}]."
+            one = self._generator_shapes.replace("[d, ", "[")
+            raise ArgumentError(f"a motion was given as {given}; expected one generator: {one}.")
+        return self.as_coefficients(h[None])[0]
+
+
+class MatrixAction(Action):
+    """An action whose generators are matrices of a linear or affine map, `[n, n]`."""
+
+    @property
+    @abstractmethod
+    def ambient(self) -> int:
+        """Side `n` of the generators' matrices."""
+
+    @abstractmethod
+    def matrices(self, coefficients: Float[Tensor, "d g"]) -> Float[Tensor, "d n n"]:
+        """Generators of the given coefficients, as matrices."""
+
+    @abstractmethod
+    def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
+        """Coefficients of matrices; raise `ArgumentError` for a matrix outside the family."""
+
+    @property
+    def homogeneous(self) -> bool:
+        """Whether the matrices are affine maps in homogeneous form, with a zero last row."""
+        return False
+
+    @property
+    def axes(self) -> tuple[str, ...] | None:
+        """Names of the coordinates that the matrices act on; None where they have none."""
+        return None
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What each candidate generator does."""
+        return self.describe(torch.eye(self.size, dtype=torch.float64))
+
+    def describe(
+        self, coefficients: Float[Tensor, "d g"], *, tolerance: float = 1e-6
+    ) -> tuple[str, ...]:
+        """Words for the motions of the matrices, such as "rotation in x–y"."""
+        return tuple(
+            describe(
+                matrix, coordinates=self.axes, homogeneous=self.homogeneous, tolerance=tolerance
             )
-        return self.coefficients(h[None])[0] if h.ndim == 2 else h
+            for matrix in self.matrices(coefficients)
+        )
+
+    @property
+    def _generator_shapes(self) -> str:
+        return f"{super()._generator_shapes} or matrices [d, {self.ambient}, {self.ambient}]"
 
 
 def _evenly(places: Int[Tensor, " m"]) -> slice | Int[Tensor, " m"]:
-    """Places that lie evenly as a slice, which needs no copy; others as they are."""
+    """Evenly spaced places as a slice, which needs no copy; others as they are."""
     first, step = int(places[0]), int(places[1] - places[0]) if len(places) > 1 else 1
     even = torch.equal(places, torch.arange(first, first + step * len(places), step))
     return slice(first, first + step * len(places), step) if even else places
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Restricted(Action):
-    """An action whose candidate generators are kept to a subspace of its parent's.
-
-    Attributes:
-        parent: the action that is restricted.
-        basis: orthonormal coefficients `[r, g]` of the subspace in the parent's generators.
-        label: what it is called, where it has a name of its own.
-    """
-
-    parent: Action
-    basis: Float[Tensor, "r g"]
-    label: str = ""
-
-    CONTRACT_LIMIT = 1024
-    """Parent generators up to which rows are taken for all of them and projected; above, one field at a time is cheaper."""
-
-    @classmethod
-    def of(cls, parent: Action, basis: Float[Tensor, "r ..."]) -> "Restricted":
-        """Restrict `parent` to the span of matrices (or of coefficients `[r, g]`); dependent ones are reduced."""
-        if (
-            not isinstance(basis, Tensor)
-            or not basis.is_floating_point()
-            or not bool(torch.isfinite(basis).all())
-        ):
-            given = str(basis.dtype) if isinstance(basis, Tensor) else type(basis).__name__
-            raise ArgumentError(
-                f"generators were given as {given}; expected a real floating point tensor of finite numbers."
-            )
-        given = parent.coefficients(basis) if basis.ndim == 3 else basis
-        if given.ndim != 2 or given.shape[1] != parent.size:
-            raise ArgumentError(
-                f"restrict() got shape {tuple(basis.shape)}; expected matrices [r, {parent.ambient}, {parent.ambient}] or "
-                f"coefficients [r, {parent.size}], for example restrict(liegg.so({parent.ambient}))."
-            )
-        span = orthonormal_rows(given.detach().to("cpu", torch.float64))
-        if span.shape[0] == 0:
-            raise ArgumentError("restrict() got no generator other than zero; give at least one.")
-        if isinstance(parent, Restricted):
-            return cls(parent.parent, span @ parent.basis)
-        return cls(parent, span)
-
-    @property
-    def projects(self) -> bool:
-        """Whether the parent has so few generators that its rows are taken and projected."""
-        return self.parent.size <= self.CONTRACT_LIMIT
-
-    @property
-    def size(self) -> int:
-        """Dimension of the subspace."""
-        return self.basis.shape[0]
-
-    @property
-    def ambient(self) -> int:
-        """Side of the parent's matrices."""
-        return self.parent.ambient
-
-    def check(self, shape: tuple[int, ...]) -> None:
-        """As the parent's."""
-        self.parent.check(shape)
-
-    def act(self, h: Float[Tensor, "..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
-        """The parent's motion."""
-        return self.parent.act(self._lift(self._vector(h)), x)
-
-    @property
-    def homogeneous(self) -> bool:
-        """As the parent's."""
-        return self.parent.homogeneous
-
-    @property
-    def axes(self) -> tuple[str, ...] | None:
-        """As the parent's."""
-        return self.parent.axes
-
-    def matrices(self, coefficients: Float[Tensor, "d r"]) -> Float[Tensor, "d n n"]:
-        """The parent's matrices."""
-        return self.parent.matrices(self._lift(coefficients))
-
-    def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d r"]:
-        """Coordinates in the subspace; raise `ArgumentError` for a matrix outside it."""
-        outer = self.parent.coefficients(matrices)
-        inner = outer @ self.basis.to(outer).mT
-        gap = (self._lift(inner) - outer).norm(dim=1)
-        if bool((gap > 1e-6 * outer.norm(dim=1) + 1e-300).any()):
-            raise ArgumentError(
-                f"generator {int(gap.argmax())} lies outside the {self.size}-dimensional space this action is restricted to."
-            )
-        return inner
-
-    def settings(self) -> dict[str, Any]:
-        """The parent's settings and the basis."""
-        return {
-            "kind": "restricted",
-            "parent": self.parent.settings(),
-            "basis": self.basis.tolist(),
-            "label": self.label,
-        }
-
-    def field(self, h: Float[Tensor, " r"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
-        """The parent's field."""
-        return self.parent.field(self._lift(h), x)
-
-    def tangents(
-        self, h: Float[Tensor, "t r"], x: Float[Tensor, "b ..."]
-    ) -> Float[Tensor, "t b ..."]:
-        """The parent's."""
-        return self.parent.tangents(self._lift(h), x)
-
-    def contract(
-        self,
-        gradients: Float[Tensor, "b k ..."],
-        x: Float[Tensor, "b ..."],
-        precomputed: Any = None,
-    ) -> Float[Tensor, "b k r"]:
-        """Project the parent's rows, or take one field at a time where the parent has very many generators."""
-        if not self.projects:
-            return super().contract(gradients, x, precomputed)
-        return self.parent.contract(gradients, x) @ self.basis.to(x).mT
-
-    def moment(self, x: Float[Tensor, "b ..."], precomputed: Any = None) -> Float[Tensor, "s s"]:
-        """The parent's statistic."""
-        return self.parent.moment(x)
-
-    def moments(
-        self,
-        x: Float[Tensor, "b ..."],
-        block: Int[Tensor, " b"],
-        count: int,
-        precomputed: Any = None,
-    ) -> Float[Tensor, "p s s"]:
-        """Those of the parent."""
-        return self.parent.moments(x, block, count)
-
-    def rounding_motion(
-        self, dtype: torch.dtype, input_square: float, shape: tuple[int, ...]
-    ) -> float:
-        """The parent's."""
-        return self.parent.rounding_motion(dtype, input_square, shape)
-
-    def displacement(self, moment: Float[Tensor, "s s"], samples: int) -> Displacement:
-        """The parent's displacement between directions of the subspace."""
-        outer = self.parent.displacement(moment, samples)
-        side = outer.block.shape[0]
-        rows = self.basis.to(moment).reshape(self.size, outer.repeat, side)
-        return Displacement(torch.einsum("prs,st,qrt->pq", rows, outer.block, rows))
-
-    def __repr__(self) -> str:
-        return self.label or f"Restricted({self.parent!r}, size={self.size})"
-
-    def feature_sizes(self, moment: Float[Tensor, "s s"]) -> Float[Tensor, " n"]:
-        """The parent's."""
-        return self.parent.feature_sizes(moment)
-
-    def _lift(self, h: Float[Tensor, "... r"]) -> Float[Tensor, "... g"]:
-        return h @ self.basis.to(h)
-
-
-def as_vectors(
-    x: Float[Tensor, "b ..."], n: int, copies: int, layout: str
-) -> Float[Tensor, "b copies n"]:
-    """View samples as `copies` vectors of dimension `n`, whichever of the accepted shapes they have."""
-    if layout == "copies_first":
-        return x.reshape(x.shape[0], copies, n)
-    return x.reshape(x.shape[0], n, copies).mT
-
-
-def from_vectors(
-    vectors: Float[Tensor, "b copies n"], like: Float[Tensor, "b ..."], layout: str
-) -> Float[Tensor, "b ..."]:
-    """Inverse of `as_vectors`: back to the shape of `like`."""
-    return (vectors if layout == "copies_first" else vectors.mT).reshape(like.shape)
-
-
-def check_vectors(shape: tuple[int, ...], n: int, copies: int, layout: str, name: str) -> None:
-    """Raise `ShapeError` unless a sample of this shape is `copies` vectors of dimension `n` in the stated layout."""
-    stacked = (copies, n) if layout == "copies_first" else (n, copies)
-    accepted = {stacked, (n * copies,)}
-    if tuple(shape) in accepted or (tuple(shape) == () and n * copies == 1):
-        return
-    hint = " For a list of single samples pass torch.stack(samples)." if tuple(shape) == () else ""
-    if tuple(shape) == stacked[::-1]:
-        other = "vector_first" if layout == "copies_first" else "copies_first"
-        hint = f" The axes are the other way round: pass {name}({n}, copies={copies}, layout='{other}')."
-    elif len(shape) == 2:
-        hint = f" For {shape[0]} vectors of dimension {shape[1]} pass {name}({shape[1]}, copies={shape[0]})."
-    elif len(shape) == 1 and shape[0] % n == 0:
-        hint = f" For {shape[0] // n} vectors of dimension {n} pass {name}({n}, copies={shape[0] // n})."
-    elif len(shape) == 1:
-        hint = f" For one vector of dimension {shape[0]} pass {name}({shape[0]})."
-    elif len(shape) == 3:
-        hint = " For pictures pass liegg.Image()."
-    wanted = " or ".join(map(str, sorted(accepted, key=len)))
-    raise ShapeError(
-        f"a sample has shape {tuple(shape)}; {name}({n}, copies={copies}) expects {wanted}." + hint
+def _combination(row: Float[Tensor, " g"], words: tuple[str, ...], tolerance: float) -> str:
+    """A linear combination in words, scaled so that its largest coefficient is 1."""
+    size = float(row.abs().max())
+    if not size > 0:
+        return "no motion"
+    scaled = (fix_signs(row[None])[0] / size).tolist()
+    terms = [
+        (value, word) for value, word in zip(scaled, words, strict=True) if abs(value) > tolerance
+    ]
+    shown = (
+        terms
+        if len(terms) <= MAX_TERMS
+        else sorted(terms, key=lambda term: -abs(term[0]))[: MAX_TERMS - 1]
     )
+    text = ""
+    for value, word in shown:
+        sign = ("−" if value < 0 else "") if not text else (" − " if value < 0 else " + ")
+        factor = number(abs(value))
+        text += f"{sign}{word}" if factor == "1" else f"{sign}{factor} {word}"
+    rest = len(terms) - len(shown)
+    return f"{text} and {rest} smaller terms" if rest else text
 
 
-def check_sizes(n: int, copies: int, layout: str, name: str) -> None:
-    """Raise `ArgumentError` for sizes or a layout that make no sense."""
-    if n < 1 or copies < 1:
-        raise ArgumentError(
-            f"{name}({n}, copies={copies}): both must be positive, for example {name}(5, copies=2)."
-        )
-    if layout not in ("copies_first", "vector_first"):
-        raise ArgumentError(
-            f"layout={layout!r}: expected 'copies_first' (samples [copies, n]) or 'vector_first' (samples [n, copies])."
-        )
+def _motions(settings: Any) -> Any:
+    """Settings without those of the computation."""
+    if isinstance(settings, dict):
+        return {k: _motions(v) for k, v in settings.items() if k not in NUMERICAL_SETTINGS}
+    return [_motions(value) for value in settings] if isinstance(settings, list) else settings

@@ -1,7 +1,7 @@
 """The linear action: all of gl(n) on one or several vectors."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -9,20 +9,12 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
 from liegg._utils.linalg import arranged
-from liegg.actions.base import (
-    Action,
-    Displacement,
-    as_vectors,
-    check_sizes,
-    check_vectors,
-    from_vectors,
-)
-
-Layout = Literal["copies_first", "vector_first"]
+from liegg.actions.base import Displacement, MatrixAction
+from liegg.actions.vectors import Layout, as_vectors, check_sizes, check_vectors, from_vectors
 
 
 @dataclass(frozen=True)
-class Linear(Action):
+class Linear(MatrixAction):
     r"""Every linear map of $\mathbb{R}^n$, the same one on each of `copies` vectors: $x_k \mapsto e^{h} x_k$.
 
     The generators are the unit matrices $E_{ij}$, row by row, with fields $\xi_{ij}(x) = e_i x_j$.
@@ -133,6 +125,19 @@ class Linear(Action):
     def settings(self) -> dict[str, Any]:
         """Kind, n, copies, layout."""
         return {"kind": "linear", "n": self.n, "copies": self.copies, "layout": self.layout}
+
+    @property
+    def stage(self) -> str:
+        """Points."""
+        return "points"
+
+    def staged(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b copies n"]:
+        """The vectors of every sample."""
+        return as_vectors(x, self.n, self.copies, self.layout)
+
+    def code(self) -> str:
+        """The constructor call."""
+        return f"liegg.{self!r}"
 
     def _matrix(self, h: Float[Tensor, "..."], x: Tensor) -> Float[Tensor, "n n"]:
         return self._vector(h).to(device=x.device, dtype=x.dtype).unflatten(0, (self.n, self.n))

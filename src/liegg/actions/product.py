@@ -1,4 +1,4 @@
-"""Several actions on the same samples, asked about together."""
+"""Several actions on the same samples, whose candidates are analysed together."""
 
 from dataclasses import dataclass
 from itertools import accumulate
@@ -9,20 +9,21 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
-from liegg.actions.base import Action
+from liegg.actions.base import Action, MatrixAction
 from liegg.algebra.words.wording import coordinate_names
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class Product(Action):
-    """The candidates of several actions side by side: one spectrum over all, scale-free by the displacement.
+    """The candidates of several actions side by side: one spectrum, scale-free by the displacement.
 
-    Generators are block diagonal, one block to an action. A finite motion applies one action after the other, so it is a group
-    action where they commute, as maps of the plane do with maps of the colours. Restricted parts are judged against the
-    product's own candidates.
+    A finite motion applies one action after the other, so it is a group action where they commute,
+    as maps of the plane do with maps of the colours. Generators are block diagonal matrices, one
+    block per action, if all actions have matrices. Defects of restricted actions are relative to
+    the product's own candidates.
 
     Attributes:
-        parts: the actions.
+        actions: the actions.
 
     Examples:
         >>> from liegg.actions import Color, Image
@@ -31,43 +32,35 @@ class Product(Action):
         (18, 7)
     """
 
-    parts: tuple[Action, ...]
+    actions: tuple[Action, ...]
 
-    def __init__(self, *parts: Action) -> None:
-        if len(parts) < 2 or not all(isinstance(part, Action) for part in parts):
+    def __new__(cls, *actions: Action) -> "Product":
+        """Give the product matrices where all actions have them."""
+        if all(isinstance(action, MatrixAction) for action in actions):
+            return super().__new__(MatrixProduct)
+        return super().__new__(cls)
+
+    def __init__(self, *actions: Action) -> None:
+        if len(actions) < 2 or not all(isinstance(action, Action) for action in actions):
             raise ArgumentError(
                 "Product takes two or more actions, for example Product(Image(), Color())."
             )
-        object.__setattr__(self, "parts", parts)
+        object.__setattr__(self, "actions", actions)
 
     @property
     def size(self) -> int:
         """Sum of the sizes."""
-        return sum(part.size for part in self.parts)
-
-    @property
-    def axes(self) -> tuple[str, ...]:
-        """Names of the parts' coordinates, one part after the other; `1` for the last of affine maps."""
-        names: list[str] = []
-        for part in self.parts:
-            inner = part.ambient - part.homogeneous
-            names += [*coordinate_names(inner, part.axes), *(["1"] if part.homogeneous else [])]
-        return tuple(names)
-
-    @property
-    def ambient(self) -> int:
-        """Sum of the sides."""
-        return sum(part.ambient for part in self.parts)
+        return sum(action.size for action in self.actions)
 
     def check(self, shape: tuple[int, ...]) -> None:
-        """Every action must fit."""
-        for part in self.parts:
-            part.check(shape)
+        """Every action must accept the shape."""
+        for action in self.actions:
+            action.check(shape)
 
     def act(self, h: Float[Tensor, "..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
         """One motion after the other."""
-        for part, own in self._split(self._vector(h)[None]):
-            x = part.act(own[0], x)
+        for action, own in self._split(self._vector(h)[None]):
+            x = action.act(own[0], x)
         return x
 
     def tangents(
@@ -75,13 +68,9 @@ class Product(Action):
     ) -> Float[Tensor, "t b ..."]:
         """Sum of the actions' own."""
         total = torch.zeros((len(h), *x.shape), dtype=x.dtype, device=x.device)
-        for part, own in self._split(h):
-            total = total + part.tangents(own, x)
+        for action, own in self._split(h):
+            total = total + action.tangents(own, x)
         return total
-
-    def field(self, h: Float[Tensor, " g"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
-        """As `tangents`, in one direction."""
-        return self.tangents(h[None], x)[0]
 
     def contract(
         self,
@@ -90,23 +79,19 @@ class Product(Action):
         precomputed: Any = None,
     ) -> Float[Tensor, "b k g"]:
         """The actions' own, side by side."""
-        return torch.cat([part.contract(gradients, x) for part in self.parts], dim=2)
+        return torch.cat([action.contract(gradients, x) for action in self.actions], dim=2)
 
     def moment(self, x: Float[Tensor, "b ..."], precomputed: Any = None) -> Float[Tensor, "g g"]:
-        """The actions' own on the diagonal; between two, the fields of one contracted with the other, one field at a time."""
+        """The actions' own on the diagonal; between two, fields of one contracted with the other."""
         rows = []
-        for i, part in enumerate(self.parts):
-            row = [
-                x.new_zeros(part.size, other.size) for other in self.parts[:i]
-            ]  # below the diagonal: filled in at the end
-            row.append(part.displacement(part.moment(x), 1).dense())
-            unit = torch.eye(part.size, dtype=x.dtype, device=x.device)
-            for other in self.parts[i + 1 :]:
-                row.append(
-                    torch.stack(
-                        [other.contract(part.field(h, x)[:, None], x).sum((0, 1)) for h in unit]
-                    )
-                )
+        for i, action in enumerate(self.actions):
+            # Blocks below the diagonal are filled in at the end.
+            row = [x.new_zeros(action.size, other.size) for other in self.actions[:i]]
+            row.append(action.displacement(action.moment(x), 1).dense())
+            unit = torch.eye(action.size, dtype=x.dtype, device=x.device)
+            for other in self.actions[i + 1 :]:
+                between = [other.contract(action.field(h, x)[:, None], x).sum((0, 1)) for h in unit]
+                row.append(torch.stack(between))
             rows.append(torch.cat(row, dim=1))
         upper = torch.cat(rows).triu()
         return upper + upper.triu(1).mT
@@ -115,45 +100,124 @@ class Product(Action):
         self, dtype: torch.dtype, input_square: float, shape: tuple[int, ...]
     ) -> float:
         """The largest of the actions' own."""
-        return max(part.rounding_motion(dtype, input_square, shape) for part in self.parts)
+        return max(action.rounding_motion(dtype, input_square, shape) for action in self.actions)
 
-    def matrices(self, coefficients: Float[Tensor, "d g"]) -> Float[Tensor, "d n n"]:
-        """Block diagonal matrices."""
-        blocks = [part.matrices(own) for part, own in self._split(coefficients)]
+    def same_motions(self, other: Action) -> bool:
+        """Whether the other is a product of the same actions."""
         return (
-            torch.stack([torch.block_diag(*each) for each in zip(*blocks, strict=True)])
-            if len(coefficients)
-            else (coefficients.new_zeros(0, self.ambient, self.ambient))
+            isinstance(other, Product)
+            and len(self.actions) == len(other.actions)
+            and all(
+                one.same_motions(two) for one, two in zip(self.actions, other.actions, strict=True)
+            )
         )
-
-    def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
-        """Coefficients of the blocks; raise `ArgumentError` for matrices of another size or with entries outside the blocks."""
-        side = self.ambient
-        if matrices.ndim != 3 or matrices.shape[1:] != (side, side):
-            raise ArgumentError(
-                f"generators have shape {tuple(matrices.shape)}; expected block diagonal [d, {side}, {side}]."
-            )
-        ends = list(accumulate(part.ambient for part in self.parts))
-        found, rest = [], matrices.clone()
-        for part, end in zip(self.parts, ends, strict=True):
-            inside = slice(end - part.ambient, end)
-            found.append(part.coefficients(matrices[:, inside, inside]))
-            rest[:, inside, inside] = 0
-        if bool((rest != 0).any()):
-            raise ArgumentError(
-                "a generator of a Product has entries outside its diagonal blocks, one block to an action."
-            )
-        return torch.cat(found, dim=1)
 
     def settings(self) -> dict[str, Any]:
         """The settings of every action."""
-        return {"kind": "product", "parts": [part.settings() for part in self.parts]}
+        return {"kind": "product", "parts": [action.settings() for action in self.actions]}
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Those of the actions, one after the other."""
+        return tuple(word for action in self.actions for word in action.words)
+
+    def describe(
+        self, coefficients: Float[Tensor, "d g"], *, tolerance: float = 1e-6
+    ) -> tuple[str, ...]:
+        """What each action contributes, joined by "with"."""
+        size = coefficients.abs().amax(1, keepdim=True)
+        parts = self._split(torch.where(coefficients.abs() > tolerance * size, coefficients, 0.0))
+        each = zip(
+            *(action.describe(own, tolerance=tolerance) for action, own in parts), strict=True
+        )
+        moving = ([text for text in texts if text != "no motion"] for texts in each)
+        return tuple(" with ".join(texts) or "no motion" for texts in moving)
+
+    @property
+    def parts(self) -> tuple[Action, ...]:
+        """The elementary actions, without restrictions."""
+        return tuple(part for action in self.actions for part in action.parts)
+
+    @property
+    def interpolates(self) -> bool:
+        """Whether one of them does."""
+        return any(action.interpolates for action in self.actions)
+
+    @property
+    def stage(self) -> str | None:
+        """A grid, if all actions move places and colours of one."""
+        stages = {action.stage for action in self.actions}
+        return "grid" if stages in ({"grid"}, {"grid", "colour"}) else None
+
+    def staged(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
+        """As the action on the grid has them."""
+        grids = [action for action in self.actions if action.stage == "grid"]
+        return grids[0].staged(x) if grids else x
+
+    def code(self) -> str | None:
+        """A call with the actions' own code; None if one has none."""
+        codes = [action.code() for action in self.actions]
+        named = [code for code in codes if code is not None]
+        return f"liegg.Product({', '.join(named)})" if len(named) == len(codes) else None
 
     def __repr__(self) -> str:
-        return f"Product({', '.join(map(repr, self.parts))})"
+        return f"Product({', '.join(map(repr, self.actions))})"
 
     def _split(self, h: Float[Tensor, "t g"]) -> list[tuple[Action, Float[Tensor, "t p"]]]:
         """Each action with its own coefficients."""
-        return list(
-            zip(self.parts, h.split([part.size for part in self.parts], dim=1), strict=True)
-        )
+        own = h.split([action.size for action in self.actions], dim=1)
+        return list(zip(self.actions, own, strict=True))
+
+
+class MatrixProduct(Product, MatrixAction):
+    """A product of actions that all have matrices; `Product(...)` makes it where it can."""
+
+    actions: tuple[MatrixAction, ...]
+    words = MatrixAction.words
+    describe = MatrixAction.describe
+
+    @property
+    def ambient(self) -> int:
+        """Sum of the sides."""
+        return sum(action.ambient for action in self.actions)
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Names of the actions' coordinates; `1` for the last of affine maps."""
+        names: list[str] = []
+        for action in self.actions:
+            inner = action.ambient - action.homogeneous
+            names += [*coordinate_names(inner, action.axes), *(["1"] * action.homogeneous)]
+        return tuple(names)
+
+    def matrices(self, coefficients: Float[Tensor, "d g"]) -> Float[Tensor, "d n n"]:
+        """Block diagonal matrices."""
+        out = coefficients.new_zeros(len(coefficients), self.ambient, self.ambient)
+        for (_, own), action, inside in zip(
+            self._split(coefficients), self.actions, self._blocks, strict=True
+        ):
+            out[:, inside, inside] = action.matrices(own)
+        return out
+
+    def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
+        """Coefficients of the blocks; raise `ArgumentError` for entries outside them."""
+        side = self.ambient
+        if matrices.ndim != 3 or matrices.shape[1:] != (side, side):
+            raise ArgumentError(
+                f"generators have shape {tuple(matrices.shape)}; expected block diagonal "
+                f"[d, {side}, {side}]."
+            )
+        own, rest = [], matrices.clone()
+        for action, inside in zip(self.actions, self._blocks, strict=True):
+            own.append(action.coefficients(matrices[:, inside, inside]))
+            rest[:, inside, inside] = 0
+        if bool((rest != 0).any()):
+            raise ArgumentError(
+                "a generator of a Product has entries outside its diagonal blocks, one per action."
+            )
+        return torch.cat(own, dim=1)
+
+    @property
+    def _blocks(self) -> list[slice]:
+        sides = [action.ambient for action in self.actions]
+        return [slice(end - side, end) for side, end in zip(sides, accumulate(sides), strict=True)]

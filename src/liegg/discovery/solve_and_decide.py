@@ -11,7 +11,7 @@ from torch import Tensor
 
 from liegg._utils.linalg import FULL_SVD_LIMIT, without_zero_rows
 from liegg._utils.version import __version__
-from liegg.actions import Action, Displacement, Restricted
+from liegg.actions import Action, Displacement
 from liegg.decision.controls import random_directions
 from liegg.decision.decide import (
     decide,
@@ -105,7 +105,7 @@ def solve_and_decide(
     thresholds = replace(
         thresholds, trivial_tolerance=max(thresholds.trivial_tolerance, seen.trivial_floor)
     )
-    inside = isinstance(action, Restricted) and wide is not action
+    inside = wide is not action
     covered = max(thresholds.trivial_tolerance, thresholds.coverage)
     n_output_generators = 0 if output_action is None else output_action.size
     unit = torch.finfo(ran.dtype).eps if ran.unit is None else ran.unit
@@ -120,11 +120,7 @@ def solve_and_decide(
         kappa = mean_sensitivity(
             seen.rows.r[:, n_output_generators:], whole, seen.samples, trivial_tolerance=covered
         )
-    kept = (
-        project(seen.rows, n_output_generators, action)
-        if isinstance(action, Restricted) and action.projects
-        else seen.rows
-    )
+    kept = project(seen.rows, action)
     problem = None if output_action is None else eliminate(kept.r, n_output_generators)
     unknown = kept if isinstance(kept, Gram) else (problem or kept).r
     whole_problem, low = _solved(
@@ -335,13 +331,7 @@ def _measured(
     if not asked and not hides(floor, solved.values, thresholds.minimum_gap):
         return floor
     found = measure()
-    rows = RFactor(found.r, found.samples)
-    n_output_generators = 0 if problem is None else len(problem.partner)
-    rows = (
-        project(rows, n_output_generators, action)
-        if isinstance(action, Restricted) and action.projects
-        else rows
-    )
+    rows = project(RFactor(found.r, found.samples), action)
     pairs = (
         solved.directions
         if problem is None
@@ -405,15 +395,11 @@ def _about_blocks(seen: Streamed, draws: Resampled | None) -> tuple[str, ...]:
 
 def row_action(action: Action) -> Action:
     """Action whose rows are taken: restricted candidates are judged against all of their parent's, whose rows are projected."""
-    return action.parent if isinstance(action, Restricted) and action.projects else action
+    return action.row_action
 
 
-def project(rows: RFactor | Gram, n_output_generators: int, action: Restricted) -> RFactor:
-    """Factor of a restricted action's columns from the rows of its parent; the first `n_output_generators` columns stay."""
-    return RFactor(
-        torch.cat(
-            [rows.r[:, :n_output_generators], rows.r[:, n_output_generators:] @ action.basis.mT],
-            dim=1,
-        ),
-        rows.rows,
-    )
+def project(rows: RFactor | Gram, action: Action) -> RFactor | Gram:
+    """Factor of the columns of an action from the rows of its row action."""
+    if action.row_action is action:
+        return rows
+    return RFactor(action.project(rows.r), rows.rows)

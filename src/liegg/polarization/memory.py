@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 
 from liegg._utils.errors import ArgumentError
-from liegg.actions import Action, Restricted
+from liegg.actions import Action
 from liegg.polarization import gram
 from liegg.polarization.r_factor import block_rows
 from liegg.polarization.sample_blocks import count_for
@@ -93,10 +93,7 @@ def expected(
         >>> print(expected(Linear(100), bottom=20))
         10000 candidates: 8 GB at most (factor 1.6 GB, rows 3.2 GB, folding 3.2 GB, solving 5.62 GB)
     """
-    read = (
-        action.parent if isinstance(action, Restricted) and action.projects else action
-    )  # whose rows are taken, to be projected
-    columns = read.size + (0 if output_action is None else output_action.size)
+    columns = action.row_action.size + (0 if output_action is None else output_action.size)
     squared = gram.allowed(dtype) and output_action is None and rows == 1
     return estimate(
         columns,

@@ -833,11 +833,11 @@ loose: Any = liegg
         (lambda: loose.Image().restrict(np.eye(2)[None]), "generators were given as ndarray"),
         (
             lambda: loose.Image().act(torch.zeros(5), torch.zeros(1, 4, 4)),
-            "a motion was given as shape (5,); expected a tensor of 4",
+            "a motion was given as shape (5,); expected one generator",
         ),
         (
             lambda: loose.Image().act([0.0], torch.zeros(1, 4, 4)),
-            "a motion was given as list; expected a tensor of 4 coefficients",
+            "a motion was given as list; expected one generator",
         ),
         (
             lambda: loose.Image().act(torch.zeros(4), torch.zeros(2, 784)),

@@ -10,14 +10,14 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError, ShapeError
 from liegg.actions.affine import Affine
-from liegg.actions.base import Action, Displacement
+from liegg.actions.base import Displacement, MatrixAction
 from liegg.actions.linear import Linear
 
 ColorGroup = Literal["affine", "linear", "gains", "tone"]
 
 
 @dataclass(frozen=True, repr=False)
-class Channels(Action):
+class Channels(MatrixAction):
     """Linear or affine maps of the channels, the same at every pixel.
 
     Attributes:
@@ -126,6 +126,20 @@ class Channels(Action):
             "shape": None if self.shape is None else list(self.shape),
         }
 
+    @property
+    def stage(self) -> str:
+        """Colours."""
+        return "colour"
+
+    def staged(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b c ..."]:
+        """Channels first, in the shape before samples were flattened."""
+        whole = x.reshape(len(x), *(self.shape or x.shape[1:]))
+        return whole if self.channels > 1 else whole.reshape(len(x), 1, *whole.shape[1:])
+
+    def code(self) -> str:
+        """The constructor call."""
+        return f"liegg.{self!r}"
+
     def __repr__(self) -> str:
         shape = "" if self.shape is None else f", shape={self.shape}"
         return f"Color(group={'affine' if self.offsets else 'linear'!r}, channels={self.channels}{shape})"
@@ -142,7 +156,7 @@ class Channels(Action):
 
 def Color(  # noqa: N802, one of the actions, which are named as classes are
     group: ColorGroup = "affine", *, channels: int = 3, shape: tuple[int, ...] | None = None
-) -> Action:
+) -> MatrixAction:
     """Maps of the values of an image, the same at every pixel.
 
     Args:

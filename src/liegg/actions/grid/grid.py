@@ -12,7 +12,7 @@ from torch import Tensor
 from liegg._utils.device import sent
 from liegg._utils.errors import ArgumentError, ShapeError
 from liegg.actions.affine import Affine
-from liegg.actions.base import Action
+from liegg.actions.base import MatrixAction
 from liegg.actions.grid.coordinates import coordinates, paper_coordinates
 from liegg.actions.grid.interpolate import resample
 from liegg.actions.grid.stencils import (
@@ -37,7 +37,7 @@ AXES = {1: ("length",), 2: ("height", "width"), 3: ("depth", "height", "width")}
 
 
 @dataclass(frozen=True, repr=False)
-class Grid(Action):
+class Grid(MatrixAction):
     r"""Linear or affine maps of the coordinates of a signal on a grid: $(T_h f)(p) = f(e^{-h} p)$.
 
     The field of the unit matrix $E_{ij}$ is $-\partial_i f \cdot \tilde p_j$. Coordinates have their origin at the centre of the
@@ -216,10 +216,6 @@ class Grid(Action):
             moved.addcmul_(slope, velocity[:, i, None, None])
         return moved.reshape(len(h), *x.shape).to(x.dtype)
 
-    def field(self, h: Float[Tensor, " g"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
-        """As `tangents`, in one direction."""
-        return self.tangents(h[None], x)[0]
-
     def contract(
         self,
         gradients: Float[Tensor, "b k ..."],
@@ -309,6 +305,24 @@ class Grid(Action):
             "shape": None if self.shape is None else list(self.shape),
             "frame": self.frame,
         }
+
+    @property
+    def interpolates(self) -> bool:
+        """Always."""
+        return True
+
+    @property
+    def stage(self) -> str:
+        """A grid."""
+        return "grid"
+
+    def staged(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b c ..."]:
+        """Channels over the grid."""
+        return self._signals(x)
+
+    def code(self) -> str:
+        """The constructor call."""
+        return f"liegg.{self!r}"
 
     def __repr__(self) -> str:
         given: dict[str, Any] = {

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
-from liegg.actions.base import Action
+from liegg.actions.base import MatrixAction
 from liegg.actions.grid.grid import NAMES, Grid
 from liegg.actions.grid.stencils import Border, Scheme
 from liegg.algebra.catalog import scaling, se
@@ -25,7 +25,7 @@ def Image(  # noqa: N802, one of the actions, which are named as classes are
     sigma: float = 1.0,
     shape: tuple[int, ...] | None = None,
     frame: int = 0,
-) -> Action:
+) -> MatrixAction:
     r"""Maps of the plane that images live in: the paper's groups acting on $\mathbb{R}^2$.
 
     Samples are `[h, w]`, `[c, h, w]`, or flat with `shape` stated; any height, width and number of channels. Coordinates have their
@@ -64,7 +64,7 @@ def Volume(  # noqa: N802
     sigma: float = 1.0,
     shape: tuple[int, ...] | None = None,
     frame: int = 0,
-) -> Action:
+) -> MatrixAction:
     """Maps of the space that volumes `[d, h, w]` or `[c, d, h, w]` live in: nine linear generators, twelve affine; else as `Image`.
 
     The coordinate z runs along the first spatial axis.
@@ -83,7 +83,7 @@ def Sequence(  # noqa: N802
     sigma: float = 1.0,
     shape: tuple[int, ...] | None = None,
     frame: int = 0,
-) -> Action:
+) -> MatrixAction:
     """Maps of the line that sequences `[t]` or `[c, t]` live in: stretching about the middle, and shifts; else as `Image`.
 
     >>> Sequence().size, Sequence("linear").size
@@ -100,7 +100,7 @@ def _on_grid(
     sigma: float,
     shape: tuple[int, ...] | None,
     frame: int,
-) -> Action:
+) -> MatrixAction:
     """The whole linear or affine action, or its restriction."""
     name = NAMES[dimension]
     if not isinstance(sigma, int | float) or isinstance(sigma, bool):

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
 from liegg._utils.linalg import canonical_basis, orthonormal_rows
-from liegg.actions.base import Action
+from liegg.actions.base import MatrixAction
 from liegg.actions.structured.sparse import Sparse, entries
 
 Algebra = Float[Tensor, "_ _ _"]
@@ -20,7 +20,7 @@ def Blocks(  # noqa: N802, one of the actions, which are named as classes are
     algebra: Algebra | Sequence[Algebra | None] | None = None,
     *,
     order: Sequence[int] | Int[Tensor, " n"] | None = None,
-) -> Action:
+) -> MatrixAction:
     r"""Matrices with blocks on the diagonal: each part of a sample moves within itself, by a map of its own.
 
     $\sum k_i^2$ candidates in place of $n^2$, or fewer with an algebra. For one map that all share take `Linear(k, copies=...)`.
@@ -90,7 +90,9 @@ def Blocks(  # noqa: N802, one of the actions, which are named as classes are
     return Sparse(entries(n, *(torch.cat(part) for part in zip(*found, strict=True))), made, label)
 
 
-def blocks_from_settings(sizes: list[int], algebra: list | None, order: list[int] | None) -> Action:
+def blocks_from_settings(
+    sizes: list[int], algebra: list | None, order: list[int] | None
+) -> MatrixAction:
     """Blocks again from their settings: matrices for all parts, or for each part its own or None."""
     each = algebra is not None and any(
         own is None or isinstance(own[0][0], list) for own in algebra
@@ -107,7 +109,7 @@ def blocks_from_settings(sizes: list[int], algebra: list | None, order: list[int
     )
 
 
-def Banded(n: int, width: int = 1, *, shared: bool = False, periodic: bool = False) -> Action:  # noqa: N802
+def Banded(n: int, width: int = 1, *, shared: bool = False, periodic: bool = False) -> MatrixAction:  # noqa: N802
     r"""Matrices with entries near the diagonal, $|i - j| \le$ `width`: every number is moved by its neighbours.
 
     About $(2w + 1) n$ candidates in place of $n^2$; with `shared` one to each diagonal, $2w + 1$ in all: convolutions.
@@ -144,7 +146,7 @@ def Banded(n: int, width: int = 1, *, shared: bool = False, periodic: bool = Fal
     return Sparse(entries(n, matrix, row, column, value), made, f"Banded({n}, {width}{words})")
 
 
-def Weights(groups: Sequence[int] | Int[Tensor, " n"]) -> Action:  # noqa: N802
+def Weights(groups: Sequence[int] | Int[Tensor, " n"]) -> MatrixAction:  # noqa: N802
     """One factor to each group of numbers: do they matter at all, and which of them only in proportion to others?
 
     Args:

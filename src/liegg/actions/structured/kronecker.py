@@ -12,13 +12,13 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError, ShapeError
 from liegg._utils.linalg import fix_signs
-from liegg.actions.base import Action, Displacement
+from liegg.actions.base import Displacement, MatrixAction
 from liegg.actions.structured.axis import Axis, axis_of
 from liegg.actions.structured.sparse import check_inside, check_square, exponential
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class KroneckerSum(Action):
+class KroneckerSum(MatrixAction):
     r"""Linear maps along the axes of a tensor, $A \otimes 1 \otimes 1 + 1 \otimes B \otimes 1 + 1 \otimes 1 \otimes C$.
 
     All of $\mathfrak{gl}(k_1) \oplus \dots \oplus \mathfrak{gl}(k_F)$, less the $F - 1$ ways to write the identity twice:
@@ -113,10 +113,6 @@ class KroneckerSum(Action):
             .to(x.dtype)
             .reshape(x.shape)
         )
-
-    def field(self, h: Float[Tensor, " g"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
-        """Apply each axis' matrix, and add."""
-        return self.tangents(h[None], x)[0]
 
     def tangents(
         self, h: Float[Tensor, "t g"], x: Float[Tensor, "b ..."]

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError, ShapeError
-from liegg.actions.base import Action, Displacement
+from liegg.actions.base import Displacement, MatrixAction
 
 TERMS = 20
 """Terms of the exponential series of a matrix of norm 1 at most: what is left out is below 1/21!, far below float64's rounding."""
@@ -90,7 +90,7 @@ def entries(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sparse(Action):
+class Sparse(MatrixAction):
     r"""Linear maps of all $n$ numbers of a sample, whatever its shape, by candidate matrices with few entries each.
 
     Made by `Blocks`, `Banded` and `Weights`. Rows cost as many products as there are entries, the displacement a few times as many.
@@ -135,10 +135,6 @@ class Sparse(Action):
             weight.abs().sum(1).max(),
         )
         return moved.to(x.dtype).reshape(x.shape)
-
-    def field(self, h: Float[Tensor, " g"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
-        """Apply the generator itself."""
-        return self.tangents(h[None], x)[0]
 
     def tangents(
         self, h: Float[Tensor, "t g"], x: Float[Tensor, "b ..."]
@@ -276,7 +272,7 @@ def check_square(matrices: Float[Tensor, "d n n"], n: int, label: str) -> None:
 
 
 def check_inside(
-    action: Action, matrices: Float[Tensor, "d n n"], found: Float[Tensor, "d g"], label: str
+    action: MatrixAction, matrices: Float[Tensor, "d n n"], found: Float[Tensor, "d g"], label: str
 ) -> None:
     """Raise `ArgumentError` for a matrix that its coefficients do not make again; one at a time, as they may be large."""
     for number, (matrix, h) in enumerate(zip(matrices, found, strict=True)):

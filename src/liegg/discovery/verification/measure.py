@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from liegg._utils.precision import coarsest
-from liegg.actions import Action, Grid, Product, Restricted
+from liegg.actions import Action
 from liegg.inputs.batches import BATCH_ELEMENTS, BATCH_SIZE
 from liegg.inputs.model import Model
 
@@ -112,9 +112,8 @@ class Question:
     @property
     def resamples(self) -> bool:
         """Whether moving interpolates."""
-        return _interpolates(self.action) or (
-            self.output_action is not None and _interpolates(self.output_action)
-        )
+        actions = (self.action, self.output_action)
+        return any(action.interpolates for action in actions if action is not None)
 
     def distance(self, h: Float[Tensor, " g"], other: Float[Tensor, " g"] | None = None) -> float:
         """Root mean square distance of the moved samples from where they were, or from where another motion takes them."""
@@ -216,12 +215,3 @@ def _few(motions: Directions, numbers: int) -> Iterator[Directions]:
     for start in range(0, len(motions.h), most):
         some = slice(start, start + most)
         yield Directions(motions.h[some], None if motions.k is None else motions.k[some])
-
-
-def _interpolates(action: Action) -> bool:
-    """Whether an action moves the pixels of a grid."""
-    if isinstance(action, Restricted):
-        return _interpolates(action.parent)
-    if isinstance(action, Product):
-        return any(_interpolates(part) for part in action.parts)
-    return isinstance(action, Grid)

@@ -12,9 +12,9 @@ from torch.nn.functional import interpolate
 
 from liegg._utils.errors import ArgumentError
 from liegg.actions import Action, Affine, Linear, Product, Restricted
-from liegg.actions.base import as_vectors
 from liegg.actions.grid.color import Channels
 from liegg.actions.grid.grid import Grid
+from liegg.actions.vectors import as_vectors
 from liegg.algebra.words.wording import coordinate_names
 from liegg.discovery.verification.further_curves import others_of, words_of
 from liegg.report.page.generators import strongest_plane

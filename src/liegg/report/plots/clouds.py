@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg.actions import Affine, Linear
-from liegg.actions.base import as_vectors
+from liegg.actions.vectors import as_vectors
 from liegg.report.plots.selection import plane_in
 from liegg.report.plots.style import AMBER, FOUND, OTHER, PURPLE, SKY, THIRD, figure, plain
 from liegg.report.plots.times import Times, name_panel

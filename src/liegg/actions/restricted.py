@@ -1,0 +1,237 @@
+"""An action restricted to a subspace of its candidate generators."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from liegg._utils.errors import ArgumentError
+from liegg._utils.linalg import orthonormal_rows
+from liegg.actions.base import Action, Displacement, MatrixAction
+from liegg.algebra.subspace import principal_angles
+
+PROJECTION_LIMIT = 1024
+"""Candidates of the parent up to which its rows are taken and projected.
+
+Above, one field at a time is cheaper."""
+
+SAME_SPAN = 1e-6
+"""Angle in radians below which two spans are one."""
+
+WRITTEN_OUT = 64
+"""Numbers of a basis that are written out as code."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Restricted(Action):
+    """An action whose candidate generators span a subspace of its parent's.
+
+    Attributes:
+        parent: the action that is restricted.
+        basis: orthonormal coefficients `[r, g]` of the subspace in the parent's generators.
+        label: its name, where it has one of its own.
+    """
+
+    parent: Action
+    basis: Float[Tensor, "r g"]
+    label: str = ""
+
+    def __new__(cls, parent: Action | None = None, *_: Any, **__: Any) -> "Restricted":
+        """Give the restriction matrices where the parent has them."""
+        matrices = parent is not None and parent.has_matrices
+        return super().__new__(MatrixRestricted if matrices else cls)
+
+    @classmethod
+    def of(cls, parent: Action, basis: Float[Tensor, "r ..."]) -> "Restricted":
+        """Restrict `parent` to the span of matrices or of coefficients `[r, g]`."""
+        rows = parent.as_coefficients(basis)
+        span = orthonormal_rows(rows.detach().to("cpu", torch.float64))
+        if not len(span):
+            raise ArgumentError("restrict() got no generator other than zero; give at least one.")
+        if isinstance(parent, Restricted):
+            return cls(parent.parent, span @ parent.basis)
+        return cls(parent, span)
+
+    @property
+    def size(self) -> int:
+        """Dimension of the subspace."""
+        return self.basis.shape[0]
+
+    @property
+    def row_action(self) -> Action:
+        """The parent, unless it has very many candidates: defects are relative to all of them."""
+        return self.parent if self.parent.size <= PROJECTION_LIMIT else self
+
+    def project(self, r: Float[Tensor, "m p"]) -> Float[Tensor, "m q"]:
+        """Columns of `row_action` to those of the subspace; columns before them stay."""
+        if self.row_action is self:
+            return r
+        outputs = r.shape[1] - self.parent.size
+        return torch.cat([r[:, :outputs], r[:, outputs:] @ self.basis.to(r).mT], dim=1)
+
+    def whole_coefficients(self, h: Float[Tensor, "... r"]) -> Float[Tensor, "... g"]:
+        """Coefficients in the parent's candidates."""
+        return h @ self.basis.to(h)
+
+    def own_coefficients(self, h: Float[Tensor, "... g"]) -> Float[Tensor, "... r"]:
+        """Coefficients of the orthogonal projection onto the subspace."""
+        return h @ self.basis.to(h).mT
+
+    def same_motions(self, other: Action) -> bool:
+        """Whether the other action is restricted to the same span of the same motions."""
+        return (
+            isinstance(other, Restricted)
+            and self.basis.shape == other.basis.shape
+            and self.parent.same_motions(other.parent)
+            and float(principal_angles(self.basis, other.basis).max()) < SAME_SPAN
+        )
+
+    def check(self, shape: tuple[int, ...]) -> None:
+        """As the parent's."""
+        self.parent.check(shape)
+
+    def act(self, h: Float[Tensor, "..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
+        """The parent's motion."""
+        return self.parent.act(self.whole_coefficients(self._vector(h)), x)
+
+    def field(self, h: Float[Tensor, " r"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
+        """The parent's field."""
+        return self.parent.field(self.whole_coefficients(h), x)
+
+    def tangents(
+        self, h: Float[Tensor, "t r"], x: Float[Tensor, "b ..."]
+    ) -> Float[Tensor, "t b ..."]:
+        """The parent's."""
+        return self.parent.tangents(self.whole_coefficients(h), x)
+
+    def contract(
+        self,
+        gradients: Float[Tensor, "b k ..."],
+        x: Float[Tensor, "b ..."],
+        precomputed: Any = None,
+    ) -> Float[Tensor, "b k r"]:
+        """Project the parent's rows, or take one field at a time where it has many generators."""
+        if self.row_action is self:
+            return super().contract(gradients, x, precomputed)
+        return self.own_coefficients(self.parent.contract(gradients, x))
+
+    def moment(self, x: Float[Tensor, "b ..."], precomputed: Any = None) -> Float[Tensor, "s s"]:
+        """The parent's statistic."""
+        return self.parent.moment(x)
+
+    def moments(
+        self,
+        x: Float[Tensor, "b ..."],
+        block: Int[Tensor, " b"],
+        count: int,
+        precomputed: Any = None,
+    ) -> Float[Tensor, "p s s"]:
+        """Those of the parent."""
+        return self.parent.moments(x, block, count)
+
+    def rounding_motion(
+        self, dtype: torch.dtype, input_square: float, shape: tuple[int, ...]
+    ) -> float:
+        """The parent's."""
+        return self.parent.rounding_motion(dtype, input_square, shape)
+
+    def displacement(self, moment: Float[Tensor, "s s"], samples: int) -> Displacement:
+        """The parent's displacement between directions of the subspace."""
+        outer = self.parent.displacement(moment, samples)
+        side = outer.block.shape[0]
+        rows = self.basis.to(moment).reshape(self.size, outer.repeat, side)
+        return Displacement(torch.einsum("prs,st,qrt->pq", rows, outer.block, rows))
+
+    def feature_sizes(self, moment: Float[Tensor, "s s"]) -> Float[Tensor, " n"]:
+        """The parent's."""
+        return self.parent.feature_sizes(moment)
+
+    def settings(self) -> dict[str, Any]:
+        """The parent's settings and the basis."""
+        return {
+            "kind": "restricted",
+            "parent": self.parent.settings(),
+            "basis": self.basis.tolist(),
+            "label": self.label,
+        }
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The parent's words for the basis."""
+        return self.parent.describe(self.basis)
+
+    def describe(
+        self, coefficients: Float[Tensor, "d r"], *, tolerance: float = 1e-6
+    ) -> tuple[str, ...]:
+        """The parent's words."""
+        return self.parent.describe(self.whole_coefficients(coefficients), tolerance=tolerance)
+
+    @property
+    def parts(self) -> tuple[Action, ...]:
+        """The parent's."""
+        return self.parent.parts
+
+    @property
+    def interpolates(self) -> bool:
+        """As the parent."""
+        return self.parent.interpolates
+
+    @property
+    def stage(self) -> str | None:
+        """The parent's."""
+        return self.parent.stage
+
+    def staged(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
+        """The parent's."""
+        return self.parent.staged(x)
+
+    def code(self) -> str | None:
+        """The named group, or the parent restricted to the basis."""
+        if self.label:
+            return f"liegg.{self.label}"
+        small = self.basis.numel() <= WRITTEN_OUT
+        inside = f"torch.tensor({self.basis.tolist()}, dtype=torch.float64)" if small else "basis"
+        parent = self.parent.code()
+        return None if parent is None else f"{parent}.restrict({inside})"
+
+    def __repr__(self) -> str:
+        return self.label or f"Restricted({self.parent!r}, size={self.size})"
+
+
+class MatrixRestricted(Restricted, MatrixAction):
+    """A restricted action whose parent has matrices; `Restricted(...)` makes it where it can."""
+
+    parent: MatrixAction
+
+    @property
+    def ambient(self) -> int:
+        """Side of the parent's matrices."""
+        return self.parent.ambient
+
+    @property
+    def homogeneous(self) -> bool:
+        """As the parent's."""
+        return self.parent.homogeneous
+
+    @property
+    def axes(self) -> tuple[str, ...] | None:
+        """As the parent's."""
+        return self.parent.axes
+
+    def matrices(self, coefficients: Float[Tensor, "d r"]) -> Float[Tensor, "d n n"]:
+        """The parent's matrices."""
+        return self.parent.matrices(self.whole_coefficients(coefficients))
+
+    def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d r"]:
+        """Coordinates in the subspace; raise `ArgumentError` for a matrix outside it."""
+        outer = self.parent.coefficients(matrices)
+        inner = self.own_coefficients(outer)
+        gap = (self.whole_coefficients(inner) - outer).norm(dim=1)
+        if bool((gap > 1e-6 * outer.norm(dim=1) + 1e-300).any()):
+            raise ArgumentError(
+                f"generator {int(gap.argmax())} lies outside the {self.size}-dimensional space that "
+                "this action is restricted to."
+            )
+        return inner
