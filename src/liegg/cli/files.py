@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from liegg._utils.errors import ArgumentError, DataError
-from liegg.results.run_folder import MAX_SAMPLES
+from liegg.results.run_folder import STORED_SAMPLES
 
 
 class Samples(NamedTuple):
@@ -111,7 +111,7 @@ def first_samples(samples: np.ndarray) -> torch.Tensor:
     Raises:
         DataError: they are not numbers.
     """
-    first = np.array(samples[:MAX_SAMPLES])
+    first = np.array(samples[:STORED_SAMPLES])
     if first.dtype.kind not in "fiub":
         raise DataError(
             f"samples have dtype {first.dtype}; expected numbers, for example an array saved as float32."

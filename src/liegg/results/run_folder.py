@@ -30,8 +30,8 @@ SAMPLES, LAYERS, REPORT, LOG, ABOUT = (
 )
 """What lies beside the record; `layers` is a folder, `run.json` holds a title if one was given."""
 
-MAX_SAMPLES = 8
-"""Samples that a run folder and a report hold."""
+STORED_SAMPLES = 8
+"""Samples stored for the report."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def write_run(
     if title is not None:
         write_text(json.dumps({"title": title}) + "\n", folder / ABOUT)
     if samples is not None:
-        samples = samples[:MAX_SAMPLES].detach().cpu().contiguous()
+        samples = samples[:STORED_SAMPLES].detach().cpu().contiguous()
         _save_samples(samples, folder)
     if layers is not None:
         save_layers(layers, folder / LAYERS)
