@@ -45,12 +45,13 @@ if TYPE_CHECKING:
         u,
     )
     from liegg.decision.decide import Decision
-    from liegg.discovery.compare import Comparison, compare
+    from liegg.discovery.compare import compare
     from liegg.discovery.discover import discover
     from liegg.discovery.layers.discover_layers import discover_layers
     from liegg.discovery.verification.verify import verify
     from liegg.polarization import memory
     from liegg.report import plots as plot
+    from liegg.results.comparison import Comparison
     from liegg.results.layers import LayerSymmetries
     from liegg.results.storage import load
     from liegg.results.symmetries import Symmetries
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
 
 _HOME = (
     {
-        "Comparison": "liegg.discovery.compare",
+        "Comparison": "liegg.results.comparison",
         "Decision": "liegg.decision.decide",
         "Identification": "liegg.algebra",
         "LayerSymmetries": "liegg.results.layers",

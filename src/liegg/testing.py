@@ -1,6 +1,8 @@
-"""Assertions for other people's test suites: a model is invariant, an action is an action, two spans are one."""
+"""Assertions for test suites: a model is invariant, an action obeys its laws, two spans are equal."""
 
+import json
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -8,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.forward_mode import jvp
-from liegg.actions import Action, Linear
+from liegg.actions import Action, Linear, MatrixAction
 from liegg.algebra.subspace import orthonormal, principal_angles
 from liegg.discovery.discover import discover
 from liegg.inputs.batches import Data
@@ -18,24 +20,25 @@ from liegg.results.symmetries import Symmetries
 def assert_invariant(
     model: Any,
     data: Data,
-    generators: Float[Tensor, "d n n"],
+    generators: Float[Tensor, "d ..."],
     *,
     action: Action | None = None,
     copies: int = 1,
     tolerance: float = 1e-6,
 ) -> Symmetries:
-    """Fail unless the model's output does not change under the given generators.
+    """Fail unless the model's output is invariant under the given generators.
 
     Args:
         model: as for `liegg.discover`.
         data: as for `liegg.discover`.
-        generators: such as `liegg.so(3)`; each must hold.
+        generators: such as `liegg.so(3)`, or coefficients `[d, g]` of `action`; each must hold.
         action: how they act; by default linearly on `copies` vectors.
-        copies: vectors to a sample, for the default action.
-        tolerance: largest defect δ² allowed. 0 is exact, 1 an average direction; float32 models reach about 1e-12.
+        copies: vectors per sample, for the default action.
+        tolerance: largest defect δ². 0 is exact, 1 an average direction; float32 models reach about
+            1e-12.
 
     Returns:
-        The analysis, for further questions.
+        The analysis.
 
     Raises:
         AssertionError: a generator has a larger defect, or does not move the data; the message names it.
@@ -48,8 +51,8 @@ def assert_invariant(
 def assert_equivariant(
     model: Any,
     data: Data,
-    generators: Float[Tensor, "d n n"],
-    output_generators: Float[Tensor, "d m m"],
+    generators: Float[Tensor, "d ..."],
+    output_generators: Float[Tensor, "d ..."],
     *,
     action: Action | None = None,
     output_action: Action | None = None,
@@ -57,21 +60,21 @@ def assert_equivariant(
     output_copies: int = 1,
     tolerance: float = 1e-6,
 ) -> Symmetries:
-    """Fail unless moving the input by each generator moves the output by its output generator.
+    """Fail unless each generator on the input acts on the output as its output generator.
 
     Args:
         model: as for `liegg.discover`.
         data: as for `liegg.discover`.
-        generators: input generators, one by one with `output_generators`.
+        generators: input generators, as many as `output_generators`.
         output_generators: what each does to the output.
         action: how the input generators act; by default linearly on `copies` vectors.
         output_action: how the output generators act; by default linearly on `output_copies` vectors.
-        copies: vectors to a sample, for the default action.
-        output_copies: vectors to an output, for the default action.
-        tolerance: largest defect δ² allowed.
+        copies: vectors per sample, for the default action.
+        output_copies: vectors per output, for the default action.
+        tolerance: largest defect δ².
 
     Returns:
-        The analysis, for further questions.
+        The analysis.
 
     Raises:
         AssertionError: a generator has a larger defect; the message names it.
@@ -91,7 +94,7 @@ def assert_same_span(
     Args:
         one: generators, any basis.
         other: generators, any basis.
-        tolerance: largest principal angle allowed, in radians.
+        tolerance: largest principal angle, in radians.
 
     Raises:
         AssertionError: dimensions differ, or the largest angle exceeds the tolerance.
@@ -112,48 +115,117 @@ def assert_same_span(
 def assert_is_action(
     action: Action, x: Float[Tensor, "b ..."], *, tolerance: float = 1e-6, seed: int = 0
 ) -> None:
-    """Fail unless an action obeys the laws: identity at 0, one-parameter group, derivative equals field, closed forms agree.
+    """Fail unless an action is complete and obeys its laws.
+
+    Checked are what it must define, the shapes that its methods return, and the laws: identity at
+    0, one-parameter group, derivative equals field, and that all closed forms agree.
 
     Args:
         action: the action to test.
         x: float64 samples to move.
-        tolerance: largest relative error allowed (state more for actions that interpolate).
+        tolerance: largest relative error (state more for actions that interpolate).
         seed: of the random directions.
 
     Raises:
-        AssertionError: the message names the law that fails and by how much.
+        AssertionError: the message names what is missing, or the law that fails and by how much.
     """
+    _assert_complete(action, x)
+    b, g = len(x), action.size
     generator = torch.Generator().manual_seed(seed)
-    h = torch.randn(action.size, generator=generator, dtype=torch.float64).to(x) / action.size**0.5
-    slopes = torch.randn(
-        (x.shape[0], 2, *x.shape[1:]), generator=generator, dtype=torch.float64
-    ).to(x)
-    by_jvp = jvp(lambda c: action.act(c, x), torch.zeros_like(h), h)[1]
-    fields = action.fields(x)
+    h = torch.randn(g, generator=generator, dtype=torch.float64).to(x) / g**0.5
+    slopes = torch.randn((b, 2, *x.shape[1:]), generator=generator, dtype=torch.float64).to(x)
+    zero = torch.zeros_like(h)
+
+    def moved(c: Float[Tensor, " g"], start: Tensor = x) -> Tensor:
+        return _value(action, "act(h, x)", lambda: action.act(c, start), x.shape)
+
+    start = moved(zero)
+    field = _value(action, "field(h, x)", lambda: action.field(h, x), x.shape)
+    fields = _value(action, "fields(x)", lambda: action.fields(x), (b, g, *x.shape[1:]))
+    rows = _value(action, "contract(gradients, x)", lambda: action.contract(slopes, x), (b, 2, g))
     flat = fields.flatten(2)
-    moment = action.displacement(action.moment(x), x.shape[0]).dense()
-    checks = {
-        "identity at t = 0": (action.act(torch.zeros_like(h), x), x),
+    combined = torch.einsum("g,bg...->b...", h, fields)
+    products = torch.einsum("bkx,bgx->bkg", slopes.flatten(2), flat)
+    squares = torch.einsum("bgx,bhx->gh", flat, flat) / b
+    moment = action.displacement(action.moment(x), b).dense()
+    laws = {
+        "identity at t = 0": (start, x, "act(0, x) must return x"),
         "one-parameter group": (
-            action.act(0.3 * h, action.act(0.2 * h, x)),
-            action.act(0.5 * h, x),
+            moved(0.3 * h, moved(0.2 * h)),
+            moved(0.5 * h),
+            "act(0.3 h, act(0.2 h, x)) must equal act(0.5 h, x)",
         ),
-        "derivative equals field": (by_jvp, action.field(h, x)),
+        "derivative equals field": (
+            jvp(moved, zero, h)[1],
+            field,
+            "field(h, x) must be the derivative of act(t h, x) at t = 0",
+        ),
         "fields are linear in the coefficients": (
-            torch.einsum("g,bg...->b...", h, fields),
-            action.field(h, x),
+            combined,
+            field,
+            "field(h, x) must be the sum of h[a] times fields(x)[:, a]",
         ),
-        "contraction": (
-            action.contract(slopes, x),
-            torch.einsum("bkx,bgx->bkg", slopes.flatten(2), flat),
-        ),
-        "displacement": (moment, torch.einsum("bgx,bhx->gh", flat, flat) / x.shape[0]),
-        "coefficients and matrices": (action.coefficients(action.matrices(h[None]))[0], h),
+        "contraction": (rows, products, "contract must be the inner product with fields(x)"),
+        "displacement": (moment, squares, "moment and displacement must be those of fields(x)"),
     }
-    for law, (got, wanted) in checks.items():
-        error = float((got - wanted).norm() / wanted.norm().clamp_min(torch.finfo(x.dtype).tiny))
+    if isinstance(action, MatrixAction):
+        again = action.coefficients(action.matrices(h[None]))[0]
+        laws["coefficients and matrices"] = (again, h, "coefficients must invert matrices")
+    for law, (value, expected, meaning) in laws.items():
+        error = float(
+            (value - expected).norm() / expected.norm().clamp_min(torch.finfo(x.dtype).tiny)
+        )
         if not error <= tolerance:
-            raise AssertionError(f"{law}: relative error {error:.3g}, above {tolerance:g}.")
+            raise AssertionError(
+                f"{law}: relative error {error:.3g}, above {tolerance:g}; {meaning}."
+            )
+
+
+def _assert_complete(action: Any, x: Tensor) -> None:
+    """Fail unless an action defines what it must, in the right form."""
+    if isinstance(action, type):
+        raise AssertionError(
+            f"{action.__name__} is a class; pass an instance, {action.__name__}()."
+        )
+    name = type(action).__name__
+    if not isinstance(action, Action):
+        raise AssertionError(f"{name} is not an action: write class {name}(liegg.Action).")
+    methods = ("act", "field", "fields")
+    for method in methods:
+        if not callable(getattr(action, method)):
+            kind = type(getattr(action, method)).__name__
+            raise AssertionError(f"{name}.{method} is a {kind}; expected a method.")
+    if all(getattr(type(action), method) is getattr(Action, method) for method in methods):
+        raise AssertionError(
+            f"{name} does not say how samples move: define {name}.act(h, x), {name}.field(h, x) or "
+            f"{name}.fields(x)."
+        )
+    if not isinstance(action.size, int) or action.size < 1:
+        raise AssertionError(
+            f"{name}.size is {action.size!r}; expected the number of candidate generators."
+        )
+    if len(action.words) != action.size:
+        raise AssertionError(
+            f"{name}.words has {len(action.words)} entries; expected {action.size}, one per candidate."
+        )
+    try:
+        json.dumps(action.settings())
+    except TypeError as error:
+        raise AssertionError(f"{name}.settings() must hold JSON values: {error}.") from error
+    action.check(tuple(x.shape[1:]))
+
+
+def _value(action: Action, call: str, compute: Callable[[], Any], shape: tuple[int, ...]) -> Tensor:
+    """What a method returns; fail if it raises, or returns something else than a tensor of this shape."""
+    name = f"{type(action).__name__}.{call}"
+    try:
+        value = compute()
+    except (TypeError, ValueError, RuntimeError, IndexError, AttributeError) as error:
+        raise AssertionError(f"{name} raised {type(error).__name__}: {error}") from error
+    if not isinstance(value, Tensor) or value.shape != tuple(shape):
+        given = f"shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
+        raise AssertionError(f"{name} returned {given}; expected a tensor of shape {tuple(shape)}.")
+    return value
 
 
 def _assert_small(
@@ -166,7 +238,7 @@ def _assert_small(
         index = int(bad.to(torch.int8).argmax())
         value = float(defects[index])
         reason = (
-            "it does not move the data, so nothing can be said"
+            "it does not move the data, so it cannot be checked"
             if math.isnan(value)
             else f"its defect is {value:.3g}"
         )

@@ -8,9 +8,10 @@ import torch
 
 import liegg
 from cases import mlp, normal, regular, square
+from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError
-from liegg.discovery.compare import LEAST, check_comparable, compare
-from liegg.discovery.paired_defects import Contrast, Measured, along, within
+from liegg.discovery.compare import SAME_SPAN, check_comparable, compare
+from liegg.discovery.paired_defects import along, within
 
 THREE = liegg.Linear(3)
 DATA = {seed: normal(400, 3, seed=seed) for seed in (0, 1)}
@@ -57,6 +58,19 @@ def compared(one, other):
     return compare(model(one), model(other))
 
 
+def assert_close(one, other):
+    """The same JSON values up to the rounding of sums, which depends on where arrays lie in memory."""
+    if isinstance(one, dict | list):
+        assert type(one) is type(other)
+        assert len(one) == len(other)
+        for key in one if isinstance(one, dict) else range(len(one)):
+            assert_close(one[key], other[key])
+    elif isinstance(one, float):
+        assert one == pytest.approx(other, rel=1e-9, abs=1e-9)
+    else:
+        assert one == other
+
+
 # What is shared.
 
 
@@ -81,7 +95,8 @@ def test_directions_shared_and_of_one_alone(one, other, shared, only_a, only_b):
     assert (found.shared, found.only_a, found.only_b) == (shared, only_a, only_b)
     assert found.same == (shared > 0 and only_a == only_b == 0)
     counts = [
-        [contrast.found for contrast in found.contrasts].count(name) for name in ("both", "a", "b")
+        [contrast.found_in for contrast in found.directions].count(name)
+        for name in ("both", "a", "b")
     ]
     assert counts == [shared, only_a, only_b]
     assert len(found.angles) == min(model(one).nullity, model(other).nullity)
@@ -95,8 +110,8 @@ def test_directions_shared_and_of_one_alone(one, other, shared, only_a, only_b):
 def test_a_model_and_itself():
     found = compared("more bent", "more bent")
     assert float(found.angles.max()) < 1e-12
-    assert [contrast.smaller for contrast in found.contrasts] == ["", "", ""]
-    for contrast in (*found.contrasts, found.overall):
+    assert [contrast.smaller for contrast in found.directions] == ["", "", ""]
+    for contrast in (*found.directions, found.overall):
         assert contrast is not None
         assert contrast.ratio is not None
         assert contrast.ratio[0] == pytest.approx(1.0)
@@ -106,12 +121,12 @@ def test_a_model_and_itself():
 
 def test_angles_that_the_uncertainties_explain():
     exact = compared("ball", "around z")
-    assert exact.explained == LEAST
+    assert exact.explained == SAME_SPAN
     noisy = compared("slightly bent", "more bent")
     assert noisy.explained == pytest.approx(
         math.hypot(model("slightly bent").uncertainty, model("more bent").uncertainty)
     )
-    assert LEAST < float(noisy.angles.max()) < noisy.explained
+    assert SAME_SPAN < float(noisy.angles.max()) < noisy.explained
 
 
 def test_an_exact_symmetry_a_little_aside_is_another_one():
@@ -123,7 +138,7 @@ def test_an_exact_symmetry_a_little_aside_is_another_one():
         2,
         2,
     )  # the rotation around x₃ is in both
-    both = found.contrasts[0]
+    both = found.directions[0]
     assert both.generator is not None
     torch.testing.assert_close(
         both.generator.abs(),
@@ -134,14 +149,14 @@ def test_an_exact_symmetry_a_little_aside_is_another_one():
 
 
 def test_the_shared_directions_are_those_of_the_smaller_span():
-    for contrast in compared("ball", "around z").contrasts:
+    for contrast in compared("ball", "around z").directions:
         assert contrast.generator is not None
         turn = (
             contrast.generator[:2, :2].norm()
-            if contrast.found == "both"
+            if contrast.found_in == "both"
             else contrast.generator[2].norm()
         )
-        assert float(turn) == pytest.approx(1.0 if contrast.found == "both" else 0.5**0.5)
+        assert float(turn) == pytest.approx(1.0 if contrast.found_in == "both" else 0.5**0.5)
         assert contrast.words.startswith("rotation in")
 
 
@@ -154,7 +169,7 @@ def test_the_smaller_perturbation_is_more_invariant():
         liegg.discover(bent(0.02), DATA[0], THREE), liegg.discover(bent(0.2), DATA[1], THREE)
     )
     assert same.overall is not None
-    for contrast in (*same.contrasts, same.overall):
+    for contrast in (*same.directions, same.overall):
         assert contrast.smaller == "a"
         assert contrast.ratio is not None
         assert contrast.ratio[1] < 100 < 1.3 * contrast.ratio[2]
@@ -163,7 +178,7 @@ def test_the_smaller_perturbation_is_more_invariant():
 
 def test_exact_is_smaller_than_anything_above_the_floor():
     found = compared("more bent", "ball")
-    assert {contrast.smaller for contrast in found.contrasts} == {"b"}
+    assert {contrast.smaller for contrast in found.directions} == {"b"}
     assert found.overall is not None
     assert found.overall.smaller == "b"
     assert found.overall.ratio is None
@@ -172,7 +187,7 @@ def test_exact_is_smaller_than_anything_above_the_floor():
 
 
 def test_directions_of_one_alone_are_measured_in_the_other():
-    for contrast in compared("ball", "network").contrasts:
+    for contrast in compared("ball", "network").directions:
         assert contrast.generator is not None
         generator = contrast.generator[None]
         assert contrast.b.value == pytest.approx(float(model("network").defect(generator)))
@@ -184,19 +199,19 @@ def test_directions_of_one_alone_are_measured_in_the_other():
 
 def test_without_symmetries_candidates_of_a_rank_are_compared():
     found, a, b = compared("network", "other network"), model("network"), model("other network")
-    assert [contrast.found for contrast in found.contrasts] == ["neither"] * 5
-    for number, contrast in enumerate(found.contrasts[:3]):
+    assert [contrast.found_in for contrast in found.directions] == ["neither"] * 5
+    for number, contrast in enumerate(found.directions[:3]):
         assert (contrast.a.value, contrast.b.value) == (
             float(a.defects[number]),
             float(b.defects[number]),
         )
         assert [contrast.a.low, contrast.a.high] == a.intervals[number].tolist()
-    assert found.overall is found.contrasts[0]
+    assert found.overall is found.directions[0]
 
 
 def test_the_nearest_candidate_of_each_is_asked_in_the_other():
     found, a, b = compared("network", "other network"), model("network"), model("other network")
-    for contrast, sym, other, name in zip(found.contrasts[3:], (a, b), (b, a), "ab", strict=True):
+    for contrast, sym, other, name in zip(found.directions[3:], (a, b), (b, a), "ab", strict=True):
         own, there = (contrast.a, contrast.b) if name == "a" else (contrast.b, contrast.a)
         generator = sym.action.matrices(sym.solution.directions[:1])
         assert own.value == float(sym.defects[0])
@@ -212,9 +227,9 @@ def test_what_one_does_not_decide_is_not_compared():
     assert found.a.undecided == 5
     assert all(
         math.isnan(contrast.a.value) and contrast.smaller == "" and contrast.ratio is None
-        for contrast in found.contrasts
+        for contrast in found.directions
     )
-    assert compare(model("undecided"), model("undecided")).contrasts == ()
+    assert compare(model("undecided"), model("undecided")).directions == ()
 
 
 def test_directions_that_do_not_move_the_other_data():
@@ -222,7 +237,7 @@ def test_directions_that_do_not_move_the_other_data():
     found = compare(
         liegg.discover(lambda x: x[:, 1].sin() + x[:, 2] ** 2, DATA[0], THREE), model("flat")
     )
-    own = {contrast.words: contrast for contrast in found.contrasts if contrast.found == "a"}
+    own = {contrast.words: contrast for contrast in found.directions if contrast.found_in == "a"}
     assert math.isnan(own["shear of x₁ by x₃"].b.value)
     assert own["shear of x₁ by x₃"].smaller == ""
     assert own["shear of x₁ by x₂"].smaller == "a"
@@ -258,52 +273,12 @@ def test_without_intervals_nothing_is_clear_but_what_is_exact():
         replace(model(name), bounds=None, resampled=None) for name in ("slightly bent", "more bent")
     )
     found = compare(one, other)
-    assert [contrast.smaller for contrast in found.contrasts] == ["", "", ""]
-    assert found.contrasts[0].ratio is not None
-    assert math.isnan(found.contrasts[0].ratio[1])
-    assert "a has no intervals" in found.notes
-    assert "b has no intervals" in found.notes
-    assert {contrast.smaller for contrast in compare(one, model("ball")).contrasts} == {"b"}
-
-
-def measured(value, low=math.nan, high=math.nan, *, exact=False):
-    return Measured(float(value), float(low), float(high), exact)
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "smaller"),
-    [
-        (measured(1, 0.9, 1.1), measured(2, 1.2, 3), "a"),
-        (measured(1, 0.9, 1.3), measured(2, 1.2, 3), ""),
-        (measured(2, 1.2, 3), measured(1, 0.9, 1.1), "b"),
-        (measured(1e-12, 0.0, 1e-11, exact=True), measured(1e-10), "a"),
-        (
-            measured(1e-12, 0.0, 1e-11, exact=True),
-            measured(1e-13),
-            "",
-        ),  # below what the coarser arithmetic can tell
-        (measured(1e-12, 0.0, 1e-11, exact=True), measured(0.0, 0.0, 1e-28, exact=True), ""),
-        (measured(math.nan), measured(1, 0.9, 1.1), ""),
-        (measured(math.nan), measured(0.0, 0.0, 1e-28, exact=True), ""),
-        (measured(1), measured(100), ""),
-    ],
-)
-def test_clearly_smaller(a, b, smaller):
-    swapped = {"a": "b", "b": "a", "": ""}
-    assert Contrast("both", "", None, a, b).smaller == smaller
-    assert Contrast("both", "", None, b, a).smaller == swapped[smaller]
-
-
-def test_the_ratio_of_independent_numbers():
-    """Of two log-normal numbers of relative errors 3 and 4: of 5."""
-    contrast = Contrast(
-        "both",
-        "",
-        None,
-        measured(1.0, math.exp(-3), math.exp(3)),
-        measured(10.0, 10 * math.exp(-4), 10 * math.exp(4)),
-    )
-    assert contrast.ratio == pytest.approx((10.0, 10 * math.exp(-5), 10 * math.exp(5)))
+    assert [contrast.smaller for contrast in found.directions] == ["", "", ""]
+    assert found.directions[0].ratio is not None
+    assert math.isnan(found.directions[0].ratio[1])
+    missing = [note for note in found.notes if note.diagnosis is Diagnosis.NO_INTERVALS]
+    assert [note.values["model"] for note in missing] == ["a", "b"]
+    assert {contrast.smaller for contrast in compare(one, model("ball")).directions} == {"b"}
 
 
 # Laws.
@@ -324,10 +299,12 @@ def test_swapped_models_give_the_swapped_comparison(one, other):
     assert (there.a, there.b, there.explained) == (back.b, back.a, back.explained)
     torch.testing.assert_close(there.angles, back.angles, rtol=1e-6, atol=1e-12)
     swapped = {"a": "b", "b": "a", "": "", "both": "both"}
-    theirs = {(swapped[contrast.found], contrast.words): contrast for contrast in back.contrasts}
-    assert len(theirs) == len(there.contrasts)
-    for contrast in there.contrasts:
-        own = theirs[contrast.found, contrast.words]
+    theirs = {
+        (swapped[contrast.found_in], contrast.words): contrast for contrast in back.directions
+    }
+    assert len(theirs) == len(there.directions)
+    for contrast in there.directions:
+        own = theirs[contrast.found_in, contrast.words]
         assert contrast.smaller == swapped[own.smaller]
         if contrast.ratio is not None and own.ratio is not None:
             assert contrast.ratio == pytest.approx(
@@ -346,7 +323,7 @@ def test_swapped_models_give_the_swapped_comparison(one, other):
 )
 def test_loaded_results_say_the_same(one, other, tmp_path):
     a, b = (liegg.load(model(name).save(tmp_path / name)) for name in (one, other))
-    assert compare(a, b).to_dict() == compared(one, other).to_dict()
+    assert_close(compare(a, b).to_dict(), compared(one, other).to_dict())
 
 
 def test_a_change_of_the_basis_of_a_restriction_changes_nothing():
@@ -357,7 +334,7 @@ def test_a_change_of_the_basis_of_a_restriction_changes_nothing():
     found = compare(one, other)
     assert found.shared == 3
     assert float(found.angles.max()) < 1e-9
-    for contrast in found.contrasts:
+    for contrast in found.directions:
         assert contrast.ratio is not None
         assert contrast.ratio[0] == pytest.approx(1.0, rel=1e-6)
 
@@ -385,12 +362,7 @@ def test_layouts_and_schemes_may_differ():
     )
     found = compare(one, other)
     assert found.shared == 3
-    assert any(
-        note.startswith(
-            "the motions were computed by Linear(n=3, copies=2, layout='copies_first') in a"
-        )
-        for note in found.notes
-    )
+    assert Diagnosis.ACTION_DIFFERS in [note.diagnosis for note in found.notes]
     pictures = normal(20, 1, 8, 8)
     one, other = (
         liegg.discover(
@@ -407,11 +379,11 @@ def test_layouts_and_schemes_may_differ():
 def test_other_settings_are_noted():
     strict = liegg.discover(square, DATA[0], THREE, threshold=0.01, outputs="sum")
     notes = compare(model("ball"), strict).notes
-    assert "threshold was 0.03 in a and 0.01 in b" in notes
-    assert "outputs was 'each' in a and 'sum' in b" in notes
-    assert (
-        "intervals are taken as independent: whether both saw the same data is not known" in notes
-    )
+    assert [(note.diagnosis, note.values) for note in notes] == [
+        (Diagnosis.INDEPENDENT_INTERVALS, {}),
+        (Diagnosis.SETTING_DIFFERS, {"name": "outputs", "a": "each", "b": "sum"}),
+        (Diagnosis.SETTING_DIFFERS, {"name": "threshold", "a": 0.03, "b": 0.01}),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -431,7 +403,7 @@ def test_other_settings_are_noted():
         ),
         (
             lambda: model("turning"),
-            r"a asks for invariance, b for equivariance with Linear\(.*the same output_action",
+            r"a is about invariance, b about equivariance with Linear\(.*same output_action",
         ),
     ],
 )
@@ -453,7 +425,7 @@ def test_other_restrictions_of_the_same_size_are_refused():
         for basis in (liegg.so(3), liegg.diagonal(3))
     )
     with pytest.raises(
-        ArgumentError, match=r"size=3\), of other directions: only results of the same candidates"
+        ArgumentError, match=r"size=3\), of other directions: only results with the same candidates"
     ):
         compare(one, other)
 

@@ -8,8 +8,9 @@ import pytest
 import torch
 
 import liegg
-from liegg.discovery.compare import Comparison, Side
-from liegg.discovery.paired_defects import Contrast, Measured
+from liegg._utils.diagnoses import Diagnosis
+from liegg.results.comparison import Comparison, Measured, PairedDefect, Side
+from liegg.results.comparison_text import remarks
 
 EXACT = Measured(1e-32, 0.0, 1e-28, exact=True)
 SMALL = Measured(1e-3, 0.8e-3, 1.25e-3, exact=False)
@@ -30,144 +31,99 @@ def side(nullity, algebra="so(3)", *, undecided=0, model="net"):
 def made(a, b, shared, pair=(SMALL, LARGE), **changes):
     """A comparison with every number given."""
     names = ["both"] * shared + ["a"] * (a.nullity - shared) + ["b"] * (b.nullity - shared)
-    contrasts = tuple(
-        Contrast(name, "rotation in x₁–x₂", torch.eye(3), *pair) for name in names or ["neither"]
+    pairs = tuple(
+        PairedDefect(name, "rotation in x₁–x₂", torch.eye(3), *pair)
+        for name in names or ["neither"]
     )
     overall = (
-        Contrast("both", "mean of the shared", None, *pair)
+        PairedDefect("both", "mean of the shared", None, *pair)
         if shared
         else None
         if names
-        else contrasts[0]
+        else pairs[0]
     )
     angles = torch.full((min(a.nullity, b.nullity),), 0.001 if shared else 1.2, dtype=torch.float64)
     found = Comparison(
-        a,
-        b,
-        "invariance",
-        "Linear(n=3)",
-        0.95,
-        angles,
-        0.02,
-        shared,
-        contrasts,
-        overall,
-        0.0,
-        ("as is",),
+        a=a,
+        b=b,
+        question="invariance",
+        action="Linear(n=3)",
+        level=0.95,
+        angles=angles,
+        explained=0.02,
+        shared=shared,
+        directions=pairs,
+        overall=overall,
+        output_difference=0.0,
+        notes=("as is",),
     )
     return replace(found, **changes)
 
 
-SENTENCES = {
-    "more invariant": (
-        made(side(3), side(3), 3),
-        "Both are invariant under so(3); a is 12 (9 to 16) times more invariant.",
-    ),
-    "the other way": (
-        made(side(3), side(3), 3, (LARGE, SMALL)),
-        "Both are invariant under so(3); b is 12 (9 to 16) times more invariant.",
-    ),
-    "both exact": (
-        made(side(3), side(3), 3, (EXACT, EXACT)),
-        "Both are invariant under so(3); both are exact.",
-    ),
-    "one exact": (
-        made(side(3), side(3), 3, (LARGE, EXACT)),
-        "Both are invariant under so(3); b is exact, a has a mean δ² of 0.012 (0.01 to 0.015).",
-    ),
-    "not clear": (
-        made(side(3), side(3), 3, (SMALL, SMALL)),
-        "Both are invariant under so(3); neither is clearly more invariant (mean δ² in b over that in a: 1 (0.73 to 1.4)).",
-    ),
-    "no intervals": (
-        made(side(3), side(3), 3, (bare(SMALL), bare(LARGE))),
-        "Both are invariant under so(3); the mean δ² is 0.001 in a and 0.012 in b, without intervals.",
-    ),
-    "other names": (
-        made(side(3), side(3, "su(2)"), 3, (EXACT, EXACT)),
-        "Both are invariant under the same 3 directions (so(3), su(2)); both are exact.",
-    ),
-    "no name": (
-        made(side(1, "unknown"), side(1, "unknown"), 1, (EXACT, EXACT)),
-        "Both are invariant under 1 direction without a name; both are exact.",
-    ),
-    "a has more": (
-        made(side(3), side(1, "so(2)"), 1, (EXACT, EXACT)),
-        "a has the so(2) of b and 2 more directions, so(3) in all; on the shared one both are exact.",
-    ),
-    "b has more": (
-        made(side(3), side(4, "so(3) ⊕ R"), 3),
-        "b has the so(3) of a and 1 more direction, so(3) ⊕ R in all; on the shared ones a is 12 (9 to 16) times more invariant.",
-    ),
-    "some shared": (
-        made(side(3), side(3, "sl(2,R)"), 1, (EXACT, EXACT)),
-        "1 direction shared; 2 more only in a (so(3) in all), 2 only in b (sl(2,R) in all); on the shared one both are exact.",
-    ),
-    "apart": (
-        made(side(3), side(1, "so(2)"), 0),
-        "No symmetry in common: so(3) in a, so(2) in b, at least 69° apart; along those of a the other has a δ² of 0.012; "
-        "along those of b the other has a δ² of 0.001.",
-    ),
-    "only a": (
-        made(side(3), side(0), 0),
-        "a is invariant under so(3), b has no symmetry: along the same directions its δ² is 0.012.",
-    ),
-    "only b": (
-        made(side(0), side(3), 0, (UNKNOWN, EXACT)),
-        "b is invariant under so(3), a has no symmetry.",
-    ),
-    "none": (
-        made(side(0), side(0), 0),
-        "No symmetry in either; the nearest candidate has a δ² of 0.001 (0.0008 to 0.0013) in a and 0.012 (0.01 to 0.015) in b; a "
-        "clearly comes closer.",
-    ),
-    "none, not clear": (
+D = Diagnosis
+OUTCOMES = [
+    (made(side(3), side(3), 3), [D.SAME_ALGEBRA, D.MORE_SYMMETRIC]),
+    (made(side(3), side(3), 3, (EXACT, EXACT)), [D.SAME_ALGEBRA, D.BOTH_EXACT]),
+    (made(side(3), side(3), 3, (LARGE, EXACT)), [D.SAME_ALGEBRA, D.ONE_EXACT]),
+    (made(side(3), side(3), 3, (SMALL, SMALL)), [D.SAME_ALGEBRA, D.NOT_MORE_SYMMETRIC]),
+    (made(side(3), side(3), 3, (bare(SMALL), bare(LARGE))), [D.SAME_ALGEBRA, D.MEANS_ONLY]),
+    (made(side(3), side(3), 3, (UNKNOWN, SMALL)), [D.SAME_ALGEBRA, D.AMOUNT_UNKNOWN]),
+    (made(side(3), side(3, "su(2)"), 3, (EXACT, EXACT)), [D.SAME_DIRECTIONS, D.BOTH_EXACT]),
+    (made(side(3), side(1, "so(2)"), 1, (EXACT, EXACT)), [D.ONE_CONTAINS_OTHER, D.BOTH_EXACT]),
+    (made(side(3), side(4, "so(3) ⊕ R"), 3), [D.ONE_CONTAINS_OTHER, D.MORE_SYMMETRIC]),
+    (made(side(3), side(3, "sl(2,R)"), 1, (EXACT, EXACT)), [D.PARTLY_SHARED, D.BOTH_EXACT]),
+    (made(side(3), side(1, "so(2)"), 0), [D.NOTHING_SHARED, D.DEFECT_IN_OTHER, D.DEFECT_IN_OTHER]),
+    (made(side(3), side(0), 0), [D.ONLY_ONE_SYMMETRIC, D.DEFECT_IN_OTHER]),
+    (made(side(0), side(3), 0, (UNKNOWN, EXACT)), [D.ONLY_ONE_SYMMETRIC]),
+    (made(side(0), side(0), 0), [D.NEITHER_SYMMETRIC, D.NEAREST_CANDIDATES, D.CLEARLY_CLOSER]),
+    (
         made(side(0), side(0), 0, (SMALL, SMALL)),
-        "No symmetry in either; the nearest candidate has a δ² of 0.001 (0.0008 to 0.0013) in a and 0.001 (0.0008 to 0.0013) in b; "
-        "neither clearly comes closer.",
+        [D.NEITHER_SYMMETRIC, D.NEAREST_CANDIDATES, D.NOT_CLEARLY_CLOSER],
     ),
-    "nothing": (made(side(0), side(0), 0, contrasts=(), overall=None), "No symmetry in either."),
-    "undecided": (
-        made(side(0, undecided=5), side(3), 0),
-        "Not decided: the data of a leaves directions open (too few samples, or nothing that moves the output), so the models "
-        "cannot be compared. See its warnings.",
-    ),
-    "other outputs": (
+    (made(side(0), side(0), 0, directions=(), overall=None), [D.NEITHER_SYMMETRIC]),
+    (made(side(0, undecided=5), side(3), 0), [D.NOT_COMPARABLE]),
+    (
         made(side(3), side(3), 3, (EXACT, EXACT), question="equivariance", output_difference=1.0),
-        "Both are equivariant under so(3); both are exact; but they move the outputs differently, by 100 %.",
+        [D.SAME_ALGEBRA, D.BOTH_EXACT, D.OUTPUTS_DIFFER],
     ),
-    "each for itself": (
+    (
         made(
             side(2, "R²"),
             side(2, "R²"),
             2,
             (SMALL, SMALL),
-            contrasts=(
-                Contrast("both", "", None, SMALL, LARGE),
-                Contrast("both", "", None, LARGE, SMALL),
+            directions=(
+                PairedDefect("both", "", None, SMALL, LARGE),
+                PairedDefect("both", "", None, LARGE, SMALL),
             ),
         ),
-        "Both are invariant under R²; neither is clearly more invariant (mean δ² in b over that in a: 1 (0.73 to 1.4)), but a is "
-        "on 1 of 2 and b is on 1 of 2.",
+        [D.SAME_ALGEBRA, D.NOT_MORE_SYMMETRIC, D.MORE_SYMMETRIC_ON_SOME, D.MORE_SYMMETRIC_ON_SOME],
     ),
-}
+]
 
 
-@pytest.mark.parametrize(("found", "words"), SENTENCES.values(), ids=list(SENTENCES))
-def test_every_outcome_has_its_sentence(found, words):
-    assert found.sentence == words
-    assert " ".join(words.split()) in " ".join(str(found).split())
+def test_every_outcome_has_its_remarks_table_and_record():
+    for found, members in OUTCOMES:
+        assert [remark.diagnosis for remark in remarks(found)] == members
+        lines = str(found).splitlines()
+        assert len(lines) <= 40
+        assert max(map(len, lines)) <= 120
+        assert " ".join(found.sentence.split()) in " ".join(" ".join(lines).split())
+        record = found.to_dict()
+        assert json.loads(json.dumps(record, allow_nan=False)) == record
+        assert record["sentence"] == found.sentence
+        assert len(record["directions"]) == len(found.directions)
 
 
-@pytest.mark.parametrize("found", [found for found, _ in SENTENCES.values()], ids=list(SENTENCES))
-def test_tables_and_records_are_well_formed(found):
-    lines = str(found).splitlines()
-    assert len(lines) <= 40
-    assert max(map(len, lines)) <= 120
-    record = found.to_dict()
-    assert json.loads(json.dumps(record, allow_nan=False)) == record
-    assert record["sentence"] == found.sentence
-    assert len(record["directions"]) == len(found.contrasts)
+def test_the_numbers_of_the_remarks():
+    (_, more) = remarks(made(side(3), side(3), 3, (LARGE, SMALL)))
+    assert (more.values["model"], more.values["ratio"]) == ("b", "12 (9 to 16)")
+    contains = remarks(made(side(3), side(4, "so(3) ⊕ R"), 3))[0].values
+    assert (contains["larger"], contains["more"], contains["algebra"]) == ("b", 1, "so(3) ⊕ R")
+    apart = remarks(made(side(3), side(1, "unknown"), 0))
+    assert apart[0].values["angle"] == pytest.approx(math.degrees(1.2))
+    assert apart[0].values["b"] == "1 direction without a name"
+    assert [remark.values["defects"] for remark in apart[1:]] == ["0.012", "0.001"]
 
 
 def test_every_direction_has_a_line_with_its_numbers():
@@ -228,7 +184,7 @@ def test_numbers_of_the_record():
     }
     assert record["directions"][0]["smaller"] == "b"
     assert record["directions"][0]["ratio"] is None
-    assert record["overall"]["found"] == "both"
+    assert record["overall"]["found_in"] == "both"
     assert (record["a"]["nullity_interval"], record["same"], record["level"]) == (
         [1, 1],
         True,

@@ -1,25 +1,20 @@
-"""The record in words and as JSON."""
+"""The result of a verification: remarks, JSON and reading back."""
 
 import json
 
-import pytest
 import torch
 
-from liegg.results.verification import Curvature, Curve, Verification
+from liegg._utils.diagnoses import Diagnosis
+from liegg.results.verification import Curvature, Curve, Verification, verification_from_dict
 
 TIMES = torch.tensor([1.0, 2.0, 4.0], dtype=torch.float64)
 
 
-def made(
-    change: list[float],
-    *,
-    radius: float,
-    period: float | None = 4.0,
-    control_radius: float = 0.5,
-    **other,
+def curve(
+    change: float, *, radius: float, period: float | None = 4.0, control_radius=0.5, **other
 ) -> Curve:
     high = torch.tensor([1.0, 2.0, torch.inf], dtype=torch.float64)
-    values = torch.tensor(change, dtype=torch.float64)
+    values = torch.tensor([0.0, 0.0, change], dtype=torch.float64)
     knobs = {"class_changes": None, "control_class_changes": None, "resampling": None} | other
     return Curve(
         TIMES,
@@ -36,113 +31,80 @@ def made(
     )
 
 
-def whole(*curves: Curve, group: Curve | None = None, notes: tuple[str, ...] = ()) -> Verification:
+def result(*curves: Curve, group: Curve | None = None, notes=()) -> Verification:
     return Verification(curves, group, 0.05, 2.0, 1.0, 100, 8, 0, "net", "Linear(2)", notes)
 
 
-def test_a_motion_that_holds():
-    curve = made([1e-9, 2e-9, 1e-10], radius=4.0)
-    assert curve.holds
-    assert (
-        curve.sentence()
-        == "holds over the whole period, r at most 2e-09; random directions of equal displacement up to 45°"
-    )
+def members(remarks) -> list[Diagnosis]:
+    return [remark.diagnosis for remark in remarks]
 
 
-def test_a_motion_that_breaks_on_the_way():
-    curve = made([0.01, 0.1, 0.3], radius=1.5)
-    assert not curve.holds
-    assert curve.sentence().startswith("holds up to 135°, r up to 0.3")
-
-
-def test_a_motion_that_never_comes_back_is_told_by_how_far_the_samples_go():
-    curve = made([0.0, 0.0, 0.0], radius=4.0, period=None)
-    assert (
-        "holds up to a motion of 1 of the data's spread, as far as it was followed"
-        in curve.sentence()
-    )
-    assert "random directions of equal displacement up to a motion of 0.12" in curve.sentence()
-
-
-def test_controls_that_hold_too_are_no_contrast():
-    assert (
-        "so do random directions of equal displacement"
-        in made([0.0] * 3, radius=4.0, control_radius=4.0).sentence()
-    )
-
-
-def test_classes_and_resampling_are_told():
+def test_a_motion_holds_for_a_period_or_as_far_as_it_was_followed_or_fails_on_the_way():
     share = torch.tensor([0.0, 0.01, 0.0], dtype=torch.float64)
-    sentence = made(
-        [0.0] * 3,
+    cases = {
+        Diagnosis.HOLDS_FOR_PERIOD: curve(2e-9, radius=4.0),
+        Diagnosis.HOLDS_THROUGHOUT: curve(2e-9, radius=4.0, period=None),
+        Diagnosis.HOLDS_UP_TO: curve(0.3, radius=1.5),
+    }
+    for member, one in cases.items():
+        assert members(one.remarks) == [member, Diagnosis.CONTROLS_FAIL]
+        assert one.holds is (member is not Diagnosis.HOLDS_UP_TO)
+    assert cases[Diagnosis.HOLDS_UP_TO].remarks[0].values == {"extent": "135°", "change": 0.3}
+    assert cases[Diagnosis.HOLDS_FOR_PERIOD].remarks[1].values == {"extent": "45°"}
+    far = cases[Diagnosis.HOLDS_THROUGHOUT].remarks[0].values["extent"]
+    assert far == "a motion of 1 of the data's spread"
+    rich = curve(
+        0.0,
         radius=4.0,
+        control_radius=4.0,
         class_changes=share,
         control_class_changes=50 * share,
         resampling=share,
-    ).sentence()
-    assert "classes change for up to 1.0% of the samples (random: 50.0%)" in sentence
-    assert "resampling alone makes r up to 0.01" in sentence
-
-
-@pytest.mark.parametrize(
-    ("curvature", "words"),
-    [
-        (Curvature(1.0, 0.1, 0.0, 0.0), ""),
-        (
-            Curvature(1.0, 0.1, 0.0, 0.0, 0.5, 2.0, agrees=False),
-            "; curvature 2 of the prediction, beyond the error",
-        ),
-        (
-            Curvature(1.0, 0.1, 0.0, 0.0, 1.0, 1.0, agrees=True),
-            "; curvature 1 of the prediction, within the error",
-        ),
-        (
-            Curvature(1e-30, 0.0, 0.0, 1e-20, 0.0, None, agrees=True),
-            "; the curvature is at the floor, as predicted",
-        ),
-        (
-            Curvature(1.0, 0.0, 0.0, 1e-20, 0.0, None, agrees=False),
-            "; the curvature is not what was predicted",
-        ),
-    ],
-)
-def test_curvature_in_words(curvature, words):
-    plain = made([0.0] * 3, radius=4.0).sentence()
-    assert made([0.0] * 3, radius=4.0, curvature=curvature).sentence() == plain + words
-
-
-def test_one_line_to_a_generator_one_for_the_group_and_the_notes():
-    good, bad = made([0.0] * 3, radius=4.0), made([1.0] * 3, radius=0.1)
-    found = whole(good, good, group=bad, notes=("mind this",))
-    assert found.holds is False
-    assert whole(good).holds is True
-    assert whole().holds is None
-    lines = str(found).splitlines()
-    assert lines[0] == "net under Linear(2) at finite size: 2 generators on 100 samples"
-    assert [line.strip().partition(":")[0] for line in lines[2:]] == [
-        "generator 1",
-        "generator 2",
-        "the group",
-        "note",
-    ]
-    assert repr(found) == "Verification(curves=2, holds=False, samples=100, model='net')"
-
-
-def test_json_has_every_field_and_no_infinity():
-    curvature = Curvature(1.0, 0.1, float("nan"), 0.0)
-    written = json.loads(
-        json.dumps(
-            whole(made([0.0] * 3, radius=4.0, curvature=curvature)).to_dict(), allow_nan=False
-        )
     )
-    (curve,) = written["curves"]
-    assert curve["control_high"] == [1.0, 2.0, None]
-    assert curve["curvature"]["numerical_error"] is None
-    assert curve["times"] == TIMES.tolist()
-    assert written["group"] is None
-    assert (
-        written["fraction"],
-        written["samples"],
-        written["holds"],
-        len(written["sentences"]),
-    ) == (0.05, 100, True, 1)
+    assert members(rich.remarks[1:]) == [
+        Diagnosis.CONTROLS_HOLD_TOO,
+        Diagnosis.CLASSES_CHANGE,
+        Diagnosis.RESAMPLING_CHANGE,
+    ]
+    assert rich.remarks[2].values == {"share": 0.01, "control": 0.5}
+
+
+def test_curvature_agrees_differs_or_is_at_the_floor():
+    cases = [
+        (Curvature(1.0, 0.1, 0.0, 0.0), None),
+        (Curvature(1.0, 0.1, 0.0, 0.0, 0.5, 2.0, agrees=False), Diagnosis.CURVATURE_DIFFERS),
+        (Curvature(1.0, 0.1, 0.0, 0.0, 1.0, 1.0, agrees=True), Diagnosis.CURVATURE_AGREES),
+        (Curvature(1e-30, 0.0, 0.0, 1e-20, 0.0, agrees=True), Diagnosis.CURVATURE_AT_FLOOR),
+        (Curvature(1.0, 0.0, 0.0, 1e-20, 0.0, agrees=False), Diagnosis.CURVATURE_UNPREDICTED),
+    ]
+    for start, member in cases:
+        further = members(curve(0.0, radius=4.0, curvature=start).remarks[2:])
+        assert further == ([] if member is None else [member])
+
+
+def test_the_result_holds_if_every_curve_does():
+    good, bad = curve(0.0, radius=4.0), curve(1.0, radius=0.1)
+    both = result(good, good, group=bad, notes=("mind this",))
+    assert (both.holds, result(good).holds, result().holds) == (False, True, None)
+    lines = str(both).splitlines()
+    starts = [line.strip().partition(":")[0] for line in lines[2:]]
+    assert starts == ["generator 1", "generator 2", "the group", "note"]
+    assert repr(both) == "Verification(curves=2, holds=False, samples=100, model='net')"
+    assert "2 of 2 generators hold" in both.summary
+    assert "fail after 12 %" in both.summary
+
+
+def test_json_has_every_field_and_no_infinity_and_is_read_back():
+    start = Curvature(1.0, 0.1, float("nan"), 0.0)
+    notes = (Diagnosis.NEARLY_PERIODIC(count=1, generators="1", gap=0.05), "of the model")
+    whole = result(curve(0.0, radius=4.0, curvature=start), notes=notes)
+    written = json.loads(json.dumps(whole.to_dict(), allow_nan=False))
+    (one,) = written["curves"]
+    assert one["control_high"] == [1.0, 2.0, None]
+    assert one["curvature"]["numerical_error"] is None
+    assert one["times"] == TIMES.tolist()
+    assert (written["group"], written["fraction"], written["holds"]) == (None, 0.05, True)
+    again = verification_from_dict(written)
+    assert again.notes == notes
+    assert again.notes[0].diagnosis is Diagnosis.NEARLY_PERIODIC
+    torch.testing.assert_close(again.curves[0].control_high, whole.curves[0].control_high)

@@ -29,6 +29,133 @@ class Diagnosis(Enum):
 
     TEXT = (Kind.NOTE, "{text}")
 
+    # discovery/verification: notes
+    NOTHING_TO_VERIFY = (Kind.NOTE, "there is no symmetry to verify: none was found")
+    NO_GENERATOR_GIVEN = (Kind.NOTE, "no generator was given to verify")
+    CONSTANT_OUTPUT = (
+        Kind.NOTE,
+        "the output is the same for all samples up to rounding, so there is no variance to compare a change with",
+    )
+    CONTROLS_INSIDE_SPAN = (
+        Kind.NOTE,
+        "the generators span all candidates, so random directions are combinations of them; an action with more candidates "
+        "gives a comparison",
+    )
+    NEARLY_PERIODIC = (
+        Kind.NOTE,
+        "{count:?generator|generators} {generators} {count:?returns|return} only nearly, to {gap:.0%} of the data's spread",
+    )
+    INCOMMENSURABLE = (
+        Kind.NOTE,
+        "{count:?generator|generators} {generators}: rotations that never return together, followed for one turn of the slowest, "
+        "at most {turns} of the fastest",
+    )
+    NO_PREDICTION_OUTPUTS = (
+        Kind.NOTE,
+        "no curvature was predicted: the analysis did not take each output alone (outputs='each')",
+    )
+    NO_PREDICTION_PAPER = (
+        Kind.NOTE,
+        "no curvature was predicted: derivative='paper' measures slopes in other units than motions",
+    )
+
+    # discovery/verification: what a curve shows
+    HOLDS_FOR_PERIOD = (Kind.REASON, "holds over the complete period, r at most {change:.2g}")
+    HOLDS_THROUGHOUT = (
+        Kind.REASON,
+        "holds up to {extent}, as far as it was followed, r at most {change:.2g}",
+    )
+    HOLDS_UP_TO = (Kind.REASON, "holds up to {extent}, r up to {change:.2g}")
+    CONTROLS_HOLD_TOO = (
+        Kind.REASON,
+        "so do random directions of equal displacement: this is no evidence",
+    )
+    CONTROLS_FAIL = (Kind.REASON, "random directions of equal displacement up to {extent}")
+    CLASSES_CHANGE = (
+        Kind.REASON,
+        "classes change for up to {share:.1%} of the samples (random: {control:.1%})",
+    )
+    RESAMPLING_CHANGE = (Kind.REASON, "resampling alone makes r up to {change:.2g}")
+    CURVATURE_AGREES = (Kind.REASON, "initial curvature agrees with the prediction ({ratio:.3g}×)")
+    CURVATURE_DIFFERS = (
+        Kind.REASON,
+        "initial curvature differs from the prediction ({ratio:.3g}×)",
+    )
+    CURVATURE_AT_FLOOR = (Kind.REASON, "initial curvature is at the numerical floor, as predicted")
+    CURVATURE_UNPREDICTED = (Kind.REASON, "initial curvature is not what was predicted")
+    VERIFIED = (
+        Kind.REASON,
+        "{holding} of {count:generator} {count:?holds|hold} as far as followed, on {samples:held-out sample}, "
+        "r at most {change:.2g}",
+    )
+    CONTROLS_FAIL_AFTER = (
+        Kind.REASON,
+        "random directions fail after {percent:.2g} % of that distance",
+    )
+    NEAREST_VERIFIED = (
+        Kind.REASON,
+        "no symmetry was found to verify; the nearest candidate, {sentence}",
+    )
+
+    # discovery/compare: notes
+    INDEPENDENT_INTERVALS = (
+        Kind.NOTE,
+        "intervals are taken as independent: whether both models saw the same data is not known",
+    )
+    NO_INTERVALS = (Kind.NOTE, "{model} has no intervals")
+    NO_INTERVALS_FOR_OTHERS = (
+        Kind.NOTE,
+        "{model} has no intervals for directions that only the other has",
+    )
+    SETTING_DIFFERS = (Kind.NOTE, "{name} was {a!r} in a and {b!r} in b")
+    ACTION_DIFFERS = (Kind.NOTE, "the motions were computed by {a} in a and by {b} in b")
+
+    # discovery/compare: which symmetries
+    NOT_COMPARABLE = (
+        Kind.REASON,
+        "Not decided: the data of {models} leaves directions open (too few samples, or nothing that moves the output), so the "
+        "models cannot be compared",
+    )
+    SAME_ALGEBRA = (Kind.REASON, "Both are {adjective} under {algebra}")
+    SAME_DIRECTIONS = (
+        Kind.REASON,
+        "Both are {adjective} under the same {shared:direction} ({a}, {b})",
+    )
+    ONE_CONTAINS_OTHER = (
+        Kind.REASON,
+        "{larger} has the {part} of {smaller} and {more:more direction}, {algebra} in all",
+    )
+    PARTLY_SHARED = (
+        Kind.REASON,
+        "{shared:direction} shared; {only_a} more only in a ({a} in all), {only_b} only in b ({b} in all)",
+    )
+    NOTHING_SHARED = (
+        Kind.REASON,
+        "No symmetry in common: {a} in a, {b} in b, at least {angle:.2g}° apart",
+    )
+    ONLY_ONE_SYMMETRIC = (
+        Kind.REASON,
+        "{one} is {adjective} under {algebra}, {other} has no symmetry",
+    )
+    NEITHER_SYMMETRIC = (Kind.REASON, "No symmetry in either")
+    DEFECT_IN_OTHER = (Kind.REASON, "along the symmetries of {one}, {other} has a δ² of {defects}")
+    NEAREST_CANDIDATES = (Kind.REASON, "the nearest candidate has a δ² of {a} in a and {b} in b")
+    CLEARLY_CLOSER = (Kind.REASON, "{model} clearly comes closer")
+    NOT_CLEARLY_CLOSER = (Kind.REASON, "neither clearly comes closer")
+
+    # discovery/compare: which model is more symmetric
+    BOTH_EXACT = (Kind.REASON, "{where}both are exact")
+    ONE_EXACT = (Kind.REASON, "{where}{exact} is exact, {other} has a mean δ² of {defect}")
+    AMOUNT_UNKNOWN = (Kind.REASON, "{where}the amounts cannot be compared")
+    MEANS_ONLY = (Kind.REASON, "{where}the mean δ² is {a} in a and {b} in b, without intervals")
+    MORE_SYMMETRIC = (Kind.REASON, "{where}{model} is {ratio} times more {adjective}")
+    NOT_MORE_SYMMETRIC = (
+        Kind.REASON,
+        "{where}neither is clearly more {adjective} (mean δ² in b over that in a: {ratio})",
+    )
+    MORE_SYMMETRIC_ON_SOME = (Kind.REASON, "{model} clearly is on {count} of {shared}")
+    OUTPUTS_DIFFER = (Kind.REASON, "but they move the outputs differently, by {percent:.0f} %")
+
     def __call__(self, **values: Any) -> "Remark":
         """State this diagnosis with its values.
 

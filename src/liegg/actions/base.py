@@ -105,7 +105,7 @@ class Action(ABC):
         self, h: Float[Tensor, "t g"], x: Float[Tensor, "b ..."]
     ) -> Float[Tensor, "t b ..."]:
         """Velocities of each sample under several motions at once."""
-        if self._overrides("fields"):
+        if self._overrides("fields") and not self._overrides("field"):
             return torch.einsum("tg,bg...->tb...", h.to(x), self.fields(x))
         return torch.stack([self.field(row, x) for row in h])
 
@@ -315,6 +315,9 @@ class Action(ABC):
     def feature_sizes(self, moment: Float[Tensor, "s s"]) -> Float[Tensor, " n"]:
         """Summed squares of each feature, where features may have different units; else empty."""
         return moment.new_zeros(0)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(size={self.size})"
 
     def _overrides(self, name: str) -> bool:
         return getattr(type(self), name) is not getattr(Action, name)

@@ -9,7 +9,7 @@ from torch import Tensor
 MIN_STEPS, MAX_STEPS = 8, 1024
 """Steps of the first integration, and of the last one that is tried."""
 
-TOLERANCE = 1e-11
+TOLERANCE = 1e-9
 """Relative error of a moved sample in float64; coarser formats take a few of their rounding units."""
 
 

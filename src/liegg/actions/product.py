@@ -121,18 +121,6 @@ class Product(Action):
         """Those of the actions, one after the other."""
         return tuple(word for action in self.actions for word in action.words)
 
-    def describe(
-        self, coefficients: Float[Tensor, "d g"], *, tolerance: float = 1e-6
-    ) -> tuple[str, ...]:
-        """What each action contributes, joined by "with"."""
-        size = coefficients.abs().amax(1, keepdim=True)
-        parts = self._split(torch.where(coefficients.abs() > tolerance * size, coefficients, 0.0))
-        each = zip(
-            *(action.describe(own, tolerance=tolerance) for action, own in parts), strict=True
-        )
-        moving = ([text for text in texts if text != "no motion"] for texts in each)
-        return tuple(" with ".join(texts) or "no motion" for texts in moving)
-
     @property
     def parts(self) -> tuple[Action, ...]:
         """The elementary actions, without restrictions."""

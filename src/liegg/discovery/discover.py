@@ -297,7 +297,7 @@ def _fresh(
 ) -> ReinitialisedControl:
     """Hold the directions found, and the nearest after them, against the same architecture with fresh weights."""
     count = min(len(sym.defects), sym.nullity + NEAREST)
-    directions = sym.action.matrices(sym.solution.directions[:count])
+    directions = sym.solution.directions[:count]
     along, own, linear, notes = [], [], [], ()
     for draw in range(draws):
         fresh = reinitialised(model, seed=asked.seed + 1 + draw)
@@ -305,7 +305,7 @@ def _fresh(
             module = calibrate(fresh.module, asked.data, batch_size=asked.batch_size)
         path = None if way.path is None else way.path.with_name(f"{way.path.name}.control-{draw}")
         found = _analysed(module, asked, way=way._replace(progress=None, path=path), buffers=False)
-        along.append(found.defect(directions))
+        along.append(found.direction_defect(directions))
         own.append(
             torch.cat([found.defects, torch.full((count,), torch.nan, dtype=torch.float64)])[:count]
         )

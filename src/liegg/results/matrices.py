@@ -4,7 +4,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
-from liegg.actions import Action
+from liegg.actions import Action, MatrixAction
 from liegg.polarization.memory import readable
 
 LARGEST = 2**27
@@ -24,6 +24,10 @@ def generators_of(action: Action, coefficients: Float[Tensor, "d g"]) -> Float[T
     Raises:
         ArgumentError: they are too many or too large to be held as matrices.
     """
+    if not isinstance(action, MatrixAction):
+        raise ArgumentError(
+            f"the generators of {action!r} are not matrices. Read sym.coefficients and sym.words."
+        )
     count, n = len(coefficients), action.ambient
     if count * n**2 > LARGEST:
         raise ArgumentError(

@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from liegg._utils.errors import RecordError
-from liegg.actions import Displacement, action_from_settings
+from liegg.actions import Action, Displacement, action_from_settings
 from liegg.decision.block_statistics import Pairs
 from liegg.decision.controls import RandomControl, ReinitialisedControl
 from liegg.decision.decide import Decision
@@ -110,11 +110,15 @@ def made(folder: str | Path) -> Path:
     return folder
 
 
-def load(folder: str | Path) -> Symmetries:
+def load(
+    folder: str | Path, *, action: Action | None = None, output_action: Action | None = None
+) -> Symmetries:
     """Read back a result that `Symmetries.save` wrote; arrays come back bit for bit.
 
     Args:
         folder: the folder that was saved into.
+        action: the action, if it is one of your own; else it is made again from the record.
+        output_action: the same for the action on the outputs.
 
     Raises:
         RecordError: a file is missing, damaged, or of another format.
@@ -127,7 +131,7 @@ def load(folder: str | Path) -> Symmetries:
             raise RecordError(
                 f"{folder} holds a record of format {record['format']}; this version reads formats {known}."
             )
-        return _assemble(record, load_file(folder / "arrays.safetensors"))
+        return _assemble(record, load_file(folder / "arrays.safetensors"), action, output_action)
     except FileNotFoundError as error:
         missing = next((name for name in FILES if not (folder / name).exists()), "a file")
         raise RecordError(
@@ -141,7 +145,12 @@ def load(folder: str | Path) -> Symmetries:
         ) from error
 
 
-def _assemble(record: dict[str, Any], arrays: dict[str, Tensor]) -> Symmetries:
+def _assemble(
+    record: dict[str, Any],
+    arrays: dict[str, Tensor],
+    action: Action | None = None,
+    output_action: Action | None = None,
+) -> Symmetries:
     decision = record["decision"]
     if "near" in decision:
         decision["borderline"] = decision.pop("near")
@@ -158,8 +167,8 @@ def _assemble(record: dict[str, Any], arrays: dict[str, Tensor]) -> Symmetries:
     )
     low = _bottom(record.get("bottom"), solved, arrays)
     sym = Symmetries(
-        action=action_from_settings(record["action"]),
-        output_action=None if output is None else action_from_settings(output),
+        action=action or action_from_settings(record["action"]),
+        output_action=None if output is None else output_action or action_from_settings(output),
         solution=solved,
         decision=Decision(
             **{field.name: decision[field.name] for field in dataclasses.fields(Decision)}

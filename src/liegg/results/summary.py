@@ -42,8 +42,9 @@ def summary(sym: Symmetries) -> dict[str, Any]:
             "grades": list(sym.grades),
             "sensitivity": sym.solution.sensitivity,
             "generators": sym.generators.tolist() if sym.shown else None,
+            "coefficients": sym.coefficients.tolist(),
             "output_generators": None
-            if sym.output_action is None
+            if sym.output_action is None or not sym.output_action.has_matrices
             else sym.output_generators.tolist(),
             "generator_variance": sym.direction_variance(sym.coefficients).tolist(),
             "generator_defect": sym.direction_defect(sym.coefficients).tolist()

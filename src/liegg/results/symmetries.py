@@ -12,7 +12,7 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError, MissingExtraError
 from liegg._utils.linalg import without_zero_rows
-from liegg.actions import Action, Displacement
+from liegg.actions import Action, Displacement, MatrixAction
 from liegg.algebra import Identification, identify
 from liegg.algebra.identify import too_large, unseen
 from liegg.algebra.subspace import distance_to_span
@@ -170,7 +170,20 @@ class Symmetries:
     @property
     def shown(self) -> bool:
         """Whether the generators are few and small enough to be told in words, drawn and written down as matrices."""
-        return shown(self.nullity, self.action.ambient)
+        action = self.action
+        return isinstance(action, MatrixAction) and shown(self.nullity, action.ambient)
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """What each symmetry found does, with terms left out that its error explains."""
+        return self.action.describe(self.coefficients, tolerance=self._tolerance)
+
+    @property
+    def _tolerance(self) -> float:
+        """Share of a generator's largest entry that its error explains."""
+        error = self.uncertainty if self.nullity or self.certainty is None else self.certainty.angle
+        side = self.action.ambient if isinstance(self.action, MatrixAction) else 1
+        return min(max(1e-6, 5 * error / side), 0.24)
 
     @cached_property
     def output_generators(self) -> Float[Tensor, "d m m"]:
@@ -183,7 +196,7 @@ class Symmetries:
             raise ArgumentError(
                 "this is an analysis of invariance: pass output_action= to discover() to get output generators."
             )
-        return self.output_action.matrices(self.output_coefficients)
+        return generators_of(self.output_action, self.output_coefficients)
 
     @property
     def uncertainty(self) -> float:
@@ -205,7 +218,12 @@ class Symmetries:
 
         Unknown without a look where the matrices are too large, or where not all symmetries were solved for.
         """
-        n = self.action.ambient
+        action = self.action
+        if not isinstance(action, MatrixAction):
+            return unseen(
+                self.nullity, 0, "the generators are not matrices, so no algebra is named"
+            )
+        n = action.ambient
         if too_large(self.nullity, n):
             return unseen(self.nullity, n)
         if self.is_lower_bound:
@@ -217,8 +235,8 @@ class Symmetries:
         return identify(
             self.generators,
             uncertainty=min(self.uncertainty, 0.5),
-            homogeneous=self.action.homogeneous,
-            coordinates=self.action.axes,
+            homogeneous=action.homogeneous,
+            coordinates=action.axes,
         )
 
     @property
@@ -231,7 +249,7 @@ class Symmetries:
         """Coefficients of the directions that do not move the data: nothing can be said of them."""
         return self.solution.trivial
 
-    def bias(self, reference: Float[Tensor, "e n n"]) -> Float[Tensor, " g"]:
+    def bias(self, reference: Float[Tensor, "e ..."]) -> Float[Tensor, " g"]:
         """The paper's symmetry bias of every direction of the spectrum against a reference algebra.
 
         Args:
@@ -239,20 +257,20 @@ class Symmetries:
         """
         return symmetry_bias(self.spectrum, self.action, reference)
 
-    def generator_bias(self, reference: Float[Tensor, "e n n"]) -> Float[Tensor, " d"]:
+    def generator_bias(self, reference: Float[Tensor, "e ..."]) -> Float[Tensor, " d"]:
         """Distance of each found generator to a reference algebra."""
         return distance_to_span(
-            self.coefficients, self.action.coefficients(reference).to(self.coefficients)
+            self.coefficients, self.action.as_coefficients(reference).to(self.coefficients)
         )
 
-    def angles(self, reference: Float[Tensor, "e n n"]) -> Float[Tensor, " k"]:
+    def angles(self, reference: Float[Tensor, "e ..."]) -> Float[Tensor, " k"]:
         """Principal angles in radians, ascending, between the found symmetries and a reference algebra."""
         return angles_to(self.coefficients, self.action, reference)
 
     def defect(
         self,
-        generators: Float[Tensor, "d n n"],
-        output_generators: Float[Tensor, "d m m"] | None = None,
+        generators: Float[Tensor, "d ..."],
+        output_generators: Float[Tensor, "d ..."] | None = None,
     ) -> Float[Tensor, " d"]:
         """Defect δ² of any generators of the action, found or not; NaN for one that does not move the data.
 
@@ -260,13 +278,13 @@ class Symmetries:
             generators: input generators.
             output_generators: what each is to do to the output; by default what suits it best (nothing, for invariance).
         """
-        h = self.action.coefficients(generators).to(self.factor)
+        h = self.action.as_coefficients(generators).to(self.factor)
         return self.direction_defect(h, output_generators)
 
     def direction_defect(
         self,
         coefficients: Float[Tensor, "d g"],
-        output_generators: Float[Tensor, "d m m"] | None = None,
+        output_generators: Float[Tensor, "d ..."] | None = None,
     ) -> Float[Tensor, " d"]:
         """Defect δ² of any directions, given by coefficients; see `defect`."""
         h = coefficients.to(self.factor)
@@ -276,7 +294,7 @@ class Symmetries:
                 raise ArgumentError(
                     "output_generators given, but this is an analysis of invariance: it has no output action."
                 )
-            k = self.output_action.coefficients(output_generators).to(h)
+            k = self.output_action.as_coefficients(output_generators, "output_generators").to(h)
         columns = torch.cat([k, h], dim=1)
         return defect_of(
             h,
@@ -287,7 +305,7 @@ class Symmetries:
             trivial_tolerance=self.settings["trivial_tolerance"],
         )
 
-    def defect_interval(self, generators: Float[Tensor, "d n n"]) -> Float[Tensor, "d 2"]:
+    def defect_interval(self, generators: Float[Tensor, "d ..."]) -> Float[Tensor, "d 2"]:
         """Interval of the defect of any generators that were fixed before the data was seen, at the level of `settings["level"]`.
 
         A ratio of means over the blocks of samples. Directions that this very analysis found were chosen for their small defect on
@@ -304,7 +322,7 @@ class Symmetries:
         values = self.defect(generators)
         if self.resampled is None:
             return values.new_full((len(values), 2), torch.nan)
-        h = self.action.coefficients(generators).to(self.factor)
+        h = self.action.as_coefficients(generators).to(self.factor)
         return self.resampled.along(
             h, values, floor=self.decision.floor, level=self.settings["level"]
         )

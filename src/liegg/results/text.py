@@ -196,6 +196,8 @@ def _named(sym: Symmetries) -> list[str]:
     if not sym.nullity:
         return []
     found = sym.identification
+    if not sym.action.has_matrices:
+        return [f"  generators: {'; '.join(sym.words[:NAMED])}"]
     if not found.known:
         return [f"  algebra: {found.title()}; {found.reasons[0]}"]
     near = f"; the nearest is {math.degrees(found.angle):.2g}° away" if found.angle > 1e-6 else ""

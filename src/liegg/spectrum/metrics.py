@@ -14,7 +14,7 @@ def symmetry_variance(spectrum: Spectrum) -> float:
 
 
 def symmetry_bias(
-    spectrum: Spectrum, action: Action, reference: Float[Tensor, "d n n"]
+    spectrum: Spectrum, action: Action, reference: Float[Tensor, "d ..."]
 ) -> Float[Tensor, " k"]:
     r"""The paper's symmetry bias of every direction, $\lVert v_i - \mathrm{proj}_{\mathfrak g} v_i \rVert_F$.
 
@@ -26,11 +26,11 @@ def symmetry_bias(
     Returns:
         Between 0 (inside the algebra) and 1 (orthogonal to it), in the order of the spectrum.
     """
-    return distance_to_span(spectrum.basis, action.coefficients(reference).to(spectrum.basis))
+    return distance_to_span(spectrum.basis, action.as_coefficients(reference).to(spectrum.basis))
 
 
 def angles_to(
-    coefficients: Float[Tensor, "d g"], action: Action, reference: Float[Tensor, "e n n"]
+    coefficients: Float[Tensor, "d g"], action: Action, reference: Float[Tensor, "e ..."]
 ) -> Float[Tensor, " k"]:
     """Principal angles between found directions and a reference algebra, in radians, ascending."""
-    return principal_angles(coefficients, action.coefficients(reference).to(coefficients))
+    return principal_angles(coefficients, action.as_coefficients(reference).to(coefficients))

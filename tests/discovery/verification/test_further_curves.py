@@ -5,7 +5,7 @@ import torch
 
 import liegg
 from cases import mlp, normal
-from liegg.discovery.verification.further_curves import MOST, others_of
+from liegg.discovery.verification.further_curves import MAX_READABLE, others_of
 from liegg.results.verification import verification_from_dict
 
 
@@ -24,6 +24,7 @@ def test_readable_generators_lie_in_the_span_found():
     sym = liegg.discover(turned, normal(400, 4), liegg.Linear(4))
     beside = others_of(sym)
     assert sym.nullity
+    assert beside.matrices is not None
     assert len(beside.matrices) == len(beside.words) == len(beside.coefficients)
     torch.testing.assert_close(sym.action.matrices(beside.coefficients), beside.matrices)
     inside = beside.coefficients @ sym.coefficients.mT @ sym.coefficients
@@ -48,7 +49,7 @@ def test_no_more_than_some_are_followed():
         liegg.Linear(7),
     )
     assert sym.nullity >= 15
-    assert len(others_of(sym).words) <= MOST
+    assert len(others_of(sym).words) <= MAX_READABLE
 
 
 def test_the_nearest_candidate_is_followed_where_none_was_found():
@@ -66,7 +67,7 @@ def test_the_nearest_candidate_is_followed_where_none_was_found():
     found = liegg.verify(net, normal(100, 3, seed=3), sym)
     assert found.other_words == beside.words
     # the same curve as if the generator had been given
-    given = liegg.verify(net, normal(100, 3, seed=3), sym, generators=beside.matrices[:1])
+    given = liegg.verify(net, normal(100, 3, seed=3), sym, generators=beside.coefficients[:1])
     torch.testing.assert_close(found.others[0].change, given.curves[0].change)
     again = verification_from_dict(found.to_dict())
     torch.testing.assert_close(again.others[0].change, found.others[0].change)

@@ -50,7 +50,7 @@ def test_incommensurable_rotations_are_followed_for_one_turn_of_the_slowest():
     assert found.period is None
     assert found.longest == pytest.approx(2 * math.pi)
     assert found.both_ways
-    assert "never come back together" in found.note
+    assert found.slow
 
 
 def test_a_very_slow_rotation_is_cut_after_twelve_of_the_fastest():
@@ -64,7 +64,7 @@ def test_a_rotation_that_grows_a_little_nearly_comes_back():
     assert found.both_ways
     x = samples(2)
     gap = math.expm1(0.02 * math.pi) * float(x.x.square().sum(1).mean().sqrt()) / x.spread
-    assert f"comes back only nearly, to {gap:.0%}" in found.note
+    assert found.gap == pytest.approx(gap)
 
 
 OPEN = {
@@ -98,6 +98,20 @@ def test_a_screw_does_not_come_back():
     assert found.longest == pytest.approx(question.spread / found.speed)
 
 
+def test_motions_without_matrices_are_followed_as_far_as_the_data_is_wide():
+    class Turn(liegg.Action):
+        size = 1
+
+        def fields(self, x):
+            return torch.stack([-x[:, 1], x[:, 0]], dim=1)[:, None]
+
+    question = Question(Model(lambda x: x, "same"), Turn(), None, normal(50, 2))
+    found = orbit(question, torch.ones(1, dtype=torch.float64))
+    assert (found.period, found.both_ways) == (None, True)
+    assert found.speed == pytest.approx(float(question.x.square().sum(1).mean().sqrt()), rel=1e-6)
+    assert found.longest == pytest.approx(question.spread / found.speed)
+
+
 def test_a_motion_of_nothing_has_no_speed():
     assert follow(torch.zeros(2, 2, dtype=torch.float64)).speed == 0
     still = Question(Model(lambda x: x, "same"), liegg.Linear(2), None, torch.zeros(5, 2))
@@ -110,12 +124,12 @@ def test_how_far_to_go_can_be_said():
     assert found.period == pytest.approx(2 * math.pi)
 
 
-@pytest.mark.parametrize("points", [4, 5, 25, 100])
-def test_the_grid_ascends_to_the_end_in_so_many_points(points):
-    times = grid(7.0, points)
-    assert len(times) == points
-    assert bool((times.diff() > 0).all())
-    assert (float(times[0]), float(times[-1])) == pytest.approx((0.007, 7.0))
+def test_the_grid_ascends_from_a_thousandth_to_the_end():
+    for points in (4, 5, 25, 100):
+        times = grid(7.0, points)
+        assert len(times) == points
+        assert bool((times.diff() > 0).all())
+        assert (float(times[0]), float(times[-1])) == pytest.approx((0.007, 7.0))
 
 
 def test_the_usual_grid_holds_the_quarters_of_a_turn():

@@ -21,8 +21,8 @@ def random_directions(
 
     Args:
         displacement: M of the data.
-        count: how many.
-        tolerance: share of the displacement of uncorrelated features below which a direction moves nothing.
+        count: number of directions.
+        tolerance: share of the displacement of uncorrelated features below which nothing moves.
         seed: of the normal numbers.
 
     Examples:
@@ -49,20 +49,21 @@ def moving(displacement: Displacement, tolerance: float) -> int:
 def random_elements(
     span: Float[Tensor, "d g"], displacement: Displacement, count: int, seed: int
 ) -> Float[Tensor, "m d"]:
-    """Combinations of directions that move the data: unit speed, uniform where that is a sphere."""
+    """Combinations of directions that move the data: unit speed, uniform where it is a sphere."""
     parts = span.reshape(len(span), displacement.repeat, -1)
     between = torch.einsum("drs,st,ert->de", parts, displacement.block, parts)
     squares, axes = torch.linalg.eigh(between)
-    kept = squares > 1e-12 * squares[-1]
+    independent = squares > 1e-12 * squares[-1]
     generator = torch.Generator().manual_seed(seed + 1)  # not the numbers of the controls
-    z = torch.randn(count, int(kept.sum()), generator=generator, dtype=torch.float64)
-    return z / z.norm(dim=1, keepdim=True) @ (axes[:, kept] / squares[kept].sqrt()).mT
+    z = torch.randn(count, int(independent.sum()), generator=generator, dtype=torch.float64)
+    return z / z.norm(dim=1, keepdim=True) @ (axes[:, independent] / squares[independent].sqrt()).mT
 
 
 def best_partners(question: Question, h: Float[Tensor, "m g"]) -> Float[Tensor, "m p"] | None:
-    """Output directions that go best with input directions of unit speed, by least squares on small motions; None for invariance.
+    """Output directions that fit input directions of unit speed best; None for invariance.
 
-    A control would look worse than it is with any other.
+    They are fitted by least squares on small motions. With any other output direction, a control
+    would look worse than it is.
     """
     if question.output_action is None:
         return None
@@ -83,11 +84,11 @@ def best_partners(question: Question, h: Float[Tensor, "m g"]) -> Float[Tensor, 
 
 
 def _whitening(displacement: Displacement, tolerance: float) -> Float[Tensor, "s k"]:
-    """Columns `W` with `Wᵀ M W = 1` on the range of a block of M, cut where its features are in units of their own."""
+    """Columns `W` with `Wᵀ M W = 1` on the range of a block of M, with its features scaled to 1."""
     block = displacement.block.cpu()
     lengths = block.diagonal().clamp_min(0).sqrt()
     lengths = torch.where(lengths.square() > displacement.noise, lengths, 0.0)
     scale = torch.where(lengths > 0, lengths, torch.inf)
     squares, axes = torch.linalg.eigh(block / scale[:, None] / scale)
-    kept = squares > max(tolerance * float(squares[-1]), torch.finfo(block.dtype).tiny)
-    return axes[:, kept] / squares[kept].sqrt() / scale[:, None]
+    inside = squares > max(tolerance * float(squares[-1]), torch.finfo(block.dtype).tiny)
+    return axes[:, inside] / squares[inside].sqrt() / scale[:, None]

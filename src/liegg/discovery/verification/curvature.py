@@ -1,4 +1,6 @@
-"""The start of a curve: its curvature measured by small finite motions, against what the derivatives predict."""
+"""The start of a curve: its curvature by small finite motions, compared with the derivatives."""
+
+from dataclasses import replace
 
 import torch
 from jaxtyping import Float
@@ -10,11 +12,11 @@ from liegg.results.verification import Curvature
 FIRST_STEP = 0.4
 """Largest step of a difference, as motion in multiples of the data's spread."""
 
-RATIO = 4.0
+STEP_RATIO = 4.0
 """Each step over the next."""
 
 SIGNIFICANT = 3.0
-"""Standard errors beyond which two values differ; slopes this many times their own uncertainty are not zero."""
+"""Standard errors beyond which two values differ, and a slope is not zero."""
 
 
 def curvature(
@@ -28,16 +30,17 @@ def curvature(
 ) -> Curvature:
     r"""Curvature of $r(t)$ at 0, $\mathrm{mean}\,|g'(0)|^2/\mathrm{var} f$ for $g(t) = f(e^{th}x) - e^{tk}f(x)$, by differences.
 
-    Differences over $\pm t$ are taken for a row of steps, each a quarter of the one before, and two neighbours are combined so that
-    the error is of fourth order (Richardson). Large steps suffer from higher orders, small ones from rounding: taken is the
-    combination that differs least from the one before, and that difference is the numerical error.
+    Central differences are taken for a row of steps, each a quarter of the one before, and two
+    neighbours are combined to fourth order (Richardson). Large steps suffer from higher orders,
+    small ones from rounding: the combination that differs least from the one before is used, and
+    that difference is the numerical error.
 
     Args:
         question: the model and its samples.
         direction: one motion.
-        time: time in which the samples, at the speed they start with, go as far as they are spread.
+        time: time in which the samples, at their initial speed, move as far as they are spread.
         predicted: $h^\top A h$ of the analysis; None if there is none to compare.
-        predicted_floor: what of it may be rounding.
+        predicted_floor: part of it that may be rounding.
         analysed: number of samples of the analysis.
 
     Returns:
@@ -45,9 +48,9 @@ def curvature(
     """
     eps = question.eps
     steps = [
-        time * FIRST_STEP / RATIO**i
+        time * FIRST_STEP / STEP_RATIO**i
         for i in range(16)
-        if i < 3 or FIRST_STEP / RATIO**i >= eps ** (1 / 3)
+        if i < 3 or FIRST_STEP / STEP_RATIO**i >= eps ** (1 / 3)
     ]
     slopes, gaps = _squares(question, direction, torch.tensor(steps, dtype=torch.float64))
     best = int(gaps.mean(1).nan_to_num(nan=torch.inf).argmin())
@@ -55,9 +58,8 @@ def curvature(
     measured, gap = float(squares.mean()), float(gaps[best].mean().sqrt())
     numerical = 2 * measured**0.5 * gap + gap**2
     rounding = (ROUNDING * eps / steps[best + 2]) ** 2 * question.output_square
-    floor = min(
-        rounding, (SIGNIFICANT * gap) ** 2
-    )  # where steps agree better than rounding might, they tell more than it
+    # Steps that agree better than the bound on rounding are the better measure of it.
+    floor = min(rounding, (SIGNIFICANT * gap) ** 2)
     share = 1 / len(squares) + (1 / analysed if analysed else 0.0)
     scatter = float(squares.std()) * share**0.5
     over = question.variance
@@ -65,29 +67,26 @@ def curvature(
     if predicted is None:
         return found
     allowed = SIGNIFICANT * scatter + numerical + floor + predicted_floor
-    told_apart = measured > floor and predicted > predicted_floor
-    return Curvature(
-        found.measured,
-        found.standard_error,
-        found.numerical_error,
-        found.floor,
-        predicted / over,
-        measured / predicted if told_apart else None,
-        abs(measured - predicted) <= allowed,
+    distinct = measured > floor and predicted > predicted_floor
+    return replace(
+        found,
+        predicted=predicted / over,
+        ratio=measured / predicted if distinct else None,
+        agrees=abs(measured - predicted) <= allowed,
     )
 
 
 def _squares(
     question: Question, direction: Directions, steps: Float[Tensor, " s"]
 ) -> tuple[Float[Tensor, "p n"], Float[Tensor, "q n"]]:
-    """Squared slopes of every sample by each combination of two steps, and squared differences of one combination to the next."""
+    """Squared slopes per sample for each pair of steps, and squared differences between pairs."""
     there = direction.along(torch.cat([steps, -steps]))
     slopes, gaps = [], []
     for part in question.parts:
         off = question.outputs(there.h, part) - question.targets(there.k, part)
         forth, back = off.chunk(2)
         plain = (forth - back) / (2 * steps.to(off)[:, None, None])
-        better = (RATIO**2 * plain[1:] - plain[:-1]) / (RATIO**2 - 1)
+        better = (STEP_RATIO**2 * plain[1:] - plain[:-1]) / (STEP_RATIO**2 - 1)
         slopes.append(better.square().sum(2))
         gaps.append(better.diff(dim=0).square().sum(2))
     return torch.cat(slopes, dim=1).cpu(), torch.cat(gaps, dim=1).cpu()

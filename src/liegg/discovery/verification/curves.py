@@ -11,12 +11,12 @@ from liegg.discovery.verification.orbits import Orbit, grid
 from liegg.results.verification import Curvature, Curve
 
 
-class Followed(NamedTuple):
-    """Motions followed over a grid of times.
+class MeanChanges(NamedTuple):
+    """Mean change of the output along motions, over a grid of times.
 
     Attributes:
         change: `r(t)` of every motion.
-        classes: share of samples in another class; None where there are no classes.
+        classes: share of samples in another class; None if there are no classes.
     """
 
     change: Float[Tensor, "m t"]
@@ -25,7 +25,7 @@ class Followed(NamedTuple):
 
 def curve(
     question: Question,
-    subjects: Directions,
+    motions: Directions,
     controls: Directions,
     orbit: Orbit,
     *,
@@ -33,62 +33,59 @@ def curve(
     fraction: float,
     curvature: Curvature | None = None,
 ) -> Curve:
-    """Follow motions and controls over the same times; several subjects (elements of a group) are averaged.
+    """Follow motions and controls over the same times; several motions are averaged.
 
     Args:
         question: the model and its samples.
-        subjects: the motions in question, of one speed.
+        motions: the motions in question, of one speed.
         controls: random motions of the same speed.
         orbit: how far to go.
         points: number of times.
         fraction: `r` up to which a motion holds.
-        curvature: to be kept with the curve.
+        curvature: stored with the curve.
     """
     times = grid(orbit.longest, points)
     own, other = (
-        follow(question, some, times, both_ways=orbit.both_ways) for some in (subjects, controls)
+        follow(question, some, times, both_ways=orbit.both_ways) for some in (motions, controls)
     )
     change = own.change.mean(0)
     radii = torch.tensor(
         [radius(times, each, fraction) for each in other.change], dtype=torch.float64
     )
     return Curve(
-        times,
-        change,
-        other.change.mean(0),
-        other.change.amin(0),
-        other.change.amax(0),
-        None if own.classes is None else own.classes.mean(0),
-        None if other.classes is None else other.classes.mean(0),
-        _resampling(question, subjects, times, both_ways=orbit.both_ways),
-        orbit.period,
-        orbit.both_ways,
-        orbit.speed / question.spread,
-        radius(times, change, fraction),
-        float(radii.quantile(0.5)),
-        curvature,
+        times=times,
+        change=change,
+        control_mean=other.change.mean(0),
+        control_low=other.change.amin(0),
+        control_high=other.change.amax(0),
+        class_changes=None if own.classes is None else own.classes.mean(0),
+        control_class_changes=None if other.classes is None else other.classes.mean(0),
+        resampling=_resampling(question, motions, times, both_ways=orbit.both_ways),
+        period=orbit.period,
+        both_ways=orbit.both_ways,
+        speed=orbit.speed / question.spread,
+        radius=radius(times, change, fraction),
+        control_radius=float(radii.quantile(0.5)),
+        curvature=curvature,
     )
 
 
 def follow(
     question: Question, motions: Directions, times: Float[Tensor, " t"], *, both_ways: bool
-) -> Followed:
-    """Change of the output under every motion at every time; the larger of both senses where both are asked for."""
+) -> MeanChanges:
+    """Change of the output under every motion at every time; the larger of both senses."""
     found = changes(question, motions.along(_signed(times, both_ways=both_ways)))
     shape = (len(motions.h), 2 if both_ways else 1, len(times))
     mean = (found.squared.mean(1) / question.variance).cpu().reshape(shape).amax(1)
-    return Followed(
-        mean,
-        None
-        if found.classes is None
-        else found.classes.double().mean(1).cpu().reshape(shape).amax(1),
-    )
+    if found.classes is None:
+        return MeanChanges(mean, None)
+    return MeanChanges(mean, found.classes.double().mean(1).cpu().reshape(shape).amax(1))
 
 
 def radius(times: Float[Tensor, " t"], change: Float[Tensor, " t"], fraction: float) -> float:
     """Time up to which a change stays at or below a fraction; the last time if it does throughout.
 
-    Between two times the root of the change is taken for a straight line, which it is at the start.
+    Between two times the root of the change is interpolated linearly, which is exact at the start.
 
     >>> t = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
     >>> radius(t, 0.04 * t**2, 0.25)

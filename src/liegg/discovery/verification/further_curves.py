@@ -1,4 +1,4 @@
-"""Motions that are followed beside the generators found: the readable ones, or the nearest candidates where none was found."""
+"""Motions that are followed beside the symmetries: a readable basis, or the nearest candidates."""
 
 from typing import NamedTuple
 
@@ -7,10 +7,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
-from liegg.algebra.words.describe import describe
+from liegg.actions import MatrixAction
 from liegg.results.symmetries import Symmetries
 
-MOST, CANDIDATES = 12, 3
+MAX_READABLE, MAX_CANDIDATES = 12, 3
 """Readable generators that are followed, and candidates: those graded weak, or the nearest one."""
 
 PARALLEL = 1 - 1e-6
@@ -21,68 +21,62 @@ class Others(NamedTuple):
     """Further motions.
 
     Attributes:
-        matrices: one to a motion.
-        coefficients: the same, of the action's generators.
+        coefficients: one row per motion.
         words: what each does.
+        matrices: the same generators as matrices; None if the action has none.
     """
 
-    matrices: Float[Tensor, "k n n"]
     coefficients: Float[Tensor, "k g"]
     words: tuple[str, ...]
+    matrices: Float[Tensor, "k n n"] | None
 
 
 def others_of(sym: Symmetries) -> Others:
-    """Readable generators that are not those found, or the nearest candidates where none was found; some of them.
+    """Readable generators that are not among the symmetries; the nearest candidates if there are none.
 
     Args:
         sym: the result of `discover`.
     """
-    if not sym.shown:
-        return Others(
-            sym.coefficients.new_zeros(0, *[sym.action.ambient] * 2), sym.coefficients[:0], ()
-        )
-    if sym.nullity:
-        readable = sym.identification.readable
-        told = list(zip(readable.generators.to(sym.generators), readable.words, strict=True))[:MOST]
-        flat = sym.generators.flatten(1)
-        told = [(matrix, words) for matrix, words in told if not _among(matrix.flatten(), flat)]
-    else:
-        weak = sum(grade == "weak" for grade in sym.grades)
-        first = sym.decision.undecided
-        matrices = sym.action.matrices(
-            sym.solution.directions[first:][: min(max(weak, 1), CANDIDATES)]
-        )
-        told = [
-            (matrix / matrix.norm(), words_of(sym, matrix / matrix.norm())) for matrix in matrices
-        ]
-    inside = [
-        (matrix, row, words)
-        for matrix, words in told
-        if (row := _coefficients(sym, matrix)) is not None
-    ]
-    if not inside:
-        return Others(sym.generators[:0], sym.coefficients[:0], ())
-    matrices, rows, words = zip(*inside, strict=True)
-    return Others(torch.stack(matrices), torch.stack(rows), words)
+    action = sym.action
+    rows, words = sym.coefficients[:0], ()
+    if isinstance(action, MatrixAction) and not sym.shown:
+        pass  # too large to be described
+    elif not sym.nullity:
+        first, weak = sym.decision.undecided, sym.grades.count("weak")
+        rows = sym.solution.directions[first:][: min(max(weak, 1), MAX_CANDIDATES)]
+        rows = rows / rows.norm(dim=1, keepdim=True)
+        words = action.describe(rows, tolerance=words_tolerance(sym))
+    elif isinstance(action, MatrixAction):
+        rows, words = _readable(sym, action)
+    return Others(rows, words, action.matrices(rows) if isinstance(action, MatrixAction) else None)
+
+
+def _readable(
+    sym: Symmetries, action: MatrixAction
+) -> tuple[Float[Tensor, "k g"], tuple[str, ...]]:
+    """Readable generators that the action has and that are not among the symmetries at any speed."""
+    rows, words = [sym.coefficients[:0]], []
+    readable = sym.identification.readable
+    for matrix, text in list(zip(readable.generators, readable.words, strict=True))[:MAX_READABLE]:
+        try:
+            row = action.coefficients(matrix[None].to(sym.coefficients))
+        except ArgumentError:  # rounded entries may leave a restriction slightly
+            continue
+        cosines = (sym.coefficients @ row.mT)[:, 0].abs() / row.norm()
+        if not bool((cosines >= PARALLEL).any()):
+            rows.append(row)
+            words.append(text)
+    return torch.cat(rows), tuple(words)
 
 
 def words_of(sym: Symmetries, matrix: Float[Tensor, "n n"]) -> str:
-    """What a generator does, with entries left out that its error explains."""
+    """What a generator does, without entries that its error explains."""
+    row = sym.action.as_coefficients(matrix[None]).to(sym.coefficients)
+    return sym.action.describe(row, tolerance=words_tolerance(sym))[0]
+
+
+def words_tolerance(sym: Symmetries) -> float:
+    """Share of a generator's largest entry that its error explains."""
     error = sym.uncertainty if sym.nullity or sym.certainty is None else sym.certainty.angle
-    close = min(max(1e-6, 5 * error / len(matrix)), 0.24)
-    return describe(
-        matrix, coordinates=sym.action.axes, homogeneous=sym.action.homogeneous, tolerance=close
-    )
-
-
-def _among(flat: Float[Tensor, " m"], others: Float[Tensor, "d m"]) -> bool:
-    """Whether a motion is one of some others, at any speed."""
-    return bool(((others @ flat).abs() >= PARALLEL * flat.norm() * others.norm(dim=1)).any())
-
-
-def _coefficients(sym: Symmetries, matrix: Float[Tensor, "n n"]) -> Float[Tensor, " g"] | None:
-    """Coefficients of a matrix; None if it is none of the action's: rounded entries may leave a restriction a little."""
-    try:
-        return sym.action.coefficients(matrix[None])[0].to(sym.coefficients)
-    except ArgumentError:
-        return None
+    side = sym.action.ambient if isinstance(sym.action, MatrixAction) else 1
+    return min(max(1e-6, 5 * error / side), 0.24)

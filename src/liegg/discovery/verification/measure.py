@@ -15,43 +15,44 @@ from liegg.inputs.batches import BATCH_ELEMENTS, BATCH_SIZE
 from liegg.inputs.model import Model
 
 CONSTANT = 4.0
-"""Rounding units of the model's dtype within which outputs of all samples are the same."""
+"""Rounding units of the model's dtype up to which the outputs of all samples are equal."""
 
 ROUNDING = 100.0
-"""Rounding units of the model's dtype, relative to the size of its outputs, up to which a change of them may be rounding alone."""
+"""Rounding units of the model's dtype, relative to its outputs, that a change may be off by."""
 
 
 class Directions(NamedTuple):
-    """Coefficients of motions, one to a row.
+    """Coefficients of motions, one per row.
 
     Attributes:
         h: of the input.
-        k: of the output that goes with it; None for invariance.
+        k: of the output motion that goes with it; None for invariance.
     """
 
     h: Float[Tensor, "m g"]
     k: Float[Tensor, "m p"] | None
 
+    def rows(self, some: slice) -> "Directions":
+        """Some of the motions."""
+        return Directions(self.h[some], None if self.k is None else self.k[some])
+
     def scaled(self, by: Float[Tensor, " m"] | float) -> "Directions":
-        """Every motion times a number, or each times its own."""
+        """Every motion times a number, or each one times its own."""
         factor = by[:, None] if isinstance(by, Tensor) else by
         return Directions(self.h * factor, None if self.k is None else self.k * factor)
 
     def along(self, times: Float[Tensor, " t"]) -> "Directions":
         """All motions at all times, time after time within a motion."""
-        each = [
-            None if part is None else (times[:, None] * part[:, None]).flatten(0, 1)
-            for part in self
-        ]
-        return Directions(*each)  # pyright: ignore[reportArgumentType]
+        motions = lambda part: (times[:, None] * part[:, None]).flatten(0, 1)  # noqa: E731
+        return Directions(motions(self.h), None if self.k is None else motions(self.k))
 
 
 class Changes(NamedTuple):
     """What motions do to the output of every sample.
 
     Attributes:
-        squared: squared distance from where it should be; infinite where the output is not finite.
-        classes: whether another output is the largest; None for one output or with an output action.
+        squared: squared distance from the target; infinite where the output is not finite.
+        classes: whether another output is the largest; None for one output or an output action.
     """
 
     squared: Float[Tensor, "m n"]
@@ -60,9 +61,9 @@ class Changes(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """A model with samples, to be moved.
+    """A model with samples that are moved.
 
-    Motions are computed in float64, whatever the model's dtype, so that all rounding left is the model's own.
+    Motions are computed in float64, so that the only rounding left is the model's own.
 
     Attributes:
         model: the probed model.
@@ -83,7 +84,7 @@ class Question:
 
     @cached_property
     def y(self) -> Float[Tensor, "n c"]:
-        """Outputs of the samples as they are."""
+        """Outputs of the samples before any motion."""
         return torch.cat([self.model(self.x[part]).double() for part in self.parts])
 
     @cached_property
@@ -98,14 +99,14 @@ class Question:
 
     @cached_property
     def spread(self) -> float:
-        """Root mean square distance of the samples from their mean; their size if they are all alike."""
+        """Root mean square distance of the samples from their mean; their size if all are equal."""
         flat = self.x.double().flatten(1)
         about = (flat - flat.mean(0)).square().sum(1).mean().sqrt()
         return float(about) or float(flat.square().sum(1).mean().sqrt())
 
     @property
     def parts(self) -> list[slice]:
-        """Samples in pieces that fit a model's batch."""
+        """Slices of the samples that fit into a batch."""
         most = min(BATCH_SIZE, max(1, BATCH_ELEMENTS // self.x[0].numel()))
         return [slice(start, start + most) for start in range(0, len(self.x), most)]
 
@@ -116,7 +117,7 @@ class Question:
         return any(action.interpolates for action in actions if action is not None)
 
     def distance(self, h: Float[Tensor, " g"], other: Float[Tensor, " g"] | None = None) -> float:
-        """Root mean square distance of the moved samples from where they were, or from where another motion takes them."""
+        """Root mean square distance of moved samples from the start, or from another motion's end."""
         total = 0.0
         for part in self.parts:
             x = self.x[part].double()
@@ -125,9 +126,10 @@ class Question:
         return (total / len(self.x)) ** 0.5
 
     def slope_gaps(self, h: Float[Tensor, "m g"], samples: int = 16) -> Float[Tensor, " m"]:
-        """Mean squared difference of how fast finite motions start and the fields of the action, on a few samples.
+        """Mean squared difference of the initial velocity of finite motions and the action's field.
 
-        Between pixels both are guesses, by different schemes: neither can tell a slope of the output better than this.
+        Between pixels both are approximations, by different schemes, so no slope of the output is
+        known better than this. A few samples suffice.
         """
         x = self.x[:samples].double()
         gaps = []
@@ -149,11 +151,11 @@ class Question:
         return torch.cat(found)
 
     def reply(self, moved: Float[Tensor, "b ..."]) -> Float[Tensor, "b c"]:
-        """Outputs of moved samples, which the model gets in the type and the memory layout of the samples as they are."""
+        """Outputs of moved samples, given to the model in the dtype and layout of the samples."""
         return self.model(moved.to(self.x.dtype, memory_format=_layout(self.x))).double()
 
     def targets(self, k: Float[Tensor, "m p"] | None, part: slice) -> Float[Tensor, "m b c"]:
-        """Where the outputs of some samples should be after every motion."""
+        """Targets of the outputs of some samples after every motion."""
         y = self.y[part]
         if self.output_action is None or k is None:
             return y[None]
@@ -162,7 +164,7 @@ class Question:
 
 
 def _layout(x: Float[Tensor, "n ..."]) -> torch.memory_format:
-    """Channels last where the samples lie so, which convolutions may be made for."""
+    """Channels last if the samples are stored so."""
     last = {4: torch.channels_last, 5: torch.channels_last_3d}.get(x.ndim)
     if last is None or x.is_contiguous() or not x.is_contiguous(memory_format=last):
         return torch.preserve_format
@@ -171,26 +173,26 @@ def _layout(x: Float[Tensor, "n ..."]) -> torch.memory_format:
 
 def changes(question: Question, motions: Directions) -> Changes:
     """What every motion does to the output of every sample."""
-    told = question.output_action is None and question.y.shape[1] > 1
+    has_classes = question.output_action is None and question.y.shape[1] > 1
     squared, classes = [], []
     for part in question.parts:
         distances, others = [], []
         for h, k in _few(motions, question.y[part].numel()):
             moved = question.outputs(h, part)
             distances.append((moved - question.targets(k, part)).square().sum(2))
-            if told:
+            if has_classes:
                 others.append(moved.argmax(2) != question.y[part].argmax(1))
         squared.append(torch.cat(distances))
-        classes += [torch.cat(others)] if told else []
+        classes += [torch.cat(others)] if has_classes else []
     whole = torch.cat(squared, dim=1).nan_to_num(nan=torch.inf, posinf=torch.inf)
-    return Changes(whole, torch.cat(classes, dim=1) if told else None)
+    return Changes(whole, torch.cat(classes, dim=1) if has_classes else None)
 
 
 def there_and_back(question: Question, motions: Directions) -> Float[Tensor, " m"]:
-    """Half of the mean squared change of the output by moving samples (and outputs, if they move too) there and back.
+    """Half of the mean squared change of the output by moving samples (and outputs) there and back.
 
-    Two interpolations are made where a motion makes one. Independent errors double; blur, which adds up, quadruples; what leaves
-    at the border does so once. Half is between them.
+    This interpolates twice where a motion interpolates once. Independent errors double, blur
+    quadruples, what leaves at the border does so once; half is between them.
     """
     total = torch.zeros(len(motions.h), dtype=torch.float64, device=question.x.device)
     for part in question.parts:
@@ -200,18 +202,13 @@ def there_and_back(question: Question, motions: Directions) -> Float[Tensor, " m
             back = question.action.act(-h, question.action.act(h, x))
             total[i] += (question.reply(back) - y).square().sum()
             if question.output_action is not None and motions.k is not None:
-                k = motions.k[i]
-                total[i] += (
-                    (question.output_action.act(-k, question.output_action.act(k, shaped)) - shaped)
-                    .square()
-                    .sum()
-                )
+                k, act = motions.k[i], question.output_action.act
+                total[i] += (act(-k, act(k, shaped)) - shaped).square().sum()
     return total / (2 * len(question.x))
 
 
 def _few(motions: Directions, numbers: int) -> Iterator[Directions]:
-    """Motions in groups whose outputs, of so many numbers each, fit."""
-    most = max(1, BATCH_ELEMENTS // numbers)
-    for start in range(0, len(motions.h), most):
-        some = slice(start, start + most)
-        yield Directions(motions.h[some], None if motions.k is None else motions.k[some])
+    """Motions in groups whose outputs, of `numbers` each, fit into memory."""
+    size = max(1, BATCH_ELEMENTS // numbers)
+    for start in range(0, len(motions.h), size):
+        yield motions.rows(slice(start, start + size))

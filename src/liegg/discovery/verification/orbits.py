@@ -1,31 +1,34 @@
-"""How far a motion is followed: once around where it comes back, else as far as the data is wide."""
+"""How far a motion is followed: over one period if it has one, else as far as the data is wide."""
 
 import math
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Complex, Float
 from torch import Tensor
 
+from liegg.actions import MatrixAction
 from liegg.discovery.verification.measure import Question
 
 CLOSED = 0.01
-"""Distance from the start, in multiples of the data's spread, below which a motion has come back."""
+"""Distance from the start, in multiples of the data's spread, below which a motion is closed."""
 
-NEARLY = 0.25
-"""The same for a motion that nearly comes back, such as a learned rotation that also grows a little."""
+NEARLY_CLOSED = 0.25
+"""The same for a motion that nearly closes, such as a learned rotation that also grows a little."""
 
-MOST_TURNS = 12
-"""Turns of the fastest rotation after which several rotations may first come back together: more, a grid does not resolve."""
+MAX_TURNS = 12
+"""Turns of the fastest rotation after which several rotations may first return together.
 
-FEW_TURNS = 4
-"""The same for motions that come back nearly: after many turns something nearly always does."""
+A grid of times does not resolve more."""
 
-SLOWEST = 1e-3
-"""Share of a generator's size below which a frequency is taken for rounding; nilpotent matrices show such."""
+MAX_NEAR_TURNS = 4
+"""The same for motions that nearly close: after many turns some motion nearly always does."""
 
-NUDGE = 1e-4
-"""Motion from which the speed is taken, per size of the generator: its square is below what the speed is used for."""
+MIN_FREQUENCY = 1e-3
+"""Share of a generator's size below which a frequency is rounding, as nilpotent matrices have."""
+
+STEP = 1e-4
+"""Motion that measures the speed, per size of the generator: its square is negligible."""
 
 
 @dataclass(frozen=True)
@@ -33,64 +36,57 @@ class Orbit:
     """How far to follow a motion.
 
     Attributes:
-        speed: root mean square motion of the samples per unit of time at the start; 0 for a motion that moves nothing.
+        speed: root mean square motion of the samples per unit of time at the start; 0 if they stay.
         longest: the last time.
-        period: time after which the samples are back, or nearly; None if they do not come back.
-        both_ways: whether the other sense is something else: it is not for a motion that closes.
-        note: what is out of the ordinary; empty if nothing is.
+        period: time after which the samples are back, or nearly; None if they do not return.
+        both_ways: whether to follow `-t` too; a closed motion needs only one sense.
+        gap: distance from the start after one period, in multiples of the data's spread.
+        slow: whether it was followed for one turn of the slowest of several rotations.
     """
 
     speed: float
     longest: float
-    period: float | None
-    both_ways: bool
-    note: str = ""
+    period: float | None = None
+    both_ways: bool = True
+    gap: float = 0.0
+    slow: bool = False
 
 
 def orbit(question: Question, h: Float[Tensor, " g"], *, longest: float | None = None) -> Orbit:
     r"""How far to follow the motion $e^{th}$ of the samples.
 
-    Periods are sought among the multiples of $2\pi/\omega$ for the fastest frequency $\omega$ of the generator: the first that
-    brings the samples back. Rotations of incommensurable frequencies are followed for one turn of the slowest. Any other motion
-    is followed until the samples, at the speed they start with, have gone as far as they are spread.
+    A period is a multiple of $2\pi/\omega$ for the fastest frequency $\omega$ of the generator's
+    matrix: the first that brings the samples back. Rotations of incommensurable frequencies are
+    followed for one turn of the slowest. Any other motion, and any motion without a matrix, is
+    followed until the samples, at their initial speed, have moved as far as they are spread.
 
     Args:
         question: the samples.
         h: coefficients of the generator.
-        longest: how far to go instead, in multiples of the data's spread at the speed of the start.
+        longest: last time instead, in multiples of the data's spread at the initial speed.
     """
-    matrix = question.action.matrices(h[None])[0].double()
-    size = float(torch.linalg.matrix_norm(matrix))
-    if not size > 0:
-        return Orbit(0.0, 0.0, None, both_ways=True)
-    step = NUDGE / size
-    speed = question.distance(step * h, -step * h) / (2 * step)
-    if not speed > 0:
-        return Orbit(0.0, 0.0, None, both_ways=True)
-    period, gap = _period(question, h, matrix, size)
-    closed = gap <= CLOSED
-    note = (
-        f"comes back only nearly, to {gap:.0%} of the data's spread"
-        if period is not None and not closed
-        else ""
+    action = question.action
+    matrix = action.matrices(h[None])[0].double() if isinstance(action, MatrixAction) else None
+    size = float((h if matrix is None else matrix).norm())
+    speed = (
+        question.distance(STEP / size * h, -STEP / size * h) * size / (2 * STEP) if size else 0.0
     )
-    if longest is not None:
-        return Orbit(
-            speed, longest * question.spread / speed, period, both_ways=not closed, note=note
-        )
-    if period is not None:
-        return Orbit(speed, period, period, both_ways=not closed, note=note)
-    slow = _slow_turn(question, h, matrix, size)
-    if slow is not None:
-        note = "rotations that never come back together, followed for one turn of the slowest"
-        return Orbit(
-            speed, slow, None, both_ways=True, note=f"{note}, at most {MOST_TURNS} of the fastest"
-        )
-    return Orbit(speed, question.spread / speed, None, both_ways=True)
+    if not speed > 0:
+        return Orbit(0.0, 0.0)
+    rates = None if matrix is None else torch.linalg.eigvals(matrix)
+    fast = rates is not None and float(rates.imag.abs().max()) > MIN_FREQUENCY * size
+    period, gap = _period(question, h, rates) if rates is not None and fast else (None, 0.0)
+    both_ways = period is None or gap > CLOSED
+    spread = question.spread / speed
+    if longest is not None or period is not None:
+        end = longest * spread if longest is not None else period or 0.0
+        return Orbit(speed, end, period, both_ways=both_ways, gap=gap)
+    turn = _slow_turn(question, h, rates, size) if rates is not None and fast else None
+    return Orbit(speed, spread if turn is None else turn, slow=turn is not None)
 
 
 def grid(longest: float, points: int) -> Float[Tensor, " t"]:
-    """Times up to the longest: a third of them small, in a geometric row, to resolve the start; the others equally far apart.
+    """Times up to the longest: a third in a small geometric row to resolve the start, then even.
 
     >>> [round(t, 4) for t in grid(1.0, 6).tolist()]
     [0.001, 0.0158, 0.25, 0.5, 0.75, 1.0]
@@ -102,36 +98,29 @@ def grid(longest: float, points: int) -> Float[Tensor, " t"]:
 
 
 def _period(
-    question: Question, h: Float[Tensor, " g"], matrix: Float[Tensor, "n n"], size: float
+    question: Question, h: Float[Tensor, " g"], rates: Complex[Tensor, " n"]
 ) -> tuple[float | None, float]:
-    """First time at which the samples are back, or nearly, and how far from the start they are then."""
-    values = torch.linalg.eigvals(matrix)
-    fastest = float(values.imag.abs().max())
-    nearly: tuple[float | None, float] = (None, math.inf)
-    if fastest <= SLOWEST * size:
-        return nearly
-    for turns in range(1, MOST_TURNS + 1):
-        time = 2 * math.pi * turns / fastest
-        if (
-            float(((values * time).exp() - 1).abs().max()) > 2 * NEARLY
-        ):  # cheaper than moving the samples
-            continue
+    """First time at which the samples are back, or nearly, and how far from the start they are."""
+    nearly: tuple[float | None, float] = (None, 0.0)
+    for turns in range(1, MAX_TURNS + 1):
+        time = 2 * math.pi * turns / float(rates.imag.abs().max())
+        if float(((rates * time).exp() - 1).abs().max()) > 2 * NEARLY_CLOSED:
+            continue  # cheaper than moving the samples
         gap = question.distance(time * h) / question.spread
         if gap <= CLOSED:
             return time, gap
-        if gap <= NEARLY and turns <= FEW_TURNS and nearly[0] is None:
+        if gap <= NEARLY_CLOSED and turns <= MAX_NEAR_TURNS and nearly[0] is None:
             nearly = time, gap
     return nearly
 
 
 def _slow_turn(
-    question: Question, h: Float[Tensor, " g"], matrix: Float[Tensor, "n n"], size: float
+    question: Question, h: Float[Tensor, " g"], rates: Complex[Tensor, " n"], size: float
 ) -> float | None:
-    """One turn of the slowest of several rotations; None for motions that also carry the samples away."""
-    values = torch.linalg.eigvals(matrix)
-    speeds = values.imag.abs()[values.imag.abs() > SLOWEST * size]
-    if not len(speeds) or float(values.real.abs().max()) > CLOSED * float(speeds.max()):
+    """One turn of the slowest of several rotations; None for motions that also drift."""
+    speeds = rates.imag.abs()[rates.imag.abs() > MIN_FREQUENCY * size]
+    if float(rates.real.abs().max()) > CLOSED * float(speeds.max()):
         return None
-    time = 2 * math.pi * min(1 / float(speeds.min()), MOST_TURNS / float(speeds.max()))
-    size_of_data = float(question.x.double().flatten(1).square().sum(1).mean().sqrt())
-    return time if question.distance(time * h) <= 2 * size_of_data else None
+    time = 2 * math.pi * min(1 / float(speeds.min()), MAX_TURNS / float(speeds.max()))
+    data_size = float(question.x.double().flatten(1).square().sum(1).mean().sqrt())
+    return time if question.distance(time * h) <= 2 * data_size else None
