@@ -1,4 +1,4 @@
-"""The motions that pages and figures show: in words, and how far they are followed."""
+"""The motions that pages and figures show, and how far they follow them."""
 
 import math
 from typing import NamedTuple
@@ -10,7 +10,6 @@ from torch import Tensor
 from liegg._utils.errors import ArgumentError
 from liegg.actions import MatrixAction
 from liegg.algebra.words.wording import coordinate_names
-from liegg.discovery.verification.further_curves import words_of
 from liegg.results.symmetries import Symmetries
 from liegg.results.verification import Curve
 
@@ -33,12 +32,6 @@ class Extent(NamedTuple):
     longest: float
     both_ways: bool
     period: float | None
-
-
-def symmetry_words(sym: Symmetries) -> tuple[str, ...]:
-    """What each symmetry does, in words."""
-    generators = sym.generators if sym.action.has_matrices else sym.coefficients
-    return tuple(words_of(sym, generator) for generator in generators)
 
 
 def symmetry_curves(sym: Symmetries) -> tuple[Curve, ...]:

@@ -221,7 +221,7 @@ class Symmetries:
         action = self.action
         if not isinstance(action, MatrixAction):
             return unseen(
-                self.nullity, 0, "the generators are not matrices, so no algebra is named"
+                self.nullity, 1, "the generators are not matrices, so no algebra is named"
             )
         n = action.ambient
         if too_large(self.nullity, n):

@@ -69,7 +69,7 @@ def _readable(
     return torch.cat(rows), tuple(words)
 
 
-def words_of(sym: Symmetries, matrix: Float[Tensor, "n n"]) -> str:
+def words_of(sym: Symmetries, matrix: Float[Tensor, "..."]) -> str:
     """What a generator does, without entries that its error explains."""
     row = sym.action.as_coefficients(matrix[None]).to(sym.coefficients)
     return sym.action.describe(row, tolerance=words_tolerance(sym))[0]

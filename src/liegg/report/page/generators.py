@@ -14,7 +14,7 @@ from torch import Tensor
 from liegg.actions import MatrixAction
 from liegg.algebra.words.wording import coordinate_names
 from liegg.discovery.verification.further_curves import others_of
-from liegg.report.motions import coordinates_of, symmetry_words
+from liegg.report.motions import coordinates_of
 from liegg.report.numbers import number
 from liegg.report.planes import grid_of_places, plane_of
 from liegg.results.matrices import SHOWN_SIDE
@@ -57,8 +57,8 @@ def bases(sym: Symmetries, record: dict[str, Any]) -> list[dict[str, Any]]:
         "found",
         "as found",
         "orthonormal in the Frobenius inner product, smallest defect first",
-        _cards(sym, sym.coefficients[:MAX_CARDS], symmetry_words(sym), "generator"),
-        symmetry_words(sym),
+        _cards(sym, sym.coefficients[:MAX_CARDS], sym.words, "generator"),
+        sym.words,
     )
     numbers = zip(record["generator_defect"], record["generator_variance"], strict=True)
     for card, (defect, variance) in zip(found["cards"], numbers, strict=False):

@@ -12,7 +12,7 @@ from torch.nn.functional import interpolate
 from liegg.actions import Action, MatrixAction
 from liegg.algebra.words.wording import coordinate_names
 from liegg.discovery.verification.further_curves import others_of
-from liegg.report.motions import Extent, extent_of, symmetry_curves, symmetry_words
+from liegg.report.motions import extent_of, symmetry_curves
 from liegg.report.numbers import number
 from liegg.report.planes import blocks_of, plane_of
 from liegg.report.samples import as_images, checked_samples, value_range
@@ -135,7 +135,7 @@ def motions_of(sym: Symmetries, stage: dict[str, Any] | None) -> dict[str, Any]:
 def _generators(sym: Symmetries) -> list[dict[str, Any]]:
     """The symmetries as found, with their curves."""
     curves = symmetry_curves(sym) or (None,) * sym.nullity
-    motions = zip(sym.generators[:MAX_GENERATORS], symmetry_words(sym), curves, strict=False)
+    motions = zip(sym.generators[:MAX_GENERATORS], sym.words, curves, strict=False)
     return [
         _motion(matrix, f"generator {i + 1}: {words}", "as found", f"generator-{i}", curve)
         for i, (matrix, words, curve) in enumerate(motions)
@@ -178,7 +178,7 @@ def _others(sym: Symmetries, basis: str) -> list[dict[str, Any]]:
 def _motion(
     matrix: Float[Tensor, "n n"], label: str, basis: str, key: str, curve: Curve | None
 ) -> dict[str, Any]:
-    extent: Extent = extent_of(matrix, curve)
+    extent = extent_of(matrix, curve)
     return {
         "label": label,
         "basis": basis,

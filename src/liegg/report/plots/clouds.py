@@ -49,11 +49,11 @@ def draw_points(
     Returns:
         The axes by row and column, the label of the vertical axes, and a note on what is drawn.
     """
-    columns, copies = len(times), action.staged(x).shape[1]
+    columns, copies = len(times), _vectors(action, x).shape[1]
     plane, names, note = _plane(action, generator, x)
     fine = torch.linspace(float(times[0]), float(times[-1]), PATH_STEPS * (columns - 1) + 1)
     moved = torch.cat([x, *(action.act(t * generator, x) for t in fine.double())])
-    points = action.staged(moved)[:, :MAX_VECTORS, plane]
+    points = _vectors(action, moved)[:, :MAX_VECTORS, plane]
     start, *paths = points.unflatten(0, (-1, len(x))).unbind(0)
     path = torch.stack(paths)  # [fine, b, vectors, 2]
     rows = [[i] for i in range(len(x))] if copies >= CLOUD_SIZE else [list(range(len(x)))]
@@ -84,12 +84,18 @@ def _plane(
         plane = plane_in(action, generator)
         share = f"this plane holds {100 * plane.share:.0f} % of the generator"
         return list(plane.axes), plane.names, share if plane.share < 0.995 else ""
-    speed = action.staged(action.field(generator, x)).square().mean((0, 1))
+    speed = _vectors(action, action.field(generator, x)).square().mean((0, 1))
     if len(speed) < 2:
         raise ArgumentError(f"{action!r} moves points on a line; a plane needs two coordinates.")
     first, second = sorted(speed.topk(2).indices.tolist())
     names = coordinate_names(len(speed))
     return [first, second], (names[first], names[second]), ""
+
+
+def _vectors(action: Action, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b v n"]:
+    """The vectors of every sample."""
+    vectors = action.staged(x)
+    return vectors.unsqueeze(1) if vectors.ndim == 2 else vectors
 
 
 def _draw_sample(
