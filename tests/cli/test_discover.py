@@ -47,13 +47,17 @@ def test_only_the_smallest_defects(folder: Path) -> None:
 
 
 def test_weights_are_loaded(folder: Path) -> None:
-    network = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2))
+    torch.manual_seed(1)
+    first = torch.nn.Linear(4, 8)
     with torch.no_grad():
-        network[0].weight[:, 2:] = 0  # blind to the last two coordinates
+        first.weight[:, 2:] = 0  # blind to the last two coordinates
+    network = torch.nn.Sequential(first, torch.nn.Tanh(), torch.nn.Linear(8, 2))
     save_file(network.state_dict(), "blind.safetensors")
     assert discover(NETWORK, "-q")[1] == "0\n"
     code, out, err = discover(NETWORK, "-q", "--weights", "blind.safetensors")
-    assert (code, out, err) == (0, "8\n", "")  # all that moves only these two: 2 rows of gl(4)
+    nullity = liegg.discover(network, np.load("x.npy"), liegg.Linear(4)).nullity
+    assert (code, out, err) == (0, f"{nullity}\n", "")
+    assert nullity >= 8  # whatever moves only these two: two rows of gl(4)
 
 
 def test_weights_of_the_factory_are_reported_and_reproducible(folder: Path) -> None:

@@ -1,5 +1,7 @@
 """Which generator is drawn, in which plane."""
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -58,7 +60,7 @@ def test_an_affine_motion_has_a_shift():
 
 
 def test_of_a_product_the_part_that_moves_more_is_seen():
-    both = liegg.Product(liegg.Image("affine"), liegg.Color("linear"))
+    both: Any = liegg.Product(liegg.Image("affine"), liegg.Color("linear"))
     still, colours = torch.zeros(3, 3, dtype=torch.float64), torch.zeros(3, 3, dtype=torch.float64)
     colours[1, 2], colours[2, 1] = -1.0, 1.0
     seen = plane_in(both, torch.block_diag(still, colours))

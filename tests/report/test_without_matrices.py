@@ -21,7 +21,17 @@ plot: Any = liegg.plot
 class Plane(Action):
     """Four vector fields of the plane: ∂x, 2x∂y, ∂y, y∂x."""
 
-    size, words, stage = 4, ("∂x", "2x∂y", "∂y", "y∂x"), "points"
+    @property
+    def size(self):
+        return 4
+
+    @property
+    def words(self):
+        return ("∂x", "2x∂y", "∂y", "y∂x")
+
+    @property
+    def stage(self):
+        return "points"
 
     def fields(self, x):
         a, b = x.unbind(1)

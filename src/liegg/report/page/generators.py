@@ -144,9 +144,9 @@ def _card(label: str, words: str) -> dict[str, Any]:
     return {"label": label, "words": words, "notes": [], **empty}
 
 
-def _terms(row: Float[Tensor, " g"], words: Sequence[str]) -> list[tuple[str, str]]:
+def _terms(row: Float[Tensor, " g"], words: tuple[str, ...]) -> list[tuple[str, str]]:
     """The largest coefficients with the words of their candidates."""
-    order = row.abs().argsort(descending=True, stable=True)[:MAX_TERMS].tolist()
+    order: list[int] = row.abs().argsort(descending=True, stable=True)[:MAX_TERMS].tolist()
     return [(words[i], number(float(row[i]))) for i in order if float(row[i])]
 
 

@@ -123,9 +123,9 @@ def motions_of(sym: Symmetries, stage: dict[str, Any] | None) -> dict[str, Any]:
     if not sym.shown or side**2 > MAX_ENTRIES:
         return {"list": [], "note": f"Matrices with {side} rows are too large for the page."}
     if sym.nullity:
-        motions, note = [*_others(sym, "readable basis"), *_generators(sym)], ""
+        motions, note = [*_others(sym, sym.action, "readable basis"), *_generators(sym)], ""
     else:
-        motions, note = _candidates(sym)
+        motions, note = _candidates(sym, sym.action)
     count = max(1, min(MAX_MOTIONS, MAX_ENTRIES // max(1, side**2)))
     if len(motions) > count:
         note = f"{note} The first {count} of {len(motions)} motions can be chosen.".strip()
@@ -142,10 +142,10 @@ def _generators(sym: Symmetries) -> list[dict[str, Any]]:
     ]
 
 
-def _candidates(sym: Symmetries) -> tuple[list[dict[str, Any]], str]:
+def _candidates(sym: Symmetries, action: MatrixAction) -> tuple[list[dict[str, Any]], str]:
     """The nearest candidates with their defects, and what to know about them."""
     first = sym.decision.undecided
-    motions = _others(sym, "nearest candidates")
+    motions = _others(sym, action, "nearest candidates")
     for i, motion in enumerate(motions):
         motion["label"] = f"candidate {i + 1}: {motion['label']}"
         motion["defect"] = f"δ² = {number(float(sym.defects[first + i]))}"
@@ -162,13 +162,13 @@ def _candidates(sym: Symmetries) -> tuple[list[dict[str, Any]], str]:
     )
 
 
-def _others(sym: Symmetries, basis: str) -> list[dict[str, Any]]:
+def _others(sym: Symmetries, action: MatrixAction, basis: str) -> list[dict[str, Any]]:
     """Readable generators or candidates, with their curves if they were measured."""
     verification, others = sym.verification, others_of(sym)
-    has_curves = verification is not None and verification.other_words == others.words
-    curves = verification.others if has_curves else (None,) * len(others.words)
-    matrices = sym.action.matrices(others.coefficients)
-    motions = zip(matrices, others.words, curves, strict=True)
+    curves = (None,) * len(others.words)
+    if verification is not None and verification.other_words == others.words:
+        curves = verification.others
+    motions = zip(action.matrices(others.coefficients), others.words, curves, strict=True)
     return [
         _motion(matrix, words, basis, f"other-{i}", curve)
         for i, (matrix, words, curve) in enumerate(motions)

@@ -36,7 +36,7 @@ def draw_points(
     x: Float[Tensor, "b ..."],
     times: Float[Tensor, " t"],
     fig: "Figure | SubFigure | None",
-) -> tuple[Any, str, str]:
+) -> "tuple[Figure | SubFigure, Any, str, str]":
     """Draw vectors at each time, in the coordinate plane where the generator is largest.
 
     Args:
@@ -47,7 +47,7 @@ def draw_points(
         fig: figure to draw into; by default a new one.
 
     Returns:
-        The axes by row and column, the label of the vertical axes, and a note on what is drawn.
+        The figure, its axes by row and column, the label of the vertical axes, and a note.
     """
     columns, copies = len(times), _vectors(action, x).shape[1]
     plane, names, note = _plane(action, generator, x)
@@ -73,7 +73,7 @@ def draw_points(
         ax.set_xlabel(plain(names[0]), fontsize="small")
     if copies > MAX_VECTORS:
         note = f"first {MAX_VECTORS} of {copies} vectors{f'; {note}' if note else ''}"
-    return axes, plain(names[1]), note
+    return fig, axes, plain(names[1]), note
 
 
 def _plane(

@@ -68,13 +68,12 @@ def motion(
     x = checked_samples(sym.action, samples)
     times = times_of(sym, generator, which if isinstance(which, int) else None, steps)
     draw = draw_points if sym.action.stage == "points" else _draw_signals
-    axes, label, note = draw(sym.action, generator, x, times.values, fig)
+    fig, axes, label, note = draw(sym.action, generator, x, times.values, fig)
     for ax, name in zip(axes[0], times.names, strict=True):
         ax.set_title(name, fontsize="small")
     for i, ax in enumerate(axes[:, 0]):
         sample = f"sample {i + 1}" if len(axes) > 1 else ""
         ax.set_ylabel("\n".join(filter(None, (sample, label))), fontsize="small")
-    fig = axes[0, 0].figure if fig is None else fig
     title = short(words_of(sym, generator), 80)
     fig.suptitle(plain("; ".join(filter(None, (title, note)))), fontsize="medium")
     return fig
@@ -113,7 +112,7 @@ def _draw_signals(
     x: Float[Tensor, "b ..."],
     times: Float[Tensor, " t"],
     fig: "Figure | SubFigure | None",
-) -> tuple[Any, str, str]:
+) -> "tuple[Figure | SubFigure, Any, str, str]":
     """Draw images as images and signals along a line as curves; see `draw_points`."""
     if action.stage is None or action.staged(x).ndim not in (3, 4):
         raise ArgumentError(
@@ -139,4 +138,4 @@ def _draw_signals(
         else:
             ax.imshow(signal[0].numpy(), cmap="gray", vmin=low, vmax=high)
         ax.set(xticks=[], yticks=[])
-    return axes, "", note
+    return fig, axes, "", note

@@ -78,13 +78,13 @@ def generators(
     ticks = range(len(names)) if len(names) <= MAX_NAMED_SIDE else []
     largest = float(drawn.abs().max())
     for ax, matrix, text in zip(axes, drawn, words, strict=False):
-        image = _heat_map(ax, matrix, largest)
+        _heat_map(ax, matrix, largest)
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_ticks(list(ticks), [plain(names[i]) for i in ticks], fontsize="x-small")
         ax.set_title(plain(short(text)), fontsize="x-small" if is_readable else "small")
     for ax in axes[len(drawn) :]:
         ax.set_axis_off()
-    fig.colorbar(image, ax=list(axes), shrink=0.8, label="entry")
+    fig.colorbar(axes[0].images[0], ax=list(axes), shrink=0.8, label="entry")
     return fig
 
 
