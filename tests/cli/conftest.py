@@ -13,8 +13,14 @@ def build():
     torch.manual_seed(0)
     return nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2))
 
+def random():
+    return nn.Linear(4, 2)
+
 def norm():
     return lambda x: x.square().sum(1)
+
+def images():
+    return lambda x: x.mean((1, 2)).square()
 
 def broken():
     raise RuntimeError("no such file")

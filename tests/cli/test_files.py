@@ -1,159 +1,64 @@
-"""What the command line names by text."""
+"""Arrays and folders as the command line names them."""
 
-import re
 from pathlib import Path
 
-import jaxtyping
 import numpy as np
 import pytest
-import torch
 
 import liegg
-from liegg.cli.files import first_samples, load_model, load_parts, parse_action
+from liegg.cli.files import first_samples, load_samples, removed_on_failure
+
+
+def test_a_fraction_or_a_file_is_held_out(tmp_path: Path) -> None:
+    data, other = str(tmp_path / "x.npy"), str(tmp_path / "y.npy")
+    np.save(data, np.arange(20.0).reshape(10, 2))
+    np.save(other, np.ones((3, 2)))
+    assert load_samples(data).held_out is None
+    samples = load_samples(data, "0.3")
+    np.testing.assert_array_equal(samples.analysed, np.load(data)[:7])
+    np.testing.assert_array_equal(samples.held_out, np.load(data)[7:])
+    samples = load_samples(data, other)
+    assert (len(samples.analysed), samples.held_out is not None) == (10, True)
+    np.testing.assert_array_equal(samples.held_out, np.ones((3, 2)))
+    for fraction in ("0", "1", "1.5", "-0.2", "0.01", "0.99", "nan"):
+        with pytest.raises(liegg.LieggError, match=f"--held-out {fraction}: of 10 samples"):
+            load_samples(data, fraction)
 
 
 @pytest.mark.parametrize(
-    ("text", "action"),
-    [
-        ("linear:5x2", liegg.Linear(5, copies=2)),
-        ("image", liegg.Image()),
-        ("image:affine", liegg.Image("affine")),
-        ("image:affine:28x28", liegg.Image("affine", shape=(28, 28))),
-        (
-            "image:3x32x32:central:periodic",
-            liegg.Image(shape=(3, 32, 32), derivative="central", border="periodic"),
-        ),
-        ("volume", liegg.Volume()),
-        ("image:frame=2", liegg.Image(frame=2)),
-        ("image:gaussian:sigma=2.5", liegg.Image(derivative="gaussian", sigma=2.5)),
-        ("sequence:linear:64", liegg.Sequence("linear", shape=(64,))),
-        ("color", liegg.Color()),
-        ("color:linear:4", liegg.Color("linear", channels=4)),
-        ("color:3x32x32", liegg.Color(shape=(3, 32, 32))),
-        ("image + color", liegg.Product(liegg.Image(), liegg.Color())),
-    ],
+    ("count", "held_out", "labels"), [(10, "0.3", 7), (7, "0.3", 7), (9, "0.3", 9), (10, None, 10)]
 )
-def test_actions_by_text(text: str, action: liegg.Action) -> None:
-    assert parse_action(text).settings() == action.settings()
-
-
-@pytest.mark.parametrize(
-    "text", ["image:similarity", "color:tone:1", "image:euclidean+color:gains"]
-)
-def test_smaller_groups_by_text(text: str) -> None:
-    assert (
-        parse_action(text).size
-        == {"image:similarity": 4, "color:tone:1": 2, "image:euclidean+color:gains": 6}[text]
-    )
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("picture", "Expected linear:N, linear:NxCOPIES or affine:NxCOPIES"),
-        (
-            "image:warped",
-            "group='warped': Image knows 'linear', 'affine', 'similarity', 'euclidean'",
-        ),
-        ("color:hue", "group='hue': Color knows 'affine', 'linear', 'gains' and 'tone'"),
-        ("image+", "action 'image+'"),
-        (
-            "image:central:paper",
-            "action 'image:central:paper': a second derivative, 'paper'. Expected linear:N",
-        ),
-        ("image:", "action 'image:': nothing after a colon"),
-        ("image:28", "group='28'"),
-    ],
-)
-def test_actions_that_do_not_exist(
-    text: str, message: str, monkeypatch: pytest.MonkeyPatch
+def test_labels_are_cut_where_a_fraction_is_held_out(
+    tmp_path: Path, count: int, held_out: str | None, labels: int
 ) -> None:
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
-    with pytest.raises(liegg.LieggError, match=re.escape(message)):
-        parse_action(text)
+    data, groups = str(tmp_path / "x.npy"), str(tmp_path / "g.npy")
+    np.save(data, np.zeros((10, 2)))
+    np.save(groups, np.arange(count))
+    np.testing.assert_array_equal(load_samples(data, held_out, groups).groups, np.arange(labels))
 
 
-# Weights and samples
-
-
-def test_state_dicts_of_torch_are_loaded_without_running_code(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    Path("nets_for_files.py").write_text(
-        "import torch\n\ndef build():\n    return torch.nn.Linear(2, 1)\n"
-    )
-    made = torch.nn.Linear(2, 1)
-    torch.save(made.state_dict(), "w.pt")
-    assert torch.equal(load_model("nets_for_files:build", Path("w.pt")).weight, made.weight)
-    torch.save(made, "whole.pth")  # a pickled module: its class would be imported and run
-    with pytest.raises(
-        liegg.LieggError,
-        match=r"whole\.pth' hold more than tensors, or are damaged .* Save the state dict alone",
-    ):
-        load_model("nets_for_files:build", Path("whole.pth"))
-    torch.save([1, 2], "list.pt")
-    with pytest.raises(liegg.LieggError, match=r"list\.pt' are no state dict of tensors"):
-        load_model("nets_for_files:build", Path("list.pt"))
-    Path("bad.pt").write_bytes(b"bad")
-    with pytest.raises(liegg.LieggError, match="or are damaged"):
-        load_model("nets_for_files:build", Path("bad.pt"))
-    with pytest.raises(liegg.LieggError, match="cannot be read"):
-        load_model("nets_for_files:build", Path("nowhere.pt"))
-
-
-@pytest.mark.parametrize(
-    ("text", "hint"),
-    [
-        ("nets.py:build", r"Type the module's name, nets:build\."),
-        ("w.pt", r"Weights go to --weights\."),
-    ],
-)
-def test_what_people_type_for_a_model_is_answered(text: str, hint: str) -> None:
-    with pytest.raises(liegg.LieggError, match=hint):
-        load_model(text)
-
-
-def test_names_of_wrapped_modules_and_nested_dicts_are_explained(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    Path("nets_wrapped.py").write_text(
-        "import torch\n\ndef build():\n    return torch.nn.Linear(2, 1)\n"
-    )
-    state = torch.nn.Linear(2, 1).state_dict()
-    torch.save({f"module.{name}": value for name, value in state.items()}, "wrapped.pt")
-    with pytest.raises(
-        liegg.LieggError, match=r"Its names begin with 'module\.', as DataParallel writes them"
-    ):
-        load_model("nets_wrapped:build", Path("wrapped.pt"))
-    torch.save({"epoch": 3, "model": dict(state)}, "nested.pt")
-    with pytest.raises(liegg.LieggError, match="The weights may be its entry 'model'"):
-        load_model("nets_wrapped:build", Path("nested.pt"))
-
-
-def test_a_share_of_the_data_is_held_out(tmp_path: Path) -> None:
-    np.save(tmp_path / "x.npy", np.arange(20.0).reshape(10, 2))
-    np.save(tmp_path / "y.npy", np.ones((3, 2)))
-    text = str(tmp_path / "x.npy")
-    kept, apart = load_parts(text, "0.3")
-    assert (len(kept), apart is not None and apart[0, 0]) == (7, 14.0)
-    assert load_parts(text, None)[1] is None
-    other = load_parts(text, str(tmp_path / "y.npy"))
-    assert (len(other[0]), other[1] is not None and other[1].shape) == (10, (3, 2))
-    for share in ("0", "1", "1.5", "-0.2", "0.01", "0.99", "nan"):
-        with pytest.raises(
-            liegg.LieggError,
-            match=f"--held-out {share}: of 10 samples this leaves too few on one side",
-        ):
-            load_parts(text, share)
-
-
-def test_the_first_samples_are_copies(tmp_path: Path) -> None:
-    x = np.zeros((20, 2))
+def test_the_first_samples_are_native_copies() -> None:
+    x = np.zeros((20, 2), dtype=">f8")
     first = first_samples(x)
     x += 1
     assert first.shape == (8, 2)
     assert not first.any()
+    with pytest.raises(liegg.LieggError, match="expected numbers"):
+        first_samples(np.array([["a", "b"]]))
+
+
+@pytest.mark.parametrize("name", ["new", "old", "full"])
+def test_only_a_new_and_empty_folder_is_removed_after_a_failure(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / name
+    if name == "old":
+        folder.mkdir()
+
+    def fail() -> None:
+        folder.mkdir(exist_ok=True)
+        if name == "full":
+            (folder / "file").touch()
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), removed_on_failure(folder):
+        fail()
+    assert folder.exists() == (name != "new")

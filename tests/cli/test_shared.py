@@ -1,122 +1,116 @@
-"""What all commands share: help, version, bars, how they end."""
+"""What all commands share: help, version, completion, progress bars, exit codes."""
 
-import os
 import re
-import signal
 import subprocess
 import sys
 import time
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
+from rich.progress import Progress
+from typer.testing import CliRunner
 
 import liegg
 from command import run
-from liegg.cli._shared import named_bars
+from liegg.cli import app
+from liegg.cli._shared import progress_bars
+
+COMMANDS = ["demo", "discover", "show", "report", "compare", "reproduce"]
 
 
-def test_help_is_fast_because_torch_is_not_imported() -> None:
-    script = "import sys\nfrom liegg.__main__ import main\ntry:\n    main()\nexcept SystemExit: pass\nprint('torch' in sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", script, "--help"], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.splitlines()[-1] == "False"
-    assert "discover" in done.stdout
-
-
-def test_missing_optional_package_gets_an_install_hint() -> None:
+def test_a_missing_package_gets_an_install_hint() -> None:
     script = "import sys\nsys.modules['typer'] = None\nfrom liegg.__main__ import main\nmain()"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False
     )
     assert done.returncode != 0
-    assert (
-        done.stderr.strip() == "liegg: the command line needs typer. Type: pip install 'liegg[cli]'"
+    assert "pip install 'liegg[cli]'" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_the_core_commands_do_not_import_the_studies(folder: Path) -> None:
+    script = (
+        "import sys\n"
+        "for name in ('pooch', 'matplotlib', 'liegg.studies'): sys.modules[name] = None\n"
+        "from liegg.cli import app\n"
+        "app(sys.argv[1:], standalone_mode=False)\n"
     )
+    words = [
+        "discover",
+        "--model",
+        "nets_for_cli:norm",
+        "--data",
+        "x.npy",
+        "--action",
+        "linear:4",
+        "-q",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", script, *words], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "6\n"), done.stderr
 
 
 def test_version() -> None:
     assert run("--version")[:2] == (0, f"liegg {liegg.__version__}\n")
 
 
-def test_a_second_piece_of_work_begins_its_own_bar() -> None:
-    from rich.progress import Progress
-
-    seen: list[tuple[float, float | None]] = []
-    original = Progress.update
-
-    def spy(self: Progress, task: Any, **words: Any) -> None:
-        original(self, task, **words)
-        seen.append((self.tasks[0].completed, self.tasks[0].total))
-
-    with pytest.MonkeyPatch.context() as patch, named_bars(hidden=True) as advance:
-        patch.setattr(Progress, "update", spy)
-        for label, done, total in (("a", 3, 5), ("a", 2, 5), ("b", 1, 5), ("c", 2, 9), ("c", 7, 9)):
-            advance(label, done, total)
-    assert seen == [(3, 5), (5, 5), (1, 5), (2, 9), (9, 9)]
-
-
-@pytest.mark.parametrize("command", ["demo", "discover", "show", "report", "compare", "reproduce"])
-def test_every_command_has_help_with_an_example_and_the_common_options(command: str) -> None:
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_an_example_and_the_common_options(command: str) -> None:
     code, out, _ = run(command, "--help")
     words = " ".join(out.replace("│", " ").split())
     assert code == 0
-    assert "--json" in out
-    assert "--quiet" in out
-    if command != "demo":
-        assert re.search(rf"[Ee]xamples?: .*liegg {command} ", words), words
+    assert {"--json", "--quiet"} <= set(words.split())
+    assert re.search(rf"Examples?: .*liegg {command} ", words), words
+    assert "\x1b" not in out  # no colours in a pipe
 
 
-def test_help_documents_exit_codes_and_completion() -> None:
+def test_the_options_of_discover_are_grouped() -> None:
+    panels = re.findall(r"^╭─ ([A-Z][a-z ]+) ─", run("discover", "--help")[1], re.MULTILINE)
+    assert panels == ["Options", "Input", "Question", "Trust", "Output", "Large runs"]
+
+
+def test_help_states_exit_codes_and_completion() -> None:
     words = " ".join(run("--help")[1].split())
-    assert (
-        "Exit codes: 0 done, 1 an unexpected failure, 2 a mistake in what was typed or given, 130 interrupted (Ctrl-C)."
-        in words
-    )
-    assert "liegg --install-completion" in words
-
-
-def test_no_colours_when_piped() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "liegg", "discover", "--help"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "\x1b" not in done.stdout
+    assert re.search(r"Exit codes: 0 .* 1 .* 2 .* 130 ", words)
+    assert "--install-completion" in words
 
 
 @pytest.mark.parametrize(
-    ("typed", "offered"),
+    ("line", "offered"),
     [
-        ("liegg ", {"demo", "discover", "show", "report", "compare", "reproduce"}),
+        ("liegg ", set(COMMANDS)),
         ("liegg reproduce o", {"o5"}),
         ("liegg discover --action image:a", {"image:affine", "image:affine:28x28"}),
         ("liegg discover --outputs ", {"each", "sum"}),
         ("liegg discover --control ", {"reinitialised"}),
     ],
 )
-def test_tab_completion(typed: str, offered: set[str]) -> None:
-    words = {
+def test_tab_completion(line: str, offered: set[str]) -> None:
+    environment = {
         "_LIEGG_COMPLETE": "complete_bash",
-        "COMP_WORDS": typed,
-        "COMP_CWORD": str(len(typed.split(" ")) - 1),
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(len(line.split(" ")) - 1),
     }
-    done = subprocess.run(
-        [sys.executable, "-m", "liegg"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | words,
-        timeout=60,
-    )
-    assert offered <= set(done.stdout.split()), done
+    done = CliRunner().invoke(app, [], env=environment, prog_name="liegg")
+    assert offered <= set(done.stdout.split()), done.output
 
 
-@pytest.mark.parametrize("command", ["show", "report", "compare", "demo", "discover"])
-def test_ctrl_c_ends_with_a_word_and_130(
-    command: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "words",
+    [
+        "show a",
+        "report a",
+        "compare a b",
+        "demo --out demo",
+        "discover --model nets_for_cli:norm --data x.npy --action linear:4 --out run",
+    ],
+)
+def test_ctrl_c_ends_with_one_line_and_130(
+    words: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
@@ -125,81 +119,39 @@ def test_ctrl_c_ends_with_a_word_and_130(
         "liegg.results.storage.load",
         "liegg.results.run_folder.load",
         "liegg.studies.o5.train",
-        "liegg.cli.files.load_model",
+        "liegg.cli.models.load_model",
     ):
         monkeypatch.setattr(name, interrupted)
-    words = {
-        "compare": ("a", "b"),
-        "demo": ("--out", "demo"),
-        "discover": (
-            "--model",
-            "nets_for_cli:norm",
-            "--data",
-            "x.npy",
-            "--action",
-            "linear:4",
-            "--out",
-            "run",
-        ),
-    }.get(command, ("a",))
     before = set(folder.iterdir())
-    code, out, err = run(command, *words)
-    assert (code, out, err) == (130, "", "liegg: interrupted.\n")
-    assert {
-        path for new in set(folder.iterdir()) - before for path in new.rglob("*")
-    } == set()  # an empty folder at most
+    code, out, err = run(*words.split())
+    assert (code, out, err.count("\n")) == (130, "", 1)
+    assert [path for new in set(folder.iterdir()) - before for path in new.rglob("*")] == []
 
 
-def test_a_real_interruption_leaves_nothing_half_written(folder: Path) -> None:
-    """A process that is interrupted while it reads the data; by a signal, as a terminal sends it."""
-    Path("slow_for_cli.py").write_text(
-        "import time\n\ndef slow(x):\n    time.sleep(0.05)\n    return x.square().sum(1)\n\ndef build():\n    return slow\n"
-    )
-    words = [
-        "discover",
-        "--model",
-        "slow_for_cli:build",
-        "--data",
-        "x.npy",
-        "--action",
-        "linear:4",
-        "--batch-size",
-        "2",
-        "--out",
-        "run",
-    ]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "liegg", *words],
-        stderr=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    for _ in range(600):
-        if Path("run").exists():  # made just before the reading begins
-            break
-        time.sleep(0.1)
-    time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    assert (process.returncode, out) == (130, ""), err
-    assert err == "liegg: interrupted.\n"
-    assert not Path("run").exists()
+def test_the_next_piece_of_work_restarts_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    states: list[tuple[float, float | None]] = []
+    update = Progress.update
+
+    def spy(self: Progress, task: Any, **options: Any) -> None:
+        update(self, task, **options)
+        states.append((self.tasks[0].completed, self.tasks[0].total))
+
+    monkeypatch.setattr(Progress, "update", spy)
+    with progress_bars(hidden=True) as advance:
+        for label, done, total in (("a", 3, 5), ("a", 2, 5), ("b", 1, 5), ("c", 2, 9), ("c", 7, 9)):
+            advance(label, done, total)
+    assert states == [(3, 5), (5, 5), (1, 5), (2, 9), (9, 9)]
 
 
-def test_the_bar_tells_the_rate() -> None:
-    from io import StringIO
-
-    from rich.console import Console
-
+def test_the_bar_shows_the_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     text = StringIO()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-        patch.setattr(
-            "rich.console.Console", lambda **_: Console(file=text, force_terminal=True, width=120)
-        )
-        with named_bars(False, "samples") as advance:
-            for _ in range(5):
-                time.sleep(0.05)
-                advance("reading", 100, 1000)
-            time.sleep(0.2)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr(
+        "rich.console.Console", lambda **_: Console(file=text, force_terminal=True, width=120)
+    )
+    with progress_bars(False, "samples") as advance:
+        for _ in range(3):
+            time.sleep(0.05)
+            advance("reading", 100, 1000)
+        time.sleep(0.2)
     assert re.search(r"[\d,]+ samples/s", text.getvalue())

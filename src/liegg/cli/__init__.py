@@ -1,4 +1,4 @@
-"""The command line: parse, call, print. Imports torch only inside a command, so that help is instant."""
+"""The command line: parse, call, print. It imports torch only inside a command, so help is instant."""
 
 from typing import Annotated
 
@@ -18,11 +18,11 @@ liegg discover --model mypackage.nets:build --weights w.safetensors --data x.npy
 
 liegg show run; liegg report run; liegg compare run other-run
 
-Exit codes: 0 done, 1 an unexpected failure, 2 a mistake in what was typed or given, 130 interrupted (Ctrl-C).
+Exit codes: 0 success, 1 unexpected failure, 2 error in the command or its input, 130 interrupted (Ctrl-C).
 Tab completion: liegg --install-completion."""
 
 app = typer.Typer(
-    help="Which continuous symmetries has a trained model learned, how well, and can you trust the answer?",
+    help="Find the continuous symmetries that a trained model has learned, how well they hold, and how far to trust the answer.",
     epilog=EPILOG,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -32,7 +32,7 @@ app = typer.Typer(
 
 @app.callback(invoke_without_command=True)
 def _main(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
     if version:
         typer.echo(f"liegg {__version__}")

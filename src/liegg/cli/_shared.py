@@ -1,65 +1,97 @@
-"""What the commands share: their options, how mistakes and interruptions end, progress bars."""
+"""What the commands share: panels and options of the help, exit codes, progress bars."""
 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 
 from liegg._utils.errors import LieggError
 
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")]
+INPUT, QUESTION, TRUST, OUTPUT, LARGE_RUNS = "Input", "Question", "Trust", "Output", "Large runs"
+"""Panels of the help."""
+
+Json = Annotated[
+    bool,
+    typer.Option(
+        "--json", help="Print the result as JSON and nothing else.", rich_help_panel=OUTPUT
+    ),
+]
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="No progress bars and no text, only results.")
+    bool,
+    typer.Option(
+        "--quiet", "-q", help="Print only the result, no progress bar.", rich_help_panel=OUTPUT
+    ),
 ]
 
-MISTAKE, INTERRUPTED = 2, 130
+USER_ERROR, INTERRUPTED = 2, 130
 """Exit codes; see `liegg --help`."""
 
-PLAIN = "interrupted."
-RESUMABLE = "interrupted. Type the same again to go on from there."
+STOPPED = "interrupted."
+RESUMABLE = "interrupted. Repeat the command to resume."
+"""What is printed after Ctrl-C."""
 
 
 def print_json(value: dict[str, Any]) -> None:
-    """A result on standard output."""
+    """Print a result as JSON to standard output."""
     from json import dumps
 
     typer.echo(dumps(value, indent=1, allow_nan=False))
 
 
-@contextmanager
-def mistakes(interrupted: str = PLAIN) -> Iterator[None]:
-    """A user's mistake ends with its message and exit code 2, Ctrl-C with a word and 130; neither with a traceback.
+def print_result(sym: Any, layers: Any, short: str, *, json: bool, quiet: bool) -> None:
+    """Print a result, with that of its layers if it is not None.
 
     Args:
-        interrupted: what to say at Ctrl-C.
+        sym: `Symmetries`.
+        layers: `LayerSymmetries` or None.
+        short: the text for --quiet.
+        json: print JSON.
+        quiet: print the short text.
+    """
+    if json:
+        print_json(sym.to_dict() | ({} if layers is None else {"layers": layers.to_dict()}))
+    elif quiet:
+        typer.echo(short)
+    else:
+        typer.echo("\n\n".join(str(part) for part in (sym, layers) if part is not None))
+
+
+def print_error(message: str) -> None:
+    """Print one line to standard error."""
+    typer.echo(f"liegg: {message}", err=True)
+
+
+@contextmanager
+def exit_codes(interrupted: str = STOPPED) -> Iterator[None]:
+    """Turn an error of the user into a message and exit code 2, and Ctrl-C into exit code 130.
+
+    Args:
+        interrupted: what to print after Ctrl-C.
     """
     try:
         yield
     except LieggError as error:
-        fail(str(error))
+        print_error(str(error))
+        raise typer.Exit(USER_ERROR) from None
     except KeyboardInterrupt:
-        typer.echo(f"liegg: {interrupted}", err=True)
+        print_error(interrupted)
         raise typer.Exit(INTERRUPTED) from None
 
 
-def fail(message: str) -> NoReturn:
-    """End with a message."""
-    typer.echo(f"liegg: {message}", err=True)
-    raise typer.Exit(MISTAKE)
+@contextmanager
+def progress_bar(
+    label: str, total: int, unit: str, *, hidden: bool
+) -> Iterator[Callable[[int], object]]:
+    """Show a progress bar on standard error; nothing if that is not a terminal, or if hidden."""
+    with progress_bars(hidden, unit) as advance:
+        yield lambda done: advance(label, done, total)
 
 
 @contextmanager
-def bar(label: str, total: int, unit: str, *, hidden: bool) -> Iterator[Callable[[int], object]]:
-    """Progress bar on a terminal's standard error; nothing when piped or asked to be quiet."""
-    with named_bars(hidden, unit) as progress:
-        yield lambda done: progress(label, done, total)
-
-
-@contextmanager
-def named_bars(hidden: bool, unit: str = "") -> Iterator[Callable[[str, int, int], object]]:
-    """Progress bar whose label may change on the way, with the rate and the time left."""
+def progress_bars(hidden: bool, unit: str = "") -> Iterator[Callable[[str, int, int], object]]:
+    """Show a progress bar whose label may change, with the rate and the time left."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -72,37 +104,32 @@ def named_bars(hidden: bool, unit: str = "") -> Iterator[Callable[[str, int, int
     )
     from rich.text import Text
 
-    class Rate(ProgressColumn):
+    class RateColumn(ProgressColumn):
         def render(self, task: Task) -> Text:
             return Text(rate(task.finished_speed or task.speed, unit), style="progress.data.speed")
 
-    columns = (
+    with Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        Rate(),
+        RateColumn(),
         TimeRemainingColumn(),
-    )
-    with Progress(
-        *columns,
         console=Console(stderr=True),
         disable=hidden or not sys.stderr.isatty(),
         transient=True,
-    ) as shown:
-        task = shown.add_task("", total=None)
+    ) as progress:
+        task = progress.add_task("", total=None)
 
         def advance(label: str, done: int, total: int) -> None:
-            if (
-                shown.tasks[0].total != total or shown.tasks[0].finished
-            ):  # another piece of work begins
-                shown.reset(task, total=total)
-            shown.update(task, description=label, advance=done)
+            if progress.tasks[0].total != total or progress.tasks[0].finished:
+                progress.reset(task, total=total)  # the next piece of work begins
+            progress.update(task, description=label, advance=done)
 
         yield advance
 
 
 def rate(speed: float | None, unit: str) -> str:
-    """A speed in words; empty while it is not known.
+    """A speed as text; empty while it is not known.
 
     >>> rate(12345.6, "samples"), rate(3.21, ""), rate(None, "samples")
     ('12,346 samples/s', '3.2/s', '')

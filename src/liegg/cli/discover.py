@@ -2,158 +2,216 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, cast
 
 import typer
 
-from liegg.cli._shared import PLAIN, RESUMABLE, Json, Quiet, bar, mistakes, print_json
+from liegg.cli._shared import (
+    INPUT,
+    LARGE_RUNS,
+    OUTPUT,
+    QUESTION,
+    RESUMABLE,
+    STOPPED,
+    TRUST,
+    Json,
+    Quiet,
+    exit_codes,
+    print_error,
+    print_result,
+    progress_bar,
+)
 
-ACTIONS = [
-    ("linear:3", "invertible maps of vectors of dimension 3"),
-    ("linear:5x2", "the same map of two vectors of dimension 5 to a sample"),
-    ("affine:3x20", "maps and translations of 20 points in space"),
-    ("image", "linear maps of the plane, about the middle of a picture"),
-    ("image:affine", "and translations"),
-    ("image:similarity", "rotation and scaling"),
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from liegg.actions import Action
+    from liegg.cli.files import Samples
+    from liegg.results.layers import LayerSymmetries
+    from liegg.results.run_folder import Clock
+
+Loaded = TypeVar("Loaded")
+
+ACTION_EXAMPLES = [
+    ("linear:3", "linear maps of a vector in 3 dimensions"),
+    ("linear:5x2", "the same linear map of two vectors in 5 dimensions"),
+    ("affine:3x20", "linear maps and translations of 20 points in space"),
+    ("image", "linear maps of the plane about the centre of an image"),
+    ("image:affine", "linear maps and translations of the plane"),
+    ("image:similarity", "rotation, scaling and translations"),
     ("image:euclidean", "rotation and translations"),
-    ("image:affine:28x28", "of pictures that come flat"),
+    ("image:affine:28x28", "the same for flattened images"),
     ("image+color", "the plane and the colours in one spectrum"),
-    ("color", "maps of the colours"),
-    ("volume", "linear maps of space, on volumes"),
+    ("color", "affine maps of the colours"),
+    ("volume", "linear maps of space, for volumes"),
     ("sequence", "stretching time about the middle"),
-    ("sequence:affine", "and shifting it"),
+    ("sequence:affine", "stretching and shifting time"),
 ]
 """What tab completion offers for an action."""
 
-
-def _actions(incomplete: str) -> list[tuple[str, str]]:
-    return [(word, told) for word, told in ACTIONS if word.startswith(incomplete)]
-
-
-def _one_of(*words: str) -> Any:
-    return lambda incomplete: [word for word in words if word.startswith(incomplete)]
-
-
-Acting = (
-    "linear:5x2 (gl(5) on two vectors), affine:3x20, image, image:affine:28x28, color, image+color."
+FACTORY_WEIGHTS = (
+    "no --weights: the model is analysed with the weights that its factory gives it (under seed 0)."
 )
 
 
+def _complete_action(incomplete: str) -> list[tuple[str, str]]:
+    return [(word, meaning) for word, meaning in ACTION_EXAMPLES if word.startswith(incomplete)]
+
+
+def _option(panel: str, help: str, *names: str, choices: tuple[str, ...] = ()) -> Any:  # noqa: A002
+    """An option of a panel; tab completion offers the choices."""
+    complete = (
+        (lambda incomplete: [word for word in choices if word.startswith(incomplete)])
+        if choices
+        else None
+    )
+    return typer.Option(*names, help=help, rich_help_panel=panel, autocompletion=complete)
+
+
+Model = Annotated[
+    str,
+    _option(
+        INPUT,
+        "package.module:factory (called without arguments), or an exported program model.pt2.",
+    ),
+]
+Weights = Annotated[
+    Path | None,
+    _option(
+        INPUT, "Weights for the factory's module: .safetensors, or a state dict in .pt or .pth."
+    ),
+]
+Data = Annotated[str, _option(INPUT, "x.npy with samples along the first axis, or x.npz:name.")]
+Groups = Annotated[
+    str | None,
+    _option(INPUT, "g.npy with one label per sample; samples with the same label stay together."),
+]
+Device = Annotated[
+    str | None,
+    _option(
+        INPUT, "Where to run the model: cpu, cuda, cuda:1, mps (default: where its weights are)."
+    ),
+]
+ActionText = Annotated[
+    str,
+    typer.Option(
+        help="What may move a sample: linear:5x2 (gl(5) on two vectors), affine:3x20, image, "
+        "image:affine:28x28, color, image+color.",
+        rich_help_panel=QUESTION,
+        autocompletion=_complete_action,
+    ),
+]
+OutputAction = Annotated[
+    str | None,
+    typer.Option(
+        help="Test for equivariance: action on the outputs, written as --action.",
+        rich_help_panel=QUESTION,
+        autocompletion=_complete_action,
+    ),
+]
+Outputs = Annotated[
+    str,
+    _option(
+        QUESTION,
+        "each output, their sum (as in the paper), or a number of random combinations.",
+        choices=("each", "sum"),
+    ),
+]
+Limit = Annotated[
+    list[str] | None,
+    _option(
+        QUESTION,
+        "Threshold of the decision; repeatable: threshold=0.05, strong=0.001, minimum_gap=5, …",
+    ),
+]
+Layers = Annotated[
+    bool,
+    _option(
+        QUESTION,
+        "Analyse every layer as well, with the same outputs and thresholds but no intervals.",
+        "--layers",
+    ),
+]
+Controls = Annotated[bool, _option(TRUST, "Compute intervals, and compare with random directions.")]
+Control = Annotated[
+    str | None,
+    _option(
+        TRUST,
+        "reinitialised: compare with the same architecture with re-initialised weights as well.",
+        choices=("reinitialised",),
+    ),
+]
+ControlDraws = Annotated[int, _option(TRUST, "Number of re-initialised models.")]
+HeldOut = Annotated[
+    str | None,
+    _option(
+        TRUST,
+        "Verify finite transformations on these samples: a file as for --data, or a fraction of the "
+        "data such as 0.2.",
+    ),
+]
+Seed = Annotated[int, _option(TRUST, "Random seed.")]
+BatchSize = Annotated[
+    int | None, _option(LARGE_RUNS, "Samples per batch (default: chosen automatically).")
+]
+Route = Annotated[
+    str,
+    _option(
+        LARGE_RUNS,
+        "How to differentiate the model: auto, jvp, vjp or autograd.",
+        choices=("auto", "jvp", "vjp", "autograd"),
+    ),
+]
+Bottom = Annotated[
+    int | None,
+    _option(LARGE_RUNS, "Compute only the k smallest defects; for many thousands of candidates."),
+]
+Checkpoint = Annotated[
+    Path | None, _option(LARGE_RUNS, "Checkpoint file; repeat the command after a crash to resume.")
+]
+CheckpointEvery = Annotated[float, _option(LARGE_RUNS, "Minimum seconds between two checkpoints.")]
+Timeout = Annotated[
+    float,
+    _option(
+        LARGE_RUNS, "Seconds that one process waits for the others (two minutes at the start)."
+    ),
+]
+Out = Annotated[Path | None, _option(OUTPUT, "Run folder for the result and its report.")]
+Title = Annotated[str | None, _option(OUTPUT, "Heading of the report.")]
+
+
 def discover(
-    model: Annotated[
-        str,
-        typer.Option(
-            help="package.module:factory (called without arguments), or an exported program model.pt2."
-        ),
-    ],
-    data: Annotated[
-        str, typer.Option(help="x.npy with samples along the first axis, or x.npz:name.")
-    ],
-    action: Annotated[str, typer.Option(help=Acting, autocompletion=_actions)],
-    weights: Annotated[
-        Path | None,
-        typer.Option(
-            help="Weights loaded into the factory's module: .safetensors, or a state dict .pt or .pth."
-        ),
-    ] = None,
-    output_action: Annotated[
-        str | None,
-        typer.Option(
-            help="Ask for equivariance: action on the outputs, as for --action.",
-            autocompletion=_actions,
-        ),
-    ] = None,
-    outputs: Annotated[
-        str,
-        typer.Option(
-            help="each, sum (the paper's reading), or a number of random combinations.",
-            autocompletion=_one_of("each", "sum"),
-        ),
-    ] = "each",
-    batch_size: Annotated[
-        int | None, typer.Option(help="Samples to a batch; by default what suits their size.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="For random combinations.")] = 0,
-    route: Annotated[
-        str,
-        typer.Option(
-            help="auto, jvp, vjp or autograd: how derivatives are taken.",
-            autocompletion=_one_of("auto", "jvp", "vjp", "autograd"),
-        ),
-    ] = "auto",
-    limit: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="What counts as a symmetry, as often as needed: threshold=0.05, strong, minimum_gap, …"
-        ),
-    ] = None,
-    controls: Annotated[
-        bool, typer.Option(help="Make intervals and hold directions against random ones.")
-    ] = True,
-    control: Annotated[
-        str | None,
-        typer.Option(
-            help="reinitialised: the same architecture with fresh weights, too.",
-            autocompletion=_one_of("reinitialised"),
-        ),
-    ] = None,
-    control_draws: Annotated[int, typer.Option(help="Models with fresh weights.")] = 5,
-    groups: Annotated[
-        str | None,
-        typer.Option(help="g.npy with a label for every sample; those of a label belong together."),
-    ] = None,
-    held_out: Annotated[
-        str | None,
-        typer.Option(
-            help="Finite motions are verified on these samples: as for --data, or a share of the data, such as 0.2."
-        ),
-    ] = None,
-    bottom: Annotated[
-        int | None,
-        typer.Option(
-            help="Solve for so many of the smallest defects only; for many thousands of candidates."
-        ),
-    ] = None,
-    layers: Annotated[
-        bool,
-        typer.Option(
-            "--layers",
-            help="Look into every layer, too, with the same outputs and thresholds; no intervals there.",
-        ),
-    ] = False,
-    device: Annotated[
-        str | None,
-        typer.Option(
-            help="Where to run the model: cpu, cuda, cuda:1, mps; by default where its weights are."
-        ),
-    ] = None,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(
-            help="File to keep what was read in: type the same again after a crash, and it goes on."
-        ),
-    ] = None,
-    checkpoint_every: Annotated[
-        float, typer.Option(help="Seconds between two writings of the checkpoint, at least.")
-    ] = 30.0,
-    timeout: Annotated[
-        float,
-        typer.Option(
-            help="Seconds that a process waits for the others, where there are several; two minutes at the start."
-        ),
-    ] = 1800.0,
-    out: Annotated[
-        Path | None, typer.Option(help="Run folder for the result and its report.")
-    ] = None,
-    title: Annotated[str | None, typer.Option(help="Heading of the report.")] = None,
+    model: Model,
+    data: Data,
+    action: ActionText,
+    weights: Weights = None,
+    groups: Groups = None,
+    device: Device = None,
+    output_action: OutputAction = None,
+    outputs: Outputs = "each",
+    limit: Limit = None,
+    layers: Layers = False,
+    controls: Controls = True,
+    control: Control = None,
+    control_draws: ControlDraws = 5,
+    held_out: HeldOut = None,
+    seed: Seed = 0,
+    out: Out = None,
+    title: Title = None,
     json: Json = False,
     quiet: Quiet = False,
+    batch_size: BatchSize = None,
+    route: Route = "auto",
+    bottom: Bottom = None,
+    checkpoint: Checkpoint = None,
+    checkpoint_every: CheckpointEvery = 30.0,
+    timeout: Timeout = 1800.0,
 ) -> None:
     """Find the symmetries of your model on your data.
 
-    With --out a run folder is written: record.json and arrays.safetensors (liegg.load reads them), the first samples, report.html
-    (open it in a browser) and log.txt; `liegg show`, `liegg report` and `liegg compare` read it back. With --quiet the number of
-    symmetries alone is printed.
+    --out writes a run folder: record.json and arrays.safetensors (read by liegg.load), the first samples, report.html (open
+    it in a browser) and log.txt. `liegg show`, `liegg report` and `liegg compare` read the folder. --quiet prints only the
+    number of symmetries.
 
     Examples:
 
@@ -167,181 +225,111 @@ def discover(
 
     srun --ntasks 4 python -m liegg discover --model nets:cnn --weights w.pt --data x.npy --action image --device cuda
     """  # noqa: D412
-    with mistakes(PLAIN if checkpoint is None else RESUMABLE):
+    with exit_codes(STOPPED if checkpoint is None else RESUMABLE):
         from liegg.cli import files
-        from liegg.discovery.discover import discover as run
-        from liegg.results.run_folder import Clock
-        from liegg.studies.ensemble import processes
+        from liegg.cli.actions import parse_action, parse_thresholds
+        from liegg.cli.models import load_model, uses_factory_weights
+        from liegg.discovery.discover import discover as analyse
+        from liegg.polarization import launcher
+        from liegg.results.run_folder import Clock, write_run
+
+        def load() -> _Inputs:
+            samples = files.load_samples(data, held_out, groups)
+            network = load_model(model, weights, device and launcher.local_device(device))
+            if folder is not None:
+                files.make_folder(folder)
+            arguments = {
+                "output_action": None if output_action is None else parse_action(output_action),
+                "outputs": int(outputs) if outputs.isdigit() else outputs,
+                "batch_size": batch_size,
+                "seed": seed,
+            }
+            return _Inputs(
+                network,
+                samples,
+                parse_action(action),
+                files.first_samples(
+                    samples.analysed if samples.held_out is None else samples.held_out
+                ),
+                arguments | parse_thresholds(limit or []),
+            )
 
         clock = Clock()
-        tells = processes.rank() == 0  # where several run, the first prints and writes
-        hidden = quiet or json or not tells
-        wanted = _Wanted(
-            model,
-            weights,
-            data,
-            groups,
-            held_out,
-            device,
-            action,
-            output_action,
-            outputs,
-            limit or [],
-        )
-        folder = out if tells else None
-        with files.removed_if_empty(None if folder is None or folder.exists() else folder):
-            given = _in_step(lambda: _loaded(wanted, folder), timeout)
-            clock.note(f"loaded {model} and {len(given.samples)} samples of {data}")
-            if own := files.own_weights(given.network, weights):
-                clock.note(own)
-                typer.echo(f"liegg: {own}", err=True) if tells else None
-            share = len(given.samples) // processes.count()  # that of the first, which shows it
-            with bar("reading the data through the model", share, "samples", hidden=hidden) as step:
-                sym = run(
-                    given.network,
-                    given.samples,
-                    given.action,
-                    output_action=given.reply,
-                    outputs=given.outputs,
-                    batch_size=batch_size,
-                    seed=seed,
+        is_first = launcher.rank() == 0  # of several processes only the first prints and writes
+        folder = out if is_first else None
+        hidden = quiet or json or not is_first
+        with files.removed_on_failure(folder):
+            inputs = _in_all_processes(load, timeout)
+            count = len(inputs.samples.analysed)
+            clock.note(f"loaded {model} and {count} samples of {data}")
+            if uses_factory_weights(inputs.model, weights):
+                clock.note(FACTORY_WEIGHTS)
+                print_error(FACTORY_WEIGHTS) if is_first else None
+            label = "reading the data through the model"
+            with progress_bar(
+                label, count // launcher.world_size(), "samples", hidden=hidden
+            ) as progress:
+                sym = analyse(
+                    inputs.model,
+                    inputs.samples.analysed,
+                    inputs.action,
+                    **inputs.arguments,
                     route=cast(Any, route),
                     controls=controls,
                     control=cast(Any, control),
                     control_draws=control_draws,
-                    groups=given.labels,
-                    held_out=given.apart,
+                    groups=inputs.samples.groups,
+                    held_out=inputs.samples.held_out,
                     bottom=bottom,
-                    progress=step,
+                    progress=progress,
                     checkpoint=checkpoint,
                     checkpoint_every=checkpoint_every,
                     timeout=timeout,
-                    **given.thresholds,
                 )
         clock.note(f"found {sym.nullity} symmetries")
-        if tells:
-            found = _looked_into(given, batch_size, seed, clock, hidden=hidden) if layers else None
-            _told(sym, found, given, clock, out, title, json=json, quiet=quiet)
-        processes.end()
+        if is_first:
+            of_layers = _analyse_layers(inputs, clock, hidden=hidden) if layers else None
+            page = out and write_run(
+                out, sym, samples=inputs.shown, layers=of_layers, clock=clock, title=title
+            )
+            print_result(sym, of_layers, str(sym.nullity), json=json, quiet=quiet)
+            if page and not (json or quiet):
+                typer.echo(f"\nRun folder: {out}\nReport: {page}")
+        launcher.end()
 
 
-class _Wanted(NamedTuple):
-    """What was typed, of what is loaded."""
+class _Inputs(NamedTuple):
+    """What was loaded: `shown` are the samples of the report, `arguments` are those that layers share."""
 
-    model: str
-    weights: Path | None
-    data: str
-    groups: str | None
-    held_out: str | None
-    device: str | None
-    action: str
-    output_action: str | None
-    outputs: str
-    thresholds: list[str]
+    model: Any
+    samples: "Samples"
+    action: "Action"
+    shown: "Tensor"
+    arguments: dict[str, Any]
 
 
-class _Given(NamedTuple):
-    """What was loaded."""
-
-    network: Any
-    samples: Any
-    apart: Any
-    labels: Any
-    shown: Any
-    action: Any
-    reply: Any
-    outputs: Any
-    thresholds: Any
-
-
-def _in_step(load: Callable[[], _Given], timeout: float) -> _Given:
-    """Load where several processes do the same: if one cannot, all say why, and none waits for it."""
-    from liegg.polarization.distributed import (
-        JOIN_SECONDS,
-        check_timeout,
-        join,
-        leave,
-        run_collectively,
-    )
-    from liegg.studies.ensemble import processes
+def _in_all_processes(load: Callable[[], Loaded], timeout: float) -> Loaded:
+    """Load in every process; if one fails, all of them report why and none waits for it."""
+    from liegg.polarization import launcher
+    from liegg.polarization.distributed import MEETING, check_timeout, in_step, joined, part
 
     check_timeout(timeout)
-    processes.joined(min(JOIN_SECONDS, timeout))
-    group = join(timeout=timeout)
+    launcher.join(min(MEETING, timeout))
+    group = joined(timeout=timeout)
     try:
-        return run_collectively(group, load)
+        return in_step(group, load)
     finally:
-        leave(group)
+        part(group)
 
 
-def _loaded(wanted: _Wanted, out: Path | None) -> _Given:
-    """Read the words and the files, and try the folder."""
-    from liegg.cli import files
-    from liegg.studies.ensemble import processes
-
-    action = files.parse_action(wanted.action)
-    reply = None if wanted.output_action is None else files.parse_action(wanted.output_action)
-    thresholds = files.parse_limits(wanted.thresholds)
-    outputs: Any = int(wanted.outputs) if wanted.outputs.isdigit() else wanted.outputs
-    samples, apart = files.load_parts(wanted.data, wanted.held_out)
-    labels = None
-    if wanted.groups is not None:
-        labels = files.load_labels(
-            wanted.groups, len(samples), 0 if apart is None else len(apart), wanted.held_out
-        )
-    shown = files.first_samples(samples if apart is None else apart)
-    device = None if wanted.device is None else processes.device_here(wanted.device)
-    network = files.load_model(wanted.model, wanted.weights, device)
-    if out is not None:
-        files.check_folder(out)
-    return _Given(network, samples, apart, labels, shown, action, reply, outputs, thresholds)
-
-
-def _looked_into(
-    given: _Given, batch_size: int | None, seed: int, clock: Any, *, hidden: bool
-) -> Any:
-    """The symmetries of every layer."""
+def _analyse_layers(inputs: _Inputs, clock: "Clock", *, hidden: bool) -> "LayerSymmetries":
+    """Find the symmetries of every layer."""
     from liegg.discovery.layers.discover_layers import discover_layers
 
-    with bar("looking into the layers", len(given.samples), "samples", hidden=hidden) as step:
-        found = discover_layers(
-            given.network,
-            given.samples,
-            given.action,
-            output_action=given.reply,
-            outputs=given.outputs,
-            batch_size=batch_size,
-            seed=seed,
-            progress=step,
-            **given.thresholds,
+    samples = inputs.samples.analysed
+    with progress_bar("analysing the layers", len(samples), "samples", hidden=hidden) as progress:
+        result = discover_layers(
+            inputs.model, samples, inputs.action, **inputs.arguments, progress=progress
         )
-    clock.note(f"looked into {len(found)} layers")
-    return found
-
-
-def _told(
-    sym: Any,
-    found: Any,
-    given: _Given,
-    clock: Any,
-    out: Path | None,
-    title: str | None,
-    *,
-    json: bool,
-    quiet: bool,
-) -> None:
-    """Write the run folder and print the result."""
-    from liegg.results.run_folder import write_run
-
-    page = (
-        None
-        if out is None
-        else write_run(out, sym, samples=given.shown, layers=found, clock=clock, title=title)
-    )
-    if json:
-        print_json(sym.to_dict() | ({} if found is None else {"layers": found.to_dict()}))
-    elif quiet:
-        typer.echo(str(sym.nullity))
-    else:
-        typer.echo("\n\n".join(str(part) for part in (sym, found) if part is not None))
-        typer.echo(f"\nRun folder: {out}\nReport: {page}") if page is not None else None
+    clock.note(f"analysed {len(result)} layers")
+    return result

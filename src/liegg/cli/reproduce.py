@@ -6,11 +6,21 @@ from typing import Annotated
 
 import typer
 
-from liegg.cli._shared import RESUMABLE, Json, Quiet, mistakes, named_bars, print_json
+from liegg.cli._shared import (
+    INPUT,
+    LARGE_RUNS,
+    OUTPUT,
+    RESUMABLE,
+    Json,
+    Quiet,
+    exit_codes,
+    print_json,
+    progress_bars,
+)
 
 
 class Study(StrEnum):
-    """Studies that can be reproduced; all of them; the claims of the paper against what is stored."""
+    """The studies of the paper; all of them; or its claims against the stored results."""
 
     o5 = "o5"
     rotmnist = "rotmnist"
@@ -28,65 +38,67 @@ def reproduce(
     study: Annotated[
         Study,
         typer.Argument(
-            help="Which study; all of them; or claims, which reads what is stored and trains nothing."
+            help="A study; all of them; or claims, which reads the stored results and trains nothing."
         ),
     ],
     quick: Annotated[
         bool,
         typer.Option(
-            "--quick", help="Fewer and smaller networks on shipped data: a look in seconds."
+            "--quick",
+            help="Fewer and smaller networks on included data; takes seconds.",
+            rich_help_panel=INPUT,
         ),
     ] = False,
     device: Annotated[
-        str, typer.Option(help="Where to train and extract: cpu, cuda, cuda:1, mps.")
+        str,
+        typer.Option(
+            help="Where to train and analyse: cpu, cuda, cuda:1, mps.", rich_help_panel=LARGE_RUNS
+        ),
     ] = "cpu",
-    out: Annotated[Path, typer.Option(help="Folder for results and figures.")] = Path("results"),
+    out: Annotated[
+        Path, typer.Option(help="Folder for results and figures.", rich_help_panel=OUTPUT)
+    ] = Path("results"),
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Run an experiment of the paper and store its results and figures.
 
-    A run that was interrupted goes on where it was when the same is typed again. With several GPUs or machines, start it by
-    torchrun: every process trains its share of the networks.
+    Repeat the command to resume an interrupted run. With several GPUs or machines, start it with torchrun: every process
+    trains its share of the networks.
 
-    For example: liegg reproduce all --device cuda --out results, or
+    Examples: liegg reproduce all --device cuda --out results, or
     torchrun --nproc-per-node 4 -m liegg reproduce configurations --device cuda
     """
-    with mistakes(RESUMABLE):
+    with exit_codes(RESUMABLE):
         from liegg._utils.errors import ArgumentError
-        from liegg.cli.files import check_device, check_folder
+        from liegg.cli.files import make_folder
+        from liegg.cli.models import check_device
+        from liegg.polarization import launcher
         from liegg.studies import claims, runner
-        from liegg.studies.ensemble import processes
 
         if study is not Study.claims:
-            check_device(processes.device_here(device))
-            check_folder(out)
+            check_device(launcher.local_device(device))
+            make_folder(out)
         elif quick:
             raise ArgumentError(
-                "claims reads what is stored and trains nothing: type it without --quick."
+                "claims reads the stored results and trains nothing: type it without --quick."
             )
-        with named_bars(hidden=quiet or json) as progress:
-            if study is Study.all:
+        with progress_bars(hidden=quiet or json) as progress:
+            if study is Study.claims:
+                results = runner.write_claims(out) if launcher.rank() == 0 else None
+            elif study is Study.all:
                 results = runner.run_all(out, quick=quick, device=device, progress=progress)
-            elif study is Study.claims:
-                results = runner.write_claims(out) if processes.rank() == 0 else None
             else:
                 results = runner.run(
                     study.value, out, quick=quick, device=device, progress=progress
                 )
-        whole = study in (Study.all, Study.claims)
-        if json and results is not None:
+        if results is not None and json:
             print_json(results)
-        elif results is not None:  # else another process tells
-            if not quiet:
-                typer.echo(
-                    claims.table(claims.evaluate(out))
-                    if whole
-                    else runner.table(study.value, results)
-                )
-            typer.echo(
-                f"Page: {out / 'index.html'}"
-                if whole
-                else f"Results: {out / (study.value + '.json')}"
-            )
-        processes.end()
+        elif results is not None:  # only the first process has results
+            if study in (Study.all, Study.claims):
+                table, place = claims.table(claims.evaluate(out)), f"Page: {out / 'index.html'}"
+            else:
+                table = runner.table(study.value, results)
+                place = f"Results: {out / (study.value + '.json')}"
+            typer.echo(place if quiet else f"{table}\n{place}")
+        launcher.end()

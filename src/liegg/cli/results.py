@@ -1,4 +1,4 @@
-"""`liegg show`, `liegg report` and `liegg compare`: what stored runs say."""
+"""`liegg show`, `liegg report` and `liegg compare`: read stored runs."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -6,75 +6,83 @@ from typing import Annotated
 
 import typer
 
-from liegg.cli._shared import Json, Quiet, mistakes, print_json
+from liegg.cli._shared import INPUT, OUTPUT, Json, Quiet, exit_codes, print_json, print_result
 
 Run = Annotated[
-    Path, typer.Argument(help="Folder that liegg discover --out or sym.save(...) wrote.")
+    Path, typer.Argument(help="Folder written by liegg discover --out or sym.save(...).")
 ]
 
 
 def show(
     run: Run,
     log: Annotated[
-        bool, typer.Option("--log", help="What was typed and when, in place of the result.")
+        bool,
+        typer.Option(
+            "--log",
+            help="Print the log of the commands instead of the result.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Print a stored result again.
+    """Print a stored result.
 
-    With --quiet the number of symmetries and the name of the algebra alone.
+    --quiet prints only the number of symmetries and the name of the algebra.
 
     Example: liegg show run
     """
-    with mistakes():
+    with exit_codes():
         from liegg.results.run_folder import read_log, read_run
 
         if log:
             text = read_log(run)
             print_json({"log": text}) if json else typer.echo(text, nl=False)
             return
-        found = read_run(run)
-        sym, layers = found.sym, found.layers
-        if json:
-            print_json(sym.to_dict() | ({} if layers is None else {"layers": layers.to_dict()}))
-        elif quiet:
-            typer.echo(f"{sym.nullity} {sym.name}" if sym.nullity else "0")
-        else:
-            typer.echo("\n\n".join(str(part) for part in (sym, layers) if part is not None))
+        stored = read_run(run)
+        short = f"{stored.sym.nullity} {stored.sym.name}" if stored.sym.nullity else "0"
+        print_result(stored.sym, stored.layers, short, json=json, quiet=quiet)
 
 
 def report(
     run: Run,
     out: Annotated[
-        Path | None, typer.Option(help="The page to write; by default report.html in the folder.")
+        Path | None,
+        typer.Option(
+            help="Page to write (default: report.html in the folder).", rich_help_panel=OUTPUT
+        ),
     ] = None,
     samples: Annotated[
         str | None,
         typer.Option(
-            help="x.npy or x.npz:name: samples to move in the page, in place of those in the folder."
+            help="x.npy or x.npz:name: samples to move on the page, instead of those in the folder.",
+            rich_help_panel=INPUT,
         ),
     ] = None,
     title: Annotated[
         str | None,
-        typer.Option(help="Heading of the page; by default the one it had, or the model's name."),
+        typer.Option(
+            help="Heading of the page (default: the stored one, or the name of the model).",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Make the report of a stored result: one HTML page that needs nothing else. Prints where it is.
+    """Write the report of a stored result as one self-contained HTML page, and print its path.
 
     Example: liegg report run --title "Our classifier" --out classifier.html
     """
-    with mistakes():
-        from liegg.cli.files import first_samples, load_samples
+    with exit_codes():
+        from liegg.cli.files import first_samples, load_array
         from liegg.results.run_folder import REPORT, read_run
 
-        found = read_run(run)
-        moved = found.samples if samples is None else first_samples(load_samples(samples))
-        place = run / REPORT if out is None else out / REPORT if out.is_dir() else out
-        page = found.sym.report(
-            place, samples=moved, layers=found.layers, title=title or found.title
+        stored = read_run(run)
+        page = stored.sym.report(
+            run / REPORT if out is None else out / REPORT if out.is_dir() else out,
+            samples=stored.samples if samples is None else first_samples(load_array(samples)),
+            layers=stored.layers,
+            title=title or stored.title,
         )
         if json:
             print_json({"report": str(page), "bytes": page.stat().st_size})
@@ -84,25 +92,26 @@ def report(
 
 def compare(
     first: Annotated[Path, typer.Argument(help="Folder of one run.")],
-    second: Annotated[Path, typer.Argument(help="Folder of another, with the same --action.")],
+    second: Annotated[Path, typer.Argument(help="Folder of another run with the same --action.")],
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Two models side by side: have they the same symmetries, and which is more invariant?
+    """Compare two models: do they share symmetries, and which one is more invariant?
 
-    With --quiet the sentence alone.
+    --quiet prints only the conclusion.
 
     Example: liegg compare plain/ augmented/
     """
-    with mistakes():
-        from liegg.discovery.compare import compare as hold
+    with exit_codes():
+        from liegg.discovery.compare import compare as compare_results
         from liegg.results.run_folder import labels
         from liegg.results.storage import load
 
-        results = load(first), load(second)
-        named = zip(results, labels(first, second), strict=True)
-        found = hold(*(replace(sym, model=f"{label} ({sym.model})") for sym, label in named))
+        named = zip((load(first), load(second)), labels(first, second), strict=True)
+        comparison = compare_results(
+            *(replace(sym, model=f"{label} ({sym.model})") for sym, label in named)
+        )
         if json:
-            print_json(found.to_dict())
+            print_json(comparison.to_dict())
         else:
-            typer.echo(found.sentence if quiet else str(found))
+            typer.echo(comparison.sentence if quiet else str(comparison))

@@ -1,1 +1,1 @@
-"""What people look at: the record as a dict, as text, as figures. Reads the record only."""
+"""Figures and the HTML page, from a result alone."""

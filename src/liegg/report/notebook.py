@@ -1,6 +1,6 @@
-"""The record as a notebook shows it: the verdict, the facts, the spectrum, and the whole table to be opened."""
+"""The record as a notebook shows it: verdict, facts, spectrum, and the complete table to unfold."""
 
-from liegg.report.page import charts as charts
+from liegg.report.page import charts
 from liegg.report.page.page import facts, rendered, verdict
 from liegg.results.symmetries import Symmetries
 
@@ -15,10 +15,7 @@ def notebook_html(sym: Symmetries) -> str:
         MissingExtraError: jinja2 is not installed.
     """
     record = sym.to_dict()
-    values = {
-        "verdict": verdict(record),
-        "facts": facts(record),
-        "record": record,
-        "table": str(sym),
-    }
-    return rendered("notebook.html.jinja", values | {"chart": charts.defects(record)})
+    values = {"verdict": verdict(record), "facts": facts(record), "record": record}
+    return rendered(
+        "notebook.html.jinja", values | {"table": str(sym), "chart": charts.defects(record)}
+    )

@@ -29,7 +29,7 @@ def name_symmetries(
     """
     count = len(coefficients)
     if not isinstance(action, MatrixAction):
-        return unseen(count, 0, Diagnosis.NO_MATRICES())
+        return unseen(count, 1, Diagnosis.NO_MATRICES())
     n = action.ambient
     if too_large(count, n):
         return unseen(count, n)

@@ -30,6 +30,9 @@ SAMPLES, LAYERS, REPORT, LOG, ABOUT = (
 )
 """What lies beside the record; `layers` is a folder, `run.json` holds a title if one was given."""
 
+STORED_SAMPLES = 8
+"""Samples stored for the report."""
+
 
 STORED_SAMPLES = 8
 """Samples stored for the report."""

@@ -64,10 +64,11 @@ def test_every_threshold_is_drawn(nearly):
 
 
 def test_as_many_as_asked_for(nearly):
-    ax = plot.comparison(nearly, nearly, most=2)
+    ax = plot.comparison(nearly, nearly, max_directions=2)
     assert len(marks(ax, "o")) == 2
     assert "(1–2 of 9)" in ax.get_xlabel()
     with pytest.raises(
-        ArgumentError, match="most=0: expected the number of directions to draw, 1 or more"
+        ArgumentError,
+        match="max_directions=0: expected the number of directions to draw, 1 or more",
     ):
-        plot.comparison(nearly, nearly, most=0)
+        plot.comparison(nearly, nearly, max_directions=0)

@@ -31,7 +31,7 @@ def test_the_numbers_are_those_of_the_record(trained):
     model = np.array(heights(ax, "model"))
     assert np.allclose(np.sort(model), trained.defects[:count].clamp_min(least).numpy(), rtol=1e-12)
     for name, draws in (("same direction", fresh.along), ("same rank", fresh.own)):
-        drawn = np.array(heights(ax, f"fresh weights, {name} (3 draws)")).reshape(3, count)
+        drawn = np.array(heights(ax, f"re-initialised, {name} (3 models)")).reshape(3, count)
         assert np.allclose(drawn, draws.clamp_min(least).numpy(), rtol=1e-12)
     assert set(heights(ax, "random directions, median")) == {trained.control.median}
     assert set(heights(ax, "5 % of them below")) == {trained.control.low}
@@ -47,7 +47,7 @@ def test_learned_directions_are_filled(nearly):
     assert list(marks["model, learned"].get_ydata()) == [float(nearly.defects[0])]
     assert list(marks["model, not clearly learned"].get_xdata()) == [2]
     assert marks["model, not clearly learned"].get_markerfacecolor() == "white"
-    assert sorted(heights(ax, "fresh weights, same direction")) == [
+    assert sorted(heights(ax, "re-initialised, same direction")) == [
         0.001,
         0.5,
         0.6,
@@ -59,7 +59,7 @@ def test_random_directions_alone(nearly):
     ax = plot.controls(nearly)
     assert heights(ax, "model, a symmetry") == nearly.defects[:3].tolist()
     assert heights(ax, "model, no symmetry") == nearly.defects[3:].tolist()
-    assert not heights(ax, "fresh weights")
+    assert not heights(ax, "re-initialised")
 
 
 def test_no_control(nearly):

@@ -9,7 +9,7 @@ import torch
 
 import liegg
 from liegg._utils.errors import ArgumentError
-from liegg.report.plots.curves import HIGHEST, LOWEST
+from liegg.report.plots.curves import HIGHEST_CHANGE, LOWEST_CHANGE
 from liegg.results.verification import Curve, Verification
 
 plot: Any = liegg.plot
@@ -62,9 +62,10 @@ def test_the_curve_of_a_motion_that_comes_back(exact):
     ax = plot.verification(exact, which=0)
     across, heights = line(ax, "generator 1")
     assert np.allclose(across, 360 * curve.times.numpy() / curve.period)
-    assert np.allclose(heights, curve.change.clamp(LOWEST, HIGHEST).numpy())
+    assert np.allclose(heights, curve.change.clamp(LOWEST_CHANGE, HIGHEST_CHANGE).numpy())
     assert np.allclose(
-        line(ax, "random directions (8)")[1], curve.control_mean.clamp(LOWEST, HIGHEST).numpy()
+        line(ax, "random directions (8)")[1],
+        curve.control_mean.clamp(LOWEST_CHANGE, HIGHEST_CHANGE).numpy(),
     )
     assert ax.get_xlabel().startswith("motion as an angle of its period")
     assert ax.get_xticks().tolist() == [0, 90, 180, 270, 360]
@@ -75,7 +76,7 @@ def test_the_band_is_what_the_controls_did(exact):
     (band,) = plot.verification(exact, which=0).collections
     corners = band.get_paths()[0].vertices
     for ends in (curve.control_low, curve.control_high):
-        for height in ends.clamp(LOWEST, HIGHEST).tolist():
+        for height in ends.clamp(LOWEST_CHANGE, HIGHEST_CHANGE).tolist():
             assert np.isclose(corners[:, 1], height).any()
 
 
@@ -83,7 +84,7 @@ def test_other_motions_are_measured_by_the_spread_of_the_data():
     ax = plot.verification(of(made_up()))
     across, heights = line(ax, "generator 1, r ≤ 0.2")
     assert across.tolist() == [0, 1.5, 3, 4.5, 6]
-    assert heights.tolist() == pytest.approx([LOWEST, 0.0125, 0.05, 0.1125, 0.2])
+    assert heights.tolist() == pytest.approx([LOWEST_CHANGE, 0.0125, 0.05, 0.1125, 0.2])
     assert ax.get_xlabel() == "motion, in multiples of the data's spread, either way"
 
 
@@ -141,7 +142,13 @@ def test_infinite_changes_run_along_the_upper_edge():
     ax = plot.verification(
         of(made_up(change=torch.tensor([0, 1, 2, torch.inf, torch.inf], dtype=torch.float64)))
     )
-    assert line(ax, "generator 1, r infinite")[1].tolist() == [LOWEST, 1, 2, HIGHEST, HIGHEST]
+    assert line(ax, "generator 1, r infinite")[1].tolist() == [
+        LOWEST_CHANGE,
+        1,
+        2,
+        HIGHEST_CHANGE,
+        HIGHEST_CHANGE,
+    ]
     assert "to 100" in ax.get_ylabel()
 
 
@@ -149,10 +156,13 @@ def test_the_group_and_candidates(exact):
     ax = plot.figure().subplots()
     assert plot.verification(exact.verification, ax, "group") is ax
     assert np.allclose(
-        line(ax, "the group")[1], exact.verification.group.change.clamp(LOWEST, HIGHEST).numpy()
+        line(ax, "the group")[1],
+        exact.verification.group.change.clamp(LOWEST_CHANGE, HIGHEST_CHANGE).numpy(),
     )
     ax = plot.verification(of(others=(made_up(),), other_words=("a squeeze",)))
-    assert line(ax, "candidate 1")[1].tolist() == pytest.approx([LOWEST, 0.0125, 0.05, 0.1125, 0.2])
+    assert line(ax, "candidate 1")[1].tolist() == pytest.approx(
+        [LOWEST_CHANGE, 0.0125, 0.05, 0.1125, 0.2]
+    )
     assert ax.get_title() == "no symmetry was found; nearest candidate"
 
 

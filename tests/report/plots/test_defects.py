@@ -118,7 +118,7 @@ def test_undecided_directions_are_called_so(undecided):
 
 
 def test_a_window_still_counts_all(nearly):
-    ax = plot.defects(nearly, most=2)
+    ax = plot.defects(nearly, max_directions=2)
     assert list(points(ax)) == [3, 4]
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert {"approximate (3)", "no symmetry (6)"} <= set(labels)

@@ -12,7 +12,8 @@ from scipy.linalg import expm
 import liegg
 from cases import normal
 from liegg._utils.errors import ArgumentError, ShapeError
-from liegg.report.plots.times import reach, times_of
+from liegg.report.motions import extent_of
+from liegg.report.plots.film_strip import times_of
 
 plot: Any = liegg.plot
 """Untyped: what figures hold is looked into, of which matplotlib's types know little."""
@@ -139,10 +140,10 @@ def test_a_motion_is_followed_no_further_than_it_was_verified(exact):
 
 def test_motions_that_do_not_come_back():
     spiral = torch.tensor([[0.1, -1.0], [1.0, 0.1]], dtype=torch.float64)
-    assert reach(spiral) == (pytest.approx(2 * math.pi), False, None)
-    assert reach(torch.diag(torch.tensor([2.0, -1.0]))) == (pytest.approx(0.5), True, None)
+    assert extent_of(spiral) == (pytest.approx(2 * math.pi), False, None)
+    assert extent_of(torch.diag(torch.tensor([2.0, -1.0]))) == (pytest.approx(0.5), True, None)
     shear = torch.tensor([[0.0, 4.0], [0.0, 0.0]])
-    assert reach(shear) == (pytest.approx(0.25), True, None)
+    assert extent_of(shear) == (pytest.approx(0.25), True, None)
 
 
 def test_times_are_told_with_enough_digits(exact):
@@ -157,7 +158,7 @@ def test_times_are_told_with_enough_digits(exact):
     [
         (torch.zeros(3), r"samples have shape \(3,\)"),
         (torch.zeros(0, 3), "expected a few inputs of the model"),
-        (torch.full((2, 3), torch.nan), "finite numbers, for example data"),
+        (torch.full((2, 3), torch.nan), "finite numbers"),
         (torch.zeros(2, 3, dtype=torch.complex64), "complex64"),
     ],
 )
@@ -175,5 +176,5 @@ def test_what_cannot_be_drawn(exact, nothing):
         plot.motion(nothing, normal(2, 2))
     volumes = normal(20, 4, 4, 4)
     sym = liegg.discover(lambda x: x.square().mean((1, 2, 3)), volumes, liegg.Volume())
-    with pytest.raises(ArgumentError, match="drawn are pictures, signals and vectors"):
+    with pytest.raises(ArgumentError, match="images, signals and vectors can be drawn"):
         plot.motion(sym, volumes[:1], which=liegg.so(3)[0])

@@ -56,7 +56,7 @@ def test_layers_against_a_reference(found, tmp_path):
 def test_a_figure_of_your_own_is_drawn_into(found):
     made = plot.figure(6, 8)
     upper, lower = made.subfigures(2, 1)
-    assert plot.layers(found, made=lower) is lower
+    assert plot.layers(found, fig=lower) is lower
     assert len(lower.axes) == 2
     assert not upper.axes
 

@@ -49,7 +49,7 @@ def test_rows_and_columns_are_named_as_the_action_names_them(turned):
 
 
 def test_some_of_many(nearly):
-    made = plot.generators(nearly, most=2)
+    made = plot.generators(nearly, max_generators=2)
     assert len(matrices(made)) == 2
     assert made.get_suptitle() == "2 of 3 generators, Frobenius-orthonormal"
 
@@ -58,7 +58,7 @@ def test_none_at_all(nothing, nearly):
     made = plot.generators(nothing)
     assert made.get_suptitle() == "no generator: no symmetry was found"
     assert not made.axes
-    assert not plot.generators(nearly, most=0).axes
+    assert not plot.generators(nearly, max_generators=0).axes
 
 
 def test_an_unknown_basis_is_refused(nearly):

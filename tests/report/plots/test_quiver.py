@@ -50,13 +50,13 @@ def test_pictures_turn_counter_clockwise_for_a_positive_rotation(turned):
     spin = places[:, 0] * velocities[:, 1] - places[:, 1] * velocities[:, 0]
     assert np.all(np.sign(spin) * np.sign(float(turned.generators[0][1, 0])) >= 0)
     assert ax.get_title() == "rotation in x–y"
-    assert ax.get_ylabel() == "y, in half sides of the picture"
+    assert ax.get_ylabel() == "y, in half sides of the image"
 
 
 def test_a_plane_of_more_dimensions_says_what_it_shows():
     turn = liegg.so(4)[0] + 0.5 * liegg.so(4)[-1]
     ax = plot.field(turn)
-    assert ax.get_xlabel().startswith("x₁\nthis plane shows 80 % of the generator\n")
+    assert ax.get_xlabel().startswith("x₁\nthis plane holds 80 % of the generator\n")
     assert ax.get_ylabel() == "x₂"
 
 

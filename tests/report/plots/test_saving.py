@@ -67,9 +67,7 @@ def test_axes_and_parts_stand_for_their_figure(tmp_path):
 def test_axes_that_were_removed_have_no_figure(tmp_path):
     ax = plot.figure().subplots()
     ax.remove()
-    with pytest.raises(
-        ArgumentError, match="belongs to no figure; expected a figure, or axes of one"
-    ):
+    with pytest.raises(ArgumentError, match="expected a figure, or axes of one"):
         plot.save_figure(ax, tmp_path / "none")
 
 

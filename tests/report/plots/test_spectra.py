@@ -60,7 +60,7 @@ def test_what_is_nothing_beside_the_rest_lies_at_the_lower_end(exact):
 
 @pytest.mark.parametrize("most", [4, 5])
 def test_few_directions_around_the_gap(nearly, most):
-    ax = plot.spectrum(nearly, most=most)
+    ax = plot.spectrum(nearly, max_directions=most)
     places = sorted(place for across, _ in series(ax).values() for place in across)
     assert len(places) == most
     assert {3, 4} <= set(places)

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 import liegg
 from liegg._utils.errors import MissingExtraError
+from liegg.report.numbers import window
 from liegg.report.plots.style import (
     FOUND,
     MUTED,
@@ -23,7 +24,6 @@ from liegg.report.plots.style import (
     plain,
     tidy,
     whiskers,
-    window,
 )
 
 plot: Any = liegg.plot
@@ -122,7 +122,7 @@ def test_a_legend_goes_below_only_where_the_figure_makes_room():
 def test_directions_are_counted_in_whole_numbers():
     ax = plot.figure().subplots()
     ax.plot([1, 2, 3], [1, 2, 3])
-    tidy(ax, whole_numbers=True)
+    tidy(ax, integer_ticks=True)
     assert all(tick == int(tick) for tick in ax.get_xticks())
     assert not ax.spines["top"].get_visible()
 

@@ -1,197 +1,189 @@
-"""Generators as a page shows them: the matrix, what it does in words, and its vector field."""
+"""Generators as a page shows them: the matrix or the coefficients, words, and the vector field."""
 
 import base64
 import math
 import struct
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg.actions import MatrixAction
 from liegg.algebra.words.wording import coordinate_names
-from liegg.discovery.verification.further_curves import others_of, words_of
-from liegg.report.page.numbers import number
+from liegg.discovery.verification.further_curves import others_of
+from liegg.report.motions import coordinates_of
+from liegg.report.numbers import number
+from liegg.report.planes import grid_of_places, plane_of
 from liegg.results.matrices import SHOWN_SIDE
 from liegg.results.symmetries import Symmetries
 
-MOST = 12
+MAX_CARDS = 12
 """Generators drawn; words are given for all."""
 
-NUMBERS, CELLS = 8, 16
-"""Side of a matrix up to which its entries are written, and up to which it is drawn cell by cell; a larger one is a picture."""
+MAX_TRIVIAL = 6
+"""Directions that do not move the data, drawn."""
+
+MAX_TERMS = 8
+"""Coefficients listed on a card."""
+
+MAX_NUMBERED_SIDE, MAX_CELL_SIDE = 8, 16
+"""Side of a matrix up to which its entries are written, and up to which it is drawn cell by cell."""
 
 ARROWS = 7
-"""Arrows to a side of a vector field."""
+"""Arrows per side of a vector field."""
 
-SHARE = 0.01
-"""Rates below this share of the generator's size are not told: they are rounding, or error."""
+NEGLIGIBLE_RATE = 0.01
+"""Rates below this share of the generator's size are rounding or error, and are left out."""
 
 
 def bases(sym: Symmetries, record: dict[str, Any]) -> list[dict[str, Any]]:
-    """The generators in every basis there is: readable, as found, and in the frame of what they preserve; else nearest candidates.
+    """The generators in every basis: readable, as found, in their own frame; or the nearest candidates.
 
     Args:
         sym: the result of `discover`.
         record: the same as a dict.
 
     Returns:
-        For each basis its name, what it is, all words, and the first generators with matrix, field and what there is to tell of it.
+        For each basis its key, name, explanation, the words of all generators, and cards of the first.
     """
-    if not sym.shown:
+    if sym.action.has_matrices and not sym.shown:
         return []
     if not sym.nullity:
         return _candidates(sym, record)
-    readable, action = sym.identification.readable, sym.action
-    names = names_of(sym)
-    words = tuple(words_of(sym, matrix) for matrix in sym.generators)
-    found = [
-        (
-            "readable",
-            "readable",
-            "the same span with few entries; entries that the error explains are rounded",
-            readable.generators,
-            readable.words,
-            names,
-        ),
-        (
-            "found",
-            "as found",
-            "orthonormal in the Frobenius inner product, smallest defect first",
-            sym.generators,
-            words,
-            names,
-        ),
-    ]
-    primed = tuple(f"{name}′" if name != "1" else name for name in names)
-    if (
-        readable.framed is not None
-        and tuple(text.replace("′", "") for text in readable.framed_words) != readable.words
-    ):
-        about = "in coordinates in which the preserved form is standard; a prime marks their axes"
-        found.append(
-            ("framed", "in its own frame", about, readable.framed, readable.framed_words, primed)
-        )
-    partner = None if sym.output_action is None else sym.output_generators
-    listed = []
-    for key, name, about, matrices, told, axes in found:
-        drawn = [
-            _card(
-                matrix,
-                text,
-                axes,
-                homogeneous=action.homogeneous,
-                label=f"{'generator' if key == 'found' else 'element'} {i}",
-            )
-            for i, (matrix, text) in enumerate(zip(matrices[:MOST], told, strict=False), start=1)
-        ]
-        if key == "found":
-            for card, defect, variance in zip(
-                drawn, record["generator_defect"], record["generator_variance"], strict=False
-            ):
-                card["told"] += [f"δ² {number(defect)}", f"variance {number(variance)}"]
-        if key == "found" and partner is not None:
-            for card, matrix in zip(drawn, partner, strict=False):
-                rows = coordinate_names(len(matrix))
-                card["output"] = heat_map(matrix, rows, f"{card['label']}, on the output")
-        listed.append(
-            {"key": key, "name": name, "about": about, "words": list(told), "cards": drawn}
-        )
-    return listed
+    found = _basis(
+        "found",
+        "as found",
+        "orthonormal in the Frobenius inner product, smallest defect first",
+        _cards(sym, sym.coefficients[:MAX_CARDS], sym.words, "generator"),
+        sym.words,
+    )
+    numbers = zip(record["generator_defect"], record["generator_variance"], strict=True)
+    for card, (defect, variance) in zip(found["cards"], numbers, strict=False):
+        card["notes"] += [f"δ² {number(defect)}", f"variance {number(variance)}"]
+    if isinstance(sym.output_action, MatrixAction):
+        for card, matrix in zip(found["cards"], sym.output_generators, strict=False):
+            names = coordinate_names(len(matrix))
+            card["output"] = heat_map(matrix, names, f"{card['label']}, on the output")
+    if not isinstance(sym.action, MatrixAction):
+        return [found | {"about": "orthonormal coefficients, smallest defect first"}]
+    return [_readable(sym, sym.action), found, *_framed(sym, sym.action)]
+
+
+def _readable(sym: Symmetries, action: MatrixAction) -> dict[str, Any]:
+    basis = sym.identification.readable
+    about = "the same span with few entries; entries that the error explains are rounded"
+    cards = _matrix_cards(basis.generators, basis.words, coordinates_of(action), action, "element")
+    return _basis("readable", "readable", about, cards, basis.words)
+
+
+def _framed(sym: Symmetries, action: MatrixAction) -> list[dict[str, Any]]:
+    """The basis in coordinates of the preserved form, if it differs from the readable one."""
+    basis = sym.identification.readable
+    plain = tuple(text.replace("′", "") for text in basis.framed_words)
+    if basis.framed is None or plain == basis.words:
+        return []
+    names = tuple(name if name == "1" else f"{name}′" for name in coordinates_of(action))
+    cards = _matrix_cards(basis.framed, basis.framed_words, names, action, "element")
+    about = "in coordinates in which the preserved form is standard; a prime marks their axes"
+    return [_basis("framed", "in its own frame", about, cards, basis.framed_words)]
 
 
 def _candidates(sym: Symmetries, record: dict[str, Any]) -> list[dict[str, Any]]:
     """The nearest candidates, where no symmetry was found."""
-    nearest, names = others_of(sym), names_of(sym)
-    cards = [
-        _card(matrix, text, names, homogeneous=sym.action.homogeneous, label=f"candidate {i}")
-        for i, (matrix, text) in enumerate(
-            zip(nearest.matrices, nearest.words, strict=True), start=1
-        )
-    ]
-    first = sym.decision.undecided
-    for card, defect, grade in zip(
-        cards, record["defects"][first:], record["grades"][first:], strict=False
-    ):
-        card["told"] += [f"δ² {number(defect)}", f"grade {grade}"]
+    nearest, first = others_of(sym), sym.decision.undecided
+    cards = _cards(sym, nearest.coefficients, nearest.words, "candidate")
+    values = zip(record["defects"][first:], record["grades"][first:], strict=True)
+    for card, (defect, grade) in zip(cards, values, strict=False):
+        card["notes"] += [f"δ² {number(defect)}", f"grade {grade}"]
     about = "no symmetry was found; these motions change the output least"
-    return (
-        [
-            {
-                "key": "found",
-                "name": "nearest candidates",
-                "about": about,
-                "words": list(nearest.words),
-                "cards": cards,
-            }
-        ]
-        if cards
-        else []
-    )
+    return [_basis("found", "nearest candidates", about, cards, nearest.words)] if cards else []
 
 
-def trivial_matrices(sym: Symmetries, most: int = 6) -> list[dict[str, Any]]:
-    """The first directions that do not move the data, as matrices; none where these are too large."""
-    if sym.action.ambient > SHOWN_SIDE:
-        return []
-    matrices = sym.action.matrices(sym.accumulated.solution.trivial[:most])
+def _basis(
+    key: str, name: str, about: str, cards: list[dict[str, Any]], words: Sequence[str]
+) -> dict[str, Any]:
+    return {"key": key, "name": name, "about": about, "cards": cards, "words": list(words)}
+
+
+def _cards(
+    sym: Symmetries, rows: Float[Tensor, "k g"], words: Sequence[str], label: str
+) -> list[dict[str, Any]]:
+    """Cards of generators: matrices where the action has them, else coefficients."""
+    action = sym.action
+    if isinstance(action, MatrixAction):
+        return _matrix_cards(action.matrices(rows), words, coordinates_of(action), action, label)
     return [
-        heat_map(matrix, names_of(sym), f"trivial direction {i}")
-        for i, matrix in enumerate(matrices, start=1)
+        _card(f"{label} {i}", text) | {"terms": _terms(row, action.words)}
+        for i, (row, text) in enumerate(zip(rows, words, strict=False), start=1)
     ]
 
 
-def names_of(sym: Symmetries) -> tuple[str, ...]:
-    """Names of the coordinates that the matrices act on; `1` for the last one of affine maps."""
-    action = sym.action
-    inner = coordinate_names(action.ambient - action.homogeneous, action.axes)
-    return (*inner, "1") if action.homogeneous else inner
-
-
-def _card(
-    matrix: Float[Tensor, "n n"],
-    words: str,
+def _matrix_cards(
+    matrices: Float[Tensor, "k n n"],
+    words: Sequence[str],
     names: tuple[str, ...],
-    *,
-    homogeneous: bool,
+    action: MatrixAction,
     label: str,
-) -> dict[str, Any]:
-    return {
-        "label": label,
-        "words": words,
-        "matrix": heat_map(matrix, names, label),
-        "output": None,
-        "field": field(matrix, names, homogeneous=homogeneous),
-        "told": [text for text in [rates(matrix)] if text],
-    }
+) -> list[dict[str, Any]]:
+    return [
+        _card(f"{label} {i}", text)
+        | {
+            "matrix": heat_map(matrix, names, f"{label} {i}"),
+            "field": field(matrix, names, homogeneous=action.homogeneous),
+            "notes": [text for text in [rates(matrix)] if text],
+        }
+        for i, (matrix, text) in enumerate(zip(matrices[:MAX_CARDS], words, strict=False), start=1)
+    ]
+
+
+def _card(label: str, words: str) -> dict[str, Any]:
+    empty = {"matrix": None, "output": None, "field": None, "terms": []}
+    return {"label": label, "words": words, "notes": [], **empty}
+
+
+def _terms(row: Float[Tensor, " g"], words: tuple[str, ...]) -> list[tuple[str, str]]:
+    """The largest coefficients with the words of their candidates."""
+    order: list[int] = row.abs().argsort(descending=True, stable=True)[:MAX_TERMS].tolist()
+    return [(words[i], number(float(row[i]))) for i in order if float(row[i])]
+
+
+def trivial_directions(sym: Symmetries) -> list[dict[str, Any]]:
+    """The first directions that do not move the data, as cards; none where matrices are too large."""
+    if isinstance(sym.action, MatrixAction) and sym.action.ambient > SHOWN_SIDE:
+        return []
+    rows = sym.accumulated.solution.trivial[:MAX_TRIVIAL]
+    return _cards(sym, rows, sym.action.describe(rows), "trivial direction")
 
 
 def heat_map(matrix: Float[Tensor, "n n"], names: tuple[str, ...], label: str) -> dict[str, Any]:
-    """A matrix as coloured cells with numbers, as cells, or as a picture, by its size.
+    """A matrix as coloured cells with numbers, as cells, or as an image, by its size.
 
     Args:
         matrix: the entries.
         names: of rows and columns.
-        label: what it is, for those who do not see it.
+        label: what it is, for screen readers.
     """
-    n, most = len(matrix), float(matrix.abs().max()) if matrix.numel() else 0.0
-    share = matrix / most if most > 0 else matrix
-    label = f"{label}: matrix of {n} by {n}, entries up to {number(most)}"
-    if n > CELLS:
-        return {"kind": "picture", "n": n, "label": label, "source": _picture(share)}
+    n, largest = len(matrix), float(matrix.abs().max()) if matrix.numel() else 0.0
+    share = matrix / largest if largest > 0 else matrix
+    label = f"{label}: matrix of {n} by {n}, entries up to {number(largest)}"
+    if n > MAX_CELL_SIDE:
+        return {"kind": "image", "n": n, "label": label, "source": _png(share)}
+    numbered = n <= MAX_NUMBERED_SIDE
     entries = [
         {
             "i": i,
             "j": j,
             "share": round(abs(float(share[i, j])), 3),
             "sign": "pos" if share[i, j] >= 0 else "neg",
-            "text": _entry(float(matrix[i, j]), most),
+            "text": _entry(float(matrix[i, j]), largest),
         }
         for i in range(n)
         for j in range(n)
     ]
-    cell = (46, 30) if n <= NUMBERS else (18, 18)
+    cell = (46, 30) if numbered else (18, 18)
     return {
         "kind": "cells",
         "n": n,
@@ -199,14 +191,14 @@ def heat_map(matrix: Float[Tensor, "n n"], names: tuple[str, ...], label: str) -
         "entries": entries,
         "names": names,
         "cell": cell,
-        "numbers": n <= NUMBERS,
+        "numbers": numbered,
     }
 
 
 def field(
     matrix: Float[Tensor, "n n"], names: tuple[str, ...], *, homogeneous: bool
 ) -> dict[str, Any] | None:
-    """Arrows of the motion x' = Ax in the coordinate plane where it is strongest; None for a line or for no motion.
+    """Arrows of x' = Ax in the coordinate plane where it is largest; None for a line or for no motion.
 
     Args:
         matrix: the generator.
@@ -216,12 +208,9 @@ def field(
     n = len(matrix) - homogeneous
     if n < 2 or not float(matrix.abs().max()) > 0:
         return None
-    i, j, share = strongest_plane(matrix, homogeneous=homogeneous)
-    steps = torch.linspace(-1.0, 1.0, ARROWS, dtype=torch.float64)
-    places = torch.cartesian_prod(steps, steps)
-    arrows = places @ matrix[[i, j]][:, [i, j]].to(places).mT
-    if homogeneous:
-        arrows = arrows + matrix[[i, j], n].to(places)
+    plane = plane_of(matrix, homogeneous=homogeneous)
+    places = grid_of_places(ARROWS)
+    arrows = plane.velocities(places)
     longest = float(arrows.norm(dim=1).max())
     arrows = arrows * (0.3 / longest) if longest > 0 else arrows
     lines = [
@@ -234,81 +223,42 @@ def field(
         for (x, y), (u, v) in zip(places.tolist(), arrows.tolist(), strict=True)
         if math.hypot(u, v) > 0.02
     ]
-    return {
-        "x": names[i],
-        "y": names[j],
-        "lines": lines,
-        "share": None if n == 2 else round(100 * share),
-    }
-
-
-def strongest_plane(matrix: Float[Tensor, "n n"], *, homogeneous: bool) -> tuple[int, int, float]:
-    """The two coordinates between which most of a motion happens, and the share of its squared size that does.
-
-    >>> i, j, share = strongest_plane(
-    ...     torch.tensor([[0.0, 0.0, -2.0], [0.0, 0.0, 0.0], [2.0, 1.0, 0.0]]), homogeneous=False
-    ... )
-    >>> i, j, round(share, 3)
-    (0, 2, 0.889)
-    """
-    n = len(matrix) - homogeneous
-    squares = matrix[:n, :n].square()
-    inside = squares.diagonal()[:, None] + squares.diagonal()[None] + squares + squares.mT
-    if homogeneous:
-        shift = matrix[:n, n].square()
-        inside = inside + shift[:, None] + shift[None]
-    pairs = torch.triu_indices(n, n, 1)
-    best = int(inside[pairs[0], pairs[1]].argmax())
-    i, j = int(pairs[0][best]), int(pairs[1][best])
-    return i, j, float(inside[i, j] / matrix.square().sum())
+    x, y = (names[i] for i in plane.axes)
+    return {"x": x, "y": y, "lines": lines, "share": None if n == 2 else round(100 * plane.share)}
 
 
 def rates(matrix: Float[Tensor, "n n"]) -> str:
-    """Angular speeds and growth rates, from the eigenvalues; empty if there are none to tell.
+    """Angular speeds and growth rates, from the eigenvalues; empty if all are negligible.
 
     >>> rates(torch.tensor([[0.0, -2.0, 0.0], [2.0, 0.0, 0.0], [0.0, 0.0, 0.5]]))
     'angular speed 2, growth rate 0.5'
     """
     values = torch.linalg.eigvals(matrix.double())
-    least = SHARE * float(matrix.norm())
-    turns = sorted(
-        {round(float(value), 3) for value in values.imag if float(value) > least}, reverse=True
-    )
-    grows = sorted(
-        {round(float(value), 3) for value in values.real if abs(float(value)) > least}, reverse=True
-    )
-    told = [("angular speed", turns), ("growth rate", grows)]
+    negligible = NEGLIGIBLE_RATE * float(matrix.norm())
+    speeds = {round(value, 3) for value in values.imag.tolist() if value > negligible}
+    growth = {round(value, 3) for value in values.real.tolist() if abs(value) > negligible}
     return ", ".join(
-        f"{name}{'s' if len(many) > 1 else ''} {', '.join(map(number, many[:4]))}"
-        for name, many in told
-        if many
+        f"{name}{'s' * (len(some) > 1)} {', '.join(map(number, sorted(some, reverse=True)[:4]))}"
+        for name, some in (("angular speed", speeds), ("growth rate", growth))
+        if some
     )
 
 
-def _entry(value: float, most: float) -> str:
-    """Two decimals; a plain 0 for what is nothing beside the largest."""
-    return "0" if abs(value) < 0.005 * most else f"{value:.2f}".replace("-", "−")
+def _entry(value: float, largest: float) -> str:
+    """Two decimals; a plain 0 for what is negligible next to the largest entry."""
+    return "0" if abs(value) < 0.005 * largest else f"{value:.2f}".replace("-", "−")
 
 
-def _picture(share: Float[Tensor, "n n"]) -> str:
-    """A PNG of one pixel to an entry, blue for positive and vermilion for negative, the fainter the smaller."""
-    colour = torch.where(
-        share[..., None] >= 0, torch.tensor([0, 114, 178]), torch.tensor([213, 94, 0])
-    )
+def _png(share: Float[Tensor, "n n"]) -> str:
+    """A PNG with one pixel per entry: blue for positive, vermilion for negative, fainter when smaller."""
+    blue, vermilion = torch.tensor([0, 114, 178]), torch.tensor([213, 94, 0])
+    colour = torch.where(share[..., None] >= 0, blue, vermilion)
     opacity = (share.abs() * 255).round()[..., None]
     pixels = torch.cat([colour, opacity], dim=2).to(torch.uint8).numpy()
     rows = b"".join(b"\0" + row.tobytes() for row in pixels)
     header = struct.pack(">IIBBBBB", share.shape[1], share.shape[0], 8, 6, 0, 0, 0)
-
-    def chunk(kind: bytes, body: bytes) -> bytes:
-        return (
-            struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-        )
-
-    png = (
-        b"\x89PNG\r\n\x1a\n"
-        + chunk(b"IHDR", header)
-        + chunk(b"IDAT", zlib.compress(rows, 9))
-        + chunk(b"IEND", b"")
-    )
+    png = b"\x89PNG\r\n\x1a\n"
+    for kind, body in ((b"IHDR", header), (b"IDAT", zlib.compress(rows, 9)), (b"IEND", b"")):
+        checksum = struct.pack(">I", zlib.crc32(kind + body))
+        png += struct.pack(">I", len(body)) + kind + body + checksum
     return "data:image/png;base64," + base64.b64encode(png).decode("ascii")

@@ -1,6 +1,7 @@
-"""The record as one page that needs nothing else: no network, no other file, no library in the browser."""
+"""The record as one self-contained HTML page: no network, no other file, no library in the browser."""
 
 import json
+import statistics
 from pathlib import Path
 from typing import Any
 
@@ -10,20 +11,20 @@ from torch import Tensor
 from liegg._utils.atomic_write import write_text
 from liegg._utils.errors import MissingExtraError
 from liegg.discovery.verification.further_curves import others_of
-from liegg.report.page import charts as charts
-from liegg.report.page.generators import bases, trivial_matrices
-from liegg.report.page.numbers import angle, number
+from liegg.report.numbers import angle, number
+from liegg.report.page import charts
+from liegg.report.page.generators import bases, trivial_directions
 from liegg.report.page.snippet import snippet_of
 from liegg.report.page.stage import motions_of, stage_of
 from liegg.results.layers import LayerSymmetries
 from liegg.results.symmetries import Symmetries
 
-SHOWN_CURVES = 12
-"""Curves drawn; their sentences are all told."""
+MAX_CURVES = 12
+"""Curves drawn for each kind of motion; the others are listed in words."""
 
 GRADE_WORDS = {"exact": "exactly", "strong": "very nearly", "approximate": "approximately"}
 ESCAPES = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
-"""What could end a script element or begin another; U+2028 and U+2029 are escaped by `json` itself."""
+"""What could end a script element or begin another; `json` escapes U+2028 and U+2029 itself."""
 
 
 def write_report(
@@ -37,24 +38,25 @@ def write_report(
 ) -> Path:
     """Write a result as one HTML page that works from disk, in light and dark, on a phone and on paper.
 
-    The page holds what `sym.to_dict()` does, drawn, and a slider that moves samples by exp(tA) in the browser. The file is written
-    under another name first, so that no half of a page is ever left.
+    The page draws what `sym.to_dict()` holds. A slider moves samples by exp(tA) in the browser. The file is written
+    atomically.
 
     Args:
         sym: the result of `discover`.
-        path: where; folders are made if needed.
-        samples: a few inputs of the model to move, `[k, *x]`, of which the first 8 are put into the page: pictures with 256 levels
-            and at most 96 pixels to a side (larger ones are averaged down), vectors with 5 digits and at most 256 to a sample.
-        layers: what `discover_layers` found for the same model; adds a plot over the layers.
+        path: the file; folders are made if needed.
+        samples: a few inputs of the model to move, `[k, *x]`. The page holds the first 8: images with 256 levels and
+            at most 96 pixels per side (larger ones are averaged down), at most 256 vectors per sample.
+        layers: what `discover_layers` returned for the same model; adds a plot over the layers.
         title: heading of the page; by default it names the model.
-        snippet: code that runs the analysis again; by default it is made from the settings.
+        snippet: code that repeats the analysis; by default it is made from the settings.
 
     Returns:
         The path.
 
     Raises:
         MissingExtraError: jinja2 is not installed.
-        ArgumentError: samples that are no finite numbers, or of a shape that the action does not move.
+        ArgumentError: the samples are not finite numbers.
+        ShapeError: the action does not move samples of this shape.
     """
     return write_text(
         report_html(sym, samples=samples, layers=layers, title=title, snippet=snippet), Path(path)
@@ -73,209 +75,182 @@ def report_html(
     record = sym.to_dict()
     stage = stage_of(sym.action, samples)
     motions = motions_of(sym, stage)
+    settings = {name: value for name, value in record["settings"].items() if name != "versions"}
     values = {
         "title": f"Symmetries of {sym.model}" if title is None else title,
         "record": record,
         "verdict": verdict(record),
         "action": repr(sym.action),
         "output_action": None if sym.output_action is None else repr(sym.output_action),
-        "certain": facts(record),
+        "facts": facts(record),
         "nearest": _nearest(sym, record),
         "spectrum": charts.defects(record),
         "variance": charts.variances(record),
         "bias": charts.biases(sym),
         "bases": bases(sym, record),
-        "side": sym.action.ambient,
+        "has_matrices": sym.action.has_matrices,
         "stage": stage,
         "motions": motions,
         "curves": _curves(record),
-        "fresh": _fresh(record),
+        "reinitialised": _reinitialised(record),
         "layers": None if layers is None else charts.layers(layers),
         "layer_notes": [] if layers is None else list(layers.notes),
-        "trivial": trivial_matrices(sym),
-        "settings": {
-            name: value for name, value in record["settings"].items() if name != "versions"
-        },
+        "trivial": trivial_directions(sym),
+        "settings": settings,
         "snippet": snippet_of(sym, layers=layers is not None) if snippet is None else snippet,
         "number": number,
         "angle": angle,
     }
-    return rendered(
-        "report.html.jinja",
-        values,
-        {"stage": stage, "motions": motions, "curves": _curve_numbers(record)},
-    )
+    data = {"stage": stage, "motions": motions, "curves": _curve_numbers(record)}
+    return rendered("report.html.jinja", values, data)
 
 
 def verdict(record: dict[str, Any]) -> str:
-    """What was found in one sentence, with the name of the algebra.
+    """The finding in one sentence, with the name of the algebra.
 
     Args:
         record: the result as a dict.
     """
-    model, found = record["model"], record["identification"]
-    what = "invariant" if record["question"] == "invariance" else "equivariant"
-    if not record["nullity"]:
+    model, algebra, nullity = record["model"], record["identification"], record["nullity"]
+    if not nullity:
         undecided = record["decision"]["undecided"]
-        few = f"; {undecided} directions are undecided" if undecided else ""
-        return f"No symmetry of {model} was found among these candidates{few}."
-    worst = record["grades"][record["nullity"] - 1]
-    how = GRADE_WORDS.get(worst, worst)
-    if found["name"] == "unknown":
-        whom = f"a {record['nullity']}-dimensional family of motions that has no name here"
+        rest = f"; {undecided} directions are undecided" if undecided else ""
+        return f"No symmetry of {model} was found among these candidates{rest}."
+    grade = record["grades"][nullity - 1]
+    if algebra["name"] == "unknown":
+        group = f"a {nullity}-dimensional family of motions without a known name"
     else:
-        meaning = f", {found['meaning']}" if found["meaning"] else ""
-        whom = f"{found['name']}{meaning}{'' if found['confident'] else ' (the name is not sure)'}"
-    return f"{model} is {how} {what} under {whom}."
+        meaning = f", {algebra['meaning']}" if algebra["meaning"] else ""
+        group = f"{algebra['name']}{meaning}{'' if algebra['confident'] else ' (uncertain name)'}"
+    kind = "invariant" if record["question"] == "invariance" else "equivariant"
+    return f"{model} is {GRADE_WORDS.get(grade, grade)} {kind} under {group}."
 
 
 def facts(record: dict[str, Any]) -> list[tuple[str, str]]:
-    """Facts beside the verdict, each with its name."""
-    decision, nullity = record["decision"], record["nullity"]
-    listed = [("symmetries", f"{nullity} or more" if nullity and _ends(record) else str(nullity))]
-    if (low := record["bottom"]) is not None:
-        largest = number(max(low["residuals"], default=0.0))
-        listed.append(
-            (
-                "solved for",
-                f"the {len(record['defects'])} smallest of {low['moving']}, each to {largest}",
-            )
+    """Facts next to the verdict, each with its name."""
+    nullity, gap, bottom = record["nullity"], record["decision"]["gap"], record["bottom"]
+    open_ended = _is_lower_bound(record)
+    entries = [("symmetries", f"{nullity} or more" if open_ended else str(nullity))]
+    if bottom is not None:
+        largest = number(max(bottom["residuals"], default=0.0))
+        count = len(record["defects"])
+        entries.append(
+            ("computed", f"the {count} smallest of {bottom['moving']}, each to {largest}")
         )
     if nullity:
-        listed.append(("grade", record["grades"][nullity - 1]))
-    if (sure := record["certainty"]) is not None:
-        low, high = sure["nullity"]
-        level = f"{100 * sure['level']:g} %"
-        listed.append(
-            (f"{level} interval of that", str(low) if low == high else f"{low} to {high}")
-        )
-        if sure["angle"] is not None:
-            whose = (
-                "the span turns by at most" if nullity else "the nearest candidate turns by up to"
-            )
-            listed.append((whose, angle(sure["angle"])))
+        entries.append(("grade", record["grades"][nullity - 1]))
+    if (certainty := record["certainty"]) is not None:
+        low, high = certainty["nullity"]
+        level = f"{100 * certainty['level']:g} % interval"
+        entries.append((level, str(low) if low == high else f"{low} to {high}"))
+        if certainty["angle"] is not None:
+            name = "span stable to" if nullity else "nearest candidate stable to"
+            entries.append((name, angle(certainty["angle"])))
     if nullity:
-        listed.append(("largest δ²", _with_interval(record, nullity - 1)))
-        listed.append(
-            (
-                "gap to the next",
-                "none is left"
-                if decision["gap"] is None
-                else "not solved for"
-                if _ends(record)
-                else f"{number(decision['gap'])} times",
-            )
-        )
+        entries.append(("largest δ²", _with_interval(record, nullity - 1)))
+        ratio = f"{number(gap)} times" if gap is not None else "no direction is left"
+        entries.append(("gap to the next", "not computed" if open_ended else ratio))
     elif record["defects"]:
-        listed.append(("smallest δ²", _with_interval(record, 0)))
-    return listed
+        entries.append(("smallest δ²", _with_interval(record, 0)))
+    return entries
 
 
-def _ends(record: dict[str, Any]) -> bool:
-    """Whether the direction after the last symmetry was not solved for."""
-    low = record["bottom"]
-    return low is not None and record["nullity"] == len(record["defects"]) < low["moving"]
+def _is_lower_bound(record: dict[str, Any]) -> bool:
+    """Whether the direction after the last symmetry was not computed."""
+    bottom, nullity = record["bottom"], record["nullity"]
+    return bottom is not None and 0 < nullity == len(record["defects"]) < bottom["moving"]
 
 
 def _with_interval(record: dict[str, Any], i: int) -> str:
     """A defect and its interval."""
     low, high = record["intervals"][i]
-    return number(record["defects"][i]) + (
-        "" if low is None or high is None else f" ({number(low)} – {number(high)})"
-    )
+    interval = "" if low is None or high is None else f" ({number(low)} – {number(high)})"
+    return f"{number(record['defects'][i])}{interval}"
 
 
 def _nearest(sym: Symmetries, record: dict[str, Any]) -> str:
-    """The nearest candidate in words, where no symmetry was found."""
+    """The nearest candidate in words, if no symmetry was found."""
     if sym.nullity or sym.decision.undecided or not (words := others_of(sym).words):
         return ""
-    return f"The nearest candidate: {words[0]}; δ² {_with_interval(record, 0)}, grade {record['grades'][0]}."
+    grade = record["grades"][0]
+    return f"The nearest candidate: {words[0]}; δ² {_with_interval(record, 0)}, grade {grade}."
 
 
 def _curves(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Every curve with its sentence; the first ones drawn."""
-    found = record["verification"]
-    if found is None:
+    """Every curve with its sentence; the first of each kind drawn."""
+    verification = record["verification"]
+    if verification is None:
         return []
-    every = [
-        (f"other-{i}", words, curve)
-        for i, (words, curve) in enumerate(zip(found["other_words"], found["others"], strict=True))
+    words, curves = verification["other_words"], verification["curves"]
+    others = verification["other_sentences"]
+    own = [sentence.partition(": ")[2] for sentence in verification["sentences"]]
+    entries = [
+        (f"other-{i}", name, sentence.removeprefix(f"{name}: "), curve)
+        for i, (name, sentence, curve) in enumerate(
+            zip(words, others, verification["others"], strict=True)
+        )
     ]
-    every += [] if found["group"] is None else [("group", "the group", found["group"])]
-    every += [
-        (f"generator-{i}", f"generator {i + 1}", curve) for i, curve in enumerate(found["curves"])
+    if verification["group"] is not None:
+        entries.append(("group", "the group", own[len(curves)], verification["group"]))
+    entries += [
+        (f"generator-{i}", f"generator {i + 1}", own[i], curve) for i, curve in enumerate(curves)
     ]
-    texts = [
-        text.removeprefix(f"{words}: ")
-        for text, words in zip(found["other_sentences"], found["other_words"], strict=True)
-    ]
-    own = [sentence.partition(": ")[2] for sentence in found["sentences"]]
-    texts += own[len(found["curves"]) :] + own[: len(found["curves"])]
-    drawn = {
-        key
-        for i, (key, *_) in enumerate(every)
-        if i < SHOWN_CURVES or key == "group" or int(key.partition("-")[2]) < SHOWN_CURVES
-    }
+    fraction = verification["fraction"]
     return [
         {
             "key": key,
             "name": name,
-            "sentence": text,
-            "chart": charts.curve(curve, name, found["fraction"]) if key in drawn else None,
+            "sentence": sentence,
+            "chart": charts.curve(curve, name, fraction)
+            if key == "group" or int(key.partition("-")[2]) < MAX_CURVES
+            else None,
         }
-        for (key, name, curve), text in zip(every, texts, strict=True)
+        for key, name, sentence, curve in entries
     ]
 
 
 def _curve_numbers(record: dict[str, Any]) -> dict[str, Any]:
-    """What the script reads off beside the slider, by the key of the curve."""
-    found = record["verification"]
-    keys = ("times", "change", "control_mean")
-    kinds = () if found is None else (("generator", found["curves"]), ("other", found["others"]))
+    """What the script shows next to the slider, by the key of the curve."""
+    verification = record["verification"] or {"curves": [], "others": []}
     return {
-        f"{kind}-{i}": {key: curve[key] for key in keys}
-        for kind, curves in kinds
-        for i, curve in enumerate(curves[:SHOWN_CURVES])
+        f"{kind}-{i}": {key: curve[key] for key in ("times", "change", "control_mean")}
+        for kind, name in (("generator", "curves"), ("other", "others"))
+        for i, curve in enumerate(verification[name][:MAX_CURVES])
     }
 
 
-def _fresh(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Defects beside those of fresh weights, one line to a direction."""
-    if record["fresh"] is None:
-        return []
-    lines = []
-    for i, learned in enumerate(record["fresh"]["learned"]):
-        along, own = (
-            _spread([draw[i] for draw in record["fresh"][key]]) for key in ("along", "own")
-        )
-        lines.append(
-            {
-                "direction": i + 1,
-                "defect": record["defects"][i],
-                "along": along,
-                "own": own,
-                "learned": learned,
-            }
-        )
-    return lines
+def _reinitialised(record: dict[str, Any]) -> dict[str, Any] | None:
+    """Defects next to those of re-initialised models, one line per direction."""
+    control = record["fresh"]
+    if control is None:
+        return None
+    lines = [
+        {
+            "direction": i + 1,
+            "defect": record["defects"][i],
+            "along": _spread([draw[i] for draw in control["along"]]),
+            "own": _spread([draw[i] for draw in control["own"]]),
+            "learned": learned,
+        }
+        for i, learned in enumerate(control["learned"])
+    ]
+    return {"lines": lines, "draws": len(control["along"]), "notes": control["notes"]}
 
 
 def _spread(values: list[float | None]) -> str:
-    """The middle of some numbers, and their range."""
-    known = sorted(value for value in values if value is not None)
-    return (
-        f"{number(known[len(known) // 2])} ({number(known[0])} – {number(known[-1])})"
-        if known
-        else "–"
-    )
+    """The median of some numbers, and their range."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return "–"
+    return f"{number(statistics.median_high(known))} ({number(min(known))} – {number(max(known))})"
 
 
 def rendered(template: str, values: dict[str, Any], data: dict[str, Any] | None = None) -> str:
-    """A template filled in; everything that comes from outside is escaped by it, the data for the script here.
+    """Fill in a template. It escapes every text; the data of the script is escaped here.
 
     Args:
-        template: its file.
-        values: what it names.
+        template: name of its file.
+        values: its variables.
         data: what the script of the page reads.
     """
     try:
@@ -293,9 +268,7 @@ def rendered(template: str, values: dict[str, Any], data: dict[str, Any] | None 
         lstrip_blocks=True,
     )
     if environment.loader is None:
-        raise MissingExtraError(
-            "the templates of the report are not installed. Install liegg again."
-        )
+        raise MissingExtraError("the templates of the report are not installed. Reinstall liegg.")
     style, script = (
         Markup(environment.loader.get_source(environment, f"report.{kind}")[0])
         for kind in ("css", "js")
@@ -307,7 +280,7 @@ def rendered(template: str, values: dict[str, Any], data: dict[str, Any] | None 
 
 
 def embedded(value: Any) -> str:
-    r"""JSON that can stand inside a script element, whatever texts it holds.
+    r"""JSON that can be put inside a script element, whatever texts it holds.
 
     >>> embedded({"a": "</script>"})
     '{"a":"\\u003c/script\\u003e"}'

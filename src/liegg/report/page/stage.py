@@ -1,7 +1,6 @@
-"""What the slider of a page moves: samples small enough to be put into it, and the motions to choose from."""
+"""What the slider of a page moves: samples small enough for the page, and the motions to choose from."""
 
 import base64
-import math
 from typing import Any
 
 import numpy as np
@@ -10,112 +9,91 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import interpolate
 
-from liegg._utils.errors import ArgumentError
-from liegg.actions import Action, Affine, Linear, Product, Restricted
-from liegg.actions.grid.color import Channels
-from liegg.actions.grid.grid import Grid
-from liegg.actions.vectors import as_vectors
+from liegg.actions import Action, MatrixAction
 from liegg.algebra.words.wording import coordinate_names
-from liegg.discovery.verification.further_curves import others_of, words_of
-from liegg.report.page.generators import strongest_plane
-from liegg.report.page.numbers import number
+from liegg.discovery.verification.further_curves import others_of
+from liegg.report.motions import extent_of, symmetry_curves
+from liegg.report.numbers import number
+from liegg.report.planes import blocks_of, plane_of
+from liegg.report.samples import as_images, checked_samples, value_range
 from liegg.results.symmetries import Symmetries
+from liegg.results.verification import Curve
 
-MOST_SAMPLES, LONGEST_SIDE, MOST_VECTORS = 8, 96, 256
-MOST_ENTRIES = 40_000
-"""Entries of all matrices that are put into the page; motions beyond are left out, and said to be."""
+MAX_IMAGE_SIDE, MAX_VECTORS = 96, 256
+"""Pixels per side of an image, and vectors per sample, in the page."""
 
-MOST_MOTIONS = 12
+MAX_ENTRIES = 40_000
+"""Entries of all matrices in the page; further motions are left out, and a note says so."""
+
+MAX_GENERATORS, MAX_MOTIONS = 12, 24
+"""Symmetries, and motions in all, that can be chosen."""
 
 
 def stage_of(action: Action, samples: Tensor | np.ndarray | None) -> dict[str, Any] | None:
     """The samples as the script reads them; None if there are none.
 
     Args:
-        action: the candidate generators, which say whether a sample is a picture or vectors.
+        action: the candidate generators, which say whether a sample is an image or vectors.
         samples: `[k, *x]`.
 
     Returns:
-        `kind` is `"image"`, `"points"`, or `"none"` with a note why nothing can be drawn.
+        `kind` is `"image"`, `"points"`, or `"none"` with a note that says why nothing is drawn.
 
     Raises:
-        ArgumentError: no finite numbers, or a shape that the action does not move.
+        ArgumentError: the samples are not finite numbers.
+        ShapeError: the action does not move samples of this shape.
     """
     if samples is None:
         return None
-    given = torch.as_tensor(samples)
-    if (
-        given.ndim < 2
-        or not len(given)
-        or given.is_complex()
-        or not bool(torch.isfinite(given[:MOST_SAMPLES]).all())
-    ):
-        raise ArgumentError(
-            f"samples have shape {tuple(given.shape)} and type {given.dtype}; expected a few inputs of the model, [k, *x], of "
-            "finite numbers, for example samples=data[:8]."
+    x = checked_samples(action, samples)
+    stages = [part.stage for part in action.parts]
+    if not isinstance(action, MatrixAction):
+        return _no_stage(
+            f"The slider moves samples by matrices, and {action!r} has none; "
+            "liegg.plot.motion(sym, samples) draws them."
         )
-    x = given[:MOST_SAMPLES].detach().to("cpu", torch.float64)
-    action.check(tuple(x.shape[1:]))
-    parts = _parts(action)
-    if len(parts) == 1 and isinstance(parts[0], Linear | Affine):
-        return _points(parts[0], x)
-    grids = [part for part in parts if isinstance(part, Grid) and part.dimension == 2]
-    colours = [part for part in parts if isinstance(part, Channels)]
-    if len(grids) + len(colours) < len(parts) or max(len(grids), len(colours)) > 1:
-        return {
-            "kind": "none",
-            "note": f"The page does not draw what {action!r} moves; it draws pictures and vectors.",
-        }
-    return _pictures(x, grids[0] if grids else None, colours[0] if colours else None)
+    if stages == ["points"]:
+        return _points(action, action.staged(x))
+    if len(set(stages)) == len(stages) and set(stages) <= {"grid", "colour"}:
+        signals = action.staged(x)
+        channels = signals.shape[1]
+        if signals.ndim == 4 and (channels in (1, 3) or "colour" not in stages):
+            return _images(action, signals)
+        if "colour" in stages:
+            return _no_stage(f"The page draws images with 1 or 3 channels; these have {channels}.")
+    return _no_stage(f"The page draws images and vectors, not what {action!r} moves.")
 
 
-def _points(action: Linear | Affine, x: Float[Tensor, "k ..."]) -> dict[str, Any]:
-    vectors = as_vectors(x, action.n, action.copies, action.layout)[:, :MOST_VECTORS]
-    note = (
-        f"The first {MOST_VECTORS} of {action.copies} vectors of a sample are shown."
-        if action.copies > MOST_VECTORS
-        else ""
-    )
+def _no_stage(note: str) -> dict[str, Any]:
+    return {"kind": "none", "note": note}
+
+
+def _points(action: MatrixAction, vectors: Float[Tensor, "k copies n"]) -> dict[str, Any]:
+    copies, n = vectors.shape[1:]
+    drawn = f"The first {MAX_VECTORS} of {copies} vectors of a sample are drawn."
     return {
         "kind": "points",
-        "n": action.n,
+        "n": n,
         "homogeneous": action.homogeneous,
-        "names": list(coordinate_names(action.n)),
-        "samples": _rounded(vectors),
-        "note": note,
+        "names": list(coordinate_names(n)),
+        "samples": _rounded(vectors[:, :MAX_VECTORS]),
+        "note": drawn if copies > MAX_VECTORS else "",
     }
 
 
-def _pictures(
-    x: Float[Tensor, "k ..."], grid: Grid | None, colour: Channels | None
-) -> dict[str, Any]:
-    shape = (
-        (grid.shape if grid is not None else None)
-        or (colour.shape if colour is not None else None)
-        or tuple(x.shape[1:])
-    )
-    whole = x.reshape(len(x), *shape)
-    whole = whole.unsqueeze(1) if whole.ndim == 3 else whole
-    channels = whole.shape[1]
-    if whole.ndim != 4 or (channels not in (1, 3) and colour is not None):
-        return {
-            "kind": "none",
-            "note": f"The page draws pictures of 1 or 3 channels; a sample has shape {tuple(shape)}.",
-        }
-    notes = []
-    if channels not in (1, 3):
-        whole = whole.mean(1, keepdim=True)
-        notes.append(f"Shown is the mean of {channels} channels.")
-    sides = tuple(whole.shape[2:])
-    if max(sides) > LONGEST_SIDE:
-        smaller = tuple(max(1, round(side * LONGEST_SIDE / max(sides))) for side in sides)
-        whole = interpolate(whole, size=smaller, mode="area")
+def _images(action: MatrixAction, signals: Float[Tensor, "k c h w"]) -> dict[str, Any]:
+    images, note = as_images(signals)
+    notes = [f"The {note} is drawn."] if note else []
+    sides = tuple(images.shape[2:])
+    if max(sides) > MAX_IMAGE_SIDE:
+        smaller = tuple(max(1, round(side * MAX_IMAGE_SIDE / max(sides))) for side in sides)
+        images = interpolate(images, size=smaller, mode="area")
         notes.append(
-            f"Pictures of {sides[0]} by {sides[1]} pixels are shown with {smaller[0]} by {smaller[1]}."
+            f"Images of {sides[0]} by {sides[1]} pixels are drawn with {smaller[0]} by {smaller[1]}."
         )
-    low, high = float(whole.min()), float(whole.max())
-    high = high if high > low else low + 1.0
-    levels = ((whole - low) / (high - low) * 255).round().to(torch.uint8)
+    low, high = value_range(images)
+    levels = ((images - low) / (high - low) * 255).round().to(torch.uint8)
+    borders = [part.settings()["border"] for part in action.parts if part.stage == "grid"]
     return {
         "kind": "image",
         "channels": levels.shape[1],
@@ -123,143 +101,110 @@ def _pictures(
         "width": levels.shape[3],
         "low": low,
         "high": high,
-        "border": "replicate" if grid is None else grid.border,
+        "border": borders[0] if borders else "replicate",
         "note": " ".join(notes),
         "samples": [base64.b64encode(one.numpy().tobytes()).decode("ascii") for one in levels],
     }
 
 
 def motions_of(sym: Symmetries, stage: dict[str, Any] | None) -> dict[str, Any]:
-    """Motions to choose from: the generators found with their curves, then readable ones; the nearest candidates if none was found.
+    """Motions to choose from: readable generators and those found, or the nearest candidates.
 
     Args:
         sym: the result of `discover`.
-        stage: what `stage_of` made.
+        stage: what `stage_of` returned.
 
     Returns:
-        `list` of motions, and `note` if there is something to know of them. Without samples there is no motion.
+        `list` of motions, empty without samples, and `note` with what to know about them.
     """
-    if stage is None or stage["kind"] == "none":
+    if stage is None or stage["kind"] == "none" or not isinstance(sym.action, MatrixAction):
         return {"list": [], "note": "" if stage is None else stage["note"]}
-    if not sym.shown:
-        return {
-            "list": [],
-            "note": f"Matrices of {sym.action.ambient} rows are too large to be put into a page.",
-        }
+    side = sym.action.ambient
+    if not sym.shown or side**2 > MAX_ENTRIES:
+        return {"list": [], "note": f"Matrices with {side} rows are too large for the page."}
     if sym.nullity:
-        chosen = _found(sym)
-        note = ""
+        motions, note = [*_others(sym, sym.action, "readable basis"), *_generators(sym)], ""
     else:
-        first = sym.decision.undecided
-        chosen = [
-            one
-            | {
-                "label": f"candidate {i}: {one['label']}",
-                "told": f"δ² = {number(float(sym.defects[first + i - 1]))}",
-            }
-            for i, one in enumerate(_others(sym, "nearest candidates"), start=1)
-        ]
-        note = "No symmetry was found. The slider shows the nearest candidates: motions that change the output least, and yet do."
-        if sym.decision.undecided:
-            note = "Nothing was decided about the first directions, for want of samples. The slider shows what comes after them."
-        note = note if chosen else "No candidate moves the data, so there is nothing to show."
-    room = max(1, min(MOST_MOTIONS * 2, MOST_ENTRIES // max(1, sym.action.ambient**2)))
-    if sym.action.ambient**2 > MOST_ENTRIES:
-        return {
-            "list": [],
-            "note": f"Matrices of {sym.action.ambient} rows are too large to be put into a page.",
-        }
-    if len(chosen) > room:
-        note = f"{note} The first {room} of {len(chosen)} motions can be chosen.".strip()
-    return {"list": [_split(one, sym.action, stage) for one in chosen[:room]], "note": note}
+        motions, note = _candidates(sym, sym.action)
+    count = max(1, min(MAX_MOTIONS, MAX_ENTRIES // max(1, side**2)))
+    if len(motions) > count:
+        note = f"{note} The first {count} of {len(motions)} motions can be chosen.".strip()
+    return {"list": [_split(one, sym.action, stage) for one in motions[:count]], "note": note}
 
 
-def _found(sym: Symmetries) -> list[dict[str, Any]]:
-    """The readable generators and those found, with the curves that were measured along them."""
-    verified = sym.verification
-    curves = verified.curves if verified is not None and len(verified.curves) == sym.nullity else ()
-    raw = sym.generators[:MOST_MOTIONS]
-    chosen = [
-        _motion(
-            matrix,
-            f"generator {i + 1}: {words_of(sym, matrix)}",
-            "as found",
-            f"generator-{i}" if curves else None,
-            curves[i] if curves else None,
-        )
-        for i, matrix in enumerate(raw)
-    ]
-    return [*_others(sym, "readable basis"), *chosen]
-
-
-def _others(sym: Symmetries, basis: str) -> list[dict[str, Any]]:
-    """Further motions, with their curves if they were followed."""
-    verified, beside = sym.verification, others_of(sym)
-    curves = (
-        verified.others if verified is not None and verified.other_words == beside.words else ()
-    )
+def _generators(sym: Symmetries) -> list[dict[str, Any]]:
+    """The symmetries as found, with their curves."""
+    curves = symmetry_curves(sym) or (None,) * sym.nullity
+    motions = zip(sym.generators[:MAX_GENERATORS], sym.words, curves, strict=False)
     return [
-        _motion(
-            matrix, words, basis, f"other-{i}" if curves else None, curves[i] if curves else None
+        _motion(matrix, f"generator {i + 1}: {words}", "as found", f"generator-{i}", curve)
+        for i, (matrix, words, curve) in enumerate(motions)
+    ]
+
+
+def _candidates(sym: Symmetries, action: MatrixAction) -> tuple[list[dict[str, Any]], str]:
+    """The nearest candidates with their defects, and what to know about them."""
+    first = sym.decision.undecided
+    motions = _others(sym, action, "nearest candidates")
+    for i, motion in enumerate(motions):
+        motion["label"] = f"candidate {i + 1}: {motion['label']}"
+        motion["defect"] = f"δ² = {number(float(sym.defects[first + i]))}"
+    if not motions:
+        return [], "No candidate moves the data, so there is nothing to show."
+    if first:
+        return motions, (
+            "The first directions are undecided: there are too few samples. The slider shows the "
+            "directions after them."
         )
-        for i, (matrix, words) in enumerate(zip(beside.matrices, beside.words, strict=True))
+    return motions, (
+        "No symmetry was found. The slider shows the nearest candidates: the motions that change the "
+        "output least."
+    )
+
+
+def _others(sym: Symmetries, action: MatrixAction, basis: str) -> list[dict[str, Any]]:
+    """Readable generators or candidates, with their curves if they were measured."""
+    verification, others = sym.verification, others_of(sym)
+    curves = (None,) * len(others.words)
+    if verification is not None and verification.other_words == others.words:
+        curves = verification.others
+    motions = zip(action.matrices(others.coefficients), others.words, curves, strict=True)
+    return [
+        _motion(matrix, words, basis, f"other-{i}", curve)
+        for i, (matrix, words, curve) in enumerate(motions)
     ]
 
 
 def _motion(
-    matrix: Float[Tensor, "n n"], label: str, basis: str, key: str | None, curve: Any
+    matrix: Float[Tensor, "n n"], label: str, basis: str, key: str, curve: Curve | None
 ) -> dict[str, Any]:
-    """A motion and how far to follow it: as far as its curve, else once around, else a motion of size 1."""
-    if curve is not None:
-        reach = {"longest": curve.longest, "both": curve.both_ways, "period": curve.period}
-    else:
-        values = torch.linalg.eigvals(matrix.double())
-        fastest = float(values.imag.abs().max())
-        time = 2 * math.pi / fastest if fastest > 1e-3 * float(matrix.norm()) else math.inf
-        closes = math.isfinite(time) and float(((values * time).exp() - 1).abs().max()) < 0.01
-        turns = math.isfinite(time) and float(values.real.abs().max()) < 0.25 * fastest
-        longest = (
-            time if turns else 1 / max(float(torch.linalg.matrix_norm(matrix.double(), 2)), 1e-300)
-        )
-        reach = {
-            "longest": longest,
-            "both": not (turns and closes),
-            "period": time if turns and closes else None,
-        }
-    return {"label": label, "basis": basis, "curve": key, "matrix": matrix, "told": "", **reach}
+    extent = extent_of(matrix, curve)
+    return {
+        "label": label,
+        "basis": basis,
+        "curve": None if curve is None else key,
+        "matrix": matrix,
+        "defect": "",
+        "longest": extent.longest,
+        "both": extent.both_ways,
+        "period": extent.period,
+    }
 
 
-def _split(motion: dict[str, Any], action: Action, stage: dict[str, Any]) -> dict[str, Any]:
-    """The blocks of the matrix that move places and colours, as lists."""
+def _split(motion: dict[str, Any], action: MatrixAction, stage: dict[str, Any]) -> dict[str, Any]:
+    """Replace the matrix by its blocks, as lists: those that move places and colours."""
     matrix = motion.pop("matrix")
     if stage["kind"] == "points":
-        plane = (
-            strongest_plane(matrix, homogeneous=action.homogeneous)[:2]
-            if stage["n"] > 1
-            else (0, 0)
-        )
+        plane = plane_of(matrix, homogeneous=action.homogeneous).axes if stage["n"] > 1 else (0, 0)
         return motion | {"place": _rounded(matrix), "colour": None, "plane": list(plane)}
     blocks: dict[str, Any] = {"place": None, "colour": None}
-    start = 0
-    for part in _parts(action):
-        inside = slice(start, start + part.ambient)
-        blocks["place" if isinstance(part, Grid) else "colour"] = _rounded(matrix[inside, inside])
-        start += part.ambient
+    for part, _, block in blocks_of(action, matrix):
+        blocks["place" if part.stage == "grid" else "colour"] = _rounded(block)
     return motion | blocks
 
 
-def _parts(action: Action) -> list[Action]:
-    """The actions that a sample is moved by, without their restrictions."""
-    whole = action.parent if isinstance(action, Restricted) else action
-    return (
-        [each for part in whole.parts for each in _parts(part)]
-        if isinstance(whole, Product)
-        else [whole]
-    )
-
-
 def _rounded(values: Tensor) -> Any:
-    """Nested lists of numbers with six digits: as many as a screen can show, and a few more."""
+    """Nested lists of numbers with six digits, more than a screen can show."""
     if values.ndim:
         return [_rounded(one) for one in values]
     return float(f"{float(values):.6g}")

@@ -1,6 +1,6 @@
-"""Figures for papers: one function per figure, each takes an `ax` (or a figure, for several panels) and returns it.
+"""Figures for papers: one function per figure, which takes an `ax` (or a figure, for several panels) and returns it.
 
-No global style is touched and no window is opened; `save_figure` writes PNG, SVG and PDF.
+No function changes matplotlib's style or opens a window; `save_figure` writes PNG, SVG and PDF.
 """
 
 from liegg.report.plots.comparison import comparison

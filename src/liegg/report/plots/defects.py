@@ -1,26 +1,27 @@
-"""The verdict in one picture: every defect with its interval and grade, the limits, and the gap that decided."""
+"""The verdict in one figure: every defect with its interval and grade, the thresholds, and the gap."""
 
 import math
 from typing import TYPE_CHECKING
 
 from liegg.decision.grades import GRADES
-from liegg.report.page.numbers import number
+from liegg.report.numbers import number, window
 from liegg.report.plots.style import (
     AMBER,
     FOUND,
-    MOST,
+    MAX_DIRECTIONS,
     MUTED,
     OTHER,
     SKY,
     THIRD,
-    bars,
-    count_directions,
     cut,
     figure,
+    horizontal_line,
+    interval_label,
+    label_directions,
     legend,
     lowest,
     whiskers,
-    window,
+    write_centred,
 )
 from liegg.results.symmetries import Symmetries
 
@@ -32,92 +33,64 @@ LOOKS = dict(
 )
 """Marker and colour of every grade."""
 
-UNDECIDED = ("x", MUTED)
+UNDECIDED_LOOK = ("x", MUTED)
 
 
-def defects(sym: Symmetries, ax: "Axes | None" = None, *, most: int = MOST) -> "Axes":
-    """Scale-free defect of every direction that moves the data, with its interval, its grade, the limits and the gap.
+def defects(
+    sym: Symmetries, ax: "Axes | None" = None, *, max_directions: int = MAX_DIRECTIONS
+) -> "Axes":
+    """Draw the defect of every direction that moves the data, with interval, grade, thresholds and gap.
 
     Args:
         sym: the result of `discover`.
-        ax: where to draw; by default a new figure.
-        most: directions drawn, around the gap.
+        ax: axes to draw into; by default a new figure.
+        max_directions: directions drawn, around the gap.
     """
     ax = ax or figure(7.0, 4.5).subplots()
-    values, decision, nullity = sym.defects, sym.decision, sym.nullity
-    shown = window(len(values), nullity, most)
-    near, ends = values[shown.start : shown.stop], sym.intervals[shown.start : shown.stop]
+    decision, nullity, total = sym.decision, sym.nullity, len(sym.defects)
+    drawn = window(total, nullity, max_directions)
+    values, ends = sym.defects[drawn.start : drawn.stop], sym.intervals[drawn.start : drawn.stop]
     rulers = [(decision.threshold, ":", f"threshold {number(decision.threshold)}")]
     if sym.controls.random is not None and math.isfinite(sym.controls.random.low):
-        rulers.append(
-            (
-                sym.controls.random.low,
-                "--",
-                f"random directions, lowest {number(100 * sym.controls.random.share)} %",
-            )
-        )
+        share = f"random directions, lowest {number(100 * sym.controls.random.share)} %"
+        rulers.append((sym.controls.random.low, "--", share))
     ax.set_yscale("log")
-    least = lowest(near, ends, also=[height for height, _, _ in rulers])
-    far = decision.floor < least
-    rulers.append(
-        (
-            decision.floor,
-            "-.",
-            f"rounding floor {number(decision.floor, 1)}{', off the axis' if far else ''}",
-        )
-    )
-    note = cut(near, least)
-    near, place = near.clamp_min(least), range(shown.start + 1, shown.stop + 1)
-    every = ["undecided" if i < decision.undecided else grade for i, grade in enumerate(sym.grades)]
-    grades = every[shown.start : shown.stop]
-    for name, (marker, colour) in {**LOOKS, "undecided": UNDECIDED}.items():
-        some = [k for k, grade in enumerate(grades) if grade == name]
+    least = lowest(values, ends, also=[height for height, _, _ in rulers])
+    is_outside = decision.floor < least
+    floor = f"rounding floor {number(decision.floor, 1)}{', off the axis' * is_outside}"
+    rulers.append((decision.floor, "-.", floor))
+    ax.set_ylabel(f"defect  δ²{cut(values, least)}")
+    heights = values.clamp_min(least)
+    grades = ["undecided"] * decision.undecided + list(sym.grades[decision.undecided :])
+    for name, (marker, colour) in {**LOOKS, "undecided": UNDECIDED_LOOK}.items():
+        some = [k for k, i in enumerate(drawn) if grades[i] == name]
         if some:
-            whiskers(ax, [place[k] for k in some], ends[some], least, colour)
-            label = f"{'no symmetry' if name == 'none' else name} ({every.count(name)})"
-            ax.plot(
-                [place[k] for k in some],
-                near[some].tolist(),
-                marker,
-                color=colour,
-                markersize=5.5,
-                label=label,
-            )
+            places = [drawn[k] + 1 for k in some]
+            whiskers(ax, places, ends[some], least, colour)
+            label = f"{'no symmetry' if name == 'none' else name} ({grades.count(name)})"
+            dots = heights[some].tolist()
+            ax.plot(places, dots, marker, color=colour, markersize=5.5, label=label)
     for height, dashes, label in rulers:
-        ax.axhline(height, color=MUTED, linestyle=dashes, linewidth=1, label=label, zorder=1.5)
-    if far:
+        horizontal_line(ax, height, dashes, label)
+    if is_outside:
         ax.set_ylim(bottom=least)
-    if nullity and nullity in shown and nullity - 1 in shown:
-        _mark_gap(
-            ax,
-            nullity + 0.5,
-            float(near[nullity - 1 - shown.start]),
-            float(near[nullity - shown.start]),
-            decision.gap,
-        )
-    if not len(values):
-        ax.text(
-            0.5,
-            0.5,
-            "no candidate direction moves the data",
-            transform=ax.transAxes,
-            ha="center",
-            va="center",
-        )
-    ax.set_ylabel(f"defect  δ²{note}")
+    if nullity and nullity in drawn and nullity - 1 in drawn:
+        low, high = heights[nullity - 1 - drawn.start : nullity + 1 - drawn.start].tolist()
+        _mark_gap(ax, nullity + 0.5, low, high, decision.gap)
+    if not total:
+        write_centred(ax, "no candidate direction moves the data")
     ax.set_title("0: exact symmetry, 1: average direction", fontsize="medium")
-    count_directions(ax, shown, len(values), bars(sym, ends))
+    label_directions(ax, drawn, total, interval_label(sym, ends))
     legend(ax, columns=2)
     return ax
 
 
 def _mark_gap(ax: "Axes", x: float, low: float, high: float, gap: float) -> None:
-    """A double arrow from the last symmetry to the first other direction, with the ratio of their defects."""
-    words = f"gap × {number(float(f'{gap:.2g}'))}"
+    """Draw an arrow from the last symmetry to the next direction, with the ratio of their defects."""
     arrow = {"arrowstyle": "<->", "color": MUTED, "linewidth": 1, "shrinkA": 0, "shrinkB": 0}
     ax.annotate("", (x, high), (x, low), arrowprops=arrow)
     ax.annotate(
-        words,
+        f"gap × {number(float(f'{gap:.2g}'))}",
         (x, math.sqrt(low * high)),
         (5, 0),
         textcoords="offset points",

@@ -1,6 +1,7 @@
-"""A film strip: exp(tA) acting on samples, a column to a time."""
+"""A film strip: exp(tA) acting on samples, one column per time."""
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -8,122 +9,133 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
-from liegg.actions import Action, Affine, Linear
-from liegg.actions.grid.color import Channels
-from liegg.actions.grid.grid import Grid
+from liegg.actions import Action
+from liegg.algebra.words.wording import number
 from liegg.discovery.verification.further_curves import words_of
-from liegg.report.plots.clouds import points
+from liegg.report.motions import extent_of, generator_of, symmetry_curves
+from liegg.report.plots.clouds import draw_points
 from liegg.report.plots.matrices import short
-from liegg.report.plots.selection import generator_of, parts_of
 from liegg.report.plots.style import figure, plain
-from liegg.report.plots.times import Times, name_panel, times_of
+from liegg.report.samples import as_images, checked_samples, value_range
 from liegg.results.symmetries import Symmetries
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
-MOST_ROWS, MOST_STEPS = 8, 25
+MAX_STEPS = 25
+
+
+class Times(NamedTuple):
+    """Times of a motion.
+
+    Attributes:
+        values: ascending, in units of the generator.
+        names: angles where the motion comes back, else t.
+    """
+
+    values: Float[Tensor, " t"]
+    names: tuple[str, ...]
 
 
 def motion(
     sym: Symmetries,
     samples: Tensor | np.ndarray,
-    made: "Figure | SubFigure | None" = None,
-    which: int | Float[Tensor, "n n"] = 0,
+    fig: "Figure | SubFigure | None" = None,
+    which: int | Float[Tensor, "..."] = 0,
     *,
     steps: int = 7,
 ) -> "Figure | SubFigure":
-    """Samples moved by exp(tA), from left to right: pictures, signals, point clouds or vectors.
+    """Draw samples moved by exp(tA), from left to right: images, signals, point clouds or vectors.
 
-    A motion is followed once around where it turns, else both ways, and no further than it was verified. Pictures, signals and
-    clouds of points have a row each; single vectors and pairs share one. Vectors of more than two dimensions are seen in the
-    coordinate plane where the generator does most; faint lines are their paths, or faint marks where many of them started.
+    A rotation is followed once around, another motion both ways, and none further than it was verified. Images, signals and
+    clouds of points have a row each; single vectors and pairs share one. Vectors with more than two coordinates are drawn in
+    the coordinate plane where the generator is largest; faint lines are their paths, or faint marks their starts.
 
     Args:
         sym: the result of `discover`.
         samples: a few inputs of the model, `[k, *x]`, of which the first eight are drawn.
-        made: figure or subfigure to draw into; by default a new one.
-        which: number of the generator found, from 0; or a generator of your own.
-        steps: columns; an odd number shows the samples as they are in the middle of a motion that goes both ways.
+        fig: figure or subfigure to draw into; by default a new one.
+        which: number of the symmetry, from 0; or a generator of your own, as a matrix or as coefficients.
+        steps: columns; an odd number draws the samples as they are in the middle of a motion that goes both ways.
 
     Raises:
-        ArgumentError: samples that the action does not move, no such generator, or nothing that could be drawn.
+        ArgumentError: there is no such symmetry, the samples are not finite, or they cannot be drawn.
+        ShapeError: the action does not move samples of this shape.
     """
-    if not 2 <= steps <= MOST_STEPS:
-        raise ArgumentError(f"steps={steps}: expected 2 to {MOST_STEPS} columns.")
-    matrix = generator_of(sym, which)
-    given = torch.as_tensor(samples)
-    if (
-        given.ndim < 2
-        or not len(given)
-        or given.is_complex()
-        or not bool(torch.isfinite(given[:MOST_ROWS]).all())
-    ):
-        raise ArgumentError(
-            f"samples have shape {tuple(given.shape)} and type {given.dtype}; expected a few inputs of the model, [k, *x], of "
-            "finite numbers, for example data[:4]."
-        )
-    x = given[:MOST_ROWS].detach().to("cpu", torch.float64)
-    sym.action.check(tuple(x.shape[1:]))
-    times = times_of(sym, matrix, which if isinstance(which, int) else None, steps)
-    parts = parts_of(sym.action)
-    if len(parts) == 1 and isinstance(parts[0], Linear | Affine):
-        made, note = points(parts[0], matrix, x, times, made)
-    else:
-        made, note = _signals(
-            sym.action,
-            torch.stack([sym.action.act(t * matrix, x) for t in times.values.tolist()]),
-            times,
-            made,
-        )
-    title = short(words_of(sym, matrix), 80)
-    made.suptitle(plain(f"{title}{note}"), fontsize="medium")
-    return made
+    if not 2 <= steps <= MAX_STEPS:
+        raise ArgumentError(f"steps={steps}: expected 2 to {MAX_STEPS} columns.")
+    generator = generator_of(sym, which)
+    x = checked_samples(sym.action, samples)
+    times = times_of(sym, generator, which if isinstance(which, int) else None, steps)
+    draw = draw_points if sym.action.stage == "points" else _draw_signals
+    fig, axes, label, note = draw(sym.action, generator, x, times.values, fig)
+    for ax, name in zip(axes[0], times.names, strict=True):
+        ax.set_title(name, fontsize="small")
+    for i, ax in enumerate(axes[:, 0]):
+        sample = f"sample {i + 1}" if len(axes) > 1 else ""
+        ax.set_ylabel("\n".join(filter(None, (sample, label))), fontsize="small")
+    title = short(words_of(sym, generator), 80)
+    fig.suptitle(plain("; ".join(filter(None, (title, note)))), fontsize="medium")
+    return fig
 
 
-def _signals(
-    action: Action, moved: Float[Tensor, "t b ..."], times: Times, made: "Figure | SubFigure | None"
-) -> "tuple[Figure | SubFigure, str]":
-    """Pictures as pictures, signals along a line as curves."""
-    shape = next(
-        (
-            part.shape
-            for part in parts_of(action)
-            if isinstance(part, Grid | Channels) and part.shape
-        ),
-        tuple(moved.shape[2:]),
-    )
-    dimension = next(
-        (part.dimension for part in parts_of(action) if isinstance(part, Grid)), len(shape) - 1
-    )
-    if dimension not in (1, 2) or len(shape) not in (dimension, dimension + 1):
-        raise ArgumentError(
-            f"{action!r} moves samples of shape {tuple(shape)}; drawn are pictures, signals and vectors."
+def times_of(
+    sym: Symmetries, generator: Float[Tensor, "..."], which: int | None, steps: int
+) -> Times:
+    """Equally spaced times of a motion, no further than it was verified.
+
+    Args:
+        sym: the result of `discover`.
+        generator: matrix or coefficients.
+        which: number of the symmetry; None for another generator.
+        steps: number of times.
+    """
+    extent, curves = extent_of(generator), symmetry_curves(sym)
+    if which is not None and curves:
+        curve = curves[which]
+        longest = min(curve.longest, curve.period or extent.longest)
+        extent = extent_of(generator, curve) if curve.period is not None else extent
+        extent = extent._replace(longest=longest)
+    longest, both_ways, period = extent
+    values = torch.linspace(-longest if both_ways else 0.0, longest, steps, dtype=torch.float64)
+    if period is not None:
+        return Times(
+            values, tuple(f"{number(round(360 * t / period, 1))}°" for t in values.tolist())
         )
-    whole = moved.reshape(*moved.shape[:2], *shape)
-    whole = whole.unsqueeze(2) if len(shape) == dimension else whole  # [t, b, channels, *sides]
-    note, channels = "", whole.shape[2]
-    if dimension == 2 and channels not in (1, 3):
-        whole, note = whole.mean(2, keepdim=True), f"; mean of {channels} channels"
-    low, high = float(whole.min()), float(whole.max())
-    high = high if high > low else low + 1.0
-    columns, rows = whole.shape[:2]
-    side = 1.05 if dimension == 2 else 1.3
-    made = made or figure(
-        max(4.0, 0.6 + side * columns),
-        0.75 + (side * whole.shape[-2] / whole.shape[-1] if dimension == 2 else 0.9) * rows,
-    )
-    axes = made.subplots(rows, columns, squeeze=False)
-    for i in range(rows):
-        for j, ax in enumerate(axes[i]):
-            picture = whole[j, i]
-            if dimension == 1:
-                ax.plot(picture.mT.numpy(), linewidth=1)
-                ax.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
-            elif len(picture) == 3:
-                ax.imshow(((picture - low) / (high - low)).permute(1, 2, 0).numpy())
-            else:
-                ax.imshow(picture[0].numpy(), cmap="gray", vmin=low, vmax=high)
-            ax.set(xticks=[], yticks=[])
-            name_panel(ax, times, i, j, f"sample {i + 1}" if rows > 1 else "")
-    return made, note
+    digits = 1 - math.floor(math.log10(longest)) if longest > 0 else 0
+    return Times(values, tuple(f"t = {number(round(t, digits))}" for t in values.tolist()))
+
+
+def _draw_signals(
+    action: Action,
+    generator: Float[Tensor, "..."],
+    x: Float[Tensor, "b ..."],
+    times: Float[Tensor, " t"],
+    fig: "Figure | SubFigure | None",
+) -> "tuple[Figure | SubFigure, Any, str, str]":
+    """Draw images as images and signals along a line as curves; see `draw_points`."""
+    if action.stage is None or action.staged(x).ndim not in (3, 4):
+        raise ArgumentError(
+            f"{action!r} moves samples of shape {tuple(x.shape[1:])}; images, signals and vectors can "
+            "be drawn."
+        )
+    signals = torch.cat([action.staged(action.act(t * generator, x)) for t in times])
+    is_image = signals.ndim == 4
+    signals, note = as_images(signals) if is_image else (signals, "")
+    low, high = value_range(signals)
+    margin = 0.05 * (high - low)
+    rows, columns = len(x), len(times)
+    height = 1.05 * signals.shape[-2] / signals.shape[-1] if is_image else 0.9
+    width = 0.6 + (1.05 if is_image else 1.3) * columns
+    fig = fig or figure(max(4.0, width), 0.75 + height * rows)
+    axes = fig.subplots(rows, columns, squeeze=False)
+    for ax, signal in zip(axes.T.flatten(), signals, strict=True):
+        if not is_image:
+            ax.plot(signal.mT.numpy(), linewidth=1)
+            ax.set_ylim(low - margin, high + margin)
+        elif len(signal) == 3:
+            ax.imshow(((signal - low) / (high - low)).permute(1, 2, 0).numpy())
+        else:
+            ax.imshow(signal[0].numpy(), cmap="gray", vmin=low, vmax=high)
+        ax.set(xticks=[], yticks=[])
+    return fig, axes, "", note

@@ -1,40 +1,53 @@
-"""Generators as matrices."""
+"""Generators as matrices, or as coefficients where the action has no matrices."""
 
 from textwrap import wrap
 from typing import TYPE_CHECKING, Literal
 
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg._utils.diagnoses import plural
 from liegg._utils.errors import ArgumentError
-from liegg.report.page.generators import names_of
+from liegg.actions import MatrixAction
+from liegg.report.motions import coordinates_of
 from liegg.report.plots.style import figure, plain
 from liegg.results.symmetries import Symmetries
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
+    from matplotlib.image import AxesImage
 
-ACROSS = 5
-"""Matrices to a row."""
+COLUMNS = 5
+"""Matrices per row."""
 
-NAMED = 6
+MAX_NAMED_SIDE = 6
 """Side of a matrix up to which its rows and columns are named."""
 
-LINE = 24
-"""Letters to a line above a matrix, two lines at most."""
+MAX_NAMED_CANDIDATES = 40
+"""Candidates up to which the columns of coefficients are named."""
+
+LINE_LENGTH = 24
+"""Letters per line above a matrix, two lines at most."""
 
 
 def generators(
     sym: Symmetries,
-    made: "Figure | SubFigure | None" = None,
+    fig: "Figure | SubFigure | None" = None,
     *,
-    most: int = 10,
+    max_generators: int = 10,
     basis: Literal["found", "readable"] = "found",
 ) -> "Figure | SubFigure":
-    """The found generators as matrices, blue for positive and red for negative entries.
+    """Draw the generators as matrices, blue for positive and red for negative entries.
+
+    Generators of an action without matrices are drawn as rows of coefficients.
 
     Args:
         sym: the result of `discover`.
-        made: figure or subfigure to draw into; by default a new one.
-        most: how many to draw; the title says how many there are.
-        basis: `"found"`, orthonormal, smallest defect first; or `"readable"`, the same span with few entries, and in words.
+        fig: figure or subfigure to draw into; by default a new one.
+        max_generators: how many to draw; the title says how many there are.
+        basis: `"found"`, orthonormal, smallest defect first; or `"readable"`, the same span with few entries, and in words;
+            an action without matrices has the first only.
 
     Raises:
         ArgumentError: there is no such basis.
@@ -42,43 +55,65 @@ def generators(
     if basis not in ("found", "readable"):
         raise ArgumentError(f"basis={basis!r}: expected 'found' or 'readable'.")
     if not sym.nullity:
-        made = made or figure(7.0, 1.1)
-        made.suptitle("no generator: no symmetry was found", fontsize="medium")
-        return made
-    readable = basis == "readable"
-    every = sym.identification.readable.generators if readable else sym.generators
-    shown = every[:most]
-    rows = -(-len(shown) // ACROSS)
-    columns = -(-len(shown) // max(rows, 1))
-    made = made or figure(
-        max(4.0, 1.5 + 1.15 * columns), 0.7 + (1.5 if readable else 1.35) * max(rows, 1)
-    )
-    about = "readable basis of the same span" if readable else "Frobenius-orthonormal"
-    made.suptitle(
-        f"{len(shown)} of {len(every)} generator{'' if len(every) == 1 else 's'}, {about}",
-        fontsize="medium",
-    )
-    limit = float(shown.abs().max()) if len(shown) else 1.0
-    axes = made.subplots(rows, columns, squeeze=False).flatten() if len(shown) else []
-    names = names_of(sym)
-    image = None
-    for index, ax in enumerate(axes):
-        if index >= len(shown):
-            ax.set_axis_off()
-            continue
-        image = ax.imshow(shown[index].detach().numpy(), cmap="RdBu", vmin=-limit, vmax=limit)
-        named = range(len(names)) if len(names) <= NAMED else []
+        fig = fig or figure(7.0, 1.1)
+        fig.suptitle("no generator: no symmetry was found", fontsize="medium")
+        return fig
+    if not isinstance(sym.action, MatrixAction):
+        return _coefficients(sym, fig, max_generators)
+    is_readable = basis == "readable"
+    matrices = sym.identification.readable.generators if is_readable else sym.generators
+    drawn = matrices[:max_generators]
+    words = sym.identification.readable.words if is_readable else map(str, range(1, len(drawn) + 1))
+    rows = -(-len(drawn) // COLUMNS)
+    columns = -(-len(drawn) // max(rows, 1))
+    height = 0.7 + (1.5 if is_readable else 1.35) * max(rows, 1)
+    fig = fig or figure(max(4.0, 1.5 + 1.15 * columns), height)
+    about = "readable basis of the same span" if is_readable else "Frobenius-orthonormal"
+    count = f"{len(drawn)} of {plural(len(matrices), 'generator')}"
+    fig.suptitle(f"{count}, {about}", fontsize="medium")
+    if not len(drawn):
+        return fig
+    axes = fig.subplots(rows, columns, squeeze=False).flatten()
+    names = coordinates_of(sym.action)
+    ticks = range(len(names)) if len(names) <= MAX_NAMED_SIDE else []
+    largest = float(drawn.abs().max())
+    for ax, matrix, text in zip(axes, drawn, words, strict=False):
+        _heat_map(ax, matrix, largest)
         for axis in (ax.xaxis, ax.yaxis):
-            axis.set_ticks(list(named), [plain(names[i]) for i in named], fontsize="x-small")
-        ax.tick_params(length=0, pad=1)
-        title = short(sym.identification.readable.words[index]) if readable else f"{index + 1}"
-        ax.set_title(plain(title), fontsize="x-small" if readable else "small")
-    if image is not None:
-        made.colorbar(image, ax=list(axes), shrink=0.8, label="entry")
-    return made
+            axis.set_ticks(list(ticks), [plain(names[i]) for i in ticks], fontsize="x-small")
+        ax.set_title(plain(short(text)), fontsize="x-small" if is_readable else "small")
+    for ax in axes[len(drawn) :]:
+        ax.set_axis_off()
+    fig.colorbar(axes[0].images[0], ax=list(axes), shrink=0.8, label="entry")
+    return fig
 
 
-def short(words: str, line: int = LINE) -> str:
-    """Two lines of words, the second ending in dots if there are more."""
-    lines = wrap(words, line)
-    return "\n".join(lines if len(lines) <= 2 else [lines[0], lines[1][: line - 2].rstrip() + " …"])
+def _coefficients(
+    sym: Symmetries, fig: "Figure | SubFigure | None", max_generators: int
+) -> "Figure | SubFigure":
+    """Draw the coefficients, one row per generator, with the words of the candidates."""
+    rows, words = sym.coefficients[:max_generators], sym.action.words
+    fig = fig or figure(max(4.0, 2.0 + 0.3 * len(words)), 2.2 + 0.3 * len(rows))
+    count = f"{len(rows)} of {plural(sym.nullity, 'generator')}"
+    fig.suptitle(f"{count}, orthonormal coefficients", fontsize="medium")
+    ax = fig.subplots()
+    image = _heat_map(ax, rows, float(rows.abs().max()) if rows.numel() else 1.0)
+    named = range(len(words)) if len(words) <= MAX_NAMED_CANDIDATES else []
+    labels = [plain(words[i]) for i in named]
+    ax.set_xticks(list(named), labels, rotation=90, fontsize="x-small")
+    ax.set_yticks(range(len(rows)), [f"{i + 1}" for i in range(len(rows))], fontsize="x-small")
+    fig.colorbar(image, ax=ax, shrink=0.8, label="coefficient")
+    return fig
+
+
+def _heat_map(ax: "Axes", values: Float[Tensor, "n m"], largest: float) -> "AxesImage":
+    ax.tick_params(length=0, pad=1)
+    return ax.imshow(values.detach().numpy(), cmap="RdBu", vmin=-largest, vmax=largest)
+
+
+def short(words: str, length: int = LINE_LENGTH) -> str:
+    """Wrap words to two lines; the second ends in dots if there are more."""
+    lines = wrap(words, length)
+    if len(lines) <= 2:
+        return "\n".join(lines)
+    return f"{lines[0]}\n{lines[1][: length - 2].rstrip()} …"

@@ -2,64 +2,71 @@
 
 from typing import TYPE_CHECKING
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg.actions import MatrixAction
 from liegg.discovery.verification.further_curves import words_of
-from liegg.report.page.numbers import number
+from liegg.report.motions import generator_of
+from liegg.report.numbers import number
+from liegg.report.planes import Plane, grid_of_places, plane_in, plane_of
 from liegg.report.plots.matrices import short
-from liegg.report.plots.selection import Plane, generator_of, plane_in, plane_of
-from liegg.report.plots.style import FOUND, figure, plain
+from liegg.report.plots.style import FOUND, figure, plain, write_centred
 from liegg.results.symmetries import Symmetries
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 ARROWS = 11
-"""Arrows to a side."""
+"""Arrows per side."""
 
 
 def field(
-    shown: Symmetries | Float[Tensor, "n n"],
+    source: Symmetries | Float[Tensor, "n n"],
     ax: "Axes | None" = None,
     which: int = 0,
     *,
     homogeneous: bool = False,
 ) -> "Axes":
-    r"""Arrows of the motion $x' = Ax$, or $x' = Ax + b$, in the coordinate plane where it is strongest.
+    r"""Draw the velocities $x' = Ax$, or $x' = Ax + b$, in the coordinate plane where they are largest.
 
-    For two coordinates, and for pictures, that is all of it; otherwise the axes say how much of the generator's squared size the
-    plane shows. Every arrow is the velocity at its middle, all scaled alike.
+    For two coordinates, and for images, that is all of it; otherwise the axes say how much of the generator's squared size the
+    plane holds. Every arrow is the velocity at its middle, all scaled alike. A generator without a matrix cannot be drawn; the
+    axes then say so.
 
     Args:
-        shown: the result of `discover`, or a generator.
-        ax: where to draw; by default a new figure.
-        which: number of the generator found, from 0; not used for a generator of your own.
+        source: the result of `discover`, or a generator.
+        ax: axes to draw into; by default a new figure.
+        which: number of the symmetry, from 0; not used for a generator of your own.
         homogeneous: a generator of your own is affine, with a zero last row.
 
     Raises:
-        ArgumentError: there is no such generator, or it moves a line only.
+        ArgumentError: there is no such symmetry, or it moves a line only.
     """
-    if isinstance(shown, Symmetries):
-        matrix = generator_of(shown, which)
-        plane, title = plane_in(shown.action, matrix), short(words_of(shown, matrix), 44)
+    title = ""
+    if isinstance(source, Symmetries):
+        generator = generator_of(source, which)
+        title = short(words_of(source, generator), 44)
+        if not isinstance(source.action, MatrixAction):
+            ax = ax or figure(4.2, 4.4).subplots()
+            ax.set_title(plain(title), fontsize="medium")
+            write_centred(ax, "The action has no matrices to draw; see liegg.plot.motion.")
+            return ax
+        plane = plane_in(source.action, generator)
     else:
-        plane, title = plane_of(shown, homogeneous=homogeneous), ""
+        plane = plane_of(source, homogeneous=homogeneous)
     ax = ax or figure(4.2, 4.4).subplots()
-    steps = torch.linspace(-1.0, 1.0, ARROWS, dtype=torch.float64)
-    places = torch.cartesian_prod(steps, steps)
-    velocity = places @ plane.linear.mT + plane.shift
-    fastest = float(velocity.norm(dim=1).max())
-    longest = 0.9 * float(steps[1] - steps[0])
+    places = grid_of_places(ARROWS)
+    velocities = plane.velocities(places)
+    speed = float(velocities.norm(dim=1).max())
     ax.quiver(
         *places.mT.numpy(),
-        *velocity.mT.numpy(),
+        *velocities.mT.numpy(),
         color=FOUND,
         pivot="mid",
         angles="xy",
         scale_units="xy",
-        scale=fastest / longest if fastest > 0 else 1.0,
+        scale=speed / (0.9 * 2 / (ARROWS - 1)) if speed > 0 else 1.0,
         width=0.006,
         headwidth=4,
         headlength=4.5,
@@ -69,26 +76,17 @@ def field(
     ax.set(
         xlim=(-1.12, 1.12), ylim=(-1.12, 1.12), aspect="equal", xticks=[-1, 0, 1], yticks=[-1, 0, 1]
     )
-    ax.set_xlabel(_label(plane, 0, fastest))
-    ax.set_ylabel(_label(plane, 1, fastest))
+    x, y = (plain(name) + ", in half sides of the image" * plane.is_grid for name in plane.names)
+    ax.set_xlabel(f"{x}\n{_caption(plane, speed)}")
+    ax.set_ylabel(y)
     ax.set_title(plain(title), fontsize="medium")
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
-def _label(plane: Plane, side: int, fastest: float) -> str:
-    """Name and unit of a coordinate; below the horizontal axis also how much is shown, and how fast."""
-    words = plain(plane.names[side]) + (", in half sides of the picture" if plane.picture else "")
-    if side == 1:
-        return words
-    speed = (
-        f"longest arrow: speed {number(fastest, 2)} per unit of t"
-        if fastest > 0
-        else "no motion in this plane"
-    )
-    seen = (
-        ""
-        if plane.share >= 0.995
-        else f"this plane shows {100 * plane.share:.0f} % of the generator\n"
-    )
-    return f"{words}\n{seen}{speed}"
+def _caption(plane: Plane, speed: float) -> str:
+    """How much of the generator the plane holds, and the speed of the longest arrow."""
+    share = f"this plane holds {100 * plane.share:.0f} % of the generator\n" * (plane.share < 0.995)
+    if not speed > 0:
+        return f"{share}no motion in this plane"
+    return f"{share}longest arrow: speed {number(speed, 2)} per unit of t"

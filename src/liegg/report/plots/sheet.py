@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 def overview(
-    sym: Symmetries, reference: Float[Tensor, "e n n"] | None = None, name: str = ""
+    sym: Symmetries, reference: Float[Tensor, "e ..."] | None = None, name: str = ""
 ) -> "Figure":
-    """Spectrum, bias (or defects where no reference is given) and generators on one page.
+    """Draw spectrum, bias (defects without a reference) and generators on one page.
 
     Args:
         sym: the result of `discover`.
         reference: generators of a known algebra to compare with.
-        name: its name.
+        name: of the reference.
     """
-    made = figure(9.5, 6.4)
-    top, bottom = made.subfigures(2, 1, squeeze=False, height_ratios=(1.15, 1)).flatten()
+    fig = figure(9.5, 6.4)
+    top, bottom = fig.subfigures(2, 1, squeeze=False, height_ratios=(1.15, 1)).flatten()
     left, right = top.subplots(1, 2)
     spectrum(sym, left)
     if reference is None:
@@ -34,4 +34,4 @@ def overview(
     else:
         bias(sym, reference, name, right)
     generators(sym, bottom)
-    return made
+    return fig

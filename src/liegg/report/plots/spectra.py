@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg.report.numbers import window
 from liegg.report.plots.style import (
     FOUND,
-    MOST,
+    MAX_DIRECTIONS,
     OTHER,
-    count_directions,
     cut,
     figure,
+    label_directions,
     legend,
     lowest,
     plain,
-    window,
 )
 from liegg.results.symmetries import Symmetries
 
@@ -23,87 +23,64 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def spectrum(sym: Symmetries, ax: "Axes | None" = None, *, most: int = MOST) -> "Axes":
-    """Symmetry variance of every direction, ascending, with the symmetries found set apart.
+def spectrum(
+    sym: Symmetries, ax: "Axes | None" = None, *, max_directions: int = MAX_DIRECTIONS
+) -> "Axes":
+    """Draw the symmetry variance of every direction, ascending, with the symmetries set apart.
 
     Args:
         sym: the result of `discover`.
-        ax: where to draw; by default a new figure.
-        most: directions drawn, around the gap.
+        ax: axes to draw into; by default a new figure.
+        max_directions: directions drawn, around the gap.
     """
-    total = len(sym.spectrum.values)
-    title = f"{sym.nullity} of {total} directions {'is a symmetry' if sym.nullity == 1 else 'are symmetries'}"
-    return _dots(
-        ax,
-        sym.spectrum.values,
-        sym.nullity,
-        most,
-        log=True,
-        label="symmetry variance  σ²/|D|",
-        title=title,
-    )
+    values = sym.spectrum.values
+    ax = ax or figure().subplots()
+    drawn = window(len(values), sym.nullity, max_directions)
+    least = lowest(values[drawn.start : drawn.stop])
+    ax.set_yscale("log")
+    note = cut(values[drawn.start : drawn.stop], least)
+    _dots(ax, values.clamp_min(least), sym.nullity, drawn)
+    verb = "is a symmetry" if sym.nullity == 1 else "are symmetries"
+    ax.set_ylabel(f"symmetry variance  σ²/|D|{note}")
+    ax.set_title(f"{sym.nullity} of {len(values)} directions {verb}", fontsize="medium")
+    return ax
 
 
 def bias(
     sym: Symmetries,
-    reference: Float[Tensor, "e n n"],
+    reference: Float[Tensor, "e ..."],
     name: str,
     ax: "Axes | None" = None,
     *,
-    most: int = MOST,
+    max_directions: int = MAX_DIRECTIONS,
 ) -> "Axes":
-    """The paper's symmetry bias of every direction against a reference algebra.
+    """Draw the paper's symmetry bias of every direction against a reference algebra.
 
     Args:
         sym: the result of `discover`.
         reference: generators such as `liegg.so(5)`.
-        name: what to call them on the axis.
-        ax: where to draw; by default a new figure.
-        most: directions drawn, around the gap.
+        name: of the reference, for the axis.
+        ax: axes to draw into; by default a new figure.
+        max_directions: directions drawn, around the gap.
     """
-    called = plain(name)
-    label, title = (
-        f"symmetry bias against {called}",
-        f"distance to {called}: 0 inside, 1 orthogonal",
-    )
-    return _dots(ax, sym.bias(reference), sym.nullity, most, log=False, label=label, title=title)
-
-
-def _dots(
-    ax: "Axes | None",
-    values: Float[Tensor, " k"],
-    found: int,
-    most: int,
-    *,
-    log: bool,
-    label: str,
-    title: str,
-) -> "Axes":
-    """Dots over direction numbers, found ones in their own colour and shape."""
+    values = sym.bias(reference)
     ax = ax or figure().subplots()
-    shown = window(len(values), found, most)
-    heights = values[shown.start : shown.stop]
-    if log:
-        ax.set_yscale("log")
-        label += cut(heights, least := lowest(heights))
-        heights = heights.clamp_min(least)
-    else:
-        ax.set_ylim(-0.05, 1.1)
-    place, edge = range(shown.start + 1, shown.stop + 1), max(0, found - shown.start)
-    if edge:
-        ax.plot(place[:edge], heights[:edge].tolist(), "o", color=FOUND, label="symmetry")
-    if len(place) > edge:
-        ax.plot(
-            place[edge:],
-            heights[edge:].tolist(),
-            "s",
-            color=OTHER,
-            markersize=5,
-            label="no symmetry",
-        )
-    ax.set_ylabel(label)
-    ax.set_title(title, fontsize="medium")
-    count_directions(ax, shown, len(values))
-    if len(place):
-        legend(ax)
+    _dots(ax, values, sym.nullity, window(len(values), sym.nullity, max_directions))
+    ax.set(ylim=(-0.05, 1.1), ylabel=f"symmetry bias against {plain(name)}")
+    ax.set_title(f"distance to {plain(name)}: 0 inside, 1 orthogonal", fontsize="medium")
     return ax
+
+
+def _dots(ax: "Axes", values: Float[Tensor, " k"], nullity: int, drawn: range) -> None:
+    """Draw dots over direction numbers, symmetries in their own colour and shape."""
+    heights = values.tolist()
+    for label, marker, colour, size, directions in (
+        ("symmetry", "o", FOUND, 6, range(drawn.start, min(nullity, drawn.stop))),
+        ("no symmetry", "s", OTHER, 5, range(max(nullity, drawn.start), drawn.stop)),
+    ):
+        if directions:
+            places, some = [i + 1 for i in directions], [heights[i] for i in directions]
+            ax.plot(places, some, marker, color=colour, markersize=size, label=label)
+    label_directions(ax, drawn, len(values))
+    if drawn:
+        legend(ax)

@@ -1,4 +1,4 @@
-"""What all figures share: colours, an empty figure, quiet axes, intervals, and numbers that a logarithm can show."""
+"""What all figures share: colours, an empty figure, plain axes, intervals, logarithmic axes."""
 
 import math
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.errors import MissingExtraError
-from liegg.report.page.numbers import number
+from liegg.report.numbers import number
 from liegg.results.symmetries import Symmetries
 
 if TYPE_CHECKING:
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FOUND, OTHER, THIRD, MUTED = "#0072b2", "#d55e00", "#009e73", "#6b6b6b"
-"""Blue, vermilion and green of the Okabe-Ito palette: told apart by every kind of colour vision, on paper and on screen."""
+"""Blue, vermilion and green of the Okabe-Ito palette, distinct for every kind of colour vision, and grey."""
 
 SKY, AMBER, PURPLE = "#56b4e9", "#e69f00", "#cc79a7"
-"""More of the same palette; lighter, so never without a shape of their own."""
+"""More of the same palette; lighter, so each is used with its own marker."""
 
-BELOW = 36.0
-"""Points from the lower edge of the axes to a legend below their numbers and name."""
+LEGEND_OFFSET = 36.0
+"""Points from the lower edge of the axes to a legend below their ticks and label."""
 
-DECADES = 34
-"""Of a logarithmic axis: squares of what float64 tells apart, and two more."""
+MAX_DECADES = 34
+"""Of a logarithmic axis: the squared resolution of float64, and two more."""
 
-MOST = 200
-"""Directions drawn, at most: more cannot be told apart on a page."""
+MAX_DIRECTIONS = 200
+"""Directions drawn: more cannot be distinguished on a page."""
 
 
 def figure(width: float | int = 7.0, height: float | int = 4.0) -> "Figure":
-    """An empty figure that belongs to no window and no global state; inches."""
+    """Make an empty figure of a size in inches, without a window or global state."""
     try:
         from matplotlib.figure import Figure
     except ModuleNotFoundError as error:
@@ -43,16 +43,16 @@ def figure(width: float | int = 7.0, height: float | int = 4.0) -> "Figure":
     return Figure(figsize=(width, height), layout="constrained", dpi=150)
 
 
-def tidy(ax: "Axes", *, whole_numbers: bool = False) -> None:
-    """Leave the left and the lower edge of the frame, and faint horizontal lines.
+def tidy(ax: "Axes", *, integer_ticks: bool = False) -> None:
+    """Keep the left and lower edge of the frame, and faint horizontal lines.
 
     Args:
-        ax: where.
-        whole_numbers: the horizontal axis counts something.
+        ax: the axes.
+        integer_ticks: the horizontal axis counts something.
     """
     from matplotlib.ticker import MaxNLocator
 
-    if whole_numbers:
+    if integer_ticks:
         ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     ax.grid(axis="y", color="0.9", linewidth=0.6)
     ax.set_axisbelow(True)
@@ -60,12 +60,12 @@ def tidy(ax: "Axes", *, whole_numbers: bool = False) -> None:
 
 
 def legend(ax: "Axes", *, columns: int = 0) -> None:
-    """A legend, on white, so that a line behind it does not cross its words.
+    """Add a legend on white, so that no line crosses its text.
 
     Args:
-        ax: where.
-        columns: of a legend below the axes, for figures that make room for what lies outside; 0 to put it inside, as it is put
-            anyway into a figure without a layout engine, where it would be cut off.
+        ax: the axes.
+        columns: of a legend below the axes; 0 puts it inside, as does a figure without a layout engine, which would cut
+            it off.
     """
     look = {
         "frameon": True,
@@ -81,7 +81,7 @@ def legend(ax: "Axes", *, columns: int = 0) -> None:
         return
     from matplotlib.transforms import ScaledTranslation
 
-    below = ax.transAxes + ScaledTranslation(0, -BELOW / 72, whole.dpi_scale_trans)
+    below = ax.transAxes + ScaledTranslation(0, -LEGEND_OFFSET / 72, whole.dpi_scale_trans)
     ax.legend(
         loc="upper center",
         bbox_to_anchor=(0.5, 0.0),
@@ -93,7 +93,7 @@ def legend(ax: "Axes", *, columns: int = 0) -> None:
 
 
 def plain(text: str) -> str:
-    r"""A text that is drawn letter by letter: no formula between dollars, and no underscore that would hide a legend's entry.
+    r"""Escape a text for matplotlib: no formula between dollars, no leading underscore, which hides a legend entry.
 
     >>> plain("cost in $ and $"), plain("_Net")
     ('cost in \\$ and \\$', ' _Net')
@@ -101,20 +101,10 @@ def plain(text: str) -> str:
     return (" " if text.startswith("_") else "") + text.replace("$", r"\$")
 
 
-def window(total: int, found: int, most: int = MOST) -> range:
-    """Directions to draw: all, or as many as there is room for, with the last symmetry and the first other among them.
-
-    >>> window(25, 10), window(1000, 300, 100)
-    (range(0, 25), range(250, 350))
-    """
-    first = max(0, min(found - most // 2, total - most))
-    return range(first, min(total, first + most))
-
-
 def lowest(*values: Float[Tensor, "..."], also: Sequence[float] = ()) -> float:
-    """Where a logarithmic axis ends: a decade below the smallest positive number, and at most 34 below the largest.
+    """Lower end of a logarithmic axis: a decade below the smallest positive number, at most 34 below the largest.
 
-    An exact zero is drawn there, and so is what is nothing beside the largest number even to float64.
+    Zeros are drawn there, and so are numbers that float64 cannot tell from zero next to the largest.
 
     >>> lowest(torch.tensor([0.0, 1e-3]), also=[0.03])
     0.0001
@@ -133,11 +123,11 @@ def lowest(*values: Float[Tensor, "..."], also: Sequence[float] = ()) -> float:
     smallest, largest = (
         math.floor(math.log10(float(end)) + 1e-9) for end in (known.min(), known.max())
     )
-    return 10.0 ** max(smallest - 1, largest - DECADES)
+    return 10.0 ** max(smallest - 1, largest - MAX_DECADES)
 
 
 def cut(values: Float[Tensor, " k"], least: float) -> str:
-    r"""What to add to the name of a logarithmic axis that does not go down to every value.
+    r"""Addition to the label of a logarithmic axis that does not reach every value.
 
     >>> cut(torch.tensor([0.0, 1.0]), 1e-3), cut(torch.tensor([0.5, 1.0]), 0.01)
     ('\n(lowest: 0.001 or less)', '')
@@ -145,28 +135,25 @@ def cut(values: Float[Tensor, " k"], least: float) -> str:
     return f"\n(lowest: {number(least)} or less)" if bool((values < least).any()) else ""
 
 
-def count_directions(ax: "Axes", shown: range, total: int, also: str = "") -> None:
-    """The horizontal axis of figures that number directions from 1.
+def label_directions(ax: "Axes", drawn: range, total: int, also: str = "") -> None:
+    """Label the horizontal axis of a figure that numbers directions from 1.
 
     Args:
-        ax: where.
-        shown: those drawn, from 0.
-        total: how many there are.
-        also: what else is to be said below it.
+        ax: the axes.
+        drawn: the directions that are drawn, from 0.
+        total: number of all directions.
+        also: text to add to the label.
     """
-    some = f" ({shown.start + 1}–{shown.stop} of {total})" if len(shown) < total else ""
+    some = f" ({drawn.start + 1}–{drawn.stop} of {total})" if len(drawn) < total else ""
     ax.set_xlabel(f"direction, most invariant first{some}{also}")
-    ax.set_xlim(shown.start + 0.3, max(shown.stop, shown.start + 1) + 0.7)
-    tidy(ax, whole_numbers=True)
+    ax.set_xlim(drawn.start + 0.3, max(drawn.stop, drawn.start + 1) + 0.7)
+    tidy(ax, integer_ticks=True)
 
 
-def bars(sym: Symmetries, intervals: Float[Tensor, "r 2"]) -> str:
-    """What the bars are, where there are any."""
-    return (
-        f"; bars: {100 * sym.settings['level']:g} % intervals"
-        if bool(intervals.isfinite().all(1).any())
-        else ""
-    )
+def interval_label(sym: Symmetries, intervals: Float[Tensor, "r 2"]) -> str:
+    """Addition to a label that explains the bars, if there are any."""
+    has_bars = bool(intervals.isfinite().all(1).any())
+    return f"; bars: {100 * sym.settings['level']:g} % intervals" if has_bars else ""
 
 
 def whiskers(
@@ -176,24 +163,20 @@ def whiskers(
     least: float,
     colour: str,
 ) -> None:
-    """Vertical bars from the lower to the upper end of every interval that there is; NaN draws nothing.
+    """Draw a vertical bar for every interval; NaN draws nothing.
 
     Args:
-        ax: where.
-        places: horizontal place of each.
-        intervals: the ends.
+        ax: the axes.
+        places: horizontal place of each interval.
+        intervals: lower and upper ends.
         least: lowest height, for ends that a logarithm cannot show.
         colour: of the bars.
     """
-    known = intervals.isfinite().all(1).tolist()
-    ends = [
-        (x, *pair)
-        for x, pair, shown in zip(places, intervals.clamp_min(least).tolist(), known, strict=True)
-        if shown
-    ]
-    if not ends:
+    finite = intervals.isfinite().all(1)
+    if not bool(finite.any()):
         return
-    across, low, high = zip(*ends, strict=True)
+    across = torch.tensor(places, dtype=torch.float64)[finite].tolist()
+    low, high = intervals[finite].clamp_min(least).mT.tolist()
     ax.vlines(across, low, high, color=colour, linewidth=1.2, zorder=1.8)
     ax.plot(
         [*across, *across],
@@ -204,3 +187,13 @@ def whiskers(
         zorder=1.8,
         label="_ends",
     )
+
+
+def horizontal_line(ax: "Axes", height: float, dashes: str, label: str) -> None:
+    """Draw a thin grey line across the axes."""
+    ax.axhline(height, color=MUTED, linestyle=dashes, linewidth=1, label=label, zorder=1.5)
+
+
+def write_centred(ax: "Axes", text: str) -> None:
+    """Write a sentence into empty axes: what cannot be drawn, and why."""
+    ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", wrap=True)

@@ -52,7 +52,7 @@
     };
   }
 
-  // A picture moved: (Tf)(p) = f(exp(-tA) p), origin at the centre, x right, y up, one unit half the shorter side; then its colours.
+  // Move an image: (Tf)(p) = f(exp(-tA) p), origin at the centre, x right, y up, one unit half the shorter side; then its colours.
   function warped(stage, values, motion, t) {
     const { height, width, channels } = stage;
     const back = motion.place && expm(scaled(motion.place, -t));
@@ -93,15 +93,15 @@
         canvases.forEach((canvas, i) => {
           const moved = warped(stage, decoded[i], motion, t);
           const context = canvas.getContext("2d");
-          const picture = context.createImageData(stage.width, stage.height);
+          const image = context.createImageData(stage.width, stage.height);
           for (let k = 0; k < size; k++) {
             for (let c = 0; c < 3; c++) {
               const value = moved[(stage.channels === 3 ? c : 0) * size + k];
-              picture.data[4 * k + c] = (255 * (value - stage.low)) / (stage.high - stage.low); // clamped by the array
+              image.data[4 * k + c] = (255 * (value - stage.low)) / (stage.high - stage.low); // clamped by the array
             }
-            picture.data[4 * k + 3] = 255;
+            image.data[4 * k + 3] = 255;
           }
-          context.putImageData(picture, 0, 0);
+          context.putImageData(image, 0, 0);
         });
       },
     };
@@ -109,10 +109,10 @@
 
   const space = document.querySelector("svg").namespaceURI;
   const svg = (name, attributes, parent) => {
-    const made = document.createElementNS(space, name);
-    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-    if (parent) parent.append(made);
-    return made;
+    const element = document.createElementNS(space, name);
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+    if (parent) parent.append(element);
+    return element;
   };
 
   function pointStage(stage, box) {
@@ -130,7 +130,7 @@
         const all = stage.samples.flat().map(pick);
         const start = Math.max(...all.flat().map(Math.abs), 1e-12);
         const traced = stage.n <= 16 && all.length <= 64;
-        const closes = traced && motion.period !== null; // else a short tail says where it comes from
+        const closes = traced && motion.period !== null; // otherwise a short tail shows the direction
         const matrices = traced ? times.map((t) => expm(scaled(motion.place, t))) : [];
         const orbits = stage.samples.map((vectors) => vectors.map((v) => matrices.map((m) => pick(moved(m, v)))));
         const reach = Math.max(start, ...orbits.flat(3).map(Math.abs));
@@ -176,7 +176,7 @@
     };
   }
 
-  // Numbers between two known ones; 0 at 0, because nothing has moved.
+  // Linear interpolation between known values; 0 at 0, where nothing has moved.
   function between(xs, ys, x) {
     const k = xs.findIndex((known) => known >= x - 1e-12);
     if (k < 0) return ys[ys.length - 1];
@@ -186,7 +186,7 @@
   }
   const short = (value) => (value === null ? "not finite" : value === 0 ? "0" : value < 1e-12 ? "below 1e-12" : value < 1e-3 ? value.toExponential(1) : value.toPrecision(2));
 
-  // The curve of a motion, a copy of the one below, with a marker at the current time.
+  // A copy of the curve of a motion, with a marker at the current time.
   function curveBeside(box, index) {
     const drawn = index === null ? null : document.querySelector(`[data-curve="${index}"] svg`);
     if (!drawn) {
@@ -220,7 +220,7 @@
     const box = byId("samples"), range = byId("time"), play = byId("play"), select = byId("motion");
     const stage = (data.stage.kind === "image" ? imageStage : pointStage)(data.stage, box);
     let motion, mark, frame = 0, heading = 1;
-    const PLACES = 200; // of the slider on each side: whole numbers, so that its ends are reached
+    const PLACES = 200; // steps of the slider on each side: integers, so that its ends are reached
     const now = () => (Number(range.value) * motion.longest) / PLACES;
     const show = () => {
       const t = now() + 0; // no -0
@@ -285,10 +285,10 @@
     choose();
   }
 
-  // Charts: hover, or arrow keys where the chart has the focus, read one point after the other.
+  // Charts: hovering, or the arrow keys when the chart has the focus, reads the points.
   for (const chart of document.querySelectorAll("[data-chart]")) {
     const marks = [...chart.querySelectorAll(".mark")], readout = chart.closest(".chart").querySelector(".readout");
-    let current = 0; // which the text below tells from the start
+    let current = 0; // the readout shows it from the start
     const read = (k) => {
       marks[current]?.classList.remove("on");
       current = Math.min(Math.max(k, 0), marks.length - 1);
@@ -298,7 +298,7 @@
     chart.addEventListener("pointermove", (event) => {
       const away = marks.map((mark) => {
         const box = (mark.querySelector("circle, rect, path") ?? mark).getBoundingClientRect();
-        return Math.hypot(event.clientX - box.x - box.width / 2, 0.2 * (event.clientY - box.y - box.height / 2)); // above all along the axis
+        return Math.hypot(event.clientX - box.x - box.width / 2, 0.2 * (event.clientY - box.y - box.height / 2)); // mostly along the axis
       });
       if (away.length) read(away.indexOf(Math.min(...away)));
     });
@@ -328,7 +328,7 @@
       await navigator.clipboard.writeText(byId("code").textContent);
       done = true;
     } catch {
-      done = document.execCommand("copy"); // pages from disk may not reach the clipboard otherwise
+      done = document.execCommand("copy"); // the clipboard may be closed to pages from disk
     }
     event.target.textContent = done ? "copied" : "selected";
     setTimeout(() => { event.target.textContent = "copy"; }, 1500);

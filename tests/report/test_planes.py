@@ -1,11 +1,14 @@
-"""Which generator, in which plane."""
+"""Which generator is drawn, in which plane."""
+
+from typing import Any
 
 import pytest
 import torch
 
 import liegg
 from liegg._utils.errors import ArgumentError
-from liegg.report.plots.selection import generator_of, parts_of, plane_in, plane_of
+from liegg.report.motions import generator_of
+from liegg.report.planes import plane_in, plane_of
 
 TURN = torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64)
 
@@ -37,12 +40,6 @@ def test_a_generator_of_another_size_is_refused(exact):
         generator_of(exact, liegg.so(2)[0])
 
 
-def test_parts_without_restrictions():
-    image, color = liegg.Image("euclidean"), liegg.Color("gains")
-    names = [type(part).__name__ for part in parts_of(liegg.Product(image, color))]
-    assert names == ["Grid", "Channels"]
-
-
 def test_the_plane_of_most_motion():
     found = plane_of(
         torch.tensor([[0.0, 0.0, -2.0], [0.0, 0.0, 0.0], [2.0, 1.0, 0.0]], dtype=torch.float64)
@@ -63,16 +60,16 @@ def test_an_affine_motion_has_a_shift():
 
 
 def test_of_a_product_the_part_that_moves_more_is_seen():
-    both = liegg.Product(liegg.Image("affine"), liegg.Color("linear"))
+    both: Any = liegg.Product(liegg.Image("affine"), liegg.Color("linear"))
     still, colours = torch.zeros(3, 3, dtype=torch.float64), torch.zeros(3, 3, dtype=torch.float64)
     colours[1, 2], colours[2, 1] = -1.0, 1.0
     seen = plane_in(both, torch.block_diag(still, colours))
     assert seen.names == ("x₅", "x₆")
-    assert not seen.picture
+    assert not seen.is_grid
     shift = still.clone()
     shift[0, 2] = 1.0
     seen = plane_in(both, torch.block_diag(shift, 0.1 * colours))
-    assert seen.picture
+    assert seen.is_grid
     assert seen.shift.tolist() == [1, 0]
 
 

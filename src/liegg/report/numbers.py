@@ -1,4 +1,4 @@
-"""Numbers as a page writes them."""
+"""Numbers as pages and figures write them, and which of many directions they show."""
 
 import math
 
@@ -6,26 +6,24 @@ SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def number(value: float | int | None, digits: int = 3) -> str:
-    """A number for people; a dash where there is none.
+    """A number as people write it; a dash for None and what is not finite.
 
     >>> number(0.0312), number(2.5e-9), number(None), number(1e30), number(-0.5), number(12)
     ('0.0312', '2.5 × 10⁻⁹', '–', '10³⁰', '−0.5', '12')
     """
     if value is None or not math.isfinite(value):
         return "–"
+    if 1e3 <= abs(value) < 1e5 and value == int(value):
+        return f"{value:.0f}".replace("-", "−")
     if value == 0 or 1e-4 <= abs(value) < 1e5:
-        return (
-            f"{value:.{digits}g}".replace("-", "−")
-            if abs(value) < 1e3 or value != int(value)
-            else f"{value:.0f}"
-        )
+        return f"{value:.{digits}g}".replace("-", "−")
     mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
     power = power_of_ten(int(exponent))
     return power if float(mantissa) == 1 else f"{float(mantissa):g} × {power}".replace("-", "−")
 
 
 def power_of_ten(exponent: int) -> str:
-    """The power as text.
+    """A power of ten as text.
 
     >>> power_of_ten(-3), power_of_ten(0)
     ('10⁻³', '1')
@@ -45,18 +43,28 @@ def angle(radians: float | None) -> str:
     return "0°" if degrees < 1e-9 else f"{number(degrees, 2)}°"
 
 
-def nice_steps(low: float | int, high: float | int, most: int = 6) -> list[float]:
-    """Round numbers at equal steps inside an interval.
+def nice_steps(low: float | int, high: float | int, count: int = 6) -> list[float]:
+    """Round numbers at equal distances inside an interval, at most about `count`.
 
     >>> nice_steps(0.0, 1.0, 6), nice_steps(1, 25, 6)
     ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [5.0, 10.0, 15.0, 20.0, 25.0])
     """
     if not high > low:
         return [float(low)]
-    rough = (high - low) / most
+    rough = (high - low) / count
     size = 10.0 ** math.floor(math.log10(rough))
     step = next(
-        size * factor for factor in (1, 2, 5, 10, 20) if (high - low) / (size * factor) <= most
+        size * factor for factor in (1, 2, 5, 10, 20) if (high - low) / (size * factor) <= count
     )
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [round(k * step, 12) for k in range(first, last + 1)]
+
+
+def window(total: int, nullity: int, count: int) -> range:
+    """Directions to draw: all, or `count` of them around the gap after the last symmetry.
+
+    >>> window(25, 10, 200), window(1000, 300, 100)
+    (range(0, 25), range(250, 350))
+    """
+    first = max(0, min(nullity - count // 2, total - count))
+    return range(first, min(total, first + count))

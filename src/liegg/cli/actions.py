@@ -1,0 +1,103 @@
+"""Actions and thresholds as the command line writes them."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from liegg._utils.errors import ArgumentError
+from liegg.actions import Action, Affine, Color, Image, Linear, Product, Sequence, Volume
+from liegg.actions.grid.stencils import BORDERS, SCHEMES
+
+GRID_ACTIONS: dict[str, Callable[..., Action]] = {
+    "image": Image,
+    "volume": Volume,
+    "sequence": Sequence,
+    "color": Color,
+}
+"""Actions on images and other grids, by their word."""
+
+GRAMMAR = (
+    "Expected linear:N, linear:NxCOPIES or affine:NxCOPIES, for example linear:5x2; image, "
+    "image:affine, image:affine:28x28 (flat samples), image:gaussian:sigma=2, image:frame=1, "
+    "volume, sequence, color, color:1 (grey), color:tone; or several joined by +, for example "
+    "image+color."
+)
+"""How an action is written."""
+
+
+def parse_action(text: str) -> Action:
+    """Make an action from text such as `linear:5x2`, `image:affine:28x28` or `image+color`.
+
+    Args:
+        text: `linear:N[xCOPIES]` or `affine:N[xCOPIES]`; or `image`, `volume`, `sequence` or `color`, followed by any of group,
+            shape of a flat sample, derivative and border, each after a colon; or several of these joined by `+`.
+
+    Raises:
+        ArgumentError: there is no such action; the message shows how actions are written.
+
+    Examples:
+        >>> parse_action("affine:3x20")
+        Affine(n=3, copies=20, layout='copies_first')
+        >>> parse_action("image:affine:28x28:central")
+        Image(group='affine', derivative='central', border='replicate', shape=(28, 28))
+    """
+    parts = [_parse_part(part.strip(), text) for part in text.split("+")]
+    return parts[0] if len(parts) == 1 else Product(*parts)
+
+
+def _parse_part(part: str, text: str) -> Action:
+    """Parse one action of a sum; `text` is the whole sum, for messages."""
+    if match := re.fullmatch(r"(linear|affine):(\d+)(?:x(\d+))?", part):
+        make = Linear if match[1] == "linear" else Affine
+        return make(int(match[2]), copies=int(match[3] or 1))
+    kind, *words = part.split(":")
+    if kind not in GRID_ACTIONS:
+        raise ArgumentError(f"action {text!r}: {GRAMMAR}")
+    arguments: dict[str, Any] = {}
+    for word in words:
+        name, value = _parse_word(word, kind)
+        if name in arguments or not word:
+            problem = f"a second {name}, {word!r}" if word else "nothing after a colon"
+            raise ArgumentError(f"action {text!r}: {problem}. {GRAMMAR}")
+        arguments[name] = value
+    if kind == "color" and "shape" in arguments:
+        arguments.setdefault("channels", arguments["shape"][0])
+    try:
+        return GRID_ACTIONS[kind](**arguments)
+    except ArgumentError as error:
+        raise ArgumentError(f"action {text!r}: {error} {GRAMMAR}") from error
+
+
+def _parse_word(word: str, kind: str) -> tuple[str, Any]:
+    """The argument that a word after a colon sets, and its value."""
+    if re.fullmatch(r"\d+(x\d+)+", word) or (word.isdigit() and kind == "sequence"):
+        return "shape", tuple(int(side) for side in word.split("x"))
+    if kind == "color":
+        return ("channels", int(word)) if word.isdigit() else ("group", word)
+    if word in SCHEMES:
+        return "derivative", word
+    if word in BORDERS:
+        return "border", word
+    if match := re.fullmatch(r"sigma=(\d+(?:\.\d+)?)", word):
+        return "sigma", float(match[1])
+    if match := re.fullmatch(r"frame=(\d+)", word):
+        return "frame", int(match[1])
+    return "group", word
+
+
+def parse_thresholds(words: list[str]) -> dict[str, float]:
+    """Read thresholds such as `threshold=0.05`; `liegg.discover` checks their names.
+
+    >>> parse_thresholds(["threshold=0.05", "minimum-gap=5"])
+    {'threshold': 0.05, 'minimum_gap': 5.0}
+    """
+    thresholds: dict[str, float] = {}
+    for word in words:
+        name, _, value = word.partition("=")
+        try:
+            thresholds[name.strip().replace("-", "_")] = float(value)
+        except ValueError as error:
+            raise ArgumentError(
+                f"--limit {word!r}: expected a name and a number, for example --limit threshold=0.05."
+            ) from error
+    return thresholds

@@ -1,0 +1,188 @@
+"""Models as the command line names them: a factory, or an exported program. Nothing is ever unpickled."""
+
+import importlib
+import logging
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+
+from liegg._utils.errors import ArgumentError
+from liegg._utils.random import seeded
+
+
+def load_model(text: str, weights: Path | None = None, device: str | None = None) -> Any:
+    """Load a model from `package.module:factory`, or from an exported program `model.pt2`.
+
+    Args:
+        text: the factory is called without arguments; a `torch.nn.Module` is taken as it is.
+        weights: safetensors file, or a state dict in a .pt or .pth file; names and shapes must match the module.
+        device: where to put the module; None leaves it where it is.
+
+    Raises:
+        ArgumentError: the name does not exist, the factory fails, or the weights do not fit.
+    """
+    if device is not None:
+        check_device(device)
+    if text.endswith(".pt2"):
+        if weights is not None:
+            raise ArgumentError("--weights needs a factory; an exported program has its own.")
+        model: Any = _load_program(Path(text))
+    else:
+        with seeded(0):  # a factory with random weights gives the same ones every time
+            model = _call_factory(text)
+    if weights is not None:
+        _check_module(model, text, "--weights")
+        _load_weights(model, text, weights)
+    if device is not None:
+        _check_module(model, text, "--device")
+        model = model.to(device)
+    return model
+
+
+def uses_factory_weights(model: Any, weights: Path | None) -> bool:
+    """Whether a module is analysed with the weights that its factory gave it."""
+    return (
+        weights is None
+        and isinstance(model, torch.nn.Module)
+        and any(True for _ in model.parameters())
+    )
+
+
+def check_device(name: str) -> None:
+    """Raise `ArgumentError` unless torch can compute on the device of this name here."""
+    try:
+        float(torch.zeros(1, device=name))  # fails on devices without memory, such as meta
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).strip().splitlines()[0].rstrip(".")
+        raise ArgumentError(
+            f"device {name!r} cannot be used here: {reason}. Type --device cpu, or a device that "
+            "torch has here."
+        ) from error
+
+
+def _check_module(model: Any, text: str, option: str) -> None:
+    if not isinstance(model, torch.nn.Module):
+        raise ArgumentError(
+            f"{option} needs a torch.nn.Module; {text} gave a {type(model).__name__}. Do it in the "
+            "factory instead."
+        )
+
+
+def _load_weights(model: torch.nn.Module, text: str, weights: Path) -> None:
+    state = _load_state(weights)
+    try:
+        model.load_state_dict(state)
+    except RuntimeError as error:
+        reason = " ".join(str(error).split())
+        wrapped = (
+            " Its names begin with 'module.', as DataParallel writes them: remove that prefix."
+        )
+        hint = wrapped if "module." in reason else ""
+        raise ArgumentError(
+            f"weights {str(weights)!r} do not fit {text}: {reason}{hint}"
+        ) from error
+
+
+def _load_state(weights: Path) -> dict[str, torch.Tensor]:
+    """Read the named tensors of a file; .pt and .pth files with torch's reader that runs no code."""
+    try:
+        if weights.suffix not in (".pt", ".pth"):
+            return load_file(weights)
+        state = torch.load(weights, map_location="cpu", weights_only=True)
+    except (OSError, SafetensorError) as error:
+        raise ArgumentError(
+            f"weights {str(weights)!r} cannot be read: {error}. Save them with "
+            "safetensors.torch.save_file."
+        ) from error
+    except Exception as error:  # torch raises many types for damaged files and files with code
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise ArgumentError(
+            f"weights {str(weights)!r} hold more than tensors, or are damaged ({reason}). Save only "
+            "the state dict: torch.save(model.state_dict(), ...)."
+        ) from error
+    entries = state if isinstance(state, dict) else {"": state}
+    if not all(isinstance(value, torch.Tensor) for value in entries.values()):
+        nested = [name for name, value in entries.items() if isinstance(value, dict)]
+        hint = f" The weights may be its entry {nested[0]!r}." if nested else ""
+        raise ArgumentError(
+            f"weights {str(weights)!r} are not a state dict of tensors.{hint} Save one with "
+            "torch.save(model.state_dict(), ...)."
+        )
+    return state
+
+
+def _load_program(path: Path) -> torch.export.ExportedProgram:
+    if not path.is_file():
+        raise ArgumentError(
+            f"model {str(path)!r}: there is no such file. Make one with torch.export.save."
+        )
+    logger = logging.getLogger("torch.export")
+    level = logger.level
+    try:
+        logger.setLevel(logging.CRITICAL)  # torch would print a traceback next to our message
+        return torch.export.load(path)
+    except Exception as error:  # torch raises many types for a file that is not a program
+        raise ArgumentError(
+            f"model {str(path)!r} is not an exported program: {error}. Make one with torch.export.save."
+        ) from error
+    finally:
+        logger.setLevel(level)
+
+
+def _call_factory(text: str) -> Any:
+    place, _, name = text.partition(":")
+    if not place or not name:
+        is_weights = Path(text).suffix in (".pt", ".pth", ".safetensors")
+        hint = " Pass weights with --weights." if is_weights else ""
+        raise ArgumentError(
+            f"model {text!r}: expected package.module:factory or a file model.pt2.{hint}"
+        )
+    factory = _import(text, place, name)
+    if isinstance(factory, torch.nn.Module):
+        return factory
+    if not callable(factory):
+        raise ArgumentError(
+            f"model {text!r} is of type {type(factory).__name__}; expected a function without "
+            "arguments that returns the model."
+        )
+    try:
+        model = factory()
+    except Exception as error:
+        raise ArgumentError(
+            f"model {text!r}: the factory failed with {type(error).__name__}: {error}. It is called "
+            "without arguments and returns the model; wrap a plain function: "
+            "def build(): return function"
+        ) from error
+    if not callable(model):
+        raise ArgumentError(
+            f"model {text!r}: the factory returned a {type(model).__name__}; expected a module or a "
+            "function of a batch."
+        )
+    return model
+
+
+def _import(text: str, place: str, name: str) -> Any:
+    """Import a name of a module, which may lie in the current folder as for `python -m`."""
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        module = importlib.import_module(place)
+    except ModuleNotFoundError as error:
+        dotted = place.removesuffix(".py").replace("/", ".")
+        hint = f" Type the name of the module: {dotted}:{name}." if dotted != place else ""
+        raise ArgumentError(
+            f"model {text!r}: there is no module {error.name!r}; searched {here} and the installed "
+            f"packages.{hint}"
+        ) from error
+    except Exception as error:  # whatever the user's module raises
+        raise ArgumentError(
+            f"model {text!r}: importing {place!r} failed with {type(error).__name__}: {error}"
+        ) from error
+    if not hasattr(module, name):
+        raise ArgumentError(f"model {text!r}: module {place!r} has no {name!r}.")
+    return getattr(module, name)

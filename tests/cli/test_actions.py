@@ -1,0 +1,52 @@
+"""Actions as the command line writes them."""
+
+import re
+
+import jaxtyping
+import pytest
+
+import liegg
+from liegg.cli.actions import parse_action
+
+ACTIONS = {
+    "linear:5x2": liegg.Linear(5, copies=2),
+    "affine:3x20": liegg.Affine(3, copies=20),
+    "image": liegg.Image(),
+    "image:similarity": liegg.Image("similarity"),
+    "image:affine:28x28": liegg.Image("affine", shape=(28, 28)),
+    "image:3x32x32:central:periodic": liegg.Image(
+        shape=(3, 32, 32), derivative="central", border="periodic"
+    ),
+    "volume": liegg.Volume(),
+    "image:frame=2": liegg.Image(frame=2),
+    "image:gaussian:sigma=2.5": liegg.Image(derivative="gaussian", sigma=2.5),
+    "sequence:linear:64": liegg.Sequence("linear", shape=(64,)),
+    "color": liegg.Color(),
+    "color:linear:4": liegg.Color("linear", channels=4),
+    "color:tone:1": liegg.Color("tone", channels=1),
+    "color:3x32x32": liegg.Color(shape=(3, 32, 32)),
+    "image + color:gains": liegg.Product(liegg.Image(), liegg.Color("gains")),
+}
+
+
+@pytest.mark.parametrize("text", ACTIONS)
+def test_text_becomes_an_action(text: str) -> None:
+    assert parse_action(text).settings() == ACTIONS[text].settings()
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("picture", "linear:NxCOPIES"),
+        ("image:warped", "'warped'"),
+        ("image:28", "'28'"),
+        ("color:hue", "'hue'"),
+        ("image+", "action 'image+'"),
+        ("image:central:paper", "a second derivative, 'paper'"),
+        ("image:", "nothing after a colon"),
+    ],
+)
+def test_other_text_is_refused(text: str, part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as users run it
+    with pytest.raises(liegg.LieggError, match=re.escape(part)):
+        parse_action(text)
