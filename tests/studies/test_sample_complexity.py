@@ -15,10 +15,10 @@ RESULTS = Path(__file__).parents[2] / "results"
 
 
 def test_vectors_are_taken_from_the_first_on() -> None:
-    network = o5.invariant_network()
+    network = o5.InvariantNetwork()
     x = torch.randn(400, 10, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     rows = sample_complexity.of_vectors(network, x)
-    assert [(row["fraction"], row["samples"]) for row in rows] == sample_complexity.parts_of(400)
+    assert [(row["fraction"], row["samples"]) for row in rows] == sample_complexity.counts(400)
     assert [row["nullity"] for row in rows if row["samples"] >= 40] == [10, 10, 10, 10]
     half = o5.extract(network, x[:200]).spectrum.values[:10].mean()
     assert rows[-2]["mean_variance_of_ten"] == pytest.approx(float(half), rel=1e-6, abs=1e-25)
@@ -37,6 +37,7 @@ def test_images_are_taken_in_the_order_of_the_seed() -> None:
             assert rows[-1]["readings"][name]["variance"] == pytest.approx(sym.variance, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_quick_study(quick_folder: Path) -> None:
     results = json.loads((quick_folder / "sample-complexity.json").read_text())
     assert results["o5"]["samples"] == 1_000

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 from liegg.studies import ensemble, o5
@@ -181,13 +180,6 @@ def _told(step: Callable[[], object], task: Callable[[], Any]) -> Any:
     result = task()
     step()
     return result
-
-
-def draw(results: dict[str, Any], out: Path) -> list[Path]:
-    """Figures of defects, rules, strengths and coverage as PNG and SVG."""
-    from liegg.studies.false_discovery_figures import draw
-
-    return draw(results, out)
 
 
 def table(results: dict[str, Any]) -> str:
