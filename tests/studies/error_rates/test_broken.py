@@ -9,7 +9,7 @@ from liegg.studies.error_rates import broken as breaking
 from liegg.studies.error_rates.asymmetric import (
     DEGREES,
     KINDS,
-    WIDEST,
+    LARGEST_INPUTS,
     asymmetric,
     function,
     polynomial,
@@ -61,7 +61,7 @@ def test_asymmetric_cases_are_of_all_kinds_and_not_too_wide() -> None:
         assert (
             case.data.shape[1]
             == case.action.n * case.action.copies
-            <= WIDEST.get(DEGREES.get(case.kind, 0), 18)
+            <= LARGEST_INPUTS.get(DEGREES.get(case.kind, 0), 18)
         )
         assert case.model(case.data).shape == (len(case.data), case.outputs)
 
