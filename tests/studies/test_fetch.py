@@ -185,44 +185,33 @@ def held(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("name", [MNIST, CIFAR10])
-def test_files_of_the_folder_need_neither_pooch_nor_network(
-    name: str, tmp_path: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+def test_the_folder_comes_first_and_needs_neither_pooch_nor_network(
+    name: str, tmp_path: Path, cache: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(tmp_path / "mine", name)
+    put(cache, name, content=b"damaged")
     monkeypatch.setenv("LIEGG_DATA", str(tmp_path / "mine"))
     monkeypatch.setitem(sys.modules, "pooch", None)
     assert fetch.read_official(name, base=loopback.base) == CONTENT[name]
     assert loopback.asked == []
 
 
-@pytest.mark.parametrize("name", [MNIST, CIFAR10])
-def test_the_folder_goes_before_the_cache(
-    name: str, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+def test_without_the_file_in_the_folder_the_cache_is_used(
+    tmp_path: Path, cache: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put(tmp_path / "mine", name)
-    put(cache, name, content=b"would be damaged")
-    monkeypatch.setenv("LIEGG_DATA", str(tmp_path / "mine"))
-    assert fetch.read_official(name, base="http://127.0.0.1:1/") == CONTENT[name]
-
-
-@pytest.mark.parametrize("name", [MNIST, CIFAR10])
-def test_a_folder_without_the_file_gives_way_to_the_cache(
-    name: str, tmp_path: Path, cache: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    put(cache, name)
+    put(cache, MNIST)
     monkeypatch.setenv("LIEGG_DATA", str(tmp_path))
-    assert fetch.read_official(name, base=loopback.base) == CONTENT[name]
+    assert fetch.read_official(MNIST, base=loopback.base) == CONTENT[MNIST]
     assert loopback.asked == []
 
 
-def test_the_folder_may_start_with_a_tilde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+def test_the_folder_may_start_with_a_tilde_or_be_empty(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(tmp_path))
     monkeypatch.setenv("LIEGG_DATA", "~")
     assert fetch.data_folder() == tmp_path
-
-
-def test_an_empty_variable_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIEGG_DATA", "")
     assert fetch.data_folder() is None
 
@@ -248,8 +237,7 @@ def test_the_cache_is_pooches(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fetch.cache_folder().name == "liegg"
 
 
-@pytest.mark.parametrize("name", [MNIST, CIFAR10])
-@pytest.mark.parametrize("place", ["mine", "cache"])
+@pytest.mark.parametrize(("place", "name"), [("mine", MNIST), ("cache", CIFAR10)])
 def test_a_damaged_file_is_named_and_kept(
     place: str, name: str, tmp_path: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -370,9 +358,8 @@ def test_a_failed_download_says_why_and_leaves_nothing(
     assert fetch.read_official(name, base=loopback.base) == CONTENT[name]
 
 
-@pytest.mark.parametrize("name", [MNIST, CIFAR10])
 def test_without_a_network_the_error_says_so(
-    name: str, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LIEGG_DATA", str(tmp_path))
     with socket.socket() as closed:  # bound but not listening: a connection is refused
@@ -381,7 +368,7 @@ def test_without_a_network_the_error_says_so(
         with pytest.raises(
             DatasetError, match=rf"not under LIEGG_DATA={tmp_path}, .* failed: ConnectionError: "
         ):
-            fetch.read_official(name, base=f"http://{host}/")
+            fetch.read_official(MNIST, base=f"http://{host}/")
     assert held(cache) == {}
 
 
@@ -399,7 +386,7 @@ def test_an_interrupted_download_leaves_nothing(
         target.write(source.read(10))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(fetch.shutil, "copyfileobj", interrupted)
+    monkeypatch.setattr("shutil.copyfileobj", interrupted)
     with pytest.raises(KeyboardInterrupt):
         fetch.read_official(name, base=loopback.base)
     assert held(cache) == {}

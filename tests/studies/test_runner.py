@@ -39,7 +39,7 @@ class Toy:
 def toy(monkeypatch: pytest.MonkeyPatch) -> Toy:
     made = Toy()
     monkeypatch.setattr(runner, "import_module", lambda name: made)
-    monkeypatch.setattr(runner.figures, "draw", lambda *given: made.draw(*given))
+    monkeypatch.setattr("liegg.studies.figures.draw", lambda *given: made.draw(*given))
     return made
 
 

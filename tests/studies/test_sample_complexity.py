@@ -26,13 +26,12 @@ def test_vectors_are_taken_from_the_first_on() -> None:
 
 def test_images_are_taken_in_the_order_of_the_seed() -> None:
     stack = ensemble.initialise([(36, 5, 3)], [torch.Generator().manual_seed(1)])
-    pictures = liegg.smooth(torch.rand(200, 6, 6, generator=torch.Generator().manual_seed(0)), 1.0)
-    one, same, other = (sample_complexity.of_images(stack, pictures, seed) for seed in (1, 1, 2))
-    assert one == same
+    digits = liegg.smooth(torch.rand(20, 6, 6, generator=torch.Generator().manual_seed(0)), 1.0)
+    one, other = (sample_complexity.of_images(stack, digits, seed) for seed in (1, 2))
     assert one[0]["readings"] != other[0]["readings"]
-    whole = read_stack(stack, pictures.flatten(1), (6, 6), images.READINGS)[0]
+    whole = read_stack(stack, digits.flatten(1), (6, 6), images.READINGS)[0]
     for rows in (one, other):  # all images are all images, whatever their order
-        assert rows[-1]["samples"] == 200
+        assert rows[-1]["samples"] == 20
         for name, sym in whole.items():
             assert rows[-1]["readings"][name]["variance"] == pytest.approx(sym.variance, rel=1e-4)
 

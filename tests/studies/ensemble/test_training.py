@@ -240,9 +240,9 @@ def test_a_killed_run_resumes_to_the_same_networks(kind: str, last: int) -> None
 
 
 def test_settings_that_make_no_sense_are_refused() -> None:
-    for settings in ({"batch_size": 0}, {"rate": 0.0}, {"frozen": -1}):
+    for settings in ((0, 1e-3, 0), (1, 0.0, 0), (1, 1e-3, -1)):
         with pytest.raises(ArgumentError, match="expected a batch size of 1 or more"):
-            Schedule(**settings)
+            Schedule(*settings)
     with pytest.raises(ArgumentError, match=r"expected \[17, 50, 64, 50\] samples"):
         train(UNEVEN[:3], regression(UNEVEN), SCHEDULE, dtype=torch.float64)
 
