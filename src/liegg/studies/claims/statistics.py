@@ -7,14 +7,9 @@ from typing import cast
 
 import numpy as np
 from jaxtyping import Float, Num
+from scipy import stats
 
-from liegg._utils.errors import MissingExtraError
 from liegg.studies.claims.record import TooFewError
-
-try:
-    from scipy import stats
-except ModuleNotFoundError as error:
-    raise MissingExtraError("the claims need scipy. Type: pip install 'liegg[studies]'") from error
 
 LEVEL = 0.05
 """Significance level of all claims: the conventional one.
