@@ -105,10 +105,11 @@ def test_untrained_networks_are_those_that_training_starts_from() -> None:
 def test_rows_hold_each_network_after_and_before_training() -> None:
     pictures = some_data()
     trained = ensemble.train(members(5), images.classification(pictures), images.SCHEDULE)
-    rows = images.describe_both(members(5), trained, pictures.train[0], pictures.test)
-    after = images.describe_all(trained.stack, pictures.train[0], pictures.test)
+    one = {"paper, sum": images.READINGS["paper, sum"]}
+    rows = images.describe_both(members(5), trained, pictures.train[0], pictures.test, one)
+    after = images.describe_all(trained.stack, pictures.train[0], pictures.test, one)
     before = images.describe_all(
-        images.untrained(members(5), "cpu"), pictures.train[0], pictures.test
+        images.untrained(members(5), "cpu"), pictures.train[0], pictures.test, one
     )
     for row, now, was, score, epoch in zip(
         rows, after, before, trained.score, trained.epoch, strict=True

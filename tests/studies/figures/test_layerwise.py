@@ -45,7 +45,7 @@ def test_means_are_drawn_after_every_hidden_layer() -> None:
     assert made.axes[2].get_xticklabels()[-1].get_text() == "logits"
 
 
-@pytest.mark.parametrize("seeds", [1, 8])
+@pytest.mark.parametrize("seeds", [1, pytest.param(8, marks=pytest.mark.slow)])
 def test_the_figure_is_legible(seeds: int) -> None:
     assert_legible(draw_layerwise(make_results(seeds))["layerwise"])
 

@@ -63,7 +63,10 @@ def named(ax: Axes, start: str) -> Line2D:
     return next(line for line in ax.lines if str(line.get_label()).startswith(start))
 
 
-@pytest.mark.parametrize("results", [FULL, QUICK], ids=["full", "quick"])
+@pytest.mark.parametrize(
+    "results",
+    [pytest.param(FULL, marks=pytest.mark.slow, id="full"), pytest.param(QUICK, id="quick")],
+)
 def test_figures_are_legible(results):
     figures = draw_sample_complexity(results)
     assert list(figures) == ["sample-complexity-o5", "sample-complexity-rotmnist"]
