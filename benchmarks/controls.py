@@ -28,7 +28,7 @@ def perceptron(*widths: int, dtype: torch.dtype = torch.float32) -> nn.Module:
 
 
 def convolutional() -> nn.Module:
-    """Three convolutions and a linear layer, for pictures of 28 × 28."""
+    """Three convolutions and a linear layer, for images of 28 × 28."""
     torch.manual_seed(0)
     return nn.Sequential(
         nn.Conv2d(1, 16, 3, padding=1),
@@ -45,7 +45,7 @@ def convolutional() -> nn.Module:
 
 
 def digits(count: int) -> Tensor:
-    """Smooth random pictures."""
+    """Smooth random images."""
     return liegg.smooth(
         torch.rand(count, 1, 28, 28, generator=torch.Generator().manual_seed(0)), 1.5
     )

@@ -16,7 +16,7 @@ def dense_rows(model: nn.Module, x: Tensor, n: int) -> Tensor:
 def dense_spectrum(rows: Tensor, *, full: bool = False) -> tuple[Tensor, Tensor]:
     """Squared singular values over the number of samples, descending, and the right singular vectors.
 
-    `full` is what `torch.linalg.svd(rows)` does unless told otherwise: it also completes the left basis, which nobody needs.
+    `full` is the default of `torch.linalg.svd(rows)`: it also completes the left basis, which is not needed.
     """
     _, values, right = torch.linalg.svd(rows, full_matrices=full)
     return values.square() / len(rows), right

@@ -1,4 +1,4 @@
-"""How time grows with samples, outputs, candidates and numbers to a sample, and memory with samples; results/bench-growth.json.
+"""How time grows with samples, outputs, candidates and numbers per sample, and memory with samples; results/bench-growth.json.
 
 Each table varies one of them and leaves the rest as it is. Beside the product stand, in the same run, what it is to be held
 against: one plain forward and backward pass, the dense formula, one reverse pass for every output.
@@ -152,7 +152,7 @@ def one_by_one(model: nn.Module, x: Tensor, action: Action) -> list[Tensor]:
 
 
 def memory(counts: tuple[int, ...]) -> dict[str, dict[str, int]]:
-    """Peak extra memory by the number of samples, which are made on the fly; each in a fresh process; gl(16)."""
+    """Peak extra memory by the number of samples, which are made on the fly; each in a new process; gl(16)."""
     script = HERE / "memory.py"
     return {
         way: {str(count): in_process(script, way, str(count))["extra_bytes"] for count in counts}

@@ -52,7 +52,7 @@ class Block(nn.Module):
 
 
 def residual() -> nn.Module:
-    """A network of the size of ResNet-18 for pictures of 32 × 32: eight blocks, widths 64 to 512, 11 million weights."""
+    """A network of the size of ResNet-18 for images of 32 × 32: eight blocks, widths 64 to 512, 11 million weights."""
     torch.manual_seed(0)
     widths = [64, 64, 128, 256, 512]
     blocks = [
@@ -175,13 +175,13 @@ def main() -> None:
         (512, 18) if chosen.quick else (16_384, 144) if device.type == "cpu" else (65_536, 32_768)
     )
     few = (32, 18) if chosen.quick else (128, 18) if device.type == "cpu" else (1_024, 1_024)
-    pictures = liegg.smooth(
+    images = liegg.smooth(
         torch.rand(max(counts), 3, SIDE, SIDE, generator=torch.Generator().manual_seed(0)), 1.0
     ).to(device)
-    flat, repeats = pictures[: counts[0]].flatten(1), 1 if chosen.quick else 3
+    flat, repeats = images[: counts[0]].flatten(1), 1 if chosen.quick else 3
     results: dict[str, object] = {
         "perceptron": cost(perceptron().to(device), flat, few[0], ("sum", "each"), repeats),
-        "residual": cost(residual().to(device), pictures[: counts[1]], few[1], ("sum",), repeats),
+        "residual": cost(residual().to(device), images[: counts[1]], few[1], ("sum",), repeats),
     }
     print(json.dumps(results, indent=1))
     name = "bench-layers.json" if device.type == "cpu" else f"bench-layers-{device.type}.json"

@@ -1,6 +1,6 @@
 """Do intervals hold the error of random combinations? Stored as results/outputs-coverage.json; nothing is timed.
 
-A function of two vectors in space whose rotations are slightly broken has so many outputs, of unlike sizes. Its defects for each
+A function of two vectors in space whose rotations are slightly broken has many outputs of different sizes. Its defects for each
 output and very many samples are the truth; counted is how often the intervals of analyses with few samples, by k random
 combinations of the outputs, hold it.
 """
@@ -33,7 +33,7 @@ def normal(*shape: int, seed: int) -> Tensor:
 
 
 def function(outputs: int, *, folded: bool = False) -> Callable[[Tensor], Tensor]:
-    """Features of inner products, `STRENGTH` times features of the numbers themselves, mixed to so many outputs.
+    """Features of inner products, `STRENGTH` times features of the numbers themselves, mixed to `outputs` outputs.
 
     With `folded` the mixture is replaced by its R factor: at most 48 outputs with the same squares in sum, and so the same defects.
     """
@@ -56,7 +56,7 @@ def function(outputs: int, *, folded: bool = False) -> Callable[[Tensor], Tensor
 
 
 def truth(outputs: int, samples: int) -> list[float]:
-    """Defects of the rotations by each output, for so many samples."""
+    """Defects of the rotations by each output, for a number of samples."""
     return (
         liegg.discover(
             function(outputs, folded=True), normal(samples, 6, seed=5), ACTION, controls=False

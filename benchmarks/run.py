@@ -52,7 +52,7 @@ def speed(n: int, samples: int) -> dict[str, float]:
 
 
 def memory(counts: tuple[int, ...]) -> dict[str, object]:
-    """Peak extra memory of both, each in a fresh process; n = 16."""
+    """Peak extra memory of both, each in a new process; n = 16."""
     script = HERE / "memory.py"
     streamed = {
         str(count): in_process(script, "streamed", str(count))["extra_bytes"] for count in counts

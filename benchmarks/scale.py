@@ -1,4 +1,4 @@
-"""Cost of an analysis beside plain passes over the same data, on one device: a network of ResNet-50 size on large pictures.
+"""Cost of an analysis beside plain passes over the same data, on one device: a network of ResNet-50 size on large images.
 
 `python benchmarks/scale.py --device cuda` writes results/bench-scale-cuda.json; `--quick` is a small form for the tests.
 """

@@ -88,7 +88,7 @@ def work(sizes: list[int], repeats: int, out: Path) -> None:
 
 
 def run(processes: int, sizes: list[int], repeats: int) -> dict[str, Any]:
-    """Start so many processes on this machine, as a scheduler would; times and defects of the largest size."""
+    """Start several processes on this machine, as a scheduler would; times and defects of the largest size."""
     with tempfile.TemporaryDirectory() as folder, socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port, out = free.getsockname()[1], Path(folder) / "times.json"

@@ -42,7 +42,7 @@ def pairs(positions: Tensor, batch: Tensor) -> tuple[Tensor, Tensor]:
 
 
 class Energy(nn.Module):
-    """Energy of one molecule to a sample, `[b, atoms, 3]` to `[b, 1]`."""
+    """Energy of one molecule per sample, `[b, atoms, 3]` to `[b, 1]`."""
 
     numbers: Tensor
 
@@ -80,7 +80,7 @@ class AutogradForces(Forces):
 
 
 def molecules(count: int) -> Tensor:
-    """Ethanol with every atom moved a little; none is turned or shifted, so the data shows no symmetry."""
+    """Ethanol with every atom moved a little; none is rotated or shifted, so the data shows no symmetry."""
     noise = torch.randn(
         count, len(NUMBERS), 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64
     )

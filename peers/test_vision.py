@@ -32,7 +32,7 @@ class Logits(nn.Module):
 
 
 class Radial(nn.Module):
-    """A network that sees a picture only through its means over circles about the centre, drawn again as rings."""
+    """A network that sees an image only through its means over circles about the centre, drawn again as rings."""
 
     def __init__(self, network: nn.Module, *, side: int, rings: int) -> None:
         super().__init__()
@@ -82,8 +82,8 @@ def on_a_torus(model: nn.Module) -> nn.Module:
     return model
 
 
-def pictures(count: int, *, side: int = SIDE, sigma: float = 2.0) -> Tensor:
-    """Smooth random pictures of unit variance, periodic."""
+def smooth_images(count: int, *, side: int = SIDE, sigma: float = 2.0) -> Tensor:
+    """Smooth random images of unit variance, periodic."""
     noise = torch.randn(count, 3, side, side, generator=torch.Generator().manual_seed(1))
     wave = torch.fft.fftfreq(side)
     damping = torch.exp(-2 * (torch.pi * sigma) ** 2 * (wave[:, None].square() + wave.square()))
@@ -92,9 +92,11 @@ def pictures(count: int, *, side: int = SIDE, sigma: float = 2.0) -> Tensor:
 
 
 def spots(count: int, *, side: int = SIDE) -> Tensor:
-    """The same pictures, faded out towards the border so that none is cut off by it."""
+    """The same images, faded out towards the border so that none is cut off by it."""
     axis = torch.linspace(-1, 1, side)
-    return pictures(count, side=side) * torch.exp(-6 * (axis[:, None].square() + axis.square()))
+    return smooth_images(count, side=side) * torch.exp(
+        -6 * (axis[:, None].square() + axis.square())
+    )
 
 
 @pytest.mark.parametrize(("title", "build"), [("ViT-Ti", transformer), ("ResNet-50", residual)])
@@ -102,7 +104,7 @@ def test_random_weights_have_no_symmetry(
     title: str, build: Callable[[], Logits], discovered: Callable
 ) -> None:
     """Nothing is invented, and the model is left as it was."""
-    model, data = build(), pictures(32)
+    model, data = build(), smooth_images(32)
     before = {name: value.clone() for name, value in model.state_dict().items()}
     sym = discovered(title, model, data, liegg.Image("affine"))
     assert sym.nullity == 0
@@ -122,7 +124,7 @@ def test_layers_are_read_forward_and_end_as_the_network_does(
     title: str, build: Callable[[], Logits], some: str, layers_discovered: Callable
 ) -> None:
     """Every layer in one pass; the last agrees with the network read alone, which takes another route past attention."""
-    model, data = build(), pictures(32)
+    model, data = build(), smooth_images(32)
     found = layers_discovered(f"{title}, layers", model, data, liegg.Image("affine"))
     assert some in found.names
     assert not any(
@@ -133,7 +135,7 @@ def test_layers_are_read_forward_and_end_as_the_network_does(
 
 
 def test_a_transformer_behind_circle_means_has_so2(discovered: Callable) -> None:
-    """Means over circles do not change when the picture turns; all else reaches the transformer."""
+    """Means over circles do not change when the image is rotated; all else reaches the transformer."""
     model = Radial(transformer(), side=SIDE, rings=8)
     sym = discovered("ViT-Ti behind means over circles", model, spots(48), liegg.Image("affine"))
     assert (sym.nullity, sym.name) == (1, "so(2)")
@@ -146,7 +148,7 @@ def test_a_circular_residual_network_has_translations(discovered: Callable) -> N
     sym = discovered(
         "ResNet on a torus",
         on_a_torus(small),
-        pictures(64, side=32, sigma=3.0),
+        smooth_images(64, side=32, sigma=3.0),
         liegg.Image("affine", border="periodic"),
     )
     assert sym.nullity == 2

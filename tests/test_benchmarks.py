@@ -37,6 +37,21 @@ def test_quick_run_stores_every_ratio(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_checkout_compared_with_itself_has_every_ratio(tmp_path: Path) -> None:
+    out = tmp_path / "bench.json"
+    script = str(ROOT / "benchmarks" / "before_after.py")
+    small = ("--quick", "--rounds", "1", "--repeats", "1", "--out", str(out))
+    subprocess.run(
+        [sys.executable, script, "--other", str(ROOT / "src"), *small],
+        check=True,
+        capture_output=True,
+    )
+    stored = json.loads(out.read_text())
+    assert len(stored["calls"]) == 6
+    assert all(row["processor_ratio"] > 0 and row["wall_ratio"] > 0 for row in stored["calls"])
+
+
+@pytest.mark.slow
 def test_quick_run_for_images_stores_cost_and_memory(tmp_path: Path) -> None:
     out = tmp_path / "bench.json"
     subprocess.run(

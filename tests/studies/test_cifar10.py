@@ -18,6 +18,7 @@ def stored() -> dict[str, Any]:
     return json.loads((RESULTS / "cifar10.json").read_text())
 
 
+@pytest.mark.slow
 def test_quick_study(quick_folder: Path) -> None:
     results = json.loads((quick_folder / "cifar10.json").read_text())
     assert results["data"] == "tinted MNIST digits"
@@ -48,11 +49,11 @@ def test_without_the_frame_the_bias_is_in_the_range_of_the_prototype(
         )
 
 
-def test_turning_is_decided_by_the_seed_alone() -> None:
-    pictures = torch.rand(5, 3, 8, 8, generator=torch.Generator().manual_seed(0))
+def test_rotation_is_decided_by_the_seed_alone() -> None:
+    images = torch.rand(5, 3, 8, 8, generator=torch.Generator().manual_seed(0))
     state = torch.random.get_rng_state()
-    assert torch.equal(cifar10.turn(pictures, 3), cifar10.turn(pictures, 3))
-    assert not torch.equal(cifar10.turn(pictures, 3), cifar10.turn(pictures, 4))
+    assert torch.equal(cifar10.rotate(images, 3), cifar10.rotate(images, 3))
+    assert not torch.equal(cifar10.rotate(images, 3), cifar10.rotate(images, 4))
     assert torch.equal(torch.random.get_rng_state(), state)
 
 

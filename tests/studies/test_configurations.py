@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import pearsonr
 
 from liegg._utils.errors import ArgumentError
-from liegg.studies import configurations
+from liegg.studies import configurations, images
 
 RESULTS = Path(__file__).parents[2] / "results"
 
@@ -21,7 +21,7 @@ def stored() -> dict[str, Any]:
 
 
 def test_the_grid_is_the_papers() -> None:
-    cells = configurations.grid(configurations.PARAMETERS, (1, 2, 3, 4, 5), configurations.SEEDS)
+    cells = configurations.grid(configurations.PARAMETERS, (1, 2, 3, 4, 5), images.SEEDS)
     assert len(cells) == 45 * 8
     assert {cell["parameters"] for cell in cells} == {
         40_000,
@@ -108,6 +108,7 @@ def test_a_window_of_two_networks_has_no_correlation() -> None:
     assert configurations.correlations([row(1, 0.1, 0.2, 0.3)] * 2) == {"paper, sum": {}}
 
 
+@pytest.mark.slow
 def test_quick_study(quick_folder: Path) -> None:
     results = json.loads((quick_folder / "configurations.json").read_text())
     assert len(results["networks"]) == 3 * 3 * 2
@@ -128,7 +129,7 @@ def test_stored_results_are_whole(stored: dict[str, Any]) -> None:
     assert {(n["parameters"], n["hidden_layers"], n["seed"]) for n in stored["networks"]} == {
         (cell["parameters"], cell["hidden_layers"], cell["seed"])
         for cell in configurations.grid(
-            configurations.PARAMETERS, configurations.HIDDEN_LAYERS, configurations.SEEDS
+            configurations.PARAMETERS, configurations.HIDDEN_LAYERS, images.SEEDS
         )
     }
     assert all(

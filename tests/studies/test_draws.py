@@ -3,11 +3,14 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from liegg.studies import draws
 
 RESULTS = Path(__file__).parents[2] / "results"
 
 
+@pytest.mark.slow
 def test_quick_study(quick_folder: Path) -> None:
     results = json.loads((quick_folder / "draws.json").read_text())
     assert [(one["draw"], one["networks"]) for one in results["draws"]] == [(1, 8), (2, 8)]

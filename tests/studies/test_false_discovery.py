@@ -18,6 +18,7 @@ def quick(quick_folder: Path) -> dict[str, Any]:
     return json.loads((quick_folder / "false-discovery.json").read_text())
 
 
+@pytest.mark.slow
 def test_all_cases_are_there(quick: dict[str, Any]) -> None:
     counts = {
         family: sum(row["family"] == family for row in quick["cases"])
@@ -33,6 +34,7 @@ def test_all_cases_are_there(quick: dict[str, Any]) -> None:
     assert json.loads(json.dumps(quick, allow_nan=False)) == quick
 
 
+@pytest.mark.slow
 def test_the_full_form_is_large_and_looks_at_functions_that_no_limit_was_chosen_by(
     quick: dict[str, Any],
 ) -> None:
@@ -44,6 +46,7 @@ def test_the_full_form_is_large_and_looks_at_functions_that_no_limit_was_chosen_
     assert quick["seeds"] == [0] != [full.seed]
 
 
+@pytest.mark.slow
 def test_the_parts_add_up(quick: dict[str, Any]) -> None:
     found = quick["inventions"]
     assert (
@@ -60,10 +63,12 @@ def test_the_parts_add_up(quick: dict[str, Any]) -> None:
     )
 
 
+@pytest.mark.slow
 def test_defects_follow_the_square_of_the_broken_part(quick: dict[str, Any]) -> None:
     assert quick["slopes"] == pytest.approx(dict.fromkeys(BASES, 2.0), abs=0.05)
 
 
+@pytest.mark.slow
 def test_exact_symmetries_of_precise_models_are_at_rounding_and_set_apart(
     quick: dict[str, Any],
 ) -> None:
@@ -78,10 +83,12 @@ def test_exact_symmetries_of_precise_models_are_at_rounding_and_set_apart(
         assert row["angle"] < 1e-4
 
 
+@pytest.mark.slow
 def test_the_network_of_the_paper_has_its_ten(quick: dict[str, Any]) -> None:
     assert [row["counts"][LIEGG] for row in quick["rotations"]] == [10]
 
 
+@pytest.mark.slow
 def test_the_table_names_every_rule(quick: dict[str, Any]) -> None:
     text = table(quick)
     assert all(rule in text for rule in RULES)

@@ -77,15 +77,15 @@ def test_paper_variances_are_those_of_slopes_per_pixel() -> None:
     assert ratio == pytest.approx(10**2, rel=0.2)
 
 
-def test_upright_makes_every_matrix_turn_counter_clockwise() -> None:
+def test_orientation_makes_every_matrix_rotate_counter_clockwise() -> None:
     turn = liegg.so(2)
-    assert images.upright(torch.cat([turn, -turn])).tolist() == [1.0, -1.0]
+    assert images.orientation(torch.cat([turn, -turn])).tolist() == [1.0, -1.0]
 
 
-def some_pictures() -> images.Pictures:
+def some_data() -> images.ImageData:
     labels = torch.arange(60) % 3
     pictures = liegg.smooth(torch.rand(60, 6, 6, generator=torch.Generator().manual_seed(0)), 1.0)
-    return images.Pictures(
+    return images.ImageData(
         (pictures, labels), (pictures[:20], labels[:20]), (pictures[20:], labels[20:])
     )
 
@@ -96,19 +96,20 @@ def members(epochs: int) -> list[ensemble.Member]:
 
 def test_untrained_networks_are_those_that_training_starts_from() -> None:
     still = ensemble.Schedule(rate=1e-30)  # a step that changes nothing
-    trained = ensemble.train(members(1), images.classification(some_pictures()), still)
-    before = images.untrained([one.sizes for one in members(1)], [3, 4], "cpu")
+    trained = ensemble.train(members(1), images.classification(some_data()), still)
+    before = images.untrained(members(1), "cpu")
     for a, b in zip(trained.stack.weights, before.weights, strict=True):
         assert torch.equal(a, b)
 
 
 def test_rows_hold_each_network_after_and_before_training() -> None:
-    pictures = some_pictures()
+    pictures = some_data()
     trained = ensemble.train(members(5), images.classification(pictures), images.SCHEDULE)
-    rows = images.describe_both(members(5), trained, pictures.train[0], pictures.test)
-    after = images.describe_all(trained.stack, pictures.train[0], pictures.test)
+    one = {"paper, sum": images.READINGS["paper, sum"]}
+    rows = images.describe_both(members(5), trained, pictures.train[0], pictures.test, one)
+    after = images.describe_all(trained.stack, pictures.train[0], pictures.test, one)
     before = images.describe_all(
-        images.untrained([(36, 5, 3), (36, 7, 3)], [3, 4], "cpu"), pictures.train[0], pictures.test
+        images.untrained(members(5), "cpu"), pictures.train[0], pictures.test, one
     )
     for row, now, was, score, epoch in zip(
         rows, after, before, trained.score, trained.epoch, strict=True
@@ -122,7 +123,7 @@ def test_rows_hold_each_network_after_and_before_training() -> None:
 
 
 def test_pictures_may_be_new_in_every_epoch() -> None:
-    pictures, asked = some_pictures(), []
+    pictures, asked = some_data(), []
 
     def turned(epoch: int) -> torch.Tensor:
         asked.append(epoch)

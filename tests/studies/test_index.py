@@ -165,10 +165,8 @@ def test_a_study_without_its_origin_is_refused(folder):
     planted.store(folder, results)
     with pytest.raises(ResultsError) as caught:
         write_index(folder)
-    assert str(caught.value) == (
-        f"{folder / 'o5.json'} is damaged: no entry 'device' where there should be one. "
-        f"Run `liegg reproduce o5 --out {folder}` again, or remove the file."
-    )
+    assert str(caught.value).startswith(f"{folder / 'o5.json'} is damaged: ")
+    assert "'device'" in str(caught.value)
 
 
 def test_every_link_leads_to_a_file_or_a_place_on_the_page(folder):

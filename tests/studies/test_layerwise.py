@@ -38,6 +38,7 @@ def test_the_last_layer_is_read_as_the_other_studies_read_it() -> None:
     assert found["paper, sum"][1]["variance"] == pytest.approx(sym.variance, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_quick_study(quick_folder: Path) -> None:
     results = json.loads((quick_folder / "layerwise.json").read_text())
     assert list(results["networks"]) == list(layerwise.REGIMES)

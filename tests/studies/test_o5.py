@@ -38,6 +38,7 @@ def test_samples_and_weights_are_drawn_apart_and_by_the_seed_alone() -> None:
     )
 
 
+@pytest.mark.slow
 def test_one_network_alone_is_that_of_the_study(quick_folder: Path) -> None:
     network, inputs, error = o5.train(300, 1)
     stored = json.loads((quick_folder / "o5.json").read_text())["networks"]["300"][0]
@@ -49,12 +50,13 @@ def test_one_network_alone_is_that_of_the_study(quick_folder: Path) -> None:
 
 def test_invariant_by_construction_is_at_the_floor() -> None:
     x = torch.randn(500, 10, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    found = o5.describe(o5.extract(o5.invariant_network(), x))
+    found = o5.describe(o5.extract(o5.InvariantNetwork(), x))
     assert found["nullity"] == 10
     assert max(found["spectrum"][:10]) <= 1e-25 * found["spectrum"][-1]
     assert found["largest_bias_of_ten"] <= 1e-9
 
 
+@pytest.mark.slow
 def test_quick_study(quick_folder: Path) -> None:
     results = json.loads((quick_folder / "o5.json").read_text())
     assert {

@@ -21,6 +21,7 @@ def biases(rows: list[dict[str, Any]], reading: str) -> list[float]:
     return [row["readings"][reading]["bias"][0] for row in rows]
 
 
+@pytest.mark.slow
 def test_quick_study(quick_folder: Path) -> None:
     results = json.loads((quick_folder / "rotmnist.json").read_text())
     for name in ("rotmnist-spectrum", "rotmnist-rotations"):

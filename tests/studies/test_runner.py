@@ -27,7 +27,7 @@ class Toy:
             raise KeyboardInterrupt
         return {"seeds": [1], "answer": 42}
 
-    def draw(self, results: dict[str, Any], out: Path) -> list[Path]:
+    def draw(self, study: str, results: dict[str, Any], out: Path) -> list[Path]:
         (out / "figure.png").write_text(str(results["answer"]))
         return [out / "figure.png"]
 
@@ -39,6 +39,7 @@ class Toy:
 def toy(monkeypatch: pytest.MonkeyPatch) -> Toy:
     made = Toy()
     monkeypatch.setattr(runner, "import_module", lambda name: made)
+    monkeypatch.setattr("liegg.studies.figures.draw", lambda *given: made.draw(*given))
     return made
 
 
@@ -69,10 +70,7 @@ def test_an_interrupted_run_leaves_no_results_and_is_taken_up_again(
 
 
 def test_an_unknown_study_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(
-        ArgumentError,
-        match=r"there is no study 'o6'. Type one of: o5, rotmnist, configurations, draws, layerwise, sample",
-    ):
+    with pytest.raises(ArgumentError, match=r"there is no study 'o6'. Type one of: o5, rotmnist, "):
         runner.run("o6", tmp_path)
     assert not list(tmp_path.iterdir())
 
@@ -83,8 +81,7 @@ def test_an_unfinished_run_of_another_version_is_refused(tmp_path: Path) -> None
     old = runner._settings("configurations", True, "cpu") | {"liegg": "0.0.1"}
     (folder / "run.json").write_text(json.dumps(old))
     with pytest.raises(
-        ResultsError,
-        match=r"configurations.unfinished keeps an unfinished run with liegg 0.0.1; this one has liegg",
+        ResultsError, match=r"configurations.unfinished .* liegg 0.0.1; this one has liegg"
     ):
         runner.run("configurations", tmp_path, quick=True)
     assert json.loads((folder / "run.json").read_text()) == old
@@ -101,6 +98,7 @@ def test_missing_data_is_said_before_anything_is_trained(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_all_writes_every_study_the_claims_and_the_page(quick_folder: Path) -> None:
     names = {path.name for path in quick_folder.iterdir()}
     assert {f"{study}.json" for study in runner.STUDIES} | {"claims.json", "index.html"} <= names
@@ -111,10 +109,7 @@ def test_all_writes_every_study_the_claims_and_the_page(quick_folder: Path) -> N
 
 def test_a_quick_run_does_not_replace_a_whole_one(tmp_path: Path, toy: Toy) -> None:
     runner.run("o5", tmp_path)
-    with pytest.raises(
-        ResultsError,
-        match=r"o5.json holds results of a whole run, which a quick one would replace. Choose another",
-    ):
+    with pytest.raises(ResultsError, match=r"o5.json holds results of a complete run"):
         runner.run("o5", tmp_path, quick=True)
     assert toy.runs == 1
 
@@ -133,7 +128,7 @@ def test_claims_and_page_follow_the_results(
 def test_results_are_stored_after_the_figures(
     tmp_path: Path, toy: Toy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(results: dict[str, Any], out: Path) -> list[Path]:
+    def fail(study: str, results: dict[str, Any], out: Path) -> list[Path]:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(toy, "draw", fail)
@@ -146,7 +141,7 @@ def test_results_are_stored_after_the_figures(
 def test_a_damaged_record_of_a_run_of_everything_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / ".all.unfinished.json").write_text(content)
     with pytest.raises(
-        ResultsError, match=r"all.unfinished.json (is damaged|keeps an unfinished run)"
+        ResultsError, match=r"all.unfinished.json (is damaged|belongs to an unfinished run)"
     ):
         runner.run_all(tmp_path, quick=True)
 
@@ -171,8 +166,7 @@ def test_studies_that_are_done_are_not_run_again(
     monkeypatch.setattr(datasets, "rotated_mnist", lambda: None)
     monkeypatch.setattr(datasets, "cifar10_split", lambda: None)
     with pytest.raises(
-        ResultsError,
-        match=r"unfinished run with quick True; this one has quick False. Finish that one as it was",
+        ResultsError, match=r"unfinished run with quick True; this one has quick False"
     ):
         runner.run_all(tmp_path, quick=False)
     results = runner.run_all(tmp_path, quick=True)

@@ -1,7 +1,6 @@
-"""The paper's section 5.3: how do width, depth and the number of parameters decide what a network learns of the rotation?"""
+"""The paper's section 5.3: how do width, depth and parameters affect the learned rotation?"""
 
 from collections.abc import Sequence
-from pathlib import Path
 from statistics import mean
 from typing import Any
 
@@ -12,17 +11,22 @@ from liegg.studies.ensemble.members import width_for
 
 PARAMETERS = tuple(range(40_000, 200_001, 20_000))
 HIDDEN_LAYERS = (1, 2, 3, 4, 5, 6)
-"""Layers of hidden units. The study is about 1 to 5. The paper's formula counts the matrices between hidden layers, of which its
-1 to 5 make 2 to 6 layers; only so are its own shallow and deep networks among them, so these are looked at too."""
+"""Numbers of hidden layers.
+
+The study is about 1 to 5. The paper's formula counts the matrices between hidden layers, of which its
+1 to 5 make 2 to 6 hidden layers; only then are its own shallow and deep networks among them. Both
+windows are evaluated.
+"""
 
 WINDOWS = {"1-5": (1, 5), "2-6": (2, 6)}
 """Both ways to count, the first being that of the study."""
 
-EPOCHS = 300
 QUICK_EPOCHS = 40
-SEEDS = tuple(range(1, 9))
 DIGITS = 6
 """Significant digits that are stored."""
+
+Correlations = dict[str, dict[str, dict[str, dict[str, float]]]]
+"""By reading, window and quantity the result of `correlation`."""
 
 
 def grid(
@@ -31,12 +35,12 @@ def grid(
     """Parameters, hidden layers, width and seed of every network.
 
     Args:
-        counts: numbers of parameters asked for.
+        counts: requested numbers of parameters.
         depths: numbers of hidden layers.
         seeds: one network of each configuration per seed.
 
     Raises:
-        ArgumentError: no network has so few parameters.
+        ArgumentError: no network has that few parameters.
     """
     return [
         {
@@ -52,41 +56,41 @@ def grid(
 
 
 def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None:
-    """The numbers of the study.
+    """Compute the results of the study.
 
     Args:
-        how: where to train, and what to keep on the way.
-        quick: three parameter counts and depths, two seeds, few epochs, the digits that come with the package; needs no data set.
+        how: where the networks are trained.
+        quick: three parameter counts and depths, two seeds, few epochs, the shipped digits.
 
     Returns:
         The results to be stored; None in every process but the first.
     """
     cells = (
-        grid((40_000, 120_000, 200_000), (1, 3, 5), SEEDS[:2])
+        grid((40_000, 120_000, 200_000), (1, 3, 5), images.SEEDS[:2])
         if quick
-        else grid(PARAMETERS, HIDDEN_LAYERS, SEEDS)
+        else grid(PARAMETERS, HIDDEN_LAYERS, images.SEEDS)
     )
-    digits = datasets.rotated_mnist_sample() if quick else datasets.rotated_mnist()
-    epochs = QUICK_EPOCHS if quick else EPOCHS
+    digits = images.digits(quick)
+    epochs = QUICK_EPOCHS if quick else images.EPOCHS
     rows = train_all(how, cells, digits, epochs)
     if rows is None:
         return None
+    axes = {key: sorted({cell[key] for cell in cells}) for key in ("parameters", "hidden_layers")}
     return {
         "seeds": sorted({cell["seed"] for cell in cells}),
         "epochs": epochs,
         "images": len(digits.train),
-        "parameters": sorted({cell["parameters"] for cell in cells}),
-        "hidden_layers": sorted({cell["hidden_layers"] for cell in cells}),
+        **axes,
         "networks": rows,
         "correlations": correlations(rows),
     }
 
 
 def train_all(
-    how: ensemble.Work, cells: list[dict[str, int]], digits: datasets.RotatedMnist, epochs: int
-) -> list[dict[str, Any]] | None:
-    """Train the networks of a grid on some digits and describe each; None in every process but the first."""
-    pictures = images.smooth_digits(digits, how.device)
+    how: ensemble.Work, cells: list[dict[str, int]], digits: datasets.ImageSets, epochs: int
+) -> images.Rows | None:
+    """Train the networks of a grid and describe each; None in every process but the first."""
+    data = images.smoothed(digits, how.device)
     members = [
         ensemble.Member(
             (784, *[cell["width"]] * cell["hidden_layers"], 10),
@@ -97,29 +101,28 @@ def train_all(
         for cell in cells
     ]
 
-    def describe(places: list[int], trained: ensemble.Trained) -> list[dict[str, Any]]:
-        found = images.describe_all(trained.stack, pictures.train[0], pictures.test)
+    def describe(places: list[int], trained: ensemble.Trained) -> images.Rows:
+        rows = images.describe_all(trained.stack, data.train[0], data.test)
         return [
-            cells[place] | {"true_parameters": members[place].parameters} | short(row) | best
-            for place, row, best in zip(places, found, images.best_epochs(trained), strict=True)
+            cells[i] | {"true_parameters": members[i].parameters} | shortened(row) | best
+            for i, row, best in zip(places, rows, images.best_epochs(trained), strict=True)
         ]
 
-    return ensemble.work(
-        members, lambda _: images.classification(pictures), describe, images.SCHEDULE, how
-    )
+    return images.train_all(members, data, describe, how)
 
 
-def short(row: dict[str, Any]) -> dict[str, Any]:
-    """What is stored of a network: no more than the study needs, in six digits."""
-    kept = ("nullity", "spectrum", "variance", "bias", "rotation_defect")
+def shortened(row: dict[str, Any]) -> dict[str, Any]:
+    """The numbers of a network that the study needs, with six digits."""
+    keys = ("nullity", "spectrum", "variance", "bias", "rotation_defect")
     readings = {
-        name: {key: rounded(found[key]) for key in kept} for name, found in row["readings"].items()
+        name: {key: rounded(numbers[key]) for key in keys}
+        for name, numbers in row["readings"].items()
     }
     return row | {"readings": readings}
 
 
 def rounded(value: Any) -> Any:
-    """A number, or the numbers of a list, in six digits.
+    """A number, or the numbers of a list, with six digits.
 
     >>> rounded([1 / 3, 7])
     [0.333333, 7]
@@ -129,37 +132,28 @@ def rounded(value: Any) -> Any:
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
-def correlations(
-    networks: list[dict[str, Any]],
-) -> dict[str, dict[str, dict[str, dict[str, float]]]]:
-    """Correlation of variance and bias with the test accuracy, over all networks of each window, for every reading.
+def correlations(networks: images.Rows) -> Correlations:
+    """Correlation of variance and bias with the test accuracy, for every reading and window.
 
     Args:
         networks: rows of the study.
 
     Returns:
-        By reading, window, quantity what `correlation` says; no entry for a window of fewer than three networks.
+        No entry for a window of fewer than three networks.
     """
-    found: dict[str, dict[str, dict[str, dict[str, float]]]] = {
-        reading: {} for reading in networks[0]["readings"]
-    }
-    for reading, windows in found.items():
-        for window, (least, most) in WINDOWS.items():
-            inside = [net for net in networks if least <= net["hidden_layers"] <= most]
-            if len(inside) < 3:
-                continue
+    found: Correlations = {reading: {} for reading in networks[0]["readings"]}
+    for window, (low, high) in WINDOWS.items():
+        inside = [net for net in networks if low <= net["hidden_layers"] <= high]
+        for reading in found if len(inside) >= 3 else ():
             read = [net["readings"][reading] for net in inside]
-            columns = {
-                "variance": [row["variance"] for row in read],
-                "bias": [row["bias"][0] for row in read],
-            }
-            windows[window] = {
-                name: correlation(values, inside) for name, values in columns.items()
+            found[reading][window] = {
+                "variance": correlation([row["variance"] for row in read], inside),
+                "bias": correlation([row["bias"][0] for row in read], inside),
             }
     return found
 
 
-def correlation(values: Sequence[float], networks: list[dict[str, Any]]) -> dict[str, float]:
+def correlation(values: Sequence[float], networks: images.Rows) -> dict[str, float]:
     """Pearson's correlation of a quantity with the test accuracy.
 
     Args:
@@ -167,8 +161,8 @@ def correlation(values: Sequence[float], networks: list[dict[str, Any]]) -> dict
         networks: rows of the study.
 
     Returns:
-        `rho` over all networks with its two-sided `p`; `between`, that of the configurations' means over seeds; `within`, that of
-        what is left when these means are taken off. Zero, and p one, where nothing varies.
+        `rho` over all networks with its two-sided `p`; `between`, over the configurations' means;
+        `within`, over the deviations from these means. Zero, and p one, where nothing varies.
     """
     pairs = np.array([values, [net["test_accuracy"] for net in networks]])
     cells = [(net["hidden_layers"], net["parameters"]) for net in networks]
@@ -186,7 +180,7 @@ def correlation(values: Sequence[float], networks: list[dict[str, Any]]) -> dict
 
 
 def pearson(pairs: np.ndarray) -> tuple[float, float]:
-    """Pearson's correlation of two rows and its two-sided p; zero and one where either does not vary."""
+    """Pearson's correlation of two rows and its two-sided p; 0 and 1 if a row does not vary."""
     from scipy.stats import pearsonr
 
     if pairs.shape[1] < 2 or np.any(np.ptp(pairs, axis=1) <= 1e-12 * np.abs(pairs).max(axis=1)):
@@ -195,38 +189,29 @@ def pearson(pairs: np.ndarray) -> tuple[float, float]:
     return rho, p
 
 
-def draw(results: dict[str, Any], out: Path) -> list[Path]:
-    """Figures `configurations-heatmaps` and `configurations-correlation` as PNG and SVG."""
-    from liegg.studies.configuration_figures import draw
-
-    return draw(results, out)
-
-
 def table(results: dict[str, Any]) -> str:
-    """Means over seeds for the paper's readings, and the correlations, to be read on a terminal."""
+    """Means over seeds for the paper's readings, and the correlations, as text for a terminal."""
     lines = []
     for reading in ("paper, sum", "paper, each"):
         lines.append(f"{reading}: variance / bias, down hidden layers, across parameters")
         lines.append("   " + "".join(f"{count // 1000:>15}k" for count in results["parameters"]))
         for depth in results["hidden_layers"]:
-            cells = []
+            line = f"{depth:>3}"
             for count in results["parameters"]:
-                nets = [
-                    n
-                    for n in results["networks"]
-                    if n["hidden_layers"] == depth and n["parameters"] == count
+                read = [
+                    net["readings"][reading]
+                    for net in results["networks"]
+                    if (net["hidden_layers"], net["parameters"]) == (depth, count)
                 ]
-                read = [net["readings"][reading] for net in nets]
-                cells.append(
-                    f"{mean(row['variance'] for row in read):.1e} / {mean(row['bias'][0] for row in read):.3f}"
-                )
-            lines.append(f"{depth:>3}" + "".join(f"{cell:>16}" for cell in cells))
-        for window, found in results["correlations"][reading].items():
-            told = ", ".join(
-                f"{name} {one['rho']:.2f} (p = {one['p']:.0e}; between configurations {one['between']:.2f}, within "
-                f"{one['within']:.2f})"
-                for name, one in found.items()
+                variance, bias = mean(r["variance"] for r in read), mean(r["bias"][0] for r in read)
+                line += f"{f'{variance:.1e} / {bias:.3f}':>16}"
+            lines.append(line)
+        for window, quantities in results["correlations"][reading].items():
+            words = ", ".join(
+                f"{name} {one['rho']:.2f} (p = {one['p']:.0e}; between configurations "
+                f"{one['between']:.2f}, within {one['within']:.2f})"
+                for name, one in quantities.items()
             )
-            lines.append(f"correlation with accuracy, {window} hidden layers: {told}")
+            lines.append(f"correlation with accuracy, {window} hidden layers: {words}")
         lines.append("")
     return "\n".join(lines).rstrip()

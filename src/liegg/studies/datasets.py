@@ -1,4 +1,4 @@
-"""Labelled pictures of the studies: MNIST, CIFAR-10, and MNIST with every digit turned by an angle of its own."""
+"""Labelled images of the studies: MNIST, CIFAR-10 and rotated MNIST."""
 
 import gzip
 import math
@@ -9,41 +9,35 @@ from typing import Literal
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float32, Int64, UInt8
+from jaxtyping import Float32, Int64, UInt8
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError, DatasetError, ShapeError
-from liegg.studies.fetch import (
-    CIFAR10_BASE,
-    CIFAR10_FOLDER,
-    MNIST_BASE,
-    MNIST_FOLDER,
-    read_official,
-)
+from liegg.studies import fetch
 from liegg.studies.rotation import rotated
 
 Split = Literal["train", "test"]
 
 ROTATED_SIZES = (10_000, 2_000, 50_000)
-"""Training, validation and test pictures of the rotated MNIST of Larochelle et al. (2007)."""
+"""Training, validation and test images of the rotated MNIST of Larochelle et al. (2007)."""
 
 SAMPLE_SIZES = (1_500, 500, 500)
 """The same for the shipped sample."""
 
 CIFAR10_VALIDATION = 5_000
-"""Training pictures of CIFAR-10 that are held out for validation."""
+"""Training images of CIFAR-10 that are held out for validation."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Labelled:
-    """Pictures and their classes.
+    """Images and their classes.
 
     Attributes:
         images: `[b, h, w]` or `[b, c, h, w]`; uint8 as stored, or float32 in [0, 1].
-        labels: one class per picture.
+        labels: one class per image.
 
     Raises:
-        ShapeError: there are more labels than pictures, or fewer.
+        ShapeError: the numbers of labels and images differ.
 
     Examples:
         >>> Labelled(torch.zeros(3, 28, 28), torch.tensor([4, 0, 9]))
@@ -56,7 +50,8 @@ class Labelled:
     def __post_init__(self) -> None:
         if len(self.images) != len(self.labels):
             raise ShapeError(
-                f"{len(self.images)} images with {len(self.labels)} labels; expected one label per image."
+                f"{len(self.images)} images with {len(self.labels)} labels; expected one label per "
+                "image."
             )
 
     def __len__(self) -> int:
@@ -67,30 +62,13 @@ class Labelled:
 
 
 @dataclass(frozen=True, eq=False)
-class RotatedMnist:
-    """Digits turned by random angles; no digit is in two of the sets.
+class ImageSets:
+    """Three disjoint sets of images, float32 in [0, 1].
 
     Attributes:
-        train: pictures to learn from.
-        validation: pictures to choose by.
-        test: pictures to judge by.
-        angles: of the three sets in that order; radians in [0, 2π), counter-clockwise, float64.
-    """
-
-    train: Labelled
-    validation: Labelled
-    test: Labelled
-    angles: tuple[Float[Tensor, " train"], Float[Tensor, " validation"], Float[Tensor, " test"]]
-
-
-@dataclass(frozen=True, eq=False)
-class Cifar10Split:
-    """CIFAR-10 with part of its training files held out, float32 in [0, 1].
-
-    Attributes:
-        train: 45 000 pictures to learn from.
-        validation: 5 000 pictures to choose by, from the training files too.
-        test: the 10 000 pictures of the test file, in its order.
+        train: images for training.
+        validation: images that decide which epoch is best.
+        test: images for the test.
     """
 
     train: Labelled
@@ -98,54 +76,53 @@ class Cifar10Split:
     test: Labelled
 
 
-def mnist(split: Split, *, _base: str = MNIST_BASE) -> Labelled:
-    """MNIST as its authors published it: 60 000 training or 10 000 test digits, uint8 `[b, 28, 28]`.
+def mnist(split: Split, *, _base: str = fetch.MNIST_BASE) -> Labelled:
+    """MNIST as published: 60 000 training or 10 000 test digits, uint8 `[b, 28, 28]`.
 
-    The files are looked for in `$LIEGG_DATA/mnist/`, then in the user's cache; else they are downloaded into the cache.
+    The files are read from `$LIEGG_DATA/mnist/` or the user's cache, or downloaded into the cache.
 
     Args:
-        split: which of the two sets.
+        split: `"train"` or `"test"`.
 
     Raises:
-        ArgumentError: no such split.
-        DatasetError: a file is damaged, or neither here nor to be had; the message says what to do.
+        ArgumentError: there is no such split.
+        DatasetError: a file is damaged or cannot be downloaded; the message says what to do.
         MissingExtraError: the files are not under `LIEGG_DATA`, and pooch is not installed.
     """
     prefix = {"train": "train", "test": "t10k"}[_checked(split)]
+    names = (f"{prefix}-images-idx3-ubyte.gz", f"{prefix}-labels-idx1-ubyte.gz")
     images, labels = (
-        _idx(gzip.decompress(read_official(f"{MNIST_FOLDER}/{prefix}-{kind}-ubyte.gz", base=_base)))
-        for kind in ("images-idx3", "labels-idx1")
+        _idx(gzip.decompress(fetch.read_official(f"{fetch.MNIST_FOLDER}/{name}", base=_base)))
+        for name in names
     )
-    return Labelled(torch.from_numpy(images), torch.from_numpy(labels.astype(np.int64)))
+    return _labelled(images, labels)
 
 
-def cifar10(split: Split, *, _base: str = CIFAR10_BASE) -> Labelled:
-    """CIFAR-10 from its binary files: 50 000 training or 10 000 test pictures, uint8 `[b, 3, 32, 32]`, channels red, green, blue.
+def cifar10(split: Split, *, _base: str = fetch.CIFAR10_BASE) -> Labelled:
+    """CIFAR-10 from its binary files: 50 000 training or 10 000 test images.
 
-    The files are looked for in `$LIEGG_DATA/cifar-10-batches-bin/`, then in the user's cache; else they are downloaded into the
-    cache.
+    They are uint8 `[b, 3, 32, 32]` with channels red, green, blue. The files are read from
+    `$LIEGG_DATA/cifar-10-batches-bin/` or the user's cache, or downloaded into the cache.
 
     Args:
-        split: which of the two sets.
+        split: `"train"` or `"test"`.
 
     Raises:
-        ArgumentError: no such split.
-        DatasetError: a file is damaged, or neither here nor to be had; the message says what to do.
-        MissingExtraError: the files are not under `LIEGG_DATA`, and pooch is not installed.
+        ArgumentError, DatasetError, MissingExtraError: as for `mnist`.
     """
-    stems = {"train": [f"data_batch_{i}" for i in range(1, 6)], "test": ["test_batch"]}[
-        _checked(split)
+    stems = {"train": [f"data_batch_{i}" for i in range(1, 6)], "test": ["test_batch"]}
+    contents = [
+        fetch.read_official(f"{fetch.CIFAR10_FOLDER}/{stem}.bin", base=_base)
+        for stem in stems[_checked(split)]
     ]
-    contents = [read_official(f"{CIFAR10_FOLDER}/{stem}.bin", base=_base) for stem in stems]
-    rows = np.concatenate(
-        [np.frombuffer(content, np.uint8).reshape(-1, 1 + 3 * 32 * 32) for content in contents]
-    )
-    images = np.ascontiguousarray(rows[:, 1:]).reshape(-1, 3, 32, 32)
-    return Labelled(torch.from_numpy(images), torch.from_numpy(rows[:, 0].astype(np.int64)))
+    rows = np.frombuffer(b"".join(contents), np.uint8).reshape(-1, 1 + 3 * 32 * 32)
+    return _labelled(rows[:, 1:].copy().reshape(-1, 3, 32, 32), rows[:, 0])
 
 
 def mnist_sample() -> Labelled:
-    """2 500 training digits of MNIST that come with the package, 250 of each class, uint8 `[b, 28, 28]`; needs no network.
+    """2 500 digits of MNIST that come with the package, uint8 `[b, 28, 28]`.
+
+    They are the first 250 training digits of each class. No network is needed.
 
     Examples:
         >>> mnist_sample().labels.bincount().tolist()
@@ -154,88 +131,59 @@ def mnist_sample() -> Labelled:
     file = resources.files("liegg.studies") / "sample" / "mnist-sample.npz"
     try:
         with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
-            images, labels = arrays["images"], arrays["labels"]
+            return _labelled(arrays["images"], arrays["labels"])
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise DatasetError(
             f"the shipped sample {file} cannot be read: {error}. Install liegg again."
         ) from error
-    return Labelled(torch.from_numpy(images), torch.from_numpy(labels.astype(np.int64)))
 
 
-def make_sample(train: Labelled, per_class: int) -> Labelled:
-    """The first pictures of each class, in the order of the set: how the shipped sample was made.
+def rotated_mnist(seed: int = 0) -> ImageSets:
+    """Rotated MNIST as defined by Larochelle et al. (2007): 10 000, 2 000 and 50 000 images.
 
-    Args:
-        train: the whole set.
-        per_class: how many of each class.
-
-    Raises:
-        ArgumentError: `per_class` is not positive, or a class has fewer pictures.
-
-    Examples:
-        >>> whole = Labelled(torch.zeros(6, 2, 2), torch.tensor([1, 0, 0, 0, 1, 1]))
-        >>> make_sample(whole, 2).labels
-        tensor([1, 0, 0, 1])
-    """
-    classes, counts = train.labels.unique(return_counts=True)
-    fewest = int(counts.min()) if len(train) else 0
-    if not 1 <= per_class <= fewest:
-        raise ArgumentError(
-            f"per_class is {per_class}; expected 1 to {fewest}, the size of the smallest class."
-        )
-    kept = (
-        torch.cat([(train.labels == label).nonzero()[:per_class, 0] for label in classes])
-        .sort()
-        .values
-    )
-    return Labelled(train.images[kept], train.labels[kept])
-
-
-def rotated_mnist(seed: int = 0) -> RotatedMnist:
-    """Turned digits as in the rotated MNIST of Larochelle et al. (2007): 10 000 to train, 2 000 to validate, 50 000 to test.
-
-    Each digit of MNIST's 70 000 is drawn at most once and turned by an angle uniform in [0, 2π). Not the same draw as
-    Larochelle's own files, which `liegg.studies.amat` reads.
+    Digits are drawn from the 70 000 of MNIST without repetition. Each is rotated by an angle uniform
+    in [0, 2π). The draw differs from Larochelle's own files.
 
     Args:
-        seed: decides digits and angles; the global generators are neither used nor changed.
+        seed: seed of digits and angles; the global generators are not used.
 
     Returns:
-        Float32 pictures `[b, 28, 28]` in [0, 1], and the angles.
+        Images `[b, 28, 28]`.
 
     Raises:
-        DatasetError: MNIST is neither here nor to be had.
+        DatasetError: MNIST is missing and cannot be downloaded.
     """
     train, test = mnist("train"), mnist("test")
-    whole = Labelled(torch.cat([train.images, test.images]), torch.cat([train.labels, test.labels]))
-    return _draw_rotated(whole, ROTATED_SIZES, seed)
+    digits = Labelled(
+        torch.cat([train.images, test.images]), torch.cat([train.labels, test.labels])
+    )
+    return _rotated(digits, ROTATED_SIZES, seed)
 
 
-def rotated_mnist_sample(seed: int = 0) -> RotatedMnist:
-    """The same from the shipped sample: 1 500 digits to train, 500 to validate, 500 to test; needs no network.
+def rotated_mnist_sample(seed: int = 0) -> ImageSets:
+    """The same from the shipped sample: 1 500, 500 and 500 digits. No network is needed.
 
     Args:
-        seed: decides digits and angles; the global generators are neither used nor changed.
+        seed: seed of digits and angles; the global generators are not used.
     """
-    return _draw_rotated(mnist_sample(), SAMPLE_SIZES, seed)
+    return _rotated(mnist_sample(), SAMPLE_SIZES, seed)
 
 
-def cifar10_split(seed: int = 0) -> Cifar10Split:
-    """CIFAR-10 as 45 000 pictures to train, 5 000 to validate, 10 000 to test, float32 in [0, 1].
+def cifar10_split(seed: int = 0) -> ImageSets:
+    """CIFAR-10 with 45 000 images for training, 5 000 for validation, and the 10 000 of the test file.
 
     Args:
-        seed: decides which training pictures are held out, and the order of the rest; the global generators are neither used nor
-            changed.
+        seed: seed of the order of the training images, the first of which are held out; the global
+            generators are not used.
 
     Raises:
-        DatasetError: CIFAR-10 is neither here nor to be had.
+        DatasetError: CIFAR-10 is missing and cannot be downloaded.
     """
-    whole = cifar10("train")
-    order = torch.randperm(len(whole), generator=torch.Generator().manual_seed(seed))
+    images, test = cifar10("train"), cifar10("test")
+    order = torch.randperm(len(images), generator=torch.Generator().manual_seed(seed))
     train, validation = order[CIFAR10_VALIDATION:], order[:CIFAR10_VALIDATION]
-    test = cifar10("test")
-    return Cifar10Split(
-        _pick(whole, train), _pick(whole, validation), _pick(test, torch.arange(len(test)))
+    return ImageSets(
+        _select(images, train), _select(images, validation), _select(test, torch.arange(len(test)))
     )
 
 
@@ -245,28 +193,27 @@ def _checked(split: str) -> str:
     return split
 
 
+def _labelled(images: np.ndarray, labels: np.ndarray) -> Labelled:
+    return Labelled(torch.from_numpy(images), torch.from_numpy(labels.astype(np.int64)))
+
+
 def _idx(content: bytes) -> np.ndarray:
-    """Array of an idx file of bytes: two zeros, the type, the number of axes, the big-endian lengths, the values."""
+    """Array of an idx file: two zeros, the type, the number of axes, their lengths, the values."""
     axes = content[3]
     shape = np.frombuffer(content, ">u4", count=axes, offset=4)
     return np.frombuffer(content, np.uint8, offset=4 + 4 * axes).reshape(shape).copy()
 
 
-def _draw_rotated(whole: Labelled, sizes: tuple[int, int, int], seed: int) -> RotatedMnist:
+def _rotated(digits: Labelled, sizes: tuple[int, int, int], seed: int) -> ImageSets:
     generator = torch.Generator().manual_seed(seed)
-    drawn = torch.randperm(len(whole), generator=generator)[: sum(sizes)].split(list(sizes))
-    angles = (
-        torch.rand(sum(sizes), generator=generator, dtype=torch.float64) * (2 * math.pi)
-    ).split(list(sizes))
-    upright = [_pick(whole, some) for some in drawn]
+    order = torch.randperm(len(digits), generator=generator)[: sum(sizes)]
+    angles = torch.rand(sum(sizes), generator=generator, dtype=torch.float64) * (2 * math.pi)
+    upright = _select(digits, order)
     # Bilinear weights add up to 1 only up to rounding, hence the clamp.
-    sets = [
-        Labelled(rotated(some.images, by).clamp_(0, 1), some.labels)
-        for some, by in zip(upright, angles, strict=True)
-    ]
-    return RotatedMnist(*sets, angles=(angles[0], angles[1], angles[2]))
+    images = rotated(upright.images, angles).clamp_(0, 1).split(list(sizes))
+    return ImageSets(*map(Labelled, images, upright.labels.split(list(sizes))))
 
 
-def _pick(whole: Labelled, places: Int64[Tensor, " p"]) -> Labelled:
-    """Some of the pictures as float32 in [0, 1]; divided in place, as CIFAR-10 fills half a gigabyte."""
-    return Labelled(whole.images[places].to(torch.float32).div_(255), whole.labels[places])
+def _select(source: Labelled, indices: Int64[Tensor, " p"]) -> Labelled:
+    """Some of the images as float32 in [0, 1]; divided in place to save memory."""
+    return Labelled(source.images[indices].to(torch.float32).div_(255), source.labels[indices])

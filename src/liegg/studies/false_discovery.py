@@ -1,13 +1,11 @@
-"""Beyond the paper: how often is a symmetry found that is not there, or missed that is?
+"""Beyond the paper: how often is a symmetry found that does not exist, or an existing one missed?
 
-Functions and networks whose symmetries are known beforehand, by mathematics, are analysed with the default settings.
+Functions and networks with known symmetries are analysed with the default settings.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 from liegg.studies import ensemble, o5
@@ -22,7 +20,7 @@ from liegg.studies.error_rates.trained import asymmetric_networks, rotation_netw
 
 @dataclass(frozen=True)
 class Extent:
-    """How much is done.
+    """Size of the study.
 
     Attributes:
         asymmetric: random functions without symmetry.
@@ -30,14 +28,14 @@ class Extent:
         exact: functions with exact symmetries.
         confined: functions without symmetry on data that does not fill space.
         strengths: sizes ε for the large-sample defects.
-        every: of these, each so-manieth has its coverage counted.
+        every: the coverage is counted for every k-th of them.
         samples: sample sizes of the coverage.
-        repeats: analyses to each.
-        reference: samples that stand for infinitely many.
+        repeats: analyses for each.
+        reference: samples of the large-sample limit.
         sizes: training-set sizes of the O(5) networks.
         seeds: their seeds.
-        seed: of all functions. Thresholds of the verdict may be chosen by looking at the series of seed 0, of which the quick form is
-            the beginning; error rates are stated for another.
+        seed: seed of all functions. Thresholds may be chosen by looking at the series of seed 0,
+            the beginning of which is the quick form; error rates are reported for another one.
     """
 
     asymmetric: int = 400
@@ -55,7 +53,7 @@ class Extent:
 
 
 QUICK = Extent(20, 2, 20, 8, (1e-3, 1e-2, 0.1), 1, (300,), 3, 3_000, (1_000,), (1,), 0)
-"""A look in seconds."""
+"""Takes seconds."""
 
 FAMILIES: dict[str, Callable[..., Case]] = {
     "asymmetric": asymmetric,
@@ -65,11 +63,11 @@ FAMILIES: dict[str, Callable[..., Case]] = {
 
 
 def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None:
-    """The numbers of the study.
+    """Compute the results of the study.
 
     Args:
-        how: where to train, and what to keep on the way.
-        quick: few cases of each kind, for a look in seconds.
+        how: where the networks are trained.
+        quick: few cases of each kind.
 
     Returns:
         The results to be stored; None in every process but the first.
@@ -79,33 +77,27 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
     rotations = rotation_networks(extent.sizes, extent.seeds, how)
     if networks is None or rotations is None:
         return None
-    step = _steps(how, extent)
-    rows = networks + [
-        _told(step, partial(judge, FAMILIES[family](index, seed=extent.seed)))
-        for family, index in _cases(extent)
-    ]
+    seed, kinds = extent.seed, product(broken.BASES, extent.strengths)
+    cases = [(family, i) for family in FAMILIES for i in range(getattr(extent, family))]
+    coverage = list(product(broken.BASES, extent.strengths[:: extent.every], extent.samples))
+    total = len(cases) + len(broken.BASES) * len(extent.strengths) + len(coverage)
+
+    def finished(result: Any) -> Any:
+        how.report("cases", 1, total)
+        return result
+
+    rows = networks + [finished(judge(FAMILIES[family](i, seed=seed))) for family, i in cases]
     limits = {
-        (kind, strength): _told(
-            step, partial(broken.reference, kind, strength, extent.reference, seed=extent.seed)
-        )
-        for kind, strength in product(broken.BASES, extent.strengths)
+        (kind, strength): finished(broken.reference(kind, strength, extent.reference, seed=seed))
+        for kind, strength in kinds
     }
     repeated = [
-        _told(
-            step,
-            partial(
-                broken.repeated,
-                kind,
-                strength,
-                samples,
-                extent.repeats,
-                limits[kind, strength],
-                seed=extent.seed,
-            ),
+        finished(
+            broken.repeated(
+                kind, strength, samples, extent.repeats, limits[kind, strength], seed=seed
+            )
         )
-        for kind, strength, samples in product(
-            broken.BASES, extent.strengths[:: extent.every], extent.samples
-        )
+        for kind, strength, samples in coverage
     ]
     return {
         "seeds": [extent.seed],
@@ -128,7 +120,7 @@ def summary(
     repeated: list[dict[str, Any]],
     limits: dict[tuple[str, float], list[float]],
 ) -> dict[str, Any]:
-    """Everything that is counted: errors overall and by label, errors of the rules, coverage, slopes."""
+    """Errors overall and by label, errors of the rules, coverage, slopes."""
     families = {family: [row for row in rows if row["family"] == family] for family in FAMILIES}
     clear = tally.nonlinear(rows)
     return {
@@ -159,41 +151,10 @@ def summary(
     }
 
 
-def _cases(extent: Extent) -> Iterator[tuple[str, int]]:
-    for family in FAMILIES:
-        yield from ((family, index) for index in range(getattr(extent, family)))
-
-
-def _steps(how: ensemble.Work, extent: Extent) -> Callable[[], object]:
-    """What tells of the progress after each piece of work."""
-    strengths = len(extent.strengths) + len(extent.strengths[:: extent.every]) * len(extent.samples)
-    total = len(list(_cases(extent))) + len(broken.BASES) * strengths
-    tell = how.progress
-    return (
-        (lambda: None)
-        if tell is None
-        else (lambda: tell(f"{how.settings.get('study', '')} cases".strip(), 1, total))
-    )
-
-
-def _told(step: Callable[[], object], task: Callable[[], Any]) -> Any:
-    """Result of a piece of work, told of when it is done."""
-    result = task()
-    step()
-    return result
-
-
-def draw(results: dict[str, Any], out: Path) -> list[Path]:
-    """Figures of defects, rules, strengths and coverage as PNG and SVG."""
-    from liegg.studies.false_discovery_figures import draw
-
-    return draw(results, out)
-
-
 def table(results: dict[str, Any]) -> str:
-    """Errors of liegg and of the other rules, coverage and slopes, to be read on a terminal."""
+    """Errors of liegg and of the other rules, coverage and slopes, as text for a terminal."""
     lines = [
-        "functions without symmetry      cases   with one found   strong   approximate   not warned of"
+        "functions without symmetry      cases   with one found   strong   approximate       no warning"
     ]
     for name, found in results["inventions"].items():
         lines.append(
@@ -218,10 +179,8 @@ def table(results: dict[str, Any]) -> str:
         )
     lines += ["", "coverage of the 95 % intervals   N of smallest, all directions"]
     for one in results["coverage"]:
-        told = (
-            "none stated" if one["smallest"] is None else f"{one['smallest']:.1%}, {one['all']:.1%}"
-        )
-        lines.append(f"ε = {one['strength']:<8g} N = {one['samples']:<7} {told}")
+        shares = "none" if one["smallest"] is None else f"{one['smallest']:.1%}, {one['all']:.1%}"
+        lines.append(f"ε = {one['strength']:<8g} N = {one['samples']:<7} {shares}")
     lines += [
         "",
         "slope of log δ² against log ε: "

@@ -1,15 +1,14 @@
-"""The official files of the data sets: found on this machine or downloaded, and checked either way."""
+"""Official dataset files: read from a local folder or downloaded, with checksums."""
 
 import hashlib
 import importlib
 import logging
 import os
+import shutil
 import sys
 import tarfile
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -36,47 +35,46 @@ CHECKSUMS = {
     "cifar-10-batches-bin/data_batch_5.bin": "755304fc0b379caeae8c14f0dac912fbc7d6cd469eb67a1029a08a39453a9add",
     "cifar-10-batches-bin/test_batch.bin": "8e2eb146ae340b09e24670f29cabc6326dba54da8789dab6768acf480273f65b",
 }
-"""SHA-256 of every official file. The same files have the MD5 sums that the authors and torchvision publish."""
+"""SHA-256 of every official file.
+
+The same files have the MD5 sums that the authors and torchvision publish.
+"""
 
 ARCHIVE, ARCHIVE_MD5 = "cifar-10-binary.tar.gz", "c32a1d4ab5d03f1284b67883e8d87530"
-"""What CIFAR-10 is downloaded as, and the MD5 sum on its author's page."""
+"""The archive of CIFAR-10, and the MD5 sum on its author's page."""
 
 TIMEOUT = 30.0
-"""Seconds that a server may stay silent."""
-
-BLOCK = 1 << 16
-"""Bytes to a step of the progress bar."""
+"""Seconds to wait for an answer of a server."""
 
 
 def read_official(name: str, *, base: str) -> bytes:
-    """Content of an official file: from the folder in `LIEGG_DATA`, else from the user's cache, else downloaded into the cache.
+    """Content of an official file: from the folder in `LIEGG_DATA`, the cache, or the network.
+
+    A downloaded file is stored in the user's cache.
 
     Args:
         name: a key of `CHECKSUMS`, such as `mnist/train-images-idx3-ubyte.gz`.
-        base: address that the file, or the archive it comes in, is downloaded from; ends with a slash.
+        base: address of the file, or of the archive that holds it; ends with a slash.
 
     Returns:
-        The bytes, with the right checksum.
+        The bytes, whose checksum is right.
 
     Raises:
-        DatasetError: `LIEGG_DATA` names no folder, the file is damaged or unreadable, or the download failed; a failed download
-            leaves nothing behind.
+        DatasetError: `LIEGG_DATA` does not name a folder, the file is damaged or unreadable, or the
+            download failed; a failed download leaves nothing behind.
         MissingExtraError: the file is not under `LIEGG_DATA`, and pooch is not installed.
     """
     folder = data_folder()
     try:
-        path = (
-            folder / name
-            if folder is not None and (folder / name).is_file()
-            else _cached(name, base)
-        )
+        local = folder is not None and (folder / name).is_file()
+        path = folder / name if folder is not None and local else _cached(name, base)
         content = path.read_bytes()
     except OSError as error:
         raise DatasetError(f"{name} cannot be read or stored: {error}. {_remedy(name)}") from error
-    if hashlib.sha256(content).hexdigest() != CHECKSUMS[name]:
+    if not _is_official(name, content):
         raise DatasetError(
-            f"{path} is damaged: its {len(content):,} bytes have another SHA-256 than the official file. Delete it, and a "
-            f"sound copy is taken from the cache or downloaded. {_remedy(name)}"
+            f"{path} is damaged: the SHA-256 of its {len(content):,} bytes is not that of the "
+            "official file. Delete it to use the cache or a new download. " + _remedy(name)
         )
     return content
 
@@ -85,22 +83,21 @@ def data_folder() -> Path | None:
     """Folder named by `LIEGG_DATA`; None if the variable is not set.
 
     Raises:
-        DatasetError: the variable is set, but names no folder.
+        DatasetError: the variable is set, but does not name a folder.
     """
     text = os.environ.get(VARIABLE, "")
-    if not text:
-        return None
-    folder = Path(text).expanduser()
-    if not folder.is_dir():
+    folder = Path(text).expanduser() if text else None
+    if folder is not None and not folder.is_dir():
         raise DatasetError(
-            f"{VARIABLE} is {text!r}, which is no folder. Type {VARIABLE}=/folder with a folder that holds {MNIST_FOLDER}/ or "
-            f"{CIFAR10_FOLDER}/, or unset {VARIABLE} to use the cache and the download."
+            f"{VARIABLE} is {text!r}, which is not a folder. Type {VARIABLE}=/folder with a folder "
+            f"that holds {MNIST_FOLDER}/ or {CIFAR10_FOLDER}/, or unset {VARIABLE} to use the cache "
+            "and the download."
         )
     return folder
 
 
 def cache_folder() -> Path:
-    """Where downloaded files stay: `~/.cache/liegg`, or what takes its place on other systems."""
+    """Folder of downloaded files: `~/.cache/liegg`, or its equivalent on other systems."""
     return Path(_extra("pooch").os_cache("liegg"))
 
 
@@ -109,13 +106,17 @@ def _extra(module: str) -> Any:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         raise MissingExtraError(
-            f"finding and downloading data sets needs {error.name}. Type: pip install 'liegg[studies]', or {VARIABLE}=/folder with "
-            "a folder that holds the official files."
+            f"finding and downloading datasets needs {error.name}. Type: pip install "
+            f"'liegg[studies]', or {VARIABLE}=/folder with a folder that holds the official files."
         ) from error
 
 
 def _remedy(name: str) -> str:
-    return f"To use a file of your own, type {VARIABLE}=/folder and put it at /folder/{name}."
+    return f"To use your own file, type {VARIABLE}=/folder and put it at /folder/{name}."
+
+
+def _is_official(name: str, content: bytes) -> bool:
+    return hashlib.sha256(content).hexdigest() == CHECKSUMS[name]
 
 
 def _cached(name: str, base: str) -> Path:
@@ -130,8 +131,8 @@ def _cached(name: str, base: str) -> Path:
 
 
 def _download_archive(name: str, base: str, cache: Path) -> None:
-    """Fill the gaps of CIFAR-10 in the cache; the archive and what is unpacked live in a folder that vanishes in any case."""
-    wanted = {key for key in CHECKSUMS if key.startswith(f"{CIFAR10_FOLDER}/")}
+    """Download CIFAR-10 and store the files that the cache does not have."""
+    members = sorted(key for key in CHECKSUMS if key.startswith(f"{CIFAR10_FOLDER}/"))
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache, prefix=".unpack-") as text:
         scratch, url = Path(text), base + ARCHIVE
@@ -139,106 +140,63 @@ def _download_archive(name: str, base: str, cache: Path) -> None:
         try:
             with tarfile.open(scratch / ARCHIVE, "r:gz") as archive:
                 for member in archive:
-                    if member.isreg() and member.name in wanted:
+                    if member.isreg() and member.name in members:
                         archive.extract(member, scratch, filter="data")
         except (tarfile.TarError, zlib.error, EOFError, OSError) as error:
             raise _failure(name, url, f"the archive cannot be unpacked: {error}") from error
-        for key in sorted(wanted):
-            # MD5 alone does not prove much, so each file is also held to its SHA-256.
-            if (
-                not (scratch / key).is_file()
-                or hashlib.sha256((scratch / key).read_bytes()).hexdigest() != CHECKSUMS[key]
-            ):
-                raise _failure(
-                    name, url, f"{key} in the archive is missing or not the official file"
-                )
+        for key in members:  # MD5 alone proves little
+            path = scratch / key
+            if not path.is_file() or not _is_official(key, path.read_bytes()):
+                reason = f"{key} in the archive is missing or is not the official file"
+                raise _failure(name, url, reason)
         (cache / CIFAR10_FOLDER).mkdir(exist_ok=True)
-        for key in sorted(wanted):
+        for key in members:
             if not (cache / key).exists():
                 (scratch / key).replace(cache / key)
 
 
 def _download(name: str, url: str, target: Path, checksum: str) -> None:
-    """Download under another name, check, rename into place; pooch removes what did not come whole."""
+    """Download with pooch, which checks the file and removes an incomplete one."""
     pooch, urllib3 = _extra("pooch"), _extra("urllib3")
-
     logger = pooch.get_logger()
     level = logger.level
     try:
-        logger.setLevel(
-            logging.WARNING
-        )  # it would announce each download on standard error, bar or no bar
+        logger.setLevel(logging.WARNING)  # no announcement of each download on standard error
         pooch.retrieve(
             url, known_hash=checksum, fname=target.name, path=target.parent, downloader=_stream
         )
     except (ValueError, OSError, urllib3.exceptions.HTTPError) as error:
-        raise _failure(
-            name, url, _reason(error, url)
-        ) from None  # the reason says it; twenty frames of urllib3 say no more
+        raise _failure(name, url, f"{type(error).__name__}: {error}") from None
     finally:
         logger.setLevel(level)
 
 
 def _stream(url: str, output_file: str, _pooch: object) -> None:
-    """The downloader handed to pooch: the stored bytes as they are.
+    """The downloader for pooch: stores the bytes as they are sent, with a progress bar.
 
-    pooch's own undoes a `Content-Encoding: gzip`, which some servers send with `.gz` files; the checksum would then be wrong.
+    pooch's own one decodes a `Content-Encoding: gzip`, which some servers send with `.gz` files;
+    the checksum would then be wrong.
     """
     import requests
 
-    with (
-        requests.get(url, stream=True, timeout=TIMEOUT) as response,
-        Path(output_file).open("wb") as file,
-    ):
-        response.raise_for_status()
-        with _bar(
-            Path(urlsplit(url).path).name, int(response.headers.get("Content-Length", 0)) or None
-        ) as step:
-            for block in response.raw.stream(BLOCK, decode_content=False):
-                file.write(block)
-                step(len(block))
-
-
-@contextmanager
-def _bar(label: str, total: int | None) -> Iterator[Callable[[int], object]]:
-    """Progress bar on a terminal's standard error; nothing elsewhere."""
     rich = _extra("rich.progress")
-    columns = (
-        rich.TextColumn("{task.description}"),
-        rich.BarColumn(),
-        rich.DownloadColumn(),
-        rich.TimeRemainingColumn(),
-    )
-    console = rich.Console(stderr=True)
-    with rich.Progress(
-        *columns, console=console, disable=not sys.stderr.isatty(), transient=True
-    ) as bar:
-        task = bar.add_task(label, total=total)
-        yield lambda done: bar.update(task, advance=done)
-
-
-def _reason(error: Exception, url: str) -> str:
-    """What went wrong, in words for someone who does not know the libraries underneath."""
-    import requests
-    import urllib3
-
-    host = urlsplit(url).netloc
-    if isinstance(error, requests.HTTPError) and error.response is not None:
-        return f"the server answered {error.response.status_code} {error.response.reason}"
-    if isinstance(error, requests.Timeout | urllib3.exceptions.TimeoutError):
-        return f"{host} was silent for {TIMEOUT:g} s"
-    if isinstance(error, requests.ConnectionError):
-        return f"no connection to {host}, perhaps no network"
-    if isinstance(error, urllib3.exceptions.HTTPError):
-        return f"the connection to {host} broke off before the end"
-    if isinstance(error, requests.RequestException | OSError):
-        return str(error)
-    return "what arrived has another checksum than the official file"
+    with requests.get(url, stream=True, timeout=TIMEOUT) as response:
+        response.raise_for_status()
+        size = int(response.headers.get("Content-Length", 0)) or None
+        with (
+            rich.Progress(
+                console=rich.Console(stderr=True), disable=not sys.stderr.isatty(), transient=True
+            ) as bar,
+            Path(output_file).open("wb") as file,
+        ):
+            task = bar.add_task(Path(urlsplit(url).path).name, total=size)
+            shutil.copyfileobj(bar.wrap_file(response.raw, task_id=task), file)
 
 
 def _failure(name: str, url: str, reason: str) -> DatasetError:
     folder = data_folder()
     where = f"{VARIABLE} is not set" if folder is None else f"not under {VARIABLE}={folder}"
     return DatasetError(
-        f"no file {name}: {where}, not in the cache {cache_folder()}, and the download of {url} failed: {reason}. {_remedy(name)}"
+        f"no file {name}: {where}, not in the cache {cache_folder()}, and the download of {url} "
+        f"failed: {reason}. {_remedy(name)}"
     )

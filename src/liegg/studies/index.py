@@ -1,4 +1,4 @@
-"""The results of the studies as a page: the paper's claims, then each study with its figures."""
+"""The page of results: the paper's claims, then each study with its figures."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +16,9 @@ class Figure:
     """A figure of a study.
 
     Attributes:
-        name: its file name without the ending; a PNG and an SVG.
-        alt: what is drawn, for those who do not see it; never what comes out, as the page is written whatever the data are.
-        caption: what it shows.
+        name: file name without the extension; a PNG and an SVG.
+        alt: alternative text; it describes what is drawn, not the results.
+        caption: caption.
     """
 
     name: str
@@ -28,13 +28,13 @@ class Figure:
 
 @dataclass(frozen=True)
 class Study:
-    """What a page says of a study beside its results.
+    """Texts of a study on the page.
 
     Attributes:
-        name: as in `liegg reproduce`.
-        title: a heading.
+        name: name in `liegg reproduce`.
+        title: heading.
         description: one sentence.
-        figures: those that it draws.
+        figures: its figures.
     """
 
     name: str
@@ -59,7 +59,7 @@ STUDIES = (
     Study(
         "rotmnist",
         "Rotated MNIST",
-        "A shallow and a deep perceptron learn to name digits that were turned by random angles (section 5.2).",
+        "A shallow and a deep perceptron classify digits that were rotated by random angles (section 5.2).",
         (
             Figure(
                 "rotmnist-spectrum",
@@ -68,8 +68,8 @@ STUDIES = (
             ),
             Figure(
                 "rotmnist-rotations",
-                "For shallow and deep networks each: pictures of a digit, one for every 45 degrees, and a density on a circle.",
-                "A digit turned by samples of the learned algebra, and where they take the point (1, 0).",
+                "For shallow and deep networks: images of a digit, one for every 45 degrees, and a density on a circle.",
+                "A digit rotated by samples of the learned algebra, and the orbit of the point (1, 0).",
             ),
         ),
     ),
@@ -93,7 +93,7 @@ STUDIES = (
     Study(
         "draws",
         "Other draws of the data",
-        "The study of the configurations again, on other draws of training, validation and test images (beyond the paper).",
+        "The study of the configurations on other draws of training, validation and test images (beyond the paper).",
         (
             Figure(
                 "draws",
@@ -134,7 +134,7 @@ STUDIES = (
     Study(
         "cifar10",
         "CIFAR-10",
-        "A perceptron learns to name photographs that were turned by random angles (appendix A.3.3).",
+        "A perceptron classifies photographs that were rotated by random angles (appendix A.3.3).",
         (
             Figure(
                 "cifar10-spectrum",
@@ -143,19 +143,19 @@ STUDIES = (
             ),
             Figure(
                 "cifar10-rotations",
-                "A row of pictures of a photograph, one for every 45 degrees, and a density on a circle.",
-                "A photograph turned by samples of the learned algebra, and where they take the point (1, 0).",
+                "A row of images of a photograph, one for every 45 degrees, and a density on a circle.",
+                "A photograph rotated by samples of the learned algebra, and the orbit of the point (1, 0).",
             ),
         ),
     ),
     Study(
         "false-discovery",
         "Error rates",
-        "Functions and networks with known answers: what the verdict finds that is not there, or misses (beyond the paper).",
+        "Functions and networks with known symmetries: false discoveries and missed symmetries (beyond the paper).",
         (
             Figure(
                 "false-discovery-defects",
-                "Defects of every case on a logarithmic axis, by family, with the limits of the verdict.",
+                "Defects of every case on a logarithmic axis, by family, with the thresholds of the verdict.",
                 "The defects that decide, by family of functions.",
             ),
             Figure(
@@ -170,7 +170,7 @@ STUDIES = (
             ),
             Figure(
                 "false-discovery-coverage",
-                "Share of intervals that hold the value of 200,000 samples, against the number of samples.",
+                "Share of intervals that contain the value of 200,000 samples, against the number of samples.",
                 "Coverage of the intervals.",
             ),
         ),
@@ -180,9 +180,9 @@ STUDIES = (
 
 
 def write_index(folder: str | Path) -> Path:
-    """Write `index.html` beside the results: the claims, then each study that has results, with the figures that are there.
+    """Write `index.html` beside the results: the claims, then each stored study with its figures.
 
-    The page needs nothing but the figures in the same folder: no script, no network.
+    The page needs only the figures in the same folder: no script, no network.
 
     Args:
         folder: where `liegg reproduce` stored results and figures.
@@ -191,7 +191,7 @@ def write_index(folder: str | Path) -> Path:
         The page.
 
     Raises:
-        ResultsError: a file of results is damaged or was written in another format.
+        ResultsError: a file is damaged or has another format.
         MissingExtraError: jinja2 is not installed.
     """
     folder = Path(folder)
@@ -199,7 +199,7 @@ def write_index(folder: str | Path) -> Path:
 
 
 def page(folder: Path) -> dict[str, Any]:
-    """What the template shows."""
+    """Values for the template."""
     found = evaluate(folder)
     stored = ((study, read_results(folder, study.name)) for study in STUDIES)
     return {

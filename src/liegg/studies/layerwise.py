@@ -1,7 +1,6 @@
-"""The paper's section 5.4: do pre-training a part of a deep network and layer-wise training change what its layers learn?"""
+"""The paper's section 5.4: do pre-training and layer-wise training change what layers learn?"""
 
 from dataclasses import replace
-from pathlib import Path
 from statistics import mean
 from typing import Any
 
@@ -10,101 +9,84 @@ from torch import Tensor, nn
 
 from liegg.algebra.catalog import so
 from liegg.discovery.layers.discover_layers import discover_layers
-from liegg.studies import datasets, ensemble, images
+from liegg.studies import ensemble, images
 from liegg.studies.configurations import rounded
 from liegg.studies.reading import Readings, action
 
 REGIMES = {
     "MLP-7": "plain, end to end",
     "sub MLP-3": "the first three layers alone, with a head",
-    "MLP-7[F]": "those three put back, all trained",
-    "MLP-7[L]": "those three put back and frozen, the rest trained",
+    "MLP-7[F]": "initialised with those three, all layers trained",
+    "MLP-7[L]": "initialised with those three, which are frozen",
 }
-"""The paper's four regimes, and what they are."""
+"""The paper's four regimes."""
 
 WIDTH, HIDDEN, SUB = 116, 7, 3
-"""The paper states no width; this is that of its deep network for rotated MNIST. Seven hidden layers, counted as there."""
+"""Width, hidden layers, and hidden layers of the sub-network.
+
+The paper does not state the width; this is that of its deep network for rotated MNIST.
+"""
 
 READINGS: Readings = {
     name: images.READINGS[name] for name in ("paper, sum", "paper, each", "spectral, each")
 }
-EPOCHS = 300
-SEEDS = tuple(range(1, 9))
 
 
 def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None:
-    """The numbers of the study.
+    """Compute the results of the study.
 
     Args:
-        how: where to train, and what to keep on the way.
-        quick: two seeds, few epochs and the digits that come with the package, for a look in seconds; needs no data set.
+        how: where the networks are trained.
+        quick: two seeds, few epochs and the digits that come with the package.
 
     Returns:
         The results to be stored; None in every process but the first.
     """
-    seeds, epochs = (SEEDS[:2], 20) if quick else (SEEDS, EPOCHS)
-    digits = datasets.rotated_mnist_sample() if quick else datasets.rotated_mnist()
-    pictures = images.smooth_digits(digits, how.device)
-    whole = [
-        ensemble.Member((784, *[WIDTH] * HIDDEN, 10), seed, len(digits.train), epochs)
-        for seed in seeds
-    ]
-    part = [replace(member, sizes=(784, *[WIDTH] * SUB, 10)) for member in whole]
+    seeds, epochs = (
+        (images.SEEDS[:2], images.QUICK_EPOCHS) if quick else (images.SEEDS, images.EPOCHS)
+    )
+    data = images.smoothed(images.digits(quick), how.device)
+    deep, short = (
+        images.members([(784, *[WIDTH] * hidden, 10)], seeds, data, epochs)
+        for hidden in (HIDDEN, SUB)
+    )
 
-    def described(trained: ensemble.Trained) -> list[dict[str, Any]]:
-        return describe(trained, pictures.train[0], pictures.test)
+    def describe_plain(places: list[int], trained: ensemble.Trained) -> images.Rows:
+        return [{"MLP-7": row} for row in describe(trained, data)]
 
-    def plain(places: list[int], trained: ensemble.Trained) -> list[dict[str, Any]]:
-        return [{"MLP-7": row} for row in described(trained)]
-
-    def with_sub(places: list[int], trained: ensemble.Trained) -> list[dict[str, Any]]:
-        some = [whole[place] for place in places]
-        mother = images.untrained(
-            [member.sizes for member in some], [member.seed for member in some], how.device
-        )
-        start = mother.replaced(trained.stack, SUB)
-        found = {"sub MLP-3": described(trained)}
+    def describe_sub(places: list[int], trained: ensemble.Trained) -> images.Rows:
+        some = [deep[i] for i in places]
+        start = images.untrained(some, how.device).replaced(trained.stack, SUB)
+        rows = {"sub MLP-3": describe(trained, data)}
         for regime, frozen in (("MLP-7[F]", 0), ("MLP-7[L]", SUB)):
-            schedule = replace(images.SCHEDULE, frozen=frozen)
-            found[regime] = described(
-                ensemble.train(
-                    some, images.classification(pictures), schedule, start=start, device=how.device
-                )
-            )
-        return [dict(zip(found, rows, strict=True)) for rows in zip(*found.values(), strict=True)]
+            schedule, problem = replace(images.SCHEDULE, frozen=frozen), images.classification(data)
+            tuned = ensemble.train(some, problem, schedule, start=start, device=how.device)
+            rows[regime] = describe(tuned, data)
+        return [dict(zip(rows, row, strict=True)) for row in zip(*rows.values(), strict=True)]
 
-    stages: list[list[dict[str, Any]] | None] = []
-    for name, members, tell in (("plain", whole, plain), ("sub", part, with_sub)):
-        place = replace(how, folder=None if how.folder is None else how.folder / name)
-        stages.append(
-            ensemble.work(
-                members, lambda _: images.classification(pictures), tell, images.SCHEDULE, place
-            )
-        )
-    if stages[0] is None or stages[1] is None:
+    plain = images.train_all(deep, data, describe_plain, how.part("plain"))
+    others = images.train_all(short, data, describe_sub, how.part("sub"))
+    if plain is None or others is None:
         return None
+    rows = [one | other for one, other in zip(plain, others, strict=True)]
     return {
         "seeds": list(seeds),
         "epochs": epochs,
-        "images": len(digits.train),
+        "images": len(data.train[1]),
         "width": WIDTH,
-        "networks": {
-            regime: [row[regime] for row in (stages[0] if regime in stages[0][0] else stages[1])]
-            for regime in REGIMES
-        },
+        "networks": {regime: [row[regime] for row in rows] for regime in REGIMES},
     }
 
 
-def describe(
-    trained: ensemble.Trained, pictures: Float[Tensor, "n h w"], test: tuple[Tensor, Tensor]
-) -> list[dict[str, Any]]:
-    """Accuracy of every network, and the numbers of each of its layers: after every hidden layer, and the logits."""
-    accuracies = ensemble.accuracies(trained.stack, test[0].flatten(1), test[1]).tolist()
+def describe(trained: ensemble.Trained, data: images.ImageData) -> images.Rows:
+    """Accuracy of every network, and the numbers of its hidden layers and logits."""
+    x, labels = data.test
+    accuracies = ensemble.accuracies(trained.stack, x.flatten(1), labels).tolist()
     return [
         {
             "test_accuracy": accuracy,
             **best,
-            "readings": read(trained.stack.network(index), pictures),
+            "readings": read(trained.stack.network(index), data.train[0]),
         }
         for index, (accuracy, best) in enumerate(
             zip(accuracies, images.best_epochs(trained), strict=True)
@@ -113,20 +95,16 @@ def describe(
 
 
 def read(
-    network: nn.Sequential, pictures: Float[Tensor, "n h w"]
+    network: nn.Sequential, digits: Float[Tensor, "n h w"]
 ) -> dict[str, list[dict[str, float]]]:
-    """Variance and bias of every layer's output scaled to unit length, its variance as it is, and the rotation's defect."""
-    names = [name for name, module in network.named_children() if isinstance(module, nn.SiLU)] + [
-        str(len(network) - 1)
-    ]
-    found = {}
+    """Variance and bias of every layer's normalised output, its raw variance, and so(2)'s defect."""
+    names = [name for name, module in network.named_children() if isinstance(module, nn.SiLU)]
+    names.append(str(len(network) - 1))
+    numbers = {}
     for reading, (scheme, outputs, frame) in READINGS.items():
+        candidates = action(scheme, tuple(digits.shape[1:]), frame)
         layers = discover_layers(
-            network,
-            pictures.flatten(1),
-            action(scheme, tuple(pictures.shape[1:]), frame),
-            layers=names,
-            outputs=outputs,
+            network, digits.flatten(1), candidates, layers=names, outputs=outputs
         )
         columns = {
             "variance": layers.variance("unit"),
@@ -134,22 +112,15 @@ def read(
             "raw_variance": layers.variance(),
             "rotation_defect": layers.defect(so(2)),
         }
-        found[reading] = [
+        numbers[reading] = [
             {name: rounded(float(values[place])) for name, values in columns.items()}
             for place in range(len(names))
         ]
-    return found
-
-
-def draw(results: dict[str, Any], out: Path) -> list[Path]:
-    """Figure `layerwise` as PNG and SVG."""
-    from liegg.studies.layer_figures import draw
-
-    return draw(results, out)
+    return numbers
 
 
 def table(results: dict[str, Any]) -> str:
-    """Mean variance and bias after each layer for every regime, to be read on a terminal."""
+    """Mean variance and bias after each layer for every regime, as text for a terminal."""
     lines = []
     for reading in READINGS:
         lines.append(f"{reading}: variance / bias after each hidden layer, and of the logits")

@@ -1,7 +1,6 @@
 """The paper's section 5.1: does a network trained on an O(5)-invariant function learn so(5)?"""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from statistics import mean
 from typing import Any
 
@@ -19,7 +18,7 @@ SIZES = (10, 32, 32, 32, 32, 1)
 """Widths of the paper's network: 10→32, three 32→32, 32→1."""
 
 SCHEDULE = ensemble.Schedule(batch_size=500, rate=1e-3)
-"""The paper does not state the size of the batches; with 500 the variance lands on that of the paper's published code."""
+"""The paper does not state the batch size; with 500 the variance is that of its published code."""
 
 TRAINING_SIZES = (100, 300, 1_000, 3_000, 10_000, 30_000)
 SEEDS = tuple(range(1, 9))
@@ -27,19 +26,17 @@ MAIN = 10_000
 """Training-set size of the spectrum, the bias and the sample-complexity study."""
 
 DATA_SEED = 1000
-"""Added to the seed of a network for that of its samples, so that weights and samples are not drawn from the same numbers."""
+"""Added to a network's seed for its samples, so that they are independent of its weights."""
 
 HELD_OUT_SEED = 2000
-"""The same for samples that are kept apart."""
+"""The same for held-out samples."""
 
 
 def target(x: Float[Tensor, "... 10"]) -> Float[Tensor, "..."]:
     """The paper's function of two vectors of R⁵: sin|x₁| − |x₂|³/2 + cosine of the angle between them."""
     one, two = x[..., :5], x[..., 5:]
-    lengths = one.norm(dim=-1), two.norm(dim=-1)
-    return (
-        lengths[0].sin() - 0.5 * lengths[1] ** 3 + (one * two).sum(-1) / (lengths[0] * lengths[1])
-    )
+    first, second = one.norm(dim=-1), two.norm(dim=-1)
+    return first.sin() - 0.5 * second**3 + (one * two).sum(-1) / (first * second)
 
 
 def epochs(samples: int) -> int:
@@ -48,10 +45,8 @@ def epochs(samples: int) -> int:
 
 
 def samples_of(member: ensemble.Member) -> Float[Tensor, "n 10"]:
-    """Training inputs of a network, from a seed of their own that no weights are drawn from."""
-    return torch.randn(
-        member.samples, 10, generator=torch.Generator().manual_seed(DATA_SEED + member.seed)
-    )
+    """Training inputs of a network, from a seed that is not used for weights."""
+    return _normal(member.samples, DATA_SEED + member.seed)
 
 
 def members(sizes: Sequence[int], seeds: Sequence[int]) -> list[ensemble.Member]:
@@ -59,10 +54,29 @@ def members(sizes: Sequence[int], seeds: Sequence[int]) -> list[ensemble.Member]
     return [ensemble.Member(SIZES, seed, size, epochs(size)) for size in sizes for seed in seeds]
 
 
-def regression(chosen: Sequence[ensemble.Member], device: str) -> ensemble.Regression:
+def regression(networks: Sequence[ensemble.Member], device: str) -> ensemble.Regression:
     """The problem of some networks, each with its own samples."""
-    inputs = [samples_of(member) for member in chosen]
+    inputs = [samples_of(member) for member in networks]
     return ensemble.Regression(inputs, [target(x) for x in inputs], device)
+
+
+def train_all(
+    networks: Sequence[ensemble.Member],
+    describe: Callable[[ensemble.Member, nn.Module], dict[str, Any]],
+    how: ensemble.Work,
+) -> list[dict[str, Any]] | None:
+    """Train networks and describe each; None in every process but the first."""
+
+    def problem(places: list[int]) -> ensemble.Regression:
+        return regression([networks[i] for i in places], how.device)
+
+    def describe_some(places: list[int], trained: ensemble.Trained) -> list[dict[str, Any]]:
+        return [
+            describe(networks[place], trained.stack.network(index))
+            for index, place in enumerate(places)
+        ]
+
+    return ensemble.work(networks, problem, describe_some, SCHEDULE, how)
 
 
 def train(
@@ -70,60 +84,54 @@ def train(
     seed: int = 1,
     *,
     device: str = "cpu",
-    progress: Callable[[int], object] | None = None,
+    progress: Callable[[int], object] = lambda done: None,
 ) -> tuple[nn.Sequential, Float[Tensor, "n 10"], float]:
     """Train one network.
 
     Args:
         samples: training-set size.
-        seed: decides data, weights and order.
-        device: where to train.
+        seed: seed of data, weights and order.
+        device: device of the training.
         progress: called with 1 after each epoch.
 
     Returns:
         Network, its training inputs, its final mean squared error.
     """
-    chosen = members([samples], [seed])
-    trained = ensemble.train(
-        chosen, regression(chosen, device), SCHEDULE, device=device, progress=progress
-    )
-    network, inputs = trained.stack.network(0), samples_of(chosen[0]).to(device)
+    networks = members([samples], [seed])
+    problem = regression(networks, device)
+    trained = ensemble.train(networks, problem, SCHEDULE, device=device, progress=progress)
+    network, inputs = trained.stack.network(0), samples_of(networks[0]).to(device)
     return network, inputs, mean_squared_error(network, inputs)
 
 
 def mean_squared_error(network: nn.Module, inputs: Float[Tensor, "n 10"]) -> float:
-    """Of a network on its samples."""
+    """Mean squared error of a network on samples."""
     with torch.no_grad():
         return float((network(inputs)[:, 0] - target(inputs)).square().mean())
 
 
-def invariant_network(seed: int = 0) -> nn.Module:
-    """A network that is O(5)-invariant by construction, with random float64 weights: a perceptron of the inner products."""
-    return InnerProducts(seed)
+class InvariantNetwork(nn.Module):
+    """O(5)-invariant by construction: a random perceptron of |x₁|², x₁·x₂ and |x₂|², in float64."""
 
-
-class InnerProducts(nn.Module):
-    """Perceptron of |x₁|², x₁·x₂ and |x₂|²."""
-
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int = 0) -> None:
         super().__init__()
-        self.head = (
-            ensemble.initialise([(3, 32, 32, 1)], [torch.Generator().manual_seed(seed)])
-            .network(0)
-            .double()
-        )
+        generator = torch.Generator().manual_seed(seed)
+        self.head = ensemble.initialise([(3, 32, 32, 1)], [generator]).network(0).double()
 
     def forward(self, x: Tensor) -> Tensor:
         """Outputs `[b, 1]` of samples `[b, 10]`."""
         one, two = x[:, :5], x[:, 5:]
-        return self.head(
-            torch.stack([(one * one).sum(1), (one * two).sum(1), (two * two).sum(1)], dim=1)
-        )
+        products = [(one * one).sum(1), (one * two).sum(1), (two * two).sum(1)]
+        return self.head(torch.stack(products, dim=1))
 
 
 def held_out(seed: int, count: int = 1_000) -> Float[Tensor, "n 10"]:
-    """Samples that no network of the study was trained on."""
-    return torch.randn(count, 10, generator=torch.Generator().manual_seed(HELD_OUT_SEED + seed))
+    """Samples that are not used to train a network of the study."""
+    return _normal(count, HELD_OUT_SEED + seed)
+
+
+def _normal(count: int, seed: int) -> Float[Tensor, "n 10"]:
+    return torch.randn(count, 10, generator=torch.Generator().manual_seed(seed))
 
 
 def extract(network: nn.Module, inputs: Float[Tensor, "n 10"]) -> Symmetries:
@@ -149,11 +157,11 @@ def describe(sym: Symmetries) -> dict[str, Any]:
 
 
 def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None:
-    """The numbers of the study; networks of all training-set sizes and seeds are trained at once.
+    """Compute the results; networks of all training-set sizes and seeds are trained at once.
 
     Args:
-        how: where to train, and what to keep on the way.
-        quick: two seeds and small training sets only, for a look in seconds.
+        how: where the networks are trained.
+        quick: two seeds and small training sets only; takes seconds.
 
     Returns:
         The results to be stored; None in every process but the first.
@@ -161,56 +169,31 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
     seeds, sizes, main = (
         (SEEDS[:2], (300, 1_000), 1_000) if quick else (SEEDS, TRAINING_SIZES, MAIN)
     )
-    chosen = members(sizes, seeds)
-    fresh = torch.randn(main, 10, generator=torch.Generator().manual_seed(0)).to(
-        how.device
-    )  # seed 0 trains no network
+    new = _normal(main, 0).to(how.device)  # seed 0 is not used for training
 
-    def describe_some(places: list[int], trained: ensemble.Trained) -> list[dict[str, Any]]:
-        rows = []
-        for index, place in enumerate(places):
-            network, inputs = trained.stack.network(index), samples_of(chosen[place]).to(how.device)
-            rows.append(
-                describe(extract(network, inputs))
-                | {
-                    "fresh_mean_variance_of_ten": float(
-                        extract(network, fresh).spectrum.values[:10].mean()
-                    ),
-                    "mean_squared_error": mean_squared_error(network, inputs),
-                }
-            )
-        return rows
+    def describe_one(member: ensemble.Member, network: nn.Module) -> dict[str, Any]:
+        inputs = samples_of(member).to(how.device)
+        return describe(extract(network, inputs)) | {
+            "fresh_mean_variance_of_ten": float(extract(network, new).spectrum.values[:10].mean()),
+            "mean_squared_error": mean_squared_error(network, inputs),
+        }
 
-    rows = ensemble.work(
-        chosen,
-        lambda places: regression([chosen[place] for place in places], how.device),
-        describe_some,
-        SCHEDULE,
-        how,
-    )
+    rows = train_all(members(sizes, seeds), describe_one, how)
     if rows is None:
         return None
+    control = extract(InvariantNetwork().to(how.device), new.double())
     return {
         "seeds": list(seeds),
         "main_size": main,
         "networks": {
             str(size): rows[i * len(seeds) : (i + 1) * len(seeds)] for i, size in enumerate(sizes)
         },
-        "invariant_by_construction": describe(
-            extract(invariant_network().to(how.device), fresh.double())
-        ),
+        "invariant_by_construction": describe(control),
     }
 
 
-def draw(results: dict[str, Any], out: Path) -> list[Path]:
-    """Figure `o5` as PNG and SVG."""
-    from liegg.studies.o5_figures import draw
-
-    return draw(results, out)
-
-
 def table(results: dict[str, Any]) -> str:
-    """One line per training-set size, to be read on a terminal."""
+    """One line per training-set size, as text for a terminal."""
     lines = [
         "       N   nullity of each network   variance of ten   largest bias   largest angle to so(5)"
     ]

@@ -1,4 +1,4 @@
-"""Where a stored result comes from, and how it reaches the disk whole or not at all."""
+"""Stored results of the studies: where they come from, how they are written and read."""
 
 import datetime
 import json
@@ -14,16 +14,16 @@ from liegg._utils.errors import ResultsError
 from liegg._utils.version import __version__
 
 FORMAT = 2
-"""Layout of the stored results of the studies; raised whenever a reader of older ones would misunderstand newer ones."""
+"""Layout of the stored results; raised whenever older readers would misunderstand newer files."""
 
 
 def provenance(command: str, *, seconds: float, device: str = "cpu") -> dict[str, Any]:
-    """Command, versions, machine type, time: what a reader needs to run it again.
+    """Command, versions, machine type and time: what a reader needs to run it again.
 
     Args:
-        command: what was typed.
+        command: the command.
         seconds: wall-clock time of the run.
-        device: where the networks ran.
+        device: device of the networks.
     """
     return {
         "command": command,
@@ -42,36 +42,57 @@ def provenance(command: str, *, seconds: float, device: str = "cpu") -> dict[str
 
 
 def write_json(value: dict[str, Any], path: str | Path) -> Path:
-    """Write JSON under another name and rename it into place, so that no half-written result can be mistaken for one."""
+    """Write JSON atomically; a crash leaves the previous file intact."""
     return write_text(json.dumps(value, indent=1, allow_nan=False) + "\n", path)
 
 
-def read_results(folder: str | Path, study: str) -> dict[str, Any] | None:
+def read_json(path: Path, remedy: str) -> dict[str, Any]:
+    """Read a JSON file that holds an object.
+
+    Args:
+        path: the file.
+        remedy: how to get a sound file, for the error message.
+
+    Raises:
+        ResultsError: the file is damaged.
+    """
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ResultsError(f"{path} is damaged: {error}. {remedy}") from error
+    if not isinstance(value, dict):
+        raise ResultsError(f"{path} is damaged: it does not hold a JSON object. {remedy}")
+    return value
+
+
+def read_results(
+    folder: str | Path, study: str, *, command: str | None = None
+) -> dict[str, Any] | None:
     """Stored results of a study, or None if the folder has none.
 
     Args:
         folder: where `liegg reproduce` stored them.
         study: name of the study, such as `"o5"`.
+        command: the command that writes them; by default `liegg reproduce`. Results of another
+            command carry no format.
 
     Raises:
-        ResultsError: the file is damaged, holds another study, or was written in another format than this version's.
+        ResultsError: the file is damaged, holds another study, or has another format.
     """
     path = Path(folder) / f"{study}.json"
     if not path.is_file():
         return None
-    again = f"Run `liegg reproduce {study} --out {folder}` again, or remove the file."
-    try:
-        results = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ResultsError(f"{path} is no JSON: {error}. {again}") from error
-    if not isinstance(results, dict) or results.get("study") != study:
-        raise ResultsError(f"{path} does not hold results of the study {study!r}. {again}")
-    if results.get("format") != FORMAT:
+    again = command or f"liegg reproduce {study} --out {folder}"
+    remedy = f"Run `{again}` again, or remove the file."
+    results = read_json(path, remedy)
+    if results.get("study") != study:
+        raise ResultsError(f"{path} does not hold results of the study {study!r}. {remedy}")
+    if command is None and results.get("format") != FORMAT:
         version = (
-            results.get("provenance", {}).get("versions", {}).get("liegg", "of an unknown version")
+            results.get("provenance", {}).get("versions", {}).get("liegg", "(unknown version)")
         )
         raise ResultsError(
-            f"{path} was written by liegg {version} in format {results.get('format', 1)}; this is liegg {__version__}, which reads "
-            f"format {FORMAT}. {again}"
+            f"{path} was written by liegg {version} in format {results.get('format', 1)}; "
+            f"liegg {__version__} reads format {FORMAT}. {remedy}"
         )
     return results

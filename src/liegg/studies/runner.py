@@ -1,4 +1,4 @@
-"""From a study's name to its stored results and figures; all of them at once; what a killed run left is taken up again."""
+"""Run the studies: from a study's name to stored results and figures, resuming interrupted runs."""
 
 import contextlib
 import json
@@ -12,22 +12,13 @@ import torch
 
 from liegg._utils.errors import ArgumentError, ResultsError
 from liegg._utils.version import __version__
-from liegg.studies import datasets
+from liegg.studies import datasets, figures
 from liegg.studies.ensemble import Work, processes
-from liegg.studies.ensemble.campaign import read_kept, refuse_other
-from liegg.studies.provenance import FORMAT, provenance, read_results, write_json
+from liegg.studies.ensemble.campaign import DAMAGED_PART, check_settings
+from liegg.studies.provenance import FORMAT, provenance, read_json, read_results, write_json
 
-STUDIES = (
-    "o5",
-    "rotmnist",
-    "configurations",
-    "draws",
-    "layerwise",
-    "sample-complexity",
-    "cifar10",
-    "false-discovery",
-)
-"""Studies in the order in which `run_all` takes them."""
+STUDIES = tuple(figures.MODULES)
+"""Studies in the order in which `run_all` runs them."""
 
 Progress = Callable[[str, int, int], object]
 
@@ -40,52 +31,54 @@ def run(
     device: str = "cpu",
     progress: Progress | None = None,
 ) -> dict[str, Any] | None:
-    """Run one study of the paper; write its results as `<study>.json` and its figures as PNG and SVG.
+    """Run one study; write its results as `<study>.json` and its figures as PNG and SVG.
 
-    Until the results are stored, all that is done so far is kept in a folder `.<study>.unfinished`; started again, the run goes on
-    from there and ends with the same results. Started by `torchrun`, every process trains its share of the networks.
+    Until the results are stored, finished work is kept in a folder `.<study>.unfinished`. The same
+    call resumes from there and ends with the same results. With `torchrun`, every process trains
+    its share of the networks.
 
     Args:
         study: one of `STUDIES`.
         out: folder for results and figures.
-        quick: fewer and smaller networks on data that comes with the package, for a look in seconds.
-        device: where to train and extract, such as `"cuda"`.
-        progress: called with a label, work done since the last call, and the total.
+        quick: fewer and smaller networks on data that comes with the package; takes seconds.
+        device: device for training and analysis, such as `"cuda"`.
+        progress: called with a label, the work done since the last call, and the total.
 
     Returns:
         The results as stored; None in every process but the first.
 
     Raises:
-        ArgumentError: no such study.
-        DatasetError: the data set is not there and cannot be had.
-        ResultsError: an unfinished run of another version, or with other settings, is in the way.
+        ArgumentError: there is no such study.
+        DatasetError: the dataset is missing and cannot be downloaded.
+        ResultsError: an unfinished run of another version or with other settings is in the way.
     """
     module, out, begin = _module(study), Path(out), time.perf_counter()
-    if quick and _is_full(out, study):
+    if quick and _is_full(out / f"{study}.json"):
         raise ResultsError(
-            f"{out / study}.json holds results of a whole run, which a quick one would replace. Choose another --out, or remove it."
+            f"{out / study}.json holds results of a complete run, which a quick one would replace. "
+            "Choose another --out, or remove the file."
         )
-    settings = _settings(study, quick, device)
     folder = out / f".{study}.unfinished"
-    continued = processes.told(folder.is_dir())
-    how = Work(processes.device_here(device), folder, settings, progress=progress)
-    found = module.compute(how, quick=quick)
-    if found is None:
+    resumed = processes.told(folder.is_dir())
+    how = Work(
+        processes.device_here(device), folder, _settings(study, quick, device), progress=progress
+    )
+    numbers = module.compute(how, quick=quick)
+    if numbers is None:
         return None
     command = f"liegg reproduce {study}" + " --quick" * quick + f" --device {device}"
     source = provenance(command, seconds=time.perf_counter() - begin, device=device)
-    source |= {"processes": processes.count(), "continued": continued}
-    results = {"study": study, "format": FORMAT, "quick": quick, **found, "provenance": source}
-    shown = [path for path in (out / "claims.json", out / "index.html") if path.is_file()]
-    for path in shown:
-        path.unlink()  # they speak of other results than there will be
-    module.draw(results, out)
+    source |= {"processes": processes.count(), "continued": resumed}
+    results = {"study": study, "format": FORMAT, "quick": quick, **numbers, "provenance": source}
+    outdated = [path for path in (out / "claims.json", out / "index.html") if path.is_file()]
+    for path in outdated:
+        path.unlink()
+    figures.draw(study, results, out)
     write_json(results, out / f"{study}.json")
     how.remove()
-    if shown:
-        with contextlib.suppress(
-            ResultsError
-        ):  # where other results are of another version, there is nothing to show
+    if outdated:
+        # If other results are of another version, there are no claims to show.
+        with contextlib.suppress(ResultsError):
             write_claims(out)
     return results
 
@@ -95,7 +88,7 @@ def run_all(
 ) -> dict[str, dict[str, Any]] | None:
     """Run every study, then write the claims table `claims.json` and the page `index.html`.
 
-    A run that was killed goes on where it was: studies that it finished are not run again.
+    An interrupted run resumes: studies that it finished are not run again.
 
     Args:
         out: folder for everything.
@@ -107,31 +100,34 @@ def run_all(
         The results of every study and the claims, by name; None in every process but the first.
     """
     out = Path(out)
-    if not quick:  # better to miss a data set now than after an hour
+    if not quick:  # report a missing dataset before hours of training
         datasets.rotated_mnist()
         datasets.cifar10_split()
     record = out / ".all.unfinished.json"
     settings = _settings("all", quick, device)
-    done = processes.told(
+    finished = processes.told(
         [study for study in _finished(record, settings) if read_results(out, study) is not None]
     )
     for study in STUDIES:
-        if study in done:
+        if study in finished:
             continue
-        found = run(study, out, quick=quick, device=device, progress=progress)
-        done.append(study)
-        if found is not None:
-            write_json({"settings": settings, "done": done}, record)
+        results = run(study, out, quick=quick, device=device, progress=progress)
+        finished.append(study)
+        if results is not None:
+            write_json({"settings": settings, "done": finished}, record)
     if processes.rank() != 0:
         return None
-    results = {study: read_results(out, study) or {} for study in STUDIES}
-    results["claims"] = write_claims(out)
+    stored = {study: read_results(out, study) or {} for study in STUDIES}
+    stored["claims"] = write_claims(out)
     record.unlink(missing_ok=True)
-    return results
+    return stored
 
 
 def write_claims(out: str | Path) -> dict[str, Any]:
-    """Hold the paper's claims against the results in a folder; write `claims.json` and `index.html`, and give the claims.
+    """Check the paper's claims on the results in a folder; write `claims.json` and `index.html`.
+
+    Returns:
+        The content of `claims.json`.
 
     Raises:
         ResultsError: the folder holds no results, or results of another version.
@@ -140,7 +136,8 @@ def write_claims(out: str | Path) -> dict[str, Any]:
 
     if not any((Path(out) / f"{study}.json").is_file() for study in STUDIES):
         raise ResultsError(
-            f"{out} holds no results of any study. Type `liegg reproduce all --out {out}`, or name another folder."
+            f"{out} holds no results of any study. Type `liegg reproduce all --out {out}`, or name "
+            "another folder."
         )
     claims.write(out)
     index.write_index(out)
@@ -148,7 +145,7 @@ def write_claims(out: str | Path) -> dict[str, Any]:
 
 
 def table(study: str, results: dict[str, Any]) -> str:
-    """The results of a study, to be read on a terminal."""
+    """The results of a study as text for a terminal."""
     return _module(study).table(results)
 
 
@@ -159,7 +156,7 @@ def _module(study: str) -> Any:
 
 
 def _settings(study: str, quick: bool, device: str) -> dict[str, Any]:
-    """What a run is: a kept state fits only the same."""
+    """Settings of a run; unfinished work is resumed only with the same ones."""
     return {
         "study": study,
         "quick": quick,
@@ -171,19 +168,17 @@ def _settings(study: str, quick: bool, device: str) -> dict[str, Any]:
     }
 
 
-def _is_full(out: Path, study: str) -> bool:
-    """Whether the folder has results of a whole run of this study, of any version."""
-    path = out / f"{study}.json"
-    try:
-        return path.is_file() and json.loads(path.read_text(encoding="utf-8")).get("quick") is False
-    except (ValueError, AttributeError):
-        return False
+def _is_full(path: Path) -> bool:
+    """Whether a file holds results of a complete run, of any version."""
+    with contextlib.suppress(ResultsError):
+        return path.is_file() and read_json(path, "").get("quick") is False
+    return False
 
 
 def _finished(record: Path, settings: dict[str, Any]) -> list[str]:
-    """Studies that an interrupted run of everything had finished."""
+    """Studies that an interrupted run of everything has finished."""
     if not record.is_file():
         return []
-    begun = read_kept(record)
-    refuse_other(begun.get("settings", {}), settings, record)
-    return list(begun.get("done", []))
+    stored = read_json(record, DAMAGED_PART)
+    check_settings(stored.get("settings", {}), settings, record)
+    return list(stored.get("done", []))

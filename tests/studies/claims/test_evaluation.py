@@ -8,7 +8,7 @@ import pytest
 from liegg._utils.errors import ResultsError
 from liegg._utils.version import __version__
 from liegg.studies.claims import CLAIMS, evaluate, write
-from liegg.studies.provenance import FORMAT, read_results
+from liegg.studies.provenance import read_results
 from studies.claims import planted
 
 LAYERS = {"layers-agree-at-the-end", "layers-sub-network", "layers-training"}
@@ -108,23 +108,17 @@ def test_a_quick_run_with_two_seeds_decides_little_and_never_fails(tmp_path):
 
 def test_results_of_another_format_are_refused(folder):
     planted.store(folder, planted.o5(format=1))
-    path = folder / "o5.json"
-    expected = (
-        f"{path} was written by liegg 0.1.0 in format 1; this is liegg {__version__}, which reads format {FORMAT}. "
-        f"Run `liegg reproduce o5 --out {folder}` again, or remove the file."
-    )
     for ask in (evaluate, write):
-        with pytest.raises(ResultsError) as caught:
+        with pytest.raises(ResultsError, match=r"o5.json was written by liegg 0.1.0 in format 1"):
             ask(folder)
-        assert str(caught.value) == expected
     assert not (folder / "claims.json").exists()
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("{", " is no JSON: "),
-        ("[]", " does not hold results of 'o5-emlp'. "),
+        ("{", " is damaged: "),
+        ("[]", " is damaged: "),
         ('{"study": "o5"}', " does not hold results of "),
     ],
 )
@@ -138,28 +132,24 @@ def test_a_damaged_file_of_emlp_is_refused(folder, content, said):
 
 
 @pytest.mark.parametrize(
-    ("study", "path", "said"),
+    ("study", "path"),
     [
-        ("o5", ["quick"], "no entry 'quick' where there should be one"),
-        ("o5", ["networks", "10000", 0, "nullity"], "no entry 'nullity' where there should be one"),
-        ("rotmnist", ["untrained"], "no entry 'untrained' where there should be one"),
-        ("cifar10", ["networks", 0, "readings"], "no entry 'readings' where there should be one"),
-        (
-            "draws",
-            ["draws", 1, "correlations"],
-            "no entry 'correlations' where there should be one",
-        ),
-        ("draws", ["quick"], "no entry 'quick' where there should be one"),
-        ("sample-complexity", ["rotmnist"], "no entry 'rotmnist' where there should be one"),
-        ("configurations", ["networks", 0, "readings", "paper, sum", "bias", 0], None),
+        ("o5", ["quick"]),
+        ("o5", ["networks", "10000", 0, "nullity"]),
+        ("rotmnist", ["untrained"]),
+        ("cifar10", ["networks", 0, "readings"]),
+        ("draws", ["draws", 1, "correlations"]),
+        ("draws", ["quick"]),
+        ("sample-complexity", ["rotmnist"]),
+        ("configurations", ["networks", 0, "readings", "paper, sum", "bias", 0]),
     ],
 )
-def test_results_with_a_hole_are_refused(folder, study, path, said):
+def test_results_with_a_hole_are_refused(folder, study, path):
     results = planted.everything()[study]
     inner: Any = results
     for step in path[:-1]:
         inner = inner[step]
-    if said is None:
+    if isinstance(inner, list):
         inner.clear()
     else:
         del inner[path[-1]]
@@ -167,10 +157,9 @@ def test_results_with_a_hole_are_refused(folder, study, path, said):
     for ask in (evaluate, write):
         with pytest.raises(ResultsError) as caught:
             ask(folder)
-        assert str(caught.value) == (
-            f"{folder / f'{study}.json'} is damaged: {said or 'list index out of range'}. "
-            f"Run `liegg reproduce {study} --out {folder}` again, or remove the file."
-        )
+        assert str(caught.value).startswith(f"{folder / f'{study}.json'} is damaged: ")
+        assert (repr(path[-1]) if path[-1] else "index out of range") in str(caught.value)
+        assert f"Run `liegg reproduce {study} --out {folder}` again" in str(caught.value)
     assert not (folder / "claims.json").exists()
 
 
@@ -181,10 +170,9 @@ def test_both_files_of_a_comparison_are_named(folder):
     planted.store(folder, results)
     with pytest.raises(ResultsError) as caught:
         evaluate(folder)
-    assert str(caught.value) == (
-        f"{folder / 'rotmnist.json'} or {folder / 'o5.json'} is damaged: no entry 'spectrum' where there should be one. "
-        f"Run `liegg reproduce rotmnist --out {folder}` or `liegg reproduce o5 --out {folder}` again, or remove the file."
-    )
+    files = f"{folder / 'rotmnist.json'} or {folder / 'o5.json'} is damaged: "
+    assert str(caught.value).startswith(files)
+    assert "'spectrum'" in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -203,10 +191,7 @@ def test_findings_without_an_origin_are_not_stored(folder):
     results = planted.o5()
     del results["provenance"]["date"]
     planted.store(folder, results)
-    with pytest.raises(
-        ResultsError,
-        match=r"o5\.json is damaged: no entry 'date' where there should be one\. Run `liegg reproduce o5 ",
-    ):
+    with pytest.raises(ResultsError, match=r"o5\.json is damaged: .*'date'"):
         write(folder)
     assert not (folder / "claims.json").exists()
 

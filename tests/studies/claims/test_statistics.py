@@ -1,14 +1,11 @@
 """The statistics of the claims against scipy's own and against counted chances."""
 
-import importlib
-import sys
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from liegg._utils.errors import MissingExtraError
 from liegg.studies.claims.record import TooFewError
 from liegg.studies.claims.statistics import Correlation, chance, rank_correlation, smaller
 
@@ -116,12 +113,3 @@ def test_equal_values_are_not_smaller():
 )
 def test_chances_in_words(p, text):
     assert chance(p) == text
-
-
-def test_without_scipy_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "scipy", None)
-    monkeypatch.delitem(sys.modules, "liegg.studies.claims.statistics")
-    with pytest.raises(
-        MissingExtraError, match=r"^the claims need scipy. Type: pip install 'liegg\[studies\]'$"
-    ):
-        importlib.import_module("liegg.studies.claims.statistics")

@@ -14,16 +14,16 @@ STATE = {
 
 
 def test_a_state_comes_back_as_it_was(tmp_path) -> None:
-    keeper = Checkpoint(tmp_path / "new" / "a.safetensors")
-    assert keeper.load() is None
-    keeper.save(STATE)
+    checkpoint = Checkpoint(tmp_path / "new" / "a.safetensors")
+    assert checkpoint.load() is None
+    checkpoint.save(STATE)
     found = Checkpoint(tmp_path / "new" / "a.safetensors").load()
     assert found is not None
     assert found.keys() == STATE.keys()
     assert all(torch.equal(found[name], STATE[name]) for name in STATE)
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["a.safetensors"]
-    keeper.remove()
-    assert keeper.load() is None
+    checkpoint.remove()
+    assert checkpoint.load() is None
 
 
 @pytest.mark.parametrize("how", ["cut", "bit", "other"])
@@ -35,16 +35,14 @@ def test_a_damaged_state_is_refused(tmp_path, how) -> None:
         content[-1] ^= 1
     damaged = {"cut": bytes(content[:-5]), "bit": bytes(content), "other": b"what is this?"}[how]
     path.write_bytes(damaged)
-    with pytest.raises(
-        ResultsError, match=r"a.safetensors is damaged: .*Remove it to train these networks anew\."
-    ):
+    with pytest.raises(ResultsError, match=r"a.safetensors is damaged: "):
         Checkpoint(path).load()
     assert path.read_bytes() == damaged
 
 
 def test_a_failed_write_leaves_the_last_state(tmp_path, monkeypatch) -> None:
-    keeper = Checkpoint(tmp_path / "a.safetensors")
-    keeper.save(STATE)
+    checkpoint = Checkpoint(tmp_path / "a.safetensors")
+    checkpoint.save(STATE)
 
     def fail(*_, **__) -> None:
         (tmp_path / "a.part").write_bytes(b"half")
@@ -52,8 +50,8 @@ def test_a_failed_write_leaves_the_last_state(tmp_path, monkeypatch) -> None:
 
     monkeypatch.setattr("liegg.studies.ensemble.checkpoint.save_file", fail)
     with pytest.raises(OSError, match="no space left"):
-        keeper.save({name: value + 1 for name, value in STATE.items()})
-    found = keeper.load()
+        checkpoint.save({name: value + 1 for name, value in STATE.items()})
+    found = checkpoint.load()
     assert found is not None
     assert int(found["step"]) == 7
 

@@ -22,12 +22,9 @@ def test_no_other_width_comes_nearer(depth: int, inputs: int, outputs: int, coun
 
 
 def test_an_impossible_number_of_parameters_is_refused() -> None:
-    with pytest.raises(ArgumentError) as error:
+    fewest = parameters((784, 1, 1, 1, 10))
+    with pytest.raises(ArgumentError, match=f"500 parameters are too few.* it has {fewest}"):
         width_for(500, 3, 784, 10)
-    assert str(error.value) == (
-        "500 parameters are too few for a perceptron from 784 inputs to 10 outputs: with 3 hidden layers of a single unit it has "
-        f"{parameters((784, 1, 1, 1, 10))}. Ask for at least that many."
-    )
     with pytest.raises(ArgumentError, match="hidden_layers=0: expected 1 or more"):
         width_for(500, 0, 784, 10)
 
@@ -36,10 +33,7 @@ def test_an_impossible_number_of_parameters_is_refused() -> None:
     "wrong", [{"sizes": (3,)}, {"sizes": (3, 0, 1)}, {"seed": -1}, {"samples": 0}, {"epochs": 0}]
 )
 def test_a_network_that_makes_no_sense_is_refused(wrong: dict) -> None:
-    with pytest.raises(
-        ArgumentError,
-        match=r"expected the widths of an input and an output at least, a seed of 0 or more, and at",
-    ):
+    with pytest.raises(ArgumentError, match="expected at least an input and an output"):
         Member(**({"sizes": (3, 2), "seed": 1, "samples": 5, "epochs": 5} | wrong))
 
 
@@ -61,29 +55,28 @@ def padded(group: list[int]) -> int:
 
 @pytest.mark.parametrize("overhead", [0, 100, 10**9])
 def test_every_network_is_in_one_group_of_its_depth(overhead: int) -> None:
-    found = groups(MANY, overhead=overhead, numbers=10**9, batch_size=10)
+    found = groups(MANY, overhead=overhead, memory_limit=10**9, batch_size=10)
     assert sorted(place for group in found for place in group) == list(range(len(MANY)))
     assert all(len({len(sizes) for sizes in widths(group)}) == 1 for group in found)
 
 
 def test_where_launches_cost_little_only_equal_shapes_share_a_group() -> None:
-    found = groups(MANY, overhead=1, numbers=10**9, batch_size=10)
+    found = groups(MANY, overhead=1, memory_limit=10**9, batch_size=10)
     assert [len(group) for group in found] == [2] * 8
     assert all(len(widths(group)) == 1 for group in found)
 
 
 def test_where_launches_cost_much_all_of_a_depth_share_a_group() -> None:
-    assert [len(group) for group in groups(MANY, overhead=10**9, numbers=10**9, batch_size=10)] == [
-        8,
-        8,
-    ]
+    assert [
+        len(group) for group in groups(MANY, overhead=10**9, memory_limit=10**9, batch_size=10)
+    ] == [8, 8]
 
 
 def test_no_other_split_is_cheaper() -> None:
     """Against all 2⁷ ways to cut the eight networks of one depth, in the order of their widths."""
     one_depth = list(range(8))
     for overhead in (50, 150, 400, 1500):
-        found = groups(MANY[:8], overhead=overhead, numbers=10**9, batch_size=10)
+        found = groups(MANY[:8], overhead=overhead, memory_limit=10**9, batch_size=10)
         costs = []
         for cuts in range(2**7):
             parts, begin = [], 0
@@ -97,7 +90,7 @@ def test_no_other_split_is_cheaper() -> None:
 
 def test_memory_is_bounded() -> None:
     limit = 3 * memory((20, 40, 40, 40, 3), 1, 10)
-    found = groups(MANY, overhead=10**9, numbers=limit, batch_size=10)
+    found = groups(MANY, overhead=10**9, memory_limit=limit, batch_size=10)
     assert len(found) > 2
     for group in found:
         widest = [max(column) for column in zip(*widths(group), strict=True)]
@@ -109,4 +102,4 @@ def test_a_network_too_large_for_the_memory_is_refused() -> None:
         ArgumentError,
         match=r"widths \(20, 4, 3\) needs .* numbers in training with batches of 10; 5 are allowed",
     ):
-        groups(MANY, overhead=0, numbers=5, batch_size=10)
+        groups(MANY, overhead=0, memory_limit=5, batch_size=10)

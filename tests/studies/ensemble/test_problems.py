@@ -45,9 +45,9 @@ def test_images_that_change_stay_in_the_same_memory() -> None:
     given = [X + 1, X + 2]
     classes = Classification(lambda epoch: given[epoch - 1], Y, (X, Y))
     classes.begin(1)
-    shown = classes._shown
+    shown = classes._buffer
     classes.begin(2)
-    assert classes._shown is shown
+    assert classes._buffer is shown
     assert torch.equal(given[0], X + 1)  # the caller's own is left alone
     assert shown is not None
     assert torch.equal(shown, X + 2)

@@ -1,4 +1,4 @@
-"""Invariants: the algebra given with them is the whole algebra that preserves them, by finite differences and scipy."""
+"""Invariants: the algebra given with them is the complete algebra that preserves them, by finite differences and scipy."""
 
 import numpy as np
 import pytest
@@ -32,16 +32,16 @@ def null_space(chosen: Invariants) -> np.ndarray:
     return scipy.linalg.null_space(np.stack(columns, axis=1), rcond=1e-7).T
 
 
-@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", KINDS)
-def test_nothing_but_the_algebra_preserves_the_invariants(kind: str, seed: int) -> None:
-    chosen = KINDS[kind](torch.Generator().manual_seed(seed))
-    n = chosen.n
-    given = np.zeros((len(chosen.algebra), n, n + 1))
-    given[:, :, : chosen.algebra.shape[-1]] = chosen.algebra[:, :n].numpy()
-    found = null_space(chosen)
-    assert len(found) == len(given)
-    assert scipy.linalg.subspace_angles(found.T, given.reshape(len(given), -1).T).max() < 1e-6
+def test_nothing_but_the_algebra_preserves_the_invariants(kind: str) -> None:
+    for seed in range(2):
+        chosen = KINDS[kind](torch.Generator().manual_seed(seed))
+        n = chosen.n
+        given = np.zeros((len(chosen.algebra), n, n + 1))
+        given[:, :, : chosen.algebra.shape[-1]] = chosen.algebra[:, :n].numpy()
+        found = null_space(chosen)
+        assert len(found) == len(given)
+        assert scipy.linalg.subspace_angles(found.T, given.reshape(len(given), -1).T).max() < 1e-6
 
 
 def test_invariants_are_what_numpy_says() -> None:

@@ -1,4 +1,4 @@
-"""What the paper states, each statement a named check on stored results."""
+"""The paper's claims: each statement is a named check on stored results."""
 
 from liegg.studies.claims.evaluation import CLAIMS, evaluate, write
 from liegg.studies.claims.record import Claim, Finding

@@ -12,37 +12,40 @@ from liegg.studies.claims.statistics import LEVEL, chance, rank_correlation, sma
 from liegg.studies.configurations import WINDOWS
 
 WINDOW, OTHER_WINDOW = WINDOWS
-"""The window whose correlations decide, and the one that is told beside."""
+"""The window whose correlations decide, and the one that is reported as well."""
 
 SHALLOWEST, DEEPEST = WINDOWS[WINDOW]
 """Hidden layers of the main window."""
 
 SUFFICIENT = 100_000
-"""Parameters from which on a network counts as sufficiently parameterized. The paper uses the words and gives no number. This one
-is ours: it leaves out the lowest three of the nine counts. What all counts together say is told beside."""
+"""Parameters from which on a network counts as sufficiently parameterized.
+
+The paper gives no number. This one leaves out the lowest three of the nine counts; the result for
+all counts is reported as well.
+"""
 
 CORRELATION_LEVEL = 1e-4
-"""The paper's own: its correlations with the accuracy have p < 1e-4."""
+"""The paper's level: its correlations with the accuracy have p < 1e-4."""
 
 EQUAL_ACCURACY = 0.001
-"""Networks whose test accuracies differ by no more than this perform equally well: 50 of 50,000 digits."""
+"""Largest difference of equal test accuracies: 50 of 50,000 digits."""
 
 DIFFERENT_VARIANCE = 2.0
-"""Factor from which on the variances of two networks differ."""
+"""Factor above which two variances count as different."""
 
 Quantity = Literal["variance", "bias"]
 
 
 @dataclass(frozen=True, eq=False)
 class Networks:
-    """The networks of the main window under one reading, a number of each.
+    """The networks of the main window under one reading.
 
     Attributes:
-        parameters: asked for.
+        parameters: requested number of parameters.
         depth: hidden layers.
-        accuracy: on the test images.
-        variance: of the smallest direction.
-        bias: of the smallest direction.
+        accuracy: accuracy on the test images.
+        variance: variance of the smallest direction.
+        bias: bias of the smallest direction.
     """
 
     parameters: Int[np.ndarray, " n"]
@@ -53,7 +56,7 @@ class Networks:
 
 
 def networks(results: Results, reading: str) -> Networks:
-    """The networks of the main window; refuses none at all."""
+    """The networks of the main window; raises `TooFewError` if there are none."""
     rows = [
         net
         for net in results["configurations"]["networks"]
@@ -86,7 +89,7 @@ def more_parameters(results: Results, reading: str, *, quantity: Quantity) -> Ou
 
 
 def deeper(results: Results, reading: str) -> Outcome:
-    """Among sufficiently large networks with the same number of parameters, the variance falls with the depth."""
+    """Among large networks with the same number of parameters, the variance falls with the depth."""
     nets = networks(results, reading)
     large = nets.parameters >= SUFFICIENT
     order = rank_correlation(nets.depth[large], nets.variance[large], nets.parameters[large])
@@ -106,7 +109,7 @@ def deeper(results: Results, reading: str) -> Outcome:
 
 
 def balanced(results: Results, reading: str) -> Outcome:
-    """Networks of the depths between have smaller biases than those of the smallest and than those of the largest depth."""
+    """Networks of medium depth have smaller biases than the shallowest and than the deepest ones."""
     nets = networks(results, reading)
     depths = np.unique(nets.depth)
     if len(depths) < 3:
@@ -123,7 +126,7 @@ def balanced(results: Results, reading: str) -> Outcome:
 
 
 def smallest_cell(nets: Networks) -> str:
-    """The configuration of the smallest mean bias, in words."""
+    """The configuration of the smallest mean bias, as text."""
     cells = np.unique(np.stack([nets.depth, nets.parameters], axis=1), axis=0)
     means = [
         nets.bias[(nets.depth == depth) & (nets.parameters == count)].mean()
@@ -154,7 +157,7 @@ def correlation(results: Results, reading: str, *, quantity: Quantity) -> Outcom
 
 
 def other_draws(results: Results) -> list[dict[str, Any]]:
-    """What other draws of the data gave; nothing if they come from a quick run and the configurations do not."""
+    """Results of other draws of the data; none if only they come from a quick run."""
     full = not results["configurations"]["quick"]
     if "draws" not in results or (results["draws"]["quick"] and full):
         return []

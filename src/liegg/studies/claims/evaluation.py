@@ -1,6 +1,5 @@
-"""All claims against all stored results."""
+"""All claims evaluated on all stored results."""
 
-import json
 import time
 from pathlib import Path
 from typing import Any
@@ -20,40 +19,40 @@ CLAIMS: tuple[Claim, ...] = (
 )
 """Every statement of the paper that is checked."""
 
-EMLP = "o5-emlp"
-"""Results of a package that `liegg` does not install; they stand beside our own where someone made them."""
+COMMANDS = {"o5-emlp": "make peer-emlp"}
+"""Commands that write results of packages which `liegg` does not install."""
 
 DAMAGE = (KeyError, TypeError, IndexError, AttributeError)
-"""What reading results raises where something is missing in them or is not what it should be."""
+"""Exceptions raised on reading results in which an entry is missing or has the wrong type."""
 
 
 def evaluate(folder: str | Path) -> list[Finding]:
-    """What the stored results say about each claim, under each reading.
+    """Evaluate each claim on the stored results, under each reading.
 
     Args:
-        folder: where `liegg reproduce` stored them; studies that are not there give "not run".
+        folder: where `liegg reproduce` stored them; a missing study gives "not run".
 
     Returns:
         The findings, claim by claim in the order of `CLAIMS`.
 
     Raises:
-        ResultsError: a file is damaged or was written in another format.
+        ResultsError: a file is damaged or has another format.
     """
     return _evaluate(read(folder), folder)
 
 
 def write(folder: str | Path, *, command: str = "liegg reproduce claims") -> list[Finding]:
-    """Check every claim and store the findings as `claims.json` beside the results.
+    """Evaluate every claim and store the findings as `claims.json` beside the results.
 
     Args:
         folder: where `liegg reproduce` stored the results.
-        command: what was typed.
+        command: the command, for the provenance.
 
     Returns:
         The findings as stored.
 
     Raises:
-        ResultsError: a file is damaged or was written in another format.
+        ResultsError: a file is damaged or has another format.
     """
     begin = time.perf_counter()
     results = read(folder)
@@ -71,31 +70,30 @@ def write(folder: str | Path, *, command: str = "liegg reproduce claims") -> lis
 
 
 def read(folder: str | Path) -> Results:
-    """The stored results that claims are decided by."""
+    """The stored results that the claims use."""
     studies = dict.fromkeys(
         study for claim in CLAIMS for study in (claim.study, *claim.needs, *claim.beside)
     )
-    stored = {
-        study: _emlp(folder) if study == EMLP else read_results(folder, study) for study in studies
-    }
+    stored = {study: read_results(folder, study, command=COMMANDS.get(study)) for study in studies}
     return {study: results for study, results in stored.items() if results is not None}
 
 
 def damaged(folder: str | Path, error: Exception, *studies: str) -> ResultsError:
-    """The error that names the file in which something is missing, and how to make it again.
+    """The error that names the damaged file, and how to make it again.
 
     Args:
         folder: where the results are.
-        error: what was raised on reading them, one of `DAMAGE`.
-        studies: whose results were read; more than one if it is not known which of them are to blame.
+        error: the exception raised on reading them, one of `DAMAGE`.
+        studies: whose results were read; several if it is not known which of them is damaged.
     """
-    what = (
-        f"no entry {error.args[0]!r} where there should be one"
-        if isinstance(error, KeyError)
-        else str(error)
+    reason = (
+        f"the entry {error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
     )
     files = " or ".join(str(Path(folder) / f"{study}.json") for study in studies)
-    return ResultsError(f"{files} is damaged: {what}. {_again(folder, *studies)}")
+    commands = " or ".join(
+        f"`{COMMANDS.get(study, f'liegg reproduce {study} --out {folder}')}`" for study in studies
+    )
+    return ResultsError(f"{files} is damaged: {reason}. Run {commands} again, or remove the file.")
 
 
 def _evaluate(results: Results, folder: str | Path) -> list[Finding]:
@@ -106,15 +104,14 @@ def _findings(claim: Claim, results: Results, folder: str | Path) -> list[Findin
     try:
         return findings(claim, results)
     except DAMAGE as error:
-        raise damaged(folder, error, *_to_blame(claim, results)) from error
+        raise damaged(folder, error, *_suspects(claim, results)) from error
 
 
-def _to_blame(claim: Claim, results: Results) -> tuple[str, ...]:
-    """The studies one of which is damaged: those that are only told beside if the claim can be decided without them."""
+def _suspects(claim: Claim, results: Results) -> tuple[str, ...]:
+    """Studies one of which is damaged: optional ones if the claim can be decided without them."""
+    required = {study: stored for study, stored in results.items() if study not in claim.beside}
     try:
-        findings(
-            claim, {study: stored for study, stored in results.items() if study not in claim.beside}
-        )
+        findings(claim, required)
     except DAMAGE:
         return claim.study, *claim.needs
     return claim.beside
@@ -122,32 +119,7 @@ def _to_blame(claim: Claim, results: Results) -> tuple[str, ...]:
 
 def _source(study: str, stored: dict[str, Any], folder: str | Path) -> dict[str, Any]:
     try:
-        return {
-            "file": f"{study}.json",
-            "date": stored["provenance"]["date"],
-            "command": stored["provenance"]["command"],
-        }
+        source = {key: stored["provenance"][key] for key in ("date", "command")}
     except DAMAGE as error:
         raise damaged(folder, error, study) from error
-
-
-def _again(folder: str | Path, *studies: str) -> str:
-    commands = [
-        "make peer-emlp" if study == EMLP else f"liegg reproduce {study} --out {folder}"
-        for study in studies
-    ]
-    return f"Run {' or '.join(f'`{command}`' for command in commands)} again, or remove the file."
-
-
-def _emlp(folder: str | Path) -> dict[str, Any] | None:
-    """EMLP's results, which carry no format."""
-    path = Path(folder) / f"{EMLP}.json"
-    if not path.is_file():
-        return None
-    try:
-        results = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ResultsError(f"{path} is no JSON: {error}. {_again(folder, EMLP)}") from error
-    if not isinstance(results, dict) or results.get("study") != EMLP:
-        raise ResultsError(f"{path} does not hold results of {EMLP!r}. {_again(folder, EMLP)}")
-    return results
+    return {"file": f"{study}.json", **source}

@@ -1,4 +1,4 @@
-"""Claims of section 5.4: symmetries layer by layer, under different ways of training."""
+"""Claims of section 5.4: symmetries layer by layer, for different training regimes."""
 
 from statistics import mean
 from typing import Any
@@ -9,8 +9,11 @@ from liegg.studies.claims.statistics import LEVEL, chance, smaller, two_digits
 PLAIN, SUB, TUNED = "MLP-7", "sub MLP-3", ("MLP-7[F]", "MLP-7[L]")
 """Regimes: plain training, the sub-network by itself, and those that begin with it."""
 
-CLOSE = 2.0
-"""Means that differ by less than this factor come close. The paper gives no number; the layers before differ by up to ten."""
+CLOSE_FACTOR = 2.0
+"""Means that differ by less than this factor are close.
+
+The paper gives no number; earlier layers differ by a factor of up to ten.
+"""
 
 QUANTITIES = ("variance", "bias")
 
@@ -24,27 +27,29 @@ def values(results: Results, regime: str, reading: str, quantity: str) -> list[l
 
 
 def agree_at_the_end(results: Results, reading: str) -> Outcome:
-    """Largest over smallest mean of the three whole networks, after the last hidden layer and of the logits."""
+    """Ratio of the largest to the smallest mean of the three complete networks in the last layers."""
     factors = {}
     for quantity in QUANTITIES:
         found = [values(results, regime, reading, quantity) for regime in (PLAIN, *TUNED)]
         means = [[mean(layer) for layer in zip(*networks, strict=True)] for networks in found]
         factors[quantity] = [max(layer) / min(layer) for layer in zip(*means, strict=True)]
-    told = "; ".join(
+    words = "; ".join(
         f"{quantity}: a factor of {found[-2]:.1f} before the logits, {found[-1]:.1f} at them, up to {max(found[:-2]):.1f} earlier"
         for quantity, found in factors.items()
     )
-    return Outcome(all(factor < CLOSE for found in factors.values() for factor in found[-2:]), told)
+    return Outcome(
+        all(factor < CLOSE_FACTOR for found in factors.values() for factor in found[-2:]), words
+    )
 
 
 def sub_network(results: Results, reading: str) -> Outcome:
-    """After the sub-network's last hidden layer its variance and bias are smaller than those of the plain network there."""
+    """The sub-network's last hidden layer has smaller variance and bias than that layer of MLP-7."""
     last = len(values(results, SUB, reading, "variance")[0]) - 2
     return _below(results, reading, (SUB,), last, last + 1)
 
 
 def training(results: Results, reading: str) -> Outcome:
-    """Mean over the layers between the first and the last hidden one, fine-tuned and layer-wise against plain."""
+    """Fine-tuned and layer-wise training against plain training, mean over the inner layers."""
     return _below(
         results, reading, TUNED, 1, len(values(results, PLAIN, reading, "variance")[0]) - 2
     )
@@ -53,8 +58,8 @@ def training(results: Results, reading: str) -> Outcome:
 def _below(
     results: Results, reading: str, regimes: tuple[str, ...], first: int, end: int
 ) -> Outcome:
-    """Whether regimes have a smaller mean variance and bias than plain training in some layers, each by a test over networks."""
-    holds, told = True, []
+    """Whether regimes have significantly smaller variance and bias than plain training in layers."""
+    holds, words = True, []
     for quantity in QUANTITIES:
         plain, *others = (
             [mean(layers[first:end]) for layers in values(results, regime, reading, quantity)]
@@ -66,11 +71,11 @@ def _below(
             f"{two_digits(mean(other))} in {regime} ({chance(p)})"
             for other, regime, p in zip(others, regimes, chances, strict=True)
         ]
-        told.append(f"{quantity} {', '.join(parts)}, {two_digits(mean(plain))} in {PLAIN}")
+        words.append(f"{quantity} {', '.join(parts)}, {two_digits(mean(plain))} in {PLAIN}")
     where = (
         f"after hidden layer {end}" if end == first + 1 else f"hidden layers {first + 1} to {end}"
     )
-    return Outcome(holds, f"{where}: {'; '.join(told)}")
+    return Outcome(holds, f"{where}: {'; '.join(words)}")
 
 
 CLAIMS = (

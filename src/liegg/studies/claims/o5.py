@@ -7,17 +7,17 @@ import numpy as np
 from liegg.studies.claims.record import ONE, RETRIEVED, Claim, Outcome, Results, TooFewError
 from liegg.studies.claims.statistics import rank_correlation, two_digits
 
-TEN = 10
+SO5_DIMENSION = 10
 """Dimension of so(5)."""
 
 SMALL_BIAS = 0.02
-"""Bias that counts as zero for a trained network, out of 1; the paper's published code has 0.009."""
+"""Bias that counts as zero for a trained network; the paper's published code has 0.009."""
 
-FLAT = 1.1
-"""The variance has stopped falling where it is within this factor of the smallest one."""
+FLAT_FACTOR = 1.1
+"""The variance has stopped falling if it is within this factor of the smallest one."""
 
 EXACT_VARIANCE, EXACT_BIAS = 1e-12, 1e-6
-"""What counts as zero when the symmetry is built in: share of the largest value, and bias; float64 resolves far less."""
+"""Zero for a built-in symmetry: share of the largest value, and bias; float64 resolves less."""
 
 
 def ten(results: Results, reading: str) -> Outcome:
@@ -26,7 +26,7 @@ def ten(results: Results, reading: str) -> Outcome:
     networks = study["networks"].get(str(study["main_size"]), [])
     if not networks:
         raise TooFewError(f"no networks of the main size {study['main_size']:,}")
-    found = sum(net["nullity"] == TEN for net in networks)
+    found = sum(net["nullity"] == SO5_DIMENSION for net in networks)
     bias = max(net["largest_bias_of_ten"] for net in networks)
     gaps = [net["gap"] for net in networks]
     return Outcome(
@@ -53,7 +53,7 @@ def size(results: Results, reading: str) -> Outcome:
 
 
 def course(means: dict[int, float]) -> str:
-    """How the variance goes with the training-set size, and where it stops falling.
+    """How the variance depends on the training-set size, and where it stops falling.
 
     >>> course({100: 0.61, 1000: 0.14, 3000: 0.06, 10000: 0.062})
     '0.61 at N = 100, 0.060 at 3,000, no clear fall from there (0.062 at 10,000)'
@@ -61,7 +61,7 @@ def course(means: dict[int, float]) -> str:
     '0.50 at N = 100, 0.10 at 1,000, falling up to there'
     """
     first, last = min(means), max(means)
-    stop = min(n for n, value in means.items() if value <= FLAT * min(means.values()))
+    stop = min(n for n, value in means.items() if value <= FLAT_FACTOR * min(means.values()))
     start = f"{two_digits(means[first])} at N = {first:,}"
     if stop == first:
         return f"{start}, no clear fall from there ({two_digits(means[last])} at {last:,})"
@@ -74,13 +74,13 @@ def course(means: dict[int, float]) -> str:
 
 
 def small(results: Results, reading: str) -> Outcome:
-    """All ten directions close to so(5), in every network of the smallest training-set size; the next size is told beside."""
+    """All ten directions are close to so(5) in every network of the smallest training-set size."""
     by_size = {int(n): networks for n, networks in results["o5"]["networks"].items() if networks}
     if not by_size:
         raise TooFewError("no networks")
     sizes = sorted(by_size)[:2]
     biases = {n: max(net["largest_bias_of_ten"] for net in by_size[n]) for n in sizes}
-    tens = {n: sum(net["nullity"] == TEN for net in by_size[n]) for n in sizes}
+    tens = {n: sum(net["nullity"] == SO5_DIMENSION for net in by_size[n]) for n in sizes}
     return Outcome(
         biases[sizes[0]] < RETRIEVED,
         "; ".join(
@@ -91,11 +91,11 @@ def small(results: Results, reading: str) -> Outcome:
 
 
 def built_in(results: Results, reading: str) -> Outcome:
-    """Zero variance and bias of the network that is invariant by construction, and of EMLP's where its file is there."""
+    """Zero variance and bias of the network invariant by construction, and of EMLP if stored."""
     control = results["o5"]["invariant_by_construction"]
     found = {
         "perceptron of inner products": (
-            max(control["spectrum"][:TEN]) / control["spectrum"][-1],
+            max(control["spectrum"][:SO5_DIMENSION]) / control["spectrum"][-1],
             control["largest_bias_of_ten"],
         )
     }

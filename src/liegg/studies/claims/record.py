@@ -1,4 +1,4 @@
-"""A claim of the paper, and what the stored results say about it."""
+"""A claim of the paper, and its evaluation on the stored results."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any, Literal
 SUM, EACH, ONE = "paper, sum", "paper, each", "one output"
 
 READINGS = {SUM: "summed outputs", EACH: "each output", ONE: "one output"}
-"""How the outputs were read: in the results, and in words. A network with one output has one reading."""
+"""Treatments of the outputs: keys in the results, and names. One output has one reading."""
 
 Verdict = Literal["holds", "does not hold", "not run"]
 
@@ -15,21 +15,24 @@ Results = dict[str, dict[str, Any]]
 """Stored results by the name of their study."""
 
 RETRIEVED = 0.2
-"""Bias below which a symmetry counts as found, out of 1: the sine of the angle between a direction and the symmetry, so about 12
-degrees. The paper gives no number; its biases "go to zero"."""
+"""Bias below which a symmetry counts as found.
+
+The bias is the sine of the angle between a direction and the symmetry, so this is about 12 degrees.
+The paper gives no number; its biases "go to zero".
+"""
 
 
 class TooFewError(Exception):
-    """Too little was stored to decide a claim; the text says what is missing."""
+    """The stored results do not suffice to decide a claim; the text says what is missing."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a check found.
+    """Outcome of a check.
 
     Attributes:
         holds: whether the claim is confirmed.
-        ours: the measured numbers, in words.
+        ours: the measured numbers, as text.
     """
 
     holds: bool
@@ -41,15 +44,15 @@ class Claim:
     """A statement of the paper.
 
     Attributes:
-        name: how it is called here.
-        statement: what the paper says, in our words, one sentence.
-        section: where it says so.
-        study: whose results decide.
+        name: short name.
+        statement: the statement in one sentence, in our words.
+        section: section of the paper.
+        study: study whose results decide.
         paper: the paper's value.
-        check: takes the results and a reading; raises `TooFewError` where they do not suffice.
-        readings: for which readings it is asked.
-        needs: further studies whose results it compares with.
-        beside: studies whose results it tells beside its own where they are there; they decide nothing.
+        check: takes the results and a reading; raises `TooFewError` if they do not suffice.
+        readings: readings under which it is evaluated.
+        needs: further studies whose results are required.
+        beside: studies whose results are reported as well if present; they do not decide.
     """
 
     name: str
@@ -68,15 +71,15 @@ class Finding:
     """A claim under one reading.
 
     Attributes:
-        name: of the claim, as are the statement, the section, the study and the paper's value.
-        statement: what the paper says.
-        section: where it says so.
-        study: whose results decide.
+        name: name of the claim.
+        statement: the paper's statement.
+        section: section of the paper.
+        study: study whose results decide.
         paper: the paper's value.
-        reading: how the outputs were read.
+        reading: treatment of the outputs.
         ours: the measured numbers, or why there are none.
         verdict: whether the claim holds.
-        quick: it rests on a quick run, which proves little.
+        quick: whether it is based on a quick run, which proves little.
     """
 
     name: str

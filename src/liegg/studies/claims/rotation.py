@@ -1,4 +1,4 @@
-"""Claims of section 5.2 and of the appendix on CIFAR-10: networks that saw turned pictures learn the rotation."""
+"""Claims of section 5.2 and appendix A.3.3: networks trained on rotated images learn the rotation."""
 
 from functools import partial
 from statistics import mean
@@ -13,8 +13,8 @@ def retrieved(
 ) -> Outcome:
     """The smallest direction is close to the rotation in every network, and closer than before training.
 
-    The pictures alone may put the smallest direction near the rotation, whatever the network: hence the second condition. The other
-    directions are no evidence, as they are orthogonal to the first.
+    The images alone may put the smallest direction near the rotation for any network, hence the
+    second condition. The other directions are not evidence, as they are orthogonal to the first.
     """
     biases, before = smallest(networks, reading), smallest(untrained, reading)
     if not biases:
@@ -40,7 +40,7 @@ def rotmnist(results: Results, reading: str, *, kind: str) -> Outcome:
 
 
 def cifar10(results: Results, reading: str) -> Outcome:
-    """The rotation, retrieved from networks that saw CIFAR-10."""
+    """The rotation, retrieved from networks trained on CIFAR-10."""
     study = results["cifar10"]
     if study["data"] != "CIFAR-10":
         raise TooFewError(f"the run saw {study['data']}, not CIFAR-10")
@@ -48,7 +48,7 @@ def cifar10(results: Results, reading: str) -> Outcome:
 
 
 def less_biased(results: Results, reading: str) -> Outcome:
-    """Mean bias of the deep networks below that of the shallow ones, and not by chance."""
+    """Whether the mean bias of the deep networks is significantly below that of the shallow ones."""
     biases = {
         kind: smallest(networks, reading)
         for kind, networks in results["rotmnist"]["networks"].items()
@@ -65,7 +65,7 @@ def less_biased(results: Results, reading: str) -> Outcome:
 
 
 def not_exact(results: Results, reading: str) -> Outcome:
-    """Smallest over largest value: in every image network larger than in any of the O(5) ones."""
+    """Whether smallest over largest value is larger in all image networks than in all O(5) ones."""
     digits = [
         net["readings"][reading]["spectrum"]
         for kind in ("shallow", "deep")

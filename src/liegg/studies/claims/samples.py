@@ -7,15 +7,17 @@ from liegg.studies.claims.record import ONE, Claim, Outcome, Results, TooFewErro
 from liegg.studies.claims.statistics import two_digits
 
 O5_SHARE, ROTMNIST_SHARE = 0.0025, 0.05
-"""Shares of the samples that the paper says suffice."""
+"""Shares of the samples that suffice according to the paper."""
 
 FACTOR, SLACK = 1.5, 0.005
-"""A share suffices if the mean bias is no more than the factor times that of all samples, plus the slack: a bias this close to zero
-is as good as any. For O(5) the variance, too, may differ from that of all samples by no more than the factor either way; for
-rotated MNIST the paper speaks of the bias only."""
+"""A share suffices if the mean bias is at most the factor times that of all samples, plus the slack.
+
+For O(5) the variance, too, may differ from that of all samples by at most the factor; for rotated
+MNIST the paper speaks of the bias only.
+"""
 
 Rows = dict[float, list[dict[str, Any]]]
-"""What was found with a share of the samples, one row per network."""
+"""Results for each share of the samples, one row per network."""
 
 
 def o5(results: Results, reading: str) -> Outcome:
@@ -52,7 +54,7 @@ def rotmnist(results: Results, reading: str) -> Outcome:
 
 
 def precise(bias: dict[float, float]) -> dict[float, bool]:
-    """For each share, whether its mean bias is about that of all samples, or smaller.
+    """For each share, whether its mean bias is at most about that of all samples.
 
     >>> precise({0.01: 0.07, 0.05: 0.06, 1.0: 0.04})
     {0.01: False, 0.05: True, 1.0: True}
@@ -61,7 +63,7 @@ def precise(bias: dict[float, float]) -> dict[float, bool]:
 
 
 def by_share(networks: list[list[dict[str, Any]]], needed: float) -> Rows:
-    """Rows by the share of the samples they were found with; refuses a run without all samples or without the share needed."""
+    """Rows by share; raises `TooFewError` without all samples or without the required share."""
     rows: Rows = {}
     for row in (row for network in networks for row in network):
         rows.setdefault(row["fraction"], []).append(row)
@@ -72,7 +74,7 @@ def by_share(networks: list[list[dict[str, Any]]], needed: float) -> Rows:
 
 
 def first_enough(enough: dict[float, bool]) -> float:
-    """Smallest share that suffices with all larger ones.
+    """Smallest share such that it and all larger ones suffice.
 
     >>> first_enough({0.01: True, 0.05: False, 0.1: True, 1.0: True})
     0.1
@@ -83,7 +85,7 @@ def first_enough(enough: dict[float, bool]) -> float:
 
 
 def samples(rows: Rows, share: float) -> str:
-    """A share in words.
+    """A share as text.
 
     >>> samples({0.0025: [{"samples": 25}]}, 0.0025)
     '0.25 % (25 samples)'

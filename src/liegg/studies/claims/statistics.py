@@ -1,4 +1,4 @@
-"""The statistics of the claims: do values fall together, is one group smaller than another?"""
+"""Statistics of the claims: rank correlation, and the comparison of two groups."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,32 +7,29 @@ from typing import cast
 
 import numpy as np
 from jaxtyping import Float, Num
+from scipy import stats
 
-from liegg._utils.errors import MissingExtraError
 from liegg.studies.claims.record import TooFewError
 
-try:
-    from scipy import stats
-except ModuleNotFoundError as error:
-    raise MissingExtraError("the claims need scipy. Type: pip install 'liegg[studies]'") from error
-
 LEVEL = 0.05
-"""Largest p that counts as more than chance. The conventional one, for all claims alike: the paper states none, but for the two
-correlations with the accuracy."""
+"""Significance level of all claims: the conventional one.
 
-FEWEST = 3
-"""Networks that a correlation needs at least: any two lie on a line."""
+The paper states a level only for the two correlations with the accuracy.
+"""
+
+MINIMUM_NETWORKS = 3
+"""Networks that a correlation needs: any two lie on a line."""
 
 
 @dataclass(frozen=True)
 class Correlation:
-    """How two quantities go together.
+    """Correlation of two quantities.
 
     Attributes:
         rho: the coefficient, -1 to 1.
-        p: chance of one so far from zero were they independent.
-        negative: groups in which the two clearly run against each other: a negative coefficient within the group, not by chance.
-        groups: all groups.
+        p: its p-value.
+        negative: number of groups with a significantly negative coefficient.
+        groups: number of groups.
     """
 
     rho: float
@@ -42,7 +39,7 @@ class Correlation:
 
     @property
     def falls(self) -> bool:
-        """Whether the correlation is negative, and not by chance."""
+        """Whether the correlation is significantly negative."""
         return self.rho < 0 and self.p < LEVEL
 
     def __str__(self) -> str:
@@ -56,8 +53,9 @@ def rank_correlation(
 ) -> Correlation:
     r"""Spearman's correlation with ranks taken within each group, over all groups together.
 
-    Whatever differs between groups drops out: networks are compared with their like only. With one group it is Spearman's $\rho$.
-    The means that are taken off group by group are not counted against the degrees of freedom; there are few groups of many.
+    Differences between groups do not matter: networks are compared within their group only. With one
+    group it is Spearman's $\rho$. The degrees of freedom are not reduced by the number of groups,
+    which is small.
 
     Args:
         one: a quantity of each network.
@@ -65,8 +63,8 @@ def rank_correlation(
         groups: which group each network is in; by default all are in one.
 
     Raises:
-        TooFewError: fewer than three networks, a quantity that never changes, or so few networks that not even the opposite order
-            in every group would have a p below `LEVEL`.
+        TooFewError: there are fewer than three networks, a quantity is constant, or not even the
+            opposite order in every group would have a p below `LEVEL`.
     """
     groups = np.zeros(len(one)) if groups is None else groups
     x, y = _ranks(one, groups), _ranks(two, groups)
@@ -94,7 +92,7 @@ def smaller(one: Sequence[float], two: Sequence[float]) -> float:
         two: values to compare with.
 
     Raises:
-        TooFewError: so few values that not even separate groups would have a p below `LEVEL`.
+        TooFewError: not even completely separate groups would have a p below `LEVEL`.
     """
     best = 1 / comb(len(one) + len(two), len(one))
     if best >= LEVEL:
@@ -107,14 +105,14 @@ def smaller(one: Sequence[float], two: Sequence[float]) -> float:
 
 
 def chance(p: float) -> str:
-    """A p to be read by people.
+    """A p-value as text.
 
     >>> chance(0.034), chance(0.0524), chance(2.3e-7), chance(0.0)
     ('p = 0.03', 'p = 0.052', 'p = 2e-07', 'p < 1e-99')
     """
     if p < 1e-99:
         return "p < 1e-99"
-    if abs(p - LEVEL) < 0.005:  # so near that two digits would not say on which side
+    if abs(p - LEVEL) < 0.005:  # two digits would not show on which side it is
         return f"p = {p:.3f}"
     return f"p = {p:.2f}" if p >= 0.01 else f"p = {p:.0e}"
 
@@ -138,16 +136,16 @@ def _ranks(values: Num[np.ndarray, " n"], groups: Num[np.ndarray, " n"]) -> Floa
 
 
 def _clearly_negative(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"]) -> bool:
-    """Whether ranks run against each other, and not by chance; too few of them never do."""
-    if len(x) < FEWEST or not (np.ptp(x) and np.ptp(y)):
+    """Whether ranks are significantly negatively correlated; too few of them never are."""
+    if len(x) < MINIMUM_NETWORKS or not (np.ptp(x) and np.ptp(y)):
         return False
     rho, p = _pearson(x, y)
     return rho < 0 and p < LEVEL
 
 
 def _pearson(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"]) -> tuple[float, float]:
-    if len(x) < FEWEST:
-        raise TooFewError(f"too few networks: {len(x)}, a correlation needs {FEWEST}")
+    if len(x) < MINIMUM_NETWORKS:
+        raise TooFewError(f"too few networks: {len(x)}, a correlation needs {MINIMUM_NETWORKS}")
     if not (np.ptp(x) and np.ptp(y)):  # ranks are exact, so constant ones are zeros
         raise TooFewError(
             "nothing to correlate: a quantity is the same in all networks that are compared"

@@ -1,4 +1,4 @@
-"""Findings as plain data, as text for a terminal, and as a table for a page."""
+"""Findings as dictionaries, as text for a terminal, and as a Markdown table."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ def by_claim(findings: Sequence[Finding]) -> list[list[Finding]]:
 
 
 def tally(findings: Sequence[Finding]) -> str:
-    """How many claims hold, counted once for each reading."""
+    """Number of claims that hold, counted once per reading."""
     counts = Counter(finding.verdict for finding in findings)
     quick = sum(finding.quick and finding.verdict != "not run" for finding in findings)
     text = f"{counts['holds']} hold, {counts['does not hold']} do not hold, {counts['not run']} not run"
@@ -32,7 +32,7 @@ def tally(findings: Sequence[Finding]) -> str:
 
 
 def table(findings: Sequence[Finding]) -> str:
-    """A block for each claim: what the paper says, then the verdict and our numbers under each reading."""
+    """A block per claim: the paper's statement, then the verdict and our numbers for each reading."""
     blocks = []
     for found in by_claim(findings):
         first = found[0]
@@ -50,7 +50,7 @@ def table(findings: Sequence[Finding]) -> str:
 
 
 def markdown(findings: Sequence[Finding]) -> str:
-    """A table with a line for each claim and the two readings side by side; a single reading fills both."""
+    """A table with a line per claim and both readings side by side."""
     lines = ["| claim | paper | summed outputs | each output |", "|---|---|---|---|"]
     for found in by_claim(findings):
         first = found[0]

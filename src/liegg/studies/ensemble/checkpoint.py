@@ -1,4 +1,4 @@
-"""The state of a training on disk: written whole or not at all, and refused if it is damaged."""
+"""Checkpoints of a training: written atomically, refused if damaged."""
 
 import time
 from pathlib import Path
@@ -10,8 +10,8 @@ from torch import Tensor
 from liegg._utils.errors import ResultsError
 from liegg.studies.ensemble.problems import checksum
 
-SECONDS = 30.0
-"""Time between two states that are kept: what is lost at most when a run is killed."""
+INTERVAL = 30.0
+"""Seconds between two checkpoints: the most that is lost when a run is killed."""
 
 
 class Checkpoint:
@@ -19,27 +19,27 @@ class Checkpoint:
 
     Args:
         path: the file, `*.safetensors`.
-        seconds: time between two states that are kept.
+        seconds: time between two checkpoints.
     """
 
-    def __init__(self, path: Path, seconds: float = SECONDS) -> None:
+    def __init__(self, path: Path, seconds: float = INTERVAL) -> None:
         self._path, self._seconds, self._last = path, seconds, time.monotonic()
 
     def due(self) -> bool:
-        """Whether the last state is old enough."""
+        """Whether it is time for the next checkpoint."""
         return time.monotonic() - self._last >= self._seconds
 
     def save(self, state: dict[str, Tensor]) -> None:
-        """Write the state under another name and rename it into place."""
+        """Write the state atomically; a crash leaves the previous checkpoint intact."""
         state = {name: value.detach().cpu().contiguous() for name, value in state.items()}
         self._path.parent.mkdir(parents=True, exist_ok=True)
         part = self._path.with_suffix(".part")
-        save_file(state, part, metadata={"checksum": str(_checksum(state))})
+        save_file(state, part, metadata={"checksum": _checksum(state)})
         part.replace(self._path)
         self._last = time.monotonic()
 
     def load(self) -> dict[str, Tensor] | None:
-        """State that was kept; None if there is none.
+        """The stored state on the CPU; None if there is none.
 
         Raises:
             ResultsError: the file is damaged.
@@ -49,14 +49,13 @@ class Checkpoint:
         try:
             with safe_open(self._path, "pt") as file:
                 state = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-                stated = (file.metadata() or {}).get("checksum")
+                intact = (file.metadata() or {}).get("checksum") == _checksum(state)
+            reason = "its checksum is wrong"
         except (SafetensorError, OSError) as error:
+            state, intact, reason = {}, False, str(error)
+        if not intact:
             raise ResultsError(
-                f"{self._path} is damaged: {error}. Remove it to train these networks anew."
-            ) from error
-        if stated != str(_checksum(state)):
-            raise ResultsError(
-                f"{self._path} is damaged: its checksum does not fit. Remove it to train these networks anew."
+                f"{self._path} is damaged: {reason}. Remove it to train these networks again."
             )
         return state
 
@@ -65,7 +64,5 @@ class Checkpoint:
         self._path.unlink(missing_ok=True)
 
 
-def _checksum(state: dict[str, Tensor]) -> int:
-    return checksum(
-        [state[name] if state[name].ndim else state[name].reshape(1) for name in sorted(state)]
-    )
+def _checksum(state: dict[str, Tensor]) -> str:
+    return str(checksum([state[name].reshape(-1) for name in sorted(state)]))

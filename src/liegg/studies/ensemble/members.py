@@ -1,4 +1,4 @@
-"""The networks of an ensemble as a list of what each is, and how they are put into groups that are trained together."""
+"""The networks of an ensemble, and their groups that are trained together."""
 
 import math
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ class Member:
 
     Attributes:
         sizes: widths of its layers, from input to output.
-        seed: decides weights and order.
+        seed: seed of weights and order.
         samples: size of its training set.
         epochs: passes over it.
     """
@@ -25,16 +25,10 @@ class Member:
     epochs: int
 
     def __post_init__(self) -> None:
-        if (
-            len(self.sizes) < 2
-            or min(self.sizes) < 1
-            or self.seed < 0
-            or self.samples < 1
-            or self.epochs < 1
-        ):
+        if len(self.sizes) < 2 or self.seed < 0 or min(*self.sizes, self.samples, self.epochs) < 1:
             raise ArgumentError(
-                f"{self}: expected the widths of an input and an output at least, a seed of 0 or more, and at least one unit to a "
-                "layer, one sample and one epoch."
+                f"{self}: expected at least an input and an output, a seed of 0 or more, and at "
+                "least one unit per layer, one sample and one epoch."
             )
 
     @property
@@ -53,10 +47,10 @@ def parameters(sizes: Sequence[int]) -> int:
 
 
 def width_for(count: int, hidden_layers: int, inputs: int, outputs: int) -> int:
-    """Hidden width that brings a perceptron nearest to a number of parameters.
+    """Hidden width for which the number of parameters of a perceptron is nearest to `count`.
 
     Args:
-        count: parameters asked for.
+        count: requested number of parameters.
         hidden_layers: layers of hidden units, all of the same width.
         inputs: width of the input.
         outputs: width of the output.
@@ -75,8 +69,9 @@ def width_for(count: int, hidden_layers: int, inputs: int, outputs: int) -> int:
     least = parameters((inputs, *[1] * hidden_layers, outputs))
     if count < least:
         raise ArgumentError(
-            f"{count:,} parameters are too few for a perceptron from {inputs} inputs to {outputs} outputs: with {hidden_layers} "
-            f"hidden layer{'s' * (hidden_layers > 1)} of a single unit it has {least:,}. Ask for at least that many."
+            f"{count:,} parameters are too few for a perceptron from {inputs} inputs to {outputs} "
+            f"outputs: with {hidden_layers} hidden layer{'s' * (hidden_layers > 1)} of a single unit "
+            f"it has {least:,}. Request at least that many."
         )
     square, linear = hidden_layers - 1, inputs + 1 + outputs + hidden_layers - 1
     exact = (outputs - count) / -linear
@@ -89,66 +84,68 @@ def width_for(count: int, hidden_layers: int, inputs: int, outputs: int) -> int:
 
 
 def groups(
-    members: Sequence[Member], *, overhead: int, numbers: int, batch_size: int
+    members: Sequence[Member], *, overhead: int, memory_limit: int, batch_size: int
 ) -> list[list[int]]:
-    """Split networks into groups of one depth that are trained together, so that all of them are done soonest.
+    """Split networks of one depth into groups that are trained together, in the shortest time.
 
-    A group costs as much as its networks would if all were padded to the widest, and something besides for its launches. So few
-    groups waste arithmetic and many waste launches; the best split of the networks in the order of their widths is taken.
+    A group costs as much as its networks padded to the widest one, plus a fixed overhead for its
+    launches. Dynamic programming finds the best split of the networks in the order of their widths.
 
     Args:
         members: the networks.
-        overhead: what a group costs besides, as a number of parameters whose arithmetic takes as long.
-        numbers: most floating-point numbers that the training of a group may hold.
-        batch_size: samples to a step.
+        overhead: fixed cost of a group, as the number of parameters with the same cost.
+        memory_limit: most floating-point numbers that the training of a group may hold.
+        batch_size: samples per step.
 
     Returns:
         Indices of the members, group by group; every member is in one group.
 
     Raises:
-        ArgumentError: a network is too large to be trained alone within `numbers`.
+        ArgumentError: a single network exceeds the memory limit.
     """
     order = sorted(
         range(len(members)),
         key=lambda i: (_shape(members[i]), members[i].sizes, members[i].seed, i),
     )
-    best: list[tuple[float, int]] = [
-        (0.0, 0)
-    ]  # cost of the first so many networks, and where their last group begins
+    # For each k: the cost of the first k networks, and where their last group begins.
+    best: list[tuple[float, int]] = [(0.0, 0)]
     for end in range(1, len(order) + 1):
-        widest = list(members[order[end - 1]].sizes)
+        last = members[order[end - 1]]
+        widest = list(last.sizes)
         choices = []
         for begin in range(end - 1, -1, -1):
-            one = members[order[begin]]
-            if _shape(one) != _shape(members[order[end - 1]]):
+            member = members[order[begin]]
+            if _shape(member) != _shape(last):
                 break
-            widest = [max(pair) for pair in zip(widest, one.sizes, strict=True)]
-            if memory(widest, end - begin, batch_size) > numbers:
+            widest = [max(pair) for pair in zip(widest, member.sizes, strict=True)]
+            if memory(widest, end - begin, batch_size) > memory_limit:
                 break
             choices.append((best[begin][0] + overhead + (end - begin) * parameters(widest), begin))
         if not choices:
             raise ArgumentError(
-                f"a network with widths {tuple(widest)} needs {memory(widest, 1, batch_size):,} numbers in training with batches "
-                f"of {batch_size}; {numbers:,} are allowed. Take a narrower one or smaller batches."
+                f"a network with widths {tuple(widest)} needs {memory(widest, 1, batch_size):,} "
+                f"numbers in training with batches of {batch_size}; {memory_limit:,} are allowed. "
+                "Choose narrower layers or smaller batches."
             )
         best.append(min(choices))
-    found: list[list[int]] = []
+    split: list[list[int]] = []
     end = len(order)
     while end:
         begin = best[end][1]
-        found.insert(0, order[begin:end])
+        split.insert(0, order[begin:end])
         end = begin
-    return found
+    return split
 
 
 def memory(widest: Sequence[int], count: int, batch_size: int) -> int:
-    """Numbers that training so many networks of these widths holds.
+    """Floating-point numbers that the training of `count` networks of these widths holds.
 
-    That is weights, gradients, Adam's two moments, the best epoch and what it is replaced by; the batch and the activations.
+    Weights, gradients, Adam's two moments, the best epoch and its replacement; the batch and the
+    activations.
     """
     return count * (6 * parameters(widest) + batch_size * (widest[0] + 4 * sum(widest[1:])))
 
 
 def _shape(member: Member) -> tuple[int, int, int]:
-    """What networks must have in common to share a group: depth, inputs, outputs."""
+    """Depth, inputs and outputs, which the networks of a group share."""
     return len(member.sizes), member.sizes[0], member.sizes[-1]

@@ -1,4 +1,4 @@
-"""Perceptrons side by side: one batched matrix per layer, narrow networks padded with zeros that stay zero."""
+"""Stacked perceptrons: one batched matrix per layer; narrow networks are padded with zeros."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from torch import Tensor, nn
 class Stack:
     """Weights of `s` perceptrons of one depth, with Swish between the layers.
 
-    A hidden unit that is only padding has no weights in or out and no bias. Its output is swish(0) = 0, so the gradient of each of
-    these numbers is exactly zero, and an optimiser without weight decay leaves them zero.
+    All weights and biases of a padded hidden unit are zero. Its output is swish(0) = 0, so their
+    gradients are exactly zero, and an optimiser without weight decay leaves them zero.
 
     Attributes:
         weights: one `[s, inputs, outputs]` tensor per layer.
@@ -40,7 +40,7 @@ class Stack:
 
     @property
     def leaves(self) -> tuple[Tensor, ...]:
-        """Weights, then biases: all that is trained."""
+        """All trainable tensors: weights, then biases."""
         return self.weights + self.biases
 
     def with_leaves(self, leaves: Sequence[Tensor]) -> "Stack":
@@ -56,21 +56,17 @@ class Stack:
 
     def single(self, index: int) -> "Stack":
         """One of the networks as a stack, with its padding."""
-        leaves = [leaf[index : index + 1] for leaf in self.leaves]
-        return Stack(
-            tuple(leaves[: len(self.weights)]),
-            tuple(leaves[len(self.weights) :]),
-            self.sizes[index : index + 1],
-        )
+        one = slice(index, index + 1)
+        weights, biases = (tuple(w[one] for w in part) for part in (self.weights, self.biases))
+        return Stack(weights, biases, self.sizes[one])
 
     def replaced(self, other: "Stack", layers: int) -> "Stack":
         """The same networks with the first layers of others, whose widths must be the same there."""
-        mine = [(self.weights, other.weights), (self.biases, other.biases)]
-        leaves = [leaf for own, theirs in mine for leaf in (*theirs[:layers], *own[layers:])]
-        return self.with_leaves(leaves)
+        weights = other.weights[:layers] + self.weights[layers:]
+        return Stack(weights, other.biases[:layers] + self.biases[layers:], self.sizes)
 
     def network(self, index: int) -> nn.Sequential:
-        """One of the networks as a module of its own, without padding, on the stack's device."""
+        """One of the networks as a separate module, without padding, on the stack's device."""
         layers: list[nn.Module] = []
         for (inputs, outputs), weight, bias in zip(
             pairwise(self.sizes[index]), self.weights, self.biases, strict=True
@@ -84,11 +80,11 @@ class Stack:
 
 
 def initialise(sizes: Sequence[Sequence[int]], generators: Sequence[torch.Generator]) -> Stack:
-    """Networks of one depth, each drawn from its own generator as `nn.Linear` draws: uniform in ±1/√inputs.
+    """Initialise networks of one depth as `nn.Linear` does: uniform in ±1/√inputs.
 
     Args:
         sizes: widths of each network, from input to output; the hidden ones may differ.
-        generators: one for each network, on the CPU; a network's weights do not depend on the others.
+        generators: one per network, on the CPU; a network's weights do not depend on the others.
     """
     widest = [max(widths) for widths in zip(*sizes, strict=True)]
     weights = [torch.zeros(len(sizes), *pair) for pair in pairwise(widest)]

@@ -1,14 +1,39 @@
-"""One step of Adam for all networks at once; on a GPU replayed as a CUDA graph, so that no launch waits for Python."""
+"""One step of Adam for all networks at once, replayed as a CUDA graph on a GPU."""
+
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from liegg._utils.errors import ArgumentError
 from liegg.studies.ensemble.problems import Problem
 from liegg.studies.ensemble.stack import Stack
 
-EAGER = 3
-"""Steps taken one by one before a graph is captured: libraries set themselves up in them."""
+WARM_UP_STEPS = 3
+"""Steps before a graph is captured, in which libraries initialise themselves."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How networks are trained.
+
+    Attributes:
+        batch_size: samples per step.
+        rate: learning rate of Adam.
+        frozen: number of first layers that are not trained.
+    """
+
+    batch_size: int = 512
+    rate: float = 1e-3
+    frozen: int = 0
+
+    def __post_init__(self) -> None:
+        if self.batch_size < 1 or not self.rate > 0 or self.frozen < 0:
+            raise ArgumentError(
+                f"{self}: expected a batch size of 1 or more, a rate above 0, and 0 or more frozen "
+                "layers."
+            )
 
 
 class Step:
@@ -16,37 +41,27 @@ class Step:
 
     Args:
         stack: the networks; their weights are trained.
-        problem: gives the losses.
-        batch_size: samples to a step.
-        rate: learning rate.
-        frozen: first layers whose weights stay as they are.
+        problem: its losses are minimised.
+        schedule: batch size, learning rate and number of frozen layers.
         graph: replay a CUDA graph; by default on a CUDA device.
     """
 
     def __init__(
-        self,
-        stack: Stack,
-        problem: Problem,
-        batch_size: int,
-        rate: float,
-        *,
-        frozen: int = 0,
-        graph: bool | None = None,
+        self, stack: Stack, problem: Problem, schedule: Schedule, *, graph: bool | None = None
     ) -> None:
         self._stack, self._problem = stack, problem
-        device = self._device = stack.weights[0].device
-        self._wanted = device.type == "cuda" if graph is None else graph
-        self._trained = [*stack.weights[frozen:], *stack.biases[frozen:]]
-        for leaf in self._trained:
+        like, frozen = stack.weights[0], schedule.frozen
+        self._device = like.device
+        self._use_graph = like.is_cuda if graph is None else graph
+        self._leaves = [*stack.weights[frozen:], *stack.biases[frozen:]]
+        for leaf in self._leaves:
             leaf.requires_grad_()
         self._adam = torch.optim.Adam(
-            self._trained, lr=rate, fused=True, capturable=device.type == "cuda"
+            self._leaves, lr=schedule.rate, fused=True, capturable=like.is_cuda
         )
-        self._chosen = torch.zeros(len(stack), batch_size, dtype=torch.int64, device=device)
-        self._share = torch.zeros(
-            len(stack), batch_size, dtype=stack.weights[0].dtype, device=device
-        )
-        self._taken = 0
+        self._share = like.new_zeros(len(stack), schedule.batch_size)
+        self._chosen = torch.zeros_like(self._share, dtype=torch.int64)
+        self._steps = 0
         self._graph: torch.cuda.CUDAGraph | None = None
 
     def __call__(self, chosen: Int[Tensor, "s b"], share: Float[Tensor, "s b"]) -> None:
@@ -54,26 +69,25 @@ class Step:
 
         Args:
             chosen: samples of each network.
-            share: what each counts in its network's mean: one over their number, and zero for a place that holds no sample.
+            share: weight of each in its network's mean: one over their number, and zero for padding.
         """
-        if not self._wanted:
+        if not self._use_graph:
             self._eager(chosen, share)
             return
         with torch.cuda.device(self._device):  # streams and graphs belong to the current device
-            self._replayed(chosen, share)
+            self._replay(chosen, share)
 
-    def _replayed(self, chosen: Tensor, share: Tensor) -> None:
+    def _replay(self, chosen: Tensor, share: Tensor) -> None:
         self._chosen.copy_(chosen)
         self._share.copy_(share)
-        if self._taken < EAGER:
-            side = (
-                torch.cuda.Stream()
-            )  # a graph may be captured only of work that was warmed up beside the main stream
+        if self._steps < WARM_UP_STEPS:
+            # Warm-up must run on a side stream before the capture.
+            side = torch.cuda.Stream()
             side.wait_stream(torch.cuda.current_stream())
             with torch.cuda.stream(side):
                 self._eager(self._chosen, self._share)
             torch.cuda.current_stream().wait_stream(side)
-            self._taken += 1
+            self._steps += 1
             return
         if self._graph is None:
             self._adam.zero_grad(set_to_none=True)
@@ -85,12 +99,12 @@ class Step:
     def _eager(self, chosen: Tensor, share: Tensor, *, clear: bool = True) -> None:
         if clear:
             self._adam.zero_grad(set_to_none=True)
-        # The sum over networks keeps their gradients apart: no weight is shared.
+        # No weight is shared, so the sum over networks does not mix their gradients.
         (self._problem.losses(self._stack, chosen) * share).sum().backward()
         self._adam.step()
 
     def moments(self) -> dict[str, Tensor]:
-        """Adam's state by name, to be kept; empty before the first step."""
+        """Adam's state by name, for a checkpoint; empty before the first step."""
         state = self._adam.state_dict()["state"]
         return {
             f"adam.{index}.{name}": value
@@ -99,7 +113,7 @@ class Step:
         }
 
     def restore(self, moments: dict[str, Tensor]) -> None:
-        """Go on from kept moments; the weights are restored by their owner."""
+        """Restore Adam's state; the caller restores the weights."""
         state: dict[int, dict[str, Tensor]] = {}
         for key, value in moments.items():
             _, index, name = key.split(".")
@@ -109,6 +123,6 @@ class Step:
     def close(self) -> None:
         """Leave the weights as plain tensors without gradients."""
         self._graph = None
-        for leaf in self._trained:
+        for leaf in self._leaves:
             leaf.requires_grad_(False)
             leaf.grad = None

@@ -24,8 +24,8 @@ KINDS = (*GAINS, *DEGREES)
 DTYPES = (torch.float64, torch.float64, torch.float32, torch.float32, torch.bfloat16)
 SAMPLES = (200, 500, 1000, 2000, 5000)
 OUTPUTS = (1, 2, 4)
-WIDEST = {3: 12, 4: 6}
-"""Most inputs of a polynomial of each degree: the number of its coefficients grows with that power."""
+LARGEST_INPUTS = {3: 12, 4: 6}
+"""Largest number of inputs for each degree: the number of coefficients grows with that power."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,10 @@ def polynomial(
     *,
     dtype: torch.dtype = torch.float64,
 ) -> Polynomial:
-    """A polynomial with normal coefficients; on standard normal data every degree has about the same share of the variance."""
+    """A polynomial with normal coefficients.
+
+    On standard normal data every degree has about the same share of the variance.
+    """
     terms = []
     for power in range(1, degree + 1):
         drawn = torch.randn(
@@ -78,19 +81,21 @@ def function(
 ) -> Function:
     r"""A random function of a kind, which has no symmetry.
 
-    The determinant of the mean sensitivity over normal inputs is an analytic function of weights or coefficients, and zero
-    exactly for functions with a symmetry; so these have measure zero as soon as one function of the kind has none. The
-    polynomial $\sum_i x_i^k$ with $k \ge 3$ has none: in $\sum_i x_i^{k-1} (Ax + b)_i$ all monomials are different, so $A$ and
-    $b$ are zero. Networks of two hidden layers approximate it together with its derivatives, on which the determinant depends
-    continuously. (For $k = 2$ the monomials of $A_{ij}$ and $A_{ji}$ coincide: quadratic functions always have an $so(p, q)$,
-    and are left out.) The smallest defect of a case, far above rounding, says so again: no symmetry of it is exact.
+    The determinant of the mean sensitivity over normal inputs is an analytic function of weights or
+    coefficients, and zero exactly for functions with a symmetry; so these have measure zero as soon
+    as one function of the kind has none. The polynomial $\sum_i x_i^k$ with $k \ge 3$ has none: in
+    $\sum_i x_i^{k-1} (Ax + b)_i$ all monomials are different, so $A$ and $b$ are zero. Networks of
+    two hidden layers approximate it together with its derivatives, on which the determinant depends
+    continuously. (For $k = 2$ the monomials of $A_{ij}$ and $A_{ji}$ coincide: quadratic functions
+    always have an $so(p, q)$, and are left out.) The smallest defect of a case, far above rounding,
+    confirms this.
 
     Args:
         kind: one of `KINDS`.
         inputs: width of a sample.
-        outputs: numbers to an output.
-        generator: where it comes from.
-        dtype: its precision.
+        outputs: number of outputs.
+        generator: random generator.
+        dtype: precision.
     """
     if kind in DEGREES:
         return polynomial(DEGREES[kind], inputs, outputs, generator, dtype=dtype)
@@ -102,16 +107,16 @@ def function(
 
 
 def asymmetric(index: int, *, seed: int = 0) -> Case:
-    """The case of this number: kinds in turn, everything else at random.
+    """The case with this index: kinds in turn, everything else at random.
 
     Args:
-        index: number of the case, from 0.
-        seed: of the whole series.
+        index: index of the case, from 0.
+        seed: seed of the series.
     """
     generator = torch.Generator().manual_seed(1_000_003 * seed + index)
     kind = KINDS[index % len(KINDS)]
     n, copies = pick((2, 3, 4, 5, 6), generator), pick((1, 1, 2, 3), generator)
-    copies = max(1, min(copies, WIDEST.get(DEGREES.get(kind, 0), n * copies) // n))
+    copies = max(1, min(copies, LARGEST_INPUTS.get(DEGREES.get(kind, 0), n * copies) // n))
     outputs, samples = pick(OUTPUTS, generator), pick(SAMPLES, generator)
     dtype, action = pick(DTYPES, generator), pick((Linear, Affine), generator)
     model = function(kind, n * copies, outputs, generator, dtype=dtype)

@@ -1,8 +1,10 @@
-"""Functions whose symmetry is broken by a part of known size, and how well their defects are known from few samples."""
+"""Functions whose symmetry is broken by a part of known size, and the coverage of their intervals."""
 
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import log
+from statistics import linear_regression
 from typing import Any
 
 import torch
@@ -25,13 +27,13 @@ BASES: dict[str, Callable[[], Invariants]] = {
     "sp(4)": lambda: Invariants(4, 2, catalog.sp(4), symplectic_products),
     "se(2)": lambda: Invariants(2, 3, catalog.se(2), _distances, affine=True),
 }
-"""Symmetries that are broken, each with its whole algebra."""
+"""Symmetries that are broken, each with its complete algebra."""
 
 STRENGTHS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0)
-"""Sizes ε of the part that breaks the symmetry, against the symmetric part: eight decades of ε²."""
+"""Relative sizes ε of the part that breaks the symmetry: eight decades of ε²."""
 
 SMALL = 0.01
-"""Largest ε at which every rule should still see the symmetry: a ten-thousandth of the variance breaks it."""
+"""Largest ε at which every rule should find the symmetry: 10⁻⁴ of the variance breaks it."""
 
 OUTPUTS = 3
 
@@ -55,15 +57,15 @@ class Sum:
 def broken(kind: str, strength: float, samples: int, *, seed: int = 0, draw: int = 0) -> Case:
     r"""A network of invariants plus ε times a network of the inputs.
 
-    Along a generator of the algebra only the second part changes, so that its sensitivity is exactly proportional to ε²; the mean
-    sensitivity κ, by which it is divided, changes with ε in the first order as well, and by little as long as ε is small.
+    Along a generator of the algebra only the second part changes, so its sensitivity is exactly
+    proportional to ε². The mean sensitivity κ, by which it is divided, changes little with small ε.
 
     Args:
         kind: one of `BASES`.
         strength: ε.
-        samples: how many.
-        seed: of both functions.
-        draw: of the samples; the function is the same for all.
+        samples: number of samples.
+        seed: seed of both functions.
+        draw: seed of the samples; the function does not depend on it.
     """
     chosen = BASES[kind]()
     generator = torch.Generator().manual_seed(1_000_003 * seed + 700_000 + list(BASES).index(kind))
@@ -74,13 +76,10 @@ def broken(kind: str, strength: float, samples: int, *, seed: int = 0, draw: int
     )
     trial = normal(4000, width, generator)
     sizes = (float(parts[0](trial).var(0).sum().sqrt()), float(parts[1](trial).var(0).sum().sqrt()))
-    told = f"{kind} {strength:g} {samples} {seed} {draw}"  # samples of their own for every analysis: what is counted is independent
-    drawn = torch.Generator().manual_seed(zlib.crc32(told.encode()))
-    action = (
-        Affine(chosen.n, copies=chosen.copies)
-        if chosen.affine
-        else Linear(chosen.n, copies=chosen.copies)
-    )
+    # Every analysis has its own samples, so that their counts are independent.
+    label = f"{kind} {strength:g} {samples} {seed} {draw}"
+    drawn = torch.Generator().manual_seed(zlib.crc32(label.encode()))
+    action = (Affine if chosen.affine else Linear)(chosen.n, copies=chosen.copies)
     data = normal(samples, width, drawn)
     return Case(
         "broken",
@@ -95,7 +94,7 @@ def broken(kind: str, strength: float, samples: int, *, seed: int = 0, draw: int
 
 
 def reference(kind: str, strength: float, samples: int, *, seed: int = 0) -> list[float]:
-    """Defects of the large-sample limit, as far as so many samples tell it; of the whole action, ascending."""
+    """Defects of the complete action from many samples, ascending: the large-sample limit."""
     case = broken(kind, strength, samples, seed=seed, draw=-1)
     return discover(case.model, case.data, case.action).defects.tolist()
 
@@ -103,52 +102,38 @@ def reference(kind: str, strength: float, samples: int, *, seed: int = 0) -> lis
 def repeated(
     kind: str, strength: float, samples: int, repeats: int, truth: list[float], *, seed: int = 0
 ) -> dict[str, Any]:
-    """Analyse the same function on fresh samples again and again.
+    """Analyse the same function repeatedly on new samples.
 
     Args:
         kind: one of `BASES`.
         strength: ε.
-        samples: how many to an analysis.
-        repeats: how often.
-        truth: from `reference`.
+        samples: samples per analysis.
+        repeats: number of analyses.
+        truth: result of `reference`.
         seed: as for `broken`.
 
     Returns:
-        How often the intervals held the large-sample value, of the smallest direction and of all that belong to the algebra, the
-        counts by every rule, and the first analysis as an example.
+        How often the intervals contain the large-sample value, for the smallest direction and for
+        all directions of the algebra, the counts of every rule, and the first analysis.
     """
-    covered_smallest = covered_all = stated = 0
-    said: list[dict[str, int]] = []
+    results = []
+    inside: list[Tensor] = []
+    right = len(BASES[kind]().algebra)
+    limits = torch.tensor(truth[:right], dtype=torch.float64)
     example: dict[str, Any] = {}
-    right = 0
     for draw in range(repeats):
         case = broken(kind, strength, samples, seed=seed, draw=draw)
         sym = discover(case.model, case.data, case.action)
-        right, intervals = case.expected, verdict(sym).intervals
-        intervals = (
-            None
-            if intervals is None or not bool(intervals[: case.expected].isfinite().all())
-            else intervals
-        )
-        said.append(counts(sym, evidence(sym)))
-        if intervals is not None:
-            limits = torch.tensor(truth[:right], dtype=torch.float64)
-            inside = (intervals[:right, 0] <= limits) & (limits <= intervals[:right, 1])
-            stated, covered_smallest, covered_all = (
-                stated + 1,
-                covered_smallest + int(inside[0]),
-                covered_all + int(inside.sum()),
-            )
-        if not draw:
-            ends = (
-                None
-                if intervals is None
-                else [[shortened(v) for v in pair] for pair in intervals[:right].tolist()]
-            )
-            example = {
-                "defects": [shortened(v) for v in sym.defects[:right].tolist()],
-                "intervals": ends,
-            }
+        results.append(counts(sym, evidence(sym)))
+        intervals = verdict(sym).intervals
+        stated = intervals is not None and bool(intervals[:right].isfinite().all())
+        ends = intervals[:right] if intervals is not None and stated else None
+        if ends is not None:
+            inside.append((ends[:, 0] <= limits) & (limits <= ends[:, 1]))
+        example = example or {
+            "defects": [shortened(v) for v in sym.defects[:right].tolist()],
+            "intervals": None if ends is None else [[*map(shortened, e)] for e in ends.tolist()],
+        }
     return {
         "kind": kind,
         "strength": strength,
@@ -156,10 +141,10 @@ def repeated(
         "repeats": repeats,
         "expected": right,
         "limit": [shortened(value) for value in truth[: right + 1]],
-        "stated": stated,
-        "covered_smallest": covered_smallest,
-        "covered_all": covered_all,
-        "right": {rule: sum(one[rule] == right for one in said) for rule in said[0]},
+        "stated": len(inside),
+        "covered_smallest": sum(int(one[0]) for one in inside),
+        "covered_all": sum(int(one.sum()) for one in inside),
+        "right": {rule: sum(one[rule] == right for one in results) for rule in results[0]},
         "example": example,
     }
 
@@ -170,10 +155,10 @@ def slope(points: list[tuple[float, float]]) -> float:
     >>> slope([(0.1, 0.05), (0.01, 0.0005), (0.001, 0.000005)])
     2.0
     """
-    x, y = torch.tensor(points, dtype=torch.float64).log().unbind(1)
-    return round(float(((x - x.mean()) * (y - y.mean())).sum() / (x - x.mean()).square().sum()), 6)
+    x, y = zip(*((log(strength), log(defect)) for strength, defect in points), strict=True)
+    return round(linear_regression(x, y).slope, 6)
 
 
 def _distances(x: Tensor) -> Tensor:
-    """Inner products of the differences from the first vector, which hold all distances."""
+    """Inner products of the differences from the first vector, which determine all distances."""
     return inner_products(torch.ones(x.shape[2]))(x[:, 1:] - x[:, :1])

@@ -1,4 +1,4 @@
-"""One function with a known answer: what it is, the data it is looked at on, and the algebra that leaves it as it is."""
+"""A function with known symmetries, its data, and the algebra that preserves it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,29 +16,30 @@ Function = Callable[[Tensor], Tensor]
 T = TypeVar("T")
 
 ACTIVATIONS: dict[str, Function] = {"tanh": torch.tanh, "swish": torch.nn.functional.silu}
-"""Smooth ones, so that a random network is an analytic function."""
+"""Analytic ones, so that a random network is an analytic function."""
 
 CLEARLY_NONLINEAR = 0.15
-"""Least `midpoint_ratio` of a function that is clearly nonlinear on its data.
+"""Smallest `midpoint_ratio` of a function that is clearly nonlinear on its data.
 
-Random networks with weights × 2.5 have 0.19 and more, those of default initialisation with one output mostly less than 0.1.
-The latter are linear up to a tenth, and a linear function of one output has n² − n exact symmetries.
+Random networks with weights × 2.5 have 0.19 and more, those of default initialisation with one
+output mostly less than 0.1. The latter are linear up to a tenth, and a linear function of one output
+has n² − n exact symmetries.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A function with a known answer.
+    """A function with known symmetries.
 
     Attributes:
         family: `"asymmetric"`, `"exact"`, `"broken"` or `"confined"`.
-        kind: what sort of function it is, such as `"so(n)"`.
+        kind: kind of function, such as `"so(n)"`.
         model: the function, on batches of flat samples.
         data: samples `[N, copies · n]` in the precision of the function.
         action: candidate generators.
-        algebra: a basis of all generators that leave the function as it is; empty for none.
-        outputs: numbers to an output.
-        strength: size ε of the part that breaks the symmetry, against the symmetric part; 0 for the exact ones.
+        algebra: a basis of all generators that preserve the function; empty for none.
+        outputs: number of outputs.
+        strength: relative size ε of the part that breaks the symmetry; 0 for exact symmetries.
     """
 
     family: str
@@ -52,7 +53,7 @@ class Case:
 
     @property
     def expected(self) -> int:
-        """Number of symmetries there are."""
+        """Dimension of the algebra."""
         return len(self.algebra)
 
 
@@ -80,7 +81,7 @@ class Perceptron:
 
 
 def product(x: Float[Tensor, "b i"], weight: Float[Tensor, "i o"]) -> Float[Tensor, "b o"]:
-    """Matrix product; in half precision summed in float32 and rounded, as hardware does it, but on every machine the same."""
+    """Matrix product; half precision is summed in float32 and rounded, the same on every machine."""
     wide = torch.promote_types(x.dtype, torch.float32)
     return (x.to(wide) @ weight.to(wide)).to(x.dtype)
 
@@ -93,12 +94,13 @@ def perceptron(
     activation: str = "swish",
     dtype: torch.dtype = torch.float64,
 ) -> Perceptron:
-    """A network with random weights, drawn as `nn.Linear` draws them (uniform in ±1/√inputs) and multiplied by a gain.
+    """A network with random weights: those of `nn.Linear`, uniform in ±1/√inputs, times a gain.
 
     Args:
         sizes: widths of its layers, from input to output.
-        generator: where the weights come from.
-        gain: factor of all weights and biases; 1 is the default initialisation, which is nearly linear on unit data.
+        generator: random generator.
+        gain: factor of all weights and biases; 1 is the default initialisation, which is nearly
+            linear on unit data.
         activation: one of `ACTIVATIONS`.
         dtype: precision of the network; the weights are drawn in float64 and rounded.
     """
@@ -125,7 +127,7 @@ def pick(options: tuple[T, ...], generator: torch.Generator) -> T:
 
 
 def midpoint_ratio(model: Function, data: Float[Tensor, "b x"]) -> float:
-    r"""How far a function is from affine on some data, by the midpoints of pairs of samples.
+    r"""Nonlinearity of a function on some data, from the midpoints of pairs of samples.
 
     $$ \frac{E\,|f(\tfrac{x+x'}{2}) - \tfrac{f(x)+f(x')}{2}|^2}{E\,|\tfrac{f(x)-f(x')}{2}|^2} $$
 

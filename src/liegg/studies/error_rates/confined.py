@@ -1,4 +1,4 @@
-"""Functions without any symmetry, seen on data that fills only a part of space."""
+"""Functions without symmetry on data that fills only a part of space."""
 
 import torch
 from jaxtyping import Float
@@ -11,18 +11,19 @@ from liegg.studies.error_rates.cases import Case, normal, pick
 REGIONS = ("cone", "orthant", "far away", "subspace")
 FUNCTIONS = ("weights × 2.5", "cubic polynomial")
 WIDTH = 0.3
-"""Tangent of a typical angle of the cone, and spread of the data that is far away against its distance."""
+"""Tangent of a typical angle of the cone, and relative spread of the data far from the origin."""
 
 
 def region(name: str, samples: int, n: int, generator: torch.Generator) -> Float[Tensor, "b n"]:
     """Samples of R^n in float64 that fill a part of it only.
 
     Args:
-        name: `"cone"`, lengths of all sizes about one direction; `"orthant"`, positive numbers; `"far away"`, a small ball at
-            some distance from the origin; `"subspace"`, normal samples in n − 1 dimensions.
-        samples: how many.
+        name: `"cone"`, lengths of all sizes about one direction; `"orthant"`, positive numbers;
+            `"far away"`, a small ball far from the origin; `"subspace"`, normal samples in n − 1
+            dimensions.
+        samples: number of samples.
         n: dimension.
-        generator: where they come from.
+        generator: random generator.
     """
     x = normal(samples, n, generator)
     direction = torch.nn.functional.normalize(normal(1, n, generator), dim=1)
@@ -37,15 +38,16 @@ def region(name: str, samples: int, n: int, generator: torch.Generator) -> Float
 
 
 def confined(index: int, *, seed: int = 0) -> Case:
-    r"""The case of this number: regions in turn.
+    r"""The case with this index: regions in turn.
 
-    A cone, an orthant and a ball hold open sets, on which an analytic function has no symmetry that it has not everywhere:
-    none. On a subspace, generators that vanish there do not move the data; for any other, $\nabla f(x) \cdot hx$ is other than
-    zero somewhere, since the gradient of a random function takes all directions on the subspace.
+    A cone, an orthant and a ball contain open sets, on which an analytic function has no symmetry
+    that it does not have everywhere: none. On a subspace, generators that vanish there do not move
+    the data; for any other, $\nabla f(x) \cdot hx$ is not zero everywhere, since the gradient of a
+    random function takes all directions on the subspace.
 
     Args:
-        index: number of the case, from 0.
-        seed: of the whole series.
+        index: index of the case, from 0.
+        seed: seed of the series.
     """
     generator = torch.Generator().manual_seed(1_000_003 * seed + 900_000 + index)
     name = REGIONS[index % len(REGIONS)]

@@ -1,4 +1,4 @@
-"""Invariants of the classical groups, each set with the whole algebra that preserves it."""
+"""Invariants of the classical groups, each set with the complete algebra that preserves it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ class Invariants:
 
     Attributes:
         n: dimension of a vector.
-        copies: vectors to a sample.
+        copies: vectors per sample.
         algebra: generators `[d, n, n]`, or homogeneous ones `[d, n+1, n+1]`.
         features: invariants `[b, k]` of samples `[b, copies, n]`.
-        affine: whether the algebra moves the origin, so that it has to be sought among the affine maps.
+        affine: whether the algebra moves the origin and needs affine candidates.
     """
 
     n: int
@@ -100,7 +100,7 @@ def unitary(generator: torch.Generator) -> Invariants:
 
 
 def scalings(generator: torch.Generator) -> Invariants:
-    """Scaling: the direction of the whole sample. $hx$ is parallel to $x$ for all $x$ only if $h$ is a multiple of 1."""
+    """Scaling: the direction of the complete sample. $hx$ is parallel to $x$ for all $x$ only if $h$ is a multiple of 1."""
     n, copies = pick((2, 3, 4, 5), generator), pick((1, 2), generator)
     return Invariants(
         n,
@@ -143,7 +143,7 @@ KINDS: dict[str, Callable[[torch.Generator], Invariants]] = {
 
 
 def inner_products(signs: Float[Tensor, " n"]) -> Features:
-    """Products of all pairs of vectors, of a vector with itself included, in the metric with these signs."""
+    """Products of all pairs of vectors, including a vector with itself, in the metric of these signs."""
 
     def products(x: Tensor) -> Tensor:
         left, right = zip(*combinations_with_replacement(range(x.shape[1]), 2), strict=True)
@@ -160,7 +160,7 @@ def symplectic_products(x: Float[Tensor, "b copies n"]) -> Float[Tensor, "b k"]:
 
 
 def determinants(x: Float[Tensor, "b copies n"]) -> Float[Tensor, "b k"]:
-    """Determinants of every choice of n vectors, by Leibniz' formula, which every precision has."""
+    """Determinants of all choices of n vectors by Leibniz' formula, which works in every precision."""
     n = x.shape[2]
     orders = list(permutations(range(n)))
     signs = [round(float(torch.linalg.det(torch.eye(n)[list(order)]))) for order in orders]

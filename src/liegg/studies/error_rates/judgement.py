@@ -1,4 +1,4 @@
-"""What liegg and the other rules say of a case; the only place that knows where a verdict keeps its parts."""
+"""Results of liegg and of the other rules on a case; the only module that reads a verdict."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +18,7 @@ LIEGG = "liegg"
 """Name of liegg's own verdict among the rules."""
 
 STRONG = ("exact", "strong")
-"""Grades of symmetries that nobody would take for chance."""
+"""Grades of symmetries that cannot be due to chance."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,11 +77,12 @@ def counts(sym: Symmetries, seen: Evidence) -> dict[str, int]:
 
 
 def judge(case: Case) -> dict[str, Any]:
-    """Analyse a case with the default settings, and tell what was said of it.
+    """Analyse a case with the default settings.
 
     Returns:
-        Its labels, the count by every rule, the grades of the counted directions, and the defects next to the right count:
-        `last`, the largest that belongs to a symmetry, `next`, the smallest that does not, and the one `after`; as JSON values.
+        As JSON values: its labels, the count of every rule, the grades of the counted directions,
+        and the defects next to the right count: `last`, the largest of a symmetry, `next`, the
+        smallest that is not, and the one `after`.
     """
     sym = discover(case.model, case.data, case.action)
     said, seen, right = verdict(sym), evidence(sym), case.expected
@@ -117,5 +118,5 @@ def judge(case: Case) -> dict[str, Any]:
 
 
 def shortened(value: float) -> float:
-    """Four digits are enough for a stored result."""
+    """Round to four digits for storage."""
     return float(f"{value:.4g}")

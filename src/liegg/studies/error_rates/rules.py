@@ -1,4 +1,4 @@
-"""Rules that say how many of some ascending numbers count as zero, as people use them; each is a pure function."""
+"""Common rules for how many of some ascending numbers count as zero; each is a pure function."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from torch import Tensor
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """All that a rule may look at.
+    """Input of a rule.
 
     Attributes:
         defects: δ² of every direction that moves the data, ascending.
         spectrum: the paper's spectrum σ²/N of all directions, ascending.
-        trivial: how many directions do not move the data; they are zeros of the spectrum.
-        floor: squared rounding unit of the model; defects below it are alike.
+        trivial: number of directions that do not move the data; they are zeros of the spectrum.
+        floor: squared rounding unit of the model; defects below it are treated as equal.
     """
 
     defects: Float[Tensor, " r"]
@@ -28,8 +28,8 @@ class Evidence:
 def largest_gap(evidence: Evidence, *, least: float = 1.0) -> int:
     """Cut where the ratio of neighbouring defects is largest; none if that is below `least`.
 
-    Defects below the floor are alike, or else the largest ratio would lie among roundings. Without `least` the rule always
-    finds something: it cannot say that there is no symmetry.
+    Defects below the floor are treated as equal; otherwise the largest ratio would be between
+    rounding errors. Without `least` the rule always finds something.
 
     >>> values = torch.tensor([1e-9, 2e-9, 0.5, 1.0])
     >>> (
@@ -59,7 +59,7 @@ def below(evidence: Evidence, *, threshold: float) -> int:
 def running_share(evidence: Evidence, *, share: float) -> int:
     """Count the smallest defects as long as together they make up less than a share of the sum of all.
 
-    The form of principal component analysis: keep what explains 99 %. All zeros have no sum to share, and count.
+    As in principal component analysis, where the components that explain 99 % are kept. Zeros count.
 
     >>> running_share(
     ...     Evidence(torch.tensor([0.001, 0.002, 0.5, 1.0]), torch.ones(4), 0, 1e-28), share=0.01
@@ -90,4 +90,4 @@ RULES: dict[str, Callable[[Evidence], int]] = {
     "together below 1 % of the sum": lambda evidence: running_share(evidence, share=0.01),
     "each below 10 % of the sum": lambda evidence: single_share(evidence, share=0.1),
 }
-"""Rules that are held against liegg's verdict, on the same numbers."""
+"""Rules that are compared with liegg's verdict on the same numbers."""

@@ -1,4 +1,4 @@
-"""Functions that are invariant by construction, with exactly the symmetries that they were given."""
+"""Functions that are invariant by construction, with exactly the given symmetries."""
 
 from dataclasses import dataclass
 
@@ -20,13 +20,13 @@ from liegg.studies.error_rates.cases import (
 from liegg.studies.error_rates.invariants import KINDS, Features, Invariants
 
 GAIN = 2.5
-"""Of the weights of the networks of invariants, which makes them clearly nonlinear."""
+"""Gain of the networks of invariants, which makes them clearly nonlinear."""
 
 DTYPES = (torch.float64, torch.float64, torch.float32, torch.float32, torch.bfloat16)
 SAMPLES = (200, 500, 1000, 2000, 5000)
 OUTPUTS = (2, 3, 5)
 CONDITION = 3.0
-"""Largest ratio by which a change of basis stretches one direction against another."""
+"""Largest condition number of a change of basis."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,16 +65,17 @@ def of_invariants(
 ) -> Function:
     r"""A random network of invariants.
 
-    Its symmetries are those of the invariants and no others. Along a generator the output changes by $Dg \cdot D\varphi(x)\,hx$.
-    Outside the algebra $D\varphi(x)\,hx$ is other than zero, and with as many outputs as invariants $Dg$ is injective
-    almost everywhere. With fewer, its kernel turns from sample to sample as the random weights have it; that no generator turns
-    alike is seen from the defect next to those of the algebra, which is far above rounding in every case.
+    Its symmetries are exactly those of the invariants. Along a generator the output changes by
+    $Dg \cdot D\varphi(x)\,hx$. Outside the algebra $D\varphi(x)\,hx$ is not zero, and with as many
+    outputs as invariants $Dg$ is injective almost everywhere. With fewer, its kernel changes from
+    sample to sample; the first defect outside the algebra, far above rounding in every case, shows
+    that no generator stays in it.
 
     Args:
         chosen: the invariants.
-        outputs: numbers to an output.
-        generator: where weights come from.
-        basis: applied to every vector first; by default nothing is.
+        outputs: number of outputs.
+        generator: random generator.
+        basis: applied to every vector first; by default the identity.
         dtype: precision of the function.
     """
     basis = torch.eye(chosen.n, dtype=torch.float64) if basis is None else basis
@@ -108,18 +109,18 @@ def conjugated(
 
 
 def exact(index: int, *, seed: int = 0) -> Case:
-    """The case of this number: kinds in turn, every second in a random basis, everything else at random.
+    """The case with this index: kinds in turn, every second in a random basis, the rest random.
 
     Args:
-        index: number of the case, from 0.
-        seed: of the whole series.
+        index: index of the case, from 0.
+        seed: seed of the series.
     """
     generator = torch.Generator().manual_seed(1_000_003 * seed + 500_000 + index)
     kind = tuple(KINDS)[index % len(KINDS)]
     chosen = KINDS[kind](generator)
     n, copies = chosen.n, chosen.copies
-    turned = bool(index // len(KINDS) % 2)
-    basis = change_of_basis(n, generator) if turned else torch.eye(n, dtype=torch.float64)
+    rotate = bool(index // len(KINDS) % 2)
+    basis = change_of_basis(n, generator) if rotate else torch.eye(n, dtype=torch.float64)
     outputs, samples, dtype = (
         pick(OUTPUTS, generator),
         pick(SAMPLES, generator),
@@ -130,7 +131,7 @@ def exact(index: int, *, seed: int = 0) -> Case:
     algebra = conjugated(chosen.algebra, basis)
     if affine and not chosen.affine:
         algebra = pad(algebra, (0, 1, 0, 1))
-    action = Affine(n, copies=copies) if affine else Linear(n, copies=copies)
+    action = (Affine if affine else Linear)(n, copies=copies)
     return Case(
         "exact",
         kind,

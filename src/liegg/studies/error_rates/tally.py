@@ -1,4 +1,4 @@
-"""Errors counted: of liegg's verdict case by case and label by label, and of every rule on the same cases."""
+"""Counts of errors: of liegg's verdict by label, and of every rule on the same cases."""
 
 from collections.abc import Callable, Sequence
 from math import sqrt
@@ -10,7 +10,7 @@ from liegg.studies.error_rates.judgement import LIEGG
 Row = dict[str, Any]
 
 LABELS = ("kind", "dtype", "n", "copies", "action", "outputs", "samples")
-"""What errors are counted by."""
+"""Labels by which errors are counted."""
 
 NORMAL_95 = 1.96
 
@@ -29,11 +29,12 @@ def upper_limit(wrong: int, cases: int) -> float | None:
 
 
 def inventions(rows: Sequence[Row]) -> dict[str, Any]:
-    """Of functions without symmetry: how many were said to have one, and how good.
+    """False discoveries among functions without symmetry, and their grades.
 
     Returns:
-        `cases`; `false`, with any direction counted; `strong`, with one that was called exact or strong; `approximate`, with one
-        of a lower grade; `unwarned`, the false ones without any warning; `upper`, of the rate.
+        `cases`; `false`, with any direction counted; `strong`, with an exact or strong one;
+        `approximate`, with one of a lower grade; `unwarned`, the false ones without a warning;
+        `upper`, the upper end of the interval of the rate.
     """
     false = [row for row in rows if row["counts"][LIEGG]]
     return {
@@ -47,12 +48,14 @@ def inventions(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def recoveries(rows: Sequence[Row]) -> dict[str, Any]:
-    """Of functions with known symmetries: how many have the right count.
+    """Counts of functions with known symmetries.
 
     Returns:
-        `cases`; `right`; `exact`, those also graded so; `missed`, with too few; `extra`, with too many; `held`, those whose stated
-        range holds the right count (None if no range is stated); `angle`, the largest between the right algebra and a found one of
-        its size, in radians; `rounding`, the largest defect of a symmetry in squared rounding units.
+        `cases`; `right`, with the right count; `exact`, those also graded exact; `missed`, with too
+        few; `extra`, with too many; `held`, those whose reported range contains the right count
+        (None if there is no range); `angle`, the largest between the right algebra and a found one
+        of its dimension, in radians; `rounding`, the largest defect of a symmetry in squared
+        rounding units.
     """
     found = [(row["counts"][LIEGG], row["expected"]) for row in rows]
     ranged = [row for row in rows if row["range"] is not None]
@@ -98,16 +101,17 @@ def nonlinear(rows: Sequence[Row], family: str = "asymmetric") -> list[Row]:
 def rule_errors(
     rows: Sequence[Row], broken: Sequence[Row], trained: Sequence[Row]
 ) -> dict[str, dict[str, dict[str, int]]]:
-    """How often every rule is wrong, for each kind of question.
+    """Errors of every rule for each kind of question.
 
     Args:
         rows: judged cases of all families.
-        broken: what `broken.repeated` tells.
-        trained: judged networks that were to learn so(5).
+        broken: results of `broken.repeated`.
+        trained: judged networks that should learn so(5).
 
     Returns:
-        For every rule and question `cases` and `wrong`: a symmetry found where there is none (clearly nonlinear functions only),
-        and another count than the right one for exact symmetries, for those broken by at most `SMALL`, and for learned ones.
+        For every rule and question `cases` and `wrong`: a symmetry found where there is none
+        (clearly nonlinear functions only), and a wrong count for exact symmetries, for those broken
+        by at most `SMALL`, and for learned ones.
     """
     none, exact = nonlinear(rows), [row for row in rows if row["family"] == "exact"]
     slightly = [row for row in broken if row["strength"] <= SMALL]
@@ -134,32 +138,26 @@ def rule_errors(
 
 
 def coverage(broken: Sequence[Row]) -> list[dict[str, Any]]:
-    """Share of the 95 % intervals that hold the large-sample value, for every ε and number of samples, over all kinds.
+    """Share of the 95 % intervals that contain the large-sample value, for every ε and N.
 
     Returns:
-        Rows with `smallest`, of the smallest direction, and `all`, of all that belong to the algebra; None where none were stated.
+        Rows with `smallest`, for the smallest direction, and `all`, for all directions of the
+        algebra; None where there are no intervals.
     """
-    found = []
+    rows = []
     for strength, samples in sorted({(row["strength"], row["samples"]) for row in broken}):
-        some = [
-            row
-            for row in broken
-            if (row["strength"], row["samples"]) == (strength, samples) and row["stated"]
-        ]
-        stated, directions = (
-            sum(row["stated"] for row in some),
-            sum(row["stated"] * row["expected"] for row in some),
-        )
-        smallest, every = (
-            sum(row[key] for row in some) for key in ("covered_smallest", "covered_all")
-        )
-        found.append(
-            {
-                "strength": strength,
-                "samples": samples,
-                "stated": stated,
-                "smallest": round(smallest / stated, 4) if stated else None,
-                "all": round(every / directions, 4) if stated else None,
-            }
-        )
-    return found
+        some = [row for row in broken if (row["strength"], row["samples"]) == (strength, samples)]
+        stated = sum(row["stated"] for row in some)
+        totals = {
+            "smallest": (sum(row["covered_smallest"] for row in some if row["stated"]), stated),
+            "all": (
+                sum(row["covered_all"] for row in some if row["stated"]),
+                sum(row["stated"] * row["expected"] for row in some),
+            ),
+        }
+        shares = {
+            key: round(covered / total, 4) if stated else None
+            for key, (covered, total) in totals.items()
+        }
+        rows.append({"strength": strength, "samples": samples, "stated": stated, **shares})
+    return rows

@@ -1,9 +1,9 @@
-"""Figures of the image studies: the algebra that is drawn is the learned one, and turns the right way."""
+"""Figures of the image studies: the drawn algebra is the learned one, and rotates counter-clockwise."""
 
 import torch
 
 import liegg
-from liegg.studies.image_figures import sample_generators
+from liegg.studies.figures.images import sample_generators
 
 
 def test_samples_of_equal_networks_are_the_rotation_itself() -> None:
@@ -21,7 +21,7 @@ def test_samples_have_the_mean_and_the_spread_of_the_networks() -> None:
     torch.testing.assert_close(samples.T.cov(), found.flatten(1).T.cov(), rtol=0, atol=5e-4)
 
 
-def test_a_positive_angle_turns_counter_clockwise() -> None:
+def test_a_positive_angle_rotates_counter_clockwise() -> None:
     image = torch.zeros(1, 9, 9, dtype=torch.float64)
     image[0, 4, 7] = 1.0  # right of the centre
     generator = sample_generators((liegg.so(2) / 2**0.5).expand(2, 2, 2), 1, seed=0)[0]

@@ -1,21 +1,20 @@
 """Figures of widths and depths: every number drawn is the stored one, and every text can be read."""
 
-from itertools import combinations
-from statistics import mean
 from typing import Any
-from unittest.mock import patch
 
-import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.text import Text
-from matplotlib.transforms import Bbox
 
 from liegg.report.plots import figure
-from liegg.studies.configuration_figures import draw, draw_correlation, draw_heatmaps
+from liegg.studies.figures.configurations import (
+    draw_configurations,
+    draw_draws,
+    heatmaps,
+    scatter_plots,
+)
+from studies.figures.legible import assert_legible, x_of, y_of
 
 COUNTS = list(range(40_000, 200_001, 20_000))
 DEPTHS = [1, 2, 3, 4, 5, 6]
@@ -74,45 +73,6 @@ def make_quick() -> dict[str, Any]:
     return make_results([40_000, 120_000, 200_000], [1, 3, 6], 2) | {"correlations": {}}
 
 
-def drawn_texts(made: Figure) -> list[tuple[str, Bbox]]:
-    """Texts that reach the picture, and the boxes they fill; labels of ticks beyond an axis are not among them."""
-    seen: list[Text] = []
-    original = Text.draw
-
-    def draw_and_note(text: Text, *args: Any, **kwargs: Any) -> None:
-        if text.get_visible() and text.get_text():
-            seen.append(text)
-        original(text, *args, **kwargs)
-
-    with patch.object(Text, "draw", draw_and_note):
-        made.draw_without_rendering()
-    return [(text.get_text(), text.get_window_extent()) for text in seen]
-
-
-def assert_legible(made: Figure) -> None:
-    """No text is cut off by the edge of the figure, and no two texts overlap."""
-    texts = drawn_texts(made)
-    assert texts
-    for name, box in texts:
-        inside = (
-            made.bbox.x0 <= box.x0
-            and made.bbox.y0 <= box.y0
-            and box.x1 <= made.bbox.x1
-            and box.y1 <= made.bbox.y1
-        )
-        assert inside, f"cut off: {name}"
-    for (one, first), (other, second) in combinations(texts, 2):
-        assert not first.overlaps(second), f"overlap: {one} / {other}"
-
-
-def x_of(line: Line2D) -> list[float]:
-    return np.asarray(line.get_xdata()).tolist()
-
-
-def y_of(line: Line2D) -> list[float]:
-    return np.asarray(line.get_ydata()).tolist()
-
-
 def numbers(panel: Axes) -> list[str]:
     return [text.get_text() for text in panel.texts if text.get_text()[0].isdigit()]
 
@@ -121,23 +81,28 @@ def panel(made: Figure, title: str) -> Axes:
     return next(ax for ax in made.axes if ax.get_title().startswith(title))
 
 
-@pytest.mark.parametrize(
-    "results", [make_results(COUNTS, DEPTHS, 8), make_quick()], ids=["full", "quick"]
-)
-def test_figures_are_written_and_legible(results, tmp_path):
-    paths = draw(results, tmp_path)
-    stems = ("configurations-heatmaps", "configurations-correlation")
-    assert paths == [tmp_path / f"{stem}{ending}" for stem in stems for ending in (".png", ".svg")]
-    assert all(path.stat().st_size > 10_000 for path in paths)
-    assert_legible(draw_heatmaps(results))
-    assert_legible(draw_correlation(results))
+def test_figures_of_a_quick_run_are_legible():
+    figures = draw_configurations(make_quick())
+    assert list(figures) == ["configurations-heatmaps", "configurations-correlation"]
+    for made in figures.values():
+        assert_legible(made)
+
+
+@pytest.mark.slow
+def test_figures_of_a_complete_run_are_legible():
+    for made in draw_configurations(make_results(COUNTS, DEPTHS, 8)).values():
+        assert_legible(made)
+
+
+@pytest.fixture(scope="module")
+def full_heatmaps() -> Figure:
+    return heatmaps(make_results(COUNTS, DEPTHS, 2))
 
 
 # Heat maps
 
 
-def test_cells_hold_the_means_over_the_seeds():
-    made = draw_heatmaps(make_results(COUNTS, DEPTHS, 8))
+def test_cells_hold_the_means_over_the_seeds(full_heatmaps: Figure):
     first = {
         "(a) symmetry variance, outputs summed": ["1.96", "1.94", "1.92"],
         "(b) SO(2) bias, outputs summed": ["8.00", "8.00", "8.00"],
@@ -147,33 +112,25 @@ def test_cells_hold_the_means_over_the_seeds():
     }
     last = {"(a)": "0.80", "(b)": "3.00", "(c)": "87.0", "(d)": "5.20", "(e)": "1.00"}
     for title, values in first.items():
-        shown = numbers(panel(made, title))
+        shown = numbers(panel(full_heatmaps, title))
         assert len(shown) == 9 * 6
         assert shown[:3] == values
         assert shown[-1] == last[title[:3]]
-
-
-def test_colour_bars_name_their_units():
-    labels = [ax.get_ylabel() for ax in draw_heatmaps(make_results(COUNTS, DEPTHS, 8)).axes]
-    assert labels.count("σ²/|D|, in units of 10⁻³") == 2
+    labels = [ax.get_ylabel() for ax in full_heatmaps.axes]
+    assert [labels.count(f"σ²/|D|, in units of {unit}") for unit in ("10⁻³", "10⁻²")] == [2, 0]
     assert labels.count("bias, in units of 10⁻²") == 2
-    assert labels.count("accuracy, %") == 1
 
 
 def test_the_unit_of_variance_follows_the_numbers():
-    made = draw_heatmaps(make_results(COUNTS, DEPTHS, 2, scale=1e4))
+    made = heatmaps(make_results([40_000, 60_000], [1], 2, scale=1e4))
     assert [ax.get_ylabel() for ax in made.axes].count("σ²/|D|, in units of 10¹") == 2
     assert numbers(panel(made, "(a)"))[:2] == ["1.96", "1.94"]
 
 
-def test_depth_grows_upward_and_the_sixth_row_stands_apart():
-    made = draw_heatmaps(make_results(COUNTS, DEPTHS, 8))
-    left = panel(made, "(a)")
-    assert left.get_ylabel() == "hidden layers, deeper upward"
+def test_depth_grows_upward_and_the_sixth_row_is_apart(full_heatmaps: Figure):
+    left = panel(full_heatmaps, "(a)")
     assert [label.get_text() for label in left.get_yticklabels()] == ["1", "2", "3", "4", "5", "6"]
-    steps = [
-        high - low for low, high in zip(left.get_yticks()[:-1], left.get_yticks()[1:], strict=True)
-    ]
+    steps = [b - a for a, b in zip(left.get_yticks()[:-1], left.get_yticks()[1:], strict=True)]
     assert steps == pytest.approx([1, 1, 1, 1, 1.6])
     assert [label.get_text() for label in left.get_xticklabels()][:2] == ["40k", "60k"]
     words = [text for text in left.texts if text.get_text() == "beyond the main grid"]
@@ -182,27 +139,19 @@ def test_depth_grows_upward_and_the_sixth_row_stands_apart():
 
 
 def test_nothing_is_beyond_a_main_grid_alone():
-    made = draw_heatmaps(make_results([40_000, 120_000], [1, 3, 5], 2))
-    assert not [name for name, _ in drawn_texts(made) if "beyond" in name]
+    made = heatmaps(make_results([40_000, 120_000], [1, 3, 5], 2))
+    assert not [text for ax in made.axes for text in ax.texts if "beyond" in text.get_text()]
 
 
-def test_numbers_fit_their_cells_and_are_dark_on_bright():
-    made = draw_heatmaps(make_results(COUNTS, DEPTHS, 8))
-    made.draw_without_rendering()
-    left = panel(made, "(a)")
-    cell = left.transData.transform([[0, 0], [1, 1]])
-    width, height = cell[1] - cell[0]
+def test_numbers_are_dark_on_bright_cells(full_heatmaps: Figure):
+    left = panel(full_heatmaps, "(a)")
     cells = [text for text in left.texts if text.get_text()[0].isdigit()]
-    assert all(text.get_window_extent().width < 0.9 * width for text in cells)
-    assert all(text.get_window_extent().height < 0.9 * height for text in cells)
-    assert (cells[0].get_color(), cells[-1].get_color()) == (
-        "black",
-        "white",
-    )  # largest variance yellow, smallest purple
+    # The largest variance is yellow, the smallest purple.
+    assert (cells[0].get_color(), cells[-1].get_color()) == ("black", "white")
 
 
 def test_one_cell_alone_is_drawn():
-    made = draw_heatmaps(make_results([40_000], [6], 1))
+    made = heatmaps(make_results([40_000], [6], 1))
     assert numbers(panel(made, "(c)")) == ["85.4"]
     assert_legible(made)
 
@@ -219,8 +168,8 @@ def points(ax: Axes) -> list[tuple[float, float, str, str]]:
 
 
 def test_each_network_of_the_main_grid_is_one_point():
-    results = make_results(COUNTS, DEPTHS, 8)
-    made = draw_correlation(results)
+    results = make_results(COUNTS, DEPTHS, 2)
+    made = scatter_plots(results)
     for title, reading in (("(a)", "paper, sum"), ("(c)", "paper, each")):
         shown = points(panel(made, title))
         main = [net for net in results["networks"] if net["hidden_layers"] <= 5]
@@ -250,17 +199,17 @@ def test_each_network_of_the_main_grid_is_one_point():
 
 
 def test_panels_quote_the_stored_correlations():
-    made = draw_correlation(make_results(COUNTS, DEPTHS, 2))
-    assert [ax.get_title() for ax in made.axes[:4]] == [
-        "(a) symmetry variance, outputs summed\nρ = −0.57, p = 3 × 10⁻³³; the paper: ρ = −0.49",
-        "(b) SO(2) bias, outputs summed\nρ = −0.25, p = 0.012; the paper: ρ = −0.31",
-        "(c) symmetry variance, each output a row\nρ = 0.05, p < 10⁻³⁰⁰",
-        "(d) SO(2) bias, each output a row\nρ = −0.10, p = 1 × 10⁻⁴",
+    made = scatter_plots(make_results(COUNTS, DEPTHS, 1))
+    assert [ax.get_title().partition("\n")[2] for ax in made.axes[:4]] == [
+        "ρ = −0.57, p = 3 × 10⁻³³; the paper: ρ = −0.49",
+        "ρ = −0.25, p = 0.012; the paper: ρ = −0.31",
+        "ρ = 0.05, p < 10⁻³⁰⁰",
+        "ρ = −0.10, p = 10⁻⁴",
     ]
 
 
 def test_axes_and_bar_are_labelled():
-    made = draw_correlation(make_results(COUNTS, DEPTHS, 2))
+    made = scatter_plots(make_results(COUNTS, DEPTHS, 1))
     labels = ["variance  σ²/|D|, in units of 10⁻³", "bias against so(2)"]
     assert [ax.get_ylabel() for ax in made.axes[:4]] == labels * 2
     assert [ax.get_xlabel() for ax in made.axes[2:4]] == ["test accuracy, %"] * 2
@@ -281,7 +230,7 @@ def test_the_line_is_the_regression():
     results = make_results(COUNTS, DEPTHS, 4)
     for net in results["networks"]:
         net["readings"]["paper, sum"]["bias"][0] = 0.9 - net["test_accuracy"]
-    ax = panel(draw_correlation(results), "(b)")
+    ax = panel(scatter_plots(results), "(b)")
     line = next(line for line in ax.lines if line.get_label() == "least squares")
     ends = [
         f([net["test_accuracy"] for net in results["networks"] if net["hidden_layers"] <= 5])
@@ -292,11 +241,8 @@ def test_the_line_is_the_regression():
 
 
 def test_without_a_stored_correlation_there_is_no_line():
-    made = draw_correlation(make_quick())
-    assert (
-        made.axes[0].get_title()
-        == "(a) symmetry variance, outputs summed\ntoo few or too equal networks for a correlation"
-    )
+    made = scatter_plots(make_quick())
+    assert "no correlation" in made.axes[0].get_title()
     assert not [
         line for ax in made.axes for line in ax.lines if line.get_label() == "least squares"
     ]
@@ -312,30 +258,67 @@ def test_equal_accuracies_have_no_correlation_and_no_line():
         net["test_accuracy"] = 0.5
     undefined = {"rho": float("nan"), "p": float("nan")}
     results["correlations"] = {"paper, sum": {"1-5": {"variance": undefined, "bias": undefined}}}
-    made = draw_correlation(results)
-    assert made.axes[0].get_title().endswith("\ntoo few or too equal networks for a correlation")
+    made = scatter_plots(results)
+    assert "no correlation" in made.axes[0].get_title()
     assert len(made.axes[0].lines) == 9 * 5
 
 
-# The helpers
+# Other draws
 
 
-def test_texts_over_each_other_are_found():
+def make_draws(draws: int) -> dict[str, Any]:
+    def correlation(value: float) -> dict[str, float]:
+        return {"rho": value, "p": 1e-5, "between": value - 0.1, "within": value / 10}
+
+    return {
+        "draws": [
+            {
+                "draw": draw,
+                "networks": 360,
+                "correlations": {
+                    "paper, sum": {
+                        "variance": correlation(-0.5 + draw / 50),
+                        "bias": correlation(-0.2 + draw / 10),
+                    },
+                    "paper, each": {
+                        "variance": correlation(-0.4 - draw / 50),
+                        "bias": correlation(draw / 30),
+                    },
+                },
+            }
+            for draw in range(1, draws + 1)
+        ]
+    }
+
+
+def test_every_correlation_is_drawn_at_its_place() -> None:
+    results = make_draws(3)
+    made = draw_draws(results)["draws"]
+    variance, bias = made.axes
+    for ax, quantity in ((variance, "variance"), (bias, "bias")):
+        points = [line for line in ax.lines if line.get_marker() in ("o", "^", "v")]
+        assert len(points) == 2 * 3
+        first = results["draws"][0]["correlations"]["paper, sum"][quantity]
+        assert [y_of(line)[0] for line in points[:3]] == pytest.approx(
+            [first[kind] for kind in ("rho", "between", "within")]
+        )
+    assert [label.get_text() for label in bias.get_xticklabels()] == ["draw 1", "draw 2", "draw 3"]
+    words = [text.get_text() for text in made.legends[0].get_texts()]
+    assert "the paper, symmetry variance: \N{MINUS SIGN}0.49" in words
+    assert "the paper, SO(2) bias: \N{MINUS SIGN}0.31" in words
+    assert_legible(made)
+
+
+# The helper
+
+
+def test_overlapping_and_cut_texts_are_found():
     made = figure()
     made.text(0.5, 0.5, "one")
     made.text(0.51, 0.5, "other")
     with pytest.raises(AssertionError, match="overlap: one / other"):
         assert_legible(made)
-
-
-def test_texts_beyond_the_edge_are_found():
     made = figure()
     made.text(0.99, 0.5, "too far to the right")
     with pytest.raises(AssertionError, match="cut off: too far"):
         assert_legible(made)
-
-
-def test_the_spread_of_the_made_results_sums_to_zero():
-    nets = make_results([100_000], [3], 8)["networks"]
-    assert mean(net["readings"]["paper, sum"]["variance"] for net in nets) == pytest.approx(1.5e-3)
-    assert len({net["test_accuracy"] for net in nets}) == 8

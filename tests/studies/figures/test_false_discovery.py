@@ -1,20 +1,19 @@
 """The figures of the study of false discoveries: every number at its place, every text legible."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from liegg.studies.false_discovery_figures import (
-    SMALLEST,
-    draw,
-    draw_coverage,
-    draw_defects,
-    draw_rules,
-    draw_strength,
+from liegg.studies.figures.false_discovery import (
+    SMALLEST_DEFECT,
+    coverage_figure,
+    defects_figure,
+    draw_false_discovery,
+    rules_figure,
+    strength_figure,
 )
-from studies.test_configuration_figures import assert_legible
+from studies.figures.legible import assert_legible
 
 KINDS = ("so(3)", "so(1, 2)", "sp(4)", "se(2)")
 STRENGTHS = (1e-4, 1e-2, 1.0)
@@ -97,19 +96,19 @@ def make_results(*, stated: bool = True) -> dict[str, Any]:
 
 
 def test_every_case_is_a_point_and_zeros_are_at_the_edge() -> None:
-    ax = draw_defects(make_results()).axes[0]
+    ax = defects_figure(make_results()).axes[0]
     points = [
         np.asarray(line.get_xdata(), dtype=float) for line in ax.lines if line.get_marker() == "o"
     ]
     assert [len(some) for some in points] == [18, 6, 24, 2, 4, 4, 4, 8, 8, 8]
     assert points[0].min() == pytest.approx(0.2)
-    assert (points[-3] == SMALLEST).all()
+    assert (points[-3] == SMALLEST_DEFECT).all()
     assert (points[-1] == 1e-31).all()
     assert [label.get_text() for label in ax.get_yticklabels()][4] == "broken, ε = 1  (4)"
 
 
 def test_bars_are_as_long_as_the_errors() -> None:
-    ax = draw_rules(make_results()).axes[0]
+    ax = rules_figure(make_results()).axes[0]
     widths = [[bar.get_width() for bar in container] for container in ax.containers]
     assert widths == [[0.0, 100.0, 50.0]] * 4
     assert [text.get_text() for text in ax.texts][:3] == ["0", "50", "25"]
@@ -117,7 +116,7 @@ def test_bars_are_as_long_as_the_errors() -> None:
 
 @pytest.mark.parametrize("stated", [True, False])
 def test_strengths_show_limits_and_examples(stated: bool) -> None:
-    made = draw_strength(make_results(stated=stated))
+    made = strength_figure(make_results(stated=stated))
     assert len(made.axes) == 8
     above, under = made.axes[0], made.axes[4]
     limits = [
@@ -138,7 +137,7 @@ def test_strengths_show_limits_and_examples(stated: bool) -> None:
 
 
 def test_coverage_is_drawn_for_each_strength() -> None:
-    made = draw_coverage(make_results())
+    made = coverage_figure(make_results())
     smallest, every = made.axes
     curves = [line for line in smallest.lines if line.get_marker() not in ("None", None, "")]
     assert len(curves) == len(STRENGTHS)
@@ -152,16 +151,14 @@ def test_coverage_is_drawn_for_each_strength() -> None:
 
 
 def test_coverage_without_intervals_says_so() -> None:
-    made = draw_coverage(make_results(stated=False))
-    assert [text.get_text() for text in made.axes[0].texts] == ["no intervals were stated"]
+    made = coverage_figure(make_results(stated=False))
+    assert [text.get_text() for text in made.axes[0].texts] == ["no intervals were reported"]
 
 
-def test_the_figures_are_written_and_legible(tmp_path: Path) -> None:
-    results = make_results()
-    for drawn in (draw_defects, draw_rules, draw_strength, draw_coverage):
-        assert_legible(drawn(results))
-    assert sorted(path.name for path in draw(results, tmp_path)) == [
-        f"false-discovery-{name}.{ending}"
-        for name in ("coverage", "defects", "rules", "strength")
-        for ending in ("png", "svg")
-    ]
+@pytest.mark.slow
+def test_the_figures_are_legible() -> None:
+    figures = draw_false_discovery(make_results())
+    names = ("defects", "rules", "strength", "coverage")
+    assert list(figures) == [f"false-discovery-{name}" for name in names]
+    for made in figures.values():
+        assert_legible(made)

@@ -1,0 +1,35 @@
+"""Figures of the studies, drawn from their stored results alone."""
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+MODULES = {
+    "o5": "o5",
+    "rotmnist": "images",
+    "cifar10": "images",
+    "configurations": "configurations",
+    "draws": "configurations",
+    "layerwise": "layerwise",
+    "sample-complexity": "sample_complexity",
+    "false-discovery": "false_discovery",
+}
+"""The module that draws each study; its function `draw_<study>` returns the figures by file name."""
+
+
+def draw(study: str, results: dict[str, Any], out: Path) -> list[Path]:
+    """Draw the figures of a study and write each as PNG and SVG.
+
+    Args:
+        study: name of the study, such as `"o5"`.
+        results: the stored results.
+        out: folder for the figures.
+
+    Returns:
+        The files written.
+    """
+    from liegg.report.plots import save_figure
+
+    module = import_module(f"{__name__}.{MODULES[study]}")
+    figures = getattr(module, f"draw_{study.replace('-', '_')}")(results)
+    return [path for name, figure in figures.items() for path in save_figure(figure, out / name)]
