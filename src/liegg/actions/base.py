@@ -170,7 +170,7 @@ class Action(ABC):
             precomputed: what `precompute` said of the batch.
         """
         sliced = isinstance(precomputed, tuple) and all(
-            isinstance(part, Tensor) and len(part) == len(x) for part in derived
+            isinstance(part, Tensor) and len(part) == len(x) for part in precomputed
         )
         found: dict[int, Tensor] = {}
         for number in block.unique().tolist():

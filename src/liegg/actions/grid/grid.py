@@ -227,7 +227,7 @@ class Grid(Action):
         precomputed: tuple[Tensor, ...] | None = None,
     ) -> Float[Tensor, "b k g"]:
         r"""Inner products $-\sum_p \partial f(p)\, \partial_i x(p)\, \tilde p_j$; no field is formed."""
-        *slopes, room = self.precompute(x) if precomputed is None else derived
+        *slopes, room = self.precompute(x) if precomputed is None else precomputed
         weights = -self._weights(room, x).mT
         space = None if torch.is_grad_enabled() else room
         rows = []
@@ -256,7 +256,7 @@ class Grid(Action):
         precomputed: tuple[Tensor, ...] | None = None,
     ) -> Float[Tensor, "p s s"]:
         """As `moment`, the sums over the samples of every block by one product."""
-        parts = self.precompute(x) if precomputed is None else derived
+        parts = self.precompute(x) if precomputed is None else precomputed
         channels, d, n = parts[0].shape[1], self.dimension, self.ambient
         *slopes, room = (part.flatten(0, 1) for part in parts)
         places = self._weights(room, x).double()
