@@ -30,6 +30,13 @@ def pytest_report_header(config: pytest.Config) -> str:
     )
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what reads the quick studies, which take minutes to run."""
+    for item in items:
+        if "quick_folder" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
+
+
 @cache
 def scope(path: str) -> str:
     """Group of tests that one process runs: a file, or all files that read the quick studies."""
