@@ -15,11 +15,12 @@ PRODUCTS: tuple[Any, ...] = (torch.backends.cuda.matmul, CUDNN.conv, CUDNN.rnn)
 
 FULL_PRECISION = "ieee"
 
-TOLERANCES = {torch.float64: 1e-12, torch.float32: 5e-6, torch.float16: 5e-3, torch.bfloat16: 3e-2}
+TOLERANCES = {torch.float64: 1e-12, torch.float32: 2e-5, torch.float16: 5e-3, torch.bfloat16: 3e-2}
 """Largest difference of defects between two devices, as a share of the largest defect.
 
 The rows carry the rounding of the model's type, whose units are 2e-16, 1e-7, 1e-3 and 8e-3; sums are
-in float64 on every device. On a CPU these models are within one unit of their values in float64.
+in float64 on every device. On a CPU these models are within one unit of their values in float64;
+convolutions of a GPU may take other sums, with errors some ten times as large.
 """
 
 TENSOR_FLOAT = 5e-3

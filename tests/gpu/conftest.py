@@ -73,6 +73,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         "tests": {kind: list(OUTCOMES.values()).count(kind) for kind in ("passed", "skipped")},
         "skipped": sorted(name for name, outcome in OUTCOMES.items() if outcome == "skipped"),
         "figures": FIGURES,
+        "cuda": torch.version.cuda,
         "provenance": provenance(COMMAND, seconds=time.perf_counter() - START, device=device),
     }
     Path(folder).mkdir(parents=True, exist_ok=True)

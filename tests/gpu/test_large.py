@@ -43,7 +43,7 @@ def solved(device, model, x, **options):
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
 def test_all_directions(dtype, device, enter):
     x = normal(4 * SIDE * SIDE, SIDE).to(dtype)
-    here, there, figures = solved(device, Form(SIDE), x)
+    here, there, figures = solved(device, Form(SIDE).to(dtype), x)
     assert there.nullity == SIDE * (SIDE - 1) // 2
     assert float(there.defects[: there.nullity].max()) < 1e-4 < float(there.defects[there.nullity])
     enter(**figures, **assert_agree(there, here, 10 * TOLERANCES[dtype]))

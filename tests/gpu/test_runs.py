@@ -66,7 +66,8 @@ dist.destroy_process_group()
 def environment() -> dict[str, str]:
     """Subprocesses import liegg and the cases of the tests from this tree."""
     folders = [str(Path(liegg.__file__).parents[1]), str(ROOT / "tests")]
-    return os.environ | {"PYTHONPATH": os.pathsep.join(folders), "OMP_NUM_THREADS": "1"}
+    own = {"PYTHONPATH": os.pathsep.join(folders), "OMP_NUM_THREADS": "1"}
+    return os.environ | own | {"GLOO_SOCKET_IFNAME": "lo"}  # no other machine is asked
 
 
 def run(script: str, *words: str) -> subprocess.CompletedProcess[str]:
