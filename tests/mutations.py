@@ -381,12 +381,9 @@ MUTATIONS: tuple[Mutation, ...] = (
     *of("_utils/precision.py", "tests/_utils/test_precision.py")(
         ("TensorFloat-32 is switched back.", "place.fp32_precision = precision", "pass")
     ),
-    *of(
-        "_utils/atomic_write.py",
-        "tests/_utils",
-        "tests/results",
-        "tests/studies/test_provenance.py",
-    )(("Half a file is never left behind.", "temporary.unlink(missing_ok=True)", "pass")),
+    *of("_utils/atomic_write.py", "tests/_utils", "tests/studies/test_provenance.py")(
+        ("Half a file is never left behind.", "temporary.unlink(missing_ok=True)", "pass")
+    ),
     *of("_utils/device.py", "tests/_utils/test_device.py")(
         ("Trouble is raised once.", "if not bool(well):", "if False:"),
         (
