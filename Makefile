@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint bench docs pictures clean
+.PHONY: help demo test test-slow test-gpu test-portable test-mutations lint bench docs pictures clean
 
 help:            ## Show this list.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s ':'
@@ -13,11 +13,26 @@ help:            ## Show this list.
 demo: $(VENV)/.installed   ## Train an O(5) network in seconds, discover so(5), draw the figure.
 	$(BIN)/liegg demo --out demo
 
-test: lint       ## Lint, types, tests and doctests.
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --numprocesses 2 -m "not slow"
+# Types are checked while the tests run; their report is shown at the end if it has something to say.
+test: $(VENV)/.installed-dev   ## Lint, types, fast tests and doctests: under five minutes on two cores.
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	@$(BIN)/pyright --pythonpath $(BIN)/python > $(VENV)/types.log 2>&1 & types=$$!; \
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --numprocesses 2 -m "not slow"; tests=$$?; \
+	wait $$types || { cat $(VENV)/types.log; exit 1; }; exit $$tests
 
-test-slow: $(VENV)/.installed-dev  ## Run the quick forms of the benchmarks, which `make test` leaves out: two minutes.
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --numprocesses 2 -m slow tests/test_benchmarks.py
+test-slow: $(VENV)/.installed-dev  ## Tests marked slow: quick studies, kill and resume, documentation pages, benchmarks.
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --numprocesses 2 -m slow
+
+# Uses the Python at hand, which needs torch with CUDA, numpy, scipy, safetensors, jaxtyping, pytest and hypothesis.
+test-gpu:        ## Tests that can differ on a GPU; STORE=--store writes results/gpu.json.
+	OMP_NUM_THREADS=1 $(PYTHON) -m pytest --quiet tests/gpu $(STORE)
+
+test-portable: $(VENV)/.installed-dev  ## Tests that compute, under seven settings that stand for other CPUs.
+	$(BIN)/python tests/portable.py
+
+test-mutations: $(VENV)/.installed-dev  ## Break each promise once and see a test fail; writes results/mutations.json.
+	$(BIN)/python tests/mutations.py
 
 lint: $(VENV)/.installed-dev   ## Formatting, lint rules, types.
 	$(BIN)/ruff format --check .

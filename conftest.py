@@ -1,36 +1,57 @@
-"""Shape contracts are enforced in the tests only: every `liegg` module is imported through jaxtyping's hook."""
+"""What all tests share: shape checks by jaxtyping and beartype, and how processes share the tests."""
 
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 from jaxtyping import install_import_hook
 
-install_import_hook("liegg", "beartype.beartype")
+SHAPES_CHECKED = find_spec("beartype") is not None
+"""Whether shapes are checked at every call. Without beartype the tests run all the same."""
+
+if SHAPES_CHECKED:
+    install_import_hook("liegg", "beartype.beartype")
+
+collect_ignore = ["tests/gpu"]
+"""Tests that need a GPU run where they are named: `make test-gpu`."""
 
 ALONE = ("tests/test_benchmarks.py", "tests/test_documentation.py")
 """Files whose tests are long and share nothing."""
 
 
-@cache
-def together(path: str) -> str:
-    """Tests that one process should run: those of a file, which share what they set up; all that look at the quick studies."""
+def pytest_report_header(config: pytest.Config) -> str:
+    """Say whether shapes are checked."""
     return (
-        "quick"
-        if "quick_folder" in (Path(__file__).parent / path).read_text(encoding="utf-8")
-        else path
+        "shapes: checked by jaxtyping and beartype"
+        if SHAPES_CHECKED
+        else "shapes: NOT checked, beartype is not installed"
     )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what reads the quick studies, which take minutes to run."""
+    for item in items:
+        if "quick_folder" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
+
+
+@cache
+def scope(path: str) -> str:
+    """Group of tests that one process runs: a file, or all files that read the quick studies."""
+    text = (Path(__file__).parent / path).read_text(encoding="utf-8")
+    return "quick" if "quick_folder" in text else path
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """How two processes share the tests. The groups of xdist 3.8 are lost on pytest 9.2, which no longer reads `_nodeid`."""
+    """Share the tests by file. The groups of xdist 3.8 do not work with pytest 9.2."""
     from xdist.scheduler import LoadScopeScheduling
 
     class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             path = nodeid.split("::")[0]
-            return nodeid if path in ALONE else together(path)
+            return nodeid if path in ALONE else scope(path)
 
     return ByFile(config, log)

@@ -131,6 +131,8 @@ def test_every_test_file_mirrors_a_source_file() -> None:
         "identify_noise",
     }
     for path in (ROOT / "tests").rglob("test_*.py"):
+        if "gpu" in path.parts:  # they mirror what a GPU changes
+            continue
         subject = path.relative_to(ROOT / "tests").with_name(path.name.removeprefix("test_"))
         source = ROOT / "src" / "liegg" / subject
         hidden = source.with_name(f"_{source.name}")

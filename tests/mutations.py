@@ -1,0 +1,579 @@
+"""Break each promise of the library once, and see a test fail: `make test-mutations`.
+
+A mutation replaces one piece of text in one source file. The named tests must then fail. Each mutation
+is applied in a temporary copy of the tree, so the sources are never touched. The outcomes:
+
+- caught: a test failed. The first one is recorded.
+- SURVIVED: all named tests passed, so nothing holds the promise.
+- text not found: the source reads differently now; adapt the entry.
+- broken: the tests could not be run (an import failed, or there are no such tests).
+
+`python tests/mutations.py --only bracket` runs those whose file or promise contains the word.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Sequence
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+import pytest
+import scipy.linalg  # noqa: F401 - imported once, for all forks
+import torch
+
+torch.set_num_threads(1)
+
+ROOT = Path(__file__).parents[1]
+COPIED = ("src", "tests", "benchmarks", "conftest.py", "pyproject.toml")
+COMMAND = "make test-mutations"
+TIMEOUT = 600
+"""Seconds that the tests of one mutation may take."""
+
+
+class Mutation(NamedTuple):
+    """One broken promise.
+
+    Attributes:
+        promise: what the library promises, in words.
+        file: source file below src/liegg.
+        old: text that is replaced; its first occurrence counts.
+        new: what it is replaced by.
+        tests: files, folders or tests, at least one of which must fail.
+    """
+
+    promise: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+
+def of(file: str, *tests: str) -> Any:
+    """Mutations of one file that the same tests must catch."""
+
+    def make(*rows: tuple[str, str, str]) -> list[Mutation]:
+        return [Mutation(promise, file, old, new, tests) for promise, old, new in rows]
+
+    return make
+
+
+MUTATIONS: tuple[Mutation, ...] = (
+    *of("algebra/bracket.py", "tests/algebra/test_bracket.py")(
+        ("The bracket is the commutator.", "return a @ b - b @ a", "return a @ b + b @ a"),
+        ("Dependent generators are refused.", "if found < d:", "if found < 0:"),
+        ("The Jacobi identity sums three terms.", " + double.permute(2, 0, 1, 3)", ""),
+        ("The Killing form is a trace of a product.", '"ikl,jlk->ij"', '"ikl,jkl->ij"'),
+        (
+            "The adjoint acts on columns of coefficients.",
+            "return constants.to(torch.float64).mT",
+            "return constants.to(torch.float64)",
+        ),
+        (
+            "Structure constants are over the generators as given.",
+            "((pairs @ right.mT) / values) @ left.mT",
+            "(pairs @ right.mT) @ left.mT",
+        ),
+        ("Brackets that are rounding give zero constants.", "<= COMMUTES * sizes", "< 0 * sizes"),
+    ),
+    *of("algebra/subspace.py", "tests/algebra/test_subspace.py")(
+        (
+            "Sines and cosines of principal angles are paired.",
+            "torch.linalg.svdvals(v - inside @ w).flip(0)",
+            "torch.linalg.svdvals(v - inside @ w)",
+        ),
+        ("A missing angle counts as 90 degrees.", "* (math.pi / 2) ** 2", "* 0.0"),
+        (
+            "Infinite generators are refused.",
+            "bad = (~generators.isfinite())",
+            "bad = generators.isnan()",
+        ),
+        (
+            "The distance to a span is that of what lies outside.",
+            "(vectors - vectors @ basis.mT @ basis).norm",
+            "(vectors @ basis.mT @ basis).norm",
+        ),
+        ("Complex generators are refused.", "if generators.is_complex():", "if False:"),
+        (
+            "The smaller span comes first when angles are taken.",
+            "if v.shape[0] > w.shape[0]:",
+            "if v.shape[0] < w.shape[0]:",
+        ),
+    ),
+    *of("algebra/catalog.py", "tests/algebra/test_catalog.py")(
+        ("so(p, q) preserves its metric.", "sign[i] * sign[j] * _unit(n, j, i)", "_unit(n, j, i)"),
+        (
+            "sp(n) preserves the area form.",
+            "_unit(n, i, j) - _unit(n, m + j, m + i)",
+            "_unit(n, i, j) + _unit(n, m + j, m + i)",
+        ),
+        (
+            "A + iB is the matrix [[A, -B], [B, A]].",
+            "torch.cat([real, -imaginary], -1)",
+            "torch.cat([real, imaginary], -1)",
+        ),
+        ("sp(n) needs an even dimension.", "if n < 2 or n % 2:", "if n < 2:"),
+        ("Translations are the last column.", "_unit(n + 1, i, n)", "_unit(n + 1, n, i)"),
+        (
+            "Positions and momenta of the Heisenberg algebra do not commute.",
+            "*(_unit(n, 1 + i, n - 1) for i in range(m)),",
+            "*(_unit(n, 0, n - 1) for i in range(m)),",
+        ),
+    ),
+    *of(
+        "spectrum/spectrum.py",
+        "tests/spectrum/test_spectrum.py",
+        "tests/discovery/test_discover.py",
+    )(
+        ("Variances are per sample.", "values.square() / samples", "values.square()"),
+        ("Directions have deterministic signs.", "fix_signs(basis.contiguous())", "-basis"),
+    ),
+    *of("spectrum/metrics.py", "tests/spectrum/test_metrics.py")(
+        ("The symmetry variance is the smallest one.", "spectrum.values[0]", "spectrum.values[-1]")
+    ),
+    *of("spectrum/defects.py", "tests/spectrum/test_defects.py")(
+        (
+            "A defect is a squared length per sample.",
+            "lengths = values.square() / samples",
+            "lengths = values / samples",
+        ),
+        (
+            "The unit of defects is the mean sensitivity.",
+            "sensitivity = float(lengths.mean())",
+            "sensitivity = float(lengths.max())",
+        ),
+        (
+            "Motion at the level of rounding is no motion.",
+            "displacement.block.diagonal() <= displacement.noise",
+            "displacement.block.diagonal() < 0",
+        ),
+        (
+            "The pair is whitened by the root of the displacement.",
+            "squares[moving].sqrt()",
+            "squares[moving]",
+        ),
+        (
+            "The defect of a direction that does not move the data is NaN.",
+            "else 0.0, torch.nan",
+            "else 0.0, 0.0",
+        ),
+        (
+            "Units of features do not decide what moves.",
+            "scale = torch.where(lengths > 0, lengths, 1.0)",
+            "scale = torch.ones_like(lengths)",
+        ),
+    ),
+    *of("spectrum/equivariance.py", "tests/spectrum/test_equivariance.py")(
+        (
+            "The output generator has the sign of its input generator.",
+            "-v.mT @ (inside",
+            "v.mT @ (inside",
+        ),
+        (
+            "Output generators are eliminated by projection.",
+            "Elimination(right - u @ inside",
+            "Elimination(right",
+        ),
+        ("Dependent output columns are cut.", "rank(values, RANK_TOLERANCE) if", "len(values) if"),
+    ),
+    *of("spectrum/smallest_singular.py", "tests/spectrum/test_smallest_singular.py")(
+        (
+            "The solver starts from its seed.",
+            "manual_seed(seed)",
+            "manual_seed(int(torch.randint(2**40, ()).item()))",
+        )
+    ),
+    *of("polarization/r_factor.py", "tests/polarization/test_r_factor.py")(
+        (
+            "New rows are added to the old ones.",
+            "rows if state.rows == 0 else torch.cat([state.r, rows])",
+            "rows",
+        ),
+        (
+            "The diagonal of R is not negative.",
+            "torch.where(r.diagonal() < 0, -1.0, 1.0)",
+            "torch.where(r.diagonal() < 0, 1.0, 1.0)",
+        ),
+        ("Merged factors count the rows of both.", "one.rows + other.rows)", "one.rows)"),
+        ("The row that is not finite is named.", "first = before + int(", "first = int("),
+        (
+            "Rows are folded in float64.",
+            "rows = rows.to(torch.float64)",
+            "rows = rows.to(torch.float32).to(torch.float64)",
+        ),
+    ),
+    *of("polarization/gram.py", "tests/polarization/test_gram.py")(
+        ("The ridge is at the level of rounding.", "RIDGES = (1e-15,", "RIDGES = (1e-3,"),
+        ("Models in float64 are not squared.", "eps ** 2 > 16 *", "eps ** 2 > 0 *"),
+        ("Products are added to both halves.", "both[:, m, j] = pairs", "both[:, j, m] = pairs"),
+        (
+            "The factor has the lengths of the columns.",
+            "return RFactor(r * lengths, state.rows)",
+            "return RFactor(r, state.rows)",
+        ),
+    ),
+    *of("polarization/rows.py", "tests/polarization/test_rows.py")(
+        (
+            "Output columns are negative.",
+            "torch.cat([-n_output_generators, rows], dim=2)",
+            "torch.cat([n_output_generators, rows], dim=2)",
+        ),
+        (
+            "Combinations of a sample depend on its number alone.",
+            "_reverse(model, action, x, plan, first, halved",
+            "_reverse(model, action, x, plan, 0, halved",
+        ),
+        (
+            "A route that disagrees with reverse mode is not taken.",
+            "if apart <= 10 * eps**0.5 * size",
+            "if True or apart <= 10 * eps**0.5 * size",
+        ),
+        (
+            "Tensors of the caller get no gradient.",
+            "leaf = x.detach().clone().requires_grad_()",
+            "leaf = x.requires_grad_()",
+        ),
+    ),
+    *of("polarization/output_sketch.py", "tests/polarization/test_output_sketch.py")(
+        ("k combinations keep the squared length.", "size=count**-0.5", "size=1.0"),
+        (
+            "Each sample has signs of its own.",
+            "(sample * count + chosen) * width + word",
+            "(0 * sample + chosen) * width + word",
+        ),
+    ),
+    *of("polarization/sample_blocks.py", "tests/polarization/test_sample_blocks.py")(
+        (
+            "Samples of one group are in one block.",
+            "return labels % self.count",
+            "return torch.arange(len(labels)) % self.count",
+        ),
+        ("More labels than samples are an error.", "samples < len(self.groups)", "samples < 0"),
+    ),
+    *of("actions/linear.py", "tests/actions/test_linear.py")(
+        ("A row is slope times vector, in this order.", '"bkci,bcj->bkij"', '"bkci,bcj->bkji"'),
+        ("A matrix acts from the left.", "@ matrix.to(wide).mT", "@ matrix.to(wide)"),
+        (
+            "The displacement is a mean.",
+            "Displacement(moment / samples, repeat",
+            "Displacement(moment, repeat",
+        ),
+        (
+            "Rows of several copies are no outer products.",
+            "if self.copies > 1:\n            return None",
+            "if self.copies > 99:\n            return None",
+        ),
+        (
+            "A finite transformation is the exponential.",
+            "self._apply(torch.linalg.matrix_exp(self._matrix(h, x)), x)",
+            "self._apply(self._matrix(h, x), x)",
+        ),
+    ),
+    *of("actions/affine.py", "tests/actions/test_affine.py")(
+        ("Translations move the samples.", " + rows[:, self.n].to(wide)", ""),
+        ("A last row other than zero is refused.", "> 1e-12 * matrices", "> 1e12 * matrices"),
+        (
+            "Every copy counts in the moment.",
+            "value=float(len(x) * self.copies)",
+            "value=float(len(x))",
+        ),
+    ),
+    *of("actions/product.py", "tests/actions/test_product.py")(
+        (
+            "The moment of a product is symmetric.",
+            "return upper + upper.triu(1).mT",
+            "return upper",
+        ),
+        ("Entries outside the blocks are refused.", "if bool((rest != 0).any()):", "if False:"),
+    ),
+    *of(
+        "decision/bootstrap.py",
+        "tests/decision/test_bootstrap.py",
+        "tests/decision/test_intervals.py",
+    )(
+        (
+            "Draws follow their seed.",
+            "generator=torch.Generator().manual_seed(seed)",
+            "generator=torch.Generator().manual_seed(7)",
+        ),
+        (
+            "The interval holds the bias of selection.",
+            "(spread.square() + crossed.square()).sqrt()",
+            "spread",
+        ),
+        (
+            "Each block is judged by the directions of the others.",
+            "1.0 - torch.eye(len(moments.samples), dtype=torch.float64)",
+            "torch.ones(len(moments.samples), len(moments.samples), dtype=torch.float64)",
+        ),
+        (
+            "A logarithm of a squared value is twice a logarithm.",
+            "return -2 * values.clamp_min",
+            "return -1 * values.clamp_min",
+        ),
+        (
+            "The angle of a span is that of what lies outside.",
+            "basis - own @ (own.mT @ basis)",
+            "own @ (own.mT @ basis)",
+        ),
+    ),
+    *of("decision/controls.py", "tests/decision/test_controls.py")(
+        (
+            "Random directions have unit length.",
+            "(squares / squares.sum(1, keepdim=True)) @ values",
+            "squares @ values",
+        ),
+        (
+            "A learned direction is below the best of the controls, too.",
+            "below(same) & below(free)",
+            "below(same)",
+        ),
+        ("A learned direction is below every draw.", " & (high < logs.amin(0))", ""),
+        (
+            "Defects at the floor are alike.",
+            "least = max(floor, torch.finfo(torch.float64).tiny)",
+            "least = torch.finfo(torch.float64).tiny",
+        ),
+    ),
+    *of("decision/decide.py", "tests/decision/test_decide.py")(
+        (
+            "Too few samples leave the count undecided.",
+            "elif at_floor and constraints >= different:",
+            "elif False:",
+        ),
+        (
+            "Few samples are warned of.",
+            "elif different < 2 * total:",
+            "elif different < 0 * total:",
+        ),
+        (
+            "The floor is a square.",
+            "(thresholds.floor_factor * unit) ** 2",
+            "(thresholds.floor_factor * unit)",
+        ),
+    ),
+    *of("decision/grades.py", "tests/decision/test_grades.py")(
+        ("A gap is needed after the last symmetry.", "& (gaps >= needed)", ""),
+        ("Intervals of counted and other directions are disjoint.", "& (below < above)", ""),
+        (
+            "The gap before a small defect is wider.",
+            "(many.clear / following).clamp_min(1.0)",
+            "1.0",
+        ),
+        (
+            "A weak direction is below random ones.",
+            "(many.high <= many.weak) & (many.high < control)",
+            "(many.high <= many.weak)",
+        ),
+    ),
+    *of("_utils/random.py", "tests/test_purity.py", "tests/_utils")(
+        ("NumPy's generator is put back.", "np.random.set_state(numpy)", "pass"),
+        ("Python's generator is put back.", "random.setstate(python)", "pass"),
+    ),
+    *of("_utils/precision.py", "tests/_utils/test_precision.py")(
+        ("TensorFloat-32 is switched back.", "place.fp32_precision = precision", "pass")
+    ),
+    *of("_utils/atomic_write.py", "tests/_utils", "tests/studies/test_provenance.py")(
+        ("Half a file is never left behind.", "temporary.unlink(missing_ok=True)", "pass")
+    ),
+    *of("_utils/device.py", "tests/_utils/test_device.py")(
+        ("Trouble is raised once.", "if not bool(well):", "if False:"),
+        (
+            "Half of the samples are tried next.",
+            "x = x[: (len(x) + 1) // 2]",
+            "x = x[: len(x) - 1]",
+        ),
+    ),
+    *of("_utils/linalg.py", "tests/_utils/test_linalg.py")(
+        (
+            "The first of equal entries decides the sign.",
+            "* (1 - 1e-8)).to(torch.int8).argmax(1, keepdim=True)",
+            "* (1 - 1e-8)).to(torch.int8).flip(1).argmax(1, keepdim=True)",
+        ),
+        (
+            "A zero stays a zero above the size of a full SVD.",
+            "if small and float(values[-1]) > floor:",
+            "if False:",
+        ),
+    ),
+    *of("inputs/reinitialise.py", "tests/inputs/test_reinitialise.py")(
+        (
+            "The caller's model keeps its weights.",
+            "module = _copied(original(model))",
+            "module = original(model)",
+        ),
+        ("Weights follow their seed.", "with seeded(seed):", "with seeded(0):"),
+    ),
+)
+
+
+class Outcome(NamedTuple):
+    """What the tests said of one mutation."""
+
+    mutation: Mutation
+    kind: str
+    failed: str
+    seconds: float
+
+
+def copy_tree(folder: Path) -> Path:
+    """A copy of what the tests need."""
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            ignored = shutil.ignore_patterns("__pycache__", "*.pyc", ".hypothesis")
+            shutil.copytree(source, folder / name, ignore=ignored)
+        else:
+            shutil.copy2(source, folder / name)
+    return folder
+
+
+def run_tests(tree: Path, tests: Sequence[str]) -> tuple[int, str]:
+    """Run tests until the first fails; exit status and the name of that test, or the last line.
+
+    In a fork of this process, which has imported torch already but nothing of liegg.
+    """
+    log = tree / "log.txt"
+    child = os.fork()
+    if child == 0:
+        _run_here(tree, tests, log)
+    end = time.monotonic() + TIMEOUT
+    while (waited := os.waitpid(child, os.WNOHANG))[0] == 0:
+        if time.monotonic() > end:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return 1, f"no end after {TIMEOUT} s"
+        time.sleep(0.05)
+    text = log.read_text(encoding="utf-8", errors="replace")
+    failed = re.search(r"^(?:FAILED|ERROR) (\S+)", text, re.MULTILINE)
+    lines = text.strip().splitlines()
+    return os.waitstatus_to_exitcode(waited[1]), failed[1] if failed else "".join(lines[-1:])
+
+
+def _run_here(tree: Path, tests: Sequence[str], log: Path) -> NoReturn:
+    """Run tests in this process and end it with pytest's status; all output goes to a file."""
+    status = 3
+    try:
+        output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        os.chdir(tree)
+        os.environ |= {"PYTHONPATH": str(tree / "src"), "OMP_NUM_THREADS": "1"}
+        options = ["-x", "--quiet", "--no-header", "--tb=no", "-p", "no:cacheprovider"]
+        status = int(pytest.main([*options, "-p", "no:xdist", *tests]))
+    except BaseException:
+        traceback.print_exc()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+
+
+def outcome(tree: Path, mutation: Mutation) -> Outcome:
+    """Apply a mutation in a copy, run its tests, and take it back."""
+    start = time.perf_counter()
+    path = tree / "src" / "liegg" / mutation.file
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    if mutation.old not in text:
+        return Outcome(mutation, "text not found", "", 0.0)
+    tests = [test for test in mutation.tests if (tree / test.split("::")[0]).exists()]
+    try:
+        rewrite(path, text.replace(mutation.old, mutation.new, 1))
+        status, failed = run_tests(tree, tests) if tests else (4, "no such tests")
+    finally:
+        rewrite(path, text)
+    kind = {0: "SURVIVED", 1: "caught"}.get(status, "broken")
+    return Outcome(mutation, kind, failed, time.perf_counter() - start)
+
+
+def rewrite(path: Path, text: str) -> None:
+    """Write a module and drop its bytecode, which within a second could pass for that of the new text."""
+    path.write_text(text, encoding="utf-8")
+    for stale in (path.parent / "__pycache__").glob(f"{path.stem}.*"):
+        stale.unlink()
+
+
+def baseline(tree: Path, mutations: Sequence[Mutation]) -> list[str]:
+    """Tests that fail without any mutation, whose failures would mean nothing."""
+    files = sorted({test for mutation in mutations for test in mutation.tests})
+    status, last = run_tests(
+        tree, [name for name in files if (tree / name.split("::")[0]).exists()]
+    )
+    return [] if status == 0 else [last]
+
+
+OWN: list[Path] = []
+"""The copy of the tree that this worker uses."""
+
+
+def take_tree(free: Any) -> None:
+    """Give a worker its copy of the tree."""
+    OWN.append(free.get())
+
+
+def work(mutation: Mutation) -> Outcome:
+    """One mutation in the worker's own copy."""
+    return outcome(OWN[0], mutation)
+
+
+def main() -> int:
+    """Run all mutations, print a line for each, store the table."""
+    parser = argparse.ArgumentParser(description="break each promise once")
+    parser.add_argument("--only", default="", help="part of a file name or of a promise")
+    parser.add_argument("--jobs", type=int, default=2, help="copies of the tree that work at once")
+    parser.add_argument("--no-baseline", action="store_true", help="trust that all tests pass now")
+    parser.add_argument("--out", type=Path, default=ROOT / "results" / "mutations.json")
+    chosen = parser.parse_args()
+    start = time.perf_counter()
+    mutations = [entry for entry in MUTATIONS if chosen.only in entry.file + entry.promise]
+    outcomes: list[Outcome] = []
+    with tempfile.TemporaryDirectory() as folder:
+        trees = [copy_tree(Path(folder) / f"tree-{number}") for number in range(chosen.jobs)]
+        if not chosen.no_baseline and (failing := baseline(trees[0], mutations)):
+            print(f"a test fails without any mutation: {failing[0]}")
+            return 1
+        fork = get_context("fork")
+        free = fork.SimpleQueue()
+        for tree in trees:
+            free.put(tree)
+        with fork.Pool(chosen.jobs, initializer=take_tree, initargs=(free,)) as pool:
+            for done in pool.imap_unordered(work, mutations):
+                outcomes.append(done)
+                where = f"{done.kind:<14} {done.mutation.file}: {done.mutation.promise}"
+                print(f"{where} [{done.failed}] {done.seconds:.0f} s", flush=True)
+    caught = sum(done.kind == "caught" for done in outcomes)
+    print(f"{caught} of {len(mutations)} mutations were caught")
+    if not chosen.only:
+        store(outcomes, chosen.out, time.perf_counter() - start)
+    return int(caught < len(mutations))
+
+
+def store(outcomes: Sequence[Outcome], path: Path, seconds: float) -> None:
+    """Write the table with its provenance."""
+    sys.path.insert(0, str(ROOT / "src"))
+    from liegg.studies.provenance import provenance
+
+    order = {mutation: number for number, mutation in enumerate(MUTATIONS)}
+    rows = [
+        {**done.mutation._asdict(), "outcome": done.kind, "failed": done.failed}
+        for done in sorted(outcomes, key=lambda done: order[done.mutation])
+    ]
+    table = {
+        "study": "mutations",
+        "caught": sum(row["outcome"] == "caught" for row in rows),
+        "mutations": len(rows),
+        "rows": rows,
+        "provenance": provenance(COMMAND, seconds=seconds),
+    }
+    path.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
