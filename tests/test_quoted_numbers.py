@@ -272,11 +272,11 @@ def naming_quotes() -> dict[str, list[str]]:
     return {
         "docs/naming.md": [
             *rows,
-            f"puts {found['levels'][0]['algebras']} algebras",
-            f"Of {spans['trials']} random spans that are no algebras {named if named else 'none'} got a name.",
-            f"in {cost['name_s']:.2f} s, its whole account with invariants and words in another {cost['account_s']:.2f} s",
-            f"{right} of {len(networks)} networks of the [O(5) study](o5.md) are said, surely, to have learned so(5), "
-            f"{min(angles):.2f}° to {max(angles):.2f}° away",
+            f"takes {found['levels'][0]['algebras']} algebras",
+            f"Of {spans['trials']} random spans that are not algebras, {named if named else 'none'} got a name.",
+            f"takes {cost['name_s']:.2f} s to name, and its full description with invariants and words another {cost['account_s']:.2f} s",
+            f"{right} of {len(networks)} networks of the [O(5) study](o5.md) are named so(5) with confidence, "
+            f"within {min(angles):.2f}° to {max(angles):.2f}°",
         ]
     }
 
@@ -395,7 +395,7 @@ def image_quotes() -> dict[str, list[str]]:
         ]
         scale = [math.exp(2**0.5 * math.pi * (m[0][0] + m[1][1])) for m in found]
         orbits.append(
-            f"{name}: shear {shear[0]:.3f} and {shear[1]:.3f} per radian, size after a whole turn {min(scale):.2f} to "
+            f"{name}: shear {shear[0]:.3f} and {shear[1]:.3f} per radian, size after a full rotation {min(scale):.2f} to "
             f"{max(scale):.2f}"
         )
     return {
