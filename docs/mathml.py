@@ -39,9 +39,11 @@ def adapt(formula: str) -> str:
     """
     formula = STYLED.sub(_word, formula)
     formula = SIGN.sub(r'\1<mo form="prefix">\2</mo>', formula)
-    return FENCE.sub(
+    formula = FENCE.sub(
         lambda found: f'<mo stretchy="false" lspace="0" rspace="0">&#x{found[1]};</mo>', formula
     )
+    wide = formula.startswith('<math display="block"')
+    return f'<div class="formula">{formula}</div>' if wide else formula
 
 
 def _word(found: re.Match[str]) -> str:
