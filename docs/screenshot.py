@@ -1,5 +1,4 @@
-"""The images of README and the start page: `python docs/screenshot.py` writes docs/images/report.png
-and o5-demo.png.
+"""The images of README and the start page: docs/images/report.png and o5-demo.png.
 
 It runs the demo, stores its report as docs/demo-report.html, opens it in the installed browser
 (chromium), and moves the slider.
