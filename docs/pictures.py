@@ -1,6 +1,6 @@
-"""The pictures of docs/concepts.md, made by liegg itself: python docs/pictures.py writes docs/images/concept-*.png.
+"""The figures of docs/concepts.md: `python docs/pictures.py` writes docs/images/concept-*.png.
 
-Everything is computed, on fixed seeds; nothing is drawn by hand but the labels.
+liegg computes everything shown, with fixed seeds.
 """
 
 from pathlib import Path
@@ -20,35 +20,35 @@ if TYPE_CHECKING:
 
 IMAGES = Path(__file__).parent / "images"
 
-TURN = torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64)
-GROW = torch.eye(2, dtype=torch.float64)
+ROTATION = torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64)
+SCALING = torch.eye(2, dtype=torch.float64)
 BOOST = torch.tensor([[0.0, 1.0], [1.0, 0.0]], dtype=torch.float64)
 
 
 def normal(*shape: int, seed: int = 0) -> Tensor:
-    """Standard normal numbers in float64 that depend on the seed alone."""
+    """Standard normal numbers in float64 that depend only on the seed."""
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def bowl(x: Tensor) -> Tensor:
-    """Squared length: every rotation leaves it alone."""
+    """Squared length, invariant under every rotation."""
     return x.square().sum(1)
 
 
 def nearly(x: Tensor) -> Tensor:
-    """Squared length and a little that no rotation leaves alone."""
+    """Squared length plus a small term that breaks the rotations."""
     return bowl(x) + 0.06 * torch.sin(2 * x).sum(1) + 0.05 * x[:, 0] * x[:, 1]
 
 
 def flow() -> "Figure":
-    """Three motions of the plane over the level sets of a function that only the first leaves alone."""
-    made = figure(7.2, 2.8)
+    """Three vector fields over the level sets of a function that only the first preserves."""
+    page = figure(7.2, 2.8)
     line = torch.linspace(-1, 1, 7, dtype=torch.float64)
     points = torch.cartesian_prod(line, line)
     action = liegg.Linear(2)
     sym = liegg.discover(bowl, normal(500, 2), action)
-    names = (("rotation", TURN), ("boost", BOOST), ("scaling", GROW))
-    for ax, (name, h) in zip(made.subplots(1, 3), names, strict=True):
+    names = (("rotation", ROTATION), ("boost", BOOST), ("scaling", SCALING))
+    for ax, (name, h) in zip(page.subplots(1, 3), names, strict=True):
         _levels(ax)
         velocity = points @ h.mT
         row = (2 * points * velocity).sum(1)  # <df, velocity>, the derivative of the bowl being 2 x
@@ -57,35 +57,35 @@ def flow() -> "Figure":
         )
         defect = float(sym.defect(h[None])[0])
         _plain(ax, f"{name}: δ² = {0 if defect < 1e-20 else round(defect, 2):g}")
-    return made
+    return page
 
 
 def trivial() -> "Figure":
-    """A direction that moves the data, and one that does not: nothing can be said of the second."""
-    made = figure(6.2, 3.3)
+    """A direction that moves the data, and one that does not and is undecided."""
+    page = figure(6.2, 3.3)
     line = torch.linspace(-1, 1, 7, dtype=torch.float64)
     x = torch.stack([line, torch.zeros_like(line)], 1)
     grid = torch.cartesian_prod(line, line[line.abs() > 0.1])
     unit = torch.zeros(2, 2, 2, dtype=torch.float64)
     unit[0, 1, 0], unit[1, 0, 1] = 1.0, 1.0
     words = (r"$E_{21}$: velocity $(0,\ x_1)$", r"$E_{12}$: velocity $(x_2,\ 0)$, trivial")
-    axes = made.subplots(1, 2)
+    axes = page.subplots(1, 2)
     for ax, h, title in zip(axes, unit, words, strict=True):
         _arrows(ax, grid, grid @ h.mT, "0.82")
         _arrows(ax, x, x @ h.mT, FOUND)
         ax.plot(x[:, 0], x[:, 1], "o", color=OTHER, markersize=5, label="samples")
         _plain(ax, title)
     axes[1].legend(loc="upper left", fontsize="small", framealpha=1)
-    return made
+    return page
 
 
 def scale() -> "Figure":
-    """The same model in three units of length: the variance moves by decades, the defect does not."""
-    made = figure(7.2, 3.2)
-    left, right = made.subplots(1, 2)
+    """The same model in three units of length: the variance changes, the defect does not."""
+    page = figure(7.2, 3.2)
+    left, right = page.subplots(1, 2)
     x = normal(2000, 3)
     for factor, colour, marker in ((0.1, THIRD, "^"), (1.0, FOUND, "o"), (10.0, OTHER, "s")):
-        # inputs and outputs in other units, as if metres were written as centimetres
+        # inputs and outputs in other units, such as centimetres instead of metres
         sym = liegg.discover(lambda x, f=factor: f * nearly(x / f), factor * x, liegg.Linear(3))
         place = range(1, 10)
         left.plot(
@@ -112,20 +112,20 @@ def scale() -> "Figure":
     left.legend(frameon=False, fontsize="small")
     for ax in (left, right):
         _logarithmic(ax)
-    return made
+    return page
 
 
 def verdict() -> "Figure":
-    """The spectrum of defects with all that decides: level, gap, intervals, random directions."""
-    made = figure(7.2, 4.0)
-    ax = made.subplots()
+    """The defects with everything that decides: threshold, gap, intervals, random directions."""
+    page = figure(7.2, 4.0)
+    ax = page.subplots()
     sym = liegg.discover(nearly, normal(400, 3), liegg.Linear(3))
     place, values = torch.arange(1, 10), sym.defects
     low, high = sym.intervals.T
     found = sym.nullity
     for part, colour, marker, label in (
         (slice(0, found), FOUND, "o", "symmetry"),
-        (slice(found, None), OTHER, "s", "no symmetry"),
+        (slice(found, None), OTHER, "s", "not a symmetry"),
     ):
         ax.errorbar(
             place[part],
@@ -137,12 +137,12 @@ def verdict() -> "Figure":
             markersize=6,
             label=f"{label}, 95 % interval",
         )
-    limits = sym.settings
-    ax.axhline(limits["threshold"], color=MUTED, linestyle=":", linewidth=1.2)
+    settings = sym.settings
+    ax.axhline(settings["threshold"], color=MUTED, linestyle=":", linewidth=1.2)
     ax.text(
         9.5,
-        limits["threshold"] * 0.86,
-        "level: counted only below",
+        settings["threshold"] * 0.86,
+        "threshold: counted only below",
         ha="right",
         va="top",
         color=MUTED,
@@ -150,7 +150,12 @@ def verdict() -> "Figure":
     )
     ax.axhspan(sym.decision.control, 20, color=OTHER, alpha=0.08, linewidth=0)
     ax.text(
-        0.55, 6, "95 % of random directions lie in here", va="bottom", color=OTHER, fontsize="small"
+        0.55,
+        6,
+        "95 % of random directions are in this range",
+        va="bottom",
+        color=OTHER,
+        fontsize="small",
     )
     ends = {"arrowstyle": "<->", "color": "black", "linewidth": 1.2}
     ax.annotate(
@@ -173,23 +178,23 @@ def verdict() -> "Figure":
     ax.set_ylim(float(low[0]) / 3, 20)
     ax.set_xlim(0.4, 9.6)
     ax.legend(frameon=False, fontsize="small", loc="lower right")
-    return made
+    return page
 
 
 def learned() -> "Figure":
-    """A trained network against fresh weights, and along finite rotations of samples it was not analysed on."""
-    made = figure(7.6, 3.6)
-    left, right = made.subplots(1, 2)
+    """A trained and re-initialised networks; finite rotations of held-out samples."""
+    page = figure(7.6, 3.6)
+    left, right = page.subplots(1, 2)
     model, x = _trained()
     sym = liegg.discover(
         model, x, liegg.Linear(3), control="reinitialised", held_out=normal(256, 3, seed=9)
     )
-    if sym.controls.reinitialised is None or sym.verification is None:
-        raise RuntimeError("controls were asked for and not made")
-    shown = torch.arange(1, sym.controls.reinitialised.along.shape[1] + 1)
+    if sym.reinitialised is None or sym.verification is None:
+        raise RuntimeError("discover returned no controls")
+    shown = torch.arange(1, sym.reinitialised.along.shape[1] + 1)
     for values, marker, offset, label in (
-        (sym.controls.reinitialised.along, "_", 0.0, "fresh weights, along the same directions"),
-        (sym.controls.reinitialised.own, ".", 0.2, "fresh weights, along their own best ones"),
+        (sym.reinitialised.along, "_", 0.0, "re-initialised, along the same directions"),
+        (sym.reinitialised.own, ".", 0.2, "re-initialised, along their own best directions"),
     ):
         for i, draw in enumerate(values):
             left.plot(
@@ -198,18 +203,18 @@ def learned() -> "Figure":
     left.plot(shown, sym.defects[: len(shown)], "o", color=FOUND, markersize=7, label="trained")
     left.set_ylabel("defect  δ²")
     left.set_title(
-        f"learned: {sum(sym.controls.reinitialised.learned)} of the first {len(shown)} directions",
+        f"learned: {sum(sym.reinitialised.learned)} of the first {len(shown)} directions",
         fontsize="medium",
     )
     _logarithmic(left)
     left.set_ylim(2e-6, 4)
     left.legend(frameon=False, fontsize="small", loc="lower left")
     _finite(right, sym.verification.curves[0], sym.verification.fraction)
-    return made
+    return page
 
 
 def _finite(ax: "Axes", curve: Any, fraction: float) -> None:
-    """r(t) of a generator, what derivatives predict at its start, and random directions."""
+    """r(t) of a generator, its predicted initial growth, and random directions."""
     degrees = 360 * curve.times / curve.period
     ax.fill_between(
         degrees, curve.control_low, curve.control_high, color=OTHER, alpha=0.2, linewidth=0
@@ -236,45 +241,45 @@ def _finite(ax: "Axes", curve: Any, fraction: float) -> None:
         ylim=(1e-8, 10),
         xticks=range(0, 361, 90),
     )
-    ax.set_title("held-out samples, moved by finite amounts", fontsize="medium")
+    ax.set_title("finite transformations of held-out samples", fontsize="medium")
     ax.grid(axis="y", color="0.9", linewidth=0.6)
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False, fontsize="small", loc="lower right")
 
 
 def layers() -> "Figure":
-    """Shifts of a picture: convolutions move with them, the average over all places stays."""
-    made = figure(7.2, 3.4)
-    ax = made.subplots()
-    model, pictures = _convolutions()
+    """Translations of images: convolutions are equivariant, the average is invariant."""
+    page = figure(7.2, 3.4)
+    ax = page.subplots()
+    model, images = _convolutions()
     action = liegg.Image("affine", border="periodic")
-    found = liegg.discover_layers(model, pictures, action, output_action=action)
-    shifts = liegg.translation(2)
+    found = liegg.discover_layers(model, images, action, output_action=action)
+    translations = liegg.translation(2)
     place = range(len(found))
-    floor = 1e-8  # below it nothing is worth telling apart
+    floor = 1e-8  # smaller values are not distinguished
     ax.plot(
         place,
-        found.defect(shifts).clamp_min(floor),
+        found.defect(translations).clamp_min(floor),
         "-o",
         color=FOUND,
-        label="invariance: the output stays",
+        label="invariance: the output is unchanged",
     )
-    moves = found.defect(shifts, "equivariance")
+    moves = found.defect(translations, "equivariance")
     ax.plot(
         place,
         moves.clamp_min(floor),
         "-^",
         color=THIRD,
-        label="equivariance: the output moves likewise",
+        label="equivariance: the output moves with the input",
     )
     ax.axhline(found[0].invariance.decision.threshold, color=MUTED, linestyle=":", linewidth=1.2)
     ax.set_xticks(list(place), [f"{layer.kind}\n{layer.name}" for layer in found], fontsize="small")
-    ax.set(ylabel="defect δ² of shifts", yscale="log", ylim=(floor / 3, 30))
+    ax.set(ylabel="defect δ² of translations", yscale="log", ylim=(floor / 3, 30))
     ax.set_yticks([1e-8, 1e-6, 1e-4, 1e-2, 1], ["10⁻⁸ or less", "10⁻⁶", "10⁻⁴", "10⁻²", "1"])
     ax.grid(axis="y", color="0.9", linewidth=0.6)
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False, fontsize="small", loc="center left")
-    return made
+    return page
 
 
 def _trained() -> tuple[nn.Module, Tensor]:
@@ -294,7 +299,7 @@ def _trained() -> tuple[nn.Module, Tensor]:
 
 
 def _convolutions() -> tuple[nn.Module, Tensor]:
-    """A network that shifts cannot tell from its end on, with random weights, and smooth periodic pictures."""
+    """A translation-invariant network with random weights, and smooth periodic images."""
     with seeded(0):
         convs = [nn.Conv2d(i, 4, 3, padding=1, padding_mode="circular") for i in (1, 4)]
         model = nn.Sequential(
@@ -316,21 +321,21 @@ def _levels(ax: "Axes") -> None:
 
 
 def _arrows(ax: "Axes", points: Tensor, velocity: Tensor, colour: Any) -> None:
-    """A field of velocities, all at one scale; points that stand still have no arrow."""
-    still = velocity.norm(dim=1) < 1e-12
-    kept = (
-        [c for c, stands in zip(colour, still.tolist(), strict=True) if not stands]
+    """A vector field at one scale; points that do not move have no arrow."""
+    fixed = velocity.norm(dim=1) < 1e-12
+    colours = (
+        [c for c, stays in zip(colour, fixed.tolist(), strict=True) if not stays]
         if isinstance(colour, list)
         else colour
     )
-    (x, y), (u, v) = points[~still].T, velocity[~still].T
+    (x, y), (u, v) = points[~fixed].T, velocity[~fixed].T
     if len(x):
         ax.quiver(
             x,
             y,
             u,
             v,
-            color=kept,
+            color=colours,
             angles="xy",
             scale_units="xy",
             scale=5,
@@ -348,7 +353,7 @@ def _plain(ax: "Axes", title: str) -> None:
 
 
 def _logarithmic(ax: "Axes") -> None:
-    """Directions along, decades up."""
+    """Directions on the horizontal axis, a logarithmic vertical axis."""
     ax.set(yscale="log", xlabel="direction, most invariant first")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.grid(axis="y", color="0.9", linewidth=0.6)
@@ -356,11 +361,11 @@ def _logarithmic(ax: "Axes") -> None:
 
 
 def main() -> None:
-    """Draw them all."""
-    torch.set_num_threads(1)  # sums in one order
+    """Draw all figures."""
+    torch.set_num_threads(1)  # a fixed order of summation
     for make in (flow, trivial, scale, verdict, learned, layers):
-        made = make()
-        made.savefig(
+        page = make()
+        page.savefig(
             IMAGES / f"concept-{make.__name__}.png",
             dpi=140,
             facecolor="white",

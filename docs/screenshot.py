@@ -1,7 +1,7 @@
-"""The pictures of README and the landing page: python docs/screenshot.py writes docs/images/report.png and o5-demo.png.
+"""The images of README and the start page: docs/images/report.png and o5-demo.png.
 
-It runs the demo, keeps its report as docs/demo-report.html, and opens that in the browser that is installed (chromium), with the
-slider moved.
+It runs the demo, stores its report as docs/demo-report.html, opens it in the installed browser
+(chromium), and moves the slider.
 """
 
 import shutil
@@ -15,14 +15,14 @@ from playwright.sync_api import sync_playwright
 IMAGES = Path(__file__).parent / "images"
 REPORT = Path(__file__).parent / "demo-report.html"
 WIDTH, HEIGHT = 1100, 1165
-"""Of the window: the verdict, and the samples with their curve."""
+"""Size of the window: the verdict, and the samples with their curve."""
 
-TURNED = 0.3
-"""How far the slider is moved, as a share of its way."""
+SLIDER_POSITION = 0.3
+"""Position of the slider, as a share of its range."""
 
 
 def main() -> None:
-    """Make the report and both pictures."""
+    """Make the report and both images."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         sys.exit("docs/screenshot.py needs a browser: install chromium.")
@@ -43,7 +43,7 @@ def main() -> None:
             page.eval_on_selector(
                 "#time",
                 "(r, t) => { r.value = r.min * 1 + t * (r.max - r.min); r.dispatchEvent(new Event('input')); }",
-                TURNED,
+                SLIDER_POSITION,
             )
             page.screenshot(path=IMAGES / "report.png")
             started.close()

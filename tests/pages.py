@@ -1,7 +1,8 @@
-"""Pages that run: python blocks are executed in order, one process to a page, and what they print is held to what the page shows.
+"""Run the Python blocks of documentation pages and compare what they print with what the pages show.
 
-A python block may be followed by a text block: what it printed. `python tests/pages.py --write` runs the pages again and rewrites
-these blocks and the pictures that the pages save; `python tests/pages.py docs/tutorial.md` only looks whether they are as shown.
+The blocks of a page run in order, in one process per page. A Python block may be followed by a text
+block with its output. `python tests/pages.py --write` runs the pages and rewrites these text blocks
+and the images that the pages save; `python tests/pages.py docs/tutorial.md` only checks them.
 """
 
 import argparse
@@ -23,24 +24,26 @@ SHOWN = (
     "docs/howto-points.md",
     "docs/howto-physics.md",
     "docs/howto-layers.md",
+    "docs/howto-action.md",
     "docs/howto-ci.md",
     "docs/howto-large.md",
     "docs/faq.md",
 )
-"""Pages whose blocks all show what they print."""
+"""Pages on which every block that prints is followed by its output."""
 
-TOLERANCE = 0.05
-"""Relative difference up to which two printed numbers are one: rounding differs between machines, and training makes it larger."""
+RELATIVE_TOLERANCE = 0.05
+"""Relative difference of printed numbers that is accepted: rounding differs between machines, and
+training amplifies it."""
 
 ROUNDING = 1e-10
-"""Numbers below this are all rounding."""
+"""Numbers below this are rounding errors."""
 
 PAIR = re.compile(
     r"^```python\n(?P<code>.*?)^```$(?:\s*^```text\n(?P<shown>.*?)^```$)?",
     flags=re.DOTALL | re.MULTILINE,
 )
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
-PICTURE = re.compile(r"\]\(images/([\w-]+\.png)\)")
+IMAGE = re.compile(r"\]\(images/([\w-]+\.png)\)")
 
 DRIVER = """
 import contextlib, io, json, sys
@@ -53,17 +56,17 @@ for line, code in json.load(sys.stdin):
     printed.append(out.getvalue())
 print(json.dumps(printed))
 """
-"""What runs in the page's process; lines are those of the page, so that an error names them."""
+"""Program that runs in the process of a page; its line numbers are those of the page."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """A python block of a page.
+    """A Python block of a page.
 
     Attributes:
-        line: lines of the page before its code.
-        code: what runs.
-        shown: what the page says it prints; None if it says nothing.
+        line: number of lines of the page before its code.
+        code: the code.
+        shown: the output shown on the page; None if there is none.
     """
 
     line: int
@@ -74,38 +77,39 @@ class Block:
 def blocks(text: str) -> list[Block]:
     """Python blocks of a page, each with the text block that follows it."""
     return [
-        Block(text[: found.start("code")].count("\n"), found["code"], found["shown"])
-        for found in PAIR.finditer(text)
+        Block(text[: match.start("code")].count("\n"), match["code"], match["shown"])
+        for match in PAIR.finditer(text)
     ]
 
 
 def run(page: str, folder: Path) -> list[str]:
-    """Run a page's blocks in a process of their own, warnings as errors, and return what each of them printed.
+    """Run the blocks of a page in their own process, warnings as errors; return their outputs.
 
     Args:
-        page: path below the repository.
-        folder: where the code runs and leaves its files.
+        page: path relative to the repository.
+        folder: working folder of the code.
 
     Raises:
         AssertionError: a block failed; the message is its traceback, with the lines of the page.
     """
-    given = json.dumps(
-        [(block.line, block.code) for block in blocks((ROOT / page).read_text(encoding="utf-8"))]
+    text = (ROOT / page).read_text(encoding="utf-8")
+    code = json.dumps([(block.line, block.code) for block in blocks(text)])
+    # One thread: small models are not faster with more, and much slower on shared cores.
+    process = subprocess.run(
+        [sys.executable, "-W", "error", "-c", DRIVER, page],
+        input=code,
+        capture_output=True,
+        encoding="utf-8",
+        cwd=folder,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
     )
-    command = [sys.executable, "-W", "error", "-c", DRIVER, page]
-    alone = os.environ | {
-        "OMP_NUM_THREADS": "1"
-    }  # small models are no faster with more, and much slower where cores are shared
-    done = subprocess.run(
-        command, input=given, capture_output=True, encoding="utf-8", cwd=folder, env=alone
-    )
-    if done.returncode:
-        raise AssertionError(f"{page} fails:\n{done.stderr}")
-    return json.loads(done.stdout)
+    if process.returncode:
+        raise AssertionError(f"{page} fails:\n{process.stderr}")
+    return json.loads(process.stdout)
 
 
 def difference(shown: str, printed: str) -> str:
-    """Why two texts are not the same: other words, or a number that is off; empty if they are. Spaces do not count.
+    """First difference of two texts in words or numbers; empty if there is none. Spaces are ignored.
 
     >>> difference("3 symmetries, up to 0.0140", "3 symmetries,  up to 0.0143")
     ''
@@ -122,65 +126,65 @@ def difference(shown: str, printed: str) -> str:
         return f"the page shows {words[0][place]!r}, the code prints {words[1][place]!r}"
     for one, other in zip(NUMBER.findall(shown), NUMBER.findall(printed), strict=True):
         low, high = sorted((abs(float(one)), abs(float(other))))
-        same = float(one) * float(other) >= 0 and high - low < TOLERANCE * high
-        if not (same or high < ROUNDING or low == high == 0):
+        close = float(one) * float(other) >= 0 and high - low < RELATIVE_TOLERANCE * high
+        if not (close or high < ROUNDING or low == high == 0):
             return f"the page shows {one!r}, the code prints {other!r}"
     return ""
 
 
 def check(page: str, printed: list[str]) -> None:
-    """Fail unless every text block of a page shows what the block before it printed."""
-    for block, said in zip(blocks((ROOT / page).read_text(encoding="utf-8")), printed, strict=True):
-        if block.shown is not None and (why := difference(block.shown, said)):
+    """Fail unless every text block of a page shows the output of the block before it."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for block, output in zip(blocks(text), printed, strict=True):
+        if block.shown is not None and (reason := difference(block.shown, output)):
             raise AssertionError(
-                f"{page}, after line {block.line}: {why}. To show what it prints now: python tests/pages.py --write"
+                f"{page}, after line {block.line}: {reason}. "
+                "To update the page: python tests/pages.py --write"
             )
 
 
 def rewritten(text: str, printed: list[str]) -> str:
-    """The page with every text block replaced by what was printed; a block that prints and has none gets one."""
-    left = iter(printed)
+    """The page with every text block replaced by the output; added where a block prints."""
+    outputs = iter(printed)
 
-    def replaced(found: re.Match[str]) -> str:
-        said = "\n".join(line.rstrip() for line in next(left).splitlines())
-        code = f"```python\n{found['code']}```"
-        return f"{code}\n\n```text\n{said}\n```" if said else code
+    def replacement(match: re.Match[str]) -> str:
+        output = "\n".join(line.rstrip() for line in next(outputs).splitlines())
+        code = f"```python\n{match['code']}```"
+        return f"{code}\n\n```text\n{output}\n```" if output else code
 
-    return PAIR.sub(replaced, text)
+    return PAIR.sub(replacement, text)
 
 
-def pictures(page: str) -> list[str]:
-    """Pictures that a page shows and its own code has to make, by name."""
+def images(page: str) -> list[str]:
+    """Names of the images on a page that its own code makes."""
     stem = Path(page).stem
-    return [
-        name
-        for name in PICTURE.findall((ROOT / page).read_text(encoding="utf-8"))
-        if name.startswith(stem)
-    ]
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return [name for name in IMAGE.findall(text) if name.startswith(stem)]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Run the pages that show what their code prints.")
+    parser = argparse.ArgumentParser(
+        description="Run the pages that show the output of their code."
+    )
     parser.add_argument(
         "pages", nargs="*", default=SHOWN, help="such as docs/tutorial.md; by default all"
     )
     parser.add_argument(
-        "--write", action="store_true", help="rewrite the text blocks and the pictures"
+        "--write", action="store_true", help="rewrite the text blocks and the images"
     )
-    given = parser.parse_args()
-    for page in given.pages:
+    arguments = parser.parse_args()
+    for page in arguments.pages:
         with tempfile.TemporaryDirectory() as folder:
             start = time.perf_counter()
             printed = run(page, Path(folder))
-            if given.write:
+            if arguments.write:
                 path = ROOT / page
                 path.write_text(
                     rewritten(path.read_text(encoding="utf-8"), printed), encoding="utf-8"
                 )
-                for name in pictures(page):
-                    (ROOT / "docs" / "images" / name).write_bytes(
-                        (Path(folder) / name).read_bytes()
-                    )
+                for name in images(page):
+                    target = ROOT / "docs" / "images" / name
+                    target.write_bytes((Path(folder) / name).read_bytes())
             else:
                 check(page, printed)
             print(f"{page}: {time.perf_counter() - start:.1f} s")
