@@ -29,7 +29,7 @@ def streamed(*, gradients=GRADIENTS, output_columns=None):
     return Streamed(factor, ACTION.moment(X), SAMPLES, 1.0, "qr")
 
 
-def floor_of(problem, solution, *, unit=UNIT, slope=4.0, measure=None):
+def floor_of(problem, solution, *, unit=UNIT, slope: float | None = 4.0, measure=None):
     return noise_floor(problem, solution, unit=unit, slope=slope, numbers=3, measure=measure)
 
 

@@ -7,7 +7,7 @@ import torch
 
 import liegg
 from cases import normal
-from liegg._utils.diagnoses import Diagnosis
+from liegg._utils.diagnoses import Diagnosis, as_remark
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.solve_and_decide import ModelInfo, solve_and_decide
 from liegg.polarization import r_factor
@@ -68,12 +68,12 @@ def test_settings_and_notes_say_how():
     }
     assert expected.items() <= sym.settings.items()
     assert sym.settings["versions"]["torch"] == torch.__version__
-    assert [note.diagnosis for note in sym.notes] == [
+    assert [as_remark(note).diagnosis for note in sym.notes] == [
         Diagnosis.TEXT,
         Diagnosis.TEXT,
         Diagnosis.HALVED_BATCHES,
     ]
-    assert sym.notes[2].values == {"device": "cpu", "samples": 16}
+    assert as_remark(sym.notes[2]).values == {"device": "cpu", "samples": 16}
 
 
 def test_what_is_wrong_with_the_model_comes_first():
