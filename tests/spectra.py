@@ -1,4 +1,4 @@
-"""Hand-made and random spectra with intervals, for the tests of the decision."""
+"""Spectra with intervals, by hand and random, for the tests of the decision."""
 
 import math
 from typing import Any
@@ -6,6 +6,8 @@ from typing import Any
 import torch
 from hypothesis import strategies as st
 
+import liegg
+from liegg.decision.intervals import Bootstrap, bootstrap
 from liegg.decision.rank import count, evidence, rule
 from liegg.decision.thresholds import Thresholds
 
@@ -26,6 +28,14 @@ def case_of(values, *, wide: Any = 1.0, floor=FLOOR, control=math.inf):
     wide = column(*wide) if isinstance(wide, list) else column(*[wide] * len(values))
     bounds = torch.stack([column(*values) / wide, column(*values) * wide], 1)
     return evidence(column(*values), bounds, floor=floor, control=control)
+
+
+def bootstrap_of(sym: liegg.Symmetries) -> Bootstrap:
+    """The draws of a result, made again from its blocks."""
+    total = sym.accumulated
+    draws = bootstrap(total.blocks, total.solution, floor=sym.decision.floor, seed=total.seed)
+    assert draws is not None
+    return draws
 
 
 def counted(case, thresholds=USUAL):

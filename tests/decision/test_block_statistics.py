@@ -11,15 +11,9 @@ from hypothesis import strategies as st
 import liegg
 from cases import mlp, normal
 from liegg.actions import Linear
-from liegg.decision.intervals import bootstrap
 from liegg.polarization.sample_blocks import count_for
 from oracle import fields, jacobians
-
-
-def bootstrap_of(sym):
-    """The draws of a result, made again from its blocks."""
-    total = sym.accumulated
-    return bootstrap(total.blocks, total.solution, floor=sym.decision.floor, seed=total.seed)
+from spectra import bootstrap_of
 
 
 def field_map(x):
@@ -71,7 +65,6 @@ def asked(request):
 def test_every_block_says_what_its_samples_say(asked):
     sym, (changes, motions, eta), block, error = asked
     found = bootstrap_of(sym)
-    assert found is not None
     assert found.at_floor == 0
     h = sym.accumulated.solution.directions.numpy()
     outer = (
@@ -195,7 +188,6 @@ def test_the_interval_of_any_direction_is_that_of_a_ratio_over_the_blocks(asked)
             - eta @ sym.output_action.matrices(sym.accumulated.partners(h)).flatten(1).numpy().T
         )
     draws = bootstrap_of(sym)
-    assert draws is not None
     count, weights = block.max() + 1, draws.weights.numpy()
     a, m = (
         np.stack([np.square(part[block == p]).sum((0, 1)) for p in range(count)])

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -29,7 +30,7 @@ def decided(solution, *, floor=FLOOR, thresholds=None, bounds=None, warnings=(),
     """The decision on defects, or on a solution."""
     solution = solved(solution) if isinstance(solution, list) else solution
     thresholds, values = thresholds or Thresholds(), solution.values
-    facts = DataFacts(**{"samples": 100} | facts)
+    facts = DataFacts(**dict[str, Any](samples=100) | facts)
     open_end = facts.unsolved and bool((values > floor).any())
     following = float(values[-1]) if open_end else math.inf
     case = evidence(values, bounds, floor=floor, following=following)

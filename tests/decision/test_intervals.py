@@ -8,25 +8,15 @@ import torch
 
 import liegg
 from cases import mlp, norm_case, normal, square
-from liegg._utils.diagnoses import Diagnosis
+from liegg._utils.diagnoses import Diagnosis, as_remark
 from liegg.actions import Linear
 from liegg.decision.block_statistics import BlockStatistics
 from liegg.decision.bootstrap import Moments, draw_blocks
-from liegg.decision.intervals import Bootstrap, bootstrap, certainty
+from liegg.decision.intervals import Bootstrap, certainty
 from liegg.decision.rank import evidence
 from liegg.decision.thresholds import Thresholds
 from liegg.polarization.sample_blocks import FEWEST
-
-USUAL = Thresholds(
-    threshold=0.03, minimum_gap=10.0, resolution=1e-4, strong=1e-3, weak=0.5, clear=0.3
-)
-
-
-def bootstrap_of(sym):
-    """The draws of a result, made again from its blocks."""
-    total = sym.accumulated
-    return bootstrap(total.blocks, total.solution, floor=sym.decision.floor, seed=total.seed)
-
+from spectra import USUAL, bootstrap_of
 
 # Intervals.
 
@@ -82,7 +72,6 @@ def test_directions_at_the_floor_have_no_interval():
     assert bool(sym.intervals[:3].isnan().all())
     assert bool(sym.intervals[3:].isfinite().all())
     draws, sure = bootstrap_of(sym), sym.decision.certainty
-    assert draws is not None
     assert sure is not None
     assert (draws.at_floor, sure.angle) == (3, 0.0)
 
@@ -98,8 +87,8 @@ def test_too_few_blocks_make_no_interval(samples, groups):
     assert sym.decision.certainty is None
     assert bool(sym.intervals.isnan().all())
     (note,) = sym.notes
-    assert note.diagnosis is Diagnosis.FEW_BLOCKS
-    assert note.values == {"blocks": FEWEST - 1, "needed": FEWEST}
+    assert as_remark(note).diagnosis is Diagnosis.FEW_BLOCKS
+    assert as_remark(note).values == {"blocks": FEWEST - 1, "needed": FEWEST}
 
 
 def test_just_enough_blocks_make_one():
@@ -113,7 +102,7 @@ def test_just_enough_blocks_make_one():
 
 def test_a_constant_model_has_nothing_to_draw():
     sym = liegg.discover(lambda x: 0 * x.sum(1), normal(50, 2), Linear(2))
-    assert sym.accumulated.blocks is bootstrap_of(sym) is None
+    assert sym.accumulated.blocks is None
 
 
 def test_seeds_decide_the_draws_and_nothing_else_does():
@@ -163,7 +152,7 @@ def test_directions_without_an_interval():
 
 def test_with_many_samples_the_choice_of_directions_no_longer_matters():
     sym = liegg.discover(mlp(3, 8, 2), normal(20000, 3), Linear(3))
-    fixed = sym.defect_interval(sym.action.matrices(sym.accumulated.solution.directions))
+    fixed = sym.defect_interval(sym.accumulated.solution.directions)
     torch.testing.assert_close(fixed, sym.intervals, rtol=0.02, atol=0.0)
 
 

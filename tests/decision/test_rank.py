@@ -72,7 +72,7 @@ def test_many_are_counted_as_each_alone(cases, thresholds):
     )
     numbers = rule(FLOOR, thresholds)
     together = count(Evidence(values, low, high, FLOOR), numbers)
-    alone = [int(count(Evidence(*c[:3], FLOOR), numbers)) for c in cases]
+    alone = [int(count(Evidence(c.values, c.low, c.high, FLOOR), numbers)) for c in cases]
     assert together.tolist() == alone
     none = torch.zeros(3, 0, dtype=torch.float64)
     assert count(Evidence(none, none, none, FLOOR), numbers).tolist() == [0] * 3

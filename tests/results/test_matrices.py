@@ -60,17 +60,15 @@ def test_dozens_of_generators_of_784_rows(pixels, tmp_path):
     assert pixels.generators.shape == (60, 784, 784)  # some can still be had
 
 
-def test_matrices_that_cannot_be_had_say_what_to_do(monkeypatch, pixels):
+def test_matrices_that_cannot_be_built_say_what_to_do(monkeypatch):
     monkeypatch.setattr("liegg.results.matrices.LARGEST_SIZE", 10**6)
+    action = liegg.actions.Weights([i // 8 for i in range(784)])
     sym = liegg.discover(
-        lambda x: x[:, :300].sum(1),
-        normal(200, 784),
-        liegg.actions.Weights([i // 8 for i in range(784)]),
-        run=liegg.Run(bottom=5),
+        lambda x: x[:, :300].sum(1), normal(200, 784), action, run=liegg.Run(bottom=5)
     )
     with pytest.raises(liegg.LieggError, match=r"784 × 784 take 24.6 MB"):
         _ = sym.generators
-    assert sym.action.matrices(sym.coefficients[:1]).shape == (1, 784, 784)
+    assert action.matrices(sym.coefficients[:1]).shape == (1, 784, 784)
 
 
 def test_candidates_too_large_to_be_drawn_where_nothing_was_found(tmp_path):

@@ -1,4 +1,4 @@
-"""Run folders: whole or not there, read back as they were written."""
+"""Run folders: complete or absent, and read back as they were written."""
 
 from pathlib import Path
 
@@ -55,7 +55,7 @@ def test_everything_comes_back(tmp_path, sym, layers):
     assert torch.equal(found.samples, X[:8])
     assert found.layers is not None
     assert found.layers.names == layers.names
-    assert torch.equal(found.layers.defect(), layers.defect())
+    assert torch.equal(found.layers.defect(), layers.defect())  # read back, not computed again
 
 
 def test_a_second_run_leaves_nothing_of_the_first_but_its_log(tmp_path, sym, layers):
@@ -86,7 +86,14 @@ def test_the_log_says_what_happened_when(tmp_path, sym, monkeypatch):
     assert wrote.endswith(f" s  wrote {tmp_path / 'report.html'}")
 
 
-@pytest.mark.parametrize("where", ["save_layers", "save", "write_text"])
+@pytest.mark.parametrize(
+    "where",
+    [
+        "liegg.results.run_folder.save_layers",
+        "liegg.results.run_folder.save",
+        "liegg.report.page.page.write_text",
+    ],
+)
 def test_an_interruption_leaves_no_half_of_a_file_and_no_old_page(
     tmp_path, sym, layers, monkeypatch, where
 ):
@@ -95,15 +102,13 @@ def test_an_interruption_leaves_no_half_of_a_file_and_no_old_page(
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(
-        f"liegg.{'report.page' if where == 'write_text' else 'runs'}.{where}", interrupted
-    )
+    monkeypatch.setattr(where, interrupted)
     with pytest.raises(KeyboardInterrupt):
         write_run(tmp_path, sym, samples=X, layers=layers)
     assert not [name for name in names(tmp_path) if name.endswith(".part")]
     assert "report.html" not in names(
         tmp_path
-    )  # the page of another run never stands beside this record
+    )  # the page of another run never lies beside this record
     assert read_run(tmp_path).sym.nullity == sym.nullity
 
 
