@@ -46,7 +46,7 @@ def convolutional() -> nn.Module:
 
 def digits(count: int) -> Tensor:
     """Smooth random images."""
-    return liegg.smooth(
+    return liegg.actions.smooth(
         torch.rand(count, 1, 28, 28, generator=torch.Generator().manual_seed(0)), 1.5
     )
 
@@ -99,7 +99,7 @@ def cost(model: nn.Module, x: Tensor, action: Action, repeats: int) -> dict[str,
     """Times with and without, in turns, and their ratio."""
     times = alternating(
         {
-            "bare": lambda: liegg.discover(model, x, action, controls=False),
+            "bare": lambda: liegg.discover(model, x, action, controls="none"),
             "default": lambda: liegg.discover(model, x, action),
         },
         repeats,

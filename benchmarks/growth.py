@@ -50,7 +50,7 @@ def plain(model: nn.Module, x: Tensor) -> None:
 
 def extract(model: nn.Module, x: Tensor, action: Action, outputs: Any = "sum") -> None:
     """The product, without intervals and controls."""
-    liegg.discover(model, x, action, outputs=outputs, controls=False)
+    liegg.discover(model, x, action, outputs=outputs, controls="none")
 
 
 def by_samples(counts: tuple[int, ...], repeats: int) -> list[dict[str, float]]:

@@ -1,6 +1,6 @@
 """The house in numbers: what a reader of the sources, and a call, have to walk through; writes results/house.json.
 
-    python benchmarks/house.py [--before PATH_TO_AN_EARLIER_SRC]
+python benchmarks/house.py [--before PATH_TO_AN_EARLIER_SRC]
 """
 
 import argparse
@@ -41,7 +41,9 @@ def of_sources(package: Path) -> dict[str, Any]:
         "files": len(trees),
         "median_lines_of_a_file": lengths[len(lengths) // 2],
         "entries_at_the_top": len([p for p in package.iterdir() if p.name != "__pycache__"]),
-        "folders_at_the_top": len([p for p in package.iterdir() if p.is_dir() and p.name != "__pycache__"]),
+        "folders_at_the_top": len(
+            [p for p in package.iterdir() if p.is_dir() and p.name != "__pycache__"]
+        ),
         "constants": len(names),
         "constant_names_with_several_meanings": {
             name: count for name, count in Counter(names).most_common() if count > 2
@@ -51,7 +53,11 @@ def of_sources(package: Path) -> dict[str, Any]:
 
 def is_statement(node: ast.AST) -> bool:
     """Whether a node is a statement other than a docstring."""
-    text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    text = (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
     return isinstance(node, ast.stmt) and not text
 
 
@@ -82,7 +88,9 @@ def of_a_call() -> dict[str, Any]:
         "load": load,
         "print_after_load": printed_again,
         "public_attributes_of_a_result": len(public),
-        "of_these_methods": sum(callable(inspect.getattr_static(type(sym), name, None)) for name in public),
+        "of_these_methods": sum(
+            callable(inspect.getattr_static(type(sym), name, None)) for name in public
+        ),
         "arguments_of_discover": len(inspect.signature(liegg.discover).parameters),
         "public_names": len(liegg.__all__),
     }

@@ -78,21 +78,21 @@ def _affine() -> Iterator[tuple[str, Tensor]]:
 
 def _solvable() -> Iterator[tuple[str, Tensor]]:
     yield from ((f"scaling({n})", liegg.scaling(n)) for n in range(2, 11))
-    yield from ((f"diagonal({n})", liegg.diagonal(n)) for n in range(2, 11))
-    yield from ((f"shear({n})", liegg.shear(n)) for n in range(4, 9))
-    yield from ((f"heis({d})", liegg.heis(d)) for d in range(3, 20, 2))
+    yield from ((f"diagonal({n})", liegg.algebra.diagonal(n)) for n in range(2, 11))
+    yield from ((f"shear({n})", liegg.algebra.shear(n)) for n in range(4, 9))
+    yield from ((f"heis({d})", liegg.algebra.heis(d)) for d in range(3, 20, 2))
 
 
 def _sums() -> Iterator[tuple[str, Tensor]]:
     still = torch.zeros(0, 2, 2, dtype=torch.float64)
-    yield "so(3)", liegg.direct_sum(liegg.so(3), still)
-    yield "so(2)", liegg.direct_sum(liegg.so(2), still)
-    yield "so(3) ⊕ so(3)", liegg.direct_sum(liegg.so(3), liegg.so(3))
-    yield "so(3) ⊕ so(2)", liegg.direct_sum(liegg.so(3), liegg.so(2))
-    yield "so(3) ⊕ su(2)", liegg.direct_sum(liegg.su(2), liegg.so(3))
-    yield "so(1,3) ⊕ so(3)", liegg.direct_sum(liegg.so(1, 3), liegg.so(3))
-    yield "sl(2,R) ⊕ so(2)", liegg.direct_sum(liegg.sl(2), liegg.so(2))
-    yield "so(3) ⊕ R", liegg.direct_sum(liegg.so(3), liegg.scaling(1))
+    yield "so(3)", liegg.algebra.direct_sum(liegg.so(3), still)
+    yield "so(2)", liegg.algebra.direct_sum(liegg.so(2), still)
+    yield "so(3) ⊕ so(3)", liegg.algebra.direct_sum(liegg.so(3), liegg.so(3))
+    yield "so(3) ⊕ so(2)", liegg.algebra.direct_sum(liegg.so(3), liegg.so(2))
+    yield "so(3) ⊕ su(2)", liegg.algebra.direct_sum(liegg.su(2), liegg.so(3))
+    yield "so(1,3) ⊕ so(3)", liegg.algebra.direct_sum(liegg.so(1, 3), liegg.so(3))
+    yield "sl(2,R) ⊕ so(2)", liegg.algebra.direct_sum(liegg.sl(2), liegg.so(2))
+    yield "so(3) ⊕ R", liegg.algebra.direct_sum(liegg.so(3), liegg.scaling(1))
     yield "so(3) ⊕ R", torch.cat([liegg.so(3), liegg.scaling(3)])
     yield "sp(4,R) ⊕ R", torch.cat([liegg.sp(4), liegg.scaling(4)])
     yield "so(3)", torch.stack([torch.block_diag(a, a) for a in liegg.so(3)])

@@ -70,7 +70,7 @@ def memory_of(way: str, count: int) -> None:
     def work(images: int) -> None:
         if way == "streamed":
             liegg.discover(
-                network(), Batched(images), ACTIONS["linear"], outputs="sum", controls=False
+                network(), Batched(images), ACTIONS["linear"], outputs="sum", controls="none"
             )
         else:
             torch.linalg.svd(dense(network(), torch.rand(images, SIDE, SIDE)), full_matrices=False)
@@ -98,7 +98,7 @@ def cost(count: int) -> dict[str, object]:
     for name, action in ACTIONS.items():
         for outputs in ("sum", "each"):
             works[f"{name}_{outputs}"] = lambda action=action, outputs=outputs: liegg.discover(
-                model, images, action, outputs=outputs, controls=False
+                model, images, action, outputs=outputs, controls="none"
             )
     times = alternating(works)
     ratios = {

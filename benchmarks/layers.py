@@ -175,7 +175,7 @@ def main() -> None:
         (512, 18) if chosen.quick else (16_384, 144) if device.type == "cpu" else (65_536, 32_768)
     )
     few = (32, 18) if chosen.quick else (128, 18) if device.type == "cpu" else (1_024, 1_024)
-    images = liegg.smooth(
+    images = liegg.actions.smooth(
         torch.rand(max(counts), 3, SIDE, SIDE, generator=torch.Generator().manual_seed(0)), 1.0
     ).to(device)
     flat, repeats = images[: counts[0]].flatten(1), 1 if chosen.quick else 3

@@ -59,7 +59,7 @@ def truth(outputs: int, samples: int) -> list[float]:
     """Defects of the rotations by each output, for a number of samples."""
     return (
         liegg.discover(
-            function(outputs, folded=True), normal(samples, 6, seed=5), ACTION, controls=False
+            function(outputs, folded=True), normal(samples, 6, seed=5), ACTION, controls="none"
         )
         .defects[:BROKEN]
         .tolist()

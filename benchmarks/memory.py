@@ -42,7 +42,7 @@ def dense(samples: int, n: int) -> None:
 
 def streamed(samples: int, n: int) -> None:
     """The product."""
-    liegg.discover(network(n), Batched(samples, n), liegg.Linear(n), outputs="sum", controls=False)
+    liegg.discover(network(n), Batched(samples, n), liegg.Linear(n), outputs="sum", controls="none")
 
 
 def default(samples: int, n: int) -> None:

@@ -32,10 +32,10 @@ def speed(n: int, samples: int) -> dict[str, float]:
             "dense_full": lambda: dense_spectrum(dense_rows(model, x, n), full=True),
             "dense_thin": lambda: dense_spectrum(dense_rows(model, x, n)),
             "liegg": lambda: liegg.discover(
-                model, x, liegg.Linear(n), outputs="sum", controls=False
+                model, x, liegg.Linear(n), outputs="sum", controls="none"
             ),
             "liegg_with_spectrum": lambda: (
-                liegg.discover(model, x, liegg.Linear(n), outputs="sum", controls=False).spectrum
+                liegg.discover(model, x, liegg.Linear(n), outputs="sum", controls="none").spectrum
             ),
         },
         repeats=3,
@@ -85,8 +85,8 @@ def overhead(samples: int) -> dict[str, float]:
         {
             "forward_backward_512": lambda: plain(512),
             "forward_backward": lambda: plain(BATCH_SIZE),
-            "sum": lambda: liegg.discover(model, x, action, outputs="sum", controls=False),
-            "each": lambda: liegg.discover(model, x, action, outputs="each", controls=False),
+            "sum": lambda: liegg.discover(model, x, action, outputs="sum", controls="none"),
+            "each": lambda: liegg.discover(model, x, action, outputs="each", controls="none"),
         }
     )
     return {

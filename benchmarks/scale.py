@@ -136,7 +136,12 @@ def cost(device: torch.device, *, quick: bool) -> dict:
                 torch.cuda.reset_peak_memory_stats()
             seconds = timed(
                 lambda reading=reading, controls=controls, given=given: liegg.discover(
-                    model, given, action, outputs=reading, batch_size=size, controls=controls
+                    model,
+                    given,
+                    action,
+                    outputs=reading,
+                    controls=controls,
+                    run=liegg.Run(batch_size=size),
                 ),
                 device,
                 repeats if reading == "sum" else 1,

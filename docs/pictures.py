@@ -187,14 +187,19 @@ def learned() -> "Figure":
     left, right = page.subplots(1, 2)
     model, x = _trained()
     sym = liegg.discover(
-        model, x, liegg.Linear(3), control="reinitialised", held_out=normal(256, 3, seed=9)
+        model, x, liegg.Linear(3), controls="reinitialised", held_out=normal(256, 3, seed=9)
     )
-    if sym.reinitialised is None or sym.verification is None:
+    if sym.controls.reinitialised is None or sym.verification is None:
         raise RuntimeError("discover returned no controls")
-    shown = torch.arange(1, sym.reinitialised.along.shape[1] + 1)
+    shown = torch.arange(1, sym.controls.reinitialised.along.shape[1] + 1)
     for values, marker, offset, label in (
-        (sym.reinitialised.along, "_", 0.0, "re-initialised, along the same directions"),
-        (sym.reinitialised.own, ".", 0.2, "re-initialised, along their own best directions"),
+        (sym.controls.reinitialised.along, "_", 0.0, "re-initialised, along the same directions"),
+        (
+            sym.controls.reinitialised.own,
+            ".",
+            0.2,
+            "re-initialised, along their own best directions",
+        ),
     ):
         for i, draw in enumerate(values):
             left.plot(
@@ -203,7 +208,7 @@ def learned() -> "Figure":
     left.plot(shown, sym.defects[: len(shown)], "o", color=FOUND, markersize=7, label="trained")
     left.set_ylabel("defect  δ²")
     left.set_title(
-        f"learned: {sum(sym.reinitialised.learned)} of the first {len(shown)} directions",
+        f"learned: {sum(sym.controls.reinitialised.learned)} of the first {len(shown)} directions",
         fontsize="medium",
     )
     _logarithmic(left)

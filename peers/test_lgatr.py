@@ -116,7 +116,7 @@ def test_forward_mode_needs_the_dense_product_and_plain_attention(discovered: Ca
     with sdpa_kernel(SDPBackend.MATH):
         sym = discovered("L-GATr, forward mode", model, data, action, route="jvp")
     assert (sym.settings["route"], sym.nullity, sym.name) == ("jvp", 6, "so(1,3)")
-    reverse = liegg.discover(model, data, action, route="vjp", controls=False)
+    reverse = liegg.discover(model, data, action, controls="none", run=liegg.Run(route="vjp"))
     torch.testing.assert_close(sym.defects[6:], reverse.defects[6:], rtol=1e-8, atol=0)
 
 

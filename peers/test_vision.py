@@ -130,7 +130,7 @@ def test_layers_are_read_forward_and_end_as_the_network_does(
     assert not any(
         "forward derivatives do not reach" in note for layer in found for note in layer.notes
     )
-    alone = liegg.discover(model, data, liegg.Image("affine"), controls=False)
+    alone = liegg.discover(model, data, liegg.Image("affine"), controls="none")
     torch.testing.assert_close(found[-1].invariance.defects, alone.defects, rtol=1e-3, atol=0)
 
 

@@ -80,7 +80,7 @@ def perceptron():
 
 
 def images(count=40, side=8):
-    return liegg.smooth(normal(count, 1, side, side, seed=3), 1.0)
+    return liegg.actions.smooth(normal(count, 1, side, side, seed=3), 1.0)
 
 
 NETWORKS = {

@@ -45,13 +45,13 @@ def pictures(*sides):
 @pytest.mark.parametrize("route", ["jvp", "vjp", "autograd"])
 def test_pictures_of_every_route_lie_as_they_came(action, route):
     net = Recording()
-    found = liegg.discover(net, pictures(8, 8), action, route=route, batch_size=10)
+    found = liegg.discover(net, pictures(8, 8), action, run=liegg.Run(route=route, batch_size=10))
     assert net.seen
     assert all(net.seen)
     assert all(net.tangents)
     assert bool(net.tangents) == (route == "jvp")
     plain = liegg.discover(
-        Recording(), pictures(8, 8).contiguous(), action, route=route, batch_size=10
+        Recording(), pictures(8, 8).contiguous(), action, run=liegg.Run(route=route, batch_size=10)
     )
     torch.testing.assert_close(found.defects, plain.defects, rtol=1e-9, atol=1e-12)
 
@@ -59,7 +59,10 @@ def test_pictures_of_every_route_lie_as_they_came(action, route):
 def test_the_record_tells_other_layouts_apart():
     net = Recording()
     liegg.discover(
-        net, pictures(8, 8).contiguous(), liegg.Image("affine"), route="jvp", batch_size=10
+        net,
+        pictures(8, 8).contiguous(),
+        liegg.Image("affine"),
+        run=liegg.Run(route="jvp", batch_size=10),
     )
     assert not any(net.seen)
     assert not any(net.tangents)
@@ -67,13 +70,13 @@ def test_the_record_tells_other_layouts_apart():
 
 def test_volumes_lie_as_they_came():
     net = Recording(dimension=3)
-    liegg.discover(net, pictures(5, 6, 7), liegg.Volume("affine"), batch_size=10)
+    liegg.discover(net, pictures(5, 6, 7), liegg.Volume("affine"), run=liegg.Run(batch_size=10))
     assert all(net.seen)
 
 
 def test_other_precisions_lie_as_they_came():
     net = Recording()
-    liegg.discover(net, pictures(8, 8).float(), liegg.Image("affine"), batch_size=10)
+    liegg.discover(net, pictures(8, 8).float(), liegg.Image("affine"), run=liegg.Run(batch_size=10))
     assert all(net.seen)
 
 
@@ -87,7 +90,7 @@ def test_layers_see_pictures_as_they_came():
 
 def test_moved_pictures_lie_as_they_came():
     net, x = Recording(), pictures(8, 8)
-    sym = liegg.discover(net, x, liegg.Image("affine"), controls=False)
+    sym = liegg.discover(net, x, liegg.Image("affine"), controls="none")
     for layout in (torch.channels_last, torch.contiguous_format):
         net.seen.clear()
         given = x.contiguous(memory_format=layout)

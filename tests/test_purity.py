@@ -40,11 +40,17 @@ def invariant(x: Tensor) -> Tensor:
 
 QUESTIONS: dict[str, Callable[[], liegg.Symmetries]] = {
     "network": lambda: liegg.discover(network(), X, liegg.Linear(3, copies=2)),
-    "small batches": lambda: liegg.discover(network(), X, liegg.Linear(3, copies=2), batch_size=7),
+    "small batches": lambda: liegg.discover(
+        network(), X, liegg.Linear(3, copies=2), run=liegg.Run(batch_size=7)
+    ),
     "affine": lambda: liegg.discover(network(), X, liegg.Affine(3, copies=2)),
     "exact": lambda: liegg.discover(invariant, X, liegg.Linear(3, copies=2)),
-    "jvp": lambda: liegg.discover(invariant, X, liegg.Linear(3, copies=2), route="jvp"),
-    "autograd": lambda: liegg.discover(invariant, X, liegg.Linear(3, copies=2), route="autograd"),
+    "jvp": lambda: liegg.discover(
+        invariant, X, liegg.Linear(3, copies=2), run=liegg.Run(route="jvp")
+    ),
+    "autograd": lambda: liegg.discover(
+        invariant, X, liegg.Linear(3, copies=2), run=liegg.Run(route="autograd")
+    ),
     "random combinations": lambda: liegg.discover(
         invariant, X, liegg.Linear(3, copies=2), outputs=2
     ),
@@ -142,7 +148,7 @@ def test_the_data_is_left_as_it_was(route):
     data = X.clone().requires_grad_()
     data.square().sum().backward()
     gradient, version, pointer = data.grad, data._version, data.data_ptr()
-    liegg.discover(network(), data, liegg.Linear(3, copies=2), route=route)
+    liegg.discover(network(), data, liegg.Linear(3, copies=2), run=liegg.Run(route=route))
     assert torch.equal(data, X)
     assert data.requires_grad
     assert data.grad is gradient

@@ -46,7 +46,7 @@ class TestInvariant:
             (square, liegg.scaling(3), "square is not invariant under generator 0: its defect is"),
             (
                 square,
-                torch.cat([liegg.so(3)[:2], liegg.diagonal(3)]),
+                torch.cat([liegg.so(3)[:2], liegg.algebra.diagonal(3)]),
                 "not invariant under generator 2",
             ),
             (square, liegg.so(3)[:0], "no generator was given: nothing was checked"),
@@ -138,7 +138,7 @@ class TestSameSpan:
         with pytest.raises(
             AssertionError, match=r"the largest principal angle is 1.57 rad, above 1e-06"
         ):
-            assert_same_span(liegg.so(3), liegg.diagonal(3))
+            assert_same_span(liegg.so(3), liegg.algebra.diagonal(3))
 
     @pytest.mark.parametrize(("tilt", "tolerance"), [(1e-5, 1e-6), (1e-10, 1e-11)])
     def test_fails_for_a_small_tilt(self, tilt, tolerance):

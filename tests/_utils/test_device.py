@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from liegg._utils.device import DeferredCheck, call_within_memory, to_device
+from liegg._utils.device import DeferredCheck, call_within_memory
 
 TRUE, FALSE = torch.tensor(True), torch.tensor(False)
 

@@ -70,11 +70,11 @@ def kernels() -> tuple[bool, ...]:
 @pytest.mark.parametrize("kind", [Fused, Heads, Encoder])
 def test_attention_is_read_by_forward_derivatives(kind):
     net, x, action = made(kind), normal(30, 3, 4), liegg.Linear(4, copies=3)
-    cheapest = liegg.discover(net, x, action, controls=False)  # 16 directions, 21 outputs
+    cheapest = liegg.discover(net, x, action, controls="none")  # 16 directions, 21 outputs
     assert cheapest.settings["route"] == "jvp"
     assert not [note for note in cheapest.notes if "cannot transform" in note]
     forward, reverse, plain = (
-        liegg.discover(net, x, action, route=route, controls=False)
+        liegg.discover(net, x, action, controls="none", run=liegg.Run(route=route))
         for route in ("jvp", "vjp", "autograd")
     )
     for other in (forward, plain):
@@ -91,7 +91,7 @@ def test_the_kernels_are_the_callers_own_afterwards():
     before = kernels()
     with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
         chosen = kernels()
-        liegg.discover(made(Fused), normal(30, 3, 4), liegg.Linear(4, copies=3), controls=False)
+        liegg.discover(made(Fused), normal(30, 3, 4), liegg.Linear(4, copies=3), controls="none")
         assert kernels() == chosen
     assert kernels() == before
 

@@ -77,7 +77,7 @@ def forgotten():
 def test_a_compiled_model_gives_the_numbers_of_the_plain_one(way):
     backend, x = Counting(), normal(60, 4)
     model = way(plain(), backend)
-    found, wanted = (liegg.discover(net, x, ACTION, controls=False) for net in (model, plain()))
+    found, wanted = (liegg.discover(net, x, ACTION, controls="none") for net in (model, plain()))
     assert torch.equal(found.factor, wanted.factor)
     assert found.settings["route"] == wanted.settings["route"]
     assert backend.count == 0
@@ -103,7 +103,14 @@ def test_layers_of_a_compiled_model(way):
 def test_fresh_weights_of_a_compiled_model(way):
     backend, x = Counting(), normal(60, 4)
     found, wanted = (
-        liegg.discover(net, x, ACTION, controls=False, control="reinitialised", control_draws=2)
+        liegg.discover(
+            net,
+            x,
+            ACTION,
+            controls="none",
+            controls="reinitialised",
+            run=liegg.Run(control_draws=2),
+        )
         for net in (way(plain(), backend), plain())
     )
     assert found.reinitialised is not None
@@ -119,7 +126,7 @@ def test_it_is_compiled_and_in_its_mode_afterwards(way):
     net = plain()
     model = way(net, backend)
     parts = [(part, part.training) for part in net.modules()]
-    liegg.discover(model, x, ACTION, controls=False)
+    liegg.discover(model, x, ACTION, controls="none")
     assert [(part, part.training) for part in net.modules()] == parts
     assert is_compiled(model)
     model(x)
@@ -175,7 +182,9 @@ def test_what_is_wrapped_for_parallel_training_is_analysed_without_its_wrapper()
     for inner in (net, torch.compile(net, backend="eager")):
         wrapped = nn.DataParallel(cast(nn.Module, inner))
         assert original(wrapped) is net
-        found = liegg.discover(wrapped, x, ACTION, control="reinitialised", control_draws=2)
+        found = liegg.discover(
+            wrapped, x, ACTION, controls="reinitialised", run=liegg.Run(control_draws=2)
+        )
         assert (found.model, found.samples) == ("Sequential", 60)
     assert not is_compiled(nn.DataParallel(net))
     layers = liegg.discover_layers(nn.DataParallel(net), x, ACTION)

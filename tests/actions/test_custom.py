@@ -141,7 +141,9 @@ def test_layers_and_reinitialised_controls():
     layers = liegg.discover_layers(net, X[:100], Quadratic())
     assert len(layers) == 3
     assert "Quadratic(size=12)" in str(layers)
-    control = liegg.discover(net, X[:100], Quadratic(), control="reinitialised", control_draws=2)
+    control = liegg.discover(
+        net, X[:100], Quadratic(), controls="reinitialised", run=liegg.Run(control_draws=2)
+    )
     assert control.reinitialised is not None
 
 

@@ -72,7 +72,7 @@ def test_laws(name):
 
 
 def test_laws_of_actions_without_interpolation():
-    plain = liegg.Linear(2, copies=4, layout="vector_first").restrict(liegg.diagonal(2))
+    plain = liegg.Linear(2, copies=4, layout="vector_first").restrict(liegg.algebra.diagonal(2))
     assert_is_action(
         liegg.Product(liegg.Color("gains", channels=2), plain), normal(3, 2, 4), tolerance=1e-12
     )

@@ -51,7 +51,7 @@ def test_coincidences_are_told_apart_by_what_they_act_on():
         (liegg.so(1, 2), "so(1,2)", "sl(2,R)"),
         (liegg.sl(2), "sl(2,R)", "so(1,2)"),
         (liegg.so(4), "so(4)", "so(3) ⊕ so(3)"),
-        (liegg.direct_sum(liegg.so(3), liegg.so(3)), "so(3) ⊕ so(3)", "so(4)"),
+        (liegg.algebra.direct_sum(liegg.so(3), liegg.so(3)), "so(3) ⊕ so(3)", "so(4)"),
         (liegg.so(1, 3), "so(1,3)", "sl(2,C)"),
         (liegg.sl(2, "C"), "sl(2,C)", "so(1,3)"),
         (liegg.so(2), "so(2)", "u(1)"),
@@ -111,7 +111,7 @@ def test_any_basis_and_scale_gives_the_same_algebra(seed, which):
 
 
 def test_the_same_call_gives_the_same_answer():
-    generators = hidden(liegg.direct_sum(so(3), so(3)), 4, noise=1e-3)
+    generators = hidden(liegg.algebra.direct_sum(so(3), so(3)), 4, noise=1e-3)
     one, other = (liegg.identify(generators, uncertainty=1e-3) for _ in range(2))
     assert (one.name, one.aliases, one.confident) == (other.name, other.aliases, other.confident)
     assert (one.angle, one.margin) == pytest.approx((other.angle, other.margin))
@@ -129,7 +129,7 @@ def test_exact_input_is_exact():
 
 
 def test_noise_is_estimated_from_the_brackets():
-    for generators in [so(5), liegg.sp(4), liegg.se(3), liegg.su(3), liegg.heis(5)]:
+    for generators in [so(5), liegg.sp(4), liegg.se(3), liegg.su(3), liegg.algebra.heis(5)]:
         for noise in [1e-3, 3e-2]:
             found = liegg.identify(hidden(generators, 3, condition=2.0, noise=noise))
             stated = liegg.identify(
@@ -225,15 +225,15 @@ def test_affine_matrices_are_not_compared_with_what_is_not_affine():
 
 def test_sums_and_copies_in_any_coordinates():
     for generators, name in [
-        (liegg.direct_sum(liegg.se(2), so(3)), "se(2) ⊕ so(3)"),
-        (liegg.direct_sum(liegg.se(3), liegg.se(3)), "se(3) ⊕ se(3)"),
-        (liegg.direct_sum(so(1, 1), so(1, 1)), "so(1,1) ⊕ so(1,1)"),
-        (liegg.direct_sum(so(1, 1), so(3)), "so(3) ⊕ so(1,1)"),
-        (liegg.direct_sum(liegg.su(2), liegg.su(2)), "su(2) ⊕ su(2)"),
-        (liegg.direct_sum(so(2), liegg.diagonal(2)), "so(2) ⊕ R²"),
-        (liegg.direct_sum(liegg.scaling(2), torch.zeros(0, 1, 1)), "scaling(2)"),
-        (liegg.direct_sum(so(2), liegg.gl(2)), "gl(2,R) ⊕ so(2)"),
-        (liegg.direct_sum(liegg.sl(2), so(4)), "so(4) ⊕ sl(2,R)"),
+        (liegg.algebra.direct_sum(liegg.se(2), so(3)), "se(2) ⊕ so(3)"),
+        (liegg.algebra.direct_sum(liegg.se(3), liegg.se(3)), "se(3) ⊕ se(3)"),
+        (liegg.algebra.direct_sum(so(1, 1), so(1, 1)), "so(1,1) ⊕ so(1,1)"),
+        (liegg.algebra.direct_sum(so(1, 1), so(3)), "so(3) ⊕ so(1,1)"),
+        (liegg.algebra.direct_sum(liegg.su(2), liegg.su(2)), "su(2) ⊕ su(2)"),
+        (liegg.algebra.direct_sum(so(2), liegg.algebra.diagonal(2)), "so(2) ⊕ R²"),
+        (liegg.algebra.direct_sum(liegg.scaling(2), torch.zeros(0, 1, 1)), "scaling(2)"),
+        (liegg.algebra.direct_sum(so(2), liegg.gl(2)), "gl(2,R) ⊕ so(2)"),
+        (liegg.algebra.direct_sum(liegg.sl(2), so(4)), "so(4) ⊕ sl(2,R)"),
         (torch.stack([torch.block_diag(a, a) for a in so(2)]), "u(1)"),
         (torch.stack([torch.block_diag(a, a) for a in liegg.gl(2)]), "gl(2,R)"),
         (torch.stack([torch.block_diag(a, -a.mT) for a in liegg.sl(3)]), "sl(3,R)"),
@@ -273,9 +273,9 @@ def test_the_catalogue_as_it_stands():
         so(4),
         liegg.su(3),
         liegg.aff(3),
-        liegg.heis(5),
-        liegg.shear(4),
-        liegg.diagonal(3),
+        liegg.algebra.heis(5),
+        liegg.algebra.shear(4),
+        liegg.algebra.diagonal(3),
         liegg.se(1, 3),
     ]:
         found = liegg.identify(generators)
@@ -306,7 +306,7 @@ def test_random_spans_are_not_named():
 
 def test_an_algebra_without_a_name_keeps_its_invariants():
     # Upper triangular matrices of size 4: solvable, of dimension 10, in no list.
-    upper = torch.cat([liegg.diagonal(4), liegg.shear(4)])
+    upper = torch.cat([liegg.algebra.diagonal(4), liegg.algebra.shear(4)])
     found = liegg.identify(hidden(upper, 2, condition=5.0))
     assert not found.known
     assert found.invariants is not None
@@ -327,11 +327,11 @@ def test_matrices_that_are_too_large_say_so():
 
 def test_larger_ones_of_simple_kinds():
     for generators, name in [
-        *((liegg.heis(d), f"heis({d})") for d in (7, 13, 27)),
-        *((liegg.diagonal(n), f"diagonal({n})") for n in (6, 11)),
+        *((liegg.algebra.heis(d), f"heis({d})") for d in (7, 13, 27)),
+        *((liegg.algebra.diagonal(n), f"diagonal({n})") for n in (6, 11)),
         *((liegg.translation(n), f"translation({n})") for n in (7, 11)),
         *((liegg.scaling(n), f"scaling({n})") for n in (7, 12)),
-        (liegg.shear(8), "shear(8)"),
+        (liegg.algebra.shear(8), "shear(8)"),
         (so(10), "so(10)"),
     ]:
         assert liegg.identify(hidden(generators, 3, condition=30.0)).name == name

@@ -34,13 +34,13 @@ AFFINE = {
     "aff(2)": liegg.aff(2),
     "so(2)": padded(liegg.so(2)),
     "so(3)": padded(liegg.so(3)),
-    "aff(1) ⊕ aff(1)": torch.cat([padded(liegg.diagonal(2)), liegg.translation(2)]),
+    "aff(1) ⊕ aff(1)": torch.cat([padded(liegg.algebra.diagonal(2)), liegg.translation(2)]),
 }
 LINEAR = {
     **{f"so({n})": liegg.so(n) for n in (2, 3, 4)},
     "so(1,2)": liegg.so(1, 2),
-    "diagonal(3)": liegg.diagonal(3),
-    "so(2) ⊕ so(2)": liegg.direct_sum(liegg.so(2), liegg.so(2)),
+    "diagonal(3)": liegg.algebra.diagonal(3),
+    "so(2) ⊕ so(2)": liegg.algebra.direct_sum(liegg.so(2), liegg.so(2)),
     "translation(2)": liegg.translation(2),
     "se(2)": liegg.se(2),
     "aff(1)": liegg.aff(1),

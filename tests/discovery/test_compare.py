@@ -370,7 +370,7 @@ def test_layouts_and_schemes_may_differ():
             lambda x: x.mean((1, 2, 3)).sin(),
             pictures,
             liegg.Image("affine", derivative=scheme),
-            controls=False,
+            controls="none",
         )
         for scheme in ("central", "spectral")
     )
@@ -378,7 +378,9 @@ def test_layouts_and_schemes_may_differ():
 
 
 def test_other_settings_are_noted():
-    strict = liegg.discover(square, DATA[0], THREE, threshold=0.01, outputs="sum")
+    strict = liegg.discover(
+        square, DATA[0], THREE, outputs="sum", thresholds=liegg.Thresholds(threshold=0.01)
+    )
     notes = compare(model("ball"), strict).notes
     assert [(note.diagnosis, note.values) for note in notes] == [
         (Diagnosis.INDEPENDENT_INTERVALS, {}),
@@ -423,7 +425,7 @@ def test_what_is_no_result_is_refused():
 def test_other_restrictions_of_the_same_size_are_refused():
     one, other = (
         liegg.discover(square, DATA[0], THREE.restrict(basis))
-        for basis in (liegg.so(3), liegg.diagonal(3))
+        for basis in (liegg.so(3), liegg.algebra.diagonal(3))
     )
     with pytest.raises(
         ArgumentError, match=r"size=3\), of other directions: only results with the same candidates"

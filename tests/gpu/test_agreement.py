@@ -118,9 +118,11 @@ def test_finite_transformations_and_comparisons(device, enter):
 def test_data_on_the_cpu_follows_the_model(device, enter):
     model, x = made("network", torch.float64)
     loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x), batch_size=100)
-    here = liegg.discover(model, x, liegg.Linear(4), batch_size=100)
+    here = liegg.discover(model, x, liegg.Linear(4), run=liegg.Run(batch_size=100))
     for data in (x, loader, x.numpy()):
-        there = liegg.discover(model.to(device), data, liegg.Linear(4), batch_size=100)
+        there = liegg.discover(
+            model.to(device), data, liegg.Linear(4), run=liegg.Run(batch_size=100)
+        )
         assert there.settings["device"] == device.type
         enter(**assert_agree(there, here, TOLERANCES[torch.float64]))
 

@@ -52,10 +52,12 @@ def test_batches_that_do_not_fit_are_halved(route, bounded, cuda, enter):
     """The first batches fit, later and larger ones do not: they are halved, and nothing is lost."""
     model, x = wide(4096).to(cuda), normal(6000, 4).to(cuda)
     batches = [x[:64], *x[64:].split(2968)]
-    free = liegg.discover(model, batches, liegg.Linear(4), route=route)
+    free = liegg.discover(model, batches, liegg.Linear(4), run=liegg.Run(route=route))
     sizes: list[int] = []
     bounded(400)
-    sym = liegg.discover(model, batches, liegg.Linear(4), route=route, progress=sizes.append)
+    sym = liegg.discover(
+        model, batches, liegg.Linear(4), run=liegg.Run(route=route, progress=sizes.append)
+    )
     assert sum(sizes) == sym.samples == 6000
     assert max(sizes) < 2968
     assert len(sym.notes) == len(free.notes) + 1  # that batches were halved
@@ -67,7 +69,9 @@ def test_one_sample_that_does_not_fit_is_an_error(bounded, cuda, enter):
     model, x = wide(2**22).to(cuda), normal(100, 4).to(cuda)
     before = torch.cuda.memory_allocated()
     bounded(300)
-    error = error_of(lambda: liegg.discover(model, x, liegg.Linear(4), route="jvp", batch_size=50))
+    error = error_of(
+        lambda: liegg.discover(model, x, liegg.Linear(4), run=liegg.Run(route="jvp", batch_size=50))
+    )
     gc.collect()
     left = torch.cuda.memory_allocated() - before
     enter(error=error, bytes_left=left)
@@ -98,7 +102,7 @@ def test_a_sample_that_is_not_finite_is_named(where, batch_size, device):
         return square.sqrt() if where == "derivative" else 1 / square
 
     with pytest.raises(NonFiniteError, match="sample 431"):
-        liegg.discover(model, x.to(device), liegg.Linear(3), batch_size=batch_size)
+        liegg.discover(model, x.to(device), liegg.Linear(3), run=liegg.Run(batch_size=batch_size))
 
 
 def test_the_last_batch_is_checked_too(device):
@@ -106,7 +110,10 @@ def test_the_last_batch_is_checked_too(device):
     x[499] = 0.0
     with pytest.raises(NonFiniteError, match="sample 499"):
         liegg.discover(
-            lambda x: x.square().sum(1).sqrt(), x.to(device), liegg.Linear(3), batch_size=100
+            lambda x: x.square().sum(1).sqrt(),
+            x.to(device),
+            liegg.Linear(3),
+            run=liegg.Run(batch_size=100),
         )
 
 

@@ -62,7 +62,12 @@ def test_autocast(dtype, route, device, enter):
     """The arithmetic inside is noticed, although the output does not show it."""
     x, action = normal(200, 4).float().to(device), liegg.Linear(4)
     coarse, fine = (
-        liegg.discover(seeded(lambda kind=kind: Autocast(kind)).to(device), x, action, route=route)
+        liegg.discover(
+            seeded(lambda kind=kind: Autocast(kind)).to(device),
+            x,
+            action,
+            run=liegg.Run(route=route),
+        )
         for kind in (dtype, None)
     )
     assert coarse.settings["dtype"] == fine.settings["dtype"] == "float32"

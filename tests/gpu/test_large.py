@@ -33,7 +33,7 @@ def solved(device, model, x, **options):
         begin = time.perf_counter()
         results.append(
             liegg.discover(
-                model.to(place), x.to(place), liegg.Linear(SIDE), controls=False, **options
+                model.to(place), x.to(place), liegg.Linear(SIDE), controls="none", **options
             )
         )
         seconds.append(time.perf_counter() - begin)

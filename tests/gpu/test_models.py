@@ -58,13 +58,15 @@ def test_compiled(way, device, enter):
 def test_channels_last(dtype, route, device, enter):
     net, x = convolutional().to(device, dtype), images(60).to(device, dtype)
     action = liegg.Image("affine")
-    here = liegg.discover(convolutional().to(dtype), images(60).to(dtype), action, route=route)
+    here = liegg.discover(
+        convolutional().to(dtype), images(60).to(dtype), action, run=liegg.Run(route=route)
+    )
     layout = torch.channels_last
     there = liegg.discover(
-        net.to(memory_format=layout),  # pyright: ignore[reportCallIssue]
+        net.to(memory_format=layout),
         x.contiguous(memory_format=layout),
         action,
-        route=route,
+        run=liegg.Run(route=route),
     )
     enter(**assert_agree(there, here, TOLERANCES[dtype]))
 
@@ -116,7 +118,13 @@ def test_reinitialised_controls(kind, device, enter):
     else:
         net, x, action = convolutional().double(), images(60), liegg.Image("affine")
     here, there = (
-        liegg.discover(net.to(place), x.to(place), action, control="reinitialised", control_draws=3)
+        liegg.discover(
+            net.to(place),
+            x.to(place),
+            action,
+            controls="reinitialised",
+            run=liegg.Run(control_draws=3),
+        )
         for place in ("cpu", device)
     )
     assert here.reinitialised is not None

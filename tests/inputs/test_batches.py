@@ -102,7 +102,7 @@ def test_every_kind_of_data_gives_the_samples_in_order_twice(source):
 
 @pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
 def test_every_kind_of_data_gives_the_same_symmetries(source):
-    found = liegg.discover(square, source, liegg.Linear(3), batch_size=4)
+    found = liegg.discover(square, source, liegg.Linear(3), run=liegg.Run(batch_size=4))
     known = liegg.discover(square, X, liegg.Linear(3))
     assert found.samples == 10
     torch.testing.assert_close(found.factor, known.factor, rtol=1e-12, atol=1e-12)
@@ -179,7 +179,7 @@ class Watched(np.ndarray):
 def test_an_array_is_never_taken_whole():
     array = X.numpy().view(Watched)
     array.taken = []
-    liegg.discover(square, array, liegg.Linear(3), batch_size=4)
+    liegg.discover(square, array, liegg.Linear(3), run=liegg.Run(batch_size=4))
     assert array.taken == [4, 4, 2]
 
 
@@ -190,7 +190,7 @@ def test_a_dataset_is_read_once_and_no_further_than_the_batch_at_work():
         seen.append(count)
         reads.append(dataset.reads)
 
-    liegg.discover(square, dataset, liegg.Linear(3), batch_size=4, progress=progress)
+    liegg.discover(square, dataset, liegg.Linear(3), run=liegg.Run(batch_size=4, progress=progress))
     assert seen == [4, 4, 2]
     assert reads == [4, 8, 10]
 
@@ -390,7 +390,7 @@ def test_batch_size_must_be_positive(size):
     with pytest.raises(
         ArgumentError, match=re.escape(f"batch_size={size}: expected a positive number of samples")
     ):
-        liegg.discover(square, X, liegg.Linear(3), batch_size=size)
+        liegg.discover(square, X, liegg.Linear(3), run=liegg.Run(batch_size=size))
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def made(kind, **options) -> nn.Module:
 @pytest.mark.parametrize("constant", [False, True])
 def test_a_model_gets_the_type_that_it_takes(constant):
     sym = liegg.discover(
-        made(Normed, constant=constant), normal(60, 4).float(), liegg.Linear(4), controls=False
+        made(Normed, constant=constant), normal(60, 4).float(), liegg.Linear(4), controls="none"
     )
     assert (sym.settings["dtype"], sym.settings["unit"]) == ("bfloat16", BFLOAT)
     assert [note.diagnosis for note in sym.notes] == [Diagnosis.SEVERAL_WEIGHT_TYPES]
@@ -74,7 +74,7 @@ def test_a_coarse_part_of_a_fine_model_counts():
     def half(x):
         return net[1](torch.tanh(net[0](x)).bfloat16().float())
 
-    sym = liegg.discover(half, normal(60, 4).float(), liegg.Linear(4), controls=False)
+    sym = liegg.discover(half, normal(60, 4).float(), liegg.Linear(4), controls="none")
     assert sym.settings["unit"] == BFLOAT
     assert COARSE in sym.notes
 
@@ -82,11 +82,13 @@ def test_a_coarse_part_of_a_fine_model_counts():
 @pytest.mark.parametrize("route", ["jvp", "vjp", "autograd"])
 def test_autocast_inside_is_seen_though_the_output_does_not_show_it(route):
     x = normal(200, 4).float()
-    sym = liegg.discover(made(Radial), x, liegg.Linear(4), route=route)
+    sym = liegg.discover(made(Radial), x, liegg.Linear(4), run=liegg.Run(route=route))
     assert sym.nullity == 6
     assert (sym.settings["dtype"], sym.settings["unit"]) == ("float32", BFLOAT)
     assert COARSE in sym.notes
-    fine = liegg.discover(made(Radial, autocast=False), x, liegg.Linear(4), route=route)
+    fine = liegg.discover(
+        made(Radial, autocast=False), x, liegg.Linear(4), run=liegg.Run(route=route)
+    )
     assert fine.settings["unit"] == torch.finfo(torch.float32).eps
     assert fine.notes == ()
     assert fine.decision.floor < sym.decision.floor
@@ -113,7 +115,9 @@ def test_layers_of_a_model_of_several_types():
 
 def test_fresh_weights_of_a_model_of_several_types():
     net, x = made(Normed, constant=True), normal(60, 4).float()
-    sym = liegg.discover(net, x, liegg.Linear(4), control="reinitialised", control_draws=2)
+    sym = liegg.discover(
+        net, x, liegg.Linear(4), controls="reinitialised", run=liegg.Run(control_draws=2)
+    )
     assert sym.controls.reinitialised is not None
 
 

@@ -506,4 +506,4 @@ def test_a_derivative_that_does_not_exist_names_its_sample(model):
         NonFiniteError,
         match=re.escape("the derivative of <lambda> at sample 30 is NaN or infinite."),
     ):
-        liegg.discover(model, data, LINEAR, batch_size=8)
+        liegg.discover(model, data, LINEAR, run=liegg.Run(batch_size=8))

@@ -107,11 +107,8 @@ def halfway(path: Path, model=None, **more):
             model or mlp(3, 8, 2),
             X,
             liegg.Linear(3),
-            batch_size=50,
-            checkpoint=path,
-            checkpoint_every=0.0,
-            progress=stop,
             **more,
+            run=liegg.Run(batch_size=50, checkpoint=path, checkpoint_every=0.0, progress=stop),
         )
 
 
@@ -140,24 +137,34 @@ def test_every_kind_of_data_goes_on_where_it_was(tmp_path, data):
             net,
             made(),
             liegg.Linear(3),
-            checkpoint=tmp_path / "c",
-            checkpoint_every=0.0,
-            progress=stop,
-            route="vjp",
-            batch_size=50,
+            run=liegg.Run(
+                checkpoint=tmp_path / "c",
+                checkpoint_every=0.0,
+                progress=stop,
+                route="vjp",
+                batch_size=50,
+            ),
         )
     again = liegg.discover(
-        net, made(), liegg.Linear(3), checkpoint=tmp_path / "c", route="vjp", batch_size=50
+        net,
+        made(),
+        liegg.Linear(3),
+        run=liegg.Run(checkpoint=tmp_path / "c", route="vjp", batch_size=50),
     )
     assert again.samples == 1000
     torch.testing.assert_close(again.defects, plain.defects, rtol=1e-10, atol=1e-12)
 
 
 def test_a_finished_pass_is_not_read_again(tmp_path):
-    first = liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), checkpoint=tmp_path / "c")
+    first = liegg.discover(
+        mlp(3, 8, 2), X, liegg.Linear(3), run=liegg.Run(checkpoint=tmp_path / "c")
+    )
     told = []
     again = liegg.discover(
-        mlp(3, 8, 2), X, liegg.Linear(3), checkpoint=tmp_path / "c", progress=told.append
+        mlp(3, 8, 2),
+        X,
+        liegg.Linear(3),
+        run=liegg.Run(checkpoint=tmp_path / "c", progress=told.append),
     )
     assert told == [1000]  # all of it, at once
     assert torch.equal(again.factor, first.factor)
@@ -181,8 +188,8 @@ def test_a_checkpoint_of_another_analysis_is_refused(tmp_path, change, text):
             mlp(3, 8, 2),
             X,
             liegg.Linear(3),
-            checkpoint=tmp_path / "c",
-            **({"batch_size": 50} | change),
+            **{"batch_size": 50} | change,
+            run=liegg.Run(checkpoint=tmp_path / "c"),
         )
     assert (tmp_path / "c").read_bytes() == content
 
@@ -191,15 +198,24 @@ def test_another_model_or_other_data_is_refused(tmp_path):
     halfway(tmp_path / "c")
     with pytest.raises(CheckpointError, match="the model: its weights are not the same"):
         liegg.discover(
-            mlp(3, 8, 2, seed=9), X, liegg.Linear(3), checkpoint=tmp_path / "c", batch_size=50
+            mlp(3, 8, 2, seed=9),
+            X,
+            liegg.Linear(3),
+            run=liegg.Run(checkpoint=tmp_path / "c", batch_size=50),
         )
     with pytest.raises(CheckpointError, match="data: "):
         liegg.discover(
-            mlp(3, 8, 2), X + 1, liegg.Linear(3), checkpoint=tmp_path / "c", batch_size=50
+            mlp(3, 8, 2),
+            X + 1,
+            liegg.Linear(3),
+            run=liegg.Run(checkpoint=tmp_path / "c", batch_size=50),
         )
     with pytest.raises(CheckpointError, match="samples: 1000 and 900"):
         liegg.discover(
-            mlp(3, 8, 2), X[:900], liegg.Linear(3), checkpoint=tmp_path / "c", batch_size=50
+            mlp(3, 8, 2),
+            X[:900],
+            liegg.Linear(3),
+            run=liegg.Run(checkpoint=tmp_path / "c", batch_size=50),
         )
 
 
@@ -216,7 +232,12 @@ def test_a_damaged_checkpoint_is_refused_and_kept(tmp_path, how):
     }[how]
     (tmp_path / "c").write_bytes(damaged)
     with pytest.raises(CheckpointError, match=r"is damaged \("):
-        liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), checkpoint=tmp_path / "c", batch_size=50)
+        liegg.discover(
+            mlp(3, 8, 2),
+            X,
+            liegg.Linear(3),
+            run=liegg.Run(checkpoint=tmp_path / "c", batch_size=50),
+        )
     assert (tmp_path / "c").read_bytes() == damaged
 
 
@@ -228,7 +249,12 @@ def test_what_is_said_about_the_numbers_is_checked_too(tmp_path, name):
     at = content.index(word) + len(word) - (name == "mark")
     (tmp_path / "c").write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
     with pytest.raises(CheckpointError, match=r"is damaged \(|of format"):
-        liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), checkpoint=tmp_path / "c", batch_size=50)
+        liegg.discover(
+            mlp(3, 8, 2),
+            X,
+            liegg.Linear(3),
+            run=liegg.Run(checkpoint=tmp_path / "c", batch_size=50),
+        )
 
 
 def nudged():
@@ -261,7 +287,11 @@ def test_what_the_first_samples_do_not_show_is_seen(tmp_path, model, data, more,
     more = {"groups": [i // 2 for i in range(1000)]} | more
     with pytest.raises(CheckpointError, match=text):
         liegg.discover(
-            model(), data, liegg.Linear(3), checkpoint=tmp_path / "c", batch_size=50, **more
+            model(),
+            data,
+            liegg.Linear(3),
+            **more,
+            run=liegg.Run(checkpoint=tmp_path / "c", batch_size=50),
         )
 
 
@@ -279,10 +309,16 @@ def test_killed_before_the_last_rows_are_folded_it_ends_with_the_same_bits(tmp_p
     monkeypatch.setattr(Checkpoint, "save", last)
     with pytest.raises(StopError):
         liegg.discover(
-            net, x, liegg.Linear(3), checkpoint=tmp_path / "c", checkpoint_every=0.0, **options
+            net,
+            x,
+            liegg.Linear(3),
+            **options,
+            run=liegg.Run(checkpoint=tmp_path / "c", checkpoint_every=0.0),
         )
     monkeypatch.setattr(Checkpoint, "save", save)
-    again = liegg.discover(net, x, liegg.Linear(3), checkpoint=tmp_path / "c", **options)
+    again = liegg.discover(
+        net, x, liegg.Linear(3), **options, run=liegg.Run(checkpoint=tmp_path / "c")
+    )
     assert torch.equal(again.factor, whole.factor)
     assert again.settings["accumulator"] == whole.settings["accumulator"]
 
@@ -295,7 +331,9 @@ def test_a_shuffling_loader_is_read_in_the_same_order(tmp_path):
 
     plain = liegg.discover(mlp(3, 8, 2), loader(), liegg.Linear(3))
     torch.manual_seed(5)  # which is the caller's own affair
-    kept = liegg.discover(mlp(3, 8, 2), loader(), liegg.Linear(3), checkpoint=tmp_path / "c")
+    kept = liegg.discover(
+        mlp(3, 8, 2), loader(), liegg.Linear(3), run=liegg.Run(checkpoint=tmp_path / "c")
+    )
     assert torch.equal(kept.intervals.nan_to_num(), plain.intervals.nan_to_num())
     assert torch.equal(kept.factor, plain.factor)
 
@@ -306,16 +344,16 @@ def test_only_the_last_writing_failed(tmp_path, monkeypatch, trouble):
         raise trouble
 
     monkeypatch.setattr("liegg.polarization.checkpoint.save_file", full)
-    sym = liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), batch_size=50, checkpoint=tmp_path / "c")
+    sym = liegg.discover(
+        mlp(3, 8, 2), X, liegg.Linear(3), run=liegg.Run(batch_size=50, checkpoint=tmp_path / "c")
+    )
     assert [note.diagnosis for note in sym.notes] == [Diagnosis.LAST_CHECKPOINT_FAILED]
     with pytest.raises(CheckpointError, match=r"cannot be written: no space\. Name another place"):
         liegg.discover(
             mlp(3, 8, 2),
             X,
             liegg.Linear(3),
-            batch_size=50,
-            checkpoint=tmp_path / "c",
-            checkpoint_every=0.0,
+            run=liegg.Run(batch_size=50, checkpoint=tmp_path / "c", checkpoint_every=0.0),
         )
     assert list(tmp_path.iterdir()) == []
 
@@ -328,7 +366,7 @@ def test_a_path_that_is_no_file(tmp_path, monkeypatch, path, kind):
         liegg.LieggError,
         match=f"checkpoint='{path}' is {kind}; expected a file, for example checkpoint='run.ch",
     ):
-        liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), checkpoint=path)
+        liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), run=liegg.Run(checkpoint=path))
 
 
 def test_the_files_of_another_number_of_processes_are_refused(tmp_path):
@@ -374,7 +412,7 @@ def test_what_a_killed_writing_left_is_removed(tmp_path):
     left, other = tmp_path / ".c.abcd_123.part", tmp_path / ".c.1-of-2.abcd_123.part"
     for path in (left, other):
         path.write_text("")
-    liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), checkpoint=tmp_path / "c")
+    liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), run=liegg.Run(checkpoint=tmp_path / "c"))
     assert sorted(path.name for path in tmp_path.iterdir()) == [other.name, "c"]
 
 
@@ -386,16 +424,22 @@ def test_interrupted_it_saves_at_the_end_of_the_batch(tmp_path):
         if len(seen) == 7:
             signal.raise_signal(signal.SIGINT)
 
-    plain = liegg.discover(net, X, liegg.Linear(3), batch_size=50)
+    plain = liegg.discover(net, X, liegg.Linear(3), run=liegg.Run(batch_size=50))
     with pytest.raises(KeyboardInterrupt):
         liegg.discover(
-            net, X, liegg.Linear(3), batch_size=50, checkpoint=tmp_path / "c", progress=press
+            net,
+            X,
+            liegg.Linear(3),
+            run=liegg.Run(batch_size=50, checkpoint=tmp_path / "c", progress=press),
         )
     assert len(seen) == 7
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     again: list[int] = []
     sym = liegg.discover(
-        net, X, liegg.Linear(3), batch_size=50, checkpoint=tmp_path / "c", progress=again.append
+        net,
+        X,
+        liegg.Linear(3),
+        run=liegg.Run(batch_size=50, checkpoint=tmp_path / "c", progress=again.append),
     )
     assert again[0] == 350
     assert torch.equal(sym.accumulated.factor, plain.factor)
@@ -416,8 +460,7 @@ def test_a_place_that_cannot_be_written_is_said_before_anything_is_read(tmp_path
             mlp(3, 8, 2),
             X,
             liegg.Linear(3),
-            checkpoint=tmp_path / "file" / "c",
-            progress=read.append,
+            run=liegg.Run(checkpoint=tmp_path / "file" / "c", progress=read.append),
         )
     assert read == []
 
@@ -426,7 +469,10 @@ def test_numbers_that_make_no_sense_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("jaxtyping.config.jaxtyping_disable", True)
     with pytest.raises(liegg.LieggError, match="checkpoint_every=-1"):
         liegg.discover(
-            mlp(3, 8, 2), X, liegg.Linear(3), checkpoint=tmp_path / "c", checkpoint_every=-1
+            mlp(3, 8, 2),
+            X,
+            liegg.Linear(3),
+            run=liegg.Run(checkpoint=tmp_path / "c", checkpoint_every=-1),
         )
 
 
@@ -437,8 +483,6 @@ def test_it_writes_no_oftener_than_asked(tmp_path, monkeypatch):
         mlp(3, 8, 2),
         X,
         liegg.Linear(3),
-        batch_size=50,
-        checkpoint=tmp_path / "c",
-        checkpoint_every=1e9,
+        run=liegg.Run(batch_size=50, checkpoint=tmp_path / "c", checkpoint_every=1e9),
     )
     assert saved == [1000]  # the end alone

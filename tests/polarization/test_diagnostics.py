@@ -352,7 +352,10 @@ def test_steps_that_show_at_once_are_refused_before():
     with pytest.raises(NotDifferentiableError, match="carries no derivative"):
         liegg.discover(lambda x: x[:, 0].sign(), X, liegg.Linear(4))
     assert (
-        liegg.discover(lambda x: x[:, 0].sign(), x, liegg.Linear(4), batch_size=100).samples == 1000
+        liegg.discover(
+            lambda x: x[:, 0].sign(), x, liegg.Linear(4), run=liegg.Run(batch_size=100)
+        ).samples
+        == 1000
     )
 
 

@@ -39,7 +39,11 @@ def answers() -> dict:
             seen = []
             net = turning if name == "equivariance" else mlp(3, 16, 3, dtype=dtype)
             sym = liegg.discover(
-                net, x, liegg.Linear(3), batch_size=64, progress=seen.append, **options
+                net,
+                x,
+                liegg.Linear(3),
+                **options,
+                run=liegg.Run(batch_size=64, progress=seen.append),
             )
             found[f"{name} {dtype}"] = {
                 "defects": sym.defects.tolist(),
@@ -53,7 +57,7 @@ def answers() -> dict:
         loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x), batch_size=100)
         seen = []
         sym = liegg.discover(
-            mlp(3, 16, 3, dtype=dtype), loader, liegg.Linear(3), progress=seen.append
+            mlp(3, 16, 3, dtype=dtype), loader, liegg.Linear(3), run=liegg.Run(progress=seen.append)
         )
         found[f"loader {dtype}"] = {
             "defects": sym.defects.tolist(),
@@ -94,7 +98,7 @@ def scenes(rank: int, folder: Path) -> dict:
     def ending():
         other = x.clone()
         other[1000] += rank
-        return liegg.discover(mlp(3, 8, 2), other, action, batch_size=100)
+        return liegg.discover(mlp(3, 8, 2), other, action, run=liegg.Run(batch_size=100))
 
     def rounding():
         return liegg.discover(lambda x: turning(x) * (1 + 2.3e-16 * rank), x, action)
@@ -105,7 +109,10 @@ def scenes(rank: int, folder: Path) -> dict:
             torch.nn.Linear(3, 8), torch.nn.BatchNorm1d(8), torch.nn.Tanh(), torch.nn.Linear(8, 2)
         ).double()
         return liegg.discover(
-            torch.nn.parallel.DistributedDataParallel(net), x[:701], action, batch_size=70
+            torch.nn.parallel.DistributedDataParallel(net),
+            x[:701],
+            action,
+            run=liegg.Run(batch_size=70),
         )
 
     def failing(where):
@@ -120,9 +127,9 @@ def scenes(rank: int, folder: Path) -> dict:
                     mlp(3, 8, 2),
                     x,
                     action,
-                    control="reinitialised",
-                    control_draws=2,
+                    controls="reinitialised",
                     held_out=x[:50],
+                    run=liegg.Run(control_draws=2),
                 )
 
         return work
@@ -135,14 +142,20 @@ def scenes(rank: int, folder: Path) -> dict:
                     raise OSError("no space")
 
                 patch.setattr("liegg.polarization.checkpoint.save_file", full)
-            return liegg.discover(mlp(3, 8, 2), x, action, checkpoint=folder / "full")
+            return liegg.discover(
+                mlp(3, 8, 2), x, action, run=liegg.Run(checkpoint=folder / "full")
+            )
 
     shuffled = liegg.discover(mlp(3, 8, 2), loader(x, shuffle=True), action)
-    alone = liegg.discover(mlp(3, 8, 2), loader(x, shuffle=True), action, processes="alone")
+    alone = liegg.discover(
+        mlp(3, 8, 2), loader(x, shuffle=True), action, run=liegg.Run(processes="alone")
+    )
     path, holed = folder / "checkpoint", x.clone()
     holed[850, 0] = torch.nan
     found = {
-        "alone": said(lambda: liegg.discover(mlp(3, 8, 2), x, action, processes="alone"))
+        "alone": said(
+            lambda: liegg.discover(mlp(3, 8, 2), x, action, run=liegg.Run(processes="alone"))
+        )
         if rank == 1
         else None,
         "other data": said(lambda: liegg.discover(mlp(3, 8, 2), x + rank, action)),
@@ -151,9 +164,15 @@ def scenes(rank: int, folder: Path) -> dict:
             lambda: liegg.discover(lambda x: turning(x) * (1 + rank), x, action)
         ),
         "other options": said(lambda: liegg.discover(mlp(3, 8, 2), x, action, seed=rank)),
-        "bad sample": said(lambda: liegg.discover(mlp(3, 8, 2), holed, action, batch_size=50)),
-        "first": said(lambda: liegg.discover(mlp(3, 8, 2), loader(x), action, checkpoint=path)),
-        "again": said(lambda: liegg.discover(mlp(3, 8, 2), loader(x), action, checkpoint=path)),
+        "bad sample": said(
+            lambda: liegg.discover(mlp(3, 8, 2), holed, action, run=liegg.Run(batch_size=50))
+        ),
+        "first": said(
+            lambda: liegg.discover(mlp(3, 8, 2), loader(x), action, run=liegg.Run(checkpoint=path))
+        ),
+        "again": said(
+            lambda: liegg.discover(mlp(3, 8, 2), loader(x), action, run=liegg.Run(checkpoint=path))
+        ),
         "shuffled": float((shuffled.intervals - alone.intervals).abs().nan_to_num().max()),
         "nudged": said(nudged),
         "ending": said(ending),
@@ -205,7 +224,7 @@ def work(folder: Path) -> None:
 
             x[100, 0] = torch.nan
             try:
-                liegg.discover(dying, x, liegg.Linear(3), batch_size=20)
+                liegg.discover(dying, x, liegg.Linear(3), run=liegg.Run(batch_size=20))
             except liegg.LieggError as error:
                 text = f"{type(error).__name__} from {type(error.__cause__).__name__}: {error}"
                 (folder / f"{rank}.txt").write_text(text)
@@ -228,7 +247,7 @@ def work(folder: Path) -> None:
                 calls.append(len(x))
                 return slow(x) if len(calls) > 12 else net(x)
 
-            liegg.discover(model, x, liegg.Linear(3), batch_size=4)
+            liegg.discover(model, x, liegg.Linear(3), run=liegg.Run(batch_size=4))
     except liegg.LieggError as error:
         (folder / f"{rank}.txt").write_text(f"{type(error).__name__}: {error}")
         sys.stdout.flush()
@@ -438,10 +457,12 @@ def test_checksums_are_of_weights_and_buffers_apart():
 @pytest.mark.parametrize("timeout", [0.0, -1.0, float("nan")])
 def test_a_timeout_is_some_time(timeout):
     with pytest.raises(liegg.LieggError, match="expected a number of seconds, for example 1800"):
-        liegg.discover(mlp(3, 8, 2), normal(50, 3), liegg.Linear(3), timeout=timeout)
+        liegg.discover(mlp(3, 8, 2), normal(50, 3), liegg.Linear(3), run=liegg.Run(timeout=timeout))
 
 
 def test_processes_are_asked_for_by_one_of_two_words(monkeypatch):
     monkeypatch.setattr("jaxtyping.config.jaxtyping_disable", True)
     with pytest.raises(liegg.LieggError, match="processes='some': expected 'all' or 'alone'"):
-        liegg.discover(mlp(3, 8, 2), normal(50, 3), liegg.Linear(3), processes="some")  # pyright: ignore[reportArgumentType]
+        liegg.discover(
+            mlp(3, 8, 2), normal(50, 3), liegg.Linear(3), run=liegg.Run(processes="some")
+        )  # pyright: ignore[reportArgumentType]

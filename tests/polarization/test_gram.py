@@ -108,10 +108,10 @@ def test_rows_that_are_products_give_what_the_r_factor_gives(monkeypatch, action
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(6, 16), torch.nn.Tanh(), torch.nn.Linear(16, 3))
     x = normal(3000, 6).float()
-    summed = liegg.discover(model, x, action, outputs=outputs, route="vjp")
+    summed = liegg.discover(model, x, action, outputs=outputs, run=liegg.Run(route="vjp"))
     assert "gram" in summed.settings["accumulator"]
     monkeypatch.setattr(gram, "allowed", lambda dtype: False)
-    folded = liegg.discover(model, x, action, outputs=outputs, route="vjp")
+    folded = liegg.discover(model, x, action, outputs=outputs, run=liegg.Run(route="vjp"))
     torch.testing.assert_close(
         summed.defects, folded.defects, rtol=1e-5, atol=0.0
     )  # float32 rows against float64 products

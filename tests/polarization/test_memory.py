@@ -92,11 +92,12 @@ def test_discover_refuses_before_it_reads(monkeypatch, bottom):
             lambda x: x.sum(1),
             normal(100, 50),
             liegg.Linear(50),
-            progress=read.append,
-            bottom=bottom,
+            run=liegg.Run(progress=read.append, bottom=bottom),
         )
     assert read == []
-    liegg.discover(lambda x: x.sum(1), normal(100, 5), liegg.Linear(5), bottom=bottom)
+    liegg.discover(
+        lambda x: x.sum(1), normal(100, 5), liegg.Linear(5), run=liegg.Run(bottom=bottom)
+    )
 
 
 def test_a_device_that_does_not_say_is_not_asked():

@@ -163,7 +163,11 @@ PAIR = liegg.Linear(3, copies=2)
 )
 def test_exact_symmetries_stay_exact(outputs, route, dtype):
     sym = liegg.discover(
-        wide(2000, dtype=dtype), normal(200, 6).to(dtype), PAIR, outputs=outputs, route=route
+        wide(2000, dtype=dtype),
+        normal(200, 6).to(dtype),
+        PAIR,
+        outputs=outputs,
+        run=liegg.Run(route=route),
     )
     assert (sym.nullity, sym.decision.exact, sym.accumulated.rows.rows) == (3, 3, 200 * outputs)
     assert float(sym.angles(liegg.so(3)).max()) < 1e3 * torch.finfo(dtype).eps
@@ -182,7 +186,7 @@ def test_intervals_hold_the_error_of_the_combinations():
     """The value of each output for infinitely many samples lies in 95 % of the intervals; at an each-output width in far fewer."""
     function, folded, repeats = wide(300, strength=0.3), wide(300, strength=0.3, folded=True), 60
     truth = float(
-        liegg.discover(folded, normal(50_000, 6, seed=99), PAIR, controls=False).defects[0]
+        liegg.discover(folded, normal(50_000, 6, seed=99), PAIR, controls="none").defects[0]
     )
     inside = narrow = 0
     for draw in range(repeats):
@@ -230,7 +234,9 @@ def test_a_thousand_outputs_take_one_pass_of_all_directions():
             before.append(len(calls))
         seen.append(count)
 
-    sym = liegg.discover(counted, x, action, batch_size=64, progress=first_batch_done)
+    sym = liegg.discover(
+        counted, x, action, run=liegg.Run(batch_size=64, progress=first_batch_done)
+    )
     assert (sym.settings["route"], sym.accumulated.rows.rows) == ("jvp", 640_000)
     assert len(seen) == 10
     assert len(calls) - before[0] == 9  # one call for each of the batches after the first
@@ -242,7 +248,7 @@ def test_batches_that_are_split_give_the_same_answer(monkeypatch, outputs):
     whole = liegg.discover(function, x, PAIR, outputs=outputs)
     monkeypatch.setattr(polarization, "ROW_ELEMENTS", 1000)
     seen: list[int] = []
-    split = liegg.discover(function, x, PAIR, outputs=outputs, progress=seen.append)
+    split = liegg.discover(function, x, PAIR, outputs=outputs, run=liegg.Run(progress=seen.append))
     assert max(seen) == 1000 // max(9 * split.rows // 300, 4 * 40)
     torch.testing.assert_close(split.defects, whole.defects, rtol=1e-10, atol=0)
     torch.testing.assert_close(split.intervals, whole.intervals, rtol=1e-8, atol=0)
@@ -300,6 +306,6 @@ def test_memory_is_bounded_for_two_hundred_thousand_outputs(outputs, route):
     function(x[:2])
     reset_peak()
     before = resident_bytes()
-    sym = liegg.discover(function, x, PAIR, outputs=outputs, batch_size=40)
+    sym = liegg.discover(function, x, PAIR, outputs=outputs, run=liegg.Run(batch_size=40))
     assert (sym.settings["route"], sym.nullity) == (route, 3)
     assert peak_bytes() - before < 600 * 2**20

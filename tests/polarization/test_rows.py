@@ -426,12 +426,12 @@ def test_a_forced_route_that_fails_says_why(route):
         + re.escape("Use route='auto'.")
     )
     with pytest.raises(ModelError, match=text):
-        liegg.discover(Scratch(), draw(5, 2), liegg.Linear(2), route=route)
+        liegg.discover(Scratch(), draw(5, 2), liegg.Linear(2), run=liegg.Run(route=route))
 
 
 @pytest.mark.parametrize("route", ROUTES)
 def test_a_forced_route_is_taken(route):
-    sym = liegg.discover(curved(2, 3), draw(30, 3), liegg.Linear(3), route=route)
+    sym = liegg.discover(curved(2, 3), draw(30, 3), liegg.Linear(3), run=liegg.Run(route=route))
     assert sym.settings["route"] == route
     assert sym.notes == ()
 
@@ -501,7 +501,7 @@ def test_the_fields_of_all_generators_are_never_formed(monkeypatch, action, rout
         rows = rows_of(function, action, x, "each", route)
     torch.testing.assert_close(rows, expected, rtol=1e-12, atol=1e-12)
     assert largest.size == rows.numel()  # [b, 1, g]: far from [b, g, *x]
-    sym = liegg.discover(function, x, action, route=route)
+    sym = liegg.discover(function, x, action, run=liegg.Run(route=route))
     assert sym.accumulated.rows.rows == 32
 
 

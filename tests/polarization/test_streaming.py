@@ -31,9 +31,15 @@ def cramped(most: int, seen: list[int] | None = None):
 @pytest.mark.parametrize("route", ["jvp", "vjp", "autograd"])
 @pytest.mark.parametrize("controls", [True, False])
 def test_batches_that_do_not_fit_are_halved_and_it_is_said(route, controls):
-    whole = liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), route=route, controls=controls)
+    whole = liegg.discover(
+        mlp(3, 8, 2), X, liegg.Linear(3), controls=controls, run=liegg.Run(route=route)
+    )
     found = liegg.discover(
-        cramped(70), X, liegg.Linear(3), route=route, controls=controls, batch_size=250
+        cramped(70),
+        X,
+        liegg.Linear(3),
+        controls=controls,
+        run=liegg.Run(route=route, batch_size=250),
     )
     assert any("halved" in note and "63 samples" in note for note in found.notes)
     assert found.samples == 500
@@ -47,7 +53,11 @@ def test_batches_that_do_not_fit_are_halved_and_it_is_said(route, controls):
 def test_what_did_not_fit_is_not_tried_again():
     seen: list[int] = []
     liegg.discover(
-        cramped(70, seen), X, liegg.Linear(3), route="vjp", controls=False, batch_size=250
+        cramped(70, seen),
+        X,
+        liegg.Linear(3),
+        controls="none",
+        run=liegg.Run(route="vjp", batch_size=250),
     )
     assert seen.count(125) == 2
     assert (
@@ -56,15 +66,19 @@ def test_what_did_not_fit_is_not_tried_again():
 
 
 def test_the_note_is_stored(tmp_path):
-    liegg.discover(cramped(70), X, liegg.Linear(3), batch_size=250).save(tmp_path / "run")
+    liegg.discover(cramped(70), X, liegg.Linear(3), run=liegg.Run(batch_size=250)).save(
+        tmp_path / "run"
+    )
     assert any("down to 63 samples" in note for note in liegg.load(tmp_path / "run").notes)
 
 
 def test_a_pass_that_was_halved_is_taken_up_again(tmp_path):
     """What call_within_memory is part of what is kept, so the note is not lost with the process."""
-    liegg.discover(cramped(70), X, liegg.Linear(3), batch_size=250, checkpoint=tmp_path / "c")
+    liegg.discover(
+        cramped(70), X, liegg.Linear(3), run=liegg.Run(batch_size=250, checkpoint=tmp_path / "c")
+    )
     again = liegg.discover(
-        cramped(70), X, liegg.Linear(3), batch_size=250, checkpoint=tmp_path / "c"
+        cramped(70), X, liegg.Linear(3), run=liegg.Run(batch_size=250, checkpoint=tmp_path / "c")
     )
     assert any("down to 63 samples" in note for note in again.notes)
 
@@ -86,14 +100,16 @@ def test_not_even_one_sample():
         DeviceMemoryError,
         match=r"not even one sample fits into the memory of cpu \(CUDA out of memory",
     ):
-        liegg.discover(model, X, liegg.Linear(3), batch_size=4, controls=False)
+        liegg.discover(model, X, liegg.Linear(3), controls="none", run=liegg.Run(batch_size=4))
 
 
 def test_a_derivative_that_is_not_finite_names_its_sample():
     x = X.clone()
     x[431] = 0.0
     with pytest.raises(NonFiniteError, match="at sample 431 is NaN or infinite"):
-        liegg.discover(lambda x: x.square().sum(1).sqrt(), x, liegg.Linear(3), batch_size=100)
+        liegg.discover(
+            lambda x: x.square().sum(1).sqrt(), x, liegg.Linear(3), run=liegg.Run(batch_size=100)
+        )
 
 
 def test_a_large_sum_is_not_taken_for_infinity():
@@ -103,7 +119,7 @@ def test_a_large_sum_is_not_taken_for_infinity():
         lambda x: (x.square().sum(1, keepdim=True) * 1e3).expand(-1, 2000),
         x,
         liegg.Linear(3),
-        batch_size=500,
+        run=liegg.Run(batch_size=500),
     )
     assert sym.nullity == 3
 
@@ -120,9 +136,13 @@ def test_a_large_sum_is_not_taken_for_infinity():
 )
 def test_memory_that_runs_out_while_the_sums_are_made_changes_nothing(monkeypatch, where, controls):
     """The half that is tried next is not added to what the whole has left behind."""
-    whole = liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), controls=controls, batch_size=100)
+    whole = liegg.discover(
+        mlp(3, 8, 2), X, liegg.Linear(3), controls=controls, run=liegg.Run(batch_size=100)
+    )
     failing_once(monkeypatch, f"liegg.polarization.streaming.{where}", call=3)
-    found = liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), controls=controls, batch_size=100)
+    found = liegg.discover(
+        mlp(3, 8, 2), X, liegg.Linear(3), controls=controls, run=liegg.Run(batch_size=100)
+    )
     assert any("they were halved, down to 50 samples" in note for note in found.notes)
     assert (found.samples, found.rows) == (500, whole.rows)
     torch.testing.assert_close(found.defects, whole.defects, rtol=1e-10, atol=1e-14)
@@ -145,7 +165,11 @@ def test_memory_that_runs_out_elsewhere_is_said_with_advice(monkeypatch, where):
         DeviceMemoryError, match=r"is full \(CUDA out of memory\.\)\. Pass a smaller batch_size="
     ):
         liegg.discover(
-            mlp(3, 8, 2), X, liegg.Linear(3), controls="append" not in where, batch_size=100
+            mlp(3, 8, 2),
+            X,
+            liegg.Linear(3),
+            controls="append" not in where,
+            run=liegg.Run(batch_size=100),
         )
 
 

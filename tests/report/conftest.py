@@ -48,8 +48,8 @@ def trained():
         FromInnerProducts(3),
         normal(200, 6),
         liegg.Linear(3, copies=2),
-        control="reinitialised",
-        control_draws=3,
+        controls="reinitialised",
+        run=liegg.Run(control_draws=3),
     )
 
 

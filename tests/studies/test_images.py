@@ -84,7 +84,9 @@ def test_orientation_makes_every_matrix_rotate_counter_clockwise() -> None:
 
 def some_data() -> images.ImageData:
     labels = torch.arange(60) % 3
-    pictures = liegg.smooth(torch.rand(60, 6, 6, generator=torch.Generator().manual_seed(0)), 1.0)
+    pictures = liegg.actions.smooth(
+        torch.rand(60, 6, 6, generator=torch.Generator().manual_seed(0)), 1.0
+    )
     return images.ImageData(
         (pictures, labels), (pictures[:20], labels[:20]), (pictures[20:], labels[20:])
     )

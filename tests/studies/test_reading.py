@@ -37,7 +37,7 @@ def networks(
 def images_of(count: int, shape: tuple[int, ...] = GREY) -> Tensor:
     """Smooth random images, flat."""
     noise = torch.randn(count, *shape, generator=torch.Generator().manual_seed(0))
-    return liegg.smooth(noise, 1.2).flatten(1)
+    return liegg.actions.smooth(noise, 1.2).flatten(1)
 
 
 def alone(stack: Stack, index: int, images: Tensor, shape: tuple[int, ...], name: str):
@@ -50,7 +50,7 @@ def alone(stack: Stack, index: int, images: Tensor, shape: tuple[int, ...], name
         images,
         action,
         outputs=outputs,
-        controls=False,
+        controls="none",
     )
 
 

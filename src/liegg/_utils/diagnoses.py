@@ -525,8 +525,6 @@ class Diagnosis(Enum):
         "lower central series of dimensions {lower}, is not in the lists",
     )
 
-
-
     def __call__(self, **values: Any) -> "Remark":
         """State this diagnosis with its values.
 

@@ -79,6 +79,7 @@ def _warm_up() -> None:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore", FutureWarning)  # torch 2.15 on
         torch.func.jvp(torch.sin, (torch.zeros(()),), (torch.ones(()),))
 
 

@@ -24,7 +24,29 @@ CONVOLUTIONS = (
 
 
 CUDNN: Any = torch.backends.cudnn
-SETTINGS: tuple[Any, ...] = (torch.backends.cuda.matmul, CUDNN.conv, CUDNN.rnn)
+
+
+class _AllowTF32:
+    """The setting `fp32_precision` for versions of torch that have only `allow_tf32`."""
+
+    def __init__(self, owner: Any):
+        self.owner = owner
+
+    @property
+    def fp32_precision(self) -> str:
+        """`"tf32"` or `"ieee"`."""
+        return "tf32" if self.owner.allow_tf32 else "ieee"
+
+    @fp32_precision.setter
+    def fp32_precision(self, precision: str) -> None:
+        self.owner.allow_tf32 = precision == "tf32"
+
+
+SETTINGS: tuple[Any, ...] = (
+    (torch.backends.cuda.matmul, CUDNN.conv, CUDNN.rnn)
+    if hasattr(CUDNN, "conv")
+    else (_AllowTF32(torch.backends.cuda.matmul), _AllowTF32(CUDNN), _AllowTF32(CUDNN))
+)
 """Torch settings that control the precision of float32 products on a GPU."""
 
 

@@ -37,6 +37,7 @@ def demo(
         from liegg.algebra.catalog import so
         from liegg.cli.files import make_folder
         from liegg.discovery.discover import discover
+        from liegg.discovery.run import Run
         from liegg.report.plots import overview, save_figure
         from liegg.results.run_folder import Clock, write_run
         from liegg.studies import o5
@@ -55,8 +56,8 @@ def demo(
                 inputs,
                 Linear(5, copies=2),
                 held_out=o5.held_out(seed),
-                control="reinitialised",
-                progress=progress,
+                controls="reinitialised",
+                run=Run(progress=progress),
             )
         sym = replace(sym, model=f"Perceptron {'-'.join(map(str, o5.SIZES))}")
         clock.note(f"found {sym.nullity} symmetries")
@@ -78,8 +79,12 @@ def demo(
 def _comparison_with_so5(sym: "Symmetries") -> str:
     """Variance and bias of each generator as a table."""
     from liegg.algebra.catalog import so
+    from liegg.algebra.subspace import distance_to_span
 
-    variances, biases = sym.accumulated.variance(sym.coefficients), sym.generator_bias(so(5))
+    variances, biases = (
+        sym.account.variances,
+        distance_to_span(sym.coefficients, sym.action.as_coefficients(so(5)).to(sym.coefficients)),
+    )
     lines = ["  generator   variance   bias against so(5)"]
     for i, (variance, bias) in enumerate(zip(variances.tolist(), biases.tolist(), strict=True)):
         lines.append(f"  {i + 1:>9}   {variance:>8.4f}   {bias:>18.4f}")

@@ -1,6 +1,7 @@
 """`liegg discover`."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, cast
 
@@ -229,7 +230,9 @@ def discover(
         from liegg.cli import files
         from liegg.cli.actions import parse_action, parse_thresholds
         from liegg.cli.models import load_model, uses_factory_weights
+        from liegg.decision.thresholds import Thresholds
         from liegg.discovery.discover import discover as analyse
+        from liegg.discovery.run import Run
         from liegg.polarization import launcher
         from liegg.results.run_folder import Clock, write_run
 
@@ -241,8 +244,8 @@ def discover(
             arguments = {
                 "output_action": None if output_action is None else parse_action(output_action),
                 "outputs": int(outputs) if outputs.isdigit() else outputs,
-                "batch_size": batch_size,
                 "seed": seed,
+                "thresholds": Thresholds(**parse_thresholds(limit or [])),
             }
             return _Inputs(
                 network,
@@ -251,9 +254,18 @@ def discover(
                 files.first_samples(
                     samples.analysed if samples.held_out is None else samples.held_out
                 ),
-                arguments | parse_thresholds(limit or []),
+                arguments,
             )
 
+        run = Run(
+            batch_size=batch_size,
+            route=cast(Any, route),
+            bottom=bottom,
+            control_draws=control_draws,
+            checkpoint=checkpoint,
+            checkpoint_every=checkpoint_every,
+            timeout=timeout,
+        )
         clock = Clock()
         is_first = launcher.rank() == 0  # of several processes only the first prints and writes
         folder = out if is_first else None
@@ -274,21 +286,16 @@ def discover(
                     inputs.samples.analysed,
                     inputs.action,
                     **inputs.arguments,
-                    route=cast(Any, route),
-                    controls=controls,
-                    control=cast(Any, control),
-                    control_draws=control_draws,
+                    controls=_controls(controls, control),
                     groups=inputs.samples.groups,
                     held_out=inputs.samples.held_out,
-                    bottom=bottom,
-                    progress=progress,
-                    checkpoint=checkpoint,
-                    checkpoint_every=checkpoint_every,
-                    timeout=timeout,
+                    run=replace(run, progress=progress),
                 )
         clock.note(f"found {sym.nullity} symmetries")
         if is_first:
-            of_layers = _analyse_layers(inputs, clock, hidden=hidden) if layers else None
+            of_layers = None
+            if layers:
+                of_layers = _analyse_layers(inputs, clock, batch_size, hidden=hidden)
             page = out and write_run(
                 out, sym, samples=inputs.shown, layers=of_layers, clock=clock, title=title
             )
@@ -311,25 +318,38 @@ class _Inputs(NamedTuple):
 def _in_all_processes(load: Callable[[], Loaded], timeout: float) -> Loaded:
     """Load in every process; if one fails, all of them report why and none waits for it."""
     from liegg.polarization import launcher
-    from liegg.polarization.distributed import MEETING, check_timeout, in_step, joined, part
+    from liegg.polarization.distributed import JOIN_SECONDS, join, leave, run_collectively
 
-    check_timeout(timeout)
-    launcher.join(min(MEETING, timeout))
-    group = joined(timeout=timeout)
+    launcher.join(min(JOIN_SECONDS, timeout))
+    group = join(timeout=timeout)
     try:
-        return in_step(group, load)
+        return run_collectively(group, load)
     finally:
-        part(group)
+        leave(group)
 
 
-def _analyse_layers(inputs: _Inputs, clock: "Clock", *, hidden: bool) -> "LayerSymmetries":
+def _controls(controls: bool, control: str | None) -> Any:
+    """The controls of `liegg.discover` that --no-controls and --control ask for."""
+    if control is not None and not controls:
+        raise typer.BadParameter("--control needs the controls that --no-controls switches off.")
+    return control if control is not None else "random" if controls else "none"
+
+
+def _analyse_layers(
+    inputs: _Inputs, clock: "Clock", batch_size: int | None, *, hidden: bool
+) -> "LayerSymmetries":
     """Find the symmetries of every layer."""
     from liegg.discovery.layers.discover_layers import discover_layers
+    from liegg.discovery.run import Run
 
     samples = inputs.samples.analysed
     with progress_bar("analysing the layers", len(samples), "samples", hidden=hidden) as progress:
         result = discover_layers(
-            inputs.model, samples, inputs.action, **inputs.arguments, progress=progress
+            inputs.model,
+            samples,
+            inputs.action,
+            **inputs.arguments,
+            run=Run(batch_size=batch_size, progress=progress),
         )
     clock.note(f"analysed {len(result)} layers")
     return result

@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 
 from liegg._utils.errors import ProcessError
-from liegg.polarization.distributed import reason
+from liegg.polarization.distributed import communication_error
 
 TRAINING_TIMEOUT = 7 * 24 * 3600.0
 """Seconds that processes wait for each other while each trains its own networks: a week."""
@@ -73,7 +73,7 @@ def join(timeout: float = TRAINING_TIMEOUT) -> None:
         address = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
         raise ProcessError(
             f"process {rank()} of {world_size()} did not meet the others at {address} within "
-            f"{timeout:g} s ({reason(error)}). Check that all processes were started with the same "
+            f"{timeout:g} s ({communication_error(error)}). Check that all processes were started with the same "
             "MASTER_ADDR and MASTER_PORT."
         ) from error
     atexit.register(leave)

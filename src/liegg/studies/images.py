@@ -11,6 +11,7 @@ from torch import Tensor
 from liegg.actions import smooth
 from liegg.algebra.catalog import so
 from liegg.algebra.subspace import distance_to_span
+from liegg.results.matrices import generators_of
 from liegg.results.symmetries import Symmetries
 from liegg.studies import datasets, ensemble
 from liegg.studies.reading import Readings, read_stack
@@ -149,9 +150,9 @@ def best_epochs(trained: ensemble.Trained) -> Rows:
 
 def describe(sym: Symmetries) -> dict[str, Any]:
     """Spectrum, bias and matrix of each direction; defects of the scale-free problem and of so(2)."""
-    directions = sym.action.matrices(sym.spectrum.basis)
+    directions = generators_of(sym.action, sym.spectrum.basis)
     solution = sym.accumulated.solution.directions
-    rotation = sym.action.coefficients(so(2)).to(solution)
+    rotation = sym.action.as_coefficients(so(2)).to(solution)
     return {
         "nullity": sym.nullity,
         "spectrum": sym.spectrum.values.tolist(),

@@ -12,6 +12,7 @@ from liegg.algebra.catalog import so
 from liegg.algebra.subspace import distance_to_span
 from liegg.decision.controls import REINITIALISED_DRAWS
 from liegg.discovery.discover import discover
+from liegg.discovery.run import Run
 from liegg.studies import datasets, ensemble, images
 from liegg.studies.ensemble.members import parameters
 
@@ -79,8 +80,10 @@ def verdict(network: nn.Module, digits: Float[Tensor, "b s s"], *, draws: int) -
     Also the angle between the first direction and the rotation, in degrees.
     """
     action = Image("linear", shape=tuple(digits.shape[1:]))
-    sym = discover(network, digits.flatten(1), action, control="reinitialised", control_draws=draws)
-    first = action.coefficients(action.matrices(sym.accumulated.solution.directions[:1]))
+    sym = discover(
+        network, digits.flatten(1), action, controls="reinitialised", run=Run(control_draws=draws)
+    )
+    first = sym.accumulated.solution.directions[:1]
     distance = float(distance_to_span(first, action.coefficients(so(2))))
     intervals, controls = sym.decision.certainty, sym.controls.reinitialised
     return {

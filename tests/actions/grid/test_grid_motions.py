@@ -151,7 +151,7 @@ def paper_rows(model, images):
 @pytest.mark.parametrize("side", [28, 13])
 def test_the_papers_rows(side, dtype, tolerance):
     model = torch.nn.Sequential(torch.nn.Flatten(), mlp(side * side, 24, 5, dtype=dtype))
-    images = liegg.smooth(normal(60, side, side), 1.5).to(dtype)
+    images = liegg.actions.smooth(normal(60, side, side), 1.5).to(dtype)
     theirs = paper_rows(model, images).double()
     sym = liegg.discover(model, images, liegg.Image(derivative="paper"), outputs="sum")
 

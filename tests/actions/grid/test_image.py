@@ -193,7 +193,7 @@ def test_the_model_is_invariant_and_the_images_fade(radial):
     still = model(images)
     turned, sheared = (
         model(liegg.Image().act(0.7 * h, images)) - still
-        for h in (liegg.so(2)[0], liegg.shear(2)[0])
+        for h in (liegg.so(2)[0], liegg.algebra.shear(2)[0])
     )
     assert turned.norm() < 3e-4 * sheared.norm()  # what interpolation leaves
 
@@ -394,7 +394,7 @@ def test_routes_agree(name, outputs):
     auto = liegg.discover(model, data, action, outputs=outputs)
     assert len(auto.defects) == 6
     for route in ("jvp", "vjp", "autograd"):
-        sym = liegg.discover(model, data, action, outputs=outputs, route=route)
+        sym = liegg.discover(model, data, action, outputs=outputs, run=liegg.Run(route=route))
         torch.testing.assert_close(sym.defects, auto.defects, rtol=1e-8, atol=0)
         torch.testing.assert_close(
             sym.accumulated.displacement.dense(), auto.displacement.dense(), rtol=1e-12, atol=0
@@ -414,7 +414,12 @@ def test_a_transformer_is_read_without_a_warning():
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         one, two = (
-            liegg.discover(Transformer(12, outputs=3), waves(30, 12, 3), liegg.Image(), route="vjp")
+            liegg.discover(
+                Transformer(12, outputs=3),
+                waves(30, 12, 3),
+                liegg.Image(),
+                run=liegg.Run(route="vjp"),
+            )
             for _ in range(2)
         )
     assert not seen

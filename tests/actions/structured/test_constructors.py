@@ -15,38 +15,38 @@ from measure import peak_bytes, reset_peak, resident_bytes
 
 EYE = torch.eye(3, dtype=torch.float64)[None]
 ACTIONS = {
-    "blocks": (liegg.Blocks([2, 3, 1]), 14),
-    "blocks of one algebra": (liegg.Blocks([3, 3], algebra.so(3)), 6),
+    "blocks": (liegg.actions.Blocks([2, 3, 1]), 14),
+    "blocks of one algebra": (liegg.actions.Blocks([3, 3], algebra.so(3)), 6),
     "blocks, dependent generators": (
-        liegg.Blocks([3, 3], torch.cat([algebra.so(3), 2 * algebra.so(3)])),
+        liegg.actions.Blocks([3, 3], torch.cat([algebra.so(3), 2 * algebra.so(3)])),
         6,
     ),
     "blocks of several, in another order": (
-        liegg.Blocks(
+        liegg.actions.Blocks(
             [3, 2, 3], [algebra.so(3), None, algebra.sl(3)], order=[7, 0, 5, 4, 3, 2, 1, 6]
         ),
         3 + 4 + 8,
     ),
-    "one block": (liegg.Blocks([3]), 9),
-    "tridiagonal": (liegg.Banded(7), 19),
-    "band": (liegg.Banded(7, 2), 29),
-    "diagonal": (liegg.Banded(5, 0), 5),
-    "convolutions": (liegg.Banded(7, 2, shared=True), 5),
-    "round the end": (liegg.Banded(7, 1, periodic=True), 21),
-    "circulant": (liegg.Banded(7, 3, shared=True, periodic=True), 7),
-    "weights": (liegg.Weights([0, 0, 1, -1, 1, 2]), 3),
-    "grid": (liegg.KroneckerSum((3, 4)), 9 + 16 - 1),
-    "tensor": (liegg.KroneckerSum((2, 3, 4)), 4 + 9 + 16 - 2),
-    "tensor, fewer than numbers": (liegg.KroneckerSum((3, 3, 3)), 27 - 2),
-    "grid with rotations": (liegg.KroneckerSum((3, 3), [algebra.so(3), None]), 12),
+    "one block": (liegg.actions.Blocks([3]), 9),
+    "tridiagonal": (liegg.actions.Banded(7), 19),
+    "band": (liegg.actions.Banded(7, 2), 29),
+    "diagonal": (liegg.actions.Banded(5, 0), 5),
+    "convolutions": (liegg.actions.Banded(7, 2, shared=True), 5),
+    "round the end": (liegg.actions.Banded(7, 1, periodic=True), 21),
+    "circulant": (liegg.actions.Banded(7, 3, shared=True, periodic=True), 7),
+    "weights": (liegg.actions.Weights([0, 0, 1, -1, 1, 2]), 3),
+    "grid": (liegg.actions.KroneckerSum((3, 4)), 9 + 16 - 1),
+    "tensor": (liegg.actions.KroneckerSum((2, 3, 4)), 4 + 9 + 16 - 2),
+    "tensor, fewer than numbers": (liegg.actions.KroneckerSum((3, 3, 3)), 27 - 2),
+    "grid with rotations": (liegg.actions.KroneckerSum((3, 3), [algebra.so(3), None]), 12),
     "grid with traces": (
-        liegg.KroneckerSum(
+        liegg.actions.KroneckerSum(
             (2, 3, 2), [algebra.diagonal(2), EYE, torch.tensor([[[1.0, 0.0], [0.0, 0.0]]])]
         ),
         3,
     ),
-    "axis of length one": (liegg.KroneckerSum((1, 3)), 9),
-    "one axis": (liegg.KroneckerSum((4,)), 16),
+    "axis of length one": (liegg.actions.KroneckerSum((1, 3)), 9),
+    "one axis": (liegg.actions.KroneckerSum((4,)), 16),
 }
 
 
@@ -110,9 +110,9 @@ def test_the_answer_is_that_of_the_restricted_linear_action(case):
     """Spectrum and generators are the same; defects too but for one factor, as the yardstick is the structure's own."""
     action, size = case
     x = normal(400, action.ambient)
-    ours = liegg.discover(invariant, x, action, controls=False)
+    ours = liegg.discover(invariant, x, action, controls="none")
     theirs = liegg.discover(
-        invariant, x, Linear(action.ambient).restrict(basis_of(action)), controls=False
+        invariant, x, Linear(action.ambient).restrict(basis_of(action)), controls="none"
     )
     torch.testing.assert_close(ours.spectrum.values, theirs.spectrum.values, rtol=1e-10, atol=1e-10)
     assert len(ours.defects) == len(theirs.defects) == size
@@ -132,13 +132,15 @@ def test_the_answer_is_that_of_the_restricted_linear_action(case):
 
 def test_known_generators_are_found():
     sym = liegg.discover(
-        lambda x: x.unflatten(1, (2, 3)).square().sum(2), normal(300, 6), liegg.Blocks([3, 3])
+        lambda x: x.unflatten(1, (2, 3)).square().sum(2),
+        normal(300, 6),
+        liegg.actions.Blocks([3, 3]),
     )
     liegg.testing.assert_same_span(
-        sym.generators, liegg.direct_sum(algebra.so(3), algebra.so(3)), tolerance=1e-7
+        sym.generators, liegg.algebra.direct_sum(algebra.so(3), algebra.so(3)), tolerance=1e-7
     )
     grid = liegg.discover(
-        lambda x: (x @ x.mT).flatten(1), normal(300, 3, 4), liegg.KroneckerSum((3, 4))
+        lambda x: (x @ x.mT).flatten(1), normal(300, 3, 4), liegg.actions.KroneckerSum((3, 4))
     )
     expected = torch.stack(
         [torch.kron(torch.eye(3, dtype=torch.float64), turn) for turn in algebra.so(4)]
@@ -153,19 +155,19 @@ def lengths_of_rows(x):
 LARGE = {
     # Rotations of the columns keep the lengths of all rows; the first sixty rotations of the rows all turn one of the first three.
     "784 pixels, rotations": (
-        liegg.KroneckerSum((28, 28), [algebra.so(28)[:60]] * 2),
+        liegg.actions.KroneckerSum((28, 28), [algebra.so(28)[:60]] * 2),
         lengths_of_rows,
         60,
     ),
     # The second half of the numbers has no influence.
     "3000 numbers, weights": (
-        liegg.Weights((torch.arange(3000) // 30).tolist()),
+        liegg.actions.Weights((torch.arange(3000) // 30).tolist()),
         lambda x: x[:, :1500].square().sum(1),
         50,
     ),
     # The antisymmetric ones of five shifts.
     "3000 numbers, convolutions": (
-        liegg.Banded(3000, 2, shared=True, periodic=True),
+        liegg.actions.Banded(3000, 2, shared=True, periodic=True),
         lambda x: x.square().sum(1),
         2,
     ),
@@ -174,7 +176,7 @@ LARGE = {
 
 @pytest.mark.parametrize(("action", "function", "exact"), LARGE.values(), ids=list(LARGE))
 def test_large_inputs(action, function, exact):
-    sym = liegg.discover(function, normal(300, action.ambient), action, controls=False)
+    sym = liegg.discover(function, normal(300, action.ambient), action, controls="none")
     assert int((sym.defects < 1e-20).sum()) == exact
     assert float(sym.defects[exact]) > 1e-6
     assert action.matrices(sym.coefficients[:1]).shape == (1, action.ambient, action.ambient)
@@ -193,22 +195,22 @@ def test_large_inputs_take_little_memory(action):
 
 
 def test_shapes_of_samples():
-    liegg.Blocks([2, 2]).check((2, 2))
-    liegg.KroneckerSum((2, 3)).check((1, 2, 3))
+    liegg.actions.Blocks([2, 2]).check((2, 2))
+    liegg.actions.KroneckerSum((2, 3)).check((1, 2, 3))
     with pytest.raises(
         ShapeError,
         match=r"a sample has shape \(5,\); Blocks\(2 blocks of 2, size=8\) expects 4 numbers",
     ):
-        liegg.Blocks([2, 2]).check((5,))
+        liegg.actions.Blocks([2, 2]).check((5,))
     with pytest.raises(
         ShapeError,
         match=r"shape \(3, 2\); KroneckerSum\(\(2, 3\), size=12\) expects \(2, 3\), or 6 numbers flat",
     ):
-        liegg.KroneckerSum((2, 3)).check((3, 2))
+        liegg.actions.KroneckerSum((2, 3)).check((3, 2))
 
 
 def test_acts_in_the_samples_dtype():
-    for action in (liegg.Banded(4), liegg.KroneckerSum((2, 2))):
+    for action in (liegg.actions.Banded(4), liegg.actions.KroneckerSum((2, 2))):
         h = torch.ones(action.size, dtype=torch.float64)
         for dtype in (torch.float32, torch.bfloat16):
             x = torch.ones(1, 4, dtype=dtype)
@@ -217,43 +219,43 @@ def test_acts_in_the_samples_dtype():
 
 WRONG = [
     (
-        lambda: liegg.Blocks([]),
+        lambda: liegg.actions.Blocks([]),
         r"sizes=\[\]: expected positive numbers, for example Blocks\(\[4\] \* 196\)",
     ),
-    (lambda: liegg.Blocks([2, 0]), r"sizes=\[2, 0\]: expected positive"),
-    (lambda: liegg.Blocks([True]), r"sizes=\[True\]: expected a list of integers"),
+    (lambda: liegg.actions.Blocks([2, 0]), r"sizes=\[2, 0\]: expected positive"),
+    (lambda: liegg.actions.Blocks([True]), r"sizes=\[True\]: expected a list of integers"),
     (
-        lambda: liegg.Blocks([2, 2], order=[0, 1, 2, 2]),
+        lambda: liegg.actions.Blocks([2, 2], order=[0, 1, 2, 2]),
         "order has 4 entries; expected every index from 0 to 3 once",
     ),
     (
-        lambda: liegg.Blocks([2, 2], [None]),
+        lambda: liegg.actions.Blocks([2, 2], [None]),
         "1 algebras were given for 2 blocks; give one per block",
     ),
     (
-        lambda: liegg.Blocks([2, 2], algebra.so(3)),
+        lambda: liegg.actions.Blocks([2, 2], algebra.so(3)),
         r"given as shape \(3, 3, 3\); expected finite real matrices \[r, 2, 2\]",
     ),
-    (lambda: liegg.Blocks([2], torch.zeros(1, 2, 2)), "no matrix other than zero"),
+    (lambda: liegg.actions.Blocks([2], torch.zeros(1, 2, 2)), "no matrix other than zero"),
     (
-        lambda: liegg.Banded(4, 4),
+        lambda: liegg.actions.Banded(4, 4),
         r"Banded\(4, 4\): expected n of at least 1 and a width from 0 to 3",
     ),
-    (lambda: liegg.Banded(4, 2, periodic=True), "a width from 0 to 1"),
-    (lambda: liegg.Weights([0, 2]), r"groups=\[0, 2\]: expected every index from 0"),
-    (lambda: liegg.Weights([-1, -1]), "every index from 0, for example"),
-    (lambda: liegg.KroneckerSum(()), r"sizes=\(\): expected the length of every axis"),
-    (lambda: liegg.KroneckerSum((2, 2), [None]), "1 algebras were given for 2 axes"),
+    (lambda: liegg.actions.Banded(4, 2, periodic=True), "a width from 0 to 1"),
+    (lambda: liegg.actions.Weights([0, 2]), r"groups=\[0, 2\]: expected every index from 0"),
+    (lambda: liegg.actions.Weights([-1, -1]), "every index from 0, for example"),
+    (lambda: liegg.actions.KroneckerSum(()), r"sizes=\(\): expected the length of every axis"),
+    (lambda: liegg.actions.KroneckerSum((2, 2), [None]), "1 algebras were given for 2 axes"),
     (
-        lambda: liegg.Blocks([2, 2]).coefficients(torch.zeros(1, 3, 3)),
+        lambda: liegg.actions.Blocks([2, 2]).coefficients(torch.zeros(1, 3, 3)),
         r"shape \(1, 3, 3\); expected \[d, 4, 4\], matrices of",
     ),
     (
-        lambda: liegg.Blocks([2, 2]).coefficients(torch.ones(1, 4, 4)),
+        lambda: liegg.actions.Blocks([2, 2]).coefficients(torch.ones(1, 4, 4)),
         "generator 0 lies outside the 8-dimensional space of B",
     ),
     (
-        lambda: liegg.KroneckerSum((2, 2)).coefficients(normal(1, 4, 4)),
+        lambda: liegg.actions.KroneckerSum((2, 2)).coefficients(normal(1, 4, 4)),
         "generator 0 lies outside the 7-dimensional space of K",
     ),
 ]

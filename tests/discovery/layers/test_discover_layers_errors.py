@@ -32,7 +32,7 @@ def test_actions_and_settings_are_checked_as_in_discover():
     with pytest.raises(ArgumentError, match="seed=-1"):
         liegg.discover_layers(model, x, liegg.Linear(6), seed=-1)
     with pytest.raises(ArgumentError, match=r"threshold=0\.0"):
-        liegg.discover_layers(model, x, liegg.Linear(6), threshold=0.0)
+        liegg.discover_layers(model, x, liegg.Linear(6), thresholds=liegg.Thresholds(threshold=0.0))
     with pytest.raises(ArgumentError, match="outputs=0"):
         liegg.discover_layers(model, x, liegg.Linear(6), outputs=0)
     with pytest.raises(ArgumentError, match="outputs='sum' has no meaning with output_action"):
@@ -112,7 +112,9 @@ def test_numbers_that_are_not_finite_name_layer_and_sample(dtype, outputs):
         NonFiniteError,
         match=r"layer '1' of Sequential, or its derivative, is NaN.* for sample 37\. Check",
     ):
-        liegg.discover_layers(model, x, liegg.Linear(3), batch_size=20, outputs=outputs)
+        liegg.discover_layers(
+            model, x, liegg.Linear(3), outputs=outputs, run=liegg.Run(batch_size=20)
+        )
 
 
 def test_random_layers_are_refused_and_named():
@@ -152,7 +154,9 @@ def test_a_network_that_changes_its_way_is_refused():
         ModelError,
         match=r"layer 'two' of Fickle was reached before, but not at samples 20 to 29 \(it was not called",
     ):
-        liegg.discover_layers(Fickle().double(), x, liegg.Linear(3), batch_size=10, layers=["two"])
+        liegg.discover_layers(
+            Fickle().double(), x, liegg.Linear(3), layers=["two"], run=liegg.Run(batch_size=10)
+        )
 
 
 def test_a_failing_network_is_named():
@@ -223,7 +227,9 @@ def test_no_hook_stays_after_a_failure(fails):
     model = Stubborn(fails).double()
     before = state(model)
     with pytest.raises(ModelError):
-        liegg.discover_layers(model, normal(20, 3), liegg.Linear(3), batch_size=2, layers=["two"])
+        liegg.discover_layers(
+            model, normal(20, 3), liegg.Linear(3), layers=["two"], run=liegg.Run(batch_size=2)
+        )
     assert model.calls > fails
     assert hooks(model) == 0
     assert_unchanged(model, before)
@@ -263,7 +269,9 @@ def test_networks_that_write_into_their_input_do_not_change_the_data():
 def test_the_batch_size_does_not_matter(size, outputs):
     model, x = perceptron().double(), normal(60, 6)
     one, other = (
-        liegg.discover_layers(model, x, liegg.Linear(6), batch_size=b, outputs=outputs)
+        liegg.discover_layers(
+            model, x, liegg.Linear(6), outputs=outputs, run=liegg.Run(batch_size=b)
+        )
         for b in (50, size)
     )
     for left, right in zip(one, other, strict=True):
@@ -277,7 +285,9 @@ def test_a_second_call_gives_the_same_result_and_progress_is_reported():
         torch.utils.data.TensorDataset(x), batch_size=25, shuffle=True
     )
     one, two = (
-        liegg.discover_layers(model, loader, liegg.Linear(6), outputs=2, progress=seen.append)
+        liegg.discover_layers(
+            model, loader, liegg.Linear(6), outputs=2, run=liegg.Run(progress=seen.append)
+        )
         for _ in range(2)
     )
     assert json.dumps(one.to_dict()) == json.dumps(two.to_dict())

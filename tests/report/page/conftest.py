@@ -54,6 +54,6 @@ def asymmetric(network):
         network,
         2 * normal(200, 3),
         liegg.Linear(3),
-        control="reinitialised",
+        controls="reinitialised",
         held_out=normal(50, 3, seed=1),
     )

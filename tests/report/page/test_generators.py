@@ -54,7 +54,7 @@ def test_large_matrices_are_images():
             x[:, :2].square().sum(1) + (x[:, 2:-1] * x[:, 3:]).sin().sum(1) + x[:, 2:].pow(3).sum(1)
         )
 
-    sym = liegg.discover(model, normal(600, 20), liegg.Linear(20), controls=False)
+    sym = liegg.discover(model, normal(600, 20), liegg.Linear(20), controls="none")
     kinds = [
         card["matrix"]["kind"] for basis in bases(sym, sym.to_dict()) for card in basis["cards"]
     ]

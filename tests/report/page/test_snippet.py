@@ -35,7 +35,13 @@ def test_the_snippet_repeats_the_analysis(which, request):
 
 def test_a_large_restriction_is_read_from_the_record():
     action = liegg.Linear(5).restrict(liegg.so(5))
-    sym = liegg.discover(lambda x: x.square().sum(1), normal(60, 5), action, seed=3, threshold=0.01)
+    sym = liegg.discover(
+        lambda x: x.square().sum(1),
+        normal(60, 5),
+        action,
+        seed=3,
+        thresholds=liegg.Thresholds(threshold=0.01),
+    )
     code = snippet_of(sym, layers=True)
     (call,) = [
         node.value
@@ -52,7 +58,7 @@ def test_a_large_restriction_is_read_from_the_record():
 
 def test_an_action_without_code_is_a_name():
     x = normal(80, 4)
-    action = liegg.Banded(4, 1)
+    action = liegg.actions.Banded(4, 1)
     code = snippet_of(liegg.discover(lambda x: x.square().sum(1), x, action))
     assert "liegg.discover(model, data, action)" in code
     assert "# action: " in code

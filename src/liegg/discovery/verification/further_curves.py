@@ -40,9 +40,7 @@ def others_of(sym: Symmetries) -> Others:
     """
     action = sym.action
     rows, words = sym.coefficients[:0], ()
-    too_large = isinstance(action, MatrixAction) and not is_printable(
-        sym.nullity, action.ambient
-    )
+    too_large = isinstance(action, MatrixAction) and not is_printable(sym.nullity, action.ambient)
     if not sym.nullity and not too_large:
         first, weak = sym.decision.undecided, sym.grades.count("weak")
         rows = sym.accumulated.solution.directions[first:][: min(max(weak, 1), MAX_CANDIDATES)]

@@ -17,7 +17,7 @@ from liegg.discovery.verification.further_curves import others_of
 from liegg.report.motions import coordinates_of
 from liegg.report.numbers import number
 from liegg.report.planes import grid_of_places, plane_of
-from liegg.results.matrices import SHOWN_SIDE
+from liegg.results.matrices import PRINTABLE_SIDE, is_printable
 from liegg.results.symmetries import Symmetries
 
 MAX_CARDS = 12
@@ -49,7 +49,7 @@ def bases(sym: Symmetries, record: dict[str, Any]) -> list[dict[str, Any]]:
     Returns:
         For each basis its key, name, explanation, the words of all generators, and cards of the first.
     """
-    if sym.action.has_matrices and not sym.shown:
+    if isinstance(sym.action, MatrixAction) and not is_printable(sym.nullity, sym.action.ambient):
         return []
     if not sym.nullity:
         return _candidates(sym, record)
@@ -152,7 +152,7 @@ def _terms(row: Float[Tensor, " g"], words: tuple[str, ...]) -> list[tuple[str, 
 
 def trivial_directions(sym: Symmetries) -> list[dict[str, Any]]:
     """The first directions that do not move the data, as cards; none where matrices are too large."""
-    if isinstance(sym.action, MatrixAction) and sym.action.ambient > SHOWN_SIDE:
+    if isinstance(sym.action, MatrixAction) and sym.action.ambient > PRINTABLE_SIDE:
         return []
     rows = sym.accumulated.solution.trivial[:MAX_TRIVIAL]
     return _cards(sym, rows, sym.action.describe(rows), "trivial direction")

@@ -5,7 +5,7 @@ from typing import Any
 
 from liegg.actions import Action
 from liegg.decision.controls import REINITIALISED_DRAWS
-from liegg.decision.grades import Thresholds
+from liegg.decision.thresholds import Thresholds
 from liegg.results.symmetries import Symmetries
 
 MAX_LINE = 100

@@ -16,6 +16,7 @@ from liegg.report.motions import extent_of, symmetry_curves
 from liegg.report.numbers import number
 from liegg.report.planes import blocks_of, plane_of
 from liegg.report.samples import as_images, checked_samples, value_range
+from liegg.results.matrices import is_printable
 from liegg.results.symmetries import Symmetries
 from liegg.results.verification import Curve
 
@@ -120,7 +121,7 @@ def motions_of(sym: Symmetries, stage: dict[str, Any] | None) -> dict[str, Any]:
     if stage is None or stage["kind"] == "none" or not isinstance(sym.action, MatrixAction):
         return {"list": [], "note": "" if stage is None else stage["note"]}
     side = sym.action.ambient
-    if not sym.shown or side**2 > MAX_ENTRIES:
+    if not is_printable(sym.nullity, side) or side**2 > MAX_ENTRIES:
         return {"list": [], "note": f"Matrices with {side} rows are too large for the page."}
     if sym.nullity:
         motions, note = [*_others(sym, sym.action, "readable basis"), *_generators(sym)], ""

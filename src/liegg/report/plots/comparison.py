@@ -64,7 +64,7 @@ def comparison(
         names = (f"{a.model} (1)", f"{b.model} (2)") if same else (a.model, b.model)
     count = max_directions or max(a.nullity, b.nullity) + FURTHER_DIRECTIONS
     values, ends = ([getattr(sym, of)[:count] for sym in (a, b)] for of in ("defects", "intervals"))
-    least = lowest(*values, *ends, also=[a.decision.threshold])
+    least = lowest(*values, *ends, also=[a.decision.thresholds.threshold])
     ax = ax or figure(7.0, 4.5).subplots()
     ax.set_yscale("log")
     looks = ((-OFFSET, "o", FOUND), (OFFSET, "s", OTHER))
@@ -89,7 +89,7 @@ def comparison(
                     zorder=3,
                 )
                 label = "_others"  # a legend hides it
-    for level in dict.fromkeys((a.decision.threshold, b.decision.threshold)):
+    for level in dict.fromkeys((a.decision.thresholds.threshold, b.decision.thresholds.threshold)):
         horizontal_line(ax, level, ":", f"threshold {number(level)}")
     ax.set_ylabel("defect  δ²" + (cut(values[0], least) or cut(values[1], least)))
     ax.set_title("filled: a symmetry", fontsize="medium")

@@ -61,7 +61,7 @@ def controls(sym: Symmetries, ax: "Axes | None" = None) -> "Axes":
         title = f"{sum(untrained.learned)} of the first {len(drawn)} directions were learned"
         draws = {"same direction": untrained.along, "same rank": untrained.own}
     values, ends = sym.defects[drawn.start : drawn.stop], sym.intervals[drawn.start : drawn.stop]
-    least = lowest(values, ends, *draws.values(), also=[sym.decision.threshold])
+    least = lowest(values, ends, *draws.values(), also=[sym.decision.thresholds.threshold])
     places = torch.arange(drawn.start + 1, drawn.stop + 1, dtype=torch.float64)
     ax.set_yscale("log")
     whiskers(ax, places.tolist(), ends, least, FOUND)
@@ -94,7 +94,7 @@ def controls(sym: Symmetries, ax: "Axes | None" = None) -> "Axes":
         horizontal_line(ax, random.median, "-", median)
         low = f"{number(100 * random.share)} % of them below {number(random.low, 2)}"
         horizontal_line(ax, random.low, "--", low)
-    threshold = sym.decision.threshold
+    threshold = sym.decision.thresholds.threshold
     horizontal_line(ax, threshold, ":", f"threshold {number(threshold)}")
     ax.set_ylabel("defect  δ²" + cut(values, least))
     ax.set_title(title, fontsize="medium")

@@ -50,7 +50,9 @@ def defects(
     decision, nullity, total = sym.decision, sym.nullity, len(sym.defects)
     drawn = window(total, nullity, max_directions)
     values, ends = sym.defects[drawn.start : drawn.stop], sym.intervals[drawn.start : drawn.stop]
-    rulers = [(decision.threshold, ":", f"threshold {number(decision.threshold)}")]
+    rulers = [
+        (decision.thresholds.threshold, ":", f"threshold {number(decision.thresholds.threshold)}")
+    ]
     if sym.controls.random is not None and math.isfinite(sym.controls.random.low):
         share = f"random directions, lowest {number(100 * sym.controls.random.share)} %"
         rulers.append((sym.controls.random.low, "--", share))

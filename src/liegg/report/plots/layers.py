@@ -52,7 +52,7 @@ def layers(
     _line(axes[-1], result.defect(reference), "o", FOUND, "invariance")
     if result.output_action is not None:
         _line(axes[-1], result.defect(reference, "equivariance"), "^", THIRD, "equivariance")
-    threshold = result[0].invariance.decision.threshold
+    threshold = result[0].invariance.decision.thresholds.threshold
     horizontal_line(axes[-1], threshold, ":", f"threshold {threshold:g}")
     defect = "smallest defect δ²" if reference is None else f"largest defect δ² of {label}"
     axes[-1].set(ylabel=defect, xlabel="layer, first to last")

@@ -111,7 +111,7 @@ def judge(case: Case) -> dict[str, Any]:
         if right + 1 < len(seen.defects)
         else None,
         "rounding_unit": torch.finfo(case.data.dtype).eps,
-        "threshold": sym.decision.threshold,
+        "threshold": sym.decision.thresholds.threshold,
         "angle": None if angle is None else shortened(angle),
         "counts": counts(sym, seen),
     }
