@@ -192,7 +192,7 @@ def test_growth_has_a_row_for_every_size(tmp_path: Path) -> None:
 def test_one_reverse_pass_for_every_output_gives_our_rows() -> None:
     model, x, action = growth.perceptron(4, 8, 3), growth.normal(60, 4), liegg.Affine(2, copies=2)
     rows = torch.cat(growth.one_by_one(model, x, action)).double()
-    ours = liegg.discover(model, x, action, run=liegg.Run(route="jvp")).factor
+    ours = liegg.discover(model, x, action, run=liegg.Run(route="jvp")).accumulated.factor
     torch.testing.assert_close(
         torch.einsum("bkg,bkh->gh", rows, rows), ours.mT @ ours, rtol=1e-4, atol=1e-4
     )

@@ -95,11 +95,6 @@ def test_moved_pictures_lie_as_they_came():
         net.seen.clear()
         given = x.contiguous(memory_format=layout)
         liegg.verify(
-            net,
-            given,
-            sym,
-            generators=sym.action.matrices(torch.eye(6, dtype=torch.float64)[:2]),
-            controls=2,
-            points=4,
+            net, given, sym, generators=torch.eye(6, dtype=torch.float64)[:2], controls=2, points=4
         )
         assert set(net.seen) == {layout is torch.channels_last}

@@ -41,10 +41,10 @@ def test_no_trouble_on_a_closer_look_goes_on():
     ],
 )
 def test_what_is_sent_arrives_as_it_was(value):
-    there = sent(value, torch.device("cpu"))
+    there = to_device(value, torch.device("cpu"))
     assert torch.equal(there, value)
     assert there.stride() == value.stride()
-    assert sent(value, torch.device("cpu"), torch.float64).dtype == torch.float64
+    assert to_device(value, torch.device("cpu"), torch.float64).dtype == torch.float64
 
 
 @pytest.mark.parametrize(("most", "used"), [(100, 40), (39, 20), (1, 1)])

@@ -23,7 +23,7 @@ class Fused(nn.Module):
         self.mixed, self.last = nn.Linear(4, 12), nn.Linear(4, 7)
 
     def forward(self, x):
-        q, k, v = self.splitmix64(x)[:, None].chunk(3, -1)
+        q, k, v = self.mixed(x)[:, None].chunk(3, -1)
         return self.last(functional.scaled_dot_product_attention(q, k, v)).flatten(1)
 
 
@@ -79,8 +79,8 @@ def test_attention_is_read_by_forward_derivatives(kind):
     )
     for other in (forward, plain):
         torch.testing.assert_close(
-            other.factor.mT @ other.factor,
-            reverse.factor.mT @ reverse.factor,
+            other.accumulated.factor.mT @ other.accumulated.factor,
+            reverse.accumulated.factor.mT @ reverse.accumulated.factor,
             rtol=1e-10,
             atol=1e-12,
         )

@@ -78,7 +78,7 @@ def test_a_compiled_model_gives_the_numbers_of_the_plain_one(way):
     backend, x = Counting(), normal(60, 4)
     model = way(plain(), backend)
     found, wanted = (liegg.discover(net, x, ACTION, controls="none") for net in (model, plain()))
-    assert torch.equal(found.factor, wanted.factor)
+    assert torch.equal(found.accumulated.factor, wanted.accumulated.factor)
     assert found.settings["route"] == wanted.settings["route"]
     assert backend.count == 0
     # An argument of a compiled function hides that it is one.
@@ -103,20 +103,13 @@ def test_layers_of_a_compiled_model(way):
 def test_fresh_weights_of_a_compiled_model(way):
     backend, x = Counting(), normal(60, 4)
     found, wanted = (
-        liegg.discover(
-            net,
-            x,
-            ACTION,
-            controls="none",
-            controls="reinitialised",
-            run=liegg.Run(control_draws=2),
-        )
+        liegg.discover(net, x, ACTION, controls="reinitialised", run=liegg.Run(control_draws=2))
         for net in (way(plain(), backend), plain())
     )
-    assert found.reinitialised is not None
-    assert wanted.reinitialised is not None
-    assert torch.equal(found.reinitialised.along, wanted.reinitialised.along)
-    assert found.reinitialised.notes == wanted.reinitialised.notes
+    assert found.controls.reinitialised is not None
+    assert wanted.controls.reinitialised is not None
+    assert torch.equal(found.controls.reinitialised.along, wanted.controls.reinitialised.along)
+    assert found.controls.reinitialised.notes == wanted.controls.reinitialised.notes
     assert backend.count == 0
 
 

@@ -144,7 +144,7 @@ def test_layers_and_reinitialised_controls():
     control = liegg.discover(
         net, X[:100], Quadratic(), controls="reinitialised", run=liegg.Run(control_draws=2)
     )
-    assert control.reinitialised is not None
+    assert control.controls.reinitialised is not None
 
 
 def test_restrictions_and_products_with_matrices():

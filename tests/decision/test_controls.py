@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cases import normal, regular
+from liegg._utils.diagnoses import Diagnosis
 from liegg.decision.controls import (
     RANDOM_DIRECTIONS,
     RARE_SHARE,
@@ -144,7 +145,10 @@ def test_units_do_not_matter_and_smaller_is_never_less_learned(fresh, high, shif
 def test_what_was_compared_with_is_stored():
     own = [column(0.5, 0.7), column(0.6, math.nan)]
     control = compare_with_reinitialised(
-        column(0.1, 0.2), [column(1.0, 2.0), column(3.0, 4.0)], own, ("scale was kept",)
+        column(0.1, 0.2),
+        [column(1.0, 2.0), column(3.0, 4.0)],
+        own,
+        (Diagnosis.TEXT(text="scale was kept"),),
     )
     assert control.along.tolist() == [[1.0, 2.0], [3.0, 4.0]]
     assert control.own[0].tolist() == [0.5, 0.7]

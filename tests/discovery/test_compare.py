@@ -104,7 +104,7 @@ def test_directions_shared_and_of_one_alone(one, other, shared, only_a, only_b):
     assert (found.a.nullity, found.b.nullity) == (model(one).nullity, model(other).nullity)
     assert (found.a.algebra, found.b.nullity_interval) == (
         model(one).name,
-        model(other).nullity_interval,
+        model(other).decision.nullity_interval,
     )
 
 

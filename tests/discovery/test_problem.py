@@ -11,7 +11,7 @@ from liegg.decision.thresholds import Thresholds
 from liegg.discovery.problem import noise_floor, pose, solve
 from liegg.polarization import r_factor
 from liegg.polarization.rounding_noise import Scatter
-from liegg.polarization.streaming import Streamed
+from liegg.polarization.streaming import PassSums
 from liegg.spectrum.defects import defects
 
 SAMPLES, UNIT = 200, 2.0**-23
@@ -26,7 +26,7 @@ def streamed(*, gradients=GRADIENTS, output_columns=None):
     if output_columns is not None:
         rows = torch.cat([output_columns, rows], 1)
     factor = r_factor.update(r_factor.init(rows.shape[1]), rows)
-    return Streamed(factor, ACTION.moment(X), SAMPLES, 1.0, "qr")
+    return PassSums(factor, ACTION.moment(X), SAMPLES, 1.0, "qr")
 
 
 def floor_of(problem, solution, *, unit=UNIT, slope: float | None = 4.0, measure=None):

@@ -11,13 +11,13 @@ from liegg._utils.diagnoses import Diagnosis, as_remark
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.solve_and_decide import ModelInfo, solve_and_decide
 from liegg.polarization import r_factor
-from liegg.polarization.diagnostics import Health
+from liegg.polarization.diagnostics import Diagnostics
 from liegg.polarization.rows import Plan
-from liegg.polarization.streaming import Streamed
+from liegg.polarization.streaming import PassSums
 
 X = normal(200, 3)
 ACTION = liegg.Linear(3)
-HOW = Plan("each", "vjp", seed=5, notes=("a plain note",))
+HOW = Plan("each", "vjp", seed=5, notes=(Diagnosis.TEXT(text="a plain note"),))
 INFO = ModelInfo(
     dtype=torch.float64,
     device="cpu",
@@ -25,7 +25,7 @@ INFO = ModelInfo(
     slope=4.0,
     numbers=3,
     nonlinearity=0.7,
-    notes=("how it was read",),
+    notes=(Diagnosis.TEXT(text="how it was read"),),
     shape=(3,),
 )
 
@@ -33,7 +33,7 @@ INFO = ModelInfo(
 def streamed(gradients, **rest):
     rows = ACTION.contract(gradients[:, None], X).flatten(0, 1)
     factor = r_factor.update(r_factor.init(9), rows)
-    return Streamed(factor, ACTION.moment(X), 200, 1.0, "qr", **rest)
+    return PassSums(factor, ACTION.moment(X), 200, 1.0, "qr", **rest)
 
 
 def decided(gradients, **rest):
@@ -77,8 +77,10 @@ def test_settings_and_notes_say_how():
 
 
 def test_what_is_wrong_with_the_model_comes_first():
-    health = Health("ok", 1, (0,), 0.0, 200.0, False, ("one output never moves",))
-    sym = decided(2 * X, health=health, distinct=8)
+    health = Diagnostics(
+        "ok", 1, (0,), 0.0, 200.0, False, (Diagnosis.TEXT(text="one output never moves"),)
+    )
+    sym = decided(2 * X, diagnostics=health, distinct=8)
     first, second = sym.decision.warnings
     assert (str(first), second.diagnosis) == ("one output never moves", Diagnosis.FEW_SAMPLES)
 

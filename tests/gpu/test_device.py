@@ -11,7 +11,7 @@ from torch import nn
 import liegg
 from cases import mlp, normal
 from gpu.agreement import TOLERANCES, assert_agree
-from liegg._utils.device import Later, sent
+from liegg._utils.device import DeferredCheck, to_device
 from liegg._utils.errors import NonFiniteError
 
 
@@ -123,13 +123,13 @@ def test_an_answer_is_read_with_the_next_question(cuda):
     def trouble() -> None:
         raise ZeroDivisionError
 
-    late = Later()
-    late.put(no, trouble)
+    late = DeferredCheck()
+    late.submit(no, trouble)
     with pytest.raises(ZeroDivisionError):
-        late.put(yes, trouble)
-    late.put(no, trouble)
+        late.submit(yes, trouble)
+    late.submit(no, trouble)
     with pytest.raises(ZeroDivisionError):
-        late.settle()
+        late.resolve()
 
 
 @pytest.mark.parametrize(
@@ -138,11 +138,11 @@ def test_an_answer_is_read_with_the_next_question(cuda):
     ids=["numbers", "channels last"],
 )
 def test_what_is_sent_ahead_arrives(value, device):
-    there = sent(value, device)
+    there = to_device(value, device)
     assert torch.equal(there.cpu(), value)
     assert there.stride() == value.stride()
     assert there.device.type == device.type
-    assert sent(value, device, torch.float64).dtype == torch.float64
+    assert to_device(value, device, torch.float64).dtype == torch.float64
 
 
 def synchronisations(model, batches, **options) -> int:

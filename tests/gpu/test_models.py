@@ -16,7 +16,7 @@ from gpu.agreement import (
     images,
     seeded,
 )
-from liegg.inputs.reinitialise import reinitialised
+from liegg.inputs.reinitialise import reinitialise
 
 
 class Counting:
@@ -63,7 +63,7 @@ def test_channels_last(dtype, route, device, enter):
     )
     layout = torch.channels_last
     there = liegg.discover(
-        net.to(memory_format=layout),
+        net.to(memory_format=layout),  # pyright: ignore[reportCallIssue]
         x.contiguous(memory_format=layout),
         action,
         run=liegg.Run(route=route),
@@ -100,9 +100,9 @@ NETWORKS = {
 def test_a_seed_gives_the_same_weights_on_every_device(name, device):
     """Weights are drawn on the CPU, so only what a parametrization computes can be rounded."""
     model = seeded(NETWORKS[name])
-    here = reinitialised(model, seed=5).module
+    here = reinitialise(model, seed=5).module
     before = torch.cuda.get_rng_state() if device.type == "cuda" else torch.get_rng_state()
-    there = reinitialised(model.to(device), seed=5).module
+    there = reinitialise(model.to(device), seed=5).module
     after = torch.cuda.get_rng_state() if device.type == "cuda" else torch.get_rng_state()
     assert {value.device.type for value in there.state_dict().values()} == {device.type}
     assert torch.equal(after, before)
@@ -127,10 +127,13 @@ def test_reinitialised_controls(kind, device, enter):
         )
         for place in ("cpu", device)
     )
-    assert here.reinitialised is not None
-    assert there.reinitialised is not None
-    assert there.reinitialised.learned == here.reinitialised.learned
-    largest = here.reinitialised.along.abs().max()
-    difference = float((there.reinitialised.along - here.reinitialised.along).abs().max() / largest)
+    assert here.controls.reinitialised is not None
+    assert there.controls.reinitialised is not None
+    assert there.controls.reinitialised.learned == here.controls.reinitialised.learned
+    largest = here.controls.reinitialised.along.abs().max()
+    difference = float(
+        (there.controls.reinitialised.along - here.controls.reinitialised.along).abs().max()
+        / largest
+    )
     assert difference < TOLERANCES[torch.float64] * 10  # the statistics are averages, too
     enter(controls=difference, **differences(there, here))

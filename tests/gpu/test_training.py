@@ -5,6 +5,7 @@ import torch
 from torch import Tensor
 
 from liegg.studies.ensemble import Classification, Member, Schedule, train
+from liegg.studies.ensemble.checkpoint import Checkpoint
 
 SIZES = [(2, 8, 8, 3), (2, 5, 5, 3), (2, 11, 7, 3)]
 MEMBERS = [Member(sizes, seed, 96, 8) for seed, sizes in enumerate(SIZES, start=1)]
@@ -63,7 +64,7 @@ class KilledError(Exception):
     """Stands for whatever ends a run."""
 
 
-class Memory:
+class Memory(Checkpoint):
     """Holds the last state; ends the run after a given number of states."""
 
     def __init__(self, last: int, state: dict[str, Tensor] | None = None) -> None:
@@ -87,7 +88,12 @@ def test_a_killed_run_resumes(device):
     memory = Memory(5)
     with pytest.raises(KilledError):
         train(
-            MEMBERS, task(device), SCHEDULE, device=device.type, dtype=torch.float64, keeper=memory
+            MEMBERS,
+            task(device),
+            SCHEDULE,
+            device=device.type,
+            dtype=torch.float64,
+            checkpoint=memory,
         )
     after = train(
         MEMBERS,
@@ -95,6 +101,6 @@ def test_a_killed_run_resumes(device):
         SCHEDULE,
         device=device.type,
         dtype=torch.float64,
-        keeper=Memory(-1, memory.state),
+        checkpoint=Memory(-1, memory.state),
     )
     assert_close(after, whole)

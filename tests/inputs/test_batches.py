@@ -105,7 +105,9 @@ def test_every_kind_of_data_gives_the_same_symmetries(source):
     found = liegg.discover(square, source, liegg.Linear(3), run=liegg.Run(batch_size=4))
     known = liegg.discover(square, X, liegg.Linear(3))
     assert found.samples == 10
-    torch.testing.assert_close(found.factor, known.factor, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(
+        found.accumulated.factor, known.accumulated.factor, rtol=1e-12, atol=1e-12
+    )
 
 
 def test_memory_map_is_read_and_left_alone(tmp_path):
@@ -469,7 +471,7 @@ def test_generators_of_the_data_are_left_as_they_were(owner):
     one = liegg.discover(square, source, liegg.Linear(3))
     assert torch.equal(generator.get_state(), before)
     two = liegg.discover(square, source, liegg.Linear(3))
-    assert torch.equal(one.factor, two.factor)
+    assert torch.equal(one.accumulated.factor, two.accumulated.factor)
 
 
 def test_generators_are_left_as_they_were_after_an_error():
@@ -486,7 +488,7 @@ def test_generators_are_left_as_they_were_after_an_error():
 def test_a_loader_that_shuffles_by_the_global_generator_gives_the_same_answer_twice():
     loader = DataLoader(TensorDataset(X), batch_size=4, shuffle=True)
     one, two = (liegg.discover(square, loader, liegg.Linear(3)) for _ in range(2))
-    assert torch.equal(one.factor, two.factor)
+    assert torch.equal(one.accumulated.factor, two.accumulated.factor)
 
 
 @pytest.mark.parametrize(

@@ -464,5 +464,8 @@ def test_processes_are_asked_for_by_one_of_two_words(monkeypatch):
     monkeypatch.setattr("jaxtyping.config.jaxtyping_disable", True)
     with pytest.raises(liegg.LieggError, match="processes='some': expected 'all' or 'alone'"):
         liegg.discover(
-            mlp(3, 8, 2), normal(50, 3), liegg.Linear(3), run=liegg.Run(processes="some")
-        )  # pyright: ignore[reportArgumentType]
+            mlp(3, 8, 2),
+            normal(50, 3),
+            liegg.Linear(3),
+            run=liegg.Run(processes="some"),  # pyright: ignore[reportArgumentType]
+        )

@@ -249,7 +249,7 @@ def test_batches_that_are_split_give_the_same_answer(monkeypatch, outputs):
     monkeypatch.setattr(polarization, "ROW_ELEMENTS", 1000)
     seen: list[int] = []
     split = liegg.discover(function, x, PAIR, outputs=outputs, run=liegg.Run(progress=seen.append))
-    assert max(seen) == 1000 // max(9 * split.rows // 300, 4 * 40)
+    assert max(seen) == 1000 // max(9 * split.accumulated.rows.rows // 300, 4 * 40)
     torch.testing.assert_close(split.defects, whole.defects, rtol=1e-10, atol=0)
     torch.testing.assert_close(split.intervals, whole.intervals, rtol=1e-8, atol=0)
 

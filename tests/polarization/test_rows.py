@@ -194,9 +194,9 @@ def test_combinations_follow_the_seed_of_discover():
         liegg.discover(curved(5, 3), draw(30, 3), liegg.Linear(3), outputs=2, seed=seed)
         for seed in (0, 0, 1)
     )
-    assert torch.equal(one.factor, again.factor)
-    assert not torch.allclose(one.factor, other.factor)
-    assert one.rows == 60
+    assert torch.equal(one.accumulated.factor, again.accumulated.factor)
+    assert not torch.allclose(one.accumulated.factor, other.accumulated.factor)
+    assert one.accumulated.rows.rows == 60
 
 
 # The plan

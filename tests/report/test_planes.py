@@ -32,7 +32,7 @@ def test_none_was_found_but_candidates_can_be_seen(nothing):
         ArgumentError, match=r"which=0: no symmetry was found\. .*sym\.solution\.directions"
     ):
         generator_of(nothing, 0)
-    generator_of(nothing, nothing.action.matrices(nothing.solution.directions[:1])[0])
+    generator_of(nothing, nothing.action.matrices(nothing.accumulated.solution.directions[:1])[0])
 
 
 def test_a_generator_of_another_size_is_refused(exact):

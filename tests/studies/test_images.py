@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 import liegg
+from liegg.actions.grid.coordinates import coordinates
 from liegg.studies import ensemble, images
 from liegg.studies.reading import action
 
@@ -17,7 +18,7 @@ class Rings(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         generator = torch.Generator().manual_seed(0)
-        radius = liegg.actions.grid.coordinates.coordinates((20, 20)).norm(dim=1)
+        radius = coordinates((20, 20)).norm(dim=1)
         self.rings = torch.stack(
             [torch.exp(-((radius - r) ** 2) / 0.045) for r in (0.0, 0.25, 0.5)], 1
         )
@@ -30,7 +31,7 @@ class Rings(nn.Module):
 def bumps(count: int) -> torch.Tensor:
     """Images of a few wide bells inside the picture, flat."""
     generator = torch.Generator().manual_seed(1)
-    place = liegg.actions.grid.coordinates.coordinates((20, 20))
+    place = coordinates((20, 20))
     centres = (torch.rand(count, 3, 1, 2, generator=generator, dtype=torch.float64) - 0.5) * 0.7
     heights = torch.randn(count, 3, 1, generator=generator, dtype=torch.float64)
     return (heights * torch.exp(-(place - centres).square().sum(-1) / 0.08)).sum(1)

@@ -81,7 +81,7 @@ def assert_read_alike(stack: Stack, images: Tensor, shape: tuple[int, ...], with
             assert (sym.nullity, sym.samples, sym.accumulated.rows.rows) == (
                 known.nullity,
                 known.samples,
-                known.rows,
+                known.accumulated.rows.rows,
             )
             assert repr(sym.action) == repr(known.action)
 

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from liegg._utils.diagnoses import as_remark
+from liegg._utils.diagnoses import Remark, as_remark
 from liegg.decision.bootstrap import student_quantile
 
 RANDOM_DIRECTIONS = 400
@@ -52,7 +52,7 @@ class ReinitialisedControl:
     along: Float[Tensor, "f m"]
     own: Float[Tensor, "f m"]
     learned: tuple[bool, ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Remark, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +97,7 @@ def compare_with_reinitialised(
     high: Float[Tensor, " m"],
     along: Sequence[Float[Tensor, " m"]],
     own: Sequence[Float[Tensor, " m"]],
-    notes: tuple[str, ...] = (),
+    notes: tuple[Remark, ...] = (),
     *,
     floor: float = 0.0,
     same_direction_only: bool = False,

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from liegg._utils.device import explain_out_of_memory
-from liegg._utils.diagnoses import Diagnosis
+from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.forward_mode import differentiable_attention
 from liegg._utils.precision import coarsest, full_precision_products, rounding_unit
 from liegg._utils.random import seeded
@@ -97,7 +97,7 @@ def analyse(
         with seeded(request.seed):
             function = with_input_dtype(function, batches)
         batches = batches.prepared(function.dtype, function.device)
-        notes: tuple[str, ...] = ()
+        notes: tuple[Remark, ...] = ()
         with closing(batches.numbered()) as numbered:
             start, first = next(numbered)
             function, how = _planned(function, first, request)
@@ -208,7 +208,7 @@ def _nonlinearity(function: Model, first: Tensor) -> float | None:
         return None
 
 
-def _block_notes(assigner: BlockAssigner | None, request: Request) -> tuple[str, ...]:
+def _block_notes(assigner: BlockAssigner | None, request: Request) -> tuple[Remark, ...]:
     """That there are too many candidates for intervals, if they were requested."""
     if assigner is None or assigner.count > 1:
         return ()

@@ -59,7 +59,7 @@ class ModelInfo:
     slope: float | None = None
     numbers: int = 1
     nonlinearity: float | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Remark, ...] = ()
     shape: tuple[int, ...] | None = None
 
     @property

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.diagnoses import Remark
 from liegg._utils.errors import ArgumentError
 from liegg.actions import Action
 from liegg.results.symmetries import Symmetries
@@ -42,7 +43,7 @@ class LayerResult:
     unit: Symmetries
     equivariance: Symmetries | None = None
     same: str = ""
-    notes: tuple[str, ...] = ()
+    notes: tuple[Remark, ...] = ()
 
     def problem(self, of: str) -> Symmetries | None:
         """One of the layer's problems by name; None if the layer does not have it."""
@@ -82,7 +83,7 @@ class LayerSymmetries:
     action: Action
     output_action: Action | None
     samples: int
-    notes: tuple[str, ...] = ()
+    notes: tuple[Remark, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.diagnoses import Remark
 from liegg._utils.errors import ArgumentError, MissingExtraError
 from liegg.actions import Action
 from liegg.algebra.identification import Identification
@@ -55,7 +56,7 @@ class Symmetries:
     accumulated: Accumulated
     account: Account
     settings: dict[str, Any]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Remark, ...] = ()
     _spectrum: Spectrum | None = None
 
     @property

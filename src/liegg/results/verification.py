@@ -174,7 +174,7 @@ class Verification:
     seed: int
     model: str
     action: str
-    notes: tuple[str, ...] = ()
+    notes: tuple[Remark, ...] = ()
     others: tuple[Curve, ...] = ()
     other_words: tuple[str, ...] = ()
     other_generators: Float[Tensor, "k ..."] | None = None

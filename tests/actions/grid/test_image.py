@@ -423,7 +423,7 @@ def test_a_transformer_is_read_without_a_warning():
             for _ in range(2)
         )
     assert not seen
-    assert torch.equal(one.factor, two.factor)
+    assert torch.equal(one.accumulated.factor, two.accumulated.factor)
 
 
 # What does not move

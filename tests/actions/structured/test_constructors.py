@@ -116,7 +116,7 @@ def test_the_answer_is_that_of_the_restricted_linear_action(case):
     )
     torch.testing.assert_close(ours.spectrum.values, theirs.spectrum.values, rtol=1e-10, atol=1e-10)
     assert len(ours.defects) == len(theirs.defects) == size
-    factor = theirs.solution.sensitivity / ours.solution.sensitivity
+    factor = theirs.accumulated.solution.sensitivity / ours.accumulated.solution.sensitivity
     torch.testing.assert_close(ours.defects, theirs.defects * factor, rtol=1e-10, atol=1e-10)
     given = normal(2, size, seed=3)
     torch.testing.assert_close(

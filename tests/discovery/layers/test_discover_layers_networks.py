@@ -233,7 +233,7 @@ def test_a_network_that_differentiates_itself():
     found = liegg.discover_layers(model, x, liegg.Linear(3))
     assert found.names == ("energy.0", "energy.1", "energy.2", "output")
     assert_same(found["output"].invariance, liegg.discover(model, x, liegg.Linear(3)), 1e-5)
-    assert found["output"].unit.rows == 180
+    assert found["output"].unit.accumulated.rows.rows == 180
     assert (
         found["energy.2"].unit.decision.undecided == 9
     )  # a single number has a sign and no direction

@@ -160,7 +160,7 @@ def test_no_symmetry_shows_the_nearest_candidates_and_the_controls(asymmetric):
         f"other-{i}" for i in range(len(words))
     ]
     rows = re.findall(r'<th scope="row">\d+</th>', content.source.partition('id="controls"')[2])
-    assert len(rows) == len(asymmetric.reinitialised.learned)
+    assert len(rows) == len(asymmetric.controls.reinitialised.learned)
 
 
 def test_without_samples_and_verification():

@@ -29,7 +29,7 @@ def test_the_snippet_repeats_the_analysis(which, request):
     assert isinstance(again, liegg.Symmetries)
     assert report.startswith("sym.report(")
     torch.testing.assert_close(again.defects, sym.defects)
-    assert (again.reinitialised is None) == (sym.controls.reinitialised is None)
+    assert (again.controls.reinitialised is None) == (sym.controls.reinitialised is None)
     assert (again.verification is None) == (sym.verification is None)
 
 

@@ -98,7 +98,7 @@ def test_motions_are_the_generators_with_their_curves(rotations):
 
 def test_candidates_are_unit_generators_with_their_defects(asymmetric):
     motion = motions_of(asymmetric, stage(asymmetric.action, normal(2, 3)))["list"][0]
-    first = asymmetric.action.matrices(asymmetric.solution.directions[:1])[0]
+    first = asymmetric.action.matrices(asymmetric.accumulated.solution.directions[:1])[0]
     np.testing.assert_allclose(motion["place"], first / first.norm(), atol=1e-5)
     assert motion["defect"]
 

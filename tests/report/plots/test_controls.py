@@ -26,7 +26,7 @@ def heights(ax, start):
 
 def test_the_numbers_are_those_of_the_record(trained):
     ax = plot.controls(trained)
-    fresh, count = trained.reinitialised, trained.reinitialised.along.shape[1]
+    fresh, count = trained.reinitialised, trained.controls.reinitialised.along.shape[1]
     least = min(heights(ax, "model"))
     model = np.array(heights(ax, "model"))
     assert np.allclose(np.sort(model), trained.defects[:count].clamp_min(least).numpy(), rtol=1e-12)

@@ -27,7 +27,7 @@ def test_a_verdict_is_read_as_it_is() -> None:
     assert (said.nullity, said.grades, said.warned) == (3, ("exact", "strong", "approximate"), True)
     assert said.intervals is not None
     assert said.intervals.shape == (9, 2)
-    assert said.range == found.nullity_interval
+    assert said.range == found.decision.nullity_interval
 
 
 def test_intervals_that_were_not_made_are_none() -> None:
