@@ -114,7 +114,7 @@ def unit(function):
 
 
 def assert_same(found, expected, tolerance):
-    assert found.rows == expected.rows
+    assert found.accumulated.rows.rows == expected.accumulated.rows.rows
     assert found.nullity == expected.nullity
     assert found.settings["outputs"] == expected.settings["outputs"]
     assert found.solution.sensitivity == pytest.approx(expected.solution.sensitivity, rel=tolerance)

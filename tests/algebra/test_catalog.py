@@ -244,22 +244,12 @@ def test_parts_of_a_direct_sum_act_on_their_own_coordinates_in_order():
 
 
 def test_public_names_are_the_catalogue():
-    for name in (
-        "aff",
-        "diagonal",
-        "gl",
-        "o",
-        "scaling",
-        "se",
-        "shear",
-        "sl",
-        "so",
-        "sp",
-        "su",
-        "translation",
-        "u",
-    ):
+    for name in ("aff", "gl", "scaling", "se", "sl", "so", "sp", "su", "translation", "u"):
         assert getattr(liegg, name) is getattr(algebra, name)
+    for name in ("diagonal", "direct_sum", "heis", "o", "shear"):
+        assert name in algebra.__all__
+        with pytest.raises(AttributeError, match=rf"it is liegg\.algebra\.{name} now"):
+            getattr(liegg, name)
 
 
 def test_errors():

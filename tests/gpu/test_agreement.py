@@ -49,7 +49,12 @@ def test_discover(name, dtype, device, enter):
 @pytest.mark.parametrize("outputs", ["each", "sum", 2])
 def test_rows_of_every_route(route, outputs, device, enter):
     here, there = both(
-        device, mlp(4, 32, 3), normal(300, 4), liegg.Linear(4), route=route, outputs=outputs
+        device,
+        mlp(4, 32, 3),
+        normal(300, 4),
+        liegg.Linear(4),
+        outputs=outputs,
+        run=liegg.Run(route=route),
     )
     enter(**assert_agree(there, here, TOLERANCES[torch.float64]))
 
@@ -57,7 +62,9 @@ def test_rows_of_every_route(route, outputs, device, enter):
 @pytest.mark.parametrize("route", ROUTES)
 def test_rows_in_single_precision_and_many_batches(route, device, enter):
     model, x = mlp(4, 32, 3, dtype=torch.float32), normal(5000, 4).float()
-    here, there = both(device, model, x, liegg.Linear(4), route=route, batch_size=257)
+    here, there = both(
+        device, model, x, liegg.Linear(4), run=liegg.Run(route=route, batch_size=257)
+    )
     enter(**assert_agree(there, here, TOLERANCES[torch.float32]))
 
 

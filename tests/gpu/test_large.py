@@ -52,9 +52,9 @@ def test_all_directions(dtype, device, enter):
 def test_smallest_directions(device, enter):
     """A random network has no gap between its defects: the hardest case for this solver."""
     x = normal(4 * SIDE * SIDE, SIDE)
-    here, there, figures = solved(device, mlp(SIDE, 2 * SIDE, 2), x, bottom=12)
-    assert there.bottom is not None
+    here, there, figures = solved(device, mlp(SIDE, 2 * SIDE, 2), x, run=liegg.Run(bottom=12))
+    assert there.accumulated.bottom is not None
     assert len(there.defects) == len(here.defects) == 12
     difference = differences(there, here)["defects"]
     assert difference < 1e-6  # both stop once their residuals are small
-    enter(**figures, defects=difference, steps=there.bottom.steps)
+    enter(**figures, defects=difference, steps=there.accumulated.bottom.steps)

@@ -31,8 +31,8 @@ def progress(samples):
         os.kill(os.getpid(), signal.SIGKILL)
 
 sym = liegg.discover(
-    model, x, liegg.Linear(4), batch_size=100, checkpoint=path, checkpoint_every=0.0,
-    progress=progress,
+    model, x, liegg.Linear(4),
+    run=liegg.Run(batch_size=100, checkpoint=path, checkpoint_every=0.0, progress=progress),
 )
 print(json.dumps({
     "defects": sym.defects.tolist(), "intervals": sym.intervals.tolist(),
@@ -52,7 +52,8 @@ dist.init_process_group("gloo")
 model, x = mlp(4, 32, 3).to(device), normal(2001, 4).to(device)
 seen = []
 sym = liegg.discover(
-    model, x, liegg.Linear(4), batch_size=100, progress=seen.append, timeout=120
+    model, x, liegg.Linear(4),
+    run=liegg.Run(batch_size=100, progress=seen.append, timeout=120),
 )
 with open(f"{folder}/{dist.get_rank()}.json", "w") as file:
     json.dump({

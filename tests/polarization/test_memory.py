@@ -5,7 +5,7 @@ import torch
 
 import liegg
 from cases import normal
-from liegg import memory
+from liegg.polarization import memory
 from liegg._utils.errors import ArgumentError
 from liegg.polarization.memory import Memory, check, estimate, expected, free_bytes, readable
 

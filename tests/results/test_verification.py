@@ -85,7 +85,7 @@ def test_curvature_agrees_differs_or_is_at_the_floor():
 
 def test_the_result_holds_if_every_curve_does():
     good, bad = curve(0.0, radius=4.0), curve(1.0, radius=0.1)
-    both = result(good, good, group=bad, notes=("mind this",))
+    both = result(good, good, group=bad, notes=(Diagnosis.TEXT(text="mind this"),))
     assert (both.holds, result(good).holds, result().holds) == (False, True, None)
     lines = str(both).splitlines()
     starts = [line.strip().partition(":")[0] for line in lines[2:]]
@@ -97,7 +97,7 @@ def test_the_result_holds_if_every_curve_does():
 
 def test_json_has_every_field_and_no_infinity_and_is_read_back():
     start = Curvature(1.0, 0.1, float("nan"), 0.0)
-    notes = (Diagnosis.NEARLY_PERIODIC(count=1, generators="1", gap=0.05), "of the model")
+    notes = (Diagnosis.NEARLY_PERIODIC(count=1, generators="1", gap=0.05), Diagnosis.TEXT(text="of the model"))
     whole = result(curve(0.0, radius=4.0, curvature=start), notes=notes)
     written = json.loads(json.dumps(whole.to_dict(), allow_nan=False))
     (one,) = written["curves"]

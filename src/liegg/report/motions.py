@@ -10,6 +10,7 @@ from torch import Tensor
 from liegg._utils.errors import ArgumentError
 from liegg.actions import MatrixAction
 from liegg.algebra.words.wording import coordinate_names
+from liegg.discovery.verification.further_curves import words_of as described
 from liegg.results.symmetries import Symmetries
 from liegg.results.verification import Curve
 
@@ -64,6 +65,18 @@ def generator_of(sym: Symmetries, which: int | Float[Tensor, "..."]) -> Float[Te
         f"which={which}: {count if sym.nullity else 'no symmetry was found'}. To see another "
         f"direction, give its generator, for example the nearest candidate, {nearest}[0]."
     )
+
+
+def words_of(sym: Symmetries, which: int | Float[Tensor, "..."]) -> str:
+    """What a symmetry does, by its number from 0, or what a generator of the caller does.
+
+    Raises:
+        ArgumentError: there is no such symmetry, or the action does not have the generator.
+    """
+    generator = generator_of(sym, which)
+    if isinstance(which, int) and sym.account.words:
+        return sym.account.words[which]
+    return described(sym, generator)
 
 
 def coordinates_of(action: MatrixAction) -> tuple[str, ...]:

@@ -34,10 +34,6 @@ STORED_SAMPLES = 8
 """Samples stored for the report."""
 
 
-STORED_SAMPLES = 8
-"""Samples stored for the report."""
-
-
 @dataclass(frozen=True)
 class Clock:
     """What happened when, for the log.

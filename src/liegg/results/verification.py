@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._utils.diagnoses import Diagnosis, Remark, plural, remark_from_dict
+from liegg._utils.diagnoses import Diagnosis, Remark, as_remark, plural, remark_from_dict
 from liegg.results.json_values import json_values
 
 
@@ -261,7 +261,7 @@ def verification_from_dict(record: dict[str, Any]) -> Verification:
     values |= {
         "curves": tuple(map(_curve, values["curves"])),
         "group": None if group is None else _curve(group),
-        "notes": tuple(remarks.get(note, note) for note in values["notes"]),
+        "notes": tuple(remarks.get(note, as_remark(note)) for note in values["notes"]),
         "others": tuple(map(_curve, values.get("others", ()))),
         "other_words": tuple(values.get("other_words", ())),
         "other_generators": None if others is None else torch.tensor(others, dtype=torch.float64),

@@ -13,7 +13,7 @@ def test_heights_are_logarithms_and_stop_at_the_edge(rotations):
     np.testing.assert_allclose(-np.diff(heights[10:]) / decade, steps, atol=0.02 / decade)
     assert decade > 10
     assert set(heights[:10]) == {chart["place"](chart["low"])}  # far below the drawn decades
-    assert chart["rulers"][0]["y"] == chart["place"](rotations.decision.threshold)
+    assert chart["rulers"][0]["y"] == chart["place"](rotations.decision.thresholds.threshold)
 
 
 def test_many_directions_are_drawn_around_the_gap(rotations):

@@ -12,6 +12,7 @@ import torch
 
 import liegg
 from cases import normal
+from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import MissingExtraError, ShapeError
 from liegg.discovery.verification.further_curves import others_of
 from liegg.report.page.page import embedded, report_html, verdict, write_report
@@ -277,14 +278,13 @@ def test_samples_of_another_shape(rotations):
 
 def test_hostile_names_stay_text(network, asymmetric):
     layers = liegg.discover_layers(network, normal(60, 3), liegg.Linear(3))
+    remark = Diagnosis.TEXT(text=HOSTILE)
     layers = replace(
-        layers, layers=tuple(replace(layer, name=HOSTILE) for layer in layers), notes=(HOSTILE,)
+        layers, layers=tuple(replace(layer, name=HOSTILE) for layer in layers), notes=(remark,)
     )
-    decision = replace(
-        asymmetric.decision, sentence=HOSTILE, warnings=(HOSTILE,), reasons=(HOSTILE,)
-    )
+    decision = replace(asymmetric.decision, sentence=remark, warnings=(remark,), reasons=(remark,))
     settings = asymmetric.settings | {"device": HOSTILE, HOSTILE: HOSTILE}
-    sym = replace(asymmetric, model=HOSTILE, notes=(HOSTILE,), decision=decision, settings=settings)
+    sym = replace(asymmetric, model=HOSTILE, notes=(remark,), decision=decision, settings=settings)
     content = page(sym, samples=normal(3, 3), layers=layers, title=HOSTILE, snippet=HOSTILE)
     assert len(content.scripts) == 2
     assert content.all("img") == []

@@ -53,7 +53,7 @@ def test_a_large_restriction_is_read_from_the_record():
     assert "# basis: " in code
     assert "liegg.discover_layers(" in code
     keywords = {str(keyword.arg): ast.unparse(keyword.value) for keyword in call.keywords}
-    assert keywords == {"seed": "3", "threshold": "0.01"}
+    assert keywords == {"seed": "3", "thresholds": "liegg.Thresholds(threshold=0.01)"}
 
 
 def test_an_action_without_code_is_a_name():

@@ -55,7 +55,8 @@ def test_symmetries_are_filled(nearly):
 
 
 def test_every_threshold_is_drawn(nearly):
-    other = replace(nearly, decision=replace(nearly.decision, threshold=0.1))
+    thresholds = replace(nearly.decision.thresholds, threshold=0.1)
+    other = replace(nearly, decision=replace(nearly.decision, thresholds=thresholds))
     labels = [line.get_label() for line in plot.comparison(nearly, other).lines]
     assert [label for label in labels if label.startswith("threshold")] == [
         "threshold 0.03",

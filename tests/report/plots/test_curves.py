@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import liegg
+from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError
 from liegg.report.plots.curves import HIGHEST_CHANGE, LOWEST_CHANGE
 from liegg.results.verification import Curve, Verification
@@ -174,7 +175,7 @@ def test_nothing_to_draw(exact, nothing):
     with pytest.raises(
         ArgumentError, match="there is no curve to draw: there is nothing to follow"
     ):
-        plot.verification(of(notes=("there is nothing to follow",)))
+        plot.verification(of(notes=(Diagnosis.TEXT(text="there is nothing to follow"),)))
     with pytest.raises(
         ArgumentError, match="which=7: expected a number from 0 to 2, 'group', or None"
     ):

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import liegg
-from liegg.decision.controls import RandomControl
+from liegg.decision.controls import Controls, RandomControl
 from liegg.decision.grades import GRADES
 from liegg.report.plots.defects import LOOKS
 
@@ -49,8 +49,8 @@ def test_values_and_intervals(nearly):
 
 def test_limits(nearly):
     ax = plot.defects(nearly)
-    assert level(ax, "threshold 0.03") == nearly.decision.threshold
-    assert level(ax, "random directions, lowest 5 %") == nearly.control.low
+    assert level(ax, "threshold 0.03") == nearly.decision.thresholds.threshold
+    assert level(ax, "random directions, lowest 5 %") == nearly.controls.random.low
     assert level(ax, "rounding floor") == nearly.decision.floor
     assert ax.get_ylim()[0] > nearly.decision.floor
     (floor,) = [
@@ -69,10 +69,10 @@ def test_a_floor_among_the_defects_is_drawn(exact):
 def test_no_control_no_line(nearly):
     assert not [
         line
-        for line in plot.defects(replace(nearly, control=None)).lines
+        for line in plot.defects(replace(nearly, controls=Controls())).lines
         if "random" in line.get_label()
     ]
-    endless = replace(nearly, control=RandomControl(torch.inf, torch.inf, 0.05, 0))
+    endless = replace(nearly, controls=Controls(RandomControl(torch.inf, torch.inf, 0.05, 0)))
     assert not [line for line in plot.defects(endless).lines if "random" in line.get_label()]
 
 

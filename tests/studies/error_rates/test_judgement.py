@@ -6,6 +6,7 @@ import pytest
 import torch
 
 import liegg
+from liegg._utils.diagnoses import Diagnosis
 from liegg.studies.error_rates.cases import Case, normal
 from liegg.studies.error_rates.judgement import LIEGG, evidence, judge, verdict
 from liegg.studies.error_rates.rules import RULES
@@ -21,7 +22,7 @@ def test_a_verdict_is_read_as_it_is() -> None:
     found = liegg.discover(sphere, DATA, liegg.Linear(3))
     grades = ("exact", "strong", "approximate") + ("weak",) * 6
     decision = replace(
-        found.decision, grades=grades, warnings=("the model is nearly linear on this data",)
+        found.decision, grades=grades, warnings=(Diagnosis.NEARLY_LINEAR(percent=3.0),)
     )
     said = verdict(replace(found, decision=decision))
     assert (said.nullity, said.grades, said.warned) == (3, ("exact", "strong", "approximate"), True)
@@ -31,9 +32,7 @@ def test_a_verdict_is_read_as_it_is() -> None:
 
 
 def test_intervals_that_were_not_made_are_none() -> None:
-    said = verdict(
-        replace(liegg.discover(sphere, DATA, liegg.Linear(3)), bounds=None, resampled=None)
-    )
+    said = verdict(liegg.discover(sphere, DATA, liegg.Linear(3), controls="none"))
     assert (said.intervals, said.range) == (None, None)
 
 

@@ -4,10 +4,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from liegg._utils.errors import ArgumentError
 from liegg.report.numbers import nice_steps, number, power_of_ten, window
 from liegg.results.layers import LayerSymmetries
-from liegg.results.symmetries import Symmetries
 
 WIDTH, HEIGHT = 400.0, 250.0
 LEFT, RIGHT, TOP, BOTTOM = 50.0, 14.0, 14.0, 42.0
@@ -33,9 +31,9 @@ def defects(record: dict[str, Any]) -> dict[str, Any]:
     """
     values, decision, nullity = record["defects"], record["decision"], record["nullity"]
     drawn = window(len(values), nullity, MAX_DIRECTIONS)
-    intervals = record["intervals"]
+    intervals, thresholds = record["intervals"], decision["thresholds"]
     ends = [end for i in drawn for end in intervals[i] if end is not None]
-    axis = _log_axis(*_decades([*(values[i] for i in drawn), decision["threshold"], *ends]))
+    axis = _log_axis(*_decades([*(values[i] for i in drawn), thresholds["threshold"], *ends]))
     chart = _scatter(values, drawn, nullity, axis, "defect δ²")
     for i, mark in zip(drawn, chart["marks"], strict=True):
         low, high = intervals[i]
@@ -53,9 +51,9 @@ def defects(record: dict[str, Any]) -> dict[str, Any]:
         if interval:
             mark["whisker"] = (axis["place"](low), axis["place"](high))
     chart["rulers"] = [
-        {"y": axis["place"](decision[name]), "text": f"{name} {number(decision[name])}"}
+        {"y": axis["place"](thresholds[name]), "text": f"{name} {number(thresholds[name])}"}
         for name in ("threshold", "strong")
-        if axis["low"] <= decision[name] <= axis["high"]
+        if axis["low"] <= thresholds[name] <= axis["high"]
     ]
     if nullity and nullity in drawn and nullity - 1 in drawn:
         below, above = (chart["marks"][i - drawn.start] for i in (nullity - 1, nullity))
@@ -63,24 +61,24 @@ def defects(record: dict[str, Any]) -> dict[str, Any]:
     return chart
 
 
-def variances(record: dict[str, Any]) -> dict[str, Any]:
-    """Lay out the paper's symmetry variance of every direction."""
+def variances(record: dict[str, Any]) -> dict[str, Any] | None:
+    """Lay out the paper's symmetry variance of every direction; None if the record does not hold it."""
     values, nullity = record["spectrum"], record["nullity"]
+    if values is None:
+        return None
     drawn = window(len(values), nullity, MAX_DIRECTIONS)
     axis = _log_axis(*_decades([values[i] for i in drawn]))
     return _scatter(values, drawn, nullity, axis, "variance σ²/|D|")
 
 
-def biases(sym: Symmetries) -> dict[str, Any] | None:
+def biases(record: dict[str, Any]) -> dict[str, Any] | None:
     """Lay out the paper's symmetry bias against the identified algebra; None if there is none."""
-    if not sym.nullity or not sym.action.has_matrices or not sym.identification.known:
+    values, nullity = record["bias"], record["nullity"]
+    if values is None:
         return None
-    try:
-        values = sym.bias(sym.identification.generators).tolist()
-    except ArgumentError:  # the nearest algebra of that name may lie outside the candidates
-        return None
-    drawn = window(len(values), sym.nullity, MAX_DIRECTIONS)
-    return _scatter(values, drawn, sym.nullity, _linear_axis(0.0, 1.1), f"bias against {sym.name}")
+    drawn = window(len(values), nullity, MAX_DIRECTIONS)
+    label = f"bias against {record['name']}"
+    return _scatter(values, drawn, nullity, _linear_axis(0.0, 1.1), label)
 
 
 def curve(measured: dict[str, Any], name: str, fraction: float) -> dict[str, Any]:

@@ -57,8 +57,8 @@ def bases(sym: Symmetries, record: dict[str, Any]) -> list[dict[str, Any]]:
         "found",
         "as found",
         "orthonormal in the Frobenius inner product, smallest defect first",
-        _cards(sym, sym.coefficients[:MAX_CARDS], sym.words, "generator"),
-        sym.words,
+        _cards(sym, sym.coefficients[:MAX_CARDS], sym.account.words, "generator"),
+        sym.account.words,
     )
     numbers = zip(record["generator_defect"], record["generator_variance"], strict=True)
     for card, (defect, variance) in zip(found["cards"], numbers, strict=False):

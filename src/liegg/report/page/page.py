@@ -10,7 +10,6 @@ from torch import Tensor
 
 from liegg._utils.atomic_write import write_text
 from liegg._utils.errors import MissingExtraError
-from liegg.discovery.verification.further_curves import others_of
 from liegg.report.numbers import angle, number
 from liegg.report.page import charts
 from liegg.report.page.generators import bases, trivial_directions
@@ -81,12 +80,13 @@ def report_html(
         "record": record,
         "verdict": verdict(record),
         "action": repr(sym.action),
+        "candidates": sym.action.size,
         "output_action": None if sym.output_action is None else repr(sym.output_action),
         "facts": facts(record),
-        "nearest": _nearest(sym, record),
+        "nearest": _nearest(record),
         "spectrum": charts.defects(record),
         "variance": charts.variances(record),
-        "bias": charts.biases(sym),
+        "bias": charts.biases(record),
         "bases": bases(sym, record),
         "has_matrices": sym.action.has_matrices,
         "stage": stage,
@@ -129,7 +129,7 @@ def verdict(record: dict[str, Any]) -> str:
 def facts(record: dict[str, Any]) -> list[tuple[str, str]]:
     """Facts next to the verdict, each with its name."""
     nullity, gap, bottom = record["nullity"], record["decision"]["gap"], record["bottom"]
-    open_ended = _is_lower_bound(record)
+    open_ended = record["decision"]["is_lower_bound"]
     entries = [("symmetries", f"{nullity} or more" if open_ended else str(nullity))]
     if bottom is not None:
         largest = number(max(bottom["residuals"], default=0.0))
@@ -139,7 +139,7 @@ def facts(record: dict[str, Any]) -> list[tuple[str, str]]:
         )
     if nullity:
         entries.append(("grade", record["grades"][nullity - 1]))
-    if (certainty := record["certainty"]) is not None:
+    if (certainty := record["decision"]["certainty"]) is not None:
         low, high = certainty["nullity"]
         level = f"{100 * certainty['level']:g} % interval"
         entries.append((level, str(low) if low == high else f"{low} to {high}"))
@@ -155,12 +155,6 @@ def facts(record: dict[str, Any]) -> list[tuple[str, str]]:
     return entries
 
 
-def _is_lower_bound(record: dict[str, Any]) -> bool:
-    """Whether the direction after the last symmetry was not computed."""
-    bottom, nullity = record["bottom"], record["nullity"]
-    return bottom is not None and 0 < nullity == len(record["defects"]) < bottom["moving"]
-
-
 def _with_interval(record: dict[str, Any], i: int) -> str:
     """A defect and its interval."""
     low, high = record["intervals"][i]
@@ -168,12 +162,12 @@ def _with_interval(record: dict[str, Any], i: int) -> str:
     return f"{number(record['defects'][i])}{interval}"
 
 
-def _nearest(sym: Symmetries, record: dict[str, Any]) -> str:
+def _nearest(record: dict[str, Any]) -> str:
     """The nearest candidate in words, if no symmetry was found."""
-    if sym.nullity or sym.decision.undecided or not (words := others_of(sym).words):
+    if record["nullity"] or record["decision"]["undecided"] or not record["candidates"]:
         return ""
-    grade = record["grades"][0]
-    return f"The nearest candidate: {words[0]}; δ² {_with_interval(record, 0)}, grade {grade}."
+    words, grade = (record["candidates"][0][key] for key in ("words", "grade"))
+    return f"The nearest candidate: {words}; δ² {_with_interval(record, 0)}, grade {grade}."
 
 
 def _curves(record: dict[str, Any]) -> list[dict[str, Any]]:
@@ -221,7 +215,7 @@ def _curve_numbers(record: dict[str, Any]) -> dict[str, Any]:
 
 def _reinitialised(record: dict[str, Any]) -> dict[str, Any] | None:
     """Defects next to those of re-initialised models, one line per direction."""
-    control = record["fresh"]
+    control = record["reinitialised"]
     if control is None:
         return None
     lines = [

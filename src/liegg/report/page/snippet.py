@@ -40,28 +40,41 @@ def snippet_of(sym: Symmetries, *, layers: bool = False) -> str:
     return "\n".join(lines)
 
 
-def _keywords(sym: Symmetries) -> dict[str, Any]:
+def _keywords(sym: Symmetries) -> dict[str, str]:
     """Arguments of `discover` that differ from their defaults, as code."""
-    settings, default = sym.settings, Thresholds()
-    keywords: dict[str, Any] = {}
+    settings = sym.settings
+    keywords: dict[str, str] = {}
     if sym.output_action is not None:
         keywords["output_action"] = sym.output_action.code() or "output_action"
-    defaults = {"outputs": "each", "seed": 0}
-    defaults |= {field.name: getattr(default, field.name) for field in fields(Thresholds)}
-    for name, value in defaults.items():
-        if settings.get(name, value) != value:
+    for name, value in {"outputs": "each", "seed": 0}.items():
+        if settings[name] != value:
             keywords[name] = repr(settings[name])
-    if sym.accumulated.bottom is not None:
-        keywords["bottom"] = settings["bottom"]
-    if not settings["controls"]:
-        keywords["controls"] = False
-    if sym.controls.reinitialised is not None:
-        keywords["control"] = '"reinitialised"'
-        if (draws := len(sym.controls.reinitialised.along)) != REINITIALISED_DRAWS:
-            keywords["control_draws"] = draws
     if sym.verification is not None:
         keywords["held_out"] = "held_out"
-    return keywords
+    run: dict[str, Any] = {}
+    if sym.accumulated.bottom is not None:
+        run["bottom"] = sym.accumulated.bottom.requested
+    if sym.controls.reinitialised is not None:
+        keywords["controls"] = '"reinitialised"'
+        if (draws := len(sym.controls.reinitialised.along)) != REINITIALISED_DRAWS:
+            run["control_draws"] = draws
+    elif sym.controls.random is None:
+        keywords["controls"] = '"none"'
+    default, decided = Thresholds(), sym.decision.thresholds
+    changed = {
+        field.name: getattr(decided, field.name)
+        for field in fields(Thresholds)
+        if getattr(decided, field.name) != getattr(default, field.name)
+    }
+    return keywords | _record("thresholds", changed) | _record("run", run)
+
+
+def _record(name: str, values: dict[str, Any]) -> dict[str, str]:
+    """A record as an argument, such as `run=liegg.Run(bottom=8)`; nothing if it has its defaults."""
+    if not values:
+        return {}
+    fields_of = ", ".join(f"{key}={value!r}" for key, value in values.items())
+    return {name: f"liegg.{name.capitalize()}({fields_of})"}
 
 
 def _definition(name: str, action: Action | None) -> list[str]:

@@ -136,7 +136,7 @@ def motions_of(sym: Symmetries, stage: dict[str, Any] | None) -> dict[str, Any]:
 def _generators(sym: Symmetries) -> list[dict[str, Any]]:
     """The symmetries as found, with their curves."""
     curves = symmetry_curves(sym) or (None,) * sym.nullity
-    motions = zip(sym.generators[:MAX_GENERATORS], sym.words, curves, strict=False)
+    motions = zip(sym.generators[:MAX_GENERATORS], sym.account.words, curves, strict=False)
     return [
         _motion(matrix, f"generator {i + 1}: {words}", "as found", f"generator-{i}", curve)
         for i, (matrix, words, curve) in enumerate(motions)

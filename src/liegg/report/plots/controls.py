@@ -45,8 +45,8 @@ def controls(sym: Symmetries, ax: "Axes | None" = None) -> "Axes":
     untrained, random = sym.controls.reinitialised, sym.controls.random
     if untrained is None and (random is None or not random.draws):
         raise ArgumentError(
-            "this result has no control to draw; make one with discover(..., "
-            "control='reinitialised'), and leave controls=True."
+            "this result has no control to draw; make one with discover(..., controls='random') or "
+            "controls='reinitialised'."
         )
     ax = ax or figure(7.0, 4.7).subplots()
     if untrained is None:

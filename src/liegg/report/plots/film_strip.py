@@ -11,8 +11,7 @@ from torch import Tensor
 from liegg._utils.errors import ArgumentError
 from liegg.actions import Action
 from liegg.algebra.words.wording import number
-from liegg.discovery.verification.further_curves import words_of
-from liegg.report.motions import extent_of, generator_of, symmetry_curves
+from liegg.report.motions import extent_of, generator_of, symmetry_curves, words_of
 from liegg.report.plots.clouds import draw_points
 from liegg.report.plots.matrices import short
 from liegg.report.plots.style import figure, plain
@@ -74,7 +73,7 @@ def motion(
     for i, ax in enumerate(axes[:, 0]):
         sample = f"sample {i + 1}" if len(axes) > 1 else ""
         ax.set_ylabel("\n".join(filter(None, (sample, label))), fontsize="small")
-    title = short(words_of(sym, generator), 80)
+    title = short(words_of(sym, which), 80)
     fig.suptitle(plain("; ".join(filter(None, (title, note)))), fontsize="medium")
     return fig
 

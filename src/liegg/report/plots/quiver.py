@@ -6,8 +6,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg.actions import MatrixAction
-from liegg.discovery.verification.further_curves import words_of
-from liegg.report.motions import generator_of
+from liegg.report.motions import generator_of, words_of
 from liegg.report.numbers import number
 from liegg.report.planes import Plane, grid_of_places, plane_in, plane_of
 from liegg.report.plots.matrices import short
@@ -46,7 +45,7 @@ def field(
     title = ""
     if isinstance(source, Symmetries):
         generator = generator_of(source, which)
-        title = short(words_of(source, generator), 44)
+        title = short(words_of(source, which), 44)
         if not isinstance(source.action, MatrixAction):
             ax = ax or figure(4.2, 4.4).subplots()
             ax.set_title(plain(title), fontsize="medium")

@@ -153,7 +153,7 @@ def label_directions(ax: "Axes", drawn: range, total: int, also: str = "") -> No
 def interval_label(sym: Symmetries, intervals: Float[Tensor, "r 2"]) -> str:
     """Addition to a label that explains the bars, if there are any."""
     has_bars = bool(intervals.isfinite().all(1).any())
-    return f"; bars: {100 * sym.settings['level']:g} % intervals" if has_bars else ""
+    return f"; bars: {100 * sym.decision.thresholds.level:g} % intervals" if has_bars else ""
 
 
 def whiskers(
