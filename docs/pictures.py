@@ -277,13 +277,15 @@ def layers() -> "Figure":
         color=THIRD,
         label="equivariance: the output moves with the input",
     )
-    ax.axhline(found[0].invariance.decision.threshold, color=MUTED, linestyle=":", linewidth=1.2)
+    ax.axhline(
+        found[0].invariance.decision.thresholds.threshold, color=MUTED, linestyle=":", linewidth=1.2
+    )
     ax.set_xticks(list(place), [f"{layer.kind}\n{layer.name}" for layer in found], fontsize="small")
     ax.set(ylabel="defect δ² of translations", yscale="log", ylim=(floor / 3, 30))
     ax.set_yticks([1e-8, 1e-6, 1e-4, 1e-2, 1], ["10⁻⁸ or less", "10⁻⁶", "10⁻⁴", "10⁻²", "1"])
     ax.grid(axis="y", color="0.9", linewidth=0.6)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False, fontsize="small", loc="center left")
+    ax.legend(frameon=False, fontsize="small", loc="upper right")
     return page
 
 

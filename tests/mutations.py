@@ -69,7 +69,7 @@ def of(file: str, *tests: str) -> Any:
 MUTATIONS: tuple[Mutation, ...] = (
     *of("algebra/bracket.py", "tests/algebra/test_bracket.py")(
         ("The bracket is the commutator.", "return a @ b - b @ a", "return a @ b + b @ a"),
-        ("Dependent generators are refused.", "if found < d:", "if found < 0:"),
+        ("Dependent generators are refused.", "if rank < d:", "if rank < 0:"),
         ("The Jacobi identity sums three terms.", " + double.permute(2, 0, 1, 3)", ""),
         ("The Killing form is a trace of a product.", '"ikl,jlk->ij"', '"ikl,jkl->ij"'),
         (
@@ -203,7 +203,6 @@ MUTATIONS: tuple[Mutation, ...] = (
             "torch.where(r.diagonal() < 0, 1.0, 1.0)",
         ),
         ("Merged factors count the rows of both.", "one.rows + other.rows)", "one.rows)"),
-        ("The row that is not finite is named.", "first = before + int(", "first = int("),
         (
             "Rows are folded in float64.",
             "rows = rows.to(torch.float64)",
@@ -223,8 +222,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     *of("polarization/rows.py", "tests/polarization/test_rows.py")(
         (
             "Output columns are negative.",
-            "torch.cat([-n_output_generators, rows], dim=2)",
-            "torch.cat([n_output_generators, rows], dim=2)",
+            "torch.cat([-eta.permute(1, 2, 0), rows], dim=2)",
+            "torch.cat([eta.permute(1, 2, 0), rows], dim=2)",
         ),
         (
             "Combinations of a sample depend on its number alone.",
@@ -233,8 +232,8 @@ MUTATIONS: tuple[Mutation, ...] = (
         ),
         (
             "A route that disagrees with reverse mode is not taken.",
-            "if apart <= 10 * eps**0.5 * size",
-            "if True or apart <= 10 * eps**0.5 * size",
+            "if distance <= 10 * eps**0.5 * size",
+            "if True or distance <= 10 * eps**0.5 * size",
         ),
         (
             "Tensors of the caller get no gradient.",
@@ -246,8 +245,8 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("k combinations keep the squared length.", "size=count**-0.5", "size=1.0"),
         (
             "Each sample has signs of its own.",
-            "(sample * count + chosen) * width + word",
-            "(0 * sample + chosen) * width + word",
+            "(sample * count + combination) * width + word",
+            "(0 * sample + combination) * width + word",
         ),
     ),
     *of("polarization/sample_blocks.py", "tests/polarization/test_sample_blocks.py")(
@@ -260,7 +259,6 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     *of("actions/linear.py", "tests/actions/test_linear.py")(
         ("A row is slope times vector, in this order.", '"bkci,bcj->bkij"', '"bkci,bcj->bkji"'),
-        ("A matrix acts from the left.", "@ matrix.to(wide).mT", "@ matrix.to(wide)"),
         (
             "The displacement is a mean.",
             "Displacement(moment / samples, repeat",
@@ -271,15 +269,18 @@ MUTATIONS: tuple[Mutation, ...] = (
             "if self.copies > 1:\n            return None",
             "if self.copies > 99:\n            return None",
         ),
+    ),
+    *of("actions/vectors.py", "tests/actions/test_linear.py", "tests/actions/test_affine.py")(
+        ("A matrix acts from the left.", "@ linear.mT", "@ linear"),
         (
             "A finite transformation is the exponential.",
-            "self._apply(torch.linalg.matrix_exp(self._matrix(h, x)), x)",
-            "self._apply(self._matrix(h, x), x)",
+            "self._apply(torch.linalg.matrix_exp(matrix), x)",
+            "self._apply(matrix, x)",
         ),
+        ("Translations move the samples.", "moved = moved + shift[:, 0]", "moved = moved"),
     ),
     *of("actions/affine.py", "tests/actions/test_affine.py")(
-        ("Translations move the samples.", " + rows[:, self.n].to(wide)", ""),
-        ("A last row other than zero is refused.", "> 1e-12 * matrices", "> 1e12 * matrices"),
+        ("A last row other than zero is refused.", "> 1e-12 * size", "> 1e12 * size"),
         (
             "Every copy counts in the moment.",
             "value=float(len(x) * self.copies)",
@@ -346,32 +347,49 @@ MUTATIONS: tuple[Mutation, ...] = (
     *of("decision/decide.py", "tests/decision/test_decide.py")(
         (
             "Too few samples leave the count undecided.",
-            "elif at_floor and constraints >= different:",
-            "elif False:",
+            "if at_floor and total - at_floor + facts.eliminated >= samples:",
+            "if False:",
         ),
         (
             "Few samples are warned of.",
-            "elif different < 2 * total:",
-            "elif different < 0 * total:",
+            "if samples < 2 * total else []",
+            "if samples < 0 * total else []",
         ),
         (
-            "The floor is a square.",
-            "(thresholds.floor_factor * unit) ** 2",
-            "(thresholds.floor_factor * unit)",
+            "Nothing is counted of undecided directions.",
+            "nullity, grades, borderline = 0, ",
+            "grades, borderline = ",
         ),
     ),
-    *of("decision/grades.py", "tests/decision/test_grades.py")(
+    *of("decision/noise_floor.py", "tests/decision/test_noise_floor.py")(
+        (
+            "The floor is a square.",
+            "model = (thresholds.floor_factor * unit) ** 2",
+            "model = (thresholds.floor_factor * unit)",
+        )
+    ),
+    *of("decision/rank.py", "tests/decision/test_rank.py", "tests/decision/test_grades.py")(
         ("A gap is needed after the last symmetry.", "& (gaps >= needed)", ""),
         ("Intervals of counted and other directions are disjoint.", "& (below < above)", ""),
         (
             "The gap before a small defect is wider.",
-            "(many.clear / following).clamp_min(1.0)",
+            "(clear / following).clamp_min(1.0)",
             "1.0",
         ),
+    ),
+    *of("decision/grades.py", "tests/decision/test_grades.py")(
         (
             "A weak direction is below random ones.",
-            "(many.high <= many.weak) & (many.high < control)",
-            "(many.high <= many.weak)",
+            "(case.high <= numbers.weak) & (case.high < case.control)",
+            "(case.high <= numbers.weak)",
+        )
+    ),
+    *of("results/storage.py", "tests/results/test_storage.py")(
+        ("Intervals are stored.", '"intervals": sym.intervals,', '"intervals": 0 * sym.intervals,'),
+        (
+            "An action of another size is refused.",
+            "if given.size != size:",
+            "if False:",
         ),
     ),
     *of("_utils/random.py", "tests/test_purity.py", "tests/_utils")(
@@ -379,17 +397,17 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("Python's generator is put back.", "random.setstate(python)", "pass"),
     ),
     *of("_utils/precision.py", "tests/_utils/test_precision.py")(
-        ("TensorFloat-32 is switched back.", "place.fp32_precision = precision", "pass")
+        ("TensorFloat-32 is switched back.", "setting.fp32_precision = precision", "pass")
     ),
     *of("_utils/atomic_write.py", "tests/_utils", "tests/studies/test_provenance.py")(
         ("Half a file is never left behind.", "temporary.unlink(missing_ok=True)", "pass")
     ),
     *of("_utils/device.py", "tests/_utils/test_device.py")(
-        ("Trouble is raised once.", "if not bool(well):", "if False:"),
+        ("Trouble is raised once.", "if not bool(passed):", "if False:"),
         (
             "Half of the samples are tried next.",
-            "x = x[: (len(x) + 1) // 2]",
-            "x = x[: len(x) - 1]",
+            ": (len(x) + 1) // 2",
+            ": len(x) - 1",
         ),
     ),
     *of("_utils/linalg.py", "tests/_utils/test_linalg.py")(
@@ -407,7 +425,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     *of("inputs/reinitialise.py", "tests/inputs/test_reinitialise.py")(
         (
             "The caller's model keeps its weights.",
-            "module = _copied(original(model))",
+            "module = _copy(original(model))",
             "module = original(model)",
         ),
         ("Weights follow their seed.", "with seeded(seed):", "with seeded(0):"),

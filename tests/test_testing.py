@@ -193,8 +193,8 @@ class Unaveraged(Linear):
 class Transposed(Linear):
     """Matrices that do not come back as the coefficients they were made of."""
 
-    def matrices(self, coefficients):
-        return super().matrices(coefficients).mT
+    def coefficients(self, matrices):
+        return super().coefficients(matrices.mT)
 
 
 class Undefined(Linear):

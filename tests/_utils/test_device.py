@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from liegg._utils.device import DeferredCheck, call_within_memory
+from liegg._utils.device import DeferredCheck, call_within_memory, to_device
 
 TRUE, FALSE = torch.tensor(True), torch.tensor(False)
 

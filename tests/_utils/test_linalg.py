@@ -14,6 +14,7 @@ from liegg._utils.linalg import (
     orthonormal_rows,
     rank,
     right_singular,
+    svd,
     symmetric_eigen,
     without_zero_rows,
 )
@@ -53,6 +54,29 @@ MATRICES = {
 @pytest.fixture(params=MATRICES.values(), ids=list(MATRICES))
 def matrix(request):
     return request.param
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_where_lapack_does_not_converge_the_transpose_is_decomposed(matrix, full, monkeypatch):
+    plain, calls, kind = torch.linalg.svd, [], vars(torch.linalg)["LinAlgError"]
+
+    def fails_at_first(*given, **more):
+        calls.append(1)
+        if len(calls) == 1:
+            raise kind("The algorithm failed to converge")
+        return plain(*given, **more)
+
+    expected = torch.linalg.svdvals(matrix)
+    monkeypatch.setattr(torch.linalg, "svd", fails_at_first)
+    left, values, right = svd(matrix, full_matrices=full)
+    rounding = 1e-13 * float(expected.max())
+    torch.testing.assert_close(values, expected, rtol=1e-13, atol=rounding)
+    count = len(values)
+    product = left[:, :count] * values @ right[:count]
+    torch.testing.assert_close(product, matrix, rtol=0.0, atol=10 * rounding)
+    rows, columns = matrix.shape
+    sides = (rows, columns) if full else (count, count)
+    assert (left.shape, right.shape) == ((rows, sides[0]), (sides[1], columns))
 
 
 @pytest.fixture(params=[10**9, 0], ids=["svd", "eigh and refined"])

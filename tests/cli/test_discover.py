@@ -188,8 +188,8 @@ def test_an_interrupted_run_resumes_from_its_checkpoint(
 ) -> None:
     read, starts = Batches.numbered, []
 
-    def interrupted(self, passed=None):
-        for entry in read(self, passed):
+    def interrupted(self, on_end=None):
+        for entry in read(self, on_end):
             if len(entry[1]) == 20:  # not where single samples are tried
                 starts.append(entry[0])
             if starts == [0, 0, 20, 40, 60]:  # the first batch is also probed

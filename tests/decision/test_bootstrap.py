@@ -355,3 +355,22 @@ def test_a_small_angle_is_told_from_none():
     replicates = Replicates(torch.zeros(3, 2, dtype=torch.float64), mixing, 12)
     angle = span_angle(replicates, torch.eye(2, 5, dtype=torch.float64), 1, level=1.0)
     assert angle == pytest.approx(1e-9, rel=1e-6)
+
+
+def test_the_interval_is_centred_by_the_directions_of_the_other_blocks():
+    """By scipy: every block along the directions that the other blocks choose, of unit change; half way to what was found."""
+    lengths = torch.tensor([0.5, 0.8, 1.3], dtype=torch.float64)
+    moments = problem(lengths)
+    change, motion = np.zeros(3), np.zeros(3)
+    for block in range(12):
+        others = torch.ones(12, dtype=torch.float64)
+        others[block] = 0.0
+        a, m = sums(moments, others)
+        values, vectors = scipy.linalg.eigh(a, m)
+        vectors = vectors / np.sqrt(values)
+        change += np.diag(vectors.T @ moments.changes[block].numpy() @ vectors)
+        motion += np.diag(vectors.T @ moments.motions[block].numpy() @ vectors)
+    crossed = change / motion / lengths.numpy()
+    assert crossed[0] > 1.02  # the smallest is biased downwards on the samples that chose it
+    ends = relative_interval(moments, lengths, 1.0, draw_blocks(12, 400, 0), level=0.95)
+    np.testing.assert_allclose((ends[:, 0] * ends[:, 1]).numpy(), crossed, rtol=1e-6)

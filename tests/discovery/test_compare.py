@@ -125,7 +125,7 @@ def test_angles_that_the_uncertainties_explain():
     assert exact.explained == SAME_SPAN
     noisy = compared("slightly bent", "more bent")
     assert noisy.explained == pytest.approx(
-        math.hypot(model("slightly bent").uncertainty, model("more bent").uncertainty)
+        math.hypot(*(model(name).decision.uncertainty for name in ("slightly bent", "more bent")))
     )
     assert SAME_SPAN < float(noisy.angles.max()) < noisy.explained
 
@@ -271,7 +271,12 @@ def test_within_of_one_found_direction_has_its_interval():
 
 def test_without_intervals_nothing_is_clear_but_what_is_exact():
     one, other = (
-        replace(model(name), bounds=None, resampled=None) for name in ("slightly bent", "more bent")
+        replace(
+            model(name),
+            intervals=torch.full_like(model(name).intervals, torch.nan),
+            accumulated=replace(model(name).accumulated, blocks=None),
+        )
+        for name in ("slightly bent", "more bent")
     )
     found = compare(one, other)
     assert [contrast.smaller for contrast in found.directions] == ["", "", ""]

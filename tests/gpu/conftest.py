@@ -37,6 +37,13 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         pytest.exit(NO_GPU.format(torch=torch.__version__), returncode=1)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Pass over two warnings of torch about itself: its own use of torch.jit, and the order of its start-up."""
+    for item in items:
+        for text in ("`torch.jit", "Attempting to run cuBLAS"):
+            item.add_marker(pytest.mark.filterwarnings(f"ignore:.*{text}"))
+
+
 def pytest_report_header(config: pytest.Config) -> str:
     """Name the device."""
     return f"device: {device_name(config)}, torch {torch.__version__}"

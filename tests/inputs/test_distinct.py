@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import liegg
 from cases import normal
+from liegg._utils.diagnoses import Diagnosis
 from liegg.inputs.distinct import DistinctSamples, add_samples
 
 
@@ -42,4 +43,7 @@ def test_discrete_data_decides_no_more_than_its_points():
     inner, shift, outer = normal(3, 32, seed=1), normal(32, seed=2), normal(32, seed=3)
     sym = liegg.discover(lambda x: torch.tanh(x @ inner + shift) @ outer, corners, liegg.Linear(3))
     assert (sym.nullity, sym.decision.undecided) == (0, 1)
-    assert sym.decision.warnings[0].startswith("8 different samples cannot decide 9 directions")
+    warning = sym.decision.warnings[0]
+    assert warning.diagnosis is Diagnosis.TOO_FEW_SAMPLES
+    assert (warning.values["samples"], warning.values["total"]) == (8, 9)
+    assert warning.values["different"]

@@ -5,8 +5,8 @@ import torch
 
 import liegg
 from cases import normal
-from liegg.polarization import memory
 from liegg._utils.errors import ArgumentError
+from liegg.polarization import memory
 from liegg.polarization.memory import Memory, check, estimate, expected, free_bytes, readable
 
 

@@ -29,7 +29,7 @@ def cramped(most: int, seen: list[int] | None = None):
 
 
 @pytest.mark.parametrize("route", ["jvp", "vjp", "autograd"])
-@pytest.mark.parametrize("controls", [True, False])
+@pytest.mark.parametrize("controls", ["random", "none"])
 def test_batches_that_do_not_fit_are_halved_and_it_is_said(route, controls):
     whole = liegg.discover(
         mlp(3, 8, 2), X, liegg.Linear(3), controls=controls, run=liegg.Run(route=route)
@@ -127,11 +127,11 @@ def test_a_large_sum_is_not_taken_for_infinity():
 @pytest.mark.parametrize(
     ("where", "controls"),
     [
-        ("sample_blocks.arrange", True),
-        ("update_sums", True),
-        ("update_sums", False),
-        ("displacement.update", True),
-        ("displacement.update", False),
+        ("sample_blocks.arrange", "random"),
+        ("update_sums", "random"),
+        ("update_sums", "none"),
+        ("displacement.update", "random"),
+        ("displacement.update", "none"),
     ],
 )
 def test_memory_that_runs_out_while_the_sums_are_made_changes_nothing(monkeypatch, where, controls):
@@ -156,7 +156,7 @@ def test_memory_that_runs_out_while_the_sums_are_made_changes_nothing(monkeypatc
     [
         "liegg.polarization.streaming.sample_blocks.update",
         "liegg.polarization.state.append",
-        "liegg.discovery.discover.plan",
+        "liegg.discovery.analyse.plan",
     ],
 )
 def test_memory_that_runs_out_elsewhere_is_said_with_advice(monkeypatch, where):

@@ -29,7 +29,8 @@ def test_no_such_generator(exact, which):
 
 def test_none_was_found_but_candidates_can_be_seen(nothing):
     with pytest.raises(
-        ArgumentError, match=r"which=0: no symmetry was found\. .*sym\.accumulated\.solution\.directions"
+        ArgumentError,
+        match=r"which=0: no symmetry was found\. .*sym\.accumulated\.solution\.directions",
     ):
         generator_of(nothing, 0)
     generator_of(nothing, nothing.action.matrices(nothing.accumulated.solution.directions[:1])[0])

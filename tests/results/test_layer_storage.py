@@ -10,7 +10,7 @@ from torch import nn
 
 import liegg
 from cases import normal
-from liegg._utils.diagnoses import Diagnosis, Remark
+from liegg._utils.diagnoses import Diagnosis, Remark, as_remark
 from liegg._utils.errors import RecordError
 from liegg.results.layer_storage import load_layers, save_layers
 from liegg.results.layers import LayerSymmetries
@@ -51,7 +51,7 @@ def test_come_back_as_they_were(found, tmp_path):
             sym, own = one.problem(problem), other.problem(problem)
             assert (sym is None) == (own is None)
             if sym is not None and own is not None:
-                assert torch.equal(sym.accumulated.factor, own.factor)
+                assert torch.equal(sym.accumulated.factor, own.accumulated.factor)
                 assert torch.equal(sym.defects, own.defects)
                 assert torch.equal(sym.coefficients, own.coefficients)
 
@@ -74,7 +74,10 @@ def test_a_layer_may_be_called_anything(tmp_path):
     found = layers_of()
     found = replace(
         found,
-        layers=(replace(found[0], name=ODD, notes=(ODD,)), replace(found[3], name="../../up")),
+        layers=(
+            replace(found[0], name=ODD, notes=(as_remark(ODD),)),
+            replace(found[3], name="../../up"),
+        ),
     )
     again = load_layers(found.save(tmp_path / "run"))
     assert again.names == (ODD, "../../up")
@@ -143,7 +146,7 @@ def edit(folder, change):
         ),
         (
             lambda f: (f / "002/unit/record.json").unlink(),
-            r"unit is no stored result: record.json is missing",
+            r"unit is not a stored result: record.json is missing",
         ),
         (
             lambda f: (f / "003/invariance/arrays.safetensors").write_bytes(b"x"),

@@ -97,7 +97,10 @@ def test_the_result_holds_if_every_curve_does():
 
 def test_json_has_every_field_and_no_infinity_and_is_read_back():
     start = Curvature(1.0, 0.1, float("nan"), 0.0)
-    notes = (Diagnosis.NEARLY_PERIODIC(count=1, generators="1", gap=0.05), Diagnosis.TEXT(text="of the model"))
+    notes = (
+        Diagnosis.NEARLY_PERIODIC(count=1, generators="1", gap=0.05),
+        Diagnosis.TEXT(text="of the model"),
+    )
     whole = result(curve(0.0, radius=4.0, curvature=start), notes=notes)
     written = json.loads(json.dumps(whole.to_dict(), allow_nan=False))
     (one,) = written["curves"]

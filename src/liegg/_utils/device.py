@@ -56,7 +56,7 @@ def explain_out_of_memory() -> Iterator[None]:
         raise DeviceMemoryError(
             f"the memory of the device is full ({str(error).splitlines()[0]}). Pass a smaller "
             "batch_size=, free other memory on the device, or reduce the problem: restrict the "
-            "action, controls=False, or outputs='sum'."
+            "action, controls='none', or outputs='sum'."
         ) from error
 
 

@@ -65,13 +65,30 @@ def group_by_block(
     return out
 
 
+def svd(
+    matrix: Float[Tensor, "m g"], *, full_matrices: bool = True
+) -> tuple[Float[Tensor, "m p"], Float[Tensor, " k"], Float[Tensor, "q g"]]:
+    """Singular value decomposition as `torch.linalg.svd`; of the transpose where LAPACK does not converge.
+
+    It fails for a few matrices with many repeated singular values, whose transposes are no harder than others.
+
+    >>> svd(torch.tensor([[0.0, 2.0], [1.0, 0.0]]))[1]
+    tensor([2., 1.])
+    """
+    try:
+        return torch.linalg.svd(matrix, full_matrices=full_matrices)
+    except torch.linalg.LinAlgError:  # pyright: ignore[reportPrivateImportUsage]
+        right, values, left = torch.linalg.svd(matrix.mT.contiguous(), full_matrices=full_matrices)
+        return left.mT, values, right.mT
+
+
 def orthonormal_rows(
     rows: Float[Tensor, "k g"], *, tolerance: float = 1e-10
 ) -> Float[Tensor, "r g"]:
     """Orthonormal basis of the row space by SVD; `tolerance` is relative to the largest value."""
     if rows.numel() == 0:
         return rows.new_zeros((0, rows.shape[1]))
-    _, values, right = torch.linalg.svd(rows, full_matrices=False)
+    _, values, right = svd(rows, full_matrices=False)
     return right[values > tolerance * values[0]] if values[0] > 0 else right[:0]
 
 
@@ -130,7 +147,7 @@ def _ascending(
     factor = functools.cache(matrix) if callable(matrix) else lambda: matrix
     columns = factor().shape[1] if square is None else square.shape[1]
     if columns <= full_limit or (square is None and FEW_ROWS * factor().shape[0] <= columns):
-        _, values, right = torch.linalg.svd(factor(), full_matrices=True)
+        _, values, right = svd(factor())
         values = torch.cat([values, values.new_zeros(columns - values.shape[0])])
         return values.flip(0), right.flip(0).mT
     if square is None:

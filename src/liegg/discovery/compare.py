@@ -178,7 +178,7 @@ def _notes(a: Symmetries, b: Symmetries) -> tuple[Remark, ...]:
         if sym.accumulated.blocks is None and bool((sym.defects > sym.decision.floor).any()):
             none = (
                 Diagnosis.NO_INTERVALS
-                if sym.intervals is None
+                if bool(sym.intervals.isnan().all())
                 else Diagnosis.NO_INTERVALS_FOR_OTHERS
             )
             notes.append(none(model=name))

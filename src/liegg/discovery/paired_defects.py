@@ -38,7 +38,7 @@ def within(sym: Symmetries, h: Float[Tensor, "s g"]) -> Measured:
     bounds = sym.intervals[: sym.nullity]
     case = evidence(values, bounds, floor=sym.decision.floor)
     low, high = (float(weights @ ends) for ends in (case.low, case.high))
-    if bounds is None:
+    if bool(sym.intervals.isnan().all()):
         low = high = math.nan
     return _measured(sym, float(weights @ values), low, high)
 

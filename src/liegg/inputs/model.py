@@ -304,6 +304,8 @@ def _varies(model: Model, batch: Float[Tensor, "b ..."], *, summed: bool) -> boo
 def _call(function: Callable[[Tensor], Any], x: Tensor) -> Any:
     try:
         return function(x.clone())
+    except torch.OutOfMemoryError:
+        raise  # explained as such by `explain_out_of_memory`
     except Exception as error:
         raise ModelError(
             f"the model failed on a batch of shape {tuple(x.shape)}, dtype {x.dtype}: "

@@ -185,9 +185,9 @@ def _too_large(needed: Memory, place: torch.device, size: int, available: int) -
     fits = int((USABLE * available / size) ** 0.5 * needed.columns)
     return ArgumentError(
         f"{needed}, but {place.type} has {readable(available)} free, enough for about {fits} "
-        "candidates. Use fewer with action.restrict(...), liegg.Blocks, liegg.Banded, "
-        "liegg.Weights or liegg.KroneckerSum; ask only for the smallest defects with bottom=20; or "
-        "use a device with more memory."
+        "candidates. Use fewer with action.restrict(...) or liegg.actions.Blocks, Banded, Weights or "
+        "KroneckerSum; ask only for the smallest defects with run=liegg.Run(bottom=20); or use a "
+        "device with more memory."
     )
 
 

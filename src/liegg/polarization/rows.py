@@ -217,6 +217,8 @@ def _reference(model: Model, action: Action, x: Tensor) -> Float[Tensor, " b"]:
     """Test rows by plain reverse mode, with which the other routes are compared."""
     try:
         return _test_rows(model, action, x, "autograd", 1)
+    except torch.OutOfMemoryError:
+        raise
     except Exception as error:
         raise ModelError(
             f"the derivative of {model.name} failed on a batch of shape {tuple(x.shape)}: "
@@ -234,6 +236,8 @@ def _why_not(
             # Where torch batches by a slow loop of its own, one direction at a time is faster.
             warnings.filterwarnings("error", message="There is a performance drop")
             trial = _test_rows(model, action, x, route, together)
+    except torch.OutOfMemoryError:
+        raise
     except Exception as error:  # whatever a transform cannot do, plain autograd can
         return one_line(error)
     eps = torch.finfo(coarsest(x.dtype, model.arithmetic)).eps

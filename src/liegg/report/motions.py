@@ -10,7 +10,7 @@ from torch import Tensor
 from liegg._utils.errors import ArgumentError
 from liegg.actions import MatrixAction
 from liegg.algebra.words.wording import coordinate_names
-from liegg.discovery.verification.further_curves import words_of as described
+from liegg.discovery.verification.further_curves import words_tolerance
 from liegg.results.symmetries import Symmetries
 from liegg.results.verification import Curve
 
@@ -76,7 +76,8 @@ def words_of(sym: Symmetries, which: int | Float[Tensor, "..."]) -> str:
     generator = generator_of(sym, which)
     if isinstance(which, int) and sym.account.words:
         return sym.account.words[which]
-    return described(sym, generator)
+    row = sym.action.as_coefficients(generator[None]).to(sym.coefficients)
+    return sym.action.describe(row, tolerance=words_tolerance(sym))[0]
 
 
 def coordinates_of(action: MatrixAction) -> tuple[str, ...]:

@@ -91,7 +91,7 @@ def write_run(
         The report.
 
     Raises:
-        RecordError: the path exists and is no folder.
+        RecordError: the path exists and is not a folder.
     """
     folder = made(folder)
     for name in (REPORT, SAMPLES, ABOUT):  # nothing of an earlier run may stand beside a new record
@@ -185,14 +185,14 @@ def _save_samples(samples: Tensor, folder: Path) -> None:
     part = folder / f".{SAMPLES}.part"
     try:
         save_file({"samples": samples}, part)
-        part.chmod((folder / "record.json").stat().st_mode)  # safetensors lets nobody else read it
+        part.chmod((folder / "record.json").stat().st_mode)  # safetensors makes files that only their owner can read
         part.replace(folder / SAMPLES)
     finally:
         part.unlink(missing_ok=True)
 
 
 def _append(folder: Path, clock: Clock, told: str) -> None:
-    """Add a run to the log: when, what was typed, the versions, what happened, the result."""
+    """Add a run to the log: time, command, versions, events, result."""
     path = folder / LOG
     before = path.read_text(encoding="utf-8") + "\n" if path.exists() else ""
     when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(clock.started))

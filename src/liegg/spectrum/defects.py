@@ -1,4 +1,4 @@
-"""Stage 5', defect: the scale-free degree of asymmetry, and the directions that do not move the data."""
+"""The scale-free defect of every direction, and the directions that do not move the data."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ from liegg.actions import Displacement
 from liegg.polarization.gram import Gram
 
 TRIVIAL_TOLERANCE = 1e-12
-"""Share below which a direction does not move the data: of what it would if the features, in their own units, were uncorrelated."""
+"""Share of the displacement of uncorrelated features below which a direction does not move the data."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class Defects:
         directions: unit coefficients, one row per value.
         trivial: orthonormal coefficients of the directions that do not move the data.
         sensitivity: `κ`, the mean over directions of output motion per input motion; 0 for a constant model.
-        barely: how many of the trivial ones do move it, but too little to say anything.
+        barely: how many of the trivial ones do move it, but too little to decide.
     """
 
     values: Float[Tensor, " r"]
@@ -58,9 +58,9 @@ def defects(
         displacement: M of the data.
         samples: number of samples.
         sensitivity: use this `κ` in place of the one computed here (of the input alone for equivariance, of the parent for a
-            restricted action); 0 says that nothing but rounding moves the output.
+            restricted action); 0 if only rounding moves the output.
         trivial_tolerance: share of the displacement of uncorrelated features below which a direction does not move the data.
-        coverage: the same share below which it moves the data too little to say anything; such directions are trivial too.
+        coverage: the same share below which it moves the data too little to decide; such directions are trivial too.
 
     Returns:
         Defects ascending, their directions, and the trivial directions.

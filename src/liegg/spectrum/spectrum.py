@@ -1,4 +1,4 @@
-"""Stage 5, spectrum: the singular values and directions of the network polarization matrix."""
+"""The paper's spectrum: singular values and directions of the network polarization matrix."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ class Spectrum:
     """The paper's spectrum, in the Frobenius metric of the generators.
 
     Attributes:
-        values: `σ²/|D|`, ascending: the symmetry variance of every direction, or of as many of the smallest as were asked for.
+        values: `σ²/|D|`, ascending: the symmetry variance of every direction, or of the smallest that were requested.
         basis: right singular vectors as rows, in the same order; of every direction complete even with fewer rows than columns.
     """
 

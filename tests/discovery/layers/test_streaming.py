@@ -19,7 +19,7 @@ def test_batches_are_split_to_bound_the_memory(numbers, monkeypatch):
     model, x, seen = mlp(3, 8, 4), normal(50, 3), []
     expected = found(model, x)
     monkeypatch.setattr(streaming, "NUMBERS", {"cpu": numbers})
-    ours = found(model, x, progress=seen.append)
+    ours = found(model, x, run=liegg.Run(progress=seen.append))
     assert max(seen) == {500: 500 // (10 * 8), 2**23: 50}[numbers]
     assert sum(seen) == 50
     for one, other in zip(ours, expected, strict=True):
@@ -55,7 +55,11 @@ def test_tangents_made_in_pieces_are_the_same():
     ],
 )
 def test_rows_are_squared_only_where_that_is_safe(dtype, samples, batch_size, accumulator):
-    result = found(mlp(3, 8, 4, dtype=dtype), normal(samples, 3).to(dtype), batch_size=batch_size)
+    result = found(
+        mlp(3, 8, 4, dtype=dtype),
+        normal(samples, 3).to(dtype),
+        run=liegg.Run(batch_size=batch_size),
+    )
     for layer in result:
         assert (
             layer.invariance.settings["accumulator"]
@@ -97,10 +101,16 @@ def test_batches_that_do_not_fit_are_halved_and_counted_once(outputs, dtype):
     """The layers before the one that did not fit had seen the batch already."""
     net, x = list(mlp(3, 8, 4, dtype=dtype)), normal(300, 3).to(dtype)
     whole = found(
-        nn.Sequential(*net[:2], nn.Identity(), *net[2:]), x, outputs=outputs, batch_size=150
+        nn.Sequential(*net[:2], nn.Identity(), *net[2:]),
+        x,
+        outputs=outputs,
+        run=liegg.Run(batch_size=150),
     )
     halved = found(
-        nn.Sequential(*net[:2], Cramped(40), *net[2:]), x, outputs=outputs, batch_size=150
+        nn.Sequential(*net[:2], Cramped(40), *net[2:]),
+        x,
+        outputs=outputs,
+        run=liegg.Run(batch_size=150),
     )
     said = (
         "the batches did not fit into the memory of the cpu: they were halved, down to 38 samples"
@@ -130,4 +140,4 @@ def test_a_layer_for_which_not_even_one_sample_fits():
         DeviceMemoryError,
         match=r"not even one sample fits into the memory of cpu \(CUDA out of memory",
     ):
-        found(nn.Sequential(Full(), *mlp(3, 8, 4)), normal(300, 3), batch_size=4)
+        found(nn.Sequential(Full(), *mlp(3, 8, 4)), normal(300, 3), run=liegg.Run(batch_size=4))

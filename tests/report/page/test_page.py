@@ -164,6 +164,18 @@ def test_no_symmetry_shows_the_nearest_candidates_and_the_controls(asymmetric):
     assert len(rows) == len(asymmetric.controls.reinitialised.learned)
 
 
+def test_too_many_candidates_for_the_papers_spectrum():
+    x = normal(120, 24)
+    sym = liegg.discover(
+        lambda x: x[:, :2].square().sum(1), x, liegg.Linear(24), run=liegg.Run(bottom=4)
+    )
+    assert sym.to_dict()["spectrum"] is None
+    content = page(sym)
+    assert content.sections == SECTIONS
+    assert len(content.all("g", "mark")) == len(sym.defects)  # the defects alone
+    assert "576: Linear(n=24" in content.text
+
+
 def test_without_samples_and_verification():
     sym = liegg.discover(lambda x: x.square().sum(1), normal(50, 2), liegg.Linear(2))
     content = page(sym)
@@ -223,6 +235,9 @@ def test_readable_motions_have_curves_of_their_own():
     readable = [motion for motion in motions if motion["basis"] == "readable basis"]
     assert readable
     assert motions[: len(readable)] == readable  # they come first
+    assert [motion["label"].partition(": ")[2] for motion in motions[len(readable) :]] == list(
+        sym.account.words
+    )
     for i, (motion, curve) in enumerate(zip(readable, sym.verification.others, strict=True)):
         assert motion["curve"] == f"other-{i}"
         assert motion["longest"] == curve.longest

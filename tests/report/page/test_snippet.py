@@ -56,6 +56,24 @@ def test_a_large_restriction_is_read_from_the_record():
     assert keywords == {"seed": "3", "thresholds": "liegg.Thresholds(threshold=0.01)"}
 
 
+def test_how_it_ran_is_a_record_of_its_own():
+    model, x = lambda x: x.square().sum(1), normal(80, 4)
+    how = {
+        "controls": "none",
+        "thresholds": liegg.Thresholds(minimum_gap=5.0, strong=0.002),
+        "run": liegg.Run(bottom=7),
+    }
+    sym = liegg.discover(model, x, liegg.Linear(4), **how)
+    *lines, _, _ = snippet_of(sym).splitlines()
+    names: dict[str, Any] = {"model": model, "data": x}
+    exec("\n".join(lines), names)
+    again = names["sym"]
+    assert again.controls.random is None
+    assert again.decision.thresholds == sym.decision.thresholds
+    assert again.accumulated.bottom.requested == 7
+    torch.testing.assert_close(again.defects, sym.defects)
+
+
 def test_an_action_without_code_is_a_name():
     x = normal(80, 4)
     action = liegg.actions.Banded(4, 1)

@@ -42,9 +42,7 @@ def test_the_numbers_are_those_of_the_record(trained):
 def test_learned_directions_are_filled(nearly):
     draws = torch.tensor([[0.5, 0.001], [0.6, torch.nan]], dtype=torch.float64)
     untrained = ReinitialisedControl(draws, draws, (True, False))
-    ax = plot.controls(
-        replace(nearly, controls=replace(nearly.controls, reinitialised=untrained))
-    )
+    ax = plot.controls(replace(nearly, controls=replace(nearly.controls, reinitialised=untrained)))
     marks = {line.get_label(): line for line in ax.lines}
     assert list(marks["model, learned"].get_ydata()) == [float(nearly.defects[0])]
     assert list(marks["model, not clearly learned"].get_xdata()) == [2]
@@ -66,7 +64,6 @@ def test_random_directions_alone(nearly):
 
 def test_no_control(nearly):
     with pytest.raises(
-        ArgumentError,
-        match=r"no control to draw; make one with discover\(..., controls='random'\)",
+        ArgumentError, match=r"no control to draw; make one with discover\(..., controls='random'\)"
     ):
         plot.controls(replace(nearly, controls=Controls()))

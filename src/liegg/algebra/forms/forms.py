@@ -22,7 +22,7 @@ from jaxtyping import Float, Inexact, Num
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
-from liegg._utils.linalg import canonical_basis, fix_signs
+from liegg._utils.linalg import canonical_basis, fix_signs, svd
 from liegg.algebra.bracket import bracket
 from liegg.algebra.subspace import checked_uncertainty, orthonormal
 
@@ -193,7 +193,7 @@ def _null(maps: Float[Tensor, "d r c"], expected: float) -> _Null:
     # Squaring would lose the digits below 1e-8; a QR factorisation keeps them and leaves a small
     # SVD.
     reduced = torch.linalg.qr(maps.flatten(0, 1), mode="r").R / math.sqrt(d)
-    _, values, right = torch.linalg.svd(reduced, full_matrices=True)
+    _, values, right = svd(reduced)
     values = values.flip(0)
     count = int((values <= threshold).sum())
     last = float(values[count - 1]) if count else threshold

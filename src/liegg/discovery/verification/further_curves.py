@@ -74,12 +74,6 @@ def _inside(action: MatrixAction, matrix: Float[Tensor, "1 n n"]) -> Float[Tenso
         return matrix.new_zeros(0, action.size)
 
 
-def words_of(sym: Symmetries, matrix: Float[Tensor, "n n"]) -> str:
-    """What a generator does, without entries that its error explains."""
-    row = sym.action.as_coefficients(matrix[None]).to(sym.coefficients)
-    return sym.action.describe(row, tolerance=words_tolerance(sym))[0]
-
-
 def words_tolerance(sym: Symmetries) -> float:
     """Share of a generator's largest entry that its error explains."""
     error = (

@@ -15,7 +15,7 @@ def permutations(
     """A random order of each network's samples for one epoch.
 
     The numbers of a row depend on its own seed, epoch and count alone. So an order needs no state to be kept, a network sees the
-    same one alone and among others, and a run that was stopped goes on as if it had not been.
+    same one alone and among others, and a run that was stopped resumes as if it had not been.
 
     Args:
         seeds: one per network.

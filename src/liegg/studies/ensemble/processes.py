@@ -14,7 +14,7 @@ __all__ = ["count", "device_here", "end", "gather", "join", "rank", "share", "to
 
 
 def share(items: Sequence[Any]) -> list[int]:
-    """Places of the items that this process takes: every so-manieth, so that all get networks of every size."""
+    """Places of the items that this process takes: every k-th, so that all get networks of every size."""
     return list(range(len(items)))[rank() :: count()]
 
 
