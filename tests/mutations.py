@@ -371,11 +371,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     *of("decision/rank.py", "tests/decision/test_rank.py", "tests/decision/test_grades.py")(
         ("A gap is needed after the last symmetry.", "& (gaps >= needed)", ""),
         ("Intervals of counted and other directions are disjoint.", "& (below < above)", ""),
-        (
-            "The gap before a small defect is wider.",
-            "(clear / following).clamp_min(1.0)",
-            "1.0",
-        ),
+        ("The gap before a small defect is wider.", "(clear / following).clamp_min(1.0)", "1.0"),
     ),
     *of("decision/grades.py", "tests/decision/test_grades.py")(
         (
@@ -386,11 +382,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     *of("results/storage.py", "tests/results/test_storage.py")(
         ("Intervals are stored.", '"intervals": sym.intervals,', '"intervals": 0 * sym.intervals,'),
-        (
-            "An action of another size is refused.",
-            "if given.size != size:",
-            "if False:",
-        ),
+        ("An action of another size is refused.", "if given.size != size:", "if False:"),
     ),
     *of("_utils/random.py", "tests/test_purity.py", "tests/_utils")(
         ("NumPy's generator is put back.", "np.random.set_state(numpy)", "pass"),
@@ -404,11 +396,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     *of("_utils/device.py", "tests/_utils/test_device.py")(
         ("Trouble is raised once.", "if not bool(passed):", "if False:"),
-        (
-            "Half of the samples are tried next.",
-            ": (len(x) + 1) // 2",
-            ": len(x) - 1",
-        ),
+        ("Half of the samples are tried next.", ": (len(x) + 1) // 2", ": len(x) - 1"),
     ),
     *of("_utils/linalg.py", "tests/_utils/test_linalg.py")(
         (

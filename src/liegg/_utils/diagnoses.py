@@ -24,7 +24,7 @@ class Kind(StrEnum):
 class Diagnosis(Enum):
     """What liegg may have to say about an analysis: the kind, and a template for the words.
 
-    A member is called with its values and gives a `Remark`: `Diagnosis.TEXT(text="as it was stored")`. Members stand in groups, one
+    A member is called with its values and gives a `Remark`: `Diagnosis.TEXT(text="as it was stored")`. Members are in groups, one
     for each folder that states them. `{n:sample}` counts a noun, `{n:?is|are}` chooses a word by number.
     """
 

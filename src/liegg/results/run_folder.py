@@ -185,7 +185,9 @@ def _save_samples(samples: Tensor, folder: Path) -> None:
     part = folder / f".{SAMPLES}.part"
     try:
         save_file({"samples": samples}, part)
-        part.chmod((folder / "record.json").stat().st_mode)  # safetensors makes files that only their owner can read
+        part.chmod(
+            (folder / "record.json").stat().st_mode
+        )  # safetensors makes files that only their owner can read
         part.replace(folder / SAMPLES)
     finally:
         part.unlink(missing_ok=True)
