@@ -137,6 +137,7 @@ def test_grades_are_the_rule_in_words(case, thresholds):
     for i, name in enumerate(grade(case, thresholds)):
         value, high = float(case.values[i]), float(case.high[i])
         if i < number:
+            high = float(case.high[: i + 1].max())  # none is better than one before it
             assert name == (
                 "exact"
                 if value <= case.floor

@@ -16,6 +16,9 @@ from liegg._utils.linalg import (
 from liegg.actions import Displacement
 from liegg.polarization.gram import Gram
 
+COEFFICIENT_UNITS = 8.0
+"""Rounding units by which coefficients of a direction may be off; what only these move does not move."""
+
 TRIVIAL_TOLERANCE = 1e-12
 """Share of the displacement of uncorrelated features below which a direction does not move the data."""
 
@@ -169,7 +172,11 @@ def defect_of(
     parts = h.reshape(-1, displacement.repeat, displacement.block.shape[0])
     moved = torch.einsum("drs,st,drt->d", parts, displacement.block, parts)
     uncorrelated = torch.einsum("drs,s->d", parts.square(), displacement.block.diagonal())
-    moving = moved > (trivial_tolerance * uncorrelated).clamp_min(displacement.noise)
+    rounding = (COEFFICIENT_UNITS * torch.finfo(h.dtype).eps) ** 2 * parts.square().sum((1, 2))
+    least = torch.maximum(
+        trivial_tolerance * uncorrelated, rounding * displacement.block.diagonal().max()
+    )
+    moving = moved > least.clamp_min(displacement.noise)
     changed = changes.square().sum(1) / samples
     return torch.where(
         moving, changed / (sensitivity * moved) if sensitivity > 0 else 0.0, torch.nan
