@@ -145,8 +145,8 @@ def test_controls_change_no_defect_and_can_be_switched_off():
         without.controls.random is without.decision.certainty is without.accumulated.blocks is None
     )
     assert bool(without.intervals.isnan().all())
-    assert (without.settings["controls"], without.settings["blocks"]) == (False, 0)
-    assert (with_them.settings["controls"], with_them.settings["blocks"]) == (True, 32)
+    assert (without.settings["controls"], without.settings["blocks"]) == ("none", 0)
+    assert (with_them.settings["controls"], with_them.settings["blocks"]) == ("random", 32)
     assert without.decision.nullity_interval == (without.nullity, without.nullity)
 
 

@@ -116,7 +116,11 @@ def discover(
         sym = analyse(model, request, assigner, options)
         if controls == "reinitialised":
             control = reinitialised_control(model, request, sym, options)
-            sym = replace(sym, controls=replace(sym.controls, reinitialised=control))
+            sym = replace(
+                sym,
+                controls=replace(sym.controls, reinitialised=control),
+                settings=sym.settings | {"controls": controls},
+            )
         if held_out is None:
             return sym
         return replace(sym, verification=verify(model, held_out, sym, seed=seed))

@@ -222,7 +222,7 @@ def _described(
         "unit": info.rounding_unit,
         "nonlinearity": info.nonlinearity,
         "blocks": 0 if sums.parts is None else len(sums.parts.samples),
-        "controls": sums.parts is not None,
+        "controls": "none" if sums.parts is None else "random",
         "dtype": str(info.dtype).removeprefix("torch."),
         "device": info.device,
         "sample": None if info.shape is None else list(info.shape),
