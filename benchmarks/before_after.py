@@ -37,6 +37,7 @@ def calls(folder: Path, *, quick: bool) -> dict[str, Call]:
     from torch import Tensor, nn
 
     import liegg
+    from liegg.actions import smooth
 
     torch.manual_seed(0)
 
@@ -69,7 +70,7 @@ def calls(folder: Path, *, quick: bool) -> dict[str, Call]:
     )
     share = 20 if quick else 1
     vectors = torch.randn(10_000 // share, 10)
-    images = liegg.actions.smooth(torch.rand(512 // share, 1, 28, 28), 1.5)
+    images = smooth(torch.rand(512 // share, 1, 28, 28), 1.5)
     wide = torch.randn(5_000 // share, 24)
     pair, plane, general = liegg.Linear(5, copies=2), liegg.Image("affine"), liegg.Linear(24)
     o5, gl24, residual = perceptron(10, 32, 32, 32, 32, 1), perceptron(24, 64, 64, 1), Residual()
