@@ -137,3 +137,11 @@ def test_settings_make_it_again(action, shape):
 def test_errors(make, error, text):
     with pytest.raises(error, match=text):
         make()
+
+
+def test_only_one_vector_has_rows_that_are_outer_products():
+    x, gradients = normal(5, 6), normal(5, 2, 6, seed=1)
+    left, right = Linear(6).outer_factors(gradients, x) or pytest.fail("one vector has factors")
+    rows = torch.einsum("bki,bkj->bkij", left, right).flatten(2)
+    torch.testing.assert_close(rows, Linear(6).contract(gradients, x))
+    assert Linear(3, copies=2).outer_factors(gradients, x) is None

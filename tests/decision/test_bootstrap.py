@@ -357,20 +357,25 @@ def test_a_small_angle_is_told_from_none():
     assert angle == pytest.approx(1e-9, rel=1e-6)
 
 
-def test_the_interval_is_centred_by_the_directions_of_the_other_blocks():
-    """By scipy: every block along the directions that the other blocks choose, of unit change; half way to what was found."""
+def test_the_interval_by_hand():
+    """By scipy: every block along the directions that the other blocks choose, of unit change.
+
+    The interval is centred half way to what was found, and as wide as draws and that bias make it.
+    """
     lengths = torch.tensor([0.5, 0.8, 1.3], dtype=torch.float64)
-    moments = problem(lengths)
-    change, motion = np.zeros(3), np.zeros(3)
+    moments, weights = problem(lengths), draw_blocks(12, 400, 0)
+    change, motion = np.zeros((12, 3)), np.zeros((12, 3))
     for block in range(12):
         others = torch.ones(12, dtype=torch.float64)
         others[block] = 0.0
-        a, m = sums(moments, others)
-        values, vectors = scipy.linalg.eigh(a, m)
+        values, vectors = scipy.linalg.eigh(*sums(moments, others))
         vectors = vectors / np.sqrt(values)
-        change += np.diag(vectors.T @ moments.changes[block].numpy() @ vectors)
-        motion += np.diag(vectors.T @ moments.motions[block].numpy() @ vectors)
-    crossed = change / motion / lengths.numpy()
-    assert crossed[0] > 1.02  # the smallest is biased downwards on the samples that chose it
-    ends = relative_interval(moments, lengths, 1.0, draw_blocks(12, 400, 0), level=0.95)
-    np.testing.assert_allclose((ends[:, 0] * ends[:, 1]).numpy(), crossed, rtol=1e-6)
+        change[block] = np.diag(vectors.T @ moments.changes[block].numpy() @ vectors)
+        motion[block] = np.diag(vectors.T @ moments.motions[block].numpy() @ vectors)
+    crossed = np.log(change.sum(0) / motion.sum(0) / lengths.numpy())
+    assert crossed[0] > 0.02  # the smallest is biased downwards on the samples that chose it
+    draws = np.log((weights.numpy() @ change) / (weights.numpy() @ motion))
+    spread = draws.std(0, ddof=1) * np.sqrt(12 / 11) * scipy.stats.t.ppf(0.975, 11)
+    ends = relative_interval(moments, lengths, 1.0, weights, level=0.95).log().numpy()
+    np.testing.assert_allclose(ends.mean(1), crossed / 2, rtol=0, atol=1e-6)
+    np.testing.assert_allclose((ends[:, 1] - ends[:, 0]) / 2, np.hypot(spread, crossed), rtol=1e-6)

@@ -52,3 +52,13 @@ def test_the_same_rows_give_the_same_basis_with_the_same_signs():
     one, two = found(ROWS["tall"]), found(ROWS["tall"].clone())
     torch.testing.assert_close(one.values, two.values, rtol=1e-12, atol=0)
     torch.testing.assert_close(one.basis, two.basis, rtol=0, atol=1e-10)
+
+
+def test_directions_have_deterministic_signs():
+    """The entry of largest magnitude is positive, whatever the signs of the rows."""
+    rows = normal(30, 6, seed=5)
+    flipped = rows * torch.where(torch.arange(30) % 2 == 0, 1.0, -1.0)[:, None]
+    for factor in (torch.linalg.qr(rows).R, torch.linalg.qr(flipped).R, -torch.linalg.qr(rows).R):
+        basis = spectrum(factor, 30).basis
+        largest = basis.abs().argmax(1, keepdim=True)
+        assert bool((basis.gather(1, largest) > 0).all())
