@@ -58,7 +58,7 @@ def test_settings_and_notes_say_how():
         "seed": 5,
         "accumulator": "qr",
         "nonlinearity": 0.7,
-        "controls": False,
+        "controls": "none",
         "blocks": 0,
         "dtype": "float64",
         "device": "cpu",
