@@ -155,7 +155,7 @@ def decide(
         borderline=borderline,
         floor=floor,
         control=case.control,
-        uncertainty=_mixing_angle(values, nullity, floor),
+        uncertainty=mixing_angle(values, nullity, floor),
         certainty=None,
         thresholds=thresholds,
         sentence=Diagnosis.NOTHING_MOVES(),
@@ -300,7 +300,7 @@ def with_certainty(decision: Decision, certainty: Certainty | None) -> Decision:
     return replace(decision, certainty=certainty, uncertainty=uncertainty)
 
 
-def _mixing_angle(values: Float[Tensor, " r"], nullity: int, floor: float) -> float:
+def mixing_angle(values: Float[Tensor, " r"], nullity: int, floor: float) -> float:
     r"""Relative error of a found unit generator in radians, as far as the defects tell: $\sqrt{\delta^2_d / \delta^2_{d+1}}$.
 
     To get its defect, an exact symmetry would have to be mixed with a direction beyond the gap at about this angle. The true error

@@ -8,6 +8,7 @@ import numpy as np
 from torch import Tensor
 from torch.utils.data import DataLoader, SequentialSampler
 
+from liegg._utils.checks import check_seed
 from liegg._utils.errors import ArgumentError
 from liegg._utils.keywords import suggests_keywords
 from liegg.actions import Action
@@ -178,5 +179,4 @@ def check_request(action: Any, output_action: Any, seed: Any) -> None:
             "action and output_action must be actions, for example liegg.Linear(3), liegg.Affine(3, copies=20) or liegg.Image(), "
             "with the brackets."
         )
-    if not isinstance(seed, int) or not 0 <= seed < 2**63:
-        raise ArgumentError(f"seed={seed}: expected a whole number from 0 to 2^63 - 1.")
+    check_seed(seed)

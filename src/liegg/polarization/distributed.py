@@ -19,7 +19,7 @@ from torch import Tensor
 from liegg._utils.checks import checksum
 from liegg._utils.device import call_within_memory
 from liegg._utils.diagnoses import Remark
-from liegg._utils.errors import ArgumentError, ProcessError
+from liegg._utils.errors import ProcessError
 from liegg._utils.random import seeded
 from liegg._utils.version import __version__
 from liegg.inputs.batches import Batches
@@ -105,14 +105,6 @@ def leave(group: Group | None) -> None:
     """Leave the group; the caller's own group stays."""
     if group is not None and dist.is_initialized():
         dist.destroy_process_group(group.messages)
-
-
-def check_timeout(timeout: float) -> None:
-    """Raise `ArgumentError` unless a timeout is a positive number."""
-    if not timeout > 0:
-        raise ArgumentError(
-            f"timeout={timeout!r}: expected a number of seconds, for example {TIMEOUT_SECONDS:g}."
-        )
 
 
 def run_collectively(group: Group | None, work: Callable[[], Result]) -> Result:

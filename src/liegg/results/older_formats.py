@@ -9,6 +9,7 @@ from torch import Tensor
 
 from liegg.actions import action_from_settings
 from liegg.algebra.identification_storage import identification_to_record
+from liegg.decision.decide import mixing_angle
 from liegg.decision.thresholds import Thresholds
 from liegg.results.account import NEAREST, matrices_of, words_of
 from liegg.results.naming import name_symmetries
@@ -32,7 +33,9 @@ def upgraded(record: Record, arrays: dict[str, Tensor]) -> tuple[Record, dict[st
     unsolved = 0 if bottom is None else bottom["moving"] - len(values)
     nullity, coefficients = old["nullity"], arrays["coefficients"]
     certainty = None if old["undecided"] else record["certainty"]
-    uncertainty = _uncertainty(values, nullity, old["floor"], certainty)
+    uncertainty = mixing_angle(values, nullity, old["floor"])
+    if nullity and certainty is not None:
+        uncertainty = max(uncertainty, certainty["angle"])
     identification = name_symmetries(
         action,
         coefficients,
@@ -97,13 +100,3 @@ def upgraded(record: Record, arrays: dict[str, Tensor]) -> tuple[Record, dict[st
         },
     }
     return record, arrays
-
-
-def _uncertainty(values: Tensor, nullity: int, floor: float, certainty: Record | None) -> float:
-    """Angle by which a generator may be off, as the decision states it now."""
-    if not nullity:
-        return 0.0
-    last = max(float(values[nullity - 1]), floor)
-    following = float(values[nullity]) if nullity < len(values) else 1.0
-    angle = math.sqrt(min(last / max(following, last), 1.0))
-    return max(angle, 0.0 if certainty is None else certainty["angle"])
