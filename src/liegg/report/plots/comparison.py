@@ -1,36 +1,90 @@
-"""Two results in one figure."""
+"""Defects next to others: those of random directions, of re-initialised models, and of another model."""
 
+import math
 from typing import TYPE_CHECKING
+
+import torch
 
 from liegg._utils.diagnoses import plural
 from liegg._utils.errors import ArgumentError
-from liegg.report.numbers import number
-from liegg.report.plots.style import (
-    FOUND,
-    OTHER,
-    cut,
-    figure,
-    horizontal_line,
-    interval_label,
-    label_directions,
-    legend,
-    lowest,
-    plain,
-    whiskers,
-)
+from liegg.report.numbers import number, window
+from liegg.report.plots.directions import Marks, defect_marks, draw_directions, threshold_line
+from liegg.report.plots.style import FOUND, OTHER, THIRD, figure, legend, plain
 from liegg.results.symmetries import Symmetries
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+MAX_DIRECTIONS = 40
+"""Directions drawn where there are no re-initialised models."""
+
 FURTHER_DIRECTIONS = 5
-"""Directions drawn after the last symmetry of either result."""
+"""Directions drawn after the last symmetry of either of two results."""
 
 MAX_NAME = 60
 """Letters of a name; longer ones are cut."""
 
 OFFSET = 0.13
-"""Horizontal distance of the marks of each result from the direction's number."""
+"""Horizontal distance of the marks of each of two results from the direction's number."""
+
+
+def controls(sym: Symmetries, ax: "Axes | None" = None) -> "Axes":
+    """Draw the defect of the first directions next to random directions and re-initialised models.
+
+    Re-initialised models are drawn twice: along the same directions, and their own smallest defects of the same rank. A filled
+    mark is a learned direction: its interval lies clearly below re-initialised models. Without these it is a symmetry.
+
+    Args:
+        sym: the result of `discover`.
+        ax: axes to draw into; by default a new figure.
+
+    Raises:
+        ArgumentError: the result has no control.
+    """
+    untrained, random = sym.controls.reinitialised, sym.controls.random
+    if untrained is None and (random is None or not random.draws):
+        raise ArgumentError(
+            "this result has no control to draw; make one with discover(..., controls='random') or "
+            "controls='reinitialised'."
+        )
+    if untrained is None:
+        drawn = window(len(sym.defects), sym.nullity, MAX_DIRECTIONS)
+        filled = {i for i in drawn if i < sym.nullity}
+        labels, title = ("a symmetry", "no symmetry"), "the model and random directions"
+    else:
+        drawn = range(len(untrained.learned))
+        filled = {i for i in drawn if untrained.learned[i]}
+        labels = ("learned", "not clearly learned")
+        title = f"{len(filled)} of the first {len(drawn)} directions were learned"
+    marks = []
+    for some, fill, label in zip(
+        (filled, {*drawn} - filled), (FOUND, "white"), labels, strict=True
+    ):
+        look = {"marker": "o", "color": FOUND, "markerfacecolor": fill, "markersize": 6}
+        look |= {"label": f"model, {label}", "zorder": 3}
+        marks.append(defect_marks(sym, sorted(some), look))
+    if untrained is not None:
+        for draws, name, offset, marker, colour in (
+            (untrained.along, "same direction", -0.2, "^", OTHER),
+            (untrained.own, "same rank", 0.2, "x", THIRD),
+        ):
+            finite = ~draws.isnan()
+            numbers = torch.arange(1, len(drawn) + 1, dtype=torch.float64)
+            places = (numbers + offset).expand_as(draws)[finite]
+            look = {"marker": marker, "color": colour, "markersize": 4, "alpha": 0.75}
+            look |= {"label": f"re-initialised, {name} ({len(draws)} models)"}
+            marks.append(Marks(places.tolist(), draws[finite], look))
+    rulers = [threshold_line(sym)]
+    if random is not None and math.isfinite(random.median):
+        low = f"{number(100 * random.share)} % of them below {number(random.low, 2)}"
+        median = f"random directions, median {number(random.median, 2)}"
+        rulers = [(random.median, "-", median), (random.low, "--", low), *rulers]
+    ax = ax or figure(7.0, 4.7).subplots()
+    about = {"label": "defect  δ²", "rulers": rulers, "level": sym.decision.thresholds.level}
+    draw_directions(ax, marks, drawn, len(sym.defects), **about)
+    ax.set_title(title, fontsize="medium")
+    legend(ax, columns=2)
+    return ax
 
 
 def comparison(
@@ -63,38 +117,25 @@ def comparison(
         same = a.model == b.model
         names = (f"{a.model} (1)", f"{b.model} (2)") if same else (a.model, b.model)
     count = max_directions or max(a.nullity, b.nullity) + FURTHER_DIRECTIONS
-    values, ends = ([getattr(sym, of)[:count] for sym in (a, b)] for of in ("defects", "intervals"))
-    least = lowest(*values, *ends, also=[a.decision.thresholds.threshold])
-    ax = ax or figure(7.0, 4.5).subplots()
-    ax.set_yscale("log")
-    looks = ((-OFFSET, "o", FOUND), (OFFSET, "s", OTHER))
-    for sym, name, defects, interval, (offset, marker, colour) in zip(
-        (a, b), names, values, ends, looks, strict=True
+    marks = []
+    for sym, name, offset, marker, colour in (
+        (a, names[0], -OFFSET, "o", FOUND),
+        (b, names[1], OFFSET, "s", OTHER),
     ):
-        heights = defects.clamp_min(least).tolist()
-        places = [i + 1 + offset for i in range(len(heights))]
-        whiskers(ax, places, interval, least, colour)
         short = name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…"
         label = plain(f"{short}: {plural(sym.nullity, 'symmetry')}")
-        for some, fill in ((slice(0, sym.nullity), colour), (slice(sym.nullity, None), "white")):
-            if heights[some]:
-                ax.plot(
-                    places[some],
-                    heights[some],
-                    marker,
-                    color=colour,
-                    markerfacecolor=fill,
-                    markersize=5.5,
-                    label=label,
-                    zorder=3,
-                )
-                label = "_others"  # a legend hides it
-    for level in dict.fromkeys((a.decision.thresholds.threshold, b.decision.thresholds.threshold)):
-        horizontal_line(ax, level, ":", f"threshold {number(level)}")
-    ax.set_ylabel("defect  δ²" + (cut(values[0], least) or cut(values[1], least)))
-    ax.set_title("filled: a symmetry", fontsize="medium")
+        directions = range(len(sym.defects))[:count]
+        look = {"marker": marker, "color": colour, "markersize": 5.5, "zorder": 3}
+        filled = look | {"label": label}
+        # one entry of the legend per result; matplotlib hides a label that begins with an underscore
+        open_ = look | {"label": "_others" if sym.nullity else label, "markerfacecolor": "white"}
+        marks.append(defect_marks(sym, directions[: sym.nullity], filled, offset))
+        marks.append(defect_marks(sym, directions[sym.nullity :], open_, offset))
+    rulers = list(dict.fromkeys((threshold_line(a), threshold_line(b))))
+    ax = ax or figure(7.0, 4.5).subplots()
     total = max(len(a.defects), len(b.defects))
-    bars = interval_label(a, ends[0]) or interval_label(b, ends[1])
-    label_directions(ax, range(min(count, total)), total, bars)
+    about = {"label": "defect  δ²", "rulers": rulers, "level": a.decision.thresholds.level}
+    draw_directions(ax, marks, range(min(count, total)), total, **about)
+    ax.set_title("filled: a symmetry", fontsize="medium")
     legend(ax, columns=1)
     return ax

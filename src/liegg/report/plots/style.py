@@ -1,20 +1,19 @@
-"""What all figures share: colours, an empty figure, plain axes, intervals, logarithmic axes."""
+"""What all figures share: colours, an empty figure, plain axes, logarithmic axes, files."""
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._utils.errors import MissingExtraError
-from liegg.report.numbers import number
-from liegg.results.symmetries import Symmetries
+from liegg._utils.errors import ArgumentError, MissingExtraError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
 
 FOUND, OTHER, THIRD, MUTED = "#0072b2", "#d55e00", "#009e73", "#6b6b6b"
 """Blue, vermilion and green of the Okabe-Ito palette, distinct for every kind of colour vision, and grey."""
@@ -28,8 +27,9 @@ LEGEND_OFFSET = 36.0
 MAX_DECADES = 34
 """Of a logarithmic axis: the squared resolution of float64, and two more."""
 
-MAX_DIRECTIONS = 200
-"""Directions drawn: more cannot be distinguished on a page."""
+
+METADATA = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+"""Formats, with the metadata that would change from one run to the next."""
 
 
 def figure(width: float | int = 7.0, height: float | int = 4.0) -> "Figure":
@@ -126,69 +126,6 @@ def lowest(*values: Float[Tensor, "..."], also: Sequence[float] = ()) -> float:
     return 10.0 ** max(smallest - 1, largest - MAX_DECADES)
 
 
-def cut(values: Float[Tensor, " k"], least: float) -> str:
-    r"""Addition to the label of a logarithmic axis that does not reach every value.
-
-    >>> cut(torch.tensor([0.0, 1.0]), 1e-3), cut(torch.tensor([0.5, 1.0]), 0.01)
-    ('\n(lowest: 0.001 or less)', '')
-    """
-    return f"\n(lowest: {number(least)} or less)" if bool((values < least).any()) else ""
-
-
-def label_directions(ax: "Axes", drawn: range, total: int, also: str = "") -> None:
-    """Label the horizontal axis of a figure that numbers directions from 1.
-
-    Args:
-        ax: the axes.
-        drawn: the directions that are drawn, from 0.
-        total: number of all directions.
-        also: text to add to the label.
-    """
-    some = f" ({drawn.start + 1}–{drawn.stop} of {total})" if len(drawn) < total else ""
-    ax.set_xlabel(f"direction, most invariant first{some}{also}")
-    ax.set_xlim(drawn.start + 0.3, max(drawn.stop, drawn.start + 1) + 0.7)
-    tidy(ax, integer_ticks=True)
-
-
-def interval_label(sym: Symmetries, intervals: Float[Tensor, "r 2"]) -> str:
-    """Addition to a label that explains the bars, if there are any."""
-    has_bars = bool(intervals.isfinite().all(1).any())
-    return f"; bars: {100 * sym.decision.thresholds.level:g} % intervals" if has_bars else ""
-
-
-def whiskers(
-    ax: "Axes",
-    places: Sequence[float | int],
-    intervals: Float[Tensor, "r 2"],
-    least: float,
-    colour: str,
-) -> None:
-    """Draw a vertical bar for every interval; NaN draws nothing.
-
-    Args:
-        ax: the axes.
-        places: horizontal place of each interval.
-        intervals: lower and upper ends.
-        least: lowest height, for ends that a logarithm cannot show.
-        colour: of the bars.
-    """
-    finite = intervals.isfinite().all(1)
-    if not bool(finite.any()):
-        return
-    across = torch.tensor(places, dtype=torch.float64)[finite].tolist()
-    low, high = intervals[finite].clamp_min(least).mT.tolist()
-    ax.vlines(across, low, high, color=colour, linewidth=1.2, zorder=1.8)
-    ax.plot(
-        [*across, *across],
-        [*low, *high],
-        "_",
-        color=colour,
-        markersize=4,
-        zorder=1.8,
-        label="_ends",
-    )
-
-
 def horizontal_line(ax: "Axes", height: float, dashes: str, label: str) -> None:
     """Draw a thin grey line across the axes."""
     ax.axhline(height, color=MUTED, linestyle=dashes, linewidth=1, label=label, zorder=1.5)
@@ -197,3 +134,60 @@ def horizontal_line(ax: "Axes", height: float, dashes: str, label: str) -> None:
 def write_centred(ax: "Axes", text: str) -> None:
     """Write a sentence into empty axes: what cannot be drawn, and why."""
     ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", wrap=True)
+
+
+def save_figure(
+    fig: "Figure | SubFigure | Axes", path: str | Path, *, formats: Sequence[str] = ("png", "svg")
+) -> list[Path]:
+    """Write a figure in several formats.
+
+    Args:
+        fig: the figure, or axes in it; the complete figure is written.
+        path: with or without an ending; all files get this name up to it. The folder is made if needed.
+        formats: some of `"png"`, `"svg"` and `"pdf"`, whatever the ending of the path. A PDF holds its fonts as TrueType, as
+            journals ask.
+
+    Returns:
+        The paths, in the order of the formats.
+
+    Raises:
+        ArgumentError: there is no format, or an unknown one.
+    """
+    wanted = [formats] if isinstance(formats, str) else list(dict.fromkeys(formats))
+    if not wanted or not set(wanted) <= set(METADATA):
+        raise ArgumentError(
+            f"formats={formats!r}: expected some of 'png', 'svg' and 'pdf', for example formats=(\"pdf\",)."
+        )
+    path = Path(path)
+    stem = path.name.removesuffix(path.suffix) if path.suffix[1:].lower() in METADATA else path.name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    root = _root(fig)
+    from matplotlib import rc_context
+
+    paths = []
+    with rc_context({"svg.hashsalt": "liegg", "pdf.fonttype": 42}):
+        for ending in wanted:
+            target = path.with_name(f"{stem}.{ending}")
+            part = target.with_name(f".{target.name}.part")  # renamed when it is complete
+            try:
+                root.savefig(part, format=ending, metadata=METADATA[ending])
+                part.replace(target)
+            finally:
+                part.unlink(missing_ok=True)
+            paths.append(target)
+    return paths
+
+
+def _root(fig: "Figure | SubFigure | Axes") -> "Figure":
+    """The figure that axes or a subfigure belong to."""
+    from matplotlib.figure import Figure
+
+    inner = fig
+    while not isinstance(inner, Figure):
+        outer = inner.figure
+        if outer is None or outer is inner:
+            raise ArgumentError(
+                f"{fig!r} does not belong to a figure; expected a figure, or axes of one."
+            )
+        inner = outer
+    return inner
