@@ -1,16 +1,19 @@
-"""The motions that pages and figures show, and how far they follow them."""
+"""What pages and figures show: a motion, how far they follow it, the plane they draw it in, and a few samples."""
 
 import math
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
-from liegg.actions import MatrixAction
+from liegg.actions import Action, MatrixAction
 from liegg.algebra.words.wording import coordinate_names
 from liegg.discovery.verification.further_curves import words_tolerance
+from liegg.results.run_folder import STORED_SAMPLES
 from liegg.results.symmetries import Symmetries
 from liegg.results.verification import Curve
 
@@ -108,3 +111,135 @@ def extent_of(generator: Float[Tensor, "..."], curve: Curve | None = None) -> Ex
     time = 2 * math.pi / speed
     returns = float(((values * time).exp() - 1).abs().max()) < RETURN_TOLERANCE
     return Extent(time, False, time if returns else None)
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """A generator in a coordinate plane.
+
+    Attributes:
+        linear: its block in the plane.
+        shift: its translation in the plane.
+        axes: numbers of the two coordinates.
+        names: their names.
+        share: share of its squared size that lies in the plane; 1 for a generator of a plane.
+        is_grid: whether the coordinates are those of an image, where 1 is half its shorter side.
+    """
+
+    linear: Float[Tensor, "2 2"]
+    shift: Float[Tensor, " 2"]
+    axes: tuple[int, int]
+    names: tuple[str, str]
+    share: float
+    is_grid: bool = False
+
+    def arrows(self, side: int) -> tuple[Float[Tensor, "k 2"], Float[Tensor, "k 2"], float]:
+        """A square grid of places from -1 to 1, the velocity of the motion at each, and the largest speed."""
+        steps = torch.linspace(-1.0, 1.0, side, dtype=torch.float64)
+        places = torch.cartesian_prod(steps, steps)
+        velocities = places @ self.linear.mT + self.shift
+        return places, velocities, float(velocities.norm(dim=1).max())
+
+
+def plane_in(action: MatrixAction, matrix: Float[Tensor, "n n"]) -> Plane:
+    """The plane in which a generator of an action is largest; for a product, that of the part that moves most."""
+    blocks = blocks_of(action, matrix)
+    part, start, block = max(blocks, key=lambda entry: float(entry[2].norm()))
+    n = part.ambient - part.homogeneous
+    names = part.axes if len(blocks) == 1 else coordinate_names(len(matrix))[start : start + n]
+    plane = plane_of(block, homogeneous=part.homogeneous, names=names)
+    return replace(plane, is_grid=part.stage == "grid")
+
+
+def blocks_of(
+    action: MatrixAction, matrix: Float[Tensor, "n n"]
+) -> list[tuple[MatrixAction, int, Float[Tensor, "m m"]]]:
+    """Each elementary action with its first row and its block of the matrix."""
+    blocks, start = [], 0
+    for part in action.parts:
+        if isinstance(part, MatrixAction):  # parts of an action with matrices have them
+            rows = slice(start, start + part.ambient)
+            blocks.append((part, start, matrix[rows, rows]))
+            start += part.ambient
+    return blocks
+
+
+def plane_of(
+    matrix: Float[Tensor, "n n"], *, homogeneous: bool = False, names: tuple[str, ...] | None = None
+) -> Plane:
+    """The coordinate plane that holds the largest part of a generator.
+
+    Args:
+        matrix: the generator.
+        homogeneous: its last column is a translation and its last row is zero.
+        names: of the coordinates; x₁, x₂, ... otherwise.
+
+    Raises:
+        ArgumentError: the generator is not a square matrix of finite numbers, or acts on a line.
+
+    >>> plane = plane_of(torch.tensor([[0.0, 0.0, -2.0], [0.0, 0.0, 0.0], [2.0, 1.0, 0.0]]))
+    >>> plane.axes, round(plane.share, 3)
+    ((0, 2), 0.889)
+    """
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not bool(matrix.isfinite().all()):
+        raise ArgumentError(
+            f"a generator has shape {tuple(matrix.shape)}; expected a square matrix of finite numbers."
+        )
+    matrix = matrix.detach().to("cpu", torch.float64)
+    n = len(matrix) - homogeneous
+    if n < 2:
+        raise ArgumentError(
+            f"the generator acts on {n} coordinate{'s' * (n != 1)}; a plane needs two or more."
+        )
+    shift = matrix[:n, n] if homogeneous else matrix.new_zeros(n)
+    squares = matrix[:n, :n].square()
+    own = squares.diagonal() + shift.square()
+    inside = own[:, None] + own[None] + squares + squares.mT
+    pairs = torch.triu_indices(n, n, 1)
+    best = int(inside[pairs[0], pairs[1]].argmax())
+    i, j = int(pairs[0][best]), int(pairs[1][best])
+    size = float(matrix.square().sum())
+    called = coordinate_names(n, names)
+    return Plane(
+        linear=matrix[[i, j]][:, [i, j]],
+        shift=shift[[i, j]],
+        axes=(i, j),
+        names=(called[i], called[j]),
+        share=1.0 if n == 2 or not size > 0 else float(inside[i, j]) / size,
+    )
+
+
+def checked_samples(action: Action, samples: Tensor | np.ndarray) -> Float[Tensor, "k ..."]:
+    """The first samples as float64 on the CPU.
+
+    Args:
+        action: what moves them.
+        samples: `[k, *x]`.
+
+    Raises:
+        ArgumentError: they are not finite real numbers.
+        ShapeError: the action does not move samples of this shape.
+    """
+    tensor = torch.as_tensor(samples)
+    first = tensor[:STORED_SAMPLES]
+    if first.ndim < 2 or not len(first) or first.is_complex() or not bool(first.isfinite().all()):
+        raise ArgumentError(
+            f"samples have shape {tuple(tensor.shape)} and type {tensor.dtype}; expected a few inputs "
+            "of the model, [k, *x], of finite numbers, for example samples=data[:8]."
+        )
+    action.check(tuple(first.shape[1:]))
+    return first.detach().to("cpu", torch.float64)
+
+
+def as_images(signals: Float[Tensor, "k c h w"]) -> tuple[Float[Tensor, "k e h w"], str]:
+    """Images with 1 or 3 channels, and a note where channels were averaged."""
+    channels = signals.shape[1]
+    if channels in (1, 3):
+        return signals, ""
+    return signals.mean(1, keepdim=True), f"mean of {channels} channels"
+
+
+def value_range(values: Float[Tensor, "..."]) -> tuple[float, float]:
+    """Smallest and largest value, and a range of 1 where they are equal."""
+    low, high = float(values.min()), float(values.max())
+    return low, high if high > low else low + 1.0

@@ -14,9 +14,8 @@ from torch import Tensor
 from liegg.actions import MatrixAction
 from liegg.algebra.words.wording import coordinate_names
 from liegg.discovery.verification.further_curves import others_of
-from liegg.report.motions import coordinates_of
+from liegg.report.motions import coordinates_of, plane_of
 from liegg.report.numbers import number
-from liegg.report.planes import grid_of_places, plane_of
 from liegg.results.matrices import PRINTABLE_SIDE, is_printable
 from liegg.results.symmetries import Symmetries
 
@@ -209,9 +208,7 @@ def field(
     if n < 2 or not float(matrix.abs().max()) > 0:
         return None
     plane = plane_of(matrix, homogeneous=homogeneous)
-    places = grid_of_places(ARROWS)
-    arrows = plane.velocities(places)
-    longest = float(arrows.norm(dim=1).max())
+    places, arrows, longest = plane.arrows(ARROWS)
     arrows = arrows * (0.3 / longest) if longest > 0 else arrows
     lines = [
         {

@@ -12,10 +12,16 @@ from torch.nn.functional import interpolate
 from liegg.actions import Action, MatrixAction
 from liegg.algebra.words.wording import coordinate_names
 from liegg.discovery.verification.further_curves import others_of
-from liegg.report.motions import extent_of, symmetry_curves
+from liegg.report.motions import (
+    as_images,
+    blocks_of,
+    checked_samples,
+    extent_of,
+    plane_of,
+    symmetry_curves,
+    value_range,
+)
 from liegg.report.numbers import number
-from liegg.report.planes import blocks_of, plane_of
-from liegg.report.samples import as_images, checked_samples, value_range
 from liegg.results.matrices import is_printable
 from liegg.results.symmetries import Symmetries
 from liegg.results.verification import Curve

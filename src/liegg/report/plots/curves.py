@@ -162,30 +162,19 @@ def _mark_radii(
         for curve, scale in zip(curves, scales, strict=True)
         if curve.control_radius < curve.longest
     ]
-    if own:
-        ax.plot(
-            own,
-            [fraction] * len(own),
-            "X",
-            color=FOUND,
-            markersize=7,
-            linestyle="none",
-            label="stops holding",
-            zorder=4,
-        )
-    if others:
-        ax.plot(
-            others,
-            [fraction] * len(others),
-            "o",
-            color=OTHER,
-            markerfacecolor="white",
-            markersize=6,
-            linestyle="none",
-            label="random directions stop (median)",
-            zorder=3,
-            clip_on=False,
-        )
+    stop = {"marker": "X", "color": FOUND, "markersize": 7, "zorder": 4, "label": "stops holding"}
+    control_stop = {
+        "marker": "o",
+        "color": OTHER,
+        "markerfacecolor": "white",
+        "markersize": 6,
+        "label": "random directions stop (median)",
+        "zorder": 3,
+        "clip_on": False,
+    }
+    for places, look in ((own, stop), (others, control_stop)):
+        if places:
+            ax.plot(places, [fraction] * len(places), linestyle="none", **look)
 
 
 def _pooled_controls(

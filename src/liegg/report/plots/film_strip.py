@@ -11,11 +11,18 @@ from torch import Tensor
 from liegg._utils.errors import ArgumentError
 from liegg.actions import Action, MatrixAction
 from liegg.algebra.words.wording import coordinate_names, number
-from liegg.report.motions import extent_of, generator_of, symmetry_curves, words_of
-from liegg.report.planes import plane_in
+from liegg.report.motions import (
+    as_images,
+    checked_samples,
+    extent_of,
+    generator_of,
+    plane_in,
+    symmetry_curves,
+    value_range,
+    words_of,
+)
 from liegg.report.plots.matrices import short
 from liegg.report.plots.style import AMBER, FOUND, OTHER, PURPLE, SKY, THIRD, figure, plain
-from liegg.report.samples import as_images, checked_samples, value_range
 from liegg.results.symmetries import Symmetries
 
 if TYPE_CHECKING:

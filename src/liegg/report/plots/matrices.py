@@ -9,9 +9,8 @@ from torch import Tensor
 from liegg._utils.diagnoses import plural
 from liegg._utils.errors import ArgumentError
 from liegg.actions import MatrixAction
-from liegg.report.motions import coordinates_of, generator_of, words_of
+from liegg.report.motions import Plane, coordinates_of, generator_of, plane_in, plane_of, words_of
 from liegg.report.numbers import number
-from liegg.report.planes import Plane, grid_of_places, plane_in, plane_of
 from liegg.report.plots.style import FOUND, figure, plain, write_centred
 from liegg.results.symmetries import Symmetries
 
@@ -146,22 +145,17 @@ def field(
     Raises:
         ArgumentError: there is no such symmetry, or it moves a line only.
     """
-    title = ""
+    ax = ax or figure(4.2, 4.4).subplots()
     if isinstance(source, Symmetries):
         generator = generator_of(source, which)
-        title = short(words_of(source, which), 44)
+        ax.set_title(plain(short(words_of(source, which), 44)), fontsize="medium")
         if not isinstance(source.action, MatrixAction):
-            ax = ax or figure(4.2, 4.4).subplots()
-            ax.set_title(plain(title), fontsize="medium")
             write_centred(ax, "The action has no matrices to draw; see liegg.plot.motion.")
             return ax
         plane = plane_in(source.action, generator)
     else:
         plane = plane_of(source, homogeneous=homogeneous)
-    ax = ax or figure(4.2, 4.4).subplots()
-    places = grid_of_places(ARROWS)
-    velocities = plane.velocities(places)
-    speed = float(velocities.norm(dim=1).max())
+    places, velocities, speed = plane.arrows(ARROWS)
     ax.quiver(
         *places.mT.numpy(),
         *velocities.mT.numpy(),
@@ -182,7 +176,6 @@ def field(
     x, y = (plain(name) + ", in half sides of the image" * plane.is_grid for name in plane.names)
     ax.set_xlabel(f"{x}\n{_caption(plane, speed)}")
     ax.set_ylabel(y)
-    ax.set_title(plain(title), fontsize="medium")
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.atomic_write import atomic_path
 from liegg._utils.errors import ArgumentError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -160,34 +161,16 @@ def save_figure(
         )
     path = Path(path)
     stem = path.name.removesuffix(path.suffix) if path.suffix[1:].lower() in METADATA else path.name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    root = _root(fig)
+    owner = fig.figure
+    if owner is None:
+        raise ArgumentError(
+            f"{fig!r} does not belong to a figure; expected a figure, or axes of one."
+        )
     from matplotlib import rc_context
 
-    paths = []
+    paths = [path.with_name(f"{stem}.{ending}") for ending in wanted]
     with rc_context({"svg.hashsalt": "liegg", "pdf.fonttype": 42}):
-        for ending in wanted:
-            target = path.with_name(f"{stem}.{ending}")
-            part = target.with_name(f".{target.name}.part")  # renamed when it is complete
-            try:
-                root.savefig(part, format=ending, metadata=METADATA[ending])
-                part.replace(target)
-            finally:
-                part.unlink(missing_ok=True)
-            paths.append(target)
+        for ending, target in zip(wanted, paths, strict=True):
+            with atomic_path(target) as part:
+                owner.figure.savefig(part, format=ending, metadata=METADATA[ending])
     return paths
-
-
-def _root(fig: "Figure | SubFigure | Axes") -> "Figure":
-    """The figure that axes or a subfigure belong to."""
-    from matplotlib.figure import Figure
-
-    inner = fig
-    while not isinstance(inner, Figure):
-        outer = inner.figure
-        if outer is None or outer is inner:
-            raise ArgumentError(
-                f"{fig!r} does not belong to a figure; expected a figure, or axes of one."
-            )
-        inner = outer
-    return inner

@@ -7,8 +7,7 @@ import torch
 
 import liegg
 from liegg._utils.errors import ArgumentError
-from liegg.report.motions import generator_of
-from liegg.report.planes import plane_in, plane_of
+from liegg.report.motions import generator_of, plane_in, plane_of
 
 TURN = torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64)
 
