@@ -29,56 +29,48 @@ def defects(record: dict[str, Any]) -> dict[str, Any]:
     Args:
         record: the result as a dict.
     """
-    values, decision, nullity = record["defects"], record["decision"], record["nullity"]
-    drawn = window(len(values), nullity, MAX_DIRECTIONS)
-    intervals, thresholds = record["intervals"], decision["thresholds"]
-    ends = [end for i in drawn for end in intervals[i] if end is not None]
-    axis = _log_axis(*_decades([*(values[i] for i in drawn), thresholds["threshold"], *ends]))
-    chart = _scatter(values, drawn, nullity, axis, "defect δ²")
-    for i, mark in zip(drawn, chart["marks"], strict=True):
-        low, high = intervals[i]
-        interval = (
-            "" if low is None or high is None else f", interval {number(low)} to {number(high)}"
-        )
+    nullity, undecided = record["nullity"], record["decision"]["undecided"]
+    thresholds = record["decision"]["thresholds"]
+    chart = _scatter(
+        record["defects"],
+        nullity,
+        "defect δ²",
+        intervals=record["intervals"],
+        also=[thresholds["threshold"]],
+    )
+    marks, first, place = chart["marks"], chart["first"], chart["place"]
+    for i, mark in enumerate(marks, start=first):
         grade = record["grades"][i]
-        if i < decision["undecided"]:
-            grade = mark["kind"] = "undecided"
+        mark["tip"] += ", undecided" if i < undecided else f", grade {grade}"
+        if i < undecided:
+            mark["kind"] = "undecided"
         elif i >= nullity and grade == "weak":
             mark["kind"] = "weak"
-        mark["tip"] += (
-            f"{interval}, {grade}" if grade == "undecided" else f"{interval}, grade {grade}"
-        )
-        if interval:
-            mark["whisker"] = (axis["place"](low), axis["place"](high))
     chart["rulers"] = [
-        {"y": axis["place"](thresholds[name]), "text": f"{name} {number(thresholds[name])}"}
+        {"y": place(thresholds[name]), "text": f"{name} {number(thresholds[name])}"}
         for name in ("threshold", "strong")
-        if axis["low"] <= thresholds[name] <= axis["high"]
+        if chart["low"] <= thresholds[name] <= chart["high"]
     ]
-    if nullity and nullity in drawn and nullity - 1 in drawn:
-        below, above = (chart["marks"][i - drawn.start] for i in (nullity - 1, nullity))
+    if first < nullity < first + len(marks):
+        below, above = marks[nullity - 1 - first], marks[nullity - first]
         chart["gap"] = {"x": (below["x"] + above["x"]) / 2, "y1": above["y"], "y2": below["y"]}
     return chart
 
 
 def variances(record: dict[str, Any]) -> dict[str, Any] | None:
     """Lay out the paper's symmetry variance of every direction; None if the record does not hold it."""
-    values, nullity = record["spectrum"], record["nullity"]
-    if values is None:
-        return None
-    drawn = window(len(values), nullity, MAX_DIRECTIONS)
-    axis = _log_axis(*_decades([values[i] for i in drawn]))
-    return _scatter(values, drawn, nullity, axis, "variance σ²/|D|")
+    values = record["spectrum"]
+    return None if values is None else _scatter(values, record["nullity"], "variance σ²/|D|")
 
 
 def biases(record: dict[str, Any]) -> dict[str, Any] | None:
     """Lay out the paper's symmetry bias against the identified algebra; None if there is none."""
-    values, nullity = record["bias"], record["nullity"]
-    if values is None:
+    if record["bias"] is None:
         return None
-    drawn = window(len(values), nullity, MAX_DIRECTIONS)
+    place = _linear(0.0, 1.1, HEIGHT - BOTTOM, TOP)
+    ticks = [(place(step), number(step)) for step in nice_steps(0.0, 1.1)]
     label = f"bias against {record['name']}"
-    return _scatter(values, drawn, nullity, _linear_axis(0.0, 1.1), label)
+    return _scatter(record["bias"], record["nullity"], label, axis=_axis(place, ticks, 0.0, 1.1))
 
 
 def curve(measured: dict[str, Any], name: str, fraction: float) -> dict[str, Any]:
@@ -139,22 +131,27 @@ def layers(result: LayerSymmetries) -> dict[str, Any]:
     variance = {"output": result.variance(), "output of unit length": result.variance("unit")}
     panels = []
     for title, series in (("smallest defect δ²", smallest), ("symmetry variance", variance)):
-        lists = {name: values.tolist() for name, values in series.items()}
-        finite = [value for values in lists.values() for value in values if not math.isnan(value)]
-        axis = _log_axis(*_decades(finite))
-        lines = []
-        for name, values in lists.items():
-            marks = [
-                {
-                    "x": across(i),
-                    "y": axis["place"](value),
-                    "tip": f"{result.names[i]}: {name}, {title} {number(value)}",
-                }
-                for i, value in enumerate(values)
-                if not math.isnan(value)
-            ]
-            line = " ".join(f"{mark['x']:.1f},{mark['y']:.1f}" for mark in marks)
-            lines.append({"name": name, "marks": marks, "line": line})
+        known = {
+            name: [(i, value) for i, value in enumerate(values.tolist()) if not math.isnan(value)]
+            for name, values in series.items()
+        }
+        axis = _log_axis(*_decades([value for points in known.values() for _, value in points]))
+        place = axis["place"]
+        lines = [
+            {
+                "name": name,
+                "marks": [
+                    {
+                        "x": across(i),
+                        "y": place(value),
+                        "tip": f"{result.names[i]}: {name}, {title} {number(value)}",
+                    }
+                    for i, value in points
+                ],
+                "line": " ".join(f"{across(i):.1f},{place(value):.1f}" for i, value in points),
+            }
+            for name, points in known.items()
+        ]
         panels.append(axis | {"title": title, "series": lines})
     return {
         "width": width,
@@ -165,9 +162,28 @@ def layers(result: LayerSymmetries) -> dict[str, Any]:
 
 
 def _scatter(
-    values: Sequence[float], drawn: range, nullity: int, axis: dict[str, Any], label: str
+    values: Sequence[float],
+    nullity: int,
+    label: str,
+    *,
+    intervals: Sequence[Sequence[float | None]] = (),
+    also: Sequence[float] = (),
+    axis: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Lay out one mark per direction; symmetries have their own shape and colour."""
+    """Lay out one mark per direction; symmetries have their own shape and colour.
+
+    Args:
+        values: one per direction.
+        nullity: number of symmetries.
+        label: of the vertical axis.
+        intervals: of the values; ends may be None.
+        also: further values that the vertical axis reaches.
+        axis: the vertical axis; logarithmic if it is None.
+    """
+    drawn = window(len(values), nullity, MAX_DIRECTIONS)
+    bars = {i: intervals[i] for i in drawn if intervals and None not in intervals[i]}
+    ends = [end for bar in bars.values() for end in bar if end is not None]
+    axis = axis or _log_axis(*_decades([*(values[i] for i in drawn), *also, *ends]))
     across = _linear(drawn.start + 0.4, max(drawn.stop, 1) + 0.6, LEFT, WIDTH - RIGHT)
     quantity = label.split(" against ")[0].removeprefix("defect ")
     marks = [
@@ -175,8 +191,9 @@ def _scatter(
             "x": across(i + 1),
             "y": axis["place"](values[i]),
             "kind": "found" if i < nullity else "other",
-            "whisker": None,
-            "tip": f"direction {i + 1}: {quantity} = {number(values[i])}",
+            "whisker": tuple(map(axis["place"], bars[i])) if i in bars else None,
+            "tip": f"direction {i + 1}: {quantity} = {number(values[i])}"
+            + (f", interval {' to '.join(map(number, bars[i]))}" if i in bars else ""),
         }
         for i in drawn
     ]
@@ -204,12 +221,6 @@ def _log_axis(low: float, high: float) -> dict[str, Any]:
     return _axis(lambda value: height(math.log10(min(max(value, low), high))), ticks, low, high)
 
 
-def _linear_axis(low: float, high: float) -> dict[str, Any]:
-    """A linear vertical axis."""
-    place = _linear(low, high, HEIGHT - BOTTOM, TOP)
-    return _axis(place, [(place(step), number(step)) for step in nice_steps(low, high)], low, high)
-
-
 def _axis(place: Scale, ticks: list[tuple[float, str]], low: float, high: float) -> dict[str, Any]:
     size = {"width": WIDTH, "height": HEIGHT}
     return {"place": place, "y_ticks": ticks, "low": low, "high": high, **size}
@@ -222,9 +233,8 @@ def _decades(values: Sequence[float]) -> tuple[float, float]:
         return 1e-3, 1.0
     last = math.ceil(math.log10(max(positive)) + 0.02)
     first = math.floor(math.log10(min(positive)) - 0.02)
-    if len(positive) < len(values):
+    if len(positive) < len(values) or first < last - MAX_DECADES:
         first = last - MAX_DECADES
-    first = max(first, last - MAX_DECADES)
     return 10.0**first, 10.0 ** max(last, first + 2)
 
 
