@@ -9,9 +9,8 @@ import torch
 import liegg
 from cases import normal
 from liegg.actions import Action
-from liegg.report.notebook import notebook_html
 from liegg.report.page.generators import bases, trivial_directions
-from liegg.report.page.page import report_html
+from liegg.report.page.page import notebook_html, report_html
 from liegg.report.page.snippet import snippet_of
 from liegg.report.page.stage import stage_of
 

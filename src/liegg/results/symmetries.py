@@ -226,7 +226,7 @@ class Symmetries:
 
     def _repr_html_(self) -> str | None:
         """What a notebook shows; None, and so the text, without the package that fills in templates."""
-        from liegg.report.notebook import notebook_html
+        from liegg.report.page.page import notebook_html
 
         try:
             return notebook_html(self)

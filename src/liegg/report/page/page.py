@@ -2,6 +2,7 @@
 
 import json
 import statistics
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +93,6 @@ def report_html(
         "stage": stage,
         "motions": motions,
         "curves": _curves(record),
-        "reinitialised": _reinitialised(record),
         "layers": None if layers is None else charts.layers(layers),
         "layer_notes": [] if layers is None else list(layers.notes),
         "trivial": trivial_directions(sym),
@@ -100,9 +100,26 @@ def report_html(
         "snippet": snippet_of(sym, layers=layers is not None) if snippet is None else snippet,
         "number": number,
         "angle": angle,
+        "spread": _spread,
     }
     data = {"stage": stage, "motions": motions, "curves": _curve_numbers(record)}
-    return rendered("report.html.jinja", values, data)
+    return _rendered("report.html.jinja", values, data)
+
+
+def notebook_html(sym: Symmetries) -> str:
+    """A compact piece of HTML without script; for `Symmetries._repr_html_`.
+
+    Args:
+        sym: the result of `discover`.
+
+    Raises:
+        MissingExtraError: jinja2 is not installed.
+    """
+    record = sym.to_dict()
+    values = {"verdict": verdict(record), "facts": facts(record), "record": record}
+    return _rendered(
+        "notebook.html.jinja", values | {"table": str(sym), "chart": charts.defects(record)}
+    )
 
 
 def verdict(record: dict[str, Any]) -> str:
@@ -213,33 +230,15 @@ def _curve_numbers(record: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _reinitialised(record: dict[str, Any]) -> dict[str, Any] | None:
-    """Defects next to those of re-initialised models, one line per direction."""
-    control = record["reinitialised"]
-    if control is None:
-        return None
-    lines = [
-        {
-            "direction": i + 1,
-            "defect": record["defects"][i],
-            "along": _spread([draw[i] for draw in control["along"]]),
-            "own": _spread([draw[i] for draw in control["own"]]),
-            "learned": learned,
-        }
-        for i, learned in enumerate(control["learned"])
-    ]
-    return {"lines": lines, "draws": len(control["along"]), "notes": control["notes"]}
-
-
-def _spread(values: list[float | None]) -> str:
-    """The median of some numbers, and their range."""
+def _spread(values: Iterable[float | None]) -> str:
+    """The median of some numbers, and their range; None is left out."""
     known = [value for value in values if value is not None]
     if not known:
         return "–"
     return f"{number(statistics.median_high(known))} ({number(min(known))} – {number(max(known))})"
 
 
-def rendered(template: str, values: dict[str, Any], data: dict[str, Any] | None = None) -> str:
+def _rendered(template: str, values: dict[str, Any], data: dict[str, Any] | None = None) -> str:
     """Fill in a template. It escapes every text; the data of the script is escaped here.
 
     Args:
@@ -254,18 +253,16 @@ def rendered(template: str, values: dict[str, Any], data: dict[str, Any] | None 
         raise MissingExtraError(
             "the report needs jinja2. Type: pip install 'liegg[report]'"
         ) from error
+    loader = PackageLoader("liegg.report")
     environment = Environment(
-        loader=PackageLoader("liegg.report"),
+        loader=loader,
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    if environment.loader is None:
-        raise MissingExtraError("the templates of the report are not installed. Reinstall liegg.")
     style, script = (
-        Markup(environment.loader.get_source(environment, f"report.{kind}")[0])
-        for kind in ("css", "js")
+        Markup(loader.get_source(environment, f"report.{kind}")[0]) for kind in ("css", "js")
     )
     encoded = Markup(embedded({} if data is None else data))
     return environment.get_template(template).render(

@@ -9,8 +9,7 @@ import torch
 
 import liegg
 from cases import mlp, normal
-from liegg.report.notebook import notebook_html
-from liegg.report.page.page import verdict
+from liegg.report.page.page import notebook_html, verdict
 
 VOID = {"line", "circle", "rect", "path", "br", "meta", "input"}
 
