@@ -48,55 +48,44 @@ def bases(sym: Symmetries, record: dict[str, Any]) -> list[dict[str, Any]]:
     Returns:
         For each basis its key, name, explanation, the words of all generators, and cards of the first.
     """
-    if isinstance(sym.action, MatrixAction) and not is_printable(sym.nullity, sym.action.ambient):
+    action, words = sym.action, sym.account.words
+    if isinstance(action, MatrixAction) and not is_printable(sym.nullity, action.ambient):
         return []
     if not sym.nullity:
         return _candidates(sym, record)
-    found = _basis(
-        "found",
-        "as found",
-        "orthonormal in the Frobenius inner product, smallest defect first",
-        _cards(sym, sym.coefficients[:MAX_CARDS], sym.account.words, "generator"),
-        sym.account.words,
-    )
     numbers = zip(record["generator_defect"], record["generator_variance"], strict=True)
-    for card, (defect, variance) in zip(found["cards"], numbers, strict=False):
-        card["notes"] += [f"δ² {number(defect)}", f"variance {number(variance)}"]
+    notes = [[f"δ² {number(defect)}", f"variance {number(value)}"] for defect, value in numbers]
+    cards = _cards(sym, sym.coefficients[:MAX_CARDS], words, "generator", notes)
     if isinstance(sym.output_action, MatrixAction):
-        for card, matrix in zip(found["cards"], sym.output_generators, strict=False):
-            names = coordinate_names(len(matrix))
-            card["output"] = heat_map(matrix, names, f"{card['label']}, on the output")
-    if not isinstance(sym.action, MatrixAction):
-        return [found | {"about": "orthonormal coefficients, smallest defect first"}]
-    return [_readable(sym, sym.action), found, *_framed(sym, sym.action)]
-
-
-def _readable(sym: Symmetries, action: MatrixAction) -> dict[str, Any]:
-    basis = sym.identification.readable
+        for card, matrix in zip(cards, sym.output_generators, strict=False):
+            label = f"{card['label']}, on the output"
+            card["output"] = heat_map(matrix, coordinate_names(len(matrix)), label)
+    if not isinstance(action, MatrixAction):
+        about = "orthonormal coefficients, smallest defect first"
+        return [_basis("found", "as found", about, cards, words)]
+    readable, names = sym.identification.readable, coordinates_of(action)
+    elements = _matrix_cards(readable.generators, readable.words, names, action, "element")
     about = "the same span with few entries; entries that the error explains are rounded"
-    cards = _matrix_cards(basis.generators, basis.words, coordinates_of(action), action, "element")
-    return _basis("readable", "readable", about, cards, basis.words)
-
-
-def _framed(sym: Symmetries, action: MatrixAction) -> list[dict[str, Any]]:
-    """The basis in coordinates of the preserved form, if it differs from the readable one."""
-    basis = sym.identification.readable
-    plain = tuple(text.replace("′", "") for text in basis.framed_words)
-    if basis.framed is None or plain == basis.words:
-        return []
-    names = tuple(name if name == "1" else f"{name}′" for name in coordinates_of(action))
-    cards = _matrix_cards(basis.framed, basis.framed_words, names, action, "element")
-    about = "in coordinates in which the preserved form is standard; a prime marks their axes"
-    return [_basis("framed", "in its own frame", about, cards, basis.framed_words)]
+    found = "orthonormal in the Frobenius inner product, smallest defect first"
+    result = [
+        _basis("readable", "readable", about, elements, readable.words),
+        _basis("found", "as found", found, cards, words),
+    ]
+    plain = tuple(text.replace("′", "") for text in readable.framed_words)
+    if readable.framed is not None and plain != readable.words:
+        names = tuple(name if name == "1" else f"{name}′" for name in names)
+        framed = _matrix_cards(readable.framed, readable.framed_words, names, action, "element")
+        about = "in coordinates in which the preserved form is standard; a prime marks their axes"
+        result.append(_basis("framed", "in its own frame", about, framed, readable.framed_words))
+    return result
 
 
 def _candidates(sym: Symmetries, record: dict[str, Any]) -> list[dict[str, Any]]:
     """The nearest candidates, where no symmetry was found."""
     nearest, first = others_of(sym), sym.decision.undecided
-    cards = _cards(sym, nearest.coefficients, nearest.words, "candidate")
     values = zip(record["defects"][first:], record["grades"][first:], strict=True)
-    for card, (defect, grade) in zip(cards, values, strict=False):
-        card["notes"] += [f"δ² {number(defect)}", f"grade {grade}"]
+    notes = [[f"δ² {number(defect)}", f"grade {grade}"] for defect, grade in values]
+    cards = _cards(sym, nearest.coefficients, nearest.words, "candidate", notes)
     about = "no symmetry was found; these motions change the output least"
     return [_basis("found", "nearest candidates", about, cards, nearest.words)] if cards else []
 
@@ -108,16 +97,25 @@ def _basis(
 
 
 def _cards(
-    sym: Symmetries, rows: Float[Tensor, "k g"], words: Sequence[str], label: str
+    sym: Symmetries,
+    rows: Float[Tensor, "k g"],
+    words: Sequence[str],
+    label: str,
+    notes: Sequence[list[str]] = (),
 ) -> list[dict[str, Any]]:
-    """Cards of generators: matrices where the action has them, else coefficients."""
+    """Cards of generators with notes: matrices where the action has them, else coefficients."""
     action = sym.action
     if isinstance(action, MatrixAction):
-        return _matrix_cards(action.matrices(rows), words, coordinates_of(action), action, label)
-    return [
-        _card(f"{label} {i}", text) | {"terms": _terms(row, action.words)}
-        for i, (row, text) in enumerate(zip(rows, words, strict=False), start=1)
-    ]
+        matrices = action.matrices(rows)
+        cards = _matrix_cards(matrices, words, coordinates_of(action), action, label)
+    else:
+        cards = [
+            _card(f"{label} {i}", text) | {"terms": _terms(row, action.words)}
+            for i, (row, text) in enumerate(zip(rows, words, strict=False), start=1)
+        ]
+    for card, more in zip(cards, notes, strict=False):
+        card["notes"] += more
+    return cards
 
 
 def _matrix_cards(
