@@ -1,7 +1,7 @@
 """What the commands share: panels and options of the help, exit codes, progress bars."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Annotated, Any
 
@@ -12,18 +12,27 @@ from liegg._utils.errors import LieggError
 INPUT, QUESTION, TRUST, OUTPUT, LARGE_RUNS = "Input", "Question", "Trust", "Output", "Large runs"
 """Panels of the help."""
 
-Json = Annotated[
-    bool,
-    typer.Option(
-        "--json", help="Print the result as JSON and nothing else.", rich_help_panel=OUTPUT
-    ),
-]
-Quiet = Annotated[
-    bool,
-    typer.Option(
-        "--quiet", "-q", help="Print only the result, no progress bar.", rich_help_panel=OUTPUT
-    ),
-]
+
+def option(panel: str, help: str, *names: str, choices: Mapping[str, str] | None = None) -> Any:  # noqa: A002
+    """An option of a panel of the help.
+
+    Args:
+        panel: its title.
+        help: the text.
+        names: how it is written; by default as the parameter is called.
+        choices: words that tab completion offers, and what each means.
+    """
+
+    def complete(incomplete: str) -> list[tuple[str, str]]:
+        return [entry for entry in (choices or {}).items() if entry[0].startswith(incomplete)]
+
+    return typer.Option(
+        *names, help=help, rich_help_panel=panel, autocompletion=complete if choices else None
+    )
+
+
+Json = Annotated[bool, option(OUTPUT, "Print the result as JSON and nothing else.", "--json")]
+Quiet = Annotated[bool, option(OUTPUT, "Print only the result, no progress bar.", "--quiet", "-q")]
 
 USER_ERROR, INTERRUPTED = 2, 130
 """Exit codes; see `liegg --help`."""

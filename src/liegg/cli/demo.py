@@ -6,21 +6,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from liegg.cli._shared import OUTPUT, TRUST, Json, Quiet, exit_codes, print_json, progress_bar
+from liegg.cli._shared import (
+    OUTPUT,
+    TRUST,
+    Json,
+    Quiet,
+    exit_codes,
+    option,
+    print_json,
+    progress_bar,
+)
 
 if TYPE_CHECKING:
     from liegg.results.symmetries import Symmetries
 
 
 def demo(
-    seed: Annotated[
-        int, typer.Option(help="Random seed of data, weights and batches.", rich_help_panel=TRUST)
-    ] = 1,
+    seed: Annotated[int, option(TRUST, "Random seed of data, weights and batches.")] = 1,
     out: Annotated[
-        Path,
-        typer.Option(
-            help="Folder for the result, the figure and the report.", rich_help_panel=OUTPUT
-        ),
+        Path, option(OUTPUT, "Folder for the result, the figure and the report.")
     ] = Path("demo"),
     json: Json = False,
     quiet: Quiet = False,

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, cast
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -18,6 +19,7 @@ from liegg.cli._shared import (
     Json,
     Quiet,
     exit_codes,
+    option,
     print_error,
     print_result,
     progress_bar,
@@ -26,159 +28,139 @@ from liegg.cli._shared import (
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from liegg.actions import Action
     from liegg.cli.files import Samples
     from liegg.results.layers import LayerSymmetries
     from liegg.results.run_folder import Clock
 
-Loaded = TypeVar("Loaded")
-
-ACTION_EXAMPLES = [
-    ("linear:3", "linear maps of a vector in 3 dimensions"),
-    ("linear:5x2", "the same linear map of two vectors in 5 dimensions"),
-    ("affine:3x20", "linear maps and translations of 20 points in space"),
-    ("image", "linear maps of the plane about the centre of an image"),
-    ("image:affine", "linear maps and translations of the plane"),
-    ("image:similarity", "rotation, scaling and translations"),
-    ("image:euclidean", "rotation and translations"),
-    ("image:affine:28x28", "the same for flattened images"),
-    ("image+color", "the plane and the colours in one spectrum"),
-    ("color", "affine maps of the colours"),
-    ("volume", "linear maps of space, for volumes"),
-    ("sequence", "stretching time about the middle"),
-    ("sequence:affine", "stretching and shifting time"),
-]
+ACTION_EXAMPLES = {
+    "linear:3": "linear maps of a vector in 3 dimensions",
+    "linear:5x2": "the same linear map of two vectors in 5 dimensions",
+    "affine:3x20": "linear maps and translations of 20 points in space",
+    "image": "linear maps of the plane about the centre of an image",
+    "image:affine": "linear maps and translations of the plane",
+    "image:similarity": "rotation, scaling and translations",
+    "image:euclidean": "rotation and translations",
+    "image:affine:28x28": "the same for flattened images",
+    "image+color": "the plane and the colours in one spectrum",
+    "color": "affine maps of the colours",
+    "volume": "linear maps of space, for volumes",
+    "sequence": "stretching time about the middle",
+    "sequence:affine": "stretching and shifting time",
+}
 """What tab completion offers for an action."""
 
 FACTORY_WEIGHTS = (
     "no --weights: the model is analysed with the weights that its factory gives it (under seed 0)."
 )
 
-
-def _complete_action(incomplete: str) -> list[tuple[str, str]]:
-    return [(word, meaning) for word, meaning in ACTION_EXAMPLES if word.startswith(incomplete)]
-
-
-def _option(panel: str, help: str, *names: str, choices: tuple[str, ...] = ()) -> Any:  # noqa: A002
-    """An option of a panel; tab completion offers the choices."""
-    complete = (
-        (lambda incomplete: [word for word in choices if word.startswith(incomplete)])
-        if choices
-        else None
-    )
-    return typer.Option(*names, help=help, rich_help_panel=panel, autocompletion=complete)
-
-
 Model = Annotated[
     str,
-    _option(
+    option(
         INPUT,
         "package.module:factory (called without arguments), or an exported program model.pt2.",
     ),
 ]
 Weights = Annotated[
     Path | None,
-    _option(
+    option(
         INPUT, "Weights for the factory's module: .safetensors, or a state dict in .pt or .pth."
     ),
 ]
-Data = Annotated[str, _option(INPUT, "x.npy with samples along the first axis, or x.npz:name.")]
+Data = Annotated[str, option(INPUT, "x.npy with samples along the first axis, or x.npz:name.")]
 Groups = Annotated[
     str | None,
-    _option(INPUT, "g.npy with one label per sample; samples with the same label stay together."),
+    option(INPUT, "g.npy with one label per sample; samples with the same label stay together."),
 ]
 Device = Annotated[
     str | None,
-    _option(
+    option(
         INPUT, "Where to run the model: cpu, cuda, cuda:1, mps (default: where its weights are)."
     ),
 ]
 ActionText = Annotated[
     str,
-    typer.Option(
-        help="What may move a sample: linear:5x2 (gl(5) on two vectors), affine:3x20, image, "
+    option(
+        QUESTION,
+        "What may move a sample: linear:5x2 (gl(5) on two vectors), affine:3x20, image, "
         "image:affine:28x28, color, image+color.",
-        rich_help_panel=QUESTION,
-        autocompletion=_complete_action,
+        choices=ACTION_EXAMPLES,
     ),
 ]
 OutputAction = Annotated[
     str | None,
-    typer.Option(
-        help="Test for equivariance: action on the outputs, written as --action.",
-        rich_help_panel=QUESTION,
-        autocompletion=_complete_action,
+    option(
+        QUESTION,
+        "Test for equivariance: action on the outputs, written as --action.",
+        choices=ACTION_EXAMPLES,
     ),
 ]
 Outputs = Annotated[
     str,
-    _option(
+    option(
         QUESTION,
         "each output, their sum (as in the paper), or a number of random combinations.",
-        choices=("each", "sum"),
+        choices=dict.fromkeys(("each", "sum"), ""),
     ),
 ]
 Limit = Annotated[
     list[str] | None,
-    _option(
+    option(
         QUESTION,
         "Threshold of the decision; repeatable: threshold=0.05, strong=0.001, minimum_gap=5, …",
     ),
 ]
 Layers = Annotated[
     bool,
-    _option(
+    option(
         QUESTION,
         "Analyse every layer as well, with the same outputs and thresholds but no intervals.",
         "--layers",
     ),
 ]
-Controls = Annotated[bool, _option(TRUST, "Compute intervals, and compare with random directions.")]
+Controls = Annotated[bool, option(TRUST, "Compute intervals, and compare with random directions.")]
 Control = Annotated[
     str | None,
-    _option(
+    option(
         TRUST,
         "reinitialised: compare with the same architecture with re-initialised weights as well.",
-        choices=("reinitialised",),
+        choices=dict.fromkeys(("reinitialised",), ""),
     ),
 ]
-ControlDraws = Annotated[int, _option(TRUST, "Number of re-initialised models.")]
+ControlDraws = Annotated[int, option(TRUST, "Number of re-initialised models.")]
 HeldOut = Annotated[
     str | None,
-    _option(
+    option(
         TRUST,
         "Verify finite transformations on these samples: a file as for --data, or a fraction of the "
         "data such as 0.2.",
     ),
 ]
-Seed = Annotated[int, _option(TRUST, "Random seed.")]
+Seed = Annotated[int, option(TRUST, "Random seed.")]
 BatchSize = Annotated[
-    int | None, _option(LARGE_RUNS, "Samples per batch (default: chosen automatically).")
+    int | None, option(LARGE_RUNS, "Samples per batch (default: chosen automatically).")
 ]
 Route = Annotated[
     str,
-    _option(
+    option(
         LARGE_RUNS,
         "How to differentiate the model: auto, jvp, vjp or autograd.",
-        choices=("auto", "jvp", "vjp", "autograd"),
+        choices=dict.fromkeys(("auto", "jvp", "vjp", "autograd"), ""),
     ),
 ]
 Bottom = Annotated[
     int | None,
-    _option(LARGE_RUNS, "Compute only the k smallest defects; for many thousands of candidates."),
+    option(LARGE_RUNS, "Compute only the k smallest defects; for many thousands of candidates."),
 ]
 Checkpoint = Annotated[
-    Path | None, _option(LARGE_RUNS, "Checkpoint file; repeat the command after a crash to resume.")
+    Path | None, option(LARGE_RUNS, "Checkpoint file; repeat the command after a crash to resume.")
 ]
-CheckpointEvery = Annotated[float, _option(LARGE_RUNS, "Minimum seconds between two checkpoints.")]
+CheckpointEvery = Annotated[float, option(LARGE_RUNS, "Minimum seconds between two checkpoints.")]
 Timeout = Annotated[
     float,
-    _option(
-        LARGE_RUNS, "Seconds that one process waits for the others (two minutes at the start)."
-    ),
+    option(LARGE_RUNS, "Seconds that one process waits for the others (two minutes at the start)."),
 ]
-Out = Annotated[Path | None, _option(OUTPUT, "Run folder for the result and its report.")]
-Title = Annotated[str | None, _option(OUTPUT, "Heading of the report.")]
+Out = Annotated[Path | None, option(OUTPUT, "Run folder for the result and its report.")]
+Title = Annotated[str | None, option(OUTPUT, "Heading of the report.")]
 
 
 def discover(
@@ -226,96 +208,97 @@ def discover(
 
     srun --ntasks 4 python -m liegg discover --model nets:cnn --weights w.pt --data x.npy --action image --device cuda
     """  # noqa: D412
+    options = SimpleNamespace(**locals())
     with exit_codes(STOPPED if checkpoint is None else RESUMABLE):
-        from liegg.cli import files
-        from liegg.cli.actions import parse_action, parse_thresholds
-        from liegg.cli.models import load_model, uses_factory_weights
-        from liegg.decision.thresholds import Thresholds
-        from liegg.discovery.discover import discover as analyse
-        from liegg.discovery.run import Run
-        from liegg.polarization import launcher
-        from liegg.results.run_folder import Clock, write_run
-
-        def load() -> _Inputs:
-            samples = files.load_samples(data, held_out, groups)
-            network = load_model(model, weights, device and launcher.local_device(device))
-            if folder is not None:
-                files.make_folder(folder)
-            arguments = {
-                "output_action": None if output_action is None else parse_action(output_action),
-                "outputs": int(outputs) if outputs.isdigit() else outputs,
-                "seed": seed,
-                "thresholds": Thresholds(**parse_thresholds(limit or [])),
-            }
-            return _Inputs(
-                network,
-                samples,
-                parse_action(action),
-                files.first_samples(
-                    samples.analysed if samples.held_out is None else samples.held_out
-                ),
-                arguments,
-            )
-
-        run = Run(
-            batch_size=batch_size,
-            route=cast(Any, route),
-            bottom=bottom,
-            control_draws=control_draws,
-            checkpoint=checkpoint,
-            checkpoint_every=checkpoint_every,
-            timeout=timeout,
-        )
-        clock = Clock()
-        is_first = launcher.rank() == 0  # of several processes only the first prints and writes
-        folder = out if is_first else None
-        hidden = quiet or json or not is_first
-        with files.removed_on_failure(folder):
-            inputs = _in_all_processes(load, timeout)
-            count = len(inputs.samples.analysed)
-            clock.note(f"loaded {model} and {count} samples of {data}")
-            if uses_factory_weights(inputs.model, weights):
-                clock.note(FACTORY_WEIGHTS)
-                print_error(FACTORY_WEIGHTS) if is_first else None
-            label = "reading the data through the model"
-            with progress_bar(
-                label, count // launcher.world_size(), "samples", hidden=hidden
-            ) as progress:
-                sym = analyse(
-                    inputs.model,
-                    inputs.samples.analysed,
-                    inputs.action,
-                    **inputs.arguments,
-                    controls=_controls(controls, control),
-                    groups=inputs.samples.groups,
-                    held_out=inputs.samples.held_out,
-                    run=replace(run, progress=progress),
-                )
-        clock.note(f"found {sym.nullity} symmetries")
-        if is_first:
-            of_layers = None
-            if layers:
-                of_layers = _analyse_layers(inputs, clock, batch_size, hidden=hidden)
-            page = out and write_run(
-                out, sym, samples=inputs.shown, layers=of_layers, clock=clock, title=title
-            )
-            print_result(sym, of_layers, str(sym.nullity), json=json, quiet=quiet)
-            if page and not (json or quiet):
-                typer.echo(f"\nRun folder: {out}\nReport: {page}")
-        launcher.end()
+        _discover(options)
 
 
 class _Inputs(NamedTuple):
-    """What was loaded: `shown` are the samples of the report, `arguments` are those that layers share."""
+    """What was loaded: `shown` are the samples of the report, `question` is what layers share."""
 
     model: Any
     samples: "Samples"
-    action: "Action"
     shown: "Tensor"
-    arguments: dict[str, Any]
+    question: dict[str, Any]
 
 
-def _in_all_processes(load: Callable[[], Loaded], timeout: float) -> Loaded:
+def _discover(options: SimpleNamespace) -> None:
+    """Load, analyse, write and print; the options are the parameters of `discover`."""
+    from liegg.cli import files
+    from liegg.cli.models import uses_factory_weights
+    from liegg.discovery.discover import discover as analyse
+    from liegg.discovery.run import Run
+    from liegg.polarization import launcher
+    from liegg.results.run_folder import Clock, write_run
+
+    out, json, quiet = options.out, options.json, options.quiet
+    names = "batch_size route bottom control_draws checkpoint checkpoint_every timeout"
+    run = Run(**{name: getattr(options, name) for name in names.split()})
+    clock = Clock()
+    is_first = launcher.rank() == 0  # of several processes only the first prints and writes
+    folder = out if is_first else None
+    hidden = quiet or json or not is_first
+    with files.removed_on_failure(folder):
+        inputs = _in_all_processes(lambda: _load(options, folder), options.timeout)
+        samples = inputs.samples
+        count = len(samples.analysed)
+        clock.note(f"loaded {options.model} and {count} samples of {options.data}")
+        if uses_factory_weights(inputs.model, options.weights):
+            clock.note(FACTORY_WEIGHTS)
+            print_error(FACTORY_WEIGHTS) if is_first else None
+        label, own = "reading the data through the model", count // launcher.world_size()
+        with progress_bar(label, own, "samples", hidden=hidden) as progress:
+            sym = analyse(
+                inputs.model,
+                samples.analysed,
+                **inputs.question,
+                controls=_controls(options.controls, options.control),
+                groups=samples.groups,
+                held_out=samples.held_out,
+                run=replace(run, progress=progress),
+            )
+    clock.note(f"found {sym.nullity} symmetries")
+    if is_first:
+        layers = (
+            _analyse_layers(inputs, clock, run.batch_size, hidden=hidden)
+            if options.layers
+            else None
+        )
+        page = out and write_run(
+            out, sym, samples=inputs.shown, layers=layers, clock=clock, title=options.title
+        )
+        print_result(sym, layers, str(sym.nullity), json=json, quiet=quiet)
+        if page and not (json or quiet):
+            typer.echo(f"\nRun folder: {out}\nReport: {page}")
+    launcher.end()
+
+
+def _load(options: SimpleNamespace, folder: Path | None) -> _Inputs:
+    """Read everything that the options name, and make the folder."""
+    from liegg.cli import files
+    from liegg.cli.actions import parse_action, parse_thresholds
+    from liegg.cli.models import load_model
+    from liegg.decision.thresholds import Thresholds
+    from liegg.polarization.launcher import local_device
+
+    samples = files.load_samples(options.data, options.held_out, options.groups)
+    device = options.device and local_device(options.device)
+    model = load_model(options.model, options.weights, device)
+    if folder is not None:
+        files.make_folder(folder)
+    outputs, output_action = options.outputs, options.output_action
+    question = {
+        "action": parse_action(options.action),
+        "output_action": None if output_action is None else parse_action(output_action),
+        "outputs": int(outputs) if outputs.isdigit() else outputs,
+        "seed": options.seed,
+        "thresholds": Thresholds(**parse_thresholds(options.limit or [])),
+    }
+    shown = samples.analysed if samples.held_out is None else samples.held_out
+    return _Inputs(model, samples, files.first_samples(shown), question)
+
+
+def _in_all_processes(load: Callable[[], _Inputs], timeout: float) -> _Inputs:
     """Load in every process; if one fails, all of them report why and none waits for it."""
     from liegg.polarization import launcher
     from liegg.polarization.distributed import JOIN_SECONDS, join, leave, run_collectively
@@ -344,12 +327,7 @@ def _analyse_layers(
 
     samples = inputs.samples.analysed
     with progress_bar("analysing the layers", len(samples), "samples", hidden=hidden) as progress:
-        result = discover_layers(
-            inputs.model,
-            samples,
-            inputs.action,
-            **inputs.arguments,
-            run=Run(batch_size=batch_size, progress=progress),
-        )
+        run = Run(batch_size=batch_size, progress=progress)
+        result = discover_layers(inputs.model, samples, **inputs.question, run=run)
     clock.note(f"analysed {len(result)} layers")
     return result

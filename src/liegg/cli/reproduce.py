@@ -14,6 +14,7 @@ from liegg.cli._shared import (
     Json,
     Quiet,
     exit_codes,
+    option,
     print_json,
     progress_bars,
 )
@@ -43,21 +44,12 @@ def reproduce(
     ],
     quick: Annotated[
         bool,
-        typer.Option(
-            "--quick",
-            help="Fewer and smaller networks on included data; takes seconds.",
-            rich_help_panel=INPUT,
-        ),
+        option(INPUT, "Fewer and smaller networks on included data; takes seconds.", "--quick"),
     ] = False,
     device: Annotated[
-        str,
-        typer.Option(
-            help="Where to train and analyse: cpu, cuda, cuda:1, mps.", rich_help_panel=LARGE_RUNS
-        ),
+        str, option(LARGE_RUNS, "Where to train and analyse: cpu, cuda, cuda:1, mps.")
     ] = "cpu",
-    out: Annotated[
-        Path, typer.Option(help="Folder for results and figures.", rich_help_panel=OUTPUT)
-    ] = Path("results"),
+    out: Annotated[Path, option(OUTPUT, "Folder for results and figures.")] = Path("results"),
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:

@@ -6,7 +6,16 @@ from typing import Annotated
 
 import typer
 
-from liegg.cli._shared import INPUT, OUTPUT, Json, Quiet, exit_codes, print_json, print_result
+from liegg.cli._shared import (
+    INPUT,
+    OUTPUT,
+    Json,
+    Quiet,
+    exit_codes,
+    option,
+    print_json,
+    print_result,
+)
 
 Run = Annotated[
     Path, typer.Argument(help="Folder written by liegg discover --out or sym.save(...).")
@@ -16,12 +25,7 @@ Run = Annotated[
 def show(
     run: Run,
     log: Annotated[
-        bool,
-        typer.Option(
-            "--log",
-            help="Print the log of the commands instead of the result.",
-            rich_help_panel=OUTPUT,
-        ),
+        bool, option(OUTPUT, "Print the log of the commands instead of the result.", "--log")
     ] = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -47,24 +51,18 @@ def show(
 def report(
     run: Run,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Page to write (default: report.html in the folder).", rich_help_panel=OUTPUT
-        ),
+        Path | None, option(OUTPUT, "Page to write (default: report.html in the folder).")
     ] = None,
     samples: Annotated[
         str | None,
-        typer.Option(
-            help="x.npy or x.npz:name: samples to move on the page, instead of those in the folder.",
-            rich_help_panel=INPUT,
+        option(
+            INPUT,
+            "x.npy or x.npz:name: samples to move on the page, instead of those in the folder.",
         ),
     ] = None,
     title: Annotated[
         str | None,
-        typer.Option(
-            help="Heading of the page (default: the stored one, or the name of the model).",
-            rich_help_panel=OUTPUT,
-        ),
+        option(OUTPUT, "Heading of the page (default: the stored one, or the name of the model)."),
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
