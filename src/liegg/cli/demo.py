@@ -74,10 +74,11 @@ def demo(
         elif quiet:
             typer.echo(str(sym.nullity))
         else:
-            typer.echo(f"trained: mean squared error {error:.3f}\n\n{sym}\n")
-            typer.echo(_comparison_with_so5(sym))
-            typer.echo(f"\nResult: {out / 'record.json'}\nFigure: {figures[0]}\nReport: {page}\n")
-            typer.echo(_conclusion(sym))
+            typer.echo(
+                f"trained: mean squared error {error:.3f}\n\n{sym}\n\n{_comparison_with_so5(sym)}\n\n"
+                f"Result: {out / 'record.json'}\nFigure: {figures[0]}\nReport: {page}\n\n"
+                f"{_conclusion(sym)}"
+            )
 
 
 def _comparison_with_so5(sym: "Symmetries") -> str:
@@ -85,14 +86,13 @@ def _comparison_with_so5(sym: "Symmetries") -> str:
     from liegg.algebra.catalog import so
     from liegg.algebra.subspace import distance_to_span
 
-    variances, biases = (
-        sym.account.variances,
-        distance_to_span(sym.coefficients, sym.action.as_coefficients(so(5)).to(sym.coefficients)),
-    )
-    lines = ["  generator   variance   bias against so(5)"]
-    for i, (variance, bias) in enumerate(zip(variances.tolist(), biases.tolist(), strict=True)):
-        lines.append(f"  {i + 1:>9}   {variance:>8.4f}   {bias:>18.4f}")
-    return "\n".join(lines)
+    reference = sym.action.as_coefficients(so(5)).to(sym.coefficients)
+    biases = distance_to_span(sym.coefficients, reference)
+    rows = zip(sym.account.variances.tolist(), biases.tolist(), strict=True)
+    lines = [
+        f"  {i:>9}   {variance:>8.4f}   {bias:>18.4f}" for i, (variance, bias) in enumerate(rows, 1)
+    ]
+    return "\n".join(["  generator   variance   bias against so(5)", *lines])
 
 
 def _conclusion(sym: "Symmetries") -> str:

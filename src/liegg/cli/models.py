@@ -34,13 +34,15 @@ def load_model(text: str, weights: Path | None = None, device: str | None = None
     else:
         with seeded(0):  # a factory with random weights gives the same ones every time
             model = _call_factory(text)
+    for option, value in (("--weights", weights), ("--device", device)):
+        if value is not None and not isinstance(model, torch.nn.Module):
+            raise ArgumentError(
+                f"{option} needs a torch.nn.Module; {text} gave a {type(model).__name__}. Do it in "
+                "the factory instead."
+            )
     if weights is not None:
-        _check_module(model, text, "--weights")
         _load_weights(model, text, weights)
-    if device is not None:
-        _check_module(model, text, "--device")
-        model = model.to(device)
-    return model
+    return model if device is None else model.to(device)
 
 
 def uses_factory_weights(model: Any, weights: Path | None) -> bool:
@@ -64,26 +66,15 @@ def check_device(name: str) -> None:
         ) from error
 
 
-def _check_module(model: Any, text: str, option: str) -> None:
-    if not isinstance(model, torch.nn.Module):
-        raise ArgumentError(
-            f"{option} needs a torch.nn.Module; {text} gave a {type(model).__name__}. Do it in the "
-            "factory instead."
-        )
-
-
 def _load_weights(model: torch.nn.Module, text: str, weights: Path) -> None:
     state = _load_state(weights)
     try:
         model.load_state_dict(state)
     except RuntimeError as error:
         reason = " ".join(str(error).split())
-        wrapped = (
-            " Its names begin with 'module.', as DataParallel writes them: remove that prefix."
-        )
-        hint = wrapped if "module." in reason else ""
+        hint = " Its names begin with 'module.', as DataParallel writes them: remove that prefix."
         raise ArgumentError(
-            f"weights {str(weights)!r} do not fit {text}: {reason}{hint}"
+            f"weights {str(weights)!r} do not fit {text}: {reason}{hint * ('module.' in reason)}"
         ) from error
 
 

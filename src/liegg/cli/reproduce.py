@@ -19,20 +19,22 @@ from liegg.cli._shared import (
     progress_bars,
 )
 
-
-class Study(StrEnum):
-    """The studies of the paper; all of them; or its claims against the stored results."""
-
-    o5 = "o5"
-    rotmnist = "rotmnist"
-    configurations = "configurations"
-    draws = "draws"
-    layerwise = "layerwise"
-    sample_complexity = "sample-complexity"
-    cifar10 = "cifar10"
-    false_discovery = "false-discovery"
-    all = "all"
-    claims = "claims"
+Study = StrEnum(
+    "Study",
+    [
+        "o5",
+        "rotmnist",
+        "configurations",
+        "draws",
+        "layerwise",
+        "sample-complexity",
+        "cifar10",
+        "false-discovery",
+        "all",
+        "claims",
+    ],
+)
+"""The studies of the paper; all of them; or its claims against the stored results."""
 
 
 def reproduce(
@@ -81,16 +83,14 @@ def reproduce(
             elif study is Study.all:
                 results = runner.run_all(out, quick=quick, device=device, progress=progress)
             else:
-                results = runner.run(
-                    study.value, out, quick=quick, device=device, progress=progress
-                )
+                results = runner.run(str(study), out, quick=quick, device=device, progress=progress)
         if results is not None and json:
             print_json(results)
         elif results is not None:  # only the first process has results
             if study in (Study.all, Study.claims):
                 table, place = claims.table(claims.evaluate(out)), f"Page: {out / 'index.html'}"
             else:
-                table = runner.table(study.value, results)
-                place = f"Results: {out / (study.value + '.json')}"
+                table = runner.table(str(study), results)
+                place = f"Results: {out / str(study)}.json"
             typer.echo(place if quiet else f"{table}\n{place}")
         launcher.end()
