@@ -17,6 +17,12 @@ from liegg.results.run_folder import STORED_SAMPLES
 from liegg.results.symmetries import Symmetries
 from liegg.results.verification import Curve
 
+LOWEST_CHANGE, HIGHEST_CHANGE = 1e-6, 100.0
+"""Changes of the output outside are drawn at the edge; unrelated outputs differ by about 2."""
+
+MAX_VECTORS = 256
+"""Vectors of a sample that are drawn."""
+
 ROTATING = 0.25
 """Largest growth rate over angular speed for which a motion is followed once around."""
 
@@ -71,15 +77,10 @@ def generator_of(sym: Symmetries, which: int | Float[Tensor, "..."]) -> Float[Te
 
 
 def words_of(sym: Symmetries, which: int | Float[Tensor, "..."]) -> str:
-    """What a symmetry does, by its number from 0, or what a generator of the caller does.
-
-    Raises:
-        ArgumentError: there is no such symmetry, or the action does not have the generator.
-    """
-    generator = generator_of(sym, which)
+    """What a symmetry does, by its number from 0, or what a generator of the caller does; see `generator_of`."""
     if isinstance(which, int) and sym.account.words:
         return sym.account.words[which]
-    row = sym.action.as_coefficients(generator[None]).to(sym.coefficients)
+    row = sym.action.as_coefficients(generator_of(sym, which)[None]).to(sym.coefficients)
     return sym.action.describe(row, tolerance=words_tolerance(sym))[0]
 
 
@@ -195,9 +196,8 @@ def plane_of(
     squares = matrix[:n, :n].square()
     own = squares.diagonal() + shift.square()
     inside = own[:, None] + own[None] + squares + squares.mT
-    pairs = torch.triu_indices(n, n, 1)
-    best = int(inside[pairs[0], pairs[1]].argmax())
-    i, j = int(pairs[0][best]), int(pairs[1][best])
+    below = torch.ones_like(inside, dtype=torch.bool).tril()
+    i, j = divmod(int(inside.masked_fill(below, -1.0).argmax()), n)
     size = float(matrix.square().sum())
     called = coordinate_names(n, names)
     return Plane(

@@ -10,7 +10,7 @@ import torch
 import liegg
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError
-from liegg.report.plots.curves import HIGHEST_CHANGE, LOWEST_CHANGE
+from liegg.report.motions import HIGHEST_CHANGE, LOWEST_CHANGE
 from liegg.results.verification import Curve, Verification
 
 plot: Any = liegg.plot

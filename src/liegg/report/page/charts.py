@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from liegg.report.motions import HIGHEST_CHANGE, LOWEST_CHANGE
 from liegg.report.numbers import nice_steps, number, power_of_ten, window
 from liegg.results.layers import LayerSymmetries
 
@@ -16,9 +17,6 @@ MAX_DIRECTIONS = 80
 
 MAX_DECADES = 12
 """Of a logarithmic axis: smaller values are drawn at its lower edge."""
-
-LOWEST_CHANGE, HIGHEST_CHANGE = 1e-6, 100.0
-"""Changes of the output outside are drawn at the edge; unrelated outputs differ by about 2."""
 
 Scale = Callable[[float], float]
 

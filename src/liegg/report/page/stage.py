@@ -13,6 +13,7 @@ from liegg.actions import Action, MatrixAction
 from liegg.algebra.words.wording import coordinate_names
 from liegg.discovery.verification.further_curves import others_of
 from liegg.report.motions import (
+    MAX_VECTORS,
     as_images,
     blocks_of,
     checked_samples,
@@ -26,8 +27,8 @@ from liegg.results.matrices import is_printable
 from liegg.results.symmetries import Symmetries
 from liegg.results.verification import Curve
 
-MAX_IMAGE_SIDE, MAX_VECTORS = 96, 256
-"""Pixels per side of an image, and vectors per sample, in the page."""
+MAX_IMAGE_SIDE = 96
+"""Pixels per side of an image in the page."""
 
 MAX_ENTRIES = 40_000
 """Entries of all matrices in the page; further motions are left out, and a note says so."""

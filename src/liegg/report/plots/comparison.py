@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 MAX_DIRECTIONS = 40
 """Directions drawn where there are no re-initialised models."""
 
-FURTHER_DIRECTIONS = 5
-"""Directions drawn after the last symmetry of either of two results."""
-
 MAX_NAME = 60
 """Letters of a name; longer ones are cut."""
 
@@ -116,7 +113,7 @@ def comparison(
     if names is None:
         same = a.model == b.model
         names = (f"{a.model} (1)", f"{b.model} (2)") if same else (a.model, b.model)
-    count = max_directions or max(a.nullity, b.nullity) + FURTHER_DIRECTIONS
+    count = max_directions or max(a.nullity, b.nullity) + 5
     marks = []
     for sym, name, offset, marker, colour in (
         (a, names[0], -OFFSET, "o", FOUND),

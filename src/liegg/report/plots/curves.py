@@ -10,6 +10,7 @@ from torch import Tensor
 
 from liegg._utils.diagnoses import plural
 from liegg._utils.errors import ArgumentError
+from liegg.report.motions import HIGHEST_CHANGE, LOWEST_CHANGE
 from liegg.report.numbers import number
 from liegg.report.plots.style import (
     FOUND,
@@ -28,9 +29,6 @@ from liegg.results.verification import Curve, Verification
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-LOWEST_CHANGE, HIGHEST_CHANGE = 1e-6, 100.0
-"""Changes outside are drawn at the edge; unrelated outputs differ by about 2."""
 
 LOOKS = ((FOUND, "-"), (THIRD, "--"), (PURPLE, "-."), (SKY, (0, (3, 1, 1, 1, 1, 1))))
 """Up to four curves have their own look and name; more look alike."""

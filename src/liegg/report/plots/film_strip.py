@@ -1,7 +1,7 @@
 """A film strip: exp(tA) acting on samples, one column per time."""
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -12,6 +12,7 @@ from liegg._utils.errors import ArgumentError
 from liegg.actions import Action, MatrixAction
 from liegg.algebra.words.wording import coordinate_names, number
 from liegg.report.motions import (
+    MAX_VECTORS,
     as_images,
     checked_samples,
     extent_of,
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 
 MAX_STEPS = 25
 
-MAX_VECTORS, MAX_PATHS = 256, 30
-"""Vectors of a sample that are drawn, and vectors per panel up to which their paths are."""
+MAX_PATHS = 30
+"""Vectors per panel up to which their paths are drawn."""
 
 CLOUD_SIZE = 3
 """Vectors from which on a sample is a cloud and has a row of its own."""
@@ -43,18 +44,6 @@ PATH_STEPS = 8
 MARKERS = "osD^vP"
 COLOURS = (FOUND, OTHER, THIRD, AMBER, PURPLE, SKY)
 """One of each per sample."""
-
-
-class Times(NamedTuple):
-    """Times of a motion.
-
-    Attributes:
-        values: ascending, in units of the generator.
-        names: angles where the motion comes back, else t.
-    """
-
-    values: Float[Tensor, " t"]
-    names: tuple[str, ...]
 
 
 def motion(
@@ -86,10 +75,10 @@ def motion(
         raise ArgumentError(f"steps={steps}: expected 2 to {MAX_STEPS} columns.")
     generator = generator_of(sym, which)
     x = checked_samples(sym.action, samples)
-    times = times_of(sym, generator, which if isinstance(which, int) else None, steps)
+    times, names = times_of(sym, generator, which if isinstance(which, int) else None, steps)
     draw = _draw_points if sym.action.stage == "points" else _draw_signals
-    fig, axes, label, note = draw(sym.action, generator, x, times.values, fig)
-    for ax, name in zip(axes[0], times.names, strict=True):
+    fig, axes, label, note = draw(sym.action, generator, x, times, fig)
+    for ax, name in zip(axes[0], names, strict=True):
         ax.set_title(name, fontsize="small")
     for i, ax in enumerate(axes[:, 0]):
         sample = f"sample {i + 1}" if len(axes) > 1 else ""
@@ -101,8 +90,8 @@ def motion(
 
 def times_of(
     sym: Symmetries, generator: Float[Tensor, "..."], which: int | None, steps: int
-) -> Times:
-    """Equally spaced times of a motion, no further than it was verified.
+) -> tuple[Float[Tensor, " t"], tuple[str, ...]]:
+    """Equally spaced times of a motion, no further than it was verified, and their names: angles if it comes back.
 
     Args:
         sym: the result of `discover`.
@@ -110,20 +99,17 @@ def times_of(
         which: number of the symmetry; None for another generator.
         steps: number of times.
     """
-    extent, curves = extent_of(generator), symmetry_curves(sym)
+    (longest, both_ways, period), curves = extent_of(generator), symmetry_curves(sym)
     if which is not None and curves:
         curve = curves[which]
-        longest = min(curve.longest, curve.period or extent.longest)
-        extent = extent_of(generator, curve) if curve.period is not None else extent
-        extent = extent._replace(longest=longest)
-    longest, both_ways, period = extent
+        longest = min(curve.longest, curve.period or longest)
+        if curve.period is not None:
+            both_ways, period = curve.both_ways, curve.period
     values = torch.linspace(-longest if both_ways else 0.0, longest, steps, dtype=torch.float64)
     if period is not None:
-        return Times(
-            values, tuple(f"{number(round(360 * t / period, 1))}°" for t in values.tolist())
-        )
+        return values, tuple(f"{number(round(360 * t / period, 1))}°" for t in values.tolist())
     digits = 1 - math.floor(math.log10(longest)) if longest > 0 else 0
-    return Times(values, tuple(f"t = {number(round(t, digits))}" for t in values.tolist()))
+    return values, tuple(f"t = {number(round(t, digits))}" for t in values.tolist())
 
 
 def _draw_signals(

@@ -22,12 +22,6 @@ FOUND, OTHER, THIRD, MUTED = "#0072b2", "#d55e00", "#009e73", "#6b6b6b"
 SKY, AMBER, PURPLE = "#56b4e9", "#e69f00", "#cc79a7"
 """More of the same palette; lighter, so each is used with its own marker."""
 
-LEGEND_OFFSET = 36.0
-"""Points from the lower edge of the axes to a legend below their ticks and label."""
-
-MAX_DECADES = 34
-"""Of a logarithmic axis: the squared resolution of float64, and two more."""
-
 
 METADATA = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 """Formats, with the metadata that would change from one run to the next."""
@@ -82,7 +76,8 @@ def legend(ax: "Axes", *, columns: int = 0) -> None:
         return
     from matplotlib.transforms import ScaledTranslation
 
-    below = ax.transAxes + ScaledTranslation(0, -LEGEND_OFFSET / 72, whole.dpi_scale_trans)
+    # half an inch below the axes, where their ticks and label end
+    below = ax.transAxes + ScaledTranslation(0, -0.5, whole.dpi_scale_trans)
     ax.legend(
         loc="upper center",
         bbox_to_anchor=(0.5, 0.0),
@@ -105,7 +100,7 @@ def plain(text: str) -> str:
 def lowest(*values: Float[Tensor, "..."], also: Sequence[float] = ()) -> float:
     """Lower end of a logarithmic axis: a decade below the smallest positive number, at most 34 below the largest.
 
-    Zeros are drawn there, and so are numbers that float64 cannot tell from zero next to the largest.
+    These 34 are the squared resolution of float64, and two more. Zeros are drawn there, and so are numbers that float64 cannot tell from zero next to the largest.
 
     >>> lowest(torch.tensor([0.0, 1e-3]), also=[0.03])
     0.0001
@@ -124,7 +119,7 @@ def lowest(*values: Float[Tensor, "..."], also: Sequence[float] = ()) -> float:
     smallest, largest = (
         math.floor(math.log10(float(end)) + 1e-9) for end in (known.min(), known.max())
     )
-    return 10.0 ** max(smallest - 1, largest - MAX_DECADES)
+    return 10.0 ** max(smallest - 1, largest - 34)
 
 
 def horizontal_line(ax: "Axes", height: float, dashes: str, label: str) -> None:
