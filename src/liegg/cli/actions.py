@@ -16,6 +16,15 @@ GRID_ACTIONS: dict[str, Callable[..., Action]] = {
 }
 """Actions on images and other grids, by their word."""
 
+GRID_WORDS = (
+    ("derivative", f"({'|'.join(SCHEMES)})", str),
+    ("border", f"({'|'.join(BORDERS)})", str),
+    ("sigma", r"sigma=(\d+(?:\.\d+)?)", float),
+    ("frame", r"frame=(\d+)", int),
+)
+COLOR_WORDS = (("channels", r"(\d+)", int),)
+"""Arguments that a word after a colon may set, each with its pattern and type; any other word is a group."""
+
 GRAMMAR = (
     "Expected linear:N, linear:NxCOPIES or affine:NxCOPIES, for example linear:5x2; image, "
     "image:affine, image:affine:28x28 (flat samples), image:gaussian:sigma=2, image:frame=1, "
@@ -72,16 +81,9 @@ def _parse_word(word: str, kind: str) -> tuple[str, Any]:
     """The argument that a word after a colon sets, and its value."""
     if re.fullmatch(r"\d+(x\d+)+", word) or (word.isdigit() and kind == "sequence"):
         return "shape", tuple(int(side) for side in word.split("x"))
-    if kind == "color":
-        return ("channels", int(word)) if word.isdigit() else ("group", word)
-    if word in SCHEMES:
-        return "derivative", word
-    if word in BORDERS:
-        return "border", word
-    if match := re.fullmatch(r"sigma=(\d+(?:\.\d+)?)", word):
-        return "sigma", float(match[1])
-    if match := re.fullmatch(r"frame=(\d+)", word):
-        return "frame", int(match[1])
+    for name, pattern, convert in COLOR_WORDS if kind == "color" else GRID_WORDS:
+        if match := re.fullmatch(pattern, word):
+            return name, convert(match[1])
     return "group", word
 
 

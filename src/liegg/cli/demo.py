@@ -18,6 +18,8 @@ from liegg.cli._shared import (
 )
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from liegg.results.symmetries import Symmetries
 
 
@@ -37,12 +39,8 @@ def demo(
     Example: liegg demo --out demo
     """
     with exit_codes():
-        from liegg.actions import Linear
-        from liegg.algebra.catalog import so
+        import liegg
         from liegg.cli.files import make_folder
-        from liegg.discovery.discover import discover
-        from liegg.discovery.run import Run
-        from liegg.report.plots import overview, save_figure
         from liegg.results.run_folder import Clock, write_run
         from liegg.studies import o5
 
@@ -55,19 +53,20 @@ def demo(
         clock.note(f"trained on {len(inputs)} samples: mean squared error {error:.3f}")
         label = "searching for symmetries"
         with progress_bar(label, len(inputs), "samples", hidden=hidden) as progress:
-            sym = discover(
+            sym = liegg.discover(
                 network,
                 inputs,
-                Linear(5, copies=2),
+                liegg.Linear(5, copies=2),
                 held_out=o5.held_out(seed),
                 controls="reinitialised",
-                run=Run(progress=progress),
+                run=liegg.Run(progress=progress),
             )
         sym = replace(sym, model=f"Perceptron {'-'.join(map(str, o5.SIZES))}")
         clock.note(f"found {sym.nullity} symmetries")
         title = "A network trained on an O(5)-invariant function"
         page = write_run(out, sym, samples=inputs[:8], clock=clock, title=title)
-        figures = save_figure(overview(sym, so(5), "so(5)"), out / "o5-demo")
+        so5 = liegg.so(5)
+        figures = liegg.plot.save_figure(liegg.plot.overview(sym, so5, "so(5)"), out / "o5-demo")
         if json:
             paths = {"figures": [str(path) for path in figures], "report": str(page)}
             print_json(sym.to_dict() | paths)
@@ -75,18 +74,18 @@ def demo(
             typer.echo(str(sym.nullity))
         else:
             typer.echo(
-                f"trained: mean squared error {error:.3f}\n\n{sym}\n\n{_comparison_with_so5(sym)}\n\n"
+                f"trained: mean squared error {error:.3f}\n\n{sym}\n\n"
+                f"{_comparison_with_so5(sym, so5)}\n\n"
                 f"Result: {out / 'record.json'}\nFigure: {figures[0]}\nReport: {page}\n\n"
-                f"{_conclusion(sym)}"
+                f"{_conclusion(sym, so5)}"
             )
 
 
-def _comparison_with_so5(sym: "Symmetries") -> str:
+def _comparison_with_so5(sym: "Symmetries", so5: "Tensor") -> str:
     """Variance and bias of each generator as a table."""
-    from liegg.algebra.catalog import so
     from liegg.algebra.subspace import distance_to_span
 
-    reference = sym.action.as_coefficients(so(5)).to(sym.coefficients)
+    reference = sym.action.as_coefficients(so5).to(sym.coefficients)
     biases = distance_to_span(sym.coefficients, reference)
     rows = zip(sym.account.variances.tolist(), biases.tolist(), strict=True)
     lines = [
@@ -95,15 +94,13 @@ def _comparison_with_so5(sym: "Symmetries") -> str:
     return "\n".join(["  generator   variance   bias against so(5)", *lines])
 
 
-def _conclusion(sym: "Symmetries") -> str:
-    from liegg.algebra.catalog import so
-
-    if sym.nullity != len(so(5)):
+def _conclusion(sym: "Symmetries", so5: "Tensor") -> str:
+    if sym.nullity != len(so5):
         return (
-            f"The network learned {sym.nullity} symmetries; so(5) has {len(so(5))}. Open the report "
+            f"The network learned {sym.nullity} symmetries; so(5) has {len(so5)}. Open the report "
             "to see why."
         )
-    angle = float(sym.angles(so(5)).max().rad2deg())
+    angle = float(sym.angles(so5).max().rad2deg())
     return (
         f"Nothing in the network enforces a symmetry, yet it learned {sym.nullity}: those of "
         f"{sym.name}, all rotations in 5 dimensions, to within {angle:.2f}°. Open the report and "

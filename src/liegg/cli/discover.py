@@ -224,16 +224,15 @@ class _Inputs(NamedTuple):
 
 def _discover(options: SimpleNamespace) -> None:
     """Load, analyse, write and print; the options are the parameters of `discover`."""
+    import liegg
     from liegg.cli import files
     from liegg.cli.models import uses_factory_weights
-    from liegg.discovery.discover import discover as analyse
-    from liegg.discovery.run import Run
     from liegg.polarization import launcher
     from liegg.results.run_folder import Clock, write_run
 
     out, json, quiet = options.out, options.json, options.quiet
     names = "batch_size route bottom control_draws checkpoint checkpoint_every timeout"
-    run = Run(**{name: getattr(options, name) for name in names.split()})
+    run = liegg.Run(**{name: getattr(options, name) for name in names.split()})
     clock = Clock()
     is_first = launcher.rank() == 0  # of several processes only the first prints and writes
     folder = out if is_first else None
@@ -248,7 +247,7 @@ def _discover(options: SimpleNamespace) -> None:
             print_error(FACTORY_WEIGHTS) if is_first else None
         label, own = "reading the data through the model", count // launcher.world_size()
         with progress_bar(label, own, "samples", hidden=hidden) as progress:
-            sym = analyse(
+            sym = liegg.discover(
                 inputs.model,
                 samples.analysed,
                 **inputs.question,
@@ -275,10 +274,10 @@ def _discover(options: SimpleNamespace) -> None:
 
 def _load(options: SimpleNamespace, folder: Path | None) -> _Inputs:
     """Read everything that the options name, and make the folder."""
+    import liegg
     from liegg.cli import files
     from liegg.cli.actions import parse_action, parse_thresholds
     from liegg.cli.models import load_model
-    from liegg.decision.thresholds import Thresholds
     from liegg.polarization.launcher import local_device
 
     samples = files.load_samples(options.data, options.held_out, options.groups)
@@ -292,7 +291,7 @@ def _load(options: SimpleNamespace, folder: Path | None) -> _Inputs:
         "output_action": None if output_action is None else parse_action(output_action),
         "outputs": int(outputs) if outputs.isdigit() else outputs,
         "seed": options.seed,
-        "thresholds": Thresholds(**parse_thresholds(options.limit or [])),
+        "thresholds": liegg.Thresholds(**parse_thresholds(options.limit or [])),
     }
     shown = samples.analysed if samples.held_out is None else samples.held_out
     return _Inputs(model, samples, files.first_samples(shown), question)
@@ -322,12 +321,11 @@ def _analyse_layers(
     inputs: _Inputs, clock: "Clock", batch_size: int | None, *, hidden: bool
 ) -> "LayerSymmetries":
     """Find the symmetries of every layer."""
-    from liegg.discovery.layers.discover_layers import discover_layers
-    from liegg.discovery.run import Run
+    import liegg
 
     samples = inputs.samples.analysed
     with progress_bar("analysing the layers", len(samples), "samples", hidden=hidden) as progress:
-        run = Run(batch_size=batch_size, progress=progress)
-        result = discover_layers(inputs.model, samples, **inputs.question, run=run)
+        run = liegg.Run(batch_size=batch_size, progress=progress)
+        result = liegg.discover_layers(inputs.model, samples, **inputs.question, run=run)
     clock.note(f"analysed {len(result)} layers")
     return result

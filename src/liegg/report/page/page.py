@@ -74,7 +74,7 @@ def report_html(
     """The page of `write_report` as text; the same result gives the same text."""
     record = sym.to_dict()
     stage = stage_of(sym.action, samples)
-    motions = motions_of(sym, stage)
+    motions, curves = motions_of(sym, stage), _curves(record)
     settings = {name: value for name, value in record["settings"].items() if name != "versions"}
     values = {
         "title": f"Symmetries of {sym.model}" if title is None else title,
@@ -92,7 +92,7 @@ def report_html(
         "has_matrices": sym.action.has_matrices,
         "stage": stage,
         "motions": motions,
-        "curves": _curves(record),
+        "curves": curves,
         "layers": None if layers is None else charts.layers(layers),
         "layer_notes": [] if layers is None else list(layers.notes),
         "trivial": trivial_directions(sym),
@@ -102,7 +102,8 @@ def report_html(
         "angle": angle,
         "spread": _spread,
     }
-    data = {"stage": stage, "motions": motions, "curves": _curve_numbers(record)}
+    numbers = {one["key"]: one["numbers"] for one in curves if one["chart"] and one["numbers"]}
+    data = {"stage": stage, "motions": motions, "curves": numbers}
     return _rendered("report.html.jinja", values, data)
 
 
@@ -188,7 +189,7 @@ def _nearest(record: dict[str, Any]) -> str:
 
 
 def _curves(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Every curve with its sentence; the first of each kind drawn."""
+    """Every curve with its sentence and what the script shows next to the slider; the first of each kind drawn."""
     verification = record["verification"]
     if verification is None:
         return []
@@ -215,19 +216,12 @@ def _curves(record: dict[str, Any]) -> list[dict[str, Any]]:
             "chart": charts.curve(curve, name, fraction)
             if key == "group" or int(key.partition("-")[2]) < MAX_CURVES
             else None,
+            "numbers": None
+            if key == "group"
+            else {part: curve[part] for part in ("times", "change", "control_mean")},
         }
         for key, name, sentence, curve in entries
     ]
-
-
-def _curve_numbers(record: dict[str, Any]) -> dict[str, Any]:
-    """What the script shows next to the slider, by the key of the curve."""
-    verification = record["verification"] or {"curves": [], "others": []}
-    return {
-        f"{kind}-{i}": {key: curve[key] for key in ("times", "change", "control_mean")}
-        for kind, name in (("generator", "curves"), ("other", "others"))
-        for i, curve in enumerate(verification[name][:MAX_CURVES])
-    }
 
 
 def _spread(values: Iterable[float | None]) -> str:

@@ -1,6 +1,7 @@
 """What the slider of a page moves: samples small enough for the page, and the motions to choose from."""
 
 import base64
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -55,24 +56,21 @@ def stage_of(action: Action, samples: Tensor | np.ndarray | None) -> dict[str, A
         return None
     x = checked_samples(action, samples)
     stages = [part.stage for part in action.parts]
+    note = f"The page draws images and vectors, not what {action!r} moves."
     if not isinstance(action, MatrixAction):
-        return _no_stage(
+        note = (
             f"The slider moves samples by matrices, and {action!r} has none; "
             "liegg.plot.motion(sym, samples) draws them."
         )
-    if stages == ["points"]:
+    elif stages == ["points"]:
         return _points(action, action.staged(x))
-    if len(set(stages)) == len(stages) and set(stages) <= {"grid", "colour"}:
+    elif len(set(stages)) == len(stages) and set(stages) <= {"grid", "colour"}:
         signals = action.staged(x)
         channels = signals.shape[1]
         if signals.ndim == 4 and (channels in (1, 3) or "colour" not in stages):
             return _images(action, signals)
         if "colour" in stages:
-            return _no_stage(f"The page draws images with 1 or 3 channels; these have {channels}.")
-    return _no_stage(f"The page draws images and vectors, not what {action!r} moves.")
-
-
-def _no_stage(note: str) -> dict[str, Any]:
+            note = f"The page draws images with 1 or 3 channels; these have {channels}."
     return {"kind": "none", "note": note}
 
 
@@ -131,23 +129,16 @@ def motions_of(sym: Symmetries, stage: dict[str, Any] | None) -> dict[str, Any]:
     if not is_printable(sym.nullity, side) or side**2 > MAX_ENTRIES:
         return {"list": [], "note": f"Matrices with {side} rows are too large for the page."}
     if sym.nullity:
-        motions, note = [*_others(sym, sym.action, "readable basis"), *_generators(sym)], ""
+        labels = [f"generator {i}: {words}" for i, words in enumerate(sym.account.words, start=1)]
+        curves = symmetry_curves(sym) or (None,) * sym.nullity
+        found = _motions(sym.generators[:MAX_GENERATORS], labels, "as found", "generator", curves)
+        motions, note = [*_others(sym, sym.action, "readable basis"), *found], ""
     else:
         motions, note = _candidates(sym, sym.action)
     count = max(1, min(MAX_MOTIONS, MAX_ENTRIES // max(1, side**2)))
     if len(motions) > count:
         note = f"{note} The first {count} of {len(motions)} motions can be chosen.".strip()
     return {"list": [_split(one, sym.action, stage) for one in motions[:count]], "note": note}
-
-
-def _generators(sym: Symmetries) -> list[dict[str, Any]]:
-    """The symmetries as found, with their curves."""
-    curves = symmetry_curves(sym) or (None,) * sym.nullity
-    motions = zip(sym.generators[:MAX_GENERATORS], sym.account.words, curves, strict=False)
-    return [
-        _motion(matrix, f"generator {i + 1}: {words}", "as found", f"generator-{i}", curve)
-        for i, (matrix, words, curve) in enumerate(motions)
-    ]
 
 
 def _candidates(sym: Symmetries, action: MatrixAction) -> tuple[list[dict[str, Any]], str]:
@@ -176,27 +167,33 @@ def _others(sym: Symmetries, action: MatrixAction, basis: str) -> list[dict[str,
     curves = (None,) * len(others.words)
     if verification is not None and verification.other_words == others.words:
         curves = verification.others
-    motions = zip(action.matrices(others.coefficients), others.words, curves, strict=True)
+    return _motions(action.matrices(others.coefficients), others.words, basis, "other", curves)
+
+
+def _motions(
+    matrices: Float[Tensor, "k n n"],
+    labels: Sequence[str],
+    basis: str,
+    kind: str,
+    curves: Sequence[Curve | None],
+) -> list[dict[str, Any]]:
+    """Motions as the script reads them, with the key of each curve that was measured."""
+    extents = [extent_of(*pair) for pair in zip(matrices, curves, strict=False)]
     return [
-        _motion(matrix, words, basis, f"other-{i}", curve)
-        for i, (matrix, words, curve) in enumerate(motions)
+        {
+            "label": label,
+            "basis": basis,
+            "curve": None if curve is None else f"{kind}-{i}",
+            "matrix": matrix,
+            "defect": "",
+            "longest": extent.longest,
+            "both": extent.both_ways,
+            "period": extent.period,
+        }
+        for i, (matrix, label, curve, extent) in enumerate(
+            zip(matrices, labels, curves, extents, strict=False)
+        )
     ]
-
-
-def _motion(
-    matrix: Float[Tensor, "n n"], label: str, basis: str, key: str, curve: Curve | None
-) -> dict[str, Any]:
-    extent = extent_of(matrix, curve)
-    return {
-        "label": label,
-        "basis": basis,
-        "curve": None if curve is None else key,
-        "matrix": matrix,
-        "defect": "",
-        "longest": extent.longest,
-        "both": extent.both_ways,
-        "period": extent.period,
-    }
 
 
 def _split(motion: dict[str, Any], action: MatrixAction, stage: dict[str, Any]) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def verification(
     scales = [
         360 / curve.period if in_degrees and curve.period else curve.speed for curve in curves
     ]
-    places = [_array(curve.times) * scale for curve, scale in zip(curves, scales, strict=True)]
+    places = [curve.times.numpy() * scale for curve, scale in zip(curves, scales, strict=True)]
     across, low, high, mean = _pooled_controls(curves, places)
     ax.set_yscale("log")
     ax.fill_between(across, _clip(low), _clip(high), color=OTHER, alpha=0.18, linewidth=0)
@@ -117,7 +117,7 @@ def _select(result: Verification, which: int | str | None) -> dict[str, Curve]:
 def _draw_curves(ax: "Axes", named: dict[str, Curve], places: Sequence[np.ndarray]) -> None:
     """Draw each curve with its own look and its largest change; many curves share both."""
     alike = len(named) > len(LOOKS)
-    changes = [_array(curve.change) for curve in named.values()]
+    changes = [curve.change.numpy() for curve in named.values()]
     largest = [max(map(np.max, changes))] * len(named) if alike else list(map(np.max, changes))
     for k, (name, change, place) in enumerate(zip(named, changes, places, strict=True)):
         colour, dashes = LOOKS[0 if alike else k]
@@ -184,7 +184,7 @@ def _pooled_controls(
     def over(values: Sequence[Float[Tensor, " t"]]) -> np.ndarray:
         return np.stack(
             [
-                np.interp(across, place.round(9), _clip(_array(value)), right=np.nan)
+                np.interp(across, place.round(9), _clip(value.numpy()), right=np.nan)
                 for place, value in zip(places, values, strict=True)
             ]
         )
@@ -195,10 +195,6 @@ def _pooled_controls(
         np.nanmax(over([curve.control_high for curve in curves]), 0),
         np.nanmean(over([curve.control_mean for curve in curves]), 0),
     )
-
-
-def _array(values: Float[Tensor, " t"]) -> np.ndarray:
-    return values.detach().double().numpy()
 
 
 def _clip(values: np.ndarray) -> np.ndarray:

@@ -100,7 +100,8 @@ def plain(text: str) -> str:
 def lowest(*values: Float[Tensor, "..."], also: Sequence[float] = ()) -> float:
     """Lower end of a logarithmic axis: a decade below the smallest positive number, at most 34 below the largest.
 
-    These 34 are the squared resolution of float64, and two more. Zeros are drawn there, and so are numbers that float64 cannot tell from zero next to the largest.
+    These 34 are the squared resolution of float64, and two more. Zeros are drawn there, and
+    so are numbers that float64 cannot tell from zero next to the largest.
 
     >>> lowest(torch.tensor([0.0, 1e-3]), also=[0.03])
     0.0001
