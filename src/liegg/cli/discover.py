@@ -208,7 +208,7 @@ def discover(
 
     srun --ntasks 4 python -m liegg discover --model nets:cnn --weights w.pt --data x.npy --action image --device cuda
     """  # noqa: D412
-    options = SimpleNamespace(**locals())
+    options = SimpleNamespace(**locals())  # all parameters: helpers take them together
     with exit_codes(STOPPED if checkpoint is None else RESUMABLE):
         _discover(options)
 

@@ -163,7 +163,7 @@ def heat_map(matrix: Float[Tensor, "n n"], names: tuple[str, ...], label: str) -
         names: of rows and columns.
         label: what it is, for screen readers.
     """
-    n, largest = len(matrix), float(matrix.abs().max()) if matrix.numel() else 0.0
+    n, largest = len(matrix), float(matrix.abs().max())
     share = matrix / largest if largest > 0 else matrix
     label = f"{label}: matrix of {n} by {n}, entries up to {number(largest)}"
     if n > MAX_CELL_SIDE:

@@ -54,9 +54,7 @@ def controls(sym: Symmetries, ax: "Axes | None" = None) -> "Axes":
         labels = ("learned", "not clearly learned")
         title = f"{len(filled)} of the first {len(drawn)} directions were learned"
     marks = []
-    for some, fill, label in zip(
-        (filled, {*drawn} - filled), (FOUND, "white"), labels, strict=True
-    ):
+    for some, fill, label in ((filled, FOUND, labels[0]), ({*drawn} - filled, "white", labels[1])):
         look = {"marker": "o", "color": FOUND, "markerfacecolor": fill, "markersize": 6}
         look |= {"label": f"model, {label}", "zorder": 3}
         marks.append(defect_marks(sym, sorted(some), look))
@@ -77,8 +75,8 @@ def controls(sym: Symmetries, ax: "Axes | None" = None) -> "Axes":
         median = f"random directions, median {number(random.median, 2)}"
         rulers = [(random.median, "-", median), (random.low, "--", low), *rulers]
     ax = ax or figure(7.0, 4.7).subplots()
-    about = {"label": "defect  δ²", "rulers": rulers, "level": sym.decision.thresholds.level}
-    draw_directions(ax, marks, drawn, len(sym.defects), **about)
+    level = sym.decision.thresholds.level
+    draw_directions(ax, marks, drawn, len(sym.defects), rulers=rulers, level=level)
     ax.set_title(title, fontsize="medium")
     legend(ax, columns=2)
     return ax
@@ -131,8 +129,8 @@ def comparison(
     rulers = list(dict.fromkeys((threshold_line(a), threshold_line(b))))
     ax = ax or figure(7.0, 4.5).subplots()
     total = max(len(a.defects), len(b.defects))
-    about = {"label": "defect  δ²", "rulers": rulers, "level": a.decision.thresholds.level}
-    draw_directions(ax, marks, range(min(count, total)), total, **about)
+    level = a.decision.thresholds.level
+    draw_directions(ax, marks, range(min(count, total)), total, rulers=rulers, level=level)
     ax.set_title("filled: a symmetry", fontsize="medium")
     legend(ax, columns=1)
     return ax

@@ -63,7 +63,7 @@ def draw_directions(
     drawn: range,
     total: int,
     *,
-    label: str,
+    label: str = "defect  δ²",
     log: bool = True,
     rulers: Sequence[tuple[float, str, str]] = (),
     level: float = 0.95,
@@ -215,8 +215,7 @@ def defects(
         look = {"marker": marker, "color": colour, "markersize": 5.5, "label": label}
         marks.append(defect_marks(sym, [i for i in drawn if grades[i] == name], look))
     level = decision.thresholds.level
-    about = {"label": "defect  δ²", "rulers": rulers, "level": level}
-    least = draw_directions(ax, marks, drawn, len(sym.defects), **about)
+    least = draw_directions(ax, marks, drawn, len(sym.defects), rulers=rulers, level=level)
     is_outside = decision.floor < least
     floor = f"rounding floor {number(decision.floor, 1)}{', off the axis' * is_outside}"
     horizontal_line(ax, decision.floor, "-.", floor)
