@@ -13,7 +13,12 @@ INPUT, QUESTION, TRUST, OUTPUT, LARGE_RUNS = "Input", "Question", "Trust", "Outp
 """Panels of the help."""
 
 
-def option(panel: str, help: str, *names: str, choices: Mapping[str, str] | None = None) -> Any:  # noqa: A002
+def option(
+    panel: str,
+    help: str,  # noqa: A002
+    *names: str,
+    choices: Mapping[str, str] | None = None,
+) -> Any:
     """An option of a panel of the help.
 
     Args:

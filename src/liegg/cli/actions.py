@@ -23,7 +23,7 @@ GRID_WORDS = (
     ("frame", r"frame=(\d+)", int),
 )
 COLOR_WORDS = (("channels", r"(\d+)", int),)
-"""Arguments that a word after a colon may set, each with its pattern and type; any other word is a group."""
+"""Arguments that a word after a colon may set, with pattern and type; another word is a group."""
 
 GRAMMAR = (
     "Expected linear:N, linear:NxCOPIES or affine:NxCOPIES, for example linear:5x2; image, "

@@ -1,4 +1,4 @@
-"""What pages and figures show: a motion, how far they follow it, the plane they draw it in, and a few samples."""
+"""What pages and figures draw: a motion, how far it goes, its plane, and a few samples."""
 
 import math
 from dataclasses import dataclass, replace
@@ -77,7 +77,7 @@ def generator_of(sym: Symmetries, which: int | Float[Tensor, "..."]) -> Float[Te
 
 
 def words_of(sym: Symmetries, which: int | Float[Tensor, "..."]) -> str:
-    """What a symmetry does, by its number from 0, or what a generator of the caller does; see `generator_of`."""
+    """What a symmetry or a generator of the caller does; see `generator_of`."""
     if isinstance(which, int) and sym.account.words:
         return sym.account.words[which]
     row = sym.action.as_coefficients(generator_of(sym, which)[None]).to(sym.coefficients)
@@ -135,7 +135,7 @@ class Plane:
     is_grid: bool = False
 
     def arrows(self, side: int) -> tuple[Float[Tensor, "k 2"], Float[Tensor, "k 2"], float]:
-        """A square grid of places from -1 to 1, the velocity of the motion at each, and the largest speed."""
+        """Places on a square grid from -1 to 1, the velocity at each, and the largest speed."""
         steps = torch.linspace(-1.0, 1.0, side, dtype=torch.float64)
         places = torch.cartesian_prod(steps, steps)
         velocities = places @ self.linear.mT + self.shift

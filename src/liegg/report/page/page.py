@@ -189,7 +189,7 @@ def _nearest(record: dict[str, Any]) -> str:
 
 
 def _curves(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Every curve with its sentence and what the script shows next to the slider; the first of each kind drawn."""
+    """Every curve with its sentence and its numbers for the slider; the first of each kind drawn."""
     verification = record["verification"]
     if verification is None:
         return []

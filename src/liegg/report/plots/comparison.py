@@ -1,4 +1,4 @@
-"""Defects next to others: those of random directions, of re-initialised models, and of another model."""
+"""Defects next to those of random directions, re-initialised models and another model."""
 
 import math
 from typing import TYPE_CHECKING
@@ -122,7 +122,7 @@ def comparison(
         directions = range(len(sym.defects))[:count]
         look = {"marker": marker, "color": colour, "markersize": 5.5, "zorder": 3}
         filled = look | {"label": label}
-        # one entry of the legend per result; matplotlib hides a label that begins with an underscore
+        # one entry of the legend per result: a label with a leading underscore is hidden
         open_ = look | {"label": "_others" if sym.nullity else label, "markerfacecolor": "white"}
         marks.append(defect_marks(sym, directions[: sym.nullity], filled, offset))
         marks.append(defect_marks(sym, directions[sym.nullity :], open_, offset))

@@ -1,4 +1,4 @@
-"""Directions, most invariant first: the paper's variance and bias, the scale-free defects, and all on one page."""
+"""Directions, most invariant first: variance, bias, defects, and all on one page."""
 
 import math
 from collections.abc import Sequence
