@@ -163,14 +163,17 @@ def is_plain(name: Any) -> bool:
 
 def read_regular(path: Path) -> bytes:
     """Read a regular file; links, pipes and devices are refused with `RecordError`, without waiting for them."""
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     if path.is_symlink():
         raise RecordError(f"{path} is a link; expected a regular file.")
-    handle = os.open(path, flags | getattr(os, "O_BINARY", 0))
-    with os.fdopen(handle, "rb") as file:
+    flags = (getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+    handle = os.open(path, os.O_RDONLY | sum(flags))
+    try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise RecordError(f"{path} is not a regular file.")
-        return file.read()
+        with os.fdopen(handle, "rb", closefd=False) as file:
+            return file.read()
+    finally:
+        os.close(handle)
 
 
 def _read(folder: Path, manifest: Manifest, name: str) -> bytes:

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Any, get_args
 
-from safetensors import torch as tensors
 from torch import Tensor
 
 from liegg._utils.checks import check_path
@@ -79,7 +78,7 @@ def layer_files(result: LayerSymmetries) -> dict[str, bytes]:
         "layers": layers,
         "results": records,
     }
-    return {LAYER_FILES[0]: storage.json_bytes(index), LAYER_FILES[1]: tensors.save(arrays)}
+    return storage.pair_of_files(LAYER_FILES, index, arrays)
 
 
 def load_layers(folder: str | Path) -> LayerSymmetries:
@@ -97,7 +96,7 @@ def load_layers(folder: str | Path) -> LayerSymmetries:
         storage.check_format(folder, index["format"], FORMAT, OLDER_FORMATS)
         if index["format"] in OLDER_FORMATS:
             return _assemble(index, _results_in_folders(index, folder))
-        arrays = tensors.load(storage.read_stored(folder, LAYER_FILES[1:])[LAYER_FILES[1]])
+        index, arrays = storage.read_pair(folder, LAYER_FILES)
         parts: list[dict[str, Tensor]] = [{} for _ in index["results"]]
         for name, array in arrays.items():
             number, _, own = name.partition(".")

@@ -1,8 +1,10 @@
 """Results on disk: JSON for what people read, safetensors for arrays. Nothing is unpickled, and loading computes nothing."""
 
 import dataclasses
+import hashlib
 import json
 import math
+import operator
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -74,7 +76,32 @@ def save(sym: Symmetries, folder: str | Path) -> Path:
 def result_files(sym: Symmetries) -> dict[str, bytes]:
     """The files of a stored result."""
     record, arrays = to_record(sym)
-    return {FILES[0]: json_bytes({"format": FORMAT, **record}), FILES[1]: tensors.save(arrays)}
+    return pair_of_files(FILES, {"format": FORMAT, **record}, arrays)
+
+
+def pair_of_files(
+    names: tuple[str, str], record: dict[str, Any], arrays: dict[str, Tensor]
+) -> dict[str, bytes]:
+    """A record as a JSON file, and its arrays, whose checksum the record holds."""
+    content = tensors.save(arrays)
+    return {
+        names[0]: json_bytes(record | {"arrays": hashlib.sha256(content).hexdigest()}),
+        names[1]: content,
+    }
+
+
+def read_pair(folder: Path, names: tuple[str, str]) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """The record and the arrays that `pair_of_files` made; earlier versions wrote no checksum.
+
+    Raises:
+        FileNotFoundError: a file is missing.
+        RecordError: the arrays belong to another record.
+    """
+    files = read_stored(folder, names)
+    record, content = json.loads(files[names[0]]), files[names[1]]
+    if "arrays" in record and record["arrays"] != hashlib.sha256(content).hexdigest():
+        raise RecordError(f"{folder / names[1]} belongs to another result than {names[0]}.")
+    return record, tensors.load(content)
 
 
 def json_bytes(record: dict[str, Any]) -> bytes:
@@ -97,8 +124,7 @@ def load(
     """
     folder = check_path(folder)
     with damage_named(folder):
-        files = read_stored(folder, FILES)
-        record, arrays = json.loads(files[FILES[0]]), tensors.load(files[FILES[1]])
+        record, arrays = read_pair(folder, FILES)
         check_format(folder, record["format"], FORMAT, OLDER_FORMATS)
         if record["format"] in UPGRADED_FORMATS:
             record, arrays = upgraded(record, arrays)
@@ -257,7 +283,7 @@ def from_record(
         ),
         solution=solution,
         partner=arrays.get("partner"),
-        samples=record["samples"],
+        samples=operator.index(record["samples"]),
         blocks=blocks,
         bottom=_bottom(record["bottom"], arrays),
         seed=stored["seed"],

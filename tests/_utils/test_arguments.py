@@ -5,18 +5,18 @@ from dataclasses import asdict, dataclass, replace
 
 import pytest
 
+from liegg._utils.arguments import checked, checked_fields
 from liegg._utils.errors import ArgumentError
-from liegg._utils.keywords import suggests_fields, suggests_keywords
 from liegg.discovery.discover import ADVICE, discover
 
 
-@suggests_keywords({"device": "Move the model.", "verify": "Pass held_out=."})
+@checked({"device": "Move the model.", "verify": "Pass held_out=."})
 def measure(x, *, held_out=None, batch_size=1):
     """Measure."""
     return x, held_out, batch_size
 
 
-@suggests_fields
+@checked_fields
 @dataclass(frozen=True, kw_only=True)
 class Size:
     height: int = 1
