@@ -1,5 +1,6 @@
-"""Write run.txt, dev.txt and docs.txt: every package that the extras need, with the version of constraints.txt and the
-checksums of its files. pip then refuses a file with another content.
+"""Write run.txt, dev.txt and docs.txt: what the extras need, in the versions of constraints.txt, with checksums.
+
+pip then refuses a file with another content.
 
 python requirements/lock.py    (in an environment with everything installed; asks the package index)
 

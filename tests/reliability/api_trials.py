@@ -271,7 +271,6 @@ def odd_data() -> Iterator[tuple[str, Any]]:
     yield "data set that stops", Broken(StopIteration())
     yield "data set that fails", Broken(RuntimeError("disk"))
     yield "data set with an index error", Broken(IndexError("no more"))
-    yield "data set that exits a generator", Broken(GeneratorExit())
     yield "iterable that stops", _Stops(x)
 
 
@@ -336,7 +335,6 @@ def odd_models() -> Iterator[Trial]:
         "mixes samples": lambda x: square(x - x.mean(0)),
         "raises": _raises,
         "raises StopIteration": lambda x: next(iter(())),
-        "exits": _exits,
         "two arguments": lambda x, y: square(x),
         "no argument": lambda: 0,
         "prints": lambda x: (print(end=""), square(x))[1],
@@ -376,10 +374,6 @@ def _no_grad(x):
 
 def _raises(x):
     raise RuntimeError("out of order")
-
-
-def _exits(x):
-    raise SystemExit(3)
 
 
 def _quiet(make: Callable[[], Any]) -> Any:

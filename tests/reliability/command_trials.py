@@ -111,7 +111,7 @@ def commands() -> Iterator[Command]:
     yield Command(discover(title="\x1b[31mred"), 0)
     for model in (
         "", "nets", "nets:", ":norm", "nets:nothing", "nowhere:norm", "nets.py:norm", "nets:fails",
-        "nets:number", "nets:exits", "nets:constant", "broken:build", "text.pt2", "missing.pt2",
+        "nets:number", "nets:constant", "broken:build", "text.pt2", "missing.pt2",
         "model.pt", "w.safetensors", "os:system", "nets:norm:more", "../nets:norm", "\x1b[31m:a",
     ):  # fmt: skip
         yield Command(discover(model=model))
@@ -126,7 +126,7 @@ def commands() -> Iterator[Command]:
         "linear:4x0", "linear:4x", "linear:" + "9" * 5000, "linear:99999", "affine:100000x2",
         "rotation", "so(4)", "Linear(4)", "image", "image:warp", "image:0x0", "image:affine:affine",
         "image:sigma=nan", "image:frame=-1", "color", "color:0", "volume", "sequence:x", "+",
-        "linear:4+", "linear:4+linear:4", "image+color",
+        "linear:4+", "image+color",
     ):  # fmt: skip
         yield Command(discover(action=action))
     for option, values in {
@@ -142,7 +142,7 @@ def commands() -> Iterator[Command]:
         "batch_size": ("0", "-3", "a"),
         "route": ("forward",),
         "bottom": ("0", "-1", "a"),
-        "checkpoint": ("proj", "missing/folder/c.pt", "x.npy", "/dev/null"),
+        "checkpoint": ("proj", "x.npy", "/dev/null", "file/c.pt"),
         "checkpoint_every": ("-1", "a"),
         "timeout": ("0", "-1", "a"),
         "device": ("gpu", "cuda:99", "meta", ""),
