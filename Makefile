@@ -2,7 +2,9 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Files with another content than the listed one are refused; requirements/lock.py writes the lists.
+LOCKED := $(PIP) --no-deps --require-hashes --requirement
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow test-gpu test-portable test-mutations lint bench docs pictures clean
@@ -64,23 +66,24 @@ docs: $(VENV)/.installed-docs  ## Build the documentation into site/, warnings a
 clean:           ## Remove everything the other targets made.
 	rm -rf $(VENV) .venv-emlp .venv-peers demo site .pytest_cache .ruff_cache .hypothesis
 
-# torch first and by its exact version, so that no later package can pull another build of it.
-$(VENV)/.torch: constraints.txt
+# torch by its exact version, in the build that the package index gives this machine; all else by its checksum.
+$(VENV)/.torch: constraints.txt requirements/run.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "liegg needs Python 3.11 or later: make PYTHON=python3.11 ...")'
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) $$(grep '^torch==' constraints.txt)
+	$(LOCKED) requirements/run.txt
+	$(PIP) --constraint constraints.txt torch
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.torch pyproject.toml
-	$(PIP) --editable '.[all]'
+	$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(VENV)/.installed-dev: $(VENV)/.torch pyproject.toml
-	$(PIP) --editable '.[dev]'
-	@touch $@ $(VENV)/.installed
+$(VENV)/.installed-dev: $(VENV)/.installed requirements/dev.txt
+	$(LOCKED) requirements/dev.txt
+	@touch $@
 
-$(VENV)/.installed-docs: $(VENV)/.installed-dev
-	$(PIP) --editable '.[dev,docs]'
+$(VENV)/.installed-docs: $(VENV)/.installed-dev requirements/docs.txt
+	$(LOCKED) requirements/docs.txt
 	@touch $@
 
 # A network of another package, in an environment of its own; not part of the tests.

@@ -1,6 +1,7 @@
 """Layers on disk: bit for bit, shared results once, names that are no file names, and an error for everything that can be wrong."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from liegg._utils.diagnoses import Diagnosis, Remark, as_remark
 from liegg._utils.errors import RecordError
 from liegg.results.layer_storage import load_layers, save_layers
 from liegg.results.layers import LayerSymmetries
+from stored import accept_changes
 
 ODD = "../a b\\c:*?<script>"
 
@@ -67,7 +69,14 @@ def test_what_layers_share_is_stored_and_read_once(found, tmp_path):
     assert again["1"].invariance is again["0"].invariance
     assert again["1"].unit is again["0"].unit
     assert again["2"].invariance is not again["0"].invariance
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["000", "002", "003", "layers.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "layers.json",
+        "layers.safetensors",
+        "manifest.json",
+    ]
+    assert len(json.loads((tmp_path / "layers.json").read_text())["results"]) == (
+        6 if found.output_action is None else 7
+    )
 
 
 def test_a_layer_may_be_called_anything(tmp_path):
@@ -83,7 +92,6 @@ def test_a_layer_may_be_called_anything(tmp_path):
     assert again.names == (ODD, "../../up")
     assert again[0].notes == (ODD,)
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
-    assert {path.name for path in (tmp_path / "run").iterdir()} == {"000", "001", "layers.json"}
 
 
 def test_an_earlier_result_is_replaced(found, tmp_path):
@@ -93,23 +101,6 @@ def test_an_earlier_result_is_replaced(found, tmp_path):
     assert load_layers(tmp_path).to_dict() == found.to_dict()
 
 
-def test_an_interrupted_save_leaves_no_index(found, tmp_path, monkeypatch):
-    found.save(tmp_path)
-    saved = []
-
-    def interrupted(sym, folder):
-        saved.append(folder)
-        if len(saved) > 2:
-            raise KeyboardInterrupt
-        return folder
-
-    monkeypatch.setattr("liegg.results.storage.save", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        found.save(tmp_path)
-    with pytest.raises(RecordError, match=r"holds no stored layers: layers.json is missing"):
-        load_layers(tmp_path)
-
-
 def edit(folder, change):
     path = folder / "layers.json"
     index = json.loads(path.read_text(encoding="utf-8"))
@@ -117,47 +108,52 @@ def edit(folder, change):
     path.write_text(json.dumps(index), encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    ("damage", "text"),
-    [
-        (
-            lambda f: (f / "layers.json").unlink(),
-            r"run holds no stored layers: layers.json is missing",
-        ),
-        (
-            lambda f: (f / "layers.json").write_text("{"),
-            r"run is damaged \(JSONDecodeError: .*\). Run the analysis again",
-        ),
-        (lambda f: (f / "layers.json").write_bytes(b"\xff\xfe"), r"damaged \(UnicodeDecodeError"),
-        (lambda f: (f / "layers.json").write_text("[]"), r"damaged \(TypeError"),
-        (lambda f: edit(f, lambda index: index.update(format=7)), r"holds layers of format 7"),
-        (lambda f: edit(f, lambda index: index.pop("layers")), r"damaged \(KeyError: 'layers'\)"),
-        (
-            lambda f: edit(f, lambda index: index["layers"][0].update(unit=None)),
-            r"damaged \(KeyError: 'unit'\)",
-        ),
-        (
-            lambda f: edit(f, lambda index: index["layers"][0].update(unit=3)),
-            r"damaged \(TypeError",
-        ),
-        (
-            lambda f: edit(f, lambda index: index.update(action={"kind": "warp"})),
-            r"the stored action is of kind 'warp'",
-        ),
-        (
-            lambda f: (f / "002/unit/record.json").unlink(),
-            r"unit is not a stored result: record.json is missing",
-        ),
-        (
-            lambda f: (f / "003/invariance/arrays.safetensors").write_bytes(b"x"),
-            r"invariance is damaged \(SafetensorError",
-        ),
-    ],
-)
+DAMAGE = [
+    (lambda f: (f / "layers.json").unlink(), r"layers.json is missing"),
+    (lambda f: (f / "layers.json").write_text("{"), r"damaged \(JSONDecodeError"),
+    (lambda f: (f / "layers.json").write_bytes(b"\xff\xfe"), r"damaged"),
+    (lambda f: (f / "layers.json").write_text("[]"), r"damaged \(TypeError"),
+    (lambda f: edit(f, lambda index: index.update(format=7)), r"format 7"),
+    (lambda f: edit(f, lambda index: index.pop("layers")), r"damaged \(KeyError: 'layers'\)"),
+    (lambda f: edit(f, lambda index: index["layers"][0].update(unit=None)), r"damaged"),
+    (lambda f: edit(f, lambda index: index["layers"][0].update(unit=99)), r"damaged"),
+    (lambda f: edit(f, lambda index: index["results"].pop()), r"damaged"),
+    (
+        lambda f: edit(f, lambda index: index.update(action={"kind": "warp"})),
+        r"the stored action is of kind 'warp'",
+    ),
+    (lambda f: (f / "layers.safetensors").unlink(), r"layers.safetensors is missing"),
+    (lambda f: (f / "layers.safetensors").write_bytes(b"x"), r"damaged \(SafetensorError"),
+]
+
+
+@pytest.mark.parametrize(("damage", "text"), DAMAGE)
 def test_damage_is_named(found, tmp_path, damage, text):
     folder = found.save(tmp_path / "run")
     damage(folder)
-    with pytest.raises(RecordError, match=text):
+    for message in ("run", text):  # by its checksum; by its content
+        with pytest.raises(RecordError, match=message):
+            load_layers(folder)
+        accept_changes(folder)
+
+
+OLD_LAYERS = Path(__file__).parents[1] / "recorded" / "format-3" / "layers"
+
+
+def test_layers_of_an_earlier_version_are_read(tmp_path):
+    found = load_layers(OLD_LAYERS)
+    assert (len(found), found.samples) == (3, found[0].invariance.samples)
+    again = load_layers(found.save(tmp_path))
+    assert again.to_dict() == found.to_dict()
+
+
+@pytest.mark.parametrize("place", ["../outside", "/absolute", "000/../../outside", "link", ".", ""])
+def test_an_index_of_an_earlier_version_that_points_outside_is_refused(tmp_path, place):
+    folder = Path(shutil.copytree(OLD_LAYERS, tmp_path / "layers"))
+    shutil.copytree(OLD_LAYERS / "000" / "unit", tmp_path / "outside")
+    (folder / "link").symlink_to(tmp_path / "outside")
+    edit(folder, lambda index: index["layers"][0].update(unit=place))
+    with pytest.raises(RecordError, match="points outside its folder"):
         load_layers(folder)
 
 
@@ -166,12 +162,12 @@ def test_a_path_that_is_a_file(found, tmp_path):
     path.write_text("mine")
     with pytest.raises(RecordError, match=r"run.json is a file; expected a folder to save into"):
         found.save(path)
-    with pytest.raises(RecordError, match=r"run.json holds no stored layers"):
+    with pytest.raises(RecordError, match=r"run.json is not a folder of stored layers"):
         load_layers(path)
     assert path.read_text() == "mine"
 
 
-def test_notes_keep_their_diagnosis_and_older_files_are_read(tmp_path):
+def test_notes_keep_their_diagnosis_and_plain_ones_are_read(tmp_path):
     found = layers_of()
     note = Diagnosis.LAYER_ZERO_OUTPUTS(n=3, total=60)
     found = replace(found, notes=(note,), layers=(replace(found[0], notes=(note,)),))
@@ -179,7 +175,6 @@ def test_notes_keep_their_diagnosis_and_older_files_are_read(tmp_path):
     for remark in (*again.notes, *again[0].notes):
         assert isinstance(remark, Remark)
         assert (remark.diagnosis, remark.values) == (note.diagnosis, note.values)
-    index = json.loads((tmp_path / "layers.json").read_text())
-    index |= {"format": 1, "notes": ["as text"]}
-    (tmp_path / "layers.json").write_text(json.dumps(index))
+    edit(tmp_path, lambda index: index.update(notes=["as text"]))
+    accept_changes(tmp_path)
     assert load_layers(tmp_path).notes == ("as text",)

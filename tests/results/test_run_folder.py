@@ -1,5 +1,6 @@
 """Run folders: complete or absent, and read back as they were written."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -8,9 +9,11 @@ import torch
 import liegg
 from cases import mlp, normal
 from liegg._utils.errors import RecordError
-from liegg.results.run_folder import Clock, read_log, read_run, write_run
+from liegg.results.run_folder import Clock, read_log, read_run, write_page, write_run
+from stored import accept_changes
 
 X = normal(120, 3)
+FORMAT_3 = Path(__file__).parents[1] / "recorded" / "format-3"
 
 
 @pytest.fixture(scope="module")
@@ -34,10 +37,12 @@ def test_everything_comes_back(tmp_path, sym, layers):
         "record.json",
         "arrays.safetensors",
         "samples.safetensors",
-        "layers",
+        "layers.json",
+        "layers.safetensors",
         "report.html",
         "log.txt",
         "run.json",
+        "manifest.json",
     }
     found = read_run(tmp_path / "run")
     assert found.title == "A title"
@@ -68,6 +73,7 @@ def test_a_second_run_leaves_nothing_of_the_first_but_its_log(tmp_path, sym, lay
         "report.html",
         "log.txt",
         "mine.txt",
+        "manifest.json",
     }
     assert read_run(tmp_path).samples is None
     assert read_log(tmp_path).count("liegg 0.") == 2
@@ -83,75 +89,70 @@ def test_the_log_says_what_happened_when(tmp_path, sym, monkeypatch):
     assert first.startswith(f"1970-01-01T00:00:00Z  liegg {liegg.__version__}, torch ")
     assert typed == "$ liegg discover --data 'my x.npy'"
     assert loaded.endswith(" s  loaded the samples")
-    assert wrote.endswith(f" s  wrote {tmp_path / 'report.html'}")
+    assert wrote.endswith(f" s  wrote {tmp_path}")
+
+
+def test_folders_of_the_user_under_layers_are_not_touched(tmp_path, sym, layers):
+    """An earlier version removed `layers/<three digits>*`, through links too."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "one.npy").write_text("mine")
+    own = tmp_path / "run" / "layers" / "2024-raw"
+    own.mkdir(parents=True)
+    (own / "two.npy").write_text("mine")
+    (tmp_path / "run" / "layers" / "000").symlink_to(tmp_path / "elsewhere")
+    for of_layers in (layers, None):
+        write_run(tmp_path / "run", sym, layers=of_layers)
+    assert (own / "two.npy").read_text() == "mine"
+    assert (tmp_path / "elsewhere" / "one.npy").read_text() == "mine"
+    assert read_run(tmp_path / "run").layers is None
+
+
+def test_a_report_that_fails_does_not_lose_the_result(tmp_path, sym, monkeypatch):
+    def fails(*_, **__):
+        raise RuntimeError("no page today")
+
+    monkeypatch.setattr("liegg.report.page.page.report_html", fails)
+    with pytest.raises(RecordError, match=r"result is stored in .*no page today.*liegg report"):
+        write_run(tmp_path, sym, samples=X)
+    assert read_run(tmp_path).sym.nullity == sym.nullity
+    assert "report.html" not in names(tmp_path)
+
+
+def test_a_second_page_keeps_the_rest(tmp_path, sym):
+    write_run(tmp_path, sym, samples=X, title="One")
+    write_page(tmp_path, sym, title="Two")
+    assert "Two" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert read_run(tmp_path).title == "One"
+
+
+def test_a_page_beside_a_result_of_an_earlier_version(tmp_path, sym):
+    folder = Path(shutil.copytree(FORMAT_3 / "lorentz", tmp_path / "run"))
+    write_page(folder, read_run(folder).sym)
+    assert names(folder) == {"record.json", "arrays.safetensors", "report.html"}
+    assert read_run(folder).sym.nullity == 6
+
+
+def test_a_run_folder_of_an_earlier_version_is_read_whole(tmp_path):
+    folder = Path(shutil.copytree(FORMAT_3 / "lorentz", tmp_path / "run"))
+    shutil.copytree(FORMAT_3 / "layers", folder / "layers")
+    (folder / "run.json").write_text('{"title": "A title"}')
+    run = read_run(folder)
+    assert run.title == "A title"
+    assert run.layers is not None
+    assert len(run.layers) == 3
 
 
 @pytest.mark.parametrize(
-    "where",
-    [
-        "liegg.results.run_folder.save_layers",
-        "liegg.results.run_folder.save",
-        "liegg.report.page.page.write_text",
-    ],
+    ("name", "content"),
+    [("run.json", "[]"), ("run.json", "{"), ("samples.safetensors", "no tensors")],
 )
-def test_an_interruption_leaves_no_half_of_a_file_and_no_old_page(
-    tmp_path, sym, layers, monkeypatch, where
-):
-    write_run(tmp_path, sym, samples=X)
-
-    def interrupted(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(where, interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        write_run(tmp_path, sym, samples=X, layers=layers)
-    assert not [name for name in names(tmp_path) if name.endswith(".part")]
-    assert "report.html" not in names(
-        tmp_path
-    )  # the page of another run never lies beside this record
-    assert read_run(tmp_path).sym.nullity == sym.nullity
-
-
-def test_interrupted_while_writing_the_samples(tmp_path, sym, monkeypatch):
-    def half(_, path):
-        Path(path).write_bytes(b"half")
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("liegg.results.run_folder.save_file", half)
-    with pytest.raises(KeyboardInterrupt):
-        write_run(tmp_path, sym, samples=X)
-    assert names(tmp_path) == {"record.json", "arrays.safetensors"}
-
-
-def test_layers_of_an_interrupted_run_are_not_in_the_way(tmp_path, sym, layers, monkeypatch):
-    def interrupted(*_, **__):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr("liegg.results.layer_storage.write_text", interrupted)  # all but the index
-        with pytest.raises(KeyboardInterrupt):
-            write_run(tmp_path, sym, layers=layers)
-    assert (tmp_path / "layers" / "000").is_dir()
-    assert read_run(tmp_path).layers is None
-    (tmp_path / "layers" / "mine.txt").write_text("keep me")
-    write_run(tmp_path, sym)
-    assert names(tmp_path / "layers") == {"mine.txt"}
-    assert read_run(tmp_path).layers is None
-
-
-def test_a_damaged_title_is_named(tmp_path, sym):
-    write_run(tmp_path, sym, title="A title")
-    (tmp_path / "run.json").write_text("[]")
-    with pytest.raises(RecordError, match=r"run\.json is damaged .* Remove it to do without\."):
+def test_damage_is_named(tmp_path, sym, name, content):
+    write_run(tmp_path, sym, samples=X, title="A title")
+    (tmp_path / name).write_text(content)
+    with pytest.raises(RecordError, match=f"{name} was changed since"):
         read_run(tmp_path)
-
-
-def test_damaged_samples_are_named(tmp_path, sym):
-    write_run(tmp_path, sym, samples=X)
-    (tmp_path / "samples.safetensors").write_bytes(b"no tensors")
-    with pytest.raises(
-        RecordError, match=r"samples\.safetensors is damaged .* Remove it to do without\."
-    ):
+    accept_changes(tmp_path)
+    with pytest.raises(RecordError, match="is damaged"):
         read_run(tmp_path)
 
 

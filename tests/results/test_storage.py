@@ -19,6 +19,7 @@ from cases import conjugated_map, height, lorentz, mlp, network, normal, plane, 
 from liegg._utils.diagnoses import Remark
 from liegg._utils.errors import RecordError
 from liegg.actions import Action, Restricted
+from stored import accept_changes
 
 FORMAT_3 = Path(__file__).parents[1] / "recorded" / "format-3"
 
@@ -220,8 +221,12 @@ def test_the_files_are_plain(sym, tmp_path):
 
     text = (sym.save(tmp_path) / "record.json").read_text(encoding="utf-8")
     record = json.loads(text, parse_constant=refuse)
-    assert (record["format"], record["nullity"]) == (4, sym.nullity)
-    assert {path.name for path in tmp_path.iterdir()} == {"record.json", "arrays.safetensors"}
+    assert (record["format"], record["nullity"]) == (5, sym.nullity)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "record.json",
+        "arrays.safetensors",
+        "manifest.json",
+    }
     arrays = load_file(tmp_path / "arrays.safetensors")
     assert {array.dtype for array in arrays.values()} == {torch.float64}
     assert ("blocks.rows" in arrays) == (sym.accumulated.blocks is not None)
@@ -401,7 +406,7 @@ DAMAGE = {
     "no record": (lambda f: (f / "record.json").unlink(), "record.json is missing"),
     "no arrays": (lambda f: (f / "arrays.safetensors").unlink(), "arrays.safetensors is missing"),
     "half a record": (lambda f: cut(f / "record.json"), "JSONDecodeError"),
-    "no text": (lambda f: (f / "record.json").write_bytes(b"\xff\xfe"), "UnicodeDecodeError"),
+    "no text": (lambda f: (f / "record.json").write_bytes(b"\xff\xfe"), "damaged"),
     "a list": (lambda f: (f / "record.json").write_text("[]"), "TypeError"),
     "no tensors": (lambda f: (f / "arrays.safetensors").write_bytes(b"no"), "SafetensorError"),
     "half the arrays": (lambda f: cut(f / "arrays.safetensors"), "SafetensorError"),
@@ -409,7 +414,9 @@ DAMAGE = {
     "no rows": (lambda f: drop_array(f, "rows"), "'rows'"),
     "no block": (lambda f: drop_array(f, "blocks.total"), "'blocks.total'"),
     "no candidates": (lambda f: drop_array(f, "account.candidates"), "damaged"),
-    "a later format": (lambda f: edit(f, format=5), "format 5"),
+    "a later format": (lambda f: edit(f, format=6), "format 6"),
+    "a format without a manifest": (lambda f: edit(f, format=4), "format 4"),
+    "another size": (lambda f: edit(f, action={"kind": "linear", "n": 5}), "25 candidates"),
     "an older format": (lambda f: edit(f, format=1), "format 1"),
     "an unknown action": (lambda f: edit(f, action={"kind": "warp"}), "'warp'"),
     "an impossible action": (lambda f: edit(f, action={"kind": "linear", "n": -1}), "damaged"),
@@ -423,8 +430,42 @@ def test_damage_is_named():
         with tempfile.TemporaryDirectory() as place:
             folder = result("invariance").save(Path(place) / "run")
             damage(folder)
-            with pytest.raises(RecordError, match=text):
-                pytest.fail(f"{name}: loaded {liegg.load(folder)!r}")
+            for found in (f"{folder}", text):  # by its checksum; by its content
+                with pytest.raises(RecordError, match=found):
+                    pytest.fail(f"{name}: loaded {liegg.load(folder)!r}")
+                accept_changes(folder)
+
+
+def test_a_flipped_bit_an_edited_number_and_foreign_arrays_are_named(folder, tmp_path):
+    other = result("restricted action").save(tmp_path / "other")
+    good = {name: (folder / name).read_bytes() for name in ("record.json", "arrays.safetensors")}
+    flipped = bytearray(good["arrays.safetensors"])
+    flipped[-1] ^= 1
+    edited = good["record.json"].replace(b'"nullity": 6', b'"nullity": 5', 1)
+    assert edited != good["record.json"]
+    for name, content in (
+        ("arrays.safetensors", bytes(flipped)),
+        ("arrays.safetensors", (other / "arrays.safetensors").read_bytes()),
+        ("record.json", edited),
+        ("record.json", (other / "record.json").read_bytes()),
+    ):
+        (folder / name).write_bytes(content)
+        with pytest.raises(RecordError, match=rf"{name} was changed since liegg wrote it"):
+            liegg.load(folder)
+        (folder / name).write_bytes(good[name])
+    assert liegg.load(folder).nullity == 6
+    (folder / "manifest.json").unlink()
+    with pytest.raises(RecordError, match=r"manifest\.json is missing"):
+        liegg.load(folder)
+
+
+def test_a_result_of_the_format_before_is_read(folder):
+    """Format 4 had the same record, and no manifest."""
+    edit(folder, format=4)
+    (folder / "manifest.json").unlink()
+    assert_identical(liegg.load(folder), result("invariance"))
+    with pytest.raises(RecordError, match=r"already holds record\.json"):
+        result("invariance").save(folder)
 
 
 def test_a_missing_folder_is_named(tmp_path):
@@ -440,28 +481,3 @@ def test_a_path_that_is_a_file(tmp_path):
     with pytest.raises(RecordError, match=r"run.json"):
         liegg.load(path)
     assert path.read_text() == "mine"
-
-
-@pytest.mark.parametrize("step", [0, 1], ids=["before the arrays", "between arrays and record"])
-def test_an_interrupted_save_never_mixes_two_results(folder, monkeypatch, step):
-    """Killed between its renames, a save over an older result leaves a folder that says what is missing, never a mixture."""
-    steps = []
-    rename = Path.replace
-
-    def interrupted(self, target):
-        steps.append(target)
-        if len(steps) > step:
-            raise KeyboardInterrupt
-        return rename(self, target)
-
-    monkeypatch.setattr(Path, "replace", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        result("restricted action").save(folder)
-    with pytest.raises(RecordError, match=r"record.json is missing"):
-        liegg.load(folder)
-
-
-def test_a_partial_file_beside_a_complete_result_is_ignored(folder):
-    (folder / ".record.json.part").write_text("{")
-    (folder / ".arrays.safetensors.part").write_bytes(b"")
-    assert liegg.load(folder).nullity == 6

@@ -24,10 +24,10 @@ def atomic_path(path: Path) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         yield temporary
-        _sync(temporary)
+        sync(temporary)
         temporary.replace(path)
         with suppress(OSError):  # some file systems cannot sync a folder
-            _sync(path.parent)
+            sync(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -39,12 +39,17 @@ def write_text(text: str, path: str | Path) -> Path:
         kind = "a folder" if path.is_dir() else "not a regular file"
         example = path / "report.html" if path.is_dir() else "report.html"
         raise ArgumentError(f"{path} is {kind}; expected a file to write, for example {example}.")
-    with atomic_path(path) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
+    write_bytes(text.encode(), path)
     return path
 
 
-def _sync(path: Path) -> None:
+def write_bytes(content: bytes, path: Path) -> None:
+    """Write a file atomically; its folder is created if needed."""
+    with atomic_path(path) as temporary, temporary.open("xb") as file:
+        file.write(content)
+
+
+def sync(path: Path) -> None:
     """Flush a file, or the entries of a folder, to disk."""
     handle = os.open(path, os.O_RDONLY)
     try:

@@ -3,12 +3,12 @@
 import math
 from dataclasses import dataclass, fields
 
+from liegg._utils.arguments import checked_fields
 from liegg._utils.errors import ArgumentError
-from liegg._utils.keywords import suggests_fields
 from liegg.spectrum.defects import TRIVIAL_TOLERANCE
 
 
-@suggests_fields
+@checked_fields
 @dataclass(frozen=True, kw_only=True)
 class Thresholds:
     """Numbers that decide what counts as a symmetry; an argument of `liegg.discover`, recorded in the result.

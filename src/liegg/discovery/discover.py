@@ -8,9 +8,9 @@ import numpy as np
 from torch import Tensor
 from torch.utils.data import DataLoader, SequentialSampler
 
+from liegg._utils.arguments import checked
 from liegg._utils.checks import check_seed
 from liegg._utils.errors import ArgumentError
-from liegg._utils.keywords import suggests_keywords
 from liegg.actions import Action
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.analyse import Request, analyse
@@ -45,7 +45,7 @@ ADVICE = {
 """Keywords of `Run`, of `Thresholds` and of other libraries, and what to type instead."""
 
 
-@suggests_keywords(ADVICE)
+@checked(ADVICE)
 def discover(
     model: Any,
     data: Data,

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
+from liegg._utils.arguments import checked_fields
 from liegg._utils.errors import ArgumentError
-from liegg._utils.keywords import suggests_fields
 from liegg.decision.controls import REINITIALISED_DRAWS
 from liegg.polarization.checkpoint import CHECKPOINT_SECONDS
 from liegg.polarization.distributed import TIMEOUT_SECONDS
@@ -16,7 +16,7 @@ from liegg.spectrum.smallest_defects import check_count
 Processes = Literal["all", "alone"]
 
 
-@suggests_fields
+@checked_fields
 @dataclass(frozen=True, kw_only=True)
 class Run:
     """How an analysis runs; an argument of `liegg.discover`. None of it changes what is asked.

@@ -1,47 +1,73 @@
-"""Layers on disk: an index, and one stored result for every layer and problem."""
+"""Layers on disk: one index, and the arrays of every layer and problem."""
 
 import json
 from pathlib import Path
 from typing import Any, get_args
 
-from liegg._utils.atomic_write import write_text
+from torch import Tensor
+
+from liegg._utils.checks import check_path
 from liegg._utils.diagnoses import remark_from_dict, stored_remark
 from liegg._utils.errors import RecordError
+from liegg._utils.file_set import is_plain, read_manifest, write_files
 from liegg.actions import action_from_settings
 from liegg.results import storage
 from liegg.results.layers import LayerResult, LayerSymmetries, Problem
 from liegg.results.symmetries import Symmetries
 
-FORMAT = 2
-"""Version of the layout of a stored index."""
+FORMAT = 3
+"""Version of the layout of stored layers."""
 
-READABLE_FORMATS = (1, 2)
-"""Versions that can be read; in version 1 notes are plain text."""
+OLDER_FORMATS = (1, 2)
+"""Versions that can be read; they keep every result in a folder of its own, and in version 1 notes are plain text."""
 
-INDEX = "layers.json"
-"""File that lists the layers and the folders of their results."""
+LAYER_FILES = ("layers.json", "layers.safetensors")
+"""What stored layers consist of."""
 
 
 def save_layers(result: LayerSymmetries, folder: str | Path) -> Path:
-    """Write the results of all layers as `layers.json` and folders such as `000/invariance`.
-
-    The index is removed first and written last: if it exists, everything it lists is complete. A
-    result that several layers share is written once.
+    """Write the results of all layers as `layers.json` and `layers.safetensors`, listed in `manifest.json`.
 
     Args:
         result: the result of `discover_layers`.
-        folder: created if needed; an earlier result in it is replaced.
+        folder: created if needed; a result that it holds is replaced, as a whole. Other files are not touched.
 
     Returns:
         The folder.
 
     Raises:
-        RecordError: the path exists and is not a folder, or cannot be created.
+        RecordError: the folder cannot be written to, or holds other things under these names.
     """
-    folder = storage.made(folder)
-    (folder / INDEX).unlink(missing_ok=True)
-    places: dict[int, str] = {}
-    layers = [_stored(layer, number, folder, places) for number, layer in enumerate(result)]
+    return write_files(folder, layer_files(result))
+
+
+def layer_files(result: LayerSymmetries) -> dict[str, bytes]:
+    """The files of stored layers; a result that several layers share is written once."""
+    records: list[dict[str, Any]] = []
+    arrays: dict[str, Tensor] = {}
+    places: dict[int, int] = {}
+
+    def place_of(sym: Symmetries | None) -> int | None:
+        if sym is None:
+            return None
+        if id(sym) not in places:
+            places[id(sym)] = len(records)
+            record, own = storage.to_record(sym)
+            arrays.update({f"{len(records)}.{name}": array for name, array in own.items()})
+            records.append(record)
+        return places[id(sym)]
+
+    layers = [
+        {
+            "name": layer.name,
+            "kind": layer.kind,
+            "shape": list(layer.shape),
+            "same": layer.same,
+            "notes": [stored_remark(note) for note in layer.notes],
+            **{problem: place_of(layer.problem(problem)) for problem in get_args(Problem)},
+        }
+        for layer in result
+    ]
     index = {
         "format": FORMAT,
         "model": result.model,
@@ -50,29 +76,9 @@ def save_layers(result: LayerSymmetries, folder: str | Path) -> Path:
         "output_action": None if result.output_action is None else result.output_action.settings(),
         "notes": [stored_remark(note) for note in result.notes],
         "layers": layers,
+        "results": records,
     }
-    write_text(json.dumps(index, indent=1, allow_nan=False) + "\n", folder / INDEX)
-    return folder
-
-
-def _stored(
-    layer: LayerResult, number: int, folder: Path, places: dict[int, str]
-) -> dict[str, Any]:
-    """Save what a layer does not share with an earlier one; return its entry in the index."""
-    entry: dict[str, Any] = {
-        "name": layer.name,
-        "kind": layer.kind,
-        "shape": list(layer.shape),
-        "same": layer.same,
-        "notes": [stored_remark(note) for note in layer.notes],
-    }
-    for problem in get_args(Problem):
-        sym = layer.problem(problem)
-        if sym is not None and id(sym) not in places:
-            places[id(sym)] = f"{number:03d}/{problem}"
-            storage.save(sym, folder / places[id(sym)])
-        entry[problem] = None if sym is None else places[id(sym)]
-    return entry
+    return storage.pair_of_files(LAYER_FILES, index, arrays)
 
 
 def load_layers(folder: str | Path) -> LayerSymmetries:
@@ -82,59 +88,65 @@ def load_layers(folder: str | Path) -> LayerSymmetries:
         folder: the folder.
 
     Raises:
-        RecordError: a file is missing, damaged, or of another format.
+        RecordError: a file is missing, damaged, changed since, or of another format.
     """
-    folder = Path(folder)
-    try:
-        index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
-        if index["format"] not in READABLE_FORMATS:
-            raise RecordError(
-                f"{folder} holds layers of format {index['format']}; this version reads formats 1 "
-                f"to {FORMAT}."
-            )
-        return _assemble(index, folder)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise RecordError(
-            f"{folder} holds no stored layers: {INDEX} is missing. Create it with result.save(...)."
-        ) from error
-    except RecordError:
-        raise
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RecordError(
-            f"{folder} is damaged ({type(error).__name__}: {error}). Run the analysis again."
-        ) from error
+    folder = check_path(folder)
+    with storage.damage_named(folder, "a folder of stored layers", "result.save(...)"):
+        index = json.loads(storage.read_stored(folder, LAYER_FILES[:1])[LAYER_FILES[0]])
+        storage.check_format(folder, index["format"], FORMAT, OLDER_FORMATS)
+        if index["format"] in OLDER_FORMATS:
+            return _assemble(index, _results_in_folders(index, folder))
+        index, arrays = storage.read_pair(folder, LAYER_FILES)
+        parts: list[dict[str, Tensor]] = [{} for _ in index["results"]]
+        for name, array in arrays.items():
+            number, _, own = name.partition(".")
+            parts[int(number)][own] = array
+        records = zip(index["results"], parts, strict=True)
+        return _assemble(index, dict(enumerate(storage.from_record(*one) for one in records)))
 
 
-def _assemble(index: dict[str, Any], folder: Path) -> LayerSymmetries:
-    results: dict[str, Symmetries] = {}
+def has_layers(folder: Path) -> bool:
+    """Whether a folder holds stored layers."""
+    manifest = read_manifest(folder)
+    return (
+        (folder / LAYER_FILES[0]).exists() if manifest is None else LAYER_FILES[0] in manifest.files
+    )
 
-    def problem(place: Any) -> Symmetries | None:
-        if place is None:
-            return None
-        if place not in results:
-            results[place] = storage.load(folder / place)
-        return results[place]
 
-    layers = []
-    for entry in index["layers"]:
-        own = {name: problem(entry[name]) for name in get_args(Problem)}
-        if own["invariance"] is None or own["unit"] is None:
-            raise KeyError("invariance" if own["invariance"] is None else "unit")
-        layers.append(
-            LayerResult(
-                entry["name"],
-                entry["kind"],
-                tuple(entry["shape"]),
-                own["invariance"],
-                own["unit"],
-                own["equivariance"],
-                entry["same"],
-                tuple(map(remark_from_dict, entry["notes"])),
-            )
-        )
+def _results_in_folders(index: dict[str, Any], folder: Path) -> dict[Any, Symmetries]:
+    """The results of an earlier version, by names such as `000/invariance`; never from outside the folder."""
+    places = {entry[problem] for entry in index["layers"] for problem in get_args(Problem)}
+    results = {}
+    for place in places - {None}:
+        path = folder
+        for part in place.split("/"):
+            path = path / part
+            if not is_plain(part) or path.is_symlink():
+                raise RecordError(
+                    f"{folder / LAYER_FILES[0]} points outside its folder: {place!r}."
+                )
+        results[place] = storage.load(path)
+    return results
+
+
+def _assemble(index: dict[str, Any], results: dict[Any, Symmetries]) -> LayerSymmetries:
     output = index["output_action"]
     return LayerSymmetries(
-        tuple(layers),
+        tuple(
+            LayerResult(
+                name=entry["name"],
+                kind=entry["kind"],
+                shape=tuple(entry["shape"]),
+                invariance=results[entry["invariance"]],
+                unit=results[entry["unit"]],
+                equivariance=None
+                if entry["equivariance"] is None
+                else results[entry["equivariance"]],
+                same=entry["same"],
+                notes=tuple(map(remark_from_dict, entry["notes"])),
+            )
+            for entry in index["layers"]
+        ),
         index["model"],
         action_from_settings(index["action"]),
         None if output is None else action_from_settings(output),

@@ -2,33 +2,34 @@
 
 import json
 import shlex
-import shutil
 import sys
+import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors import torch as tensors
 from torch import Tensor
 
-from liegg._utils.atomic_write import write_text
+from liegg._utils.checks import check_path
 from liegg._utils.errors import RecordError
+from liegg._utils.file_set import check_target, read_manifest, read_regular, write_files
 from liegg._utils.version import __version__
-from liegg.results.layer_storage import INDEX, load_layers, save_layers
+from liegg.results.layer_storage import LAYER_FILES, has_layers, layer_files, load_layers
 from liegg.results.layers import LayerSymmetries
-from liegg.results.storage import load, made, save
+from liegg.results.storage import FILES, damage_named, json_bytes, load, read_present, result_files
 from liegg.results.symmetries import Symmetries
 
-SAMPLES, LAYERS, REPORT, LOG, ABOUT = (
-    "samples.safetensors",
-    "layers",
-    "report.html",
-    "log.txt",
-    "run.json",
-)
-"""What lies beside the record; `layers` is a folder, `run.json` holds a title if one was given."""
+SAMPLES, REPORT, LOG, TITLE = "samples.safetensors", "report.html", "log.txt", "run.json"
+"""What lies beside the record; `run.json` holds a title if one was given."""
+
+ALL_FILES = (*FILES, *LAYER_FILES, SAMPLES, REPORT, LOG, TITLE)
+"""What a run folder may hold."""
+
+OLD_LAYERS = "layers"
+"""Folder in which earlier versions kept the layers."""
 
 STORED_SAMPLES = 8
 """Samples stored for the report."""
@@ -77,7 +78,7 @@ def write_run(
     clock: Clock | None = None,
     title: str | None = None,
 ) -> Path:
-    """Write a run folder; what an earlier run left there is replaced, and nothing is ever half written.
+    """Write a run folder. An earlier run is replaced as a whole, except for its log; other files are not touched.
 
     Args:
         folder: made if needed.
@@ -91,55 +92,69 @@ def write_run(
         The report.
 
     Raises:
-        RecordError: the path exists and is not a folder.
+        RecordError: the folder cannot be written to or holds other things under these names; or the result is stored,
+            but its report could not be made.
     """
-    folder = made(folder)
-    for name in (REPORT, SAMPLES, ABOUT):  # nothing of an earlier run may stand beside a new record
-        (folder / name).unlink(missing_ok=True)
-    _remove_layers(folder / LAYERS)
-    save(sym, folder)
+    folder = check_path(folder)
+    files = result_files(sym)
     if title is not None:
-        write_text(json.dumps({"title": title}) + "\n", folder / ABOUT)
+        files[TITLE] = json_bytes({"title": title})
     if samples is not None:
         samples = samples[:STORED_SAMPLES].detach().cpu().contiguous()
-        _save_samples(samples, folder)
+        files[SAMPLES] = tensors.save({"samples": samples})
     if layers is not None:
-        save_layers(layers, folder / LAYERS)
-    page = sym.report(folder / REPORT, samples=samples, layers=layers, title=title)
-    clock = clock or Clock()
-    clock.note(f"wrote {page}")
-    _append(folder, clock, "\n\n".join(str(part) for part in (sym, layers) if part is not None))
-    return page
+        files |= layer_files(layers)
+    results = "\n\n".join(str(part) for part in (sym, layers) if part is not None)
+    files[LOG] = _log(folder, clock or Clock(), results)
+    write_files(folder, files)
+    try:
+        return write_page(folder, sym, samples=samples, layers=layers, title=title)
+    except Exception as error:
+        raise RecordError(
+            f"the result is stored in {folder}, but {REPORT} could not be written: {error} Try: "
+            f"liegg report {folder}"
+        ) from error
+
+
+def write_page(folder: Path, sym: Symmetries, **options: Any) -> Path:
+    """Write the report into a run folder, beside what it holds.
+
+    Args:
+        folder: the run folder.
+        sym: its result.
+        options: as for `Symmetries.report`.
+    """
+    listed = read_manifest(folder)
+    if listed is None:  # an earlier version wrote no manifest
+        return sym.report(folder / REPORT, **options)
+    with tempfile.TemporaryDirectory() as place:
+        content = sym.report(Path(place) / REPORT, **options).read_bytes()
+    write_files(folder, {REPORT: content}, keep=listed.files)
+    return folder / REPORT
+
+
+def check_run_folder(folder: str | Path) -> None:
+    """Raise `RecordError` if `write_run` would refuse a folder; nothing is created."""
+    check_target(check_path(folder), ALL_FILES)
 
 
 def read_run(folder: str | Path) -> RunFolder:
     """Read a run folder back; one that `Symmetries.save` wrote will do.
 
     Raises:
-        RecordError: a file is damaged, or the record is missing.
+        RecordError: a file is missing, damaged or changed since it was written.
     """
-    folder = Path(folder)
+    folder = check_path(folder)
     sym = load(folder)
-    samples = None
-    if (folder / SAMPLES).exists():
-        try:
-            samples = load_file(folder / SAMPLES)["samples"]
-        except (OSError, KeyError, SafetensorError) as error:
-            raise RecordError(
-                f"{folder / SAMPLES} is damaged ({type(error).__name__}: {error}). Remove it to do without."
-            ) from error
-    layers = load_layers(folder / LAYERS) if (folder / LAYERS / INDEX).exists() else None
-    try:
-        title = (
-            json.loads((folder / ABOUT).read_text(encoding="utf-8"))["title"]
-            if (folder / ABOUT).exists()
-            else None
+    place = next((place for place in (folder, folder / OLD_LAYERS) if has_layers(place)), None)
+    with damage_named(folder):
+        files = read_present(folder, (SAMPLES, TITLE))
+        return RunFolder(
+            sym,
+            tensors.load(files[SAMPLES])["samples"] if SAMPLES in files else None,
+            None if place is None else load_layers(place),
+            json.loads(files[TITLE])["title"] if TITLE in files else None,
         )
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RecordError(
-            f"{folder / ABOUT} is damaged ({type(error).__name__}: {error}). Remove it to do without."
-        ) from error
-    return RunFolder(sym, samples, layers, title)
 
 
 def read_log(folder: str | Path) -> str:
@@ -148,9 +163,8 @@ def read_log(folder: str | Path) -> str:
     Raises:
         RecordError: the folder has no log.
     """
-    path = Path(folder) / LOG
     try:
-        return path.read_text(encoding="utf-8")
+        return read_regular(check_path(folder) / LOG).decode(errors="replace")
     except OSError as error:
         raise RecordError(
             f"{folder} has no {LOG}: liegg discover --out writes one, sym.save(...) does not."
@@ -171,47 +185,18 @@ def labels(first: str | Path, second: str | Path) -> tuple[str, str]:
     )
 
 
-def _remove_layers(folder: Path) -> None:
-    """Remove the layers of an earlier run, one that was interrupted too; nothing else that may lie there."""
-    (folder / INDEX).unlink(missing_ok=True)
-    for one in folder.glob("[0-9][0-9][0-9]*"):
-        if one.is_dir():
-            shutil.rmtree(one)
-    if folder.is_dir() and not any(folder.iterdir()):
-        folder.rmdir()
-
-
-def _save_samples(samples: Tensor, folder: Path) -> None:
-    part = folder / f".{SAMPLES}.part"
-    try:
-        save_file({"samples": samples}, part)
-        part.chmod(
-            (folder / "record.json").stat().st_mode
-        )  # safetensors makes files that only their owner can read
-        part.replace(folder / SAMPLES)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def _append(folder: Path, clock: Clock, told: str) -> None:
-    """Add a run to the log: time, command, versions, events, result."""
-    path = folder / LOG
-    before = path.read_text(encoding="utf-8") + "\n" if path.exists() else ""
+def _log(folder: Path, clock: Clock, results: str) -> bytes:
+    """The log of the earlier runs and of this one: time, command, versions, events, result."""
+    before = read_log(folder) if (folder / LOG).exists() else ""
     when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(clock.started))
     python = ".".join(map(str, sys.version_info[:3]))
-    head = f"{when}  liegg {__version__}, torch {torch.__version__}, Python {python}"
-    typed = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
-    write_text(
-        "\n".join(
-            [
-                *([before.rstrip("\n"), ""] if before else []),
-                head,
-                f"$ {typed}",
-                *clock.lines,
-                "",
-                told,
-            ]
-        )
-        + "\n",
-        path,
-    )
+    clock.note(f"wrote {folder}")
+    lines = [
+        *([before.rstrip("\n"), ""] if before else []),
+        f"{when}  liegg {__version__}, torch {torch.__version__}, Python {python}",
+        f"$ {shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])}",
+        *clock.lines,
+        "",
+        results,
+    ]
+    return ("\n".join(lines) + "\n").encode(errors="replace")

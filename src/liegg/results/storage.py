@@ -1,18 +1,23 @@
 """Results on disk: JSON for what people read, safetensors for arrays. Nothing is unpickled, and loading computes nothing."""
 
 import dataclasses
+import hashlib
 import json
 import math
+import operator
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors import torch as tensors
 from torch import Tensor
 
+from liegg._utils.checks import check_path
 from liegg._utils.diagnoses import remark_from_dict
 from liegg._utils.errors import RecordError
+from liegg._utils.file_set import MANIFEST, read_files, read_manifest, read_regular, write_files
 from liegg.actions import Action, Displacement, action_from_settings
 from liegg.algebra.identification_storage import (
     identification_from_record,
@@ -35,11 +40,14 @@ from liegg.spectrum.defects import Defects
 from liegg.spectrum.smallest_defects import Bottom
 from liegg.spectrum.spectrum import Spectrum
 
-FORMAT = 4
+FORMAT = 5
 """Version of the layout of a stored result."""
 
-OLDER_FORMATS = (2, 3)
-"""Versions that are read too. They hold no identification, which is then computed; format 2 holds no blocks of samples."""
+OLDER_FORMATS = (2, 3, 4)
+"""Versions that are read too, from folders without a manifest; format 2 holds no blocks of samples."""
+
+UPGRADED_FORMATS = (2, 3)
+"""Versions that hold no identification, which is then computed."""
 
 FILES = ("record.json", "arrays.safetensors")
 """What a stored result consists of."""
@@ -49,48 +57,56 @@ BLOCK_ARRAYS = ("rows", "motions", "total", "samples")
 
 
 def save(sym: Symmetries, folder: str | Path) -> Path:
-    """Write a result into a folder as `arrays.safetensors` and `record.json`.
-
-    Each file is renamed into place, and `record.json` last: if it is there, it is complete and belongs to the arrays.
+    """Write a result into a folder as `record.json` and `arrays.safetensors`, listed with checksums in `manifest.json`.
 
     Args:
         sym: the result of `discover`.
-        folder: created if needed; files of an earlier result in it are replaced.
+        folder: created if needed. A result that it holds is replaced, as a whole; a crash at any moment leaves the old
+            result or the new one. Other files are not touched.
 
     Returns:
         The folder.
 
     Raises:
-        RecordError: the path exists and is not a folder.
+        RecordError: the folder cannot be written to, or holds other things under these names.
     """
-    folder = made(folder)
+    return write_files(folder, result_files(sym))
+
+
+def result_files(sym: Symmetries) -> dict[str, bytes]:
+    """The files of a stored result."""
     record, arrays = to_record(sym)
-    record_part, arrays_part = (folder / f".{name}.part" for name in FILES)
-    save_file(arrays, arrays_part)
-    record_part.write_text(json.dumps(record, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    # safetensors makes files that only their owner can read
-    arrays_part.chmod(record_part.stat().st_mode)
-    # an old record must never lie beside new arrays
-    (folder / "record.json").unlink(missing_ok=True)
-    arrays_part.replace(folder / "arrays.safetensors")
-    record_part.replace(folder / "record.json")
-    return folder
+    return pair_of_files(FILES, {"format": FORMAT, **record}, arrays)
 
 
-def made(folder: str | Path) -> Path:
-    """A folder to save into, created if needed; raise `RecordError` if that is not possible."""
-    folder = Path(folder)
-    if folder.exists() and not folder.is_dir():
-        raise RecordError(
-            f"{folder} is a file; expected a folder to save into, for example {folder.with_suffix('')}-run/."
-        )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RecordError(
-            f"{folder} cannot be created: {error.strerror}. Choose another folder."
-        ) from error
-    return folder
+def pair_of_files(
+    names: tuple[str, str], record: dict[str, Any], arrays: dict[str, Tensor]
+) -> dict[str, bytes]:
+    """A record as a JSON file, and its arrays, whose checksum the record holds."""
+    content = tensors.save(arrays)
+    return {
+        names[0]: json_bytes(record | {"arrays": hashlib.sha256(content).hexdigest()}),
+        names[1]: content,
+    }
+
+
+def read_pair(folder: Path, names: tuple[str, str]) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """The record and the arrays that `pair_of_files` made; earlier versions wrote no checksum.
+
+    Raises:
+        FileNotFoundError: a file is missing.
+        RecordError: the arrays belong to another record.
+    """
+    files = read_stored(folder, names)
+    record, content = json.loads(files[names[0]]), files[names[1]]
+    if "arrays" in record and record["arrays"] != hashlib.sha256(content).hexdigest():
+        raise RecordError(f"{folder / names[1]} belongs to another result than {names[0]}.")
+    return record, tensors.load(content)
+
+
+def json_bytes(record: dict[str, Any]) -> bytes:
+    """A record as the text of a JSON file."""
+    return (json.dumps(record, indent=1, allow_nan=False) + "\n").encode()
 
 
 def load(
@@ -104,28 +120,80 @@ def load(
         output_action: the same for the action on the outputs.
 
     Raises:
-        RecordError: a file is missing, damaged, or of another format, or the action does not fit.
+        RecordError: a file is missing, damaged, changed since, or of another format, or the action does not fit.
     """
-    folder = Path(folder)
-    try:
-        record = json.loads((folder / "record.json").read_text(encoding="utf-8"))
-        if record["format"] not in (*OLDER_FORMATS, FORMAT):
-            known = ", ".join(map(str, (*OLDER_FORMATS, FORMAT)))
-            raise RecordError(
-                f"{folder} holds a result of format {record['format']}; this version reads formats {known}."
-            )
-        arrays = load_file(folder / "arrays.safetensors")
-        if record["format"] != FORMAT:
+    folder = check_path(folder)
+    with damage_named(folder):
+        record, arrays = read_pair(folder, FILES)
+        check_format(folder, record["format"], FORMAT, OLDER_FORMATS)
+        if record["format"] in UPGRADED_FORMATS:
             record, arrays = upgraded(record, arrays)
         return from_record(record, arrays, action=action, output_action=output_action)
-    except FileNotFoundError as error:
-        missing = next((name for name in FILES if not (folder / name).exists()), "a file")
+
+
+def read_stored(folder: Path, names: Collection[str]) -> dict[str, bytes]:
+    """Read files of a folder, checked against its manifest; earlier versions wrote none.
+
+    Raises:
+        FileNotFoundError: one of them is missing.
+        RecordError: one of them is not what the manifest lists, or not a regular file.
+    """
+    files = read_present(folder, names)
+    for name in names:
+        if name not in files:
+            raise FileNotFoundError(None, None, name)
+    return files
+
+
+def read_present(folder: Path, names: Collection[str]) -> dict[str, bytes]:
+    """The same for those of the files that the folder has."""
+    if read_manifest(folder) is not None:
+        return read_files(folder, names)
+    return {name: read_regular(folder / name) for name in names if (folder / name).exists()}
+
+
+def check_format(folder: Path, version: Any, current: int, older: Collection[int]) -> None:
+    """Raise `RecordError` if this version of the package does not read a format.
+
+    Args:
+        folder: where it is stored.
+        version: the format.
+        current: the format that this version writes, always with a manifest.
+        older: the formats that were written without one.
+    """
+    listed = read_manifest(folder) is not None
+    if version == current and not listed:
         raise RecordError(
-            f"{folder} is not a stored result: {missing} is missing. Make one with sym.save(...)."
+            f"{folder} is damaged: {MANIFEST} is missing. Restore it from a copy, or run the analysis again."
+        )
+    if version not in ({current} if listed else older):
+        known = ", ".join(map(str, (*older, current)))
+        raise RecordError(
+            f"{folder} holds a result of format {version}; this version reads formats {known}."
+        )
+
+
+@contextmanager
+def damage_named(
+    folder: Path, what: str = "a stored result", how: str = "sym.save(...)"
+) -> Iterator[None]:
+    """Turn whatever goes wrong while a folder is read into a `RecordError`: its content may be anything.
+
+    Args:
+        folder: what is read.
+        what: what it should be.
+        how: how such a folder is made.
+    """
+    try:
+        yield
+    except RecordError:
+        raise
+    except (FileNotFoundError, NotADirectoryError) as error:
+        name = Path(error.filename or FILES[0]).name
+        raise RecordError(
+            f"{folder} is not {what}: {name} is missing. Make one with {how}."
         ) from error
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError) as error:
-        if isinstance(error, RecordError):
-            raise
+    except Exception as error:
         raise RecordError(
             f"{folder} is damaged ({type(error).__name__}: {error}). Run the analysis again."
         ) from error
@@ -162,7 +230,6 @@ def to_record(sym: Symmetries) -> tuple[dict[str, Any], dict[str, Tensor]]:
         arrays |= {"reinitialised.along": control.along, "reinitialised.own": control.own}
     arrays |= {f"identification.{field}": array for field, array in name_arrays.items()}
     record = {
-        "format": FORMAT,
         **sym.to_dict(),
         "stored": {
             "gram": isinstance(total.rows, Gram),
@@ -216,7 +283,7 @@ def from_record(
         ),
         solution=solution,
         partner=arrays.get("partner"),
-        samples=record["samples"],
+        samples=operator.index(record["samples"]),
         blocks=blocks,
         bottom=_bottom(record["bottom"], arrays),
         seed=stored["seed"],
@@ -255,7 +322,12 @@ def from_record(
 def _action(settings: dict[str, Any], given: Action | None, size: int, name: str) -> Action:
     """The action given, or that of the settings."""
     if given is None:
-        return action_from_settings(settings)
+        stored = action_from_settings(settings)
+        if stored.size != size:
+            raise RecordError(
+                f"the stored {name} has {stored.size} candidates and the stored arrays {size}."
+            )
+        return stored
     if given.size != size:
         raise RecordError(
             f"{name}={given!r} has {given.size} candidates; the stored result has {size}. Pass the action of the analysis."

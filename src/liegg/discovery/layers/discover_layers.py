@@ -12,10 +12,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from liegg._utils.arguments import checked
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import ArgumentError, ModelError, ShapeError, one_line
 from liegg._utils.forward_mode import differentiable_attention
-from liegg._utils.keywords import suggests_keywords
 from liegg._utils.precision import coarsest, convolves, full_precision_products, rounding_unit
 from liegg._utils.random import seeded
 from liegg.actions import Action
@@ -44,7 +44,7 @@ COMBINATIONS = 64
 """Random combinations for such a layer."""
 
 
-@suggests_keywords(ADVICE)
+@checked(ADVICE)
 def discover_layers(
     model: Any,
     data: Data,

@@ -1,0 +1,322 @@
+"""Arguments of public functions, checked in one place against the function's own annotations.
+
+Numbers of numpy and arrays become numbers and tensors; anything that does not fit raises `ArgumentError` with what was
+given and what was expected; an unknown keyword is answered with the nearest one.
+"""
+
+import collections.abc
+import inspect
+import math
+import numbers
+import operator
+import os
+import reprlib
+import types
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from functools import cached_property, wraps
+from pathlib import Path
+from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from liegg._utils.errors import ArgumentError
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+Record = TypeVar("Record")
+
+UNION = (Union, types.UnionType)
+
+
+class MismatchError(Exception):
+    """A value does not fit an annotation; the text says what was expected."""
+
+
+def checked(
+    advice: Mapping[str, str] | None = None, *, owner: str | None = None
+) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:
+    """Decorate a public function so that its arguments are checked and converted by their annotations.
+
+    Args:
+        advice: for keywords of other libraries or versions, what to do instead.
+        owner: name in messages; that of the function by default.
+
+    Examples:
+        >>> @checked({"device": "Move the model: its device is used."})
+        ... def f(x: int, *, held_out: float | None = None):
+        ...     return x, held_out
+        >>> import numpy as np
+        >>> f(np.int64(3), held_out=1)
+        (3, 1.0)
+        >>> f("3")
+        Traceback (most recent call last):
+        liegg._utils.errors.ArgumentError: f(): x='3': expected a whole number.
+        >>> f(1, heldout=2)
+        Traceback (most recent call last):
+        liegg._utils.errors.ArgumentError: f() has no argument 'heldout'. Did you mean held_out=?
+    """
+
+    def decorate(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+        signature = _Signature(function, owner or function.__name__, advice or {})
+
+        @wraps(function)
+        def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+            bound = signature.bind(args, kwargs)
+            return function(*bound.args, **bound.kwargs)
+
+        return call
+
+    return decorate
+
+
+def checked_fields(record: type[Record]) -> type[Record]:
+    """Decorate a dataclass so that the arguments of its constructor are checked and converted by its annotations.
+
+    Examples:
+        >>> from dataclasses import dataclass
+        >>> @checked_fields
+        ... @dataclass(kw_only=True)
+        ... class Size:
+        ...     height: int = 1
+        >>> Size(hieght=2)
+        Traceback (most recent call last):
+        liegg._utils.errors.ArgumentError: Size() has no argument 'hieght'. Did you mean height=?
+    """
+    setattr(record, "__init__", checked(owner=record.__name__)(record.__init__))  # noqa: B010
+    return record
+
+
+class _Signature:
+    """The parameters of a function, with their annotations resolved at the first call."""
+
+    def __init__(self, function: Callable[..., Any], owner: str, advice: Mapping[str, str]):
+        self.function, self.owner, self.advice = function, owner, advice
+        self.signature = inspect.signature(function)
+        self.names = [name for name in self.signature.parameters if name != "self"]
+
+    @cached_property
+    def hints(self) -> dict[str, Any]:
+        """Annotations by parameter, without those that allow anything."""
+        hints = get_type_hints(self.function)
+        return {
+            name: hint for name, hint in hints.items() if name in self.names and hint is not Any
+        }
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
+        """The arguments by name, converted."""
+        for name in kwargs:
+            if name not in self.names and not self._takes_any_keyword:
+                raise ArgumentError(
+                    f"{self.owner}() has no argument {name!r}. {self._advice(name)}"
+                )
+        try:
+            bound = self.signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise ArgumentError(
+                f"{self.owner}(): {error}. Its arguments are {', '.join(self.names)}."
+            ) from None
+        for name, hint in self.hints.items():
+            if name not in bound.arguments:
+                continue
+            kind = self.signature.parameters[name].kind
+            if kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+                continue
+            value = bound.arguments[name]
+            try:
+                bound.arguments[name] = convert(value, hint)
+            except MismatchError as error:
+                raise ArgumentError(
+                    f"{self.owner}(): {name}={shown(value)}: expected {error}."
+                ) from None
+        return bound
+
+    @cached_property
+    def _takes_any_keyword(self) -> bool:
+        kinds = [parameter.kind for parameter in self.signature.parameters.values()]
+        return inspect.Parameter.VAR_KEYWORD in kinds
+
+    def _advice(self, name: str) -> str:
+        """What to type instead of an unknown keyword."""
+        nearest = get_close_matches(name.lower(), [*self.advice, *self.names], n=1, cutoff=0.7)
+        if nearest and nearest[0] in self.advice:
+            return self.advice[nearest[0]]
+        if nearest:
+            return f"Did you mean {nearest[0]}=?"
+        return f"Its arguments are {', '.join(self.names)}."
+
+
+def shown(value: Any) -> str:
+    """A value as a short text for a message.
+
+    >>> shown("a" * 100), shown(torch.zeros(2, 3)), shown([1, 2])
+    ("'aaaaaaaaaaaa...aaaaaaaaaaaaa'", 'a tensor of shape (2, 3)', '[1, 2]')
+    """
+    if isinstance(value, Tensor | np.ndarray) and value.ndim:
+        kind = "a tensor" if isinstance(value, Tensor) else "an array"
+        return f"{kind} of shape {tuple(value.shape)}"
+    return reprlib.repr(value)
+
+
+def convert(value: Any, hint: Any) -> Any:
+    """A value as an annotation wants it; raise `MismatchError` if it does not fit.
+
+    >>> convert(2, float), convert("sum", Literal["each", "sum"]), convert(None, int | None)
+    (2.0, 'sum', None)
+    """
+    if hint is Any or isinstance(hint, TypeVar):
+        return value
+    if hint is None or hint is type(None):
+        if value is None:
+            return None
+        raise MismatchError("None")
+    if get_origin(hint) in UNION:
+        return _convert_union(value, get_args(hint))
+    if get_origin(hint) is Literal:
+        if any(
+            value is choice or (type(value) is type(choice) and value == choice)
+            for choice in get_args(hint)
+        ):
+            return value
+        raise MismatchError(_either([repr(choice) for choice in get_args(hint)]))
+    if hasattr(hint, "dims") and hasattr(hint, "dim_str"):
+        return _convert_tensor(value, hint)
+    if hint in _CONVERTERS:
+        return _CONVERTERS[hint](value)
+    return _convert_object(value, hint)
+
+
+def _convert_union(value: Any, hints: tuple[Any, ...]) -> Any:
+    """The first of several annotations that the value fits."""
+    expected = []
+    for hint in hints:
+        try:
+            return convert(value, hint)
+        except MismatchError as error:
+            expected.append(str(error))
+    raise MismatchError(_either(list(dict.fromkeys(expected))))
+
+
+def _either(texts: list[str]) -> str:
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} or {texts[-1]}"
+
+
+def _convert_int(value: Any) -> int:
+    is_bool = isinstance(value, bool | np.bool_) or getattr(value, "dtype", None) is torch.bool
+    if not is_bool and not isinstance(value, str | bytes):
+        try:
+            return operator.index(value)
+        except (TypeError, ValueError, RuntimeError):
+            pass
+    raise MismatchError("a whole number")
+
+
+def _convert_float(value: Any) -> float:
+    if isinstance(value, Tensor | np.ndarray) and value.ndim == 0:
+        value = value.item()
+    if isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.nan
+        if not math.isnan(number):
+            return number
+    raise MismatchError("a number")
+
+
+def _convert_bool(value: Any) -> bool:
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise MismatchError("True or False")
+
+
+def _convert_str(value: Any) -> str:
+    if isinstance(value, str):
+        try:
+            value.encode()
+            return value
+        except UnicodeEncodeError:
+            raise MismatchError("a text in Unicode, without lone surrogates") from None
+    raise MismatchError("a text")
+
+
+def _convert_path(value: Any) -> Path:
+    if isinstance(value, str | os.PathLike) and isinstance(text := os.fspath(value), str):
+        if text and text.isprintable():
+            return Path(text)
+        raise MismatchError("a path without control characters")
+    raise MismatchError("a path, for example 'run'")
+
+
+def _convert_tensor(value: Any, hint: Any) -> Tensor:
+    """An array as a tensor with the number of axes and the kind of numbers of a jaxtyping annotation."""
+    axes = f"a tensor [{', '.join(hint.dim_str.split())}]"
+    if isinstance(value, np.ndarray) and value.dtype.kind in "fiu":
+        value = torch.from_numpy(np.ascontiguousarray(value))
+    if not isinstance(value, Tensor) or value.layout is not torch.strided or value.is_nested:
+        raise MismatchError(axes)
+    if value.is_meta:
+        raise MismatchError(f"{axes} with values, not on the device 'meta'")
+    if "float64" in hint.dtypes and not (value.is_complex() or value.dtype is torch.bool):
+        value = value if value.is_floating_point() else value.double()
+    names = hint.dim_str.split()
+    sizes = [pair for pair in zip(names, value.shape, strict=False) if pair[0] != "_"]
+    if "..." not in names and (
+        value.ndim != len(names) or len(dict(sizes)) != len(set(sizes))
+    ):  # the same name on two axes stands for the same size
+        raise MismatchError(axes)
+    return value
+
+
+def _convert_object(value: Any, hint: Any) -> Any:
+    """Sequences, mappings, callables and instances of classes."""
+    origin, inner = get_origin(hint) or hint, get_args(hint)
+    if origin is collections.abc.Callable:
+        if callable(value):
+            return value
+        raise MismatchError("a function")
+    if origin is type:
+        if isinstance(value, type):
+            return value
+        raise MismatchError("a class")
+    if origin in (collections.abc.Sequence, list, tuple) and inner:
+        return _convert_sequence(value, origin, inner[0])
+    if not isinstance(origin, type):
+        return value
+    if isinstance(value, origin):
+        return value
+    raise MismatchError(EXPECTED.get(origin.__name__, f"a {origin.__name__}"))
+
+
+def _convert_sequence(value: Any, origin: Any, inner: Any) -> Any:
+    """A sequence whose members fit."""
+    if isinstance(value, Tensor | np.ndarray) and value.ndim:
+        value = list(value)
+    if not isinstance(value, collections.abc.Sequence) or isinstance(value, str | bytes):
+        raise MismatchError("a list")
+    try:
+        members = [convert(member, inner) for member in value]
+    except MismatchError as error:
+        raise MismatchError(f"a list, each member {error}") from None
+    return tuple(members) if origin is tuple else members
+
+
+_CONVERTERS: dict[Any, Callable[[Any], Any]] = {
+    int: _convert_int,
+    float: _convert_float,
+    bool: _convert_bool,
+    str: _convert_str,
+    Path: _convert_path,
+}
+
+EXPECTED = {
+    "Action": "an action, for example liegg.Linear(3)",
+    "Symmetries": "what liegg.discover returns",
+    "Thresholds": "thresholds=liegg.Thresholds(...)",
+    "Run": "run=liegg.Run(...)",
+    "Tensor": "a tensor",
+    "ndarray": "an array",
+}
+"""Classes of the package in words."""

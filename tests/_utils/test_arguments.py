@@ -1,0 +1,158 @@
+"""Unknown keywords are answered with the nearest one, with advice, or with all of them."""
+
+import inspect
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg._utils.arguments import MismatchError, checked, checked_fields, convert, shown
+from liegg._utils.errors import ArgumentError
+from liegg.discovery.discover import ADVICE, discover
+
+
+@checked({"device": "Move the model.", "verify": "Pass held_out=."})
+def measure(x, *, held_out=None, batch_size=1):
+    """Measure."""
+    return x, held_out, batch_size
+
+
+@checked_fields
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    height: int = 1
+    width: int = 2
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("heldout", "held_out="),
+        ("batchsize", "batch_size="),
+        ("Device", "Move the model."),
+        ("verifiy", "Pass held_out=."),
+        ("colour", "x, held_out, batch_size"),
+    ],
+)
+def test_unknown_keywords_are_answered(name, answer):
+    with pytest.raises(ArgumentError, match=rf"measure\(\) has no argument '{name}'") as caught:
+        measure(1, **{name: 2})
+    assert answer in str(caught.value)
+
+
+def test_known_keywords_pass_and_the_function_stays_itself():
+    assert measure(1, held_out=2) == (1, 2, 1)
+    assert measure(x=1) == (1, None, 1)
+    assert (measure.__name__, measure.__doc__) == ("measure", "Measure.")
+    assert list(inspect.signature(measure).parameters) == ["x", "held_out", "batch_size"]
+    with pytest.raises(ArgumentError, match=r"measure\(\): missing a required argument: 'x'"):
+        measure()  # pyright: ignore[reportCallIssue]
+
+
+def test_fields_of_records():
+    with pytest.raises(ArgumentError, match=r"Size\(\) has no argument 'hieght'.*height="):
+        Size(hieght=3)  # pyright: ignore[reportCallIssue]
+    assert replace(Size(), width=5) == Size(width=5)
+    assert asdict(Size(height=3)) == {"height": 3, "width": 2}
+    assert list(inspect.signature(Size).parameters) == ["height", "width"]
+
+
+def test_no_advice_is_about_an_argument_that_discover_has():
+    assert not ADVICE.keys() & inspect.signature(discover).parameters.keys()
+
+
+MATRICES = Float[Tensor, "d n n"]
+
+
+@pytest.mark.parametrize(
+    ("hint", "given", "expected"),
+    [
+        (int, 3, 3),
+        (int, np.int64(3), 3),
+        (int, torch.tensor(3), 3),
+        (float, 3, 3.0),
+        (float, np.float32(2), 2.0),
+        (float, torch.tensor(2.5), 2.5),
+        (float, math.inf, math.inf),
+        (bool, np.True_, True),
+        (int | None, None, None),
+        (float | None, 2, 2.0),
+        (Literal["each", "sum"] | int, np.int32(4), 4),
+        (Literal["each", "sum"] | int, "sum", "sum"),
+        (str | Path, "run", "run"),
+        (Path | None, "run", Path("run")),
+        (tuple[int, ...], [np.int64(2), 3], (2, 3)),
+        (Sequence[int], np.array([2, 3]), [2, 3]),
+        (Callable[[int], object] | None, print, print),
+        (Any, "anything", "anything"),
+    ],
+)
+def test_values_that_fit_are_converted(hint, given, expected):
+    converted = convert(given, hint)
+    assert (converted, type(converted)) == (expected, type(expected))
+
+
+@pytest.mark.parametrize(
+    ("hint", "given", "expected"),
+    [
+        (int, True, "a whole number"),
+        (int, np.True_, "a whole number"),
+        (int, torch.tensor(True), "a whole number"),
+        (int, 3.0, "a whole number"),
+        (int, "3", "a whole number"),
+        (int, torch.tensor([1, 2]), "a whole number"),
+        (float, math.nan, "a number"),
+        (float, True, "a number"),
+        (float, 1j, "a number"),
+        (float, 10**400, "a number"),
+        (bool, 1, "True or False"),
+        (str, b"a", "a text"),
+        (str, "\ud800", "Unicode"),
+        (Literal["a", "b"], "c", "'a' or 'b'"),
+        (Literal["a"] | int | None, 2.5, "'a', a whole number or None"),
+        (Path, "a\0b", "control characters"),
+        (Path, "", "control characters"),
+        (Path, 3, "a path"),
+        (tuple[int, ...], "12", "a list"),
+        (tuple[int, ...], [1, "2"], "each member a whole number"),
+        (Callable[[int], object], 3, "a function"),
+        (type[torch.nn.Module], 3, "a class"),
+        (torch.nn.Module, 3, "a Module"),
+        (MATRICES, torch.zeros(3, 3), r"a tensor \[d, n, n\]"),
+        (MATRICES, torch.zeros(1, 3, 2), r"a tensor \[d, n, n\]"),
+        (MATRICES, torch.zeros(1, 3, 3).to_sparse(), r"a tensor \[d, n, n\]"),
+        (MATRICES, torch.zeros(1, 3, 3, device="meta"), "with values"),
+        (MATRICES, np.full((1, 2, 2), "a"), r"a tensor \[d, n, n\]"),
+    ],
+)
+def test_values_that_do_not_fit_say_what_was_expected(hint, given, expected):
+    with pytest.raises(MismatchError, match=expected):
+        convert(given, hint)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        np.arange(9.0).reshape(1, 3, 3)[:, ::-1],
+        np.arange(9).reshape(1, 3, 3),
+        torch.arange(9).reshape(1, 3, 3),
+        np.zeros((0, 3, 3), dtype=np.float32),
+    ],
+)
+def test_arrays_become_tensors_of_real_numbers(given):
+    converted = convert(given, MATRICES)
+    assert converted.is_floating_point()
+    assert converted.tolist() == given.tolist()
+
+
+def test_long_values_are_shown_short():
+    assert len(shown("a" * 1000)) < 60
+    assert len(shown(list(range(1000)))) < 60
+    assert shown(np.zeros((2, 3))) == "an array of shape (2, 3)"
