@@ -357,6 +357,15 @@ class MatrixAction(Action):
             for matrix in self.matrices(coefficients)
         )
 
+    def _check_side(self, matrices: Float[Tensor, "d n n"]) -> None:
+        """Raise `ArgumentError` unless these are matrices of the generators' side."""
+        n = self.ambient
+        if matrices.ndim != 3 or matrices.shape[1:] != (n, n):
+            raise ArgumentError(
+                f"generators have shape {tuple(matrices.shape)}; expected [d, {n}, {n}], matrices "
+                f"of {self!r}."
+            )
+
     @property
     def _generator_shapes(self) -> str:
         return f"{super()._generator_shapes} or matrices [d, {self.ambient}, {self.ambient}]"

@@ -9,11 +9,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError, ShapeError
-from liegg.actions.affine import Affine
 from liegg.actions.base import MatrixAction
 from liegg.actions.displacement import Displacement
 from liegg.actions.grid.maps import MapAction
-from liegg.actions.linear import Linear
+from liegg.actions.linear import Affine, Linear
 
 ColorGroup = Literal["affine", "linear", "gains", "tone"]
 

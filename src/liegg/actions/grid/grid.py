@@ -11,7 +11,6 @@ from torch import Tensor
 
 from liegg._utils.device import to_device
 from liegg._utils.errors import ArgumentError, ShapeError
-from liegg.actions.affine import Affine
 from liegg.actions.grid.coordinates import coordinates, paper_coordinates
 from liegg.actions.grid.interpolate import resample
 from liegg.actions.grid.maps import MapAction
@@ -24,7 +23,7 @@ from liegg.actions.grid.stencils import (
     derivative_matrix,
     smoothing_matrix,
 )
-from liegg.actions.linear import Linear
+from liegg.actions.linear import Affine, Linear
 
 NAMES = {1: "Sequence", 2: "Image", 3: "Volume"}
 SLOPE_ROUNDING = 8.0

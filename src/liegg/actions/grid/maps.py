@@ -5,9 +5,8 @@ from abc import abstractmethod
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg.actions.affine import Affine
 from liegg.actions.base import MatrixAction
-from liegg.actions.linear import Linear
+from liegg.actions.linear import Affine, Linear
 
 
 class MapAction(MatrixAction):
