@@ -86,8 +86,10 @@ class Action(ABC):
         unit = torch.eye(self.size, dtype=x.dtype, device=x.device)
         return self.tangents(unit, x).transpose(0, 1)
 
-    def check(self, shape: tuple[int, ...]) -> None:  # noqa: B027, every shape is fine by default
-        """Raise `ShapeError` unless a sample of this shape can be acted on."""
+    def check(self, shape: tuple[int, ...]) -> None:
+        """Raise `ShapeError` unless a sample of this shape can be acted on; any by default."""
+        for part in self._inner:
+            part.check(shape)
 
     # How it is called, stored and drawn
 
@@ -133,7 +135,7 @@ class Action(ABC):
     @property
     def interpolates(self) -> bool:
         """Whether finite motions resample a grid."""
-        return False
+        return any(part.interpolates for part in self._inner)
 
     @property
     def stage(self) -> str | None:
@@ -226,7 +228,8 @@ class Action(ABC):
             input_square: mean squared length of the samples.
             shape: shape of a sample.
         """
-        return 0.0
+        each = (part.rounding_motion(dtype, input_square, shape) for part in self._inner)
+        return max(each, default=0.0)
 
     def contract(
         self,
@@ -267,16 +270,10 @@ class Action(ABC):
             x: the batch.
             block: block of every sample, from 0 to `count` - 1.
             count: number of blocks.
-            precomputed: the result of `precompute` for the batch.
+            precomputed: the result of `precompute` for the batch; not used by default.
         """
-        sliced = isinstance(precomputed, tuple) and all(
-            isinstance(part, Tensor) and len(part) == len(x) for part in precomputed
-        )
-        sums: dict[int, Tensor] = {}
-        for index in block.unique().tolist():
-            some = _evenly((block == index).nonzero()[:, 0])
-            shared = tuple(part[some] for part in precomputed) if sliced else None
-            sums[index] = self.moment(x[some], precomputed=shared)
+        places = {index: (block == index).nonzero()[:, 0] for index in block.unique().tolist()}
+        sums = {index: self.moment(x[some]) for index, some in places.items()}
         zero = torch.zeros_like(next(iter(sums.values())))
         return torch.stack([sums.get(index, zero) for index in range(count)])
 
@@ -290,6 +287,11 @@ class Action(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(size={self.size})"
+
+    @property
+    def _inner(self) -> tuple["Action", ...]:
+        """The elementary actions of one that is made of others; none for an elementary one."""
+        return tuple(part for part in self.parts if part is not self)
 
     def _overrides(self, name: str) -> bool:
         return getattr(type(self), name) is not getattr(Action, name)
@@ -369,13 +371,6 @@ class MatrixAction(Action):
     @property
     def _generator_shapes(self) -> str:
         return f"{super()._generator_shapes} or matrices [d, {self.ambient}, {self.ambient}]"
-
-
-def _evenly(places: Int[Tensor, " m"]) -> slice | Int[Tensor, " m"]:
-    """Evenly spaced places as a slice, which needs no copy; others as they are."""
-    first, step = int(places[0]), int(places[1] - places[0]) if len(places) > 1 else 1
-    even = torch.equal(places, torch.arange(first, first + step * len(places), step))
-    return slice(first, first + step * len(places), step) if even else places
 
 
 def _combination(row: Float[Tensor, " g"], words: tuple[str, ...], tolerance: float) -> str:

@@ -84,17 +84,9 @@ class Restricted(Action):
             and float(principal_angles(self.basis, other.basis).max()) < SAME_SPAN
         )
 
-    def check(self, shape: tuple[int, ...]) -> None:
-        """As the parent's."""
-        self.parent.check(shape)
-
     def act(self, h: Float[Tensor, "..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
         """The parent's motion."""
         return self.parent.act(self.whole_coefficients(self._vector(h)), x)
-
-    def field(self, h: Float[Tensor, " r"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
-        """The parent's field."""
-        return self.parent.field(self.whole_coefficients(h), x)
 
     def tangents(
         self, h: Float[Tensor, "t r"], x: Float[Tensor, "b ..."]
@@ -126,12 +118,6 @@ class Restricted(Action):
     ) -> Float[Tensor, "p s s"]:
         """Those of the parent."""
         return self.parent.moments(x, block, count)
-
-    def rounding_motion(
-        self, dtype: torch.dtype, input_square: float, shape: tuple[int, ...]
-    ) -> float:
-        """The parent's."""
-        return self.parent.rounding_motion(dtype, input_square, shape)
 
     def displacement(self, moment: Float[Tensor, "s s"], samples: int) -> Displacement:
         """The parent's displacement between directions of the subspace."""
@@ -168,11 +154,6 @@ class Restricted(Action):
     def parts(self) -> tuple[Action, ...]:
         """The parent's."""
         return self.parent.parts
-
-    @property
-    def interpolates(self) -> bool:
-        """As the parent."""
-        return self.parent.interpolates
 
     @property
     def stage(self) -> str | None:

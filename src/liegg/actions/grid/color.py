@@ -42,15 +42,7 @@ class Channels(MapAction):
 
     def check(self, shape: tuple[int, ...]) -> None:
         """Samples have their channels first, or are flat with `shape=` stated."""
-        if (
-            self.shape is not None
-            and tuple(shape) != self.shape
-            and (len(shape) != 1 or math.prod(shape) != math.prod(self.shape))
-        ):
-            raise ShapeError(
-                f"a sample has shape {tuple(shape)}; Color(shape={self.shape}) expects that shape, or ({math.prod(self.shape)},)."
-            )
-        whole = self.shape or tuple(shape)
+        whole = self._whole_shape(shape, "Color")
         if self.channels > 1 and (len(whole) < 2 or whole[0] != self.channels):
             hint = (
                 f" For grey images pass Color(channels=1); for {whole[0]} channels Color(channels={whole[0]})."
@@ -166,9 +158,5 @@ def Color(  # noqa: N802, one of the actions, which are named as classes are
     for i in range(channels):
         unit[i, i, i] = 1.0  # the gain of one channel
         unit[channels, i, channels] = 1.0  # the offset of all
-    smaller = (
-        whole.restrict(unit[:channels])
-        if group == "gains"
-        else whole.restrict(torch.stack([unit[:channels].sum(0), unit[channels]]))
-    )
-    return replace(smaller, label=repr(whole).replace("'affine'", repr(group), 1))
+    tone = torch.stack([unit[:channels].sum(0), unit[channels]])
+    return whole.subgroup(group, unit[:channels] if group == "gains" else tone)

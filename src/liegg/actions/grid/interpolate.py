@@ -60,10 +60,9 @@ def _summed(
     signals: Float[Tensor, "b s"], pixels: Int[Tensor, "p k"], weights: Float[Tensor, "p k"]
 ) -> Float[Tensor, "b p"]:
     """The same, one corner at a time, with derivatives."""
-    total = torch.zeros(len(signals), len(pixels), dtype=signals.dtype, device=signals.device)
-    for pixel, weight in zip(pixels.unbind(1), weights.unbind(1), strict=True):
-        total = total + signals[:, pixel] * weight
-    return total
+    zero = torch.zeros(len(signals), len(pixels), dtype=signals.dtype, device=signals.device)
+    corners = zip(pixels.unbind(1), weights.unbind(1), strict=True)
+    return sum((signals[:, pixel] * weight for pixel, weight in corners), zero)
 
 
 def _corner(
