@@ -16,12 +16,12 @@ class Axis:
     Attributes:
         side: length of the axis.
         basis: orthonormal traceless matrices, flat; None for all of sl(k), whose basis is implicit.
-        traced: part of the span that is not traceless, orthogonal to the basis; None if there is none.
+        traced: matrix of the span that is orthogonal to the basis; 0 if all of it is traceless.
     """
 
     side: int
     basis: Float[Tensor, "r kk"] | None
-    traced: Float[Tensor, "k k"] | None
+    traced: Float[Tensor, "k k"]
 
     @property
     def count(self) -> int:
@@ -43,11 +43,7 @@ class Axis:
 
     def trace(self, whole: Float[Tensor, "b k kk"]) -> Float[Tensor, "b k"]:
         """Inner products with the candidate that has a trace."""
-        return (
-            torch.zeros_like(whole[..., 0])
-            if self.traced is None
-            else whole @ self.traced.to(whole).flatten()
-        )
+        return whole @ self.traced.to(whole).flatten()
 
     def lift(self, h: Float[Tensor, "t r"], trace: Float[Tensor, " t"]) -> Float[Tensor, "t k k"]:
         """Matrices with these coefficients."""
@@ -57,8 +53,7 @@ class Axis:
             beside, level = h.split([self.side * (self.side - 1), self.side - 1], dim=1)
             flat = torch.diag_embed(level @ _helmert(self.side).to(h).mT).flatten(1)
             flat = flat.index_add(1, _beside(self.side).to(h.device), beside)
-        if self.traced is not None:
-            flat = flat + trace[:, None] * self.traced.to(h).flatten()
+        flat = flat + trace[:, None] * self.traced.to(h).flatten()
         return flat.unflatten(1, (self.side, self.side))
 
 
@@ -82,11 +77,9 @@ def axis_of(side: int, given: Float[Tensor, "r k k"] | None) -> Axis:
     basis = algebra_basis(given, side).flatten(1)
     traced = identity.flatten() @ basis.mT
     if float(traced.norm()) <= 1e-10:
-        return Axis(side, basis, None)
-    left = torch.linalg.svd(traced[None], full_matrices=True).Vh[
-        1:
-    ]  # combinations that are orthogonal to it
-    return Axis(side, left @ basis, (traced @ basis).unflatten(0, (side, side)))
+        return Axis(side, basis, torch.zeros_like(identity))
+    orthogonal = torch.linalg.svd(traced[None], full_matrices=True).Vh[1:]
+    return Axis(side, orthogonal @ basis, (traced @ basis).unflatten(0, (side, side)))
 
 
 def _beside(side: int) -> Tensor:

@@ -15,7 +15,7 @@ from liegg._utils.linalg import fix_signs
 from liegg.actions.base import MatrixAction
 from liegg.actions.displacement import Displacement
 from liegg.actions.structured.axis import Axis, axis_of
-from liegg.actions.structured.sparse import check_inside, check_square, exponential
+from liegg.actions.structured.sparse import check_inside, exponential
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -68,19 +68,11 @@ class KroneckerSum(MatrixAction):
     @cached_property
     def _mix(self) -> Float[Tensor, "q f"]:
         """Orthonormal combinations of the matrices with a trace, so that the identity counts once."""
-        traced = [axis.traced for axis in self._axes]
-        whole = torch.zeros(len(traced), len(traced), dtype=torch.float64)
-        for f, one in enumerate(traced):
-            for g, other in enumerate(traced):
-                if one is None or other is None:
-                    continue
-                rest = self.ambient / self.sizes[f]
-                whole[f, g] = (
-                    one.square().sum() * rest
-                    if f == g
-                    else one.trace() * other.trace() * rest / self.sizes[g]
-                )
-        squares, vectors = torch.linalg.eigh(whole)
+        means = torch.stack([axis.traced.diagonal().mean() for axis in self._axes])
+        lengths = torch.stack([axis.traced.square().sum() / axis.side for axis in self._axes])
+        # Inner products of all n numbers: of A ⊗ 1 and 1 ⊗ B they are those of the traces.
+        products = torch.outer(means, means).fill_diagonal_(0) + torch.diag(lengths)
+        squares, vectors = torch.linalg.eigh(self.ambient * products)
         kept = squares > 1e-10 * squares[-1].clamp_min(1e-300)
         return fix_signs((vectors[:, kept] / squares[kept].sqrt()).mT.contiguous())
 
@@ -134,10 +126,8 @@ class KroneckerSum(MatrixAction):
         precomputed: Any = None,
     ) -> Float[Tensor, "b k g"]:
         """Slope times number, summed along all lines of each axis."""
-        tensor, slopes = (
-            x.reshape(-1, *self.sizes),
-            gradients.reshape(*gradients.shape[:2], *self.sizes),
-        )
+        tensor = x.reshape(-1, *self.sizes)
+        slopes = gradients.reshape(*gradients.shape[:2], *self.sizes)
         whole = []
         for f, side in enumerate(self.sizes):
             lines = tensor.movedim(f + 1, -1).reshape(len(x), 1, -1, side)
@@ -169,13 +159,13 @@ class KroneckerSum(MatrixAction):
 
     def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
         """Coordinates from partial traces; raise `ArgumentError` for a matrix outside the span."""
-        check_square(matrices, self.ambient, repr(self))
+        self._check_side(matrices)
         traces = [
             self._lines(matrices, f).sum((-2, -1)).flatten(1)[:, None]
             for f in range(len(self.sizes))
         ]
         found = self._project(traces)[:, 0]
-        check_inside(self, matrices, found, repr(self))
+        check_inside(self, matrices, found)
         return found
 
     def settings(self) -> dict[str, Any]:
@@ -188,12 +178,8 @@ class KroneckerSum(MatrixAction):
 
     def _lines(self, matrices: Float[Tensor, "d n n"], f: int) -> Float[Tensor, "d k k p q"]:
         """View of the entries between numbers that differ along axis `f` alone."""
-        before, side, after = (
-            math.prod(self.sizes[:f]),
-            self.sizes[f],
-            math.prod(self.sizes[f + 1 :]),
-        )
-        apart = matrices.reshape(-1, before, side, after, before, side, after)
+        sides = (math.prod(self.sizes[:f]), self.sizes[f], math.prod(self.sizes[f + 1 :]))
+        apart = matrices.reshape(-1, *sides, *sides)
         return apart.diagonal(dim1=1, dim2=4).diagonal(dim1=2, dim2=4)
 
     def _project(self, whole: list[Float[Tensor, "b k _"]]) -> Float[Tensor, "b k g"]:
@@ -222,17 +208,15 @@ class KroneckerSum(MatrixAction):
                 second = [axes + e if e in (f, g) else e for e in range(axes)]
                 kept = [f, axes + f] if f == g else [f, g, axes + f, axes + g]
                 if samples:
-                    pairs = torch.einsum(
-                        numbers, [2 * axes, *range(axes)], numbers, [2 * axes, *second], kept
-                    )
+                    both = numbers, [2 * axes, *range(axes)], numbers, [2 * axes, *second]
                 else:
-                    pairs = torch.einsum(numbers, [*range(axes), *second], kept)
-                if f == g:
-                    row.append(torch.kron(torch.eye(self.sizes[f]).to(pairs), pairs))
-                else:
-                    row.append(
-                        pairs.permute(2, 0, 1, 3).reshape(self.sizes[f] ** 2, self.sizes[g] ** 2)
-                    )
+                    both = numbers, [*range(axes), *second]
+                pairs = torch.einsum(*both, kept)
+                row.append(
+                    torch.kron(torch.eye(self.sizes[f]).to(pairs), pairs)
+                    if f == g
+                    else pairs.permute(2, 0, 1, 3).flatten(0, 1).flatten(1)
+                )
             rows.append(self._project([part[None] for part in row])[0])
         return self._project([part.mT[None] for part in rows])[0]
 

@@ -202,10 +202,10 @@ class Sparse(MatrixAction):
 
     def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
         """Coordinates in the candidates; raise `ArgumentError` for a matrix outside their span."""
-        n, own = self.ambient, self.entries.on(matrices.device, matrices.dtype)
-        check_square(matrices, n, self.label)
+        own = self.entries.on(matrices.device, matrices.dtype)
+        self._check_side(matrices)
         found = self._sums((matrices[:, own.row, own.column] * own.value)[:, None], own)[:, 0]
-        check_inside(self, matrices, found, self.label)
+        check_inside(self, matrices, found)
         return found
 
     def settings(self) -> dict[str, Any]:
@@ -264,23 +264,13 @@ def exponential(
     return x
 
 
-def check_square(matrices: Float[Tensor, "d n n"], n: int, label: str) -> None:
-    """Raise `ArgumentError` unless matrices have side `n`."""
-    if matrices.ndim != 3 or matrices.shape[1:] != (n, n):
-        raise ArgumentError(
-            f"generators have shape {tuple(matrices.shape)}; expected [d, {n}, {n}], matrices of {label}."
-        )
-
-
 def check_inside(
-    action: MatrixAction, matrices: Float[Tensor, "d n n"], found: Float[Tensor, "d g"], label: str
+    action: MatrixAction, matrices: Float[Tensor, "d n n"], found: Float[Tensor, "d g"]
 ) -> None:
     """Raise `ArgumentError` for a matrix outside the span; one at a time, to save memory."""
     for number, (matrix, h) in enumerate(zip(matrices, found, strict=True)):
-        if (
-            float((action.matrices(h[None])[0] - matrix).norm())
-            > 1e-6 * float(matrix.norm()) + 1e-300
-        ):
+        gap = float((action.matrices(h[None])[0] - matrix).norm())
+        if gap > 1e-6 * float(matrix.norm()) + 1e-300:
             raise ArgumentError(
-                f"generator {number} lies outside the {action.size}-dimensional space of {label}."
+                f"generator {number} lies outside the {action.size}-dimensional space of {action!r}."
             )
