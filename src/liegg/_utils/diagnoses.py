@@ -624,4 +624,4 @@ def remark_from_dict(stored: dict[str, Any] | str) -> Remark:
 
 def stored_remark(remark: str) -> dict[str, Any]:
     """A remark as JSON values; a plain string becomes a `TEXT`."""
-    return (remark if isinstance(remark, Remark) else Diagnosis.TEXT(text=remark)).to_dict()
+    return as_remark(remark).to_dict()
