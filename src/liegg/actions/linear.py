@@ -11,8 +11,7 @@ from torch.nn.functional import pad
 
 from liegg._utils.errors import ArgumentError, ShapeError
 from liegg._utils.linalg import group_by_block
-from liegg.actions.base import MatrixAction
-from liegg.actions.displacement import Displacement
+from liegg.actions.base import Displacement, MatrixAction
 
 Layout = Literal["copies_first", "vector_first"]
 

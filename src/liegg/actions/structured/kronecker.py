@@ -12,8 +12,7 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError, ShapeError
 from liegg._utils.linalg import fix_signs
-from liegg.actions.base import MatrixAction
-from liegg.actions.displacement import Displacement
+from liegg.actions.base import Displacement, MatrixAction
 from liegg.actions.structured.axis import Axis, axis_of
 from liegg.actions.structured.sparse import check_inside, exponential
 
@@ -200,25 +199,27 @@ class KroneckerSum(MatrixAction):
 
     def _displaced(self, numbers: Float[Tensor, "..."], *, samples: bool) -> Float[Tensor, "g g"]:
         """Displacement from samples `[b, *sizes]`, or from their second moment `[*sizes, *sizes]`."""
-        axes = len(self.sizes)
-        rows = []
-        for f in range(axes):
-            row = []
-            for g in range(axes):
-                second = [axes + e if e in (f, g) else e for e in range(axes)]
-                kept = [f, axes + f] if f == g else [f, g, axes + f, axes + g]
-                if samples:
-                    both = numbers, [2 * axes, *range(axes)], numbers, [2 * axes, *second]
-                else:
-                    both = numbers, [*range(axes), *second]
-                pairs = torch.einsum(*both, kept)
-                row.append(
-                    torch.kron(torch.eye(self.sizes[f]).to(pairs), pairs)
-                    if f == g
-                    else pairs.permute(2, 0, 1, 3).flatten(0, 1).flatten(1)
-                )
-            rows.append(self._project([part[None] for part in row])[0])
+        axes = range(len(self.sizes))
+        rows = [
+            self._project([self._pairs(numbers, f, g, samples=samples)[None] for g in axes])[0]
+            for f in axes
+        ]
         return self._project([part.mT[None] for part in rows])[0]
+
+    def _pairs(
+        self, numbers: Float[Tensor, "..."], f: int, g: int, *, samples: bool
+    ) -> Float[Tensor, "kk ll"]:
+        """The same between the unit matrices along axis `f` and those along axis `g`."""
+        axes = len(self.sizes)
+        first, second = range(axes), [axes + e if e in (f, g) else e for e in range(axes)]
+        kept = [f, axes + f] if f == g else [f, g, axes + f, axes + g]
+        if samples:
+            pairs = torch.einsum(numbers, [2 * axes, *first], numbers, [2 * axes, *second], kept)
+        else:
+            pairs = torch.einsum(numbers, [*first, *second], kept)
+        if f == g:
+            return torch.kron(torch.eye(self.sizes[f]).to(pairs), pairs)
+        return pairs.permute(2, 0, 1, 3).flatten(0, 1).flatten(1)
 
 
 def kronecker_from_settings(sizes: list[int], algebras: list) -> KroneckerSum:

@@ -11,8 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError, ShapeError
-from liegg.actions.base import MatrixAction
-from liegg.actions.displacement import Displacement
+from liegg.actions.base import Displacement, MatrixAction
 
 TERMS = 20
 """Terms of the exponential series of a matrix of norm at most 1: the rest is below 1/21!."""
