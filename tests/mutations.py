@@ -279,8 +279,8 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("A last row other than zero is refused.", "> 1e-12 * size", "> 1e12 * size"),
         (
             "Translations count in rows and moment.",
-            "pad(self.staged(x), (0, 1), value=1.0)",
-            "pad(self.staged(x), (0, 1), value=0.0)",
+            "pad(vectors, (0, 1), value=1.0)",
+            "pad(vectors, (0, 1), value=0.0)",
         ),
     ),
     *of("actions/product.py", "tests/actions/test_product.py")(

@@ -1,6 +1,5 @@
 """The linear and the affine action: all maps of one or several vectors."""
 
-from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,7 +19,8 @@ Layout = Literal["copies_first", "vector_first"]
 class VectorAction(MatrixAction):
     r"""The same map of each of several vectors; base of `Linear` and `Affine`.
 
-    The generators are the unit matrices $E_{ij}$, row by row, with fields $\xi_{ij}(x) = e_i \tilde x_j$.
+    The generators are the unit matrices $E_{ij}$, row by row, with fields $\xi_{ij}(x) = e_i \tilde x_j$,
+    where $\tilde x$ is $x$ for linear maps and $(x, 1)$ for affine ones.
     """
 
     n: int
@@ -40,9 +40,10 @@ class VectorAction(MatrixAction):
                 "'vector_first' (samples [n, copies])."
             )
 
-    @abstractmethod
-    def _factors(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b copies m"]:
-        r"""The vectors $\tilde x$ that the matrices multiply."""
+    @property
+    def ambient(self) -> int:
+        """n, or n + 1 where the matrices are homogeneous."""
+        return self.n + self.homogeneous
 
     @property
     def size(self) -> int:
@@ -153,6 +154,11 @@ class VectorAction(MatrixAction):
         """The constructor call."""
         return f"liegg.{self!r}"
 
+    def _factors(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b copies m"]:
+        r"""The vectors $\tilde x$ that the matrices multiply: $x$, or $(x, 1)$ for affine maps."""
+        vectors = self.staged(x)
+        return pad(vectors, (0, 1), value=1.0) if self.homogeneous else vectors
+
     def _apply(
         self, matrix: Float[Tensor, "m m"], x: Float[Tensor, "b ..."]
     ) -> Float[Tensor, "b ..."]:
@@ -185,14 +191,6 @@ class Linear(VectorAction):
         True
     """
 
-    @property
-    def ambient(self) -> int:
-        """n."""
-        return self.n
-
-    def _factors(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b copies n"]:
-        return self.staged(x)
-
     def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
         """Flatten matrices row by row."""
         self._check_side(matrices)
@@ -217,17 +215,9 @@ class Affine(VectorAction):
     """
 
     @property
-    def ambient(self) -> int:
-        """n + 1: the matrices are homogeneous."""
-        return self.n + 1
-
-    @property
     def homogeneous(self) -> bool:
         """They are."""
         return True
-
-    def _factors(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b copies m"]:
-        return pad(self.staged(x), (0, 1), value=1.0)
 
     def coefficients(self, matrices: Float[Tensor, "d m m"]) -> Float[Tensor, "d g"]:
         """Flatten homogeneous matrices; `[d, n, n]` are linear parts without translation."""

@@ -17,12 +17,6 @@ PROJECTION_LIMIT = 1024
 
 Above, one field at a time is cheaper."""
 
-SAME_SPAN = 1e-6
-"""Angle in radians below which two spans are one."""
-
-WRITTEN_OUT = 64
-"""Numbers of a basis that are written out as code."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Restricted(Action):
@@ -80,7 +74,7 @@ class Restricted(Action):
             isinstance(other, Restricted)
             and self.basis.shape == other.basis.shape
             and self.parent.same_motions(other.parent)
-            and float(principal_angles(self.basis, other.basis).max()) < SAME_SPAN
+            and float(principal_angles(self.basis, other.basis).max()) < 1e-6  # radians
         )
 
     def act(self, h: Float[Tensor, "..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
@@ -167,7 +161,7 @@ class Restricted(Action):
         """The named group, or the parent restricted to the basis."""
         if self.label:
             return f"liegg.{self.label}"
-        small = self.basis.numel() <= WRITTEN_OUT
+        small = self.basis.numel() <= 64
         inside = f"torch.tensor({self.basis.tolist()}, dtype=torch.float64)" if small else "basis"
         parent = self.parent.code()
         return None if parent is None else f"{parent}.restrict({inside})"

@@ -150,14 +150,8 @@ class Grid(MapAction):
         signals = self.staged(x.to(torch.promote_types(x.dtype, torch.float32)))
         sides, shape = signals.shape[2:], signals.flatten(2).shape
         unit = 1.0 if self.derivative == "paper" else min(sides) / 2
-        room: tuple[Tensor, ...] = into or ()
-        if (
-            torch.is_grad_enabled()
-            or not room
-            or room[0].shape != shape
-            or room[0].dtype != signals.dtype
-        ):
-            room = ()
+        fits = into and into[0].shape == shape and into[0].dtype == signals.dtype
+        room: tuple[Tensor, ...] = into if fits and not torch.is_grad_enabled() else ()
         slopes = []
         for axis, sign in zip(range(-1, -self.dimension - 1, -1), (1.0, -1.0, 1.0), strict=False):
             matrix = (

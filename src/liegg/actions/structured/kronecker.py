@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import torch
@@ -12,13 +12,12 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError, ShapeError
 from liegg._utils.linalg import fix_signs
-from liegg.actions.base import Displacement, MatrixAction
 from liegg.actions.structured.axis import Axis, axis_of
-from liegg.actions.structured.sparse import check_inside, exponential
+from liegg.actions.structured.sparse import Map, StructuredAction
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class KroneckerSum(MatrixAction):
+class KroneckerSum(StructuredAction):
     r"""Linear maps along the axes of a tensor, $A \otimes 1 \otimes 1 + 1 \otimes B \otimes 1 + 1 \otimes 1 \otimes C$.
 
     All of $\mathfrak{gl}(k_1) \oplus \dots \oplus \mathfrak{gl}(k_F)$, with the identity counted once:
@@ -94,30 +93,6 @@ class KroneckerSum(MatrixAction):
                 f"a sample has shape {tuple(shape)}; {self!r} expects {self.sizes}, or {self.ambient} numbers flat."
             )
 
-    def act(self, h: Float[Tensor, "..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
-        """Apply the exponential by its series; `torch.linalg.matrix_exp` can be off by 1e-11."""
-        wide = torch.promote_types(x.dtype, torch.float32)
-        along = [matrix[0] for matrix in self._along(self._vector(h).to(x.device, wide)[None])]
-        longest = torch.stack([matrix.abs().sum(1).max() for matrix in along]).sum()
-        return (
-            exponential(
-                lambda tensor: _sum(along, tensor), x.reshape(-1, *self.sizes).to(wide), longest
-            )
-            .to(x.dtype)
-            .reshape(x.shape)
-        )
-
-    def tangents(
-        self, h: Float[Tensor, "t g"], x: Float[Tensor, "b ..."]
-    ) -> Float[Tensor, "t b ..."]:
-        """The same for several generators."""
-        wide = torch.promote_types(x.dtype, torch.float32)
-        tensor = x.reshape(-1, *self.sizes).to(wide)
-        moved = [
-            _sum(each, tensor) for each in zip(*self._along(h.to(x.device, wide)), strict=True)
-        ]
-        return torch.stack(moved).to(x.dtype).reshape(len(h), *x.shape)
-
     def contract(
         self,
         gradients: Float[Tensor, "b k ..."],
@@ -134,38 +109,12 @@ class KroneckerSum(MatrixAction):
             whole.append((ends.mT @ lines).flatten(2))
         return self._project(whole)
 
-    def moment(self, x: Float[Tensor, "b ..."], precomputed: Any = None) -> Float[Tensor, "s s"]:
-        """Second moment of the numbers; the displacement if there are fewer candidates."""
-        flat = x.reshape(-1, self.ambient)
-        if self.size > self.ambient:
-            return flat.mT @ flat
-        return self._displaced(flat.unflatten(1, self.sizes), samples=True)
-
-    def displacement(self, moment: Float[Tensor, "s s"], samples: int) -> Displacement:
-        r"""For $E_{ij}$ on one axis and $E_{kl}$ on another it is $\langle x_{jk} x_{il} \rangle$, summed over the rest."""
-        if self.size <= self.ambient:
-            return Displacement(moment / samples)
-        return Displacement(
-            self._displaced(moment.reshape(*self.sizes, *self.sizes), samples=False).div_(samples)
-        )
-
     def matrices(self, coefficients: Float[Tensor, "d g"]) -> Float[Tensor, "d n n"]:
         """Dense matrices, meant for few generators."""
         out = coefficients.new_zeros(len(coefficients), self.ambient, self.ambient)
         for f, matrix in enumerate(self._along(coefficients)):
             self._lines(out, f).add_(matrix[..., None, None])
         return out
-
-    def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
-        """Coordinates from partial traces; raise `ArgumentError` for a matrix outside the span."""
-        self._check_side(matrices)
-        traces = [
-            self._lines(matrices, f).sum((-2, -1)).flatten(1)[:, None]
-            for f in range(len(self.sizes))
-        ]
-        found = self._project(traces)[:, 0]
-        check_inside(self, matrices, found)
-        return found
 
     def settings(self) -> dict[str, Any]:
         """Kind, axes and algebras."""
@@ -197,8 +146,33 @@ class KroneckerSum(MatrixAction):
             for axis, own, trace in zip(self._axes, parts, traces.unbind(1), strict=True)
         ]
 
-    def _displaced(self, numbers: Float[Tensor, "..."], *, samples: bool) -> Float[Tensor, "g g"]:
-        """Displacement from samples `[b, *sizes]`, or from their second moment `[*sizes, *sizes]`."""
+    def _maps(self, h: Float[Tensor, "t g"]) -> list[tuple[Map, Float[Tensor, ""]]]:
+        """Sums of the matrices along the axes."""
+        return [
+            (partial(self._apply, along), torch.stack([m.abs().sum(1).max() for m in along]).sum())
+            for along in zip(*self._along(h), strict=True)
+        ]
+
+    def _apply(
+        self, along: Sequence[Float[Tensor, "_ _"]], flat: Float[Tensor, "b n"]
+    ) -> Float[Tensor, "b n"]:
+        """Apply one matrix along each axis of every sample, and add."""
+        tensor = flat.unflatten(1, self.sizes)
+        moved = [
+            (tensor.movedim(f, -1) @ matrix.mT).movedim(-1, f)
+            for f, matrix in enumerate(along, start=1)
+        ]
+        return torch.stack(moved).sum(0).flatten(1)
+
+    def _coordinates(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
+        """From partial traces."""
+        axes = range(len(self.sizes))
+        traces = [self._lines(matrices, f).sum((-2, -1)).flatten(1)[:, None] for f in axes]
+        return self._project(traces)[:, 0]
+
+    def _displaced(self, numbers: Float[Tensor, "b n"], *, samples: bool) -> Float[Tensor, "g g"]:
+        r"""For $E_{ij}$ on one axis and $E_{kl}$ on another it is $\langle x_{jk} x_{il} \rangle$, summed over the rest."""
+        numbers = numbers.reshape(*((-1,) if samples else self.sizes), *self.sizes)
         axes = range(len(self.sizes))
         rows = [
             self._project([self._pairs(numbers, f, g, samples=samples)[None] for g in axes])[0]
@@ -227,14 +201,3 @@ def kronecker_from_settings(sizes: list[int], algebras: list) -> KroneckerSum:
     return KroneckerSum(
         sizes, [None if own is None else torch.tensor(own, dtype=torch.float64) for own in algebras]
     )
-
-
-def _sum(
-    along: Sequence[Float[Tensor, "_ _"]], tensor: Float[Tensor, "b ..."]
-) -> Float[Tensor, "b ..."]:
-    """Apply one matrix along each axis of every sample, and add."""
-    moved = [
-        (tensor.movedim(f, -1) @ matrix.mT).movedim(-1, f)
-        for f, matrix in enumerate(along, start=1)
-    ]
-    return torch.stack(moved).sum(0)
