@@ -269,8 +269,6 @@ MUTATIONS: tuple[Mutation, ...] = (
             "if self.copies > 1:\n            return None",
             "if self.copies > 99:\n            return None",
         ),
-    ),
-    *of("actions/vectors.py", "tests/actions/test_linear.py", "tests/actions/test_affine.py")(
         ("A matrix acts from the left.", "@ linear.mT", "@ linear"),
         (
             "A finite transformation is the exponential.",
@@ -278,13 +276,11 @@ MUTATIONS: tuple[Mutation, ...] = (
             "self._apply(matrix, x)",
         ),
         ("Translations move the samples.", "moved = moved + shift[:, 0]", "moved = moved"),
-    ),
-    *of("actions/affine.py", "tests/actions/test_affine.py")(
         ("A last row other than zero is refused.", "> 1e-12 * size", "> 1e12 * size"),
         (
-            "Every copy counts in the moment.",
-            "value=float(len(x) * self.copies)",
-            "value=float(len(x))",
+            "Translations count in rows and moment.",
+            "pad(vectors, (0, 1), value=1.0)",
+            "pad(vectors, (0, 1), value=0.0)",
         ),
     ),
     *of("actions/product.py", "tests/actions/test_product.py")(

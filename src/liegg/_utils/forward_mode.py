@@ -51,7 +51,11 @@ class FixedNorms(TorchFunctionMode):
             or mean is None
             or var is None
             or arguments.get("training")
-            or any(map(_has_tangent, (arguments.get(name) for name in _NUMBERS)))
+            or any(
+                forward_ad.unpack_dual(arguments[name]).tangent is not None
+                for name in ("running_mean", "running_var", "weight", "bias")
+                if arguments.get(name) is not None
+            )
         ):
             return func(*args, **(kwargs or {}))
         # In half precision only the product is rounded.
@@ -63,12 +67,6 @@ class FixedNorms(TorchFunctionMode):
 
 
 _SIGNATURE = inspect.signature(torch.nn.functional.batch_norm)
-_NUMBERS = ("running_mean", "running_var", "weight", "bias")
-
-
-def _has_tangent(value: Tensor | None) -> bool:
-    """Whether a tensor has a tangent."""
-    return value is not None and forward_ad.unpack_dual(value).tangent is not None
 
 
 @functools.cache

@@ -113,6 +113,7 @@ def right_singular(
     *,
     square: Float[Tensor, "g g"] | None = None,
     full_limit: int = FULL_SVD_LIMIT,
+    floor: float = 0.0,
 ) -> tuple[Float[Tensor, " g"], Float[Tensor, "g g"]]:
     r"""All right singular pairs of a matrix, ascending, with a complete basis whatever its rank.
 
@@ -129,27 +130,17 @@ def right_singular(
             it.
         square: $R^\top R$ if already known; its upper triangle is read.
         full_limit: largest number of columns for a full SVD.
+        floor: singular value below which there is only rounding.
 
     Returns:
         Singular values, ascending, and the singular vectors as rows; their signs are arbitrary.
     """
-    values, vectors = _ascending(matrix, square, full_limit, floor=0.0)
-    return values, vectors.mT
-
-
-def _ascending(
-    matrix: Float[Tensor, "m g"] | Callable[[], Float[Tensor, "m g"]],
-    square: Float[Tensor, "g g"] | None,
-    full_limit: int,
-    floor: float,
-) -> tuple[Float[Tensor, " g"], Float[Tensor, "g g"]]:
-    """Singular values, ascending, and right vectors as columns; below `floor` is only rounding."""
     factor = functools.cache(matrix) if callable(matrix) else lambda: matrix
     columns = factor().shape[1] if square is None else square.shape[1]
     if columns <= full_limit or (square is None and FEW_ROWS * factor().shape[0] <= columns):
         _, values, right = svd(factor())
         values = torch.cat([values, values.new_zeros(columns - values.shape[0])])
-        return values.flip(0), right.flip(0).mT
+        return values.flip(0), right.flip(0)
     if square is None:
         square = add_upper_square(factor().new_zeros(columns, columns), factor())
     squares, vectors = torch.linalg.eigh(square, UPLO="U")
@@ -160,9 +151,9 @@ def _ascending(
         r, low, high = factor(), vectors[:, :small], vectors[:, small:]
         component = high.mT @ (r.mT @ (r @ low)) / squares[small:, None]
         low, high = low - high @ component, high + low @ component.mT
-        values[:small], rotation = _ascending(r @ low, None, full_limit, floor)
-        vectors = torch.cat([low @ rotation, high], dim=1)
-    return values, vectors
+        values[:small], rotation = right_singular(r @ low, full_limit=full_limit, floor=floor)
+        vectors = torch.cat([low @ rotation.mT, high], dim=1)
+    return values, vectors.mT
 
 
 def without_zero_rows(matrix: Float[Tensor, "m g"]) -> Float[Tensor, "k g"]:

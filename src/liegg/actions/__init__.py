@@ -1,13 +1,11 @@
 """How candidate generators move a sample: one file per kind of input."""
 
-from liegg.actions.affine import Affine
-from liegg.actions.base import Action, MatrixAction
-from liegg.actions.displacement import Displacement
+from liegg.actions.base import Action, Displacement, MatrixAction
 from liegg.actions.grid.color import Channels, Color
 from liegg.actions.grid.grid import Grid
 from liegg.actions.grid.image import Image, Sequence, Volume
 from liegg.actions.grid.stencils import smooth
-from liegg.actions.linear import Linear
+from liegg.actions.linear import Affine, Linear
 from liegg.actions.product import Product
 from liegg.actions.registry import action_from_settings, register
 from liegg.actions.restricted import Restricted

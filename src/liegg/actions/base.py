@@ -1,6 +1,7 @@
 """Stage 2, actions: how each candidate generator moves a sample."""
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
@@ -9,20 +10,43 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
 from liegg._utils.forward_mode import jvp
-from liegg._utils.linalg import fix_signs
-from liegg.actions.displacement import Displacement
 from liegg.actions.flow import flow
 from liegg.algebra.words.describe import describe
-from liegg.algebra.words.wording import number
+from liegg.algebra.words.wording import combination
 
 if TYPE_CHECKING:
     from liegg.actions.restricted import MatrixRestricted, Restricted
 
-MAX_TERMS = 6
-"""Terms of a linear combination that are written out; the others are counted."""
-
 NUMERICAL_SETTINGS = ("layout", "derivative", "border", "sigma", "shape", "frame", "label")
 """Settings that say how an action is computed, and not which motions it has."""
+
+
+@dataclass(frozen=True)
+class Displacement:
+    r"""Mean squared motion of the data, $M = \mathrm{mean}\ \xi^\top \xi = I_{\text{repeat}} \otimes \text{block}$.
+
+    The Kronecker form is what the linear and affine actions have; any other $M$ is its own block
+    with `repeat = 1`. It is summed in float64: a direction is called trivial at a relative 1e-12,
+    four decades above the rounding error of that sum.
+
+    Attributes:
+        block: symmetric positive semidefinite `[s, s]`.
+        repeat: number of copies of the block on the diagonal.
+        noise: squared motion up to which a generator is taken to move the data by rounding alone.
+    """
+
+    block: Float[Tensor, "s s"]
+    repeat: int = 1
+    noise: float = 0.0
+
+    @property
+    def typical(self) -> float:
+        """Mean squared motion per candidate generator."""
+        return float(self.block.diagonal().mean())
+
+    def dense(self) -> Float[Tensor, "g g"]:
+        """The complete matrix `[g, g]`."""
+        return torch.block_diag(*[self.block] * self.repeat)
 
 
 class Action(ABC):
@@ -86,8 +110,10 @@ class Action(ABC):
         unit = torch.eye(self.size, dtype=x.dtype, device=x.device)
         return self.tangents(unit, x).transpose(0, 1)
 
-    def check(self, shape: tuple[int, ...]) -> None:  # noqa: B027, every shape is fine by default
-        """Raise `ShapeError` unless a sample of this shape can be acted on."""
+    def check(self, shape: tuple[int, ...]) -> None:
+        """Raise `ShapeError` unless a sample of this shape can be acted on; any by default."""
+        for part in self._inner:
+            part.check(shape)
 
     # How it is called, stored and drawn
 
@@ -97,12 +123,8 @@ class Action(ABC):
         The default names the class; a stored result then needs `liegg.load(folder, action=...)`,
         or a kind of its own that `liegg.actions.register` knows.
         """
-        own = type(self)
-        return {
-            "kind": "custom",
-            "class": f"{own.__module__}.{own.__qualname__}",
-            "size": self.size,
-        }
+        name = f"{type(self).__module__}.{type(self).__qualname__}"
+        return {"kind": "custom", "class": name, "size": self.size}
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -118,7 +140,7 @@ class Action(ABC):
             coefficients: one row per motion.
             tolerance: share of the largest coefficient below which others count as zero.
         """
-        return tuple(_combination(row, self.words, tolerance) for row in coefficients)
+        return tuple(combination(row, self.words, tolerance) for row in coefficients.tolist())
 
     @property
     def has_matrices(self) -> bool:
@@ -133,7 +155,7 @@ class Action(ABC):
     @property
     def interpolates(self) -> bool:
         """Whether finite motions resample a grid."""
-        return False
+        return any(part.interpolates for part in self._inner)
 
     @property
     def stage(self) -> str | None:
@@ -187,11 +209,9 @@ class Action(ABC):
         Raises:
             ArgumentError: not a finite real tensor, another shape, or matrices outside the family.
         """
+        given = generators.dtype if isinstance(generators, Tensor) else type(generators).__name__
         real = isinstance(generators, Tensor) and generators.is_floating_point()
         if not real or not bool(torch.isfinite(generators).all()):
-            given = (
-                generators.dtype if isinstance(generators, Tensor) else type(generators).__name__
-            )
             raise ArgumentError(
                 f"{name} were given as {given}; expected a real floating point tensor of finite "
                 f"numbers: {self._generator_shapes}."
@@ -226,7 +246,8 @@ class Action(ABC):
             input_square: mean squared length of the samples.
             shape: shape of a sample.
         """
-        return 0.0
+        each = (part.rounding_motion(dtype, input_square, shape) for part in self._inner)
+        return max(each, default=0.0)
 
     def contract(
         self,
@@ -267,16 +288,10 @@ class Action(ABC):
             x: the batch.
             block: block of every sample, from 0 to `count` - 1.
             count: number of blocks.
-            precomputed: the result of `precompute` for the batch.
+            precomputed: the result of `precompute` for the batch; not used by default.
         """
-        sliced = isinstance(precomputed, tuple) and all(
-            isinstance(part, Tensor) and len(part) == len(x) for part in precomputed
-        )
-        sums: dict[int, Tensor] = {}
-        for index in block.unique().tolist():
-            some = _evenly((block == index).nonzero()[:, 0])
-            shared = tuple(part[some] for part in precomputed) if sliced else None
-            sums[index] = self.moment(x[some], precomputed=shared)
+        places = {index: (block == index).nonzero()[:, 0] for index in block.unique().tolist()}
+        sums = {index: self.moment(x[some]) for index, some in places.items()}
         zero = torch.zeros_like(next(iter(sums.values())))
         return torch.stack([sums.get(index, zero) for index in range(count)])
 
@@ -290,6 +305,11 @@ class Action(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(size={self.size})"
+
+    @property
+    def _inner(self) -> tuple["Action", ...]:
+        """The elementary actions of one that is made of others; none for an elementary one."""
+        return tuple(part for part in self.parts if part is not self)
 
     def _overrides(self, name: str) -> bool:
         return getattr(type(self), name) is not getattr(Action, name)
@@ -357,39 +377,18 @@ class MatrixAction(Action):
             for matrix in self.matrices(coefficients)
         )
 
+    def _check_side(self, matrices: Float[Tensor, "d n n"]) -> None:
+        """Raise `ArgumentError` unless these are matrices of the generators' side."""
+        n = self.ambient
+        if matrices.ndim != 3 or matrices.shape[1:] != (n, n):
+            raise ArgumentError(
+                f"generators have shape {tuple(matrices.shape)}; expected [d, {n}, {n}], matrices "
+                f"of {self!r}."
+            )
+
     @property
     def _generator_shapes(self) -> str:
         return f"{super()._generator_shapes} or matrices [d, {self.ambient}, {self.ambient}]"
-
-
-def _evenly(places: Int[Tensor, " m"]) -> slice | Int[Tensor, " m"]:
-    """Evenly spaced places as a slice, which needs no copy; others as they are."""
-    first, step = int(places[0]), int(places[1] - places[0]) if len(places) > 1 else 1
-    even = torch.equal(places, torch.arange(first, first + step * len(places), step))
-    return slice(first, first + step * len(places), step) if even else places
-
-
-def _combination(row: Float[Tensor, " g"], words: tuple[str, ...], tolerance: float) -> str:
-    """A linear combination in words, scaled so that its largest coefficient is 1."""
-    size = float(row.abs().max())
-    if not size > 0:
-        return "no motion"
-    scaled = (fix_signs(row[None])[0] / size).tolist()
-    terms = [
-        (value, word) for value, word in zip(scaled, words, strict=True) if abs(value) > tolerance
-    ]
-    shown = (
-        terms
-        if len(terms) <= MAX_TERMS
-        else sorted(terms, key=lambda term: -abs(term[0]))[: MAX_TERMS - 1]
-    )
-    text = ""
-    for value, word in shown:
-        sign = ("−" if value < 0 else "") if not text else (" − " if value < 0 else " + ")
-        factor = number(abs(value))
-        text += f"{sign}{word}" if factor == "1" else f"{sign}{factor} {word}"
-    rest = len(terms) - len(shown)
-    return f"{text} and {rest} smaller terms" if rest else text
 
 
 def _motions(settings: Any) -> Any:

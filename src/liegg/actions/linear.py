@@ -1,16 +1,175 @@
-"""The linear action: all of gl(n) on one or several vectors."""
+"""The linear and the affine action: all maps of one or several vectors."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+from torch.nn.functional import pad
 
-from liegg._utils.errors import ArgumentError
+from liegg._utils.errors import ArgumentError, ShapeError
 from liegg._utils.linalg import group_by_block
-from liegg.actions.displacement import Displacement
-from liegg.actions.vectors import VectorAction
+from liegg.actions.base import Displacement, MatrixAction
+
+Layout = Literal["copies_first", "vector_first"]
+
+
+@dataclass(frozen=True)
+class VectorAction(MatrixAction):
+    r"""The same map of each of several vectors; base of `Linear` and `Affine`.
+
+    The generators are the unit matrices $E_{ij}$, row by row, with fields $\xi_{ij}(x) = e_i \tilde x_j$,
+    where $\tilde x$ is $x$ for linear maps and $(x, 1)$ for affine ones.
+    """
+
+    n: int
+    copies: int = 1
+    layout: Layout = "copies_first"
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__
+        if self.n < 1 or self.copies < 1:
+            raise ArgumentError(
+                f"{name}({self.n}, copies={self.copies}): both must be positive, for example "
+                f"{name}(5, copies=2)."
+            )
+        if self.layout not in ("copies_first", "vector_first"):
+            raise ArgumentError(
+                f"layout={self.layout!r}: expected 'copies_first' (samples [copies, n]) or "
+                "'vector_first' (samples [n, copies])."
+            )
+
+    @property
+    def ambient(self) -> int:
+        """n, or n + 1 where the matrices are homogeneous."""
+        return self.n + self.homogeneous
+
+    @property
+    def size(self) -> int:
+        """Number of entries of the matrices, without a zero last row."""
+        return self.n * self.ambient
+
+    def check(self, shape: tuple[int, ...]) -> None:
+        """Samples are `[copies, n]` (or the other layout) or flat."""
+        shape, n, copies, name = tuple(shape), self.n, self.copies, type(self).__name__
+        first = self.layout == "copies_first"
+        stacked = (copies, n) if first else (n, copies)
+        accepted = {stacked, (n * copies,)}
+        if shape in accepted or (shape == () and n * copies == 1):
+            return
+        hint = " For a list of single samples pass torch.stack(samples)." if shape == () else ""
+        if shape == stacked[::-1]:
+            other = "vector_first" if first else "copies_first"
+            hint = f" The axes are swapped: pass {name}({n}, copies={copies}, layout='{other}')."
+        elif len(shape) == 2:
+            vectors = f"{shape[0]} vectors of dimension {shape[1]}"
+            hint = f" For {vectors} pass {name}({shape[1]}, copies={shape[0]})."
+        elif len(shape) == 1 and shape[0] % n == 0:
+            count = shape[0] // n
+            hint = f" For {count} vectors of dimension {n} pass {name}({n}, copies={count})."
+        elif len(shape) == 1:
+            hint = f" For one vector of dimension {shape[0]} pass {name}({shape[0]})."
+        elif len(shape) == 3:
+            hint = " For images pass liegg.Image()."
+        wanted = " or ".join(map(str, sorted(accepted, key=len)))
+        raise ShapeError(
+            f"a sample has shape {shape}; {name}({n}, copies={copies}) expects {wanted}." + hint
+        )
+
+    def act(self, h: Float[Tensor, "..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
+        """Apply the exponential of the generator's matrix to every vector."""
+        (matrix,) = self.matrices(self._vector(h).to(device=x.device, dtype=x.dtype)[None])
+        return self._apply(torch.linalg.matrix_exp(matrix), x)
+
+    def field(self, h: Float[Tensor, " g"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
+        """Apply the generator itself to every vector."""
+        return self._apply(self.matrices(h.to(device=x.device, dtype=x.dtype)[None])[0], x)
+
+    def contract(
+        self,
+        gradients: Float[Tensor, "b k ..."],
+        x: Float[Tensor, "b ..."],
+        precomputed: Any = None,
+    ) -> Float[Tensor, "b k g"]:
+        r"""Outer products $\sum_{\text{copies}} \partial f \otimes \tilde x$; no field is formed."""
+        slopes = self.staged(gradients.flatten(0, 1)).unflatten(0, gradients.shape[:2])
+        return torch.einsum("bkci,bcj->bkij", slopes, self._factors(x)).flatten(2)
+
+    def outer_factors(
+        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]
+    ) -> tuple[Float[Tensor, "b k n"], Float[Tensor, "b k m"]] | None:
+        r"""For one vector the row is $\partial f \otimes \tilde x$; for several it is a sum of these."""
+        if self.copies > 1:
+            return None
+        slopes = gradients.flatten(2)
+        return slopes, self._factors(x).expand(-1, slopes.shape[1], -1)
+
+    def moment(self, x: Float[Tensor, "b ..."], precomputed: Any = None) -> Float[Tensor, "m m"]:
+        r"""Second moment of the vectors $\tilde x$."""
+        vectors = self._factors(x).flatten(0, 1)
+        return vectors.mT @ vectors
+
+    def moments(
+        self,
+        x: Float[Tensor, "b ..."],
+        block: Int[Tensor, " b"],
+        count: int,
+        precomputed: Any = None,
+    ) -> Float[Tensor, "p m m"]:
+        """Second moments of all blocks at once."""
+        vectors = group_by_block(self._factors(x), block, count).flatten(1, 2)
+        return vectors.mT @ vectors
+
+    def feature_sizes(self, moment: Float[Tensor, "m m"]) -> Float[Tensor, " n"]:
+        """Summed squares of the components."""
+        return moment.diagonal()[: self.n]
+
+    def displacement(self, moment: Float[Tensor, "m m"], samples: int) -> Displacement:
+        """Identity ⊗ mean second moment, because fields with different `i` are orthogonal."""
+        return Displacement(moment / samples, repeat=self.n)
+
+    def matrices(self, coefficients: Float[Tensor, "d g"]) -> Float[Tensor, "d m m"]:
+        """Fold rows of coefficients into matrices, with a zero last row if they are homogeneous."""
+        rows = coefficients.unflatten(1, (self.n, self.ambient))
+        return pad(rows, (0, 0, 0, self.ambient - self.n))
+
+    def settings(self) -> dict[str, Any]:
+        """Kind, n, copies, layout."""
+        kind = type(self).__name__.lower()
+        return {"kind": kind, "n": self.n, "copies": self.copies, "layout": self.layout}
+
+    @property
+    def stage(self) -> str:
+        """Points."""
+        return "points"
+
+    def staged(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b copies n"]:
+        """The vectors of every sample."""
+        if self.layout == "copies_first":
+            return x.reshape(x.shape[0], self.copies, self.n)
+        return x.reshape(x.shape[0], self.n, self.copies).mT
+
+    def code(self) -> str:
+        """The constructor call."""
+        return f"liegg.{self!r}"
+
+    def _factors(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b copies m"]:
+        r"""The vectors $\tilde x$ that the matrices multiply: $x$, or $(x, 1)$ for affine maps."""
+        vectors = self.staged(x)
+        return pad(vectors, (0, 1), value=1.0) if self.homogeneous else vectors
+
+    def _apply(
+        self, matrix: Float[Tensor, "m m"], x: Float[Tensor, "b ..."]
+    ) -> Float[Tensor, "b ..."]:
+        """Products in float32 at least: in half precision they are coarse, and some CPUs lack them."""
+        wide = torch.promote_types(x.dtype, torch.float32)
+        linear, shift = matrix[: self.n].to(wide).tensor_split([self.n], dim=1)
+        moved = self.staged(x).to(wide) @ linear.mT
+        if shift.shape[1]:
+            moved = moved + shift[:, 0]
+        stacked = moved if self.layout == "copies_first" else moved.mT
+        return stacked.to(x.dtype).reshape(x.shape)
 
 
 @dataclass(frozen=True)
@@ -32,63 +191,47 @@ class Linear(VectorAction):
         True
     """
 
-    @property
-    def ambient(self) -> int:
-        """n."""
-        return self.n
-
-    def contract(
-        self,
-        gradients: Float[Tensor, "b k ..."],
-        x: Float[Tensor, "b ..."],
-        precomputed: Any = None,
-    ) -> Float[Tensor, "b k g"]:
-        r"""Outer products $\sum_{\text{copies}} \partial f \otimes x$; no field is formed."""
-        rows = torch.einsum("bkci,bcj->bkij", self._slopes(gradients), self.staged(x))
-        return rows.flatten(2)
-
-    def outer_factors(
-        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]
-    ) -> tuple[Float[Tensor, "b k n"], Float[Tensor, "b k n"]] | None:
-        r"""For one vector the row is $\partial f \otimes x$; for several it is a sum of these."""
-        if self.copies > 1:
-            return None
-        slopes = gradients.flatten(2)
-        return slopes, x.reshape(len(x), 1, self.n).expand_as(slopes)
-
-    def moment(self, x: Float[Tensor, "b ..."], precomputed: Any = None) -> Float[Tensor, "n n"]:
-        """Second moment of the vectors."""
-        vectors = self.staged(x).flatten(0, 1)
-        return vectors.mT @ vectors
-
-    def moments(
-        self,
-        x: Float[Tensor, "b ..."],
-        block: Int[Tensor, " b"],
-        count: int,
-        precomputed: Any = None,
-    ) -> Float[Tensor, "p n n"]:
-        """Second moments of all blocks at once."""
-        vectors = group_by_block(self.staged(x), block, count).flatten(1, 2)
-        return vectors.mT @ vectors
-
-    def feature_sizes(self, moment: Float[Tensor, "n n"]) -> Float[Tensor, " n"]:
-        """Summed squares of the components."""
-        return moment.diagonal()
-
-    def displacement(self, moment: Float[Tensor, "n n"], samples: int) -> Displacement:
-        """Identity ⊗ mean second moment, because fields with different `i` are orthogonal."""
-        return Displacement(moment / samples, repeat=self.n)
-
-    def matrices(self, coefficients: Float[Tensor, "d g"]) -> Float[Tensor, "d n n"]:
-        """Fold rows of coefficients into matrices."""
-        return coefficients.unflatten(1, (self.n, self.n))
-
     def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
         """Flatten matrices row by row."""
-        if matrices.ndim != 3 or matrices.shape[1:] != (self.n, self.n):
-            raise ArgumentError(
-                f"generators have shape {tuple(matrices.shape)}; expected [d, {self.n}, {self.n}], "
-                f"matrices of {self!r}."
-            )
+        self._check_side(matrices)
         return matrices.flatten(1)
+
+
+@dataclass(frozen=True)
+class Affine(VectorAction):
+    r"""Every affine map of $\mathbb{R}^n$, the same on each of `copies` vectors.
+
+    The generators are homogeneous matrices `[n+1, n+1]` with a zero last row; coefficients are their
+    first $n$ rows, row by row, with fields $\xi_{ij}(x) = e_i \tilde x_j$ for $\tilde x = (x, 1)$.
+
+    Attributes:
+        n: dimension of a vector.
+        copies: vectors per sample.
+        layout: as for `Linear`.
+
+    Examples:
+        >>> Affine(2).size
+        6
+    """
+
+    @property
+    def homogeneous(self) -> bool:
+        """They are."""
+        return True
+
+    def coefficients(self, matrices: Float[Tensor, "d m m"]) -> Float[Tensor, "d g"]:
+        """Flatten homogeneous matrices; `[d, n, n]` are linear parts without translation."""
+        side = self.n + 1
+        if matrices.ndim == 3 and matrices.shape[1:] == (self.n, self.n):
+            matrices = pad(matrices, (0, 1, 0, 1))
+        if matrices.ndim != 3 or matrices.shape[1:] != (side, side):
+            raise ArgumentError(
+                f"generators have shape {tuple(matrices.shape)}; expected homogeneous "
+                f"[d, {side}, {side}] with a zero last row, or linear parts [d, {self.n}, {self.n}]."
+            )
+        size = matrices.abs().amax(dim=(1, 2))[:, None]
+        if bool((matrices[:, self.n].abs() > 1e-12 * size).any()):
+            raise ArgumentError(
+                "a homogeneous generator has a last row other than zero; affine motions have none."
+            )
+        return matrices[:, : self.n].flatten(1)

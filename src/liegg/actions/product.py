@@ -51,11 +51,6 @@ class Product(Action):
         """Sum of the sizes."""
         return sum(action.size for action in self.actions)
 
-    def check(self, shape: tuple[int, ...]) -> None:
-        """Every action must accept the shape."""
-        for action in self.actions:
-            action.check(shape)
-
     def act(self, h: Float[Tensor, "..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
         """One motion after the other."""
         for action, own in self._split(self._vector(h)[None]):
@@ -66,10 +61,8 @@ class Product(Action):
         self, h: Float[Tensor, "t g"], x: Float[Tensor, "b ..."]
     ) -> Float[Tensor, "t b ..."]:
         """Sum of the actions' own."""
-        total = torch.zeros((len(h), *x.shape), dtype=x.dtype, device=x.device)
-        for action, own in self._split(h):
-            total = total + action.tangents(own, x)
-        return total
+        zero = torch.zeros((len(h), *x.shape), dtype=x.dtype, device=x.device)
+        return sum((action.tangents(own, x) for action, own in self._split(h)), zero)
 
     def contract(
         self,
@@ -95,12 +88,6 @@ class Product(Action):
         upper = torch.cat(rows).triu()
         return upper + upper.triu(1).mT
 
-    def rounding_motion(
-        self, dtype: torch.dtype, input_square: float, shape: tuple[int, ...]
-    ) -> float:
-        """The largest of the actions' own."""
-        return max(action.rounding_motion(dtype, input_square, shape) for action in self.actions)
-
     def same_motions(self, other: Action) -> bool:
         """Whether the other is a product of the same actions."""
         return (
@@ -124,11 +111,6 @@ class Product(Action):
     def parts(self) -> tuple[Action, ...]:
         """The elementary actions, without restrictions."""
         return tuple(part for action in self.actions for part in action.parts)
-
-    @property
-    def interpolates(self) -> bool:
-        """Whether one of them does."""
-        return any(action.interpolates for action in self.actions)
 
     @property
     def stage(self) -> str | None:

@@ -6,11 +6,10 @@ from typing import Any
 import torch
 
 from liegg._utils.errors import ArgumentError, RecordError
-from liegg.actions.affine import Affine
 from liegg.actions.base import Action
 from liegg.actions.grid.color import Channels
 from liegg.actions.grid.grid import Grid
-from liegg.actions.linear import Linear
+from liegg.actions.linear import Affine, Linear
 from liegg.actions.product import Product
 from liegg.actions.restricted import MatrixRestricted, Restricted
 from liegg.actions.structured.constructors import Banded, Weights, blocks_from_settings

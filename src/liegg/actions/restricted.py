@@ -9,20 +9,13 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
 from liegg._utils.linalg import orthonormal_rows
-from liegg.actions.base import Action, MatrixAction
-from liegg.actions.displacement import Displacement
+from liegg.actions.base import Action, Displacement, MatrixAction
 from liegg.algebra.subspace import principal_angles
 
 PROJECTION_LIMIT = 1024
 """Candidates of the parent up to which its rows are taken and projected.
 
 Above, one field at a time is cheaper."""
-
-SAME_SPAN = 1e-6
-"""Angle in radians below which two spans are one."""
-
-WRITTEN_OUT = 64
-"""Numbers of a basis that are written out as code."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,20 +74,12 @@ class Restricted(Action):
             isinstance(other, Restricted)
             and self.basis.shape == other.basis.shape
             and self.parent.same_motions(other.parent)
-            and float(principal_angles(self.basis, other.basis).max()) < SAME_SPAN
+            and float(principal_angles(self.basis, other.basis).max()) < 1e-6  # radians
         )
-
-    def check(self, shape: tuple[int, ...]) -> None:
-        """As the parent's."""
-        self.parent.check(shape)
 
     def act(self, h: Float[Tensor, "..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
         """The parent's motion."""
         return self.parent.act(self.whole_coefficients(self._vector(h)), x)
-
-    def field(self, h: Float[Tensor, " r"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
-        """The parent's field."""
-        return self.parent.field(self.whole_coefficients(h), x)
 
     def tangents(
         self, h: Float[Tensor, "t r"], x: Float[Tensor, "b ..."]
@@ -126,12 +111,6 @@ class Restricted(Action):
     ) -> Float[Tensor, "p s s"]:
         """Those of the parent."""
         return self.parent.moments(x, block, count)
-
-    def rounding_motion(
-        self, dtype: torch.dtype, input_square: float, shape: tuple[int, ...]
-    ) -> float:
-        """The parent's."""
-        return self.parent.rounding_motion(dtype, input_square, shape)
 
     def displacement(self, moment: Float[Tensor, "s s"], samples: int) -> Displacement:
         """The parent's displacement between directions of the subspace."""
@@ -170,11 +149,6 @@ class Restricted(Action):
         return self.parent.parts
 
     @property
-    def interpolates(self) -> bool:
-        """As the parent."""
-        return self.parent.interpolates
-
-    @property
     def stage(self) -> str | None:
         """The parent's."""
         return self.parent.stage
@@ -187,7 +161,7 @@ class Restricted(Action):
         """The named group, or the parent restricted to the basis."""
         if self.label:
             return f"liegg.{self.label}"
-        small = self.basis.numel() <= WRITTEN_OUT
+        small = self.basis.numel() <= 64
         inside = f"torch.tensor({self.basis.tolist()}, dtype=torch.float64)" if small else "basis"
         parent = self.parent.code()
         return None if parent is None else f"{parent}.restrict({inside})"

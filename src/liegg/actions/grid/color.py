@@ -9,11 +9,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError, ShapeError
-from liegg.actions.affine import Affine
-from liegg.actions.base import MatrixAction
-from liegg.actions.displacement import Displacement
+from liegg.actions.base import Displacement, MatrixAction
 from liegg.actions.grid.maps import MapAction
-from liegg.actions.linear import Linear
+from liegg.actions.linear import Affine, Linear
 
 ColorGroup = Literal["affine", "linear", "gains", "tone"]
 
@@ -43,15 +41,7 @@ class Channels(MapAction):
 
     def check(self, shape: tuple[int, ...]) -> None:
         """Samples have their channels first, or are flat with `shape=` stated."""
-        if (
-            self.shape is not None
-            and tuple(shape) != self.shape
-            and (len(shape) != 1 or math.prod(shape) != math.prod(self.shape))
-        ):
-            raise ShapeError(
-                f"a sample has shape {tuple(shape)}; Color(shape={self.shape}) expects that shape, or ({math.prod(self.shape)},)."
-            )
-        whole = self.shape or tuple(shape)
+        whole = self._whole_shape(shape, "Color")
         if self.channels > 1 and (len(whole) < 2 or whole[0] != self.channels):
             hint = (
                 f" For grey images pass Color(channels=1); for {whole[0]} channels Color(channels={whole[0]})."
@@ -167,9 +157,5 @@ def Color(  # noqa: N802, one of the actions, which are named as classes are
     for i in range(channels):
         unit[i, i, i] = 1.0  # the gain of one channel
         unit[channels, i, channels] = 1.0  # the offset of all
-    smaller = (
-        whole.restrict(unit[:channels])
-        if group == "gains"
-        else whole.restrict(torch.stack([unit[:channels].sum(0), unit[channels]]))
-    )
-    return replace(smaller, label=repr(whole).replace("'affine'", repr(group), 1))
+    tone = torch.stack([unit[:channels].sum(0), unit[channels]])
+    return whole.subgroup(group, unit[:channels] if group == "gains" else tone)

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from liegg._utils.device import to_device
 from liegg._utils.errors import ArgumentError, ShapeError
-from liegg.actions.affine import Affine
 from liegg.actions.grid.coordinates import coordinates, paper_coordinates
 from liegg.actions.grid.interpolate import resample
 from liegg.actions.grid.maps import MapAction
@@ -24,7 +23,7 @@ from liegg.actions.grid.stencils import (
     derivative_matrix,
     smoothing_matrix,
 )
-from liegg.actions.linear import Linear
+from liegg.actions.linear import Affine, Linear
 
 NAMES = {1: "Sequence", 2: "Image", 3: "Volume"}
 SLOPE_ROUNDING = 8.0
@@ -91,15 +90,7 @@ class Grid(MapAction):
     def check(self, shape: tuple[int, ...]) -> None:
         """Samples are a grid, a grid with channels before it, or flat with `shape=` stated."""
         name, flat = NAMES[self.dimension], math.prod(shape)
-        if (
-            self.shape is not None
-            and tuple(shape) != self.shape
-            and (len(shape) != 1 or flat != math.prod(self.shape))
-        ):
-            raise ShapeError(
-                f"a sample has shape {tuple(shape)}; {name}(shape={self.shape}) expects that shape, or ({math.prod(self.shape)},)."
-            )
-        whole = self.shape or tuple(shape)
+        whole = self._whole_shape(shape, name)
         if len(whole) not in (self.dimension, self.dimension + 1):
             hint = ""
             if len(whole) == 1 and self.dimension > 1:
@@ -140,7 +131,7 @@ class Grid(MapAction):
     def act(self, h: Float[Tensor, "..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
         """Move every sample by exp(h), with cubic interpolation and the border rule."""
         self.check(tuple(x.shape[1:]))
-        signals = self._signals(x)
+        signals = self.staged(x)
         matrix = self.matrices(self._vector(h).to(device=x.device, dtype=x.dtype)[None])[0]
         inverse = torch.linalg.matrix_exp(-matrix)
         sides = signals.shape[2:]
@@ -148,25 +139,19 @@ class Grid(MapAction):
         places = coordinates(tuple(sides)).to(x) @ inverse[: self.dimension, : self.dimension].mT
         if self.translations:
             places = places + inverse[: self.dimension, self.dimension]
-        middle = (torch.tensor(sides, dtype=x.dtype, device=x.device) - 1) / 2
-        pixels = (
-            places.flip(1) * unit * self._orientation(x) + middle
-        )  # from (x, y, z) to the order of the axes
+        middle = (torch.tensor(sides) - 1) / 2
+        signs = torch.tensor([1.0, -1.0, 1.0][-self.dimension :])  # only y runs against its axis
+        # From (x, y, z) to the order of the axes.
+        pixels = places.flip(1) * unit * signs.to(x) + middle.to(x)
         return resample(signals.flatten(0, 1), pixels, self.border).reshape(x.shape)
 
     def precompute(self, x: Float[Tensor, "b ..."], into: Any = None) -> tuple[Tensor, ...]:
         """Derivatives `[b, c, p]` along x, y, z per unit of the coordinates, and one scratch array."""
-        signals = self._signals(x.to(torch.promote_types(x.dtype, torch.float32)))
+        signals = self.staged(x.to(torch.promote_types(x.dtype, torch.float32)))
         sides, shape = signals.shape[2:], signals.flatten(2).shape
         unit = 1.0 if self.derivative == "paper" else min(sides) / 2
-        room: tuple[Tensor, ...] = into or ()
-        if (
-            torch.is_grad_enabled()
-            or not room
-            or room[0].shape != shape
-            or room[0].dtype != signals.dtype
-        ):
-            room = ()
+        fits = into and into[0].shape == shape and into[0].dtype == signals.dtype
+        room: tuple[Tensor, ...] = into if fits and not torch.is_grad_enabled() else ()
         slopes = []
         for axis, sign in zip(range(-1, -self.dimension - 1, -1), (1.0, -1.0, 1.0), strict=False):
             matrix = (
@@ -189,7 +174,7 @@ class Grid(MapAction):
         self, dtype: torch.dtype, input_square: float, shape: tuple[int, ...]
     ) -> float:
         """Squared rounding error of a zero slope, times the squared distance of the farthest pixel."""
-        sides = self._signals(torch.empty(1, *shape, device="meta")).shape[2:]
+        sides = self.staged(torch.empty(1, *shape, device="meta")).shape[2:]
         unit = 1.0 if self.derivative == "paper" else min(sides) / 2
         farthest = float(coordinates(tuple(sides)).square().sum(1).max()) + 1
         return (SLOPE_ROUNDING * torch.finfo(dtype).eps * unit) ** 2 * farthest * input_square
@@ -216,18 +201,13 @@ class Grid(MapAction):
     ) -> Float[Tensor, "b k g"]:
         r"""Inner products $-\sum_p \partial f(p)\, \partial_i x(p)\, \tilde p_j$; no field is formed."""
         *slopes, room = self.precompute(x) if precomputed is None else precomputed
-        weights = -self._weights(room, x).mT
+        weights = -self._weights(room, x).mT.repeat(1, room.shape[1])  # the same in every channel
         space = None if torch.is_grad_enabled() else room
         rows = []
         for gradient in gradients.reshape(*gradients.shape[:2], *room.shape[1:]).unbind(1):
-            products = (
-                torch.mul(gradient, slope, out=space) for slope in slopes
-            )  # one at a time, as large as the batch
-            rows.append(
-                torch.cat(
-                    [(weights @ _over_channels(product).mT).mT for product in products], dim=1
-                )
-            )
+            # One product at a time: each is as large as the batch.
+            products = (torch.mul(gradient, slope, out=space).flatten(1) for slope in slopes)
+            rows.append(torch.cat([(weights @ product.mT).mT for product in products], dim=1))
         return torch.stack(rows, dim=1)
 
     def moment(
@@ -295,23 +275,13 @@ class Grid(MapAction):
         """A grid."""
         return "grid"
 
-    def staged(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b c ..."]:
-        """Channels over the grid."""
-        return self._signals(x)
-
     def __repr__(self) -> str:
-        given: dict[str, Any] = {
-            "group": "affine" if self.translations else "linear",
-            "derivative": self.derivative,
-            "border": self.border,
-        }
-        if self.sigma != 1.0:
-            given["sigma"] = self.sigma
-        if self.shape is not None:
-            given["shape"] = self.shape
-        if self.frame:
-            given["frame"] = self.frame
-        return f"{NAMES[self.dimension]}({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+        always = {"group": "affine" if self.translations else "linear"}
+        always |= {"derivative": self.derivative, "border": self.border}
+        defaults = {"sigma": 1.0, "shape": None, "frame": 0}
+        others = {name: getattr(self, name) for name in defaults}
+        given = always | {k: v for k, v in others.items() if v != defaults[k]}
+        return f"{NAMES[self.dimension]}({', '.join(f'{k}={v!r}' for k, v in given.items())})"
 
     @property
     def maps(self) -> Linear | Affine:
@@ -323,20 +293,14 @@ class Grid(MapAction):
         left, right = ("(", ")") if bracket == "(" else ("[", "]")
         return f"{left}{axes}{',' if bracket == '(' and self.dimension == 1 else ''}{right} or {left}channels, {axes}{right}"
 
-    def _signals(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b c ..."]:
+    def staged(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b c ..."]:
         """Samples as channels over the grid."""
         whole = x.reshape(x.shape[0], *(self.shape or x.shape[1:]))
         return whole if whole.ndim == self.dimension + 2 else whole.unsqueeze(1)
 
-    def _orientation(self, like: Tensor) -> Float[Tensor, " d"]:
-        """Sign of each coordinate along its axis: only `y` points against it."""
-        return torch.tensor(
-            [1.0, -1.0, 1.0][3 - self.dimension :], dtype=like.dtype, device=like.device
-        )
-
     def _weights(self, like: Tensor, x: Float[Tensor, "b ..."]) -> Float[Tensor, "p j"]:
         """Coordinates of every pixel, with a column of ones for translations."""
-        sides = tuple(self._signals(x[:1]).shape[2:])
+        sides = tuple(self.staged(x[:1]).shape[2:])
         places, kept = (
             paper_coordinates(sides) if self.derivative == "paper" else (coordinates(sides), None)
         )
@@ -347,7 +311,3 @@ class Grid(MapAction):
             inside[tuple(slice(self.frame, side - self.frame) for side in sides)] = 1.0
             places = places * inside.reshape(-1, 1)
         return to_device(places if kept is None else places * kept, like.device, like.dtype)
-
-
-def _over_channels(products: Float[Tensor, "b c p"]) -> Float[Tensor, "b p"]:
-    return products[:, 0] if products.shape[1] == 1 else products.sum(1)

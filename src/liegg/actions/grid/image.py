@@ -1,12 +1,11 @@
 """Images, volumes and sequences: which maps of their coordinates are candidates."""
 
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.nn.functional import pad
 
 from liegg._utils.errors import ArgumentError
 from liegg.actions.base import MatrixAction
@@ -139,34 +138,18 @@ def _on_grid(
         sides = tuple(group.shape[1:])
         if group.ndim != 3 or sides not in ((dimension,) * 2, (dimension + 1,) * 2):
             raise ArgumentError(
-                f"group has shape {tuple(group.shape)}; {NAMES[dimension]} expects generators [r, {dimension}, {dimension}] or "
+                f"group has shape {tuple(group.shape)}; {name} expects generators [r, {dimension}, {dimension}] or "
                 f"homogeneous ones [r, {dimension + 1}, {dimension + 1}], for example liegg.so({max(dimension, 2)})."
             )
         return whole(translations=sides[0] == dimension + 1).restrict(group)
     if group == "linear" or group == "affine":
         return whole(translations=group == "affine")
-    if group not in SMALLER:
-        names = ", ".join(map(repr, ("linear", "affine", *SMALLER)))
+    if group not in get_args(Group):
+        names = ", ".join(map(repr, get_args(Group)))
         raise ArgumentError(
-            f"group={group!r}: {NAMES[dimension]} knows {names}, or takes a tensor of generators."
+            f"group={group!r}: {name} knows {names}, or takes a tensor of generators."
         )
-    affine = whole(translations=True)
-    smaller = affine.restrict(
-        torch.cat([affine.coefficients(part) for part in SMALLER[group](dimension)])
-    )
-    return replace(smaller, label=repr(affine).replace("'affine'", repr(group), 1))
-
-
-def _euclidean(n: int) -> list[Float[Tensor, "r m m"]]:
-    return [se(n)]
-
-
-def _similarity(n: int) -> list[Float[Tensor, "r m m"]]:
-    return [se(n), scaling(n)]
-
-
-SMALLER: dict[str, Callable[[int], list[Float[Tensor, "r m m"]]]] = {
-    "similarity": _similarity,
-    "euclidean": _euclidean,
-}
-"""Groups that are restrictions of all affine maps."""
+    rotations = se(dimension)
+    similarities = torch.cat([rotations, pad(scaling(dimension), (0, 1, 0, 1))])
+    basis = rotations if group == "euclidean" else similarities
+    return whole(translations=True).subgroup(group, basis)

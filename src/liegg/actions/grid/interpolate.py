@@ -1,6 +1,6 @@
 """Interpolation of signals on a grid by cubic splines, in any number of dimensions."""
 
-from itertools import product
+from contextlib import suppress
 
 import torch
 from jaxtyping import Float, Int
@@ -36,9 +36,11 @@ def resample(
     shape = signals.shape[1:]
     for axis in range(-len(shape), 0):
         signals = along(knot_matrix(signals.shape[axis], border), signals, axis)
-    taps = [_taps(places[:, axis], side, border) for axis, side in enumerate(shape)]
-    corners = [_corner(corner, shape, taps) for corner in product(range(4), repeat=len(shape))]
-    pixels, weights = (torch.stack(each, dim=1) for each in zip(*corners, strict=True))
+    pixels, weights = _taps(places[:, 0], shape[0], border)
+    for axis, side in enumerate(shape[1:], start=1):  # all corners of the cube around each place
+        more, factors = _taps(places[:, axis], side, border)
+        pixels = (pixels[:, :, None] * side + more[:, None]).flatten(1)
+        weights = (weights[:, :, None] * factors[:, None]).flatten(1)
     return _weighted(signals.flatten(1), pixels, weights)
 
 
@@ -46,48 +48,26 @@ def _weighted(
     signals: Float[Tensor, "b s"], pixels: Int[Tensor, "p k"], weights: Float[Tensor, "p k"]
 ) -> Float[Tensor, "b p"]:
     """Weighted sums of pixels; without derivatives by one call that is several times faster."""
-    if torch.is_grad_enabled():
-        return _summed(signals, pixels, weights)
-    try:
-        return embedding_bag(
-            pixels, signals.mT.contiguous(), per_sample_weights=weights, mode="sum"
-        ).mT.contiguous()
-    except (NotImplementedError, RuntimeError):
-        return _summed(signals, pixels, weights)
-
-
-def _summed(
-    signals: Float[Tensor, "b s"], pixels: Int[Tensor, "p k"], weights: Float[Tensor, "p k"]
-) -> Float[Tensor, "b p"]:
-    """The same, one corner at a time, with derivatives."""
-    total = torch.zeros(len(signals), len(pixels), dtype=signals.dtype, device=signals.device)
-    for pixel, weight in zip(pixels.unbind(1), weights.unbind(1), strict=True):
-        total = total + signals[:, pixel] * weight
-    return total
-
-
-def _corner(
-    corner: tuple[int, ...],
-    shape: torch.Size,
-    taps: list[tuple[Int[Tensor, "4 p"], Float[Tensor, "4 p"]]],
-) -> tuple[Int[Tensor, " p"], Float[Tensor, " p"]]:
-    """Index and weight of the coefficient at one corner of the cube around each place."""
-    pixel, weight = taps[0][0][corner[0]], taps[0][1][corner[0]]
-    for tap, side, (pixels, weights) in zip(corner[1:], shape[1:], taps[1:], strict=True):
-        pixel, weight = pixel * side + pixels[tap], weight * weights[tap]
-    return pixel, weight
+    if not torch.is_grad_enabled():
+        with suppress(NotImplementedError, RuntimeError):  # a dtype or transform that it lacks
+            columns = signals.mT.contiguous()
+            sums = embedding_bag(pixels, columns, per_sample_weights=weights, mode="sum")
+            return sums.mT.contiguous()
+    zero = torch.zeros(len(signals), len(pixels), dtype=signals.dtype, device=signals.device)
+    corners = zip(pixels.unbind(1), weights.unbind(1), strict=True)
+    return sum((signals[:, pixel] * weight for pixel, weight in corners), zero)
 
 
 def _taps(
     places: Float[Tensor, " p"], side: int, border: Border
-) -> tuple[Int[Tensor, "4 p"], Float[Tensor, "4 p"]]:
+) -> tuple[Int[Tensor, "p 4"], Float[Tensor, "p 4"]]:
     """Indices and weights of the four coefficients around each place along one axis."""
     if border == "replicate":
         places = places.clamp(0, side - 1)
     first = places.detach().floor()
-    offsets = torch.arange(-1, 3, device=places.device)[:, None]
-    distance = ((places - first)[None] - offsets).abs()
+    offsets = torch.arange(-1, 3, device=places.device)
+    distance = ((places - first)[:, None] - offsets).abs()
     near = 2 / 3 + (distance / 2 - 1) * distance.square()
     weights = torch.where(distance <= 1, near, (2 - distance).clamp_min(0) ** 3 / 6)
-    pixels, counts = outside(first.to(torch.int64)[None] + offsets, side, border)
+    pixels, counts = outside(first.to(torch.int64)[:, None] + offsets, side, border)
     return pixels, weights * counts

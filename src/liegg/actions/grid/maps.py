@@ -1,17 +1,21 @@
 """Maps of the coordinates or of the channels of a grid, written as maps of bare vectors."""
 
+import math
 from abc import abstractmethod
+from dataclasses import replace
 
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg.actions.affine import Affine
+from liegg._utils.errors import ShapeError
 from liegg.actions.base import MatrixAction
-from liegg.actions.linear import Linear
+from liegg.actions.linear import Affine, Linear
 
 
 class MapAction(MatrixAction):
     """Linear or affine maps of a small space; base of `Grid` and `Channels`."""
+
+    shape: tuple[int, ...] | None
 
     @property
     @abstractmethod
@@ -44,3 +48,20 @@ class MapAction(MatrixAction):
     def code(self) -> str:
         """The constructor call."""
         return f"liegg.{self!r}"
+
+    def subgroup(self, group: str, basis: Float[Tensor, "r n n"]) -> MatrixAction:
+        """The restriction of all affine maps to a smaller group, under the name of that group."""
+        label = repr(self).replace("'affine'", repr(group), 1)
+        return replace(self.restrict(basis), label=label)
+
+    def _whole_shape(self, shape: tuple[int, ...], name: str) -> tuple[int, ...]:
+        """Shape before samples were flattened; raise `ShapeError` if it was stated otherwise."""
+        if self.shape is None:
+            return tuple(shape)
+        flat = (math.prod(self.shape),)
+        if tuple(shape) not in (self.shape, flat):
+            raise ShapeError(
+                f"a sample has shape {tuple(shape)}; {name}(shape={self.shape}) expects that "
+                f"shape, or {flat}."
+            )
+        return self.shape

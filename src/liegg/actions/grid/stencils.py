@@ -6,7 +6,7 @@ exact in float64, and applying it is one matrix product in any dimension, on any
 
 import functools
 import math
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -132,12 +132,10 @@ def check_border(border: str) -> None:
         raise ArgumentError(f"border={border!r}: expected one of {', '.join(map(repr, BORDERS))}.")
 
 
-def outside(positions: Tensor, side: int, border: Border) -> tuple[Tensor, Tensor]:
-    """Pixels for integer positions under a border rule, and which of them count."""
-    inside = (positions >= 0) & (positions < side)
-    if border == "periodic":
-        return positions % side, torch.ones_like(inside)
-    return positions.clamp(0, side - 1), inside if border == "zeros" else torch.ones_like(inside)
+def outside(positions: Any, side: int, border: Border) -> tuple[Any, Any]:
+    """Pixels for integer positions, of torch or numpy, under a border rule; which of them count."""
+    pixels = positions % side if border == "periodic" else positions.clip(0, side - 1)
+    return pixels, (positions == pixels) if border == "zeros" else pixels >= 0
 
 
 # The caches hold numpy arrays: a tensor keeps the mode it was created in (inference, a transform).
@@ -173,11 +171,10 @@ def _knots(side: int, border: Border) -> np.ndarray:
 def stencil_array(weights: np.ndarray, side: int, border: Border) -> np.ndarray:
     """Matrix of a centred stencil of an odd number of weights."""
     reach = len(weights) // 2
-    places = np.arange(side)[:, None] + np.arange(-reach, reach + 1)
-    pixels = places % side if border == "periodic" else places.clip(0, side - 1)
-    counts = (places == pixels) if border == "zeros" else np.ones_like(pixels)
+    row = np.arange(side)[:, None]
+    pixels, counts = outside(row + np.arange(-reach, reach + 1), side, border)
     matrix = np.zeros((side, side))
-    np.add.at(matrix, (np.arange(side)[:, None], pixels), weights * counts)
+    np.add.at(matrix, (row, pixels), weights * counts)
     return matrix
 
 
@@ -208,7 +205,6 @@ def _spectral(side: int, border: Border) -> np.ndarray:
         return matrix
     if border == "replicate":
         matrix = matrix + weights[(i + j + 1) % period]
-    matrix[np.diag_indices(side)] -= matrix.sum(
-        1
-    )  # what rounding left over: a constant has no slope
+    # A constant has no slope: remove what rounding left over.
+    matrix[np.diag_indices(side)] -= matrix.sum(1)
     return matrix

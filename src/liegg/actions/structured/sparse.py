@@ -1,9 +1,10 @@
 """Candidate matrices with few entries each: all work is done on the entries."""
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import torch
@@ -11,14 +12,85 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError, ShapeError
-from liegg.actions.base import MatrixAction
-from liegg.actions.displacement import Displacement
+from liegg.actions.base import Displacement, MatrixAction
+
+Map = Callable[[Tensor], Tensor]
+"""A map of flat samples `[b, n]`."""
 
 TERMS = 20
 """Terms of the exponential series of a matrix of norm at most 1: the rest is below 1/21!."""
 
 ELEMENTS = 2**23
 """Maximum size of a temporary; larger batches are processed in parts."""
+
+
+class StructuredAction(MatrixAction):
+    """Linear maps of all $n$ numbers of a sample, whose matrices are not formed.
+
+    The base of `Sparse` and `KroneckerSum`. Their candidates are orthonormal as matrices.
+    """
+
+    @abstractmethod
+    def _maps(self, h: Float[Tensor, "t g"]) -> list[tuple[Map, Float[Tensor, ""]]]:
+        """Generators as maps of flat samples, each with a bound on how much it lengthens a vector."""
+
+    @abstractmethod
+    def _coordinates(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
+        """Inner products of matrices with the candidates."""
+
+    @abstractmethod
+    def _displaced(self, numbers: Float[Tensor, "b n"], *, samples: bool) -> Float[Tensor, "g g"]:
+        """Displacement, summed, from samples `[b, n]` or from their second moment `[n, n]`."""
+
+    def act(self, h: Float[Tensor, "..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
+        """Apply the exponential by its series, in steps of norm at most 1.
+
+        `torch.linalg.matrix_exp` would need the matrix, and can be off by 1e-11.
+        """
+        wide = torch.promote_types(x.dtype, torch.float32)
+        ((apply, norm),) = self._maps(self._vector(h).to(x.device, wide)[None])
+        steps = max(1, math.ceil(float(norm.detach())))
+        moved = x.reshape(-1, self.ambient).to(wide)
+        for _ in range(steps):
+            term = moved
+            for order in range(1, TERMS + 1):
+                term = apply(term) / (steps * order)
+                moved = moved + term
+        return moved.to(x.dtype).reshape(x.shape)
+
+    def tangents(
+        self, h: Float[Tensor, "t g"], x: Float[Tensor, "b ..."]
+    ) -> Float[Tensor, "t b ..."]:
+        """Apply several generators."""
+        wide = torch.promote_types(x.dtype, torch.float32)
+        flat = x.reshape(-1, self.ambient).to(wide)
+        moved = [apply(flat).to(x.dtype) for apply, _ in self._maps(h.to(x.device, wide))]
+        return torch.stack(moved).reshape(len(h), *x.shape)
+
+    def moment(self, x: Float[Tensor, "b ..."], precomputed: Any = None) -> Float[Tensor, "s s"]:
+        """Second moment of the numbers; the displacement if there are fewer candidates."""
+        flat = x.reshape(-1, self.ambient)
+        many = self.size > self.ambient
+        return flat.mT @ flat if many else self._displaced(flat, samples=True)
+
+    def displacement(self, moment: Float[Tensor, "s s"], samples: int) -> Displacement:
+        """The mean, from what `moment` gave."""
+        many = self.size > self.ambient
+        whole = self._displaced(moment, samples=False).div_(samples) if many else moment / samples
+        return Displacement(whole)
+
+    def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
+        """Coordinates in the candidates; raise `ArgumentError` for a matrix outside their span."""
+        self._check_side(matrices)
+        found = self._coordinates(matrices)
+        # One at a time, to save memory.
+        for number, (matrix, h) in enumerate(zip(matrices, found, strict=True)):
+            gap = float((self.matrices(h[None])[0] - matrix).norm())
+            if gap > 1e-6 * float(matrix.norm()) + 1e-300:
+                raise ArgumentError(
+                    f"generator {number} lies outside the {self.size}-dimensional space of {self!r}."
+                )
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +163,7 @@ def entries(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sparse(MatrixAction):
+class Sparse(StructuredAction):
     r"""Linear maps of all $n$ numbers of a sample by candidate matrices with few entries each.
 
     Made by `Blocks`, `Banded` and `Weights`. A row costs one product per entry, the displacement a few
@@ -125,32 +197,6 @@ class Sparse(MatrixAction):
                 f"a sample has shape {tuple(shape)}; {self.label} expects {self.ambient} numbers, in any shape."
             )
 
-    def act(self, h: Float[Tensor, "..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
-        """Apply the exponential of the generator by its series; no matrix is formed."""
-        wide = torch.promote_types(x.dtype, torch.float32)
-        own = self.entries.on(x.device, wide)
-        weight = self._weights(self._vector(h).to(x.device, wide)[None], own)[0]
-        moved = exponential(
-            lambda flat: self._apply(weight, flat, own),
-            x.flatten(1).to(wide),
-            weight.abs().sum(1).max(),
-        )
-        return moved.to(x.dtype).reshape(x.shape)
-
-    def tangents(
-        self, h: Float[Tensor, "t g"], x: Float[Tensor, "b ..."]
-    ) -> Float[Tensor, "t b ..."]:
-        """Apply several generators."""
-        wide = torch.promote_types(x.dtype, torch.float32)
-        own = self.entries.on(x.device, wide)
-        flat = x.flatten(1).to(wide)
-        return torch.stack(
-            [
-                self._apply(weight, flat, own).to(x.dtype).reshape(x.shape)
-                for weight in self._weights(h.to(x.device, wide), own)
-            ]
-        )
-
     def contract(
         self,
         gradients: Float[Tensor, "b k ..."],
@@ -168,27 +214,6 @@ class Sparse(MatrixAction):
             ]
         )
 
-    def moment(self, x: Float[Tensor, "b ..."], precomputed: Any = None) -> Float[Tensor, "s s"]:
-        """Second moment of the numbers; the displacement if there are fewer candidates."""
-        flat = x.flatten(1)
-        if self.size > self.ambient:
-            return flat.mT @ flat
-        own = self.entries.on(x.device, x.dtype)
-        pairs = flat.new_zeros(*own.line_value.shape, own.line_value.shape[1])
-        for part in flat.split(max(1, ELEMENTS // own.line_value.numel())):
-            terms = (part[:, own.line_column] * own.line_value).transpose(0, 1)
-            pairs += terms.mT @ terms
-        return self._gathered(pairs, own)
-
-    def displacement(self, moment: Float[Tensor, "s s"], samples: int) -> Displacement:
-        r"""$M_{ab} = \sum_i \sum_{jl} G_a(i, j)\, G_b(i, l)\, \langle x_j x_l \rangle$, over the entries in each row."""
-        if self.size <= self.ambient:
-            return Displacement(moment / samples)
-        own = self.entries.on(moment.device, moment.dtype)
-        pairs = moment[own.line_column[:, :, None], own.line_column[:, None]]
-        pairs *= own.line_value[:, :, None] * own.line_value[:, None]
-        return Displacement(self._gathered(pairs, own).div_(samples))
-
     def feature_sizes(self, moment: Float[Tensor, "s s"]) -> Float[Tensor, " n"]:
         """Summed squares of the numbers, if they are known."""
         return moment.diagonal() if self.size > self.ambient else moment.new_zeros(0)
@@ -200,14 +225,6 @@ class Sparse(MatrixAction):
         out = coefficients.new_zeros(len(coefficients), n * n)
         return out.index_add_(1, own.row * n + own.column, weights).unflatten(1, (n, n))
 
-    def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
-        """Coordinates in the candidates; raise `ArgumentError` for a matrix outside their span."""
-        n, own = self.ambient, self.entries.on(matrices.device, matrices.dtype)
-        check_square(matrices, n, self.label)
-        found = self._sums((matrices[:, own.row, own.column] * own.value)[:, None], own)[:, 0]
-        check_inside(self, matrices, found, self.label)
-        return found
-
     def settings(self) -> dict[str, Any]:
         """What it was made of."""
         return self.made
@@ -215,16 +232,32 @@ class Sparse(MatrixAction):
     def __repr__(self) -> str:
         return self.label
 
-    def _weights(self, h: Float[Tensor, "t g"], own: Entries) -> Float[Tensor, "t n l"]:
-        """Entries of the generators with coefficients `h`, row by row."""
-        return h[:, own.line_matrix] * own.line_value
+    def _maps(self, h: Float[Tensor, "t g"]) -> list[tuple[Map, Float[Tensor, ""]]]:
+        """Entries of the generators, row by row."""
+        own = self.entries.on(h.device, h.dtype)
+        weights = h[:, own.line_matrix] * own.line_value
+        return [(partial(_apply, own, weight), weight.abs().sum(1).max()) for weight in weights]
 
-    def _apply(
-        self, weight: Float[Tensor, "n l"], flat: Float[Tensor, "b n"], own: Entries
-    ) -> Float[Tensor, "b n"]:
-        """Matrix times vectors, one entry of every row at a time, to save memory."""
-        columns = zip(weight.unbind(1), own.line_column.unbind(1), strict=True)
-        return sum((w * flat[:, places] for w, places in columns), torch.zeros_like(flat))
+    def _coordinates(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
+        """Sums over the entries."""
+        own = self.entries.on(matrices.device, matrices.dtype)
+        return self._sums((matrices[:, own.row, own.column] * own.value)[:, None], own)[:, 0]
+
+    def _displaced(self, numbers: Float[Tensor, "b n"], *, samples: bool) -> Float[Tensor, "g g"]:
+        r"""$M_{ab} = \sum_i \sum_{jl} G_a(i, j)\, G_b(i, l)\, \langle x_j x_l \rangle$, over the entries in each row."""
+        own = self.entries.on(numbers.device, numbers.dtype)
+        if samples:
+            pairs = numbers.new_zeros(*own.line_value.shape, own.line_value.shape[1])
+            for part in numbers.split(max(1, ELEMENTS // own.line_value.numel())):
+                terms = (part[:, own.line_column] * own.line_value).transpose(0, 1)
+                pairs += terms.mT @ terms
+        else:
+            pairs = numbers[own.line_column[:, :, None], own.line_column[:, None]]
+            pairs *= own.line_value[:, :, None] * own.line_value[:, None]
+        first = own.line_matrix[:, :, None].expand_as(pairs)
+        second = own.line_matrix[:, None].expand_as(pairs)
+        out = pairs.new_zeros(self.size, self.size)
+        return out.index_put_((first, second), pairs, accumulate=True)
 
     def _sums(self, terms: Float[Tensor, "b k e"], own: Entries) -> Float[Tensor, "b k g"]:
         """Sum over the entries of each candidate; always in the same order."""
@@ -235,52 +268,10 @@ class Sparse(MatrixAction):
             lines, "sum", lengths=own.counts, axis=0, unsafe=True
         ).mT.unflatten(0, terms.shape[:2])
 
-    def _gathered(self, pairs: Float[Tensor, "n l l"], own: Entries) -> Float[Tensor, "g g"]:
-        """Sum what belongs to the same two candidates."""
-        out = pairs.new_zeros(self.size, self.size)
-        places = (
-            own.line_matrix[:, :, None].expand_as(pairs),
-            own.line_matrix[:, None].expand_as(pairs),
-        )
-        return out.index_put_(places, pairs, accumulate=True)
 
-
-def exponential(
-    apply: Callable[[Tensor], Tensor], x: Float[Tensor, "b ..."], norm: Float[Tensor, ""]
-) -> Float[Tensor, "b ..."]:
-    """Exponential of a linear map applied to vectors, by its series, in steps of norm at most 1.
-
-    Args:
-        apply: the map.
-        x: the vectors.
-        norm: a bound on how much it lengthens a vector.
-    """
-    steps = max(1, math.ceil(float(norm.detach())))
-    for _ in range(steps):
-        term = x
-        for order in range(1, TERMS + 1):
-            term = apply(term) / (steps * order)
-            x = x + term
-    return x
-
-
-def check_square(matrices: Float[Tensor, "d n n"], n: int, label: str) -> None:
-    """Raise `ArgumentError` unless matrices have side `n`."""
-    if matrices.ndim != 3 or matrices.shape[1:] != (n, n):
-        raise ArgumentError(
-            f"generators have shape {tuple(matrices.shape)}; expected [d, {n}, {n}], matrices of {label}."
-        )
-
-
-def check_inside(
-    action: MatrixAction, matrices: Float[Tensor, "d n n"], found: Float[Tensor, "d g"], label: str
-) -> None:
-    """Raise `ArgumentError` for a matrix outside the span; one at a time, to save memory."""
-    for number, (matrix, h) in enumerate(zip(matrices, found, strict=True)):
-        if (
-            float((action.matrices(h[None])[0] - matrix).norm())
-            > 1e-6 * float(matrix.norm()) + 1e-300
-        ):
-            raise ArgumentError(
-                f"generator {number} lies outside the {action.size}-dimensional space of {label}."
-            )
+def _apply(
+    own: Entries, weight: Float[Tensor, "n l"], flat: Float[Tensor, "b n"]
+) -> Float[Tensor, "b n"]:
+    """Matrix times vectors, one entry of every row at a time, to save memory."""
+    columns = zip(weight.unbind(1), own.line_column.unbind(1), strict=True)
+    return sum((w * flat[:, places] for w, places in columns), torch.zeros_like(flat))

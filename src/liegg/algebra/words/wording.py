@@ -80,3 +80,27 @@ def listed(words: Sequence[str]) -> str:
     'a, b and c'
     """
     return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
+
+
+def combination(values: Sequence[float], words: Sequence[str], tolerance: float) -> str:
+    """A linear combination, scaled so that the first of its largest coefficients is 1.
+
+    Six terms are written out; of more, the smaller ones are counted.
+
+    >>> combination([2.0, -1.0], ["phase", "amplitude"], 1e-6)
+    'phase − 0.5 amplitude'
+    """
+    largest = max(map(abs, values))
+    if not largest > 0:
+        return "no motion"
+    first = next(value for value in values if abs(value) >= largest * (1 - 1e-8))
+    scaled = [value / largest if first > 0 else -value / largest for value in values]
+    terms = [pair for pair in zip(scaled, words, strict=True) if abs(pair[0]) > tolerance]
+    shown = terms if len(terms) <= 6 else sorted(terms, key=lambda term: -abs(term[0]))[:5]
+    text = ""
+    for value, word in shown:
+        sign = ("−" if value < 0 else "") if not text else (" − " if value < 0 else " + ")
+        factor = number(abs(value))
+        text += f"{sign}{word}" if factor == "1" else f"{sign}{factor} {word}"
+    rest = len(terms) - len(shown)
+    return f"{text} and {rest} smaller terms" if rest else text
