@@ -10,9 +10,8 @@ from typing import Any
 
 from liegg.studies import ensemble, o5
 from liegg.studies.error_rates import broken, tally
-from liegg.studies.error_rates.asymmetric import asymmetric
+from liegg.studies.error_rates.asymmetric import asymmetric, confined
 from liegg.studies.error_rates.cases import CLEARLY_NONLINEAR, Case
-from liegg.studies.error_rates.confined import confined
 from liegg.studies.error_rates.judgement import judge, shortened
 from liegg.studies.error_rates.symmetric import exact
 from liegg.studies.error_rates.trained import asymmetric_networks, rotation_networks

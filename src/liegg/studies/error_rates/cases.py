@@ -18,6 +18,10 @@ T = TypeVar("T")
 ACTIVATIONS: dict[str, Function] = {"tanh": torch.tanh, "swish": torch.nn.functional.silu}
 """Analytic ones, so that a random network is an analytic function."""
 
+DTYPES = (torch.float64, torch.float64, torch.float32, torch.float32, torch.bfloat16)
+SAMPLES = (200, 500, 1000, 2000, 5000)
+"""Precisions and numbers of samples, one of which a case takes at random."""
+
 CLEARLY_NONLINEAR = 0.15
 """Smallest `midpoint_ratio` of a function that is clearly nonlinear on its data.
 
@@ -39,7 +43,6 @@ class Case:
         action: candidate generators.
         algebra: a basis of all generators that preserve the function; empty for none.
         outputs: number of outputs.
-        strength: relative size ε of the part that breaks the symmetry; 0 for exact symmetries.
     """
 
     family: str
@@ -49,7 +52,6 @@ class Case:
     action: Linear | Affine
     algebra: Float[Tensor, "d m m"]
     outputs: int
-    strength: float = 0.0
 
     @property
     def expected(self) -> int:

@@ -1,7 +1,5 @@
 """Functions that are invariant by construction, with exactly the given symmetries."""
 
-from dataclasses import dataclass
-
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -9,50 +7,23 @@ from torch.nn.functional import pad
 
 from liegg.actions import Affine, Linear
 from liegg.studies.error_rates.cases import (
+    DTYPES,
+    SAMPLES,
     Case,
     Function,
-    Perceptron,
     normal,
     perceptron,
     pick,
     product,
 )
-from liegg.studies.error_rates.invariants import KINDS, Features, Invariants
+from liegg.studies.error_rates.invariants import KINDS, Invariants
 
 GAIN = 2.5
 """Gain of the networks of invariants, which makes them clearly nonlinear."""
 
-DTYPES = (torch.float64, torch.float64, torch.float32, torch.float32, torch.bfloat16)
-SAMPLES = (200, 500, 1000, 2000, 5000)
 OUTPUTS = (2, 3, 5)
 CONDITION = 3.0
 """Largest condition number of a change of basis."""
-
-
-@dataclass(frozen=True, eq=False)
-class OfInvariants:
-    """A network of invariants of the sample in another basis.
-
-    Attributes:
-        features: invariants of samples `[b, copies, n]`.
-        basis: `[n, n]`, applied to every vector first.
-        centre: mean of the invariants, taken off.
-        size: their standard deviations, divided out.
-        head: the network.
-    """
-
-    features: Features
-    basis: Float[Tensor, "n n"]
-    centre: Float[Tensor, " k"]
-    size: Float[Tensor, " k"]
-    head: Perceptron
-
-    def __call__(self, x: Float[Tensor, "b x"]) -> Float[Tensor, "b c"]:
-        """Outputs of a batch of flat samples."""
-        vectors = product(x.reshape(-1, len(self.basis)), self.basis.mT).reshape(
-            len(x), -1, len(self.basis)
-        )
-        return self.head((self.features(vectors) - self.centre) / self.size)
 
 
 def of_invariants(
@@ -63,7 +34,7 @@ def of_invariants(
     basis: Float[Tensor, "n n"] | None = None,
     dtype: torch.dtype = torch.float64,
 ) -> Function:
-    r"""A random network of invariants.
+    r"""A random network of invariants of the sample, which are shifted and scaled to unit variance.
 
     Its symmetries are exactly those of the invariants. Along a generator the output changes by
     $Dg \cdot D\varphi(x)\,hx$. Outside the algebra $D\varphi(x)\,hx$ is not zero, and with as many
@@ -87,9 +58,13 @@ def of_invariants(
     head = perceptron(
         (found.shape[1], 24, 24, outputs), generator, gain=GAIN, activation="tanh", dtype=dtype
     )
-    return OfInvariants(
-        chosen.features, basis.to(dtype), found.mean(0).to(dtype), found.std(0).to(dtype), head
-    )
+    matrix, centre, size = (part.to(dtype) for part in (basis.mT, found.mean(0), found.std(0)))
+
+    def network(x: Float[Tensor, "b x"]) -> Float[Tensor, "b c"]:
+        vectors = product(x.reshape(-1, chosen.n), matrix).reshape(len(x), -1, chosen.n)
+        return head((chosen.features(vectors) - centre) / size)
+
+    return network
 
 
 def change_of_basis(n: int, generator: torch.Generator) -> Float[Tensor, "n n"]:
@@ -103,8 +78,8 @@ def conjugated(
     algebra: Float[Tensor, "d m m"], basis: Float[Tensor, "n n"]
 ) -> Float[Tensor, "d m m"]:
     """Algebra of the function $f(Bx)$, where the algebra of $f$ is given: $B^{-1} h B$, homogeneous where that is."""
-    more = algebra.shape[-1] - len(basis)
-    wide = torch.block_diag(basis, torch.eye(more, dtype=basis.dtype)) if more else basis
+    translation = torch.eye(algebra.shape[-1] - len(basis), dtype=basis.dtype)
+    wide = torch.block_diag(basis, translation)
     return torch.linalg.inv(wide) @ algebra @ wide
 
 
@@ -119,8 +94,8 @@ def exact(index: int, *, seed: int = 0) -> Case:
     kind = tuple(KINDS)[index % len(KINDS)]
     chosen = KINDS[kind](generator)
     n, copies = chosen.n, chosen.copies
-    rotate = bool(index // len(KINDS) % 2)
-    basis = change_of_basis(n, generator) if rotate else torch.eye(n, dtype=torch.float64)
+    in_its_own_basis = index // len(KINDS) % 2 == 0
+    basis = torch.eye(n, dtype=torch.float64) if in_its_own_basis else change_of_basis(n, generator)
     outputs, samples, dtype = (
         pick(OUTPUTS, generator),
         pick(SAMPLES, generator),
