@@ -100,17 +100,16 @@ def findings(claim: Claim, results: Results) -> list[Finding]:
 
 def _finding(claim: Claim, results: Results, reading: str) -> Finding:
     studies = (claim.study, *claim.needs)
-    missing = [study for study in studies if study not in results]
     quick = any(results[study]["quick"] for study in studies if study in results)
     verdict: Verdict = "not run"
-    if missing:
-        ours = f"no results of {missing[0]}; type `liegg reproduce {missing[0]}`"
-    else:
-        try:
-            outcome = claim.check(results, reading)
-            verdict, ours = "holds" if outcome.holds else "does not hold", outcome.ours
-        except TooFewError as error:
-            ours = str(error)
+    try:
+        for study in studies:
+            if study not in results:
+                raise TooFewError(f"no results of {study}; type `liegg reproduce {study}`")
+        outcome = claim.check(results, reading)
+        verdict, ours = "holds" if outcome.holds else "does not hold", outcome.ours
+    except TooFewError as error:
+        ours = str(error)
     return Finding(
         claim.name,
         claim.statement,
