@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 MODULES = {
-    "o5": "o5",
-    "rotmnist": "images",
-    "cifar10": "images",
+    "o5": "spectra",
+    "rotmnist": "spectra",
+    "cifar10": "spectra",
     "configurations": "configurations",
     "draws": "configurations",
-    "layerwise": "layerwise",
-    "sample-complexity": "sample_complexity",
+    "layerwise": "curves",
+    "sample-complexity": "curves",
     "false-discovery": "false_discovery",
 }
 """The module that draws each study; its function `draw_<study>` returns the figures by file name."""

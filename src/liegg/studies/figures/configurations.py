@@ -186,13 +186,16 @@ def _means(
     results: dict[str, Any], quantity: str, reading: str
 ) -> Float[np.ndarray, "depths counts"]:
     """Mean over the seeds for each depth and requested number of parameters."""
-    cells: dict[tuple[int, int], list[float]] = {}
-    for net in results["networks"]:
-        cell = cells.setdefault((net["hidden_layers"], net["parameters"]), [])
-        cell.append(_value(net, quantity, reading))
     return np.array(
         [
-            [mean(cells[depth, count]) for count in results["parameters"]]
+            [
+                mean(
+                    _value(net, quantity, reading)
+                    for net in results["networks"]
+                    if (net["hidden_layers"], net["parameters"]) == (depth, count)
+                )
+                for count in results["parameters"]
+            ]
             for depth in results["hidden_layers"]
         ]
     )
@@ -215,6 +218,7 @@ def _heatmap(
 ) -> None:
     """Cells with their numbers; rows deeper than the main grid are drawn apart above it."""
     from matplotlib import colormaps
+    from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
     depths, counts = results["hidden_layers"], results["parameters"]
@@ -223,9 +227,8 @@ def _heatmap(
     decimals = 2 if cells.max() < 10 else 1
     centred = {"ha": "center", "va": "center", "fontsize": 8}
     edges = np.arange(len(counts) + 1) - 0.5
-    mesh = None
     for place, row in zip(places, cells, strict=True):
-        mesh = ax.pcolormesh(
+        ax.pcolormesh(
             edges,
             [place - 0.5, place + 0.5],
             row[None],
@@ -246,8 +249,8 @@ def _heatmap(
     ax.set_yticks(places, [str(depth) for depth in depths])
     ax.tick_params(length=0, labelsize="small")
     ax.spines[:].set_visible(False)
-    if mesh is not None:
-        ax.figure.colorbar(mesh, ax=ax, label=label, pad=0.02).outline.set_visible(False)
+    bar = ax.figure.colorbar(ScalarMappable(norm, scale), ax=ax, label=label, pad=0.02)
+    bar.outline.set_visible(False)
 
 
 def _ink(scale: "Colormap", place: float) -> str:
