@@ -9,7 +9,7 @@ import torch
 
 import liegg
 from liegg.studies import ensemble, images, o5, sample_complexity
-from liegg.studies.reading import read_stack
+from liegg.studies.images import read_stack
 
 RESULTS = Path(__file__).parents[2] / "results"
 

@@ -25,9 +25,6 @@ QUICK_EPOCHS = 40
 DIGITS = 6
 """Significant digits that are stored."""
 
-Correlations = dict[str, dict[str, dict[str, dict[str, float]]]]
-"""By reading, window and quantity the result of `correlation`."""
-
 
 def grid(
     counts: Sequence[int], depths: Sequence[int], seeds: Sequence[int]
@@ -91,24 +88,24 @@ def train_all(
 ) -> images.Rows | None:
     """Train the networks of a grid and describe each; None in every process but the first."""
     data = images.smoothed(digits, how.device)
-    members = [
+    members = {
         ensemble.Member(
             (784, *[cell["width"]] * cell["hidden_layers"], 10),
             cell["seed"],
             len(digits.train),
             epochs,
-        )
+        ): cell
         for cell in cells
-    ]
+    }
 
-    def describe(places: list[int], trained: ensemble.Trained) -> images.Rows:
-        rows = images.describe_all(trained.stack, data.train[0], data.test)
+    def describe(some: list[ensemble.Member], trained: ensemble.Trained) -> images.Rows:
+        rows = images.describe_all(trained.stack, data.train.images, data.test)
         return [
-            cells[i] | {"true_parameters": members[i].parameters} | shortened(row) | best
-            for i, row, best in zip(places, rows, images.best_epochs(trained), strict=True)
+            members[member] | {"true_parameters": member.parameters} | shortened(row) | best
+            for member, row, best in zip(some, rows, images.best_epochs(trained), strict=True)
         ]
 
-    return images.train_all(members, data, describe, how)
+    return images.train_all(list(members), data, describe, how)
 
 
 def shortened(row: dict[str, Any]) -> dict[str, Any]:
@@ -132,16 +129,17 @@ def rounded(value: Any) -> Any:
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
-def correlations(networks: images.Rows) -> Correlations:
+def correlations(networks: images.Rows) -> dict[str, Any]:
     """Correlation of variance and bias with the test accuracy, for every reading and window.
 
     Args:
         networks: rows of the study.
 
     Returns:
-        No entry for a window of fewer than three networks.
+        By reading, window and quantity the result of `correlation`; no entry for a window of fewer
+        than three networks.
     """
-    found: Correlations = {reading: {} for reading in networks[0]["readings"]}
+    found: dict[str, Any] = {reading: {} for reading in networks[0]["readings"]}
     for window, (low, high) in WINDOWS.items():
         inside = [net for net in networks if low <= net["hidden_layers"] <= high]
         for reading in found if len(inside) >= 3 else ():

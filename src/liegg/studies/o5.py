@@ -1,6 +1,7 @@
 """The paper's section 5.1: does a network trained on an O(5)-invariant function learn so(5)?"""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from statistics import mean
 from typing import Any
 
@@ -67,15 +68,12 @@ def train_all(
 ) -> list[dict[str, Any]] | None:
     """Train networks and describe each; None in every process but the first."""
 
-    def problem(places: list[int]) -> ensemble.Regression:
-        return regression([networks[i] for i in places], how.device)
+    def describe_some(
+        some: list[ensemble.Member], trained: ensemble.Trained
+    ) -> list[dict[str, Any]]:
+        return [describe(member, trained.stack.network(i)) for i, member in enumerate(some)]
 
-    def describe_some(places: list[int], trained: ensemble.Trained) -> list[dict[str, Any]]:
-        return [
-            describe(networks[place], trained.stack.network(index))
-            for index, place in enumerate(places)
-        ]
-
+    problem = partial(regression, device=how.device)
     return ensemble.work(networks, problem, describe_some, SCHEDULE, how)
 
 

@@ -50,12 +50,13 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
     members = images.members(list(kinds.values()), seeds, data, epochs)
     draws = 2 if quick else REINITIALISED_DRAWS
 
-    def describe(places: list[int], trained: ensemble.Trained) -> images.Rows:
-        some = [members[i] for i in places]
-        rows = images.describe_both(some, trained, data.train[0], data.test)
+    def describe(some: list[ensemble.Member], trained: ensemble.Trained) -> images.Rows:
+        rows = images.describe_both(some, trained, data.train.images, data.test)
         for index, (member, row) in enumerate(zip(some, rows, strict=True)):
             if member.sizes == NETWORKS["deep"]:
-                row["verdict"] = verdict(trained.stack.network(index), data.train[0], draws=draws)
+                row["verdict"] = verdict(
+                    trained.stack.network(index), data.train.images, draws=draws
+                )
         return rows
 
     rows = images.train_all(members, data, describe, how)

@@ -9,9 +9,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from liegg.algebra.catalog import so
-from liegg.studies import ensemble, images, o5, rotmnist
-from liegg.studies.ensemble.order import permutations
-from liegg.studies.reading import read_stack
+from liegg.studies import datasets, ensemble, images, o5, rotmnist
+from liegg.studies.ensemble.training import permutations
 
 FRACTIONS = (0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0)
 MINIMUM_SAMPLES = 5
@@ -39,10 +38,7 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
     return {
         "seeds": list(seeds),
         "o5": {"samples": samples, "networks": [row["fractions"] for row in vectors]},
-        "rotmnist": {
-            "images": len(data.train[1]),
-            "networks": [row["fractions"] for row in digits],
-        },
+        "rotmnist": {"images": len(data.train), "networks": [row["fractions"] for row in digits]},
     }
 
 
@@ -54,14 +50,14 @@ def _o5(how: ensemble.Work, seeds: Sequence[int], samples: int) -> images.Rows |
 
 
 def _rotmnist(
-    how: ensemble.Work, seeds: Sequence[int], data: images.ImageData, epochs: int
+    how: ensemble.Work, seeds: Sequence[int], data: datasets.ImageSets, epochs: int
 ) -> images.Rows | None:
     members = images.members([rotmnist.NETWORKS["deep"]], seeds, data, epochs)
 
-    def describe(places: list[int], trained: ensemble.Trained) -> images.Rows:
+    def describe(some: list[ensemble.Member], trained: ensemble.Trained) -> images.Rows:
         return [
-            {"fractions": of_images(trained.stack.single(i), data.train[0], members[place].seed)}
-            for i, place in enumerate(places)
+            {"fractions": of_images(trained.stack.single(i), data.train.images, member.seed)}
+            for i, member in enumerate(some)
         ]
 
     return images.train_all(members, data, describe, how)
@@ -86,13 +82,11 @@ def of_vectors(network: nn.Module, inputs: Float[Tensor, "n 10"]) -> images.Rows
 
 def of_images(stack: ensemble.Stack, digits: Float[Tensor, "n h w"], seed: int) -> images.Rows:
     """Variance and bias of the smallest direction from images in random order, per fraction."""
-    one = torch.tensor([seed], device=digits.device)
-    total = torch.full_like(one, len(digits))
-    order = permutations(one, torch.zeros_like(one), total, len(digits))[0]
+    order = permutations(torch.tensor([seed], device=digits.device), 0, len(digits))[0]
     rows = []
     for fraction, count in counts(len(digits)):
         some = digits[order[:count]].flatten(1)
-        symmetries = read_stack(stack, some, tuple(digits.shape[1:]), images.READINGS)[0]
+        symmetries = images.read_stack(stack, some, tuple(digits.shape[1:]), images.READINGS)[0]
         readings = {
             name: {"variance": sym.variance, "bias": float(sym.bias(so(2))[0])}
             for name, sym in symmetries.items()

@@ -12,26 +12,27 @@ import pytest
 import torch
 
 from liegg._utils.errors import ResultsError
-from liegg.studies.ensemble import Classification, Member, Schedule, Trained, Work, processes, work
+from liegg.polarization import launcher
+from liegg.studies.ensemble import Classification, Member, Schedule, Trained, Work, work
 
 MEMBERS = [Member((2, *[20] * depth, 3), seed, 60, 40) for depth in (1, 2, 3) for seed in (1, 2)]
 """Three depths, so three groups."""
 
 
-def problem(_: list[int]) -> Classification:
+def problem(_: list[Member]) -> Classification:
     x = torch.randn(60, 2, generator=torch.Generator().manual_seed(0))
     y = (x[:, 0] > 0).long() + (x[:, 1] > 0).long()
     return Classification(lambda _: x, y, (x, y))
 
 
-def describe(places: list[int], trained: Trained) -> list[dict]:
+def describe(some: list[Member], trained: Trained) -> list[dict]:
     sums = [
         float(sum(p.detach().double().sum() for p in trained.stack.network(i).parameters()))
-        for i in range(len(places))
+        for i in range(len(some))
     ]
     return [
-        {"place": place, "sum": total, "epoch": epoch}
-        for place, total, epoch in zip(places, sums, trained.epoch.tolist(), strict=True)
+        {"place": MEMBERS.index(member), "sum": total, "epoch": epoch}
+        for member, total, epoch in zip(some, sums, trained.epoch.tolist(), strict=True)
     ]
 
 
@@ -50,7 +51,7 @@ if __name__ == "__main__":  # as the processes of the tests below
     rows = everything(Path(sys.argv[1]) / "unfinished")
     if rows is not None:
         (Path(sys.argv[1]) / "rows.json").write_text(json.dumps(rows))
-    processes.end()
+    launcher.end()
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +76,16 @@ def start(folder: Path, *before: str) -> subprocess.Popen:
 def test_rows_come_in_the_order_of_the_members(known) -> None:
     assert [row["place"] for row in known] == list(range(len(MEMBERS)))
     assert len({row["sum"] for row in known}) == len(MEMBERS)
+
+
+def test_one_of_several_processes_trains_its_share(monkeypatch) -> None:
+    sent = []
+    for name, value in {"RANK": "1", "WORLD_SIZE": "3", "LOCAL_RANK": "1"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(launcher, "join", lambda: None)
+    monkeypatch.setattr(torch.distributed, "gather_object", lambda part, _: sent.append(part))
+    assert everything() is None
+    assert [row["place"] for row in sent[0][1].values()] == [1, 4]
 
 
 @pytest.mark.slow

@@ -21,8 +21,8 @@ from liegg.studies.error_rates.asymmetric import (
 )
 from liegg.studies.error_rates.broken import BASES, broken, slope
 from liegg.studies.error_rates.cases import Case, normal
-from liegg.studies.error_rates.invariants import KINDS as INVARIANTS
 from liegg.studies.error_rates.symmetric import CONDITION, change_of_basis, conjugated, exact
+from liegg.studies.error_rates.symmetric import KINDS as INVARIANTS
 
 
 def defects_of(case: Case) -> torch.Tensor:

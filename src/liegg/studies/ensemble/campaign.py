@@ -9,8 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import torch.distributed as dist
+
 from liegg._utils.errors import ResultsError
-from liegg.studies.ensemble import processes
+from liegg.polarization import launcher
 from liegg.studies.ensemble.checkpoint import INTERVAL, Checkpoint
 from liegg.studies.ensemble.members import Member, groups
 from liegg.studies.ensemble.problems import Problem
@@ -62,14 +64,14 @@ class Work:
 
     def remove(self) -> None:
         """Remove the folder, once the results are stored."""
-        if self.folder is not None and processes.rank() == 0:
+        if self.folder is not None and launcher.rank() == 0:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def work(
     members: Sequence[Member],
-    problem: Callable[[list[int]], Problem],
-    describe: Callable[[list[int], Trained], list[Row]],
+    problem: Callable[[list[Member]], Problem],
+    describe: Callable[[list[Member], Trained], list[Row]],
     schedule: Schedule,
     how: Work,
 ) -> list[Row] | None:
@@ -77,7 +79,7 @@ def work(
 
     Args:
         members: the networks.
-        problem: returns the problem of some networks, given by their indices in `members`.
+        problem: returns the problem of some of the networks.
         describe: returns what to store of some trained networks as JSON values; one row each.
         schedule: how they are trained.
         how: where they are trained, and the folder of the run.
@@ -88,11 +90,11 @@ def work(
     Raises:
         ResultsError: the folder belongs to another version or to other settings.
     """
-    indices = processes.share(members)
+    launcher.join()
+    # Every k-th network, so that all processes get networks of every size.
+    indices = list(range(len(members)))[launcher.rank() :: launcher.world_size()]
     kind = "cuda" if how.device.startswith("cuda") else "cpu"
-    if processes.count() > 1:
-        processes.join()
-    if how.folder is not None and processes.rank() == 0:
+    if how.folder is not None and launcher.rank() == 0:
         _open(how.folder / "run.json", how.settings)
     rows: dict[int, Row] = {}
     total = sum(members[i].epochs + 1 for i in indices)  # one more for the description
@@ -103,12 +105,12 @@ def work(
         batch_size=schedule.batch_size,
     ):
         places = [indices[i] for i in group]
-        some, task = [members[i] for i in places], problem(places)
+        some = [members[i] for i in places]
+        task = problem(some)
         label = f"networks {len(rows) + 1} to {len(rows) + len(some)} of {len(indices)}"
         step = partial(how.report, label, total=total)
-        path = None
-        if how.folder is not None:
-            path = how.folder / f"{_name(some, schedule, task, how.settings)}.json"
+        name = _name(some, schedule, task, how.settings)
+        path = None if how.folder is None else how.folder / f"{name}.json"
         if path is not None and path.is_file():
             described = read_json(path, DAMAGED_PART)["rows"]
             step(sum(member.epochs for member in some))
@@ -119,14 +121,14 @@ def work(
             trained = train(
                 some, task, schedule, device=how.device, checkpoint=saved, progress=step
             )
-            described = describe(places, trained)
+            described = describe(some, trained)
             if path is not None and saved is not None:
                 write_json({"rows": described}, path)
                 saved.remove()
         step(len(some))
         rows |= dict(zip(places, described, strict=True))
     identity = json.dumps([how.settings, [asdict(member) for member in members]])
-    gathered = processes.gather(rows, identity)
+    gathered = _gather(rows, identity)
     return None if gathered is None else [gathered[i] for i in range(len(members))]
 
 
@@ -147,6 +149,32 @@ def check_settings(stored: Row, settings: Row, place: Path) -> None:
             f"{place} belongs to an unfinished run with {was}; this one has {now}. Finish that run "
             "with its own settings, remove the folder to start again, or choose another --out."
         )
+
+
+def _gather(rows: dict[int, Row], identity: str) -> dict[int, Row] | None:
+    """Rows of all processes, in the first one; None in the others.
+
+    Every process must call it. Where one of them has died, the others end with torch's error.
+
+    Args:
+        rows: rows of this process, by place.
+        identity: what was trained; the same in all processes.
+
+    Raises:
+        ResultsError: the processes did not train the same networks.
+    """
+    if launcher.world_size() == 1:
+        return rows
+    parts: list[Any] | None = [None] * launcher.world_size() if launcher.rank() == 0 else None
+    dist.gather_object((identity, rows), parts)
+    if parts is None:
+        return None
+    identities = {name for name, _ in parts}
+    if len(identities) > 1:
+        raise ResultsError(
+            f"the processes train different networks: {sorted(identities)}. Start them all alike."
+        )
+    return {place: row for _, part in parts for place, row in part.items()}
 
 
 def _name(members: list[Member], schedule: Schedule, problem: Problem, settings: Row) -> str:

@@ -8,9 +8,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
+from liegg._utils.random import STRIDE, splitmix64
 from liegg.studies.ensemble.checkpoint import Checkpoint
 from liegg.studies.ensemble.members import Member
-from liegg.studies.ensemble.order import permutations
 from liegg.studies.ensemble.problems import Problem
 from liegg.studies.ensemble.stack import Stack, initialise
 from liegg.studies.ensemble.step import Schedule, Step
@@ -55,9 +55,26 @@ class Pace:
 
     def order(self, seeds: Int[Tensor, " s"], step: int) -> Int[Tensor, "r n"]:
         """Order of the samples in the epoch of a step; past the end, that of the last epoch."""
-        epoch = torch.full_like(self.rows, min(step, self.last - 1) // self.steps)
-        counts = torch.full_like(epoch, self.samples)
-        return permutations(seeds[self.rows], epoch, counts, self.samples)
+        epoch = min(step, self.last - 1) // self.steps
+        return permutations(seeds[self.rows], epoch, self.samples)
+
+
+def permutations(seeds: Int[Tensor, " s"], epoch: int, count: int) -> Int[Tensor, "s n"]:
+    """A random order of each network's samples for one epoch, the same on every device.
+
+    A row depends on its own seed, the epoch and the count alone. So an order needs no state to be
+    kept, a network sees the same one alone and among others, and a run that was stopped resumes as
+    if it had not been.
+
+    Args:
+        seeds: one per network.
+        epoch: the epoch that begins.
+        count: number of samples.
+    """
+    epochs = torch.full_like(seeds, epoch + 1)
+    keys = splitmix64(splitmix64(seeds * STRIDE) + epochs * STRIDE)
+    places = torch.arange(1, count + 1, device=seeds.device)
+    return splitmix64(keys[:, None] + places * STRIDE).sort(dim=1, stable=True).indices
 
 
 def train(
@@ -98,15 +115,16 @@ def train(
     best = [leaf.detach().clone() for leaf in stack.leaves]
     score = torch.full((len(members),), -torch.inf, device=device)
     best_epoch = torch.zeros(len(members), dtype=torch.int64, device=device)
+    tensors = {f"leaf.{index}": leaf for index, leaf in enumerate(stack.leaves)}
+    tensors |= {f"kept.{index}": leaf for index, leaf in enumerate(best)}
+    tensors |= {"score": score, "epoch": best_epoch}
     begin = 0
     state = None if checkpoint is None else checkpoint.load()
     if state is not None:
         begin = int(state["step"])
-        score, best_epoch = state["score"].to(device), state["epoch"].to(device)
         with torch.no_grad():
-            for index, (leaf, kept) in enumerate(zip(stack.leaves, best, strict=True)):
-                leaf.copy_(state[f"leaf.{index}"])
-                kept.copy_(state[f"kept.{index}"])
+            for name, tensor in tensors.items():
+                tensor.copy_(state[name])
         step.restore({name: value for name, value in state.items() if name.startswith("adam.")})
         progress(sum(min(pace.epochs, begin // pace.steps) * len(pace.rows) for pace in paces))
     orders = [pace.order(seeds, begin) for pace in paces]
@@ -125,19 +143,16 @@ def train(
                 epoch = (now + 1) // pace.steps
                 if scores is None and epoch < pace.epochs:
                     continue
-                better = torch.zeros_like(best_epoch, dtype=torch.bool)
-                better[pace.rows] = True if scores is None else scores[pace.rows] > score[pace.rows]
+                rows = pace.rows
                 if scores is not None:
-                    score = torch.where(better, scores, score)
-                best_epoch = torch.where(better, epoch, best_epoch)
+                    rows = rows[scores[rows] > score[rows]]
+                    score[rows] = scores[rows]
+                best_epoch[rows] = epoch
                 for kept, leaf in zip(best, stack.leaves, strict=True):
-                    kept.copy_(torch.where(better[:, None, None], leaf, kept))
+                    kept[rows] = leaf[rows]
         progress(sum(len(pace.rows) for pace in ended))
         if checkpoint is not None and checkpoint.due():
-            leaves = {f"leaf.{index}": leaf.detach() for index, leaf in enumerate(stack.leaves)}
-            kept = {f"kept.{index}": leaf for index, leaf in enumerate(best)}
-            others = {"step": torch.tensor(now + 1), "score": score, "epoch": best_epoch}
-            checkpoint.save(leaves | kept | step.moments() | others)
+            checkpoint.save(tensors | step.moments() | {"step": torch.tensor(now + 1)})
     step.close()
     score = torch.where(score == -torch.inf, torch.nan, score)
     return Trained(stack.with_leaves(best), score.cpu(), best_epoch.cpu())

@@ -14,9 +14,13 @@ from liegg.actions import Affine, Linear
 from liegg.algebra import catalog
 from liegg.discovery.discover import discover
 from liegg.studies.error_rates.cases import Case, normal, perceptron
-from liegg.studies.error_rates.invariants import Invariants, inner_products, symplectic_products
 from liegg.studies.error_rates.judgement import counts, evidence, shortened
-from liegg.studies.error_rates.symmetric import of_invariants
+from liegg.studies.error_rates.symmetric import (
+    Invariants,
+    inner_products,
+    of_invariants,
+    symplectic_products,
+)
 
 BASES: dict[str, Callable[[], Invariants]] = {
     "so(3)": lambda: Invariants(3, 2, catalog.so(3), inner_products(torch.ones(3))),

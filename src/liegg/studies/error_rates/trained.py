@@ -42,20 +42,21 @@ def asymmetric_networks(
     """Train networks on functions without symmetry and judge each; None but in the first process."""
     networks = members(count, seed)
 
-    def problem(places: list[int]) -> ensemble.Regression:
-        inputs, targets = zip(*(task(networks[place]) for place in places), strict=True)
+    def problem(some: list[ensemble.Member]) -> ensemble.Regression:
+        inputs, targets = zip(*map(task, some), strict=True)
         return ensemble.Regression(inputs, targets, how.device)
 
-    def describe(places: list[int], trained: ensemble.Trained) -> list[dict[str, Any]]:
-        rows = []
-        for index, place in enumerate(places):
-            (n, copies), (x, _) = SHAPES[place % len(SHAPES)], task(networks[place])
-            action = (Linear, Affine)[place // len(SHAPES) % 2](n, copies=copies)
-            model = trained.stack.network(index)
-            none = torch.zeros(0, n, n, dtype=torch.float64)
-            case = Case("asymmetric", "trained network", model, x.to(how.device), action, none, 1)
-            rows.append(judge(case))
-        return rows
+    def describe(some: list[ensemble.Member], trained: ensemble.Trained) -> list[dict[str, Any]]:
+        return [
+            judge(case(networks.index(member), member, trained.stack.network(i)))
+            for i, member in enumerate(some)
+        ]
+
+    def case(place: int, member: ensemble.Member, model: nn.Module) -> Case:
+        n, copies = SHAPES[place % len(SHAPES)]
+        action = (Linear, Affine)[place // len(SHAPES) % 2](n, copies=copies)
+        none, x = torch.zeros(0, n, n, dtype=torch.float64), task(member)[0].to(how.device)
+        return Case("asymmetric", "trained network", model, x, action, none, 1)
 
     return ensemble.work(networks, problem, describe, SCHEDULE, how.part("asymmetric"))
 
