@@ -1,5 +1,6 @@
 """Figures of the study of widths and depths, the paper's Figure 4, and of its repeats on other draws."""
 
+from itertools import product
 from math import floor, isnan, log10
 from statistics import linear_regression, mean, median
 from typing import TYPE_CHECKING, Any
@@ -8,8 +9,8 @@ import numpy as np
 from jaxtyping import Float
 
 from liegg.report.numbers import number, power_of_ten
-from liegg.report.plots import FOUND, MUTED, OTHER, figure
-from liegg.studies.figures.style import OUTPUT_READINGS, finish, frame
+from liegg.report.plots import FOUND, MUTED, OTHER
+from liegg.studies.figures.style import OUTPUT_READINGS, finish, frame, with_panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,8 +62,7 @@ def draw_configurations(results: dict[str, Any]) -> "dict[str, Figure]":
 
 def draw_draws(results: dict[str, Any]) -> "dict[str, Figure]":
     """Correlation of variance and bias with the test accuracy, for every draw and both readings."""
-    made = figure(10.5, 4.4)
-    panels = made.subplots(1, 2, sharey=True)
+    made, panels = with_panels(10.5, 4.4, 1, 2, sharey=True)
     places = np.arange(len(results["draws"]))
     for ax, (quantity, name) in zip(panels, NAMES.items(), strict=True):
         for shift, color, (reading, words) in zip(
@@ -96,29 +96,20 @@ def draw_draws(results: dict[str, Any]) -> "dict[str, Figure]":
 
 def heatmaps(results: dict[str, Any]) -> "Figure":
     """Mean variance, bias and accuracy of the networks of each depth and number of parameters."""
-    made = figure(13.0, 6.8)
+    made, panels = with_panels(13.0, 6.8, 2, 3)
     made.set_layout_engine("constrained", w_pad=0.08)
-    panels = made.subplots(2, 3)
-    for (left, right, _), letters, (reading, name) in zip(
-        panels, ("ab", "de"), OUTPUT_READINGS.items(), strict=True
+    contents = product(OUTPUT_READINGS.items(), NAMES.items())
+    for ax, letter, ((reading, words), (quantity, name)) in zip(
+        panels[:, :2].flat, "abde", contents, strict=True
     ):
-        variance = _means(results, "variance", reading)
-        exponent = _exponent(variance.flatten().tolist())
-        _heatmap(
-            left,
-            results,
-            variance / 10.0**exponent,
-            f"σ²/|D|, in units of {power_of_ten(exponent)}",
-        )
-        _heatmap(
-            right,
-            results,
-            100 * _means(results, "bias", reading),
-            f"bias, in units of {power_of_ten(-2)}",
-        )
-        for ax, letter, quantity in zip((left, right), letters, NAMES.values(), strict=True):
-            ax.set_title(f"({letter}) {quantity}, {name}", fontsize="medium")
-        left.set_ylabel("hidden layers, deeper upward")
+        cells = _means(results, quantity, reading)
+        exponent = _exponent(cells.flatten().tolist()) if quantity == "variance" else -2
+        symbol = "σ²/|D|" if quantity == "variance" else "bias"
+        label = f"{symbol}, in units of {power_of_ten(exponent)}"
+        _heatmap(ax, results, cells / 10.0**exponent, label)
+        ax.set_title(f"({letter}) {name}, {words}", fontsize="medium")
+    for ax in panels[:, 0]:
+        ax.set_ylabel("hidden layers, deeper upward")
     top, bottom = panels[:, 2]
     accuracy = 100 * _means(results, "accuracy", "")
     _heatmap(top, results, accuracy, "accuracy, %", colors="cividis")
@@ -148,12 +139,11 @@ def scatter_plots(results: dict[str, Any]) -> "Figure":
 
     counts = results["parameters"]
     colors = ListedColormap(colormaps["viridis"](np.linspace(0, 0.95, len(counts))))
-    made = figure(10.5, 8.0)
-    panels = made.subplots(2, 2, sharex=True)
-    for pair, letters, reading in zip(panels, ("ab", "cd"), OUTPUT_READINGS, strict=True):
-        for ax, letter, quantity in zip(pair, letters, NAMES, strict=True):
-            _points(ax, results, quantity, reading, colors)
-            ax.set_title(f"({letter}) {_heading(results, quantity, reading)}", fontsize="medium")
+    made, panels = with_panels(10.5, 8.0, 2, 2, sharex=True)
+    contents = product(OUTPUT_READINGS, NAMES)
+    for ax, letter, (reading, quantity) in zip(panels.flat, "abcd", contents, strict=True):
+        _points(ax, results, quantity, reading, colors)
+        ax.set_title(f"({letter}) {_heading(results, quantity, reading)}", fontsize="medium")
     for ax in panels[1]:
         ax.set_xlabel("test accuracy, %")
     bands = ScalarMappable(BoundaryNorm(np.arange(len(counts) + 1) - 0.5, len(counts)), colors)

@@ -1,11 +1,19 @@
 """Variance and bias as curves: after each layer, and from a share of the samples."""
 
+from itertools import product
 from math import exp, log
 from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
 
-from liegg.report.plots import FOUND, MUTED, OTHER, THIRD, figure
-from liegg.studies.figures.style import OUTPUT_READINGS, finish, frame, logarithmic, network_curves
+from liegg.report.plots import FOUND, MUTED, OTHER, THIRD
+from liegg.studies.figures.style import (
+    OUTPUT_READINGS,
+    finish,
+    frame,
+    logarithmic,
+    network_curves,
+    with_panels,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,23 +39,21 @@ READINGS = {"paper, sum": "outputs summed (the paper)", "paper, each": "each out
 
 def draw_layerwise(results: dict[str, Any]) -> "dict[str, Figure]":
     """The paper's Figure 5: variance and bias after each layer, mean and spread over seeds."""
-    made = figure(11.0, 7.6)
-    panels = made.subplots(2, 2, sharex=True)
+    made, panels = with_panels(11.0, 7.6, 2, 2, sharex=True)
     first = next(iter(OUTPUT_READINGS))
     last = max(len(nets[0]["readings"][first]) for nets in results["networks"].values())
-    for row, (reading, words) in enumerate(OUTPUT_READINGS.items()):
-        for column, (quantity, label) in enumerate(QUANTITIES.items()):
-            ax = panels[row, column]
-            for place, (regime, networks) in enumerate(results["networks"].items()):
-                curves = [
-                    [layer[quantity] for layer in net["readings"][reading]] for net in networks
-                ]
-                # The logits of all regimes are drawn side by side.
-                logits = last + 0.1 * (place - (len(STYLES) - 1) / 2)
-                _curve(ax, curves, logits, regime, labelled=row == column == 0)
-            ax.set_xticks(range(1, last + 1), [*map(str, range(1, last)), "logits"])
-            frame(ax, f"({'abcd'[2 * row + column]}) {quantity}, {words}", ylabel=label)
-            logarithmic(ax, "y")
+    contents = product(OUTPUT_READINGS.items(), QUANTITIES.items())
+    for ax, letter, ((reading, words), (quantity, label)) in zip(
+        panels.flat, "abcd", contents, strict=True
+    ):
+        for place, (regime, networks) in enumerate(results["networks"].items()):
+            curves = [[layer[quantity] for layer in net["readings"][reading]] for net in networks]
+            # The logits of all regimes are drawn side by side.
+            logits = last + 0.1 * (place - (len(STYLES) - 1) / 2)
+            _curve(ax, curves, logits, regime, labelled=letter == "a")
+        ax.set_xticks(range(1, last + 1), [*map(str, range(1, last)), "logits"])
+        frame(ax, f"({letter}) {quantity}, {words}", ylabel=label)
+        logarithmic(ax, "y")
     for ax in panels[1]:
         ax.set_xlabel("after hidden layer")
     finish(
@@ -145,16 +151,15 @@ def _share_figure(
         title: second half of the figure's title.
         paper: percentage of the samples that suffices according to the paper (appendix A.2).
     """
-    made = figure(9.5, 1.2 + 3.0 * len(rows))
-    panels = made.subplots(len(rows), 2, sharex=True, squeeze=False)
+    made, panels = with_panels(9.5, 1.2 + 3.0 * len(rows), len(rows), 2, sharex=True, squeeze=False)
     shares = [100 * row["fraction"] for row in part["networks"][0]]
-    for row, (name, networks) in enumerate(rows.items()):
-        for column, quantity in enumerate(QUANTITIES):
-            ax = panels[row, column]
-            curves = [[entry[quantity] for entry in network] for network in networks]
-            _share_curves(ax, shares, curves, paper)
-            letter = "abcd"[2 * row + column]
-            frame(ax, f"({letter}) {quantity}{name}", ylabel=labels[column])
+    contents = product(rows.items(), zip(QUANTITIES, labels[:2], strict=True))
+    for ax, letter, ((name, networks), (quantity, label)) in zip(
+        panels.flat, "abcd", contents, strict=False
+    ):
+        curves = [[entry[quantity] for entry in network] for network in networks]
+        _share_curves(ax, shares, curves, paper)
+        frame(ax, f"({letter}) {quantity}{name}", ylabel=label)
     for ax in panels[-1]:
         ax.set_xlabel(labels[2])
     finish(made, f"How many samples does the extraction need?  {title}", 4, panels[0, 0])

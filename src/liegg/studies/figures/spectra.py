@@ -10,7 +10,7 @@ from torch import Tensor
 
 from liegg.actions import Image
 from liegg.report.plots import FOUND, MUTED, OTHER, figure
-from liegg.studies.figures.style import frame, network_curves
+from liegg.studies.figures.style import frame, network_curves, with_panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,8 +37,7 @@ DIMENSION = 10
 
 def draw_o5(results: dict[str, Any]) -> "dict[str, Figure]":
     """The paper's Figure 2: spectrum and bias of the 25 directions, variance against the training-set size."""
-    made = figure(12.0, 3.8)
-    panels = made.subplots(1, 3)
+    made, panels = with_panels(12.0, 3.8, 1, 3)
     main = results["networks"][str(results["main_size"])]
     for ax, quantity in zip(panels[:2], ("spectrum", "bias"), strict=True):
         places = list(range(1, len(main[0][quantity]) + 1))
@@ -92,8 +91,7 @@ def _training_sizes(ax: "Axes", networks: dict[str, list[dict[str, Any]]]) -> No
 def draw_rotmnist(results: dict[str, Any]) -> "dict[str, Figure]":
     """The paper's Figure 3: spectrum and bias under three readings, and a rotated digit."""
     networks = {name: results["networks"][name] for name in ("shallow", "deep")}
-    spectrum = figure(11.0, 9.4)
-    panels = spectrum.subplots(3, 2)
+    spectrum, panels = with_panels(11.0, 9.4, 3, 2)
     for pair, (reading, title) in zip(panels, TITLES.items(), strict=True):
         _directions(pair, title, {name: (nets, reading) for name, nets in networks.items()})
     seeds, count = len(results["seeds"]), results["images"]
@@ -110,12 +108,12 @@ def draw_rotmnist(results: dict[str, Any]) -> "dict[str, Figure]":
 def draw_cifar10(results: dict[str, Any]) -> "dict[str, Figure]":
     """The paper's figure on CIFAR-10: spectrum and bias under two readings, and a rotated image."""
     networks = results["networks"]
-    spectrum = figure(11.0, 3.6)
+    spectrum, panels = with_panels(11.0, 3.6, 1, 2)
     kinds = {
         "outputs summed (the paper)": (networks, "paper, sum"),
         "each output a row": (networks, "paper, each"),
     }
-    _directions(spectrum.subplots(1, 2), "", kinds)
+    _directions(panels, "", kinds)
     seeds, count = len(results["seeds"]), results["images"]
     spectrum.suptitle(
         f"{results['data']}, rotated: {seeds} networks, {count:,} images", fontsize="medium"

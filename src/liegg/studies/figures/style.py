@@ -6,7 +6,7 @@ from statistics import mean
 from typing import TYPE_CHECKING, Any, Literal
 
 from liegg.report.numbers import number
-from liegg.report.plots.style import tidy
+from liegg.report.plots.style import figure, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,6 +17,14 @@ OUTPUT_READINGS = {"paper, sum": "outputs summed", "paper, each": "each output a
 
 LARGEST_RANGE = 6
 """Decades of a logarithmic axis. Smaller values are rounding errors in these studies."""
+
+
+def with_panels(
+    width: float, height: float, rows: int, columns: int, **settings: Any
+) -> "tuple[Figure, Any]":
+    """An empty figure and its panels; settings such as `sharex` are for `Figure.subplots`."""
+    made = figure(width, height)
+    return made, made.subplots(rows, columns, **settings)
 
 
 def frame(ax: "Axes", title: str, **settings: Any) -> None:
