@@ -22,8 +22,6 @@ WINDOWS = {"1-5": (1, 5), "2-6": (2, 6)}
 """Both ways to count, the first being that of the study."""
 
 QUICK_EPOCHS = 40
-DIGITS = 6
-"""Significant digits that are stored."""
 
 
 def grid(
@@ -126,7 +124,7 @@ def rounded(value: Any) -> Any:
     """
     if isinstance(value, list):
         return [rounded(item) for item in value]
-    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 def correlations(networks: images.Rows) -> dict[str, Any]:

@@ -11,8 +11,6 @@ from liegg.studies import configurations, ensemble, images
 DRAWS = (1, 2, 3)
 """Seeds of the draws of rotated MNIST; the study of the configurations itself uses draw 0."""
 
-DEPTHS = (1, 2, 3, 4, 5)
-
 
 def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None:
     """The correlations of the configurations study on other draws of all images.
@@ -25,8 +23,8 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
         The results to be stored; None in every process but the first.
     """
     seeds = images.SEEDS[:2] if quick else images.SEEDS
-    counts, depths = ((40_000, 120_000), (1, 3)) if quick else (configurations.PARAMETERS, DEPTHS)
-    cells = configurations.grid(counts, depths, seeds)
+    counts = (40_000, 120_000) if quick else configurations.PARAMETERS
+    cells = configurations.grid(counts, (1, 3) if quick else (1, 2, 3, 4, 5), seeds)
     epochs = configurations.QUICK_EPOCHS if quick else images.EPOCHS
     draws = []
     for draw in DRAWS[:2] if quick else DRAWS:

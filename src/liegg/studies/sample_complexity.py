@@ -1,6 +1,5 @@
 """The paper's appendix A.2: how many samples does the extraction of the symmetries need?"""
 
-from collections.abc import Sequence
 from statistics import mean
 from typing import Any
 
@@ -9,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from liegg.algebra.catalog import so
-from liegg.studies import datasets, ensemble, images, o5, rotmnist
+from liegg.studies import ensemble, images, o5, rotmnist
 from liegg.studies.ensemble.training import permutations
 
 FRACTIONS = (0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0)
@@ -29,10 +28,21 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
     """
     seeds = images.SEEDS[:2] if quick else images.SEEDS
     samples = 1_000 if quick else o5.MAIN
-    vectors = _o5(how.part("o5"), seeds, samples)
     data = images.smoothed(images.digits(quick), how.device)
     epochs = images.QUICK_EPOCHS if quick else images.EPOCHS
-    digits = _rotmnist(how.part("rotmnist"), seeds, data, epochs)
+    deep = images.members([rotmnist.NETWORKS["deep"]], seeds, data, epochs)
+
+    def describe(member: ensemble.Member, network: nn.Module) -> dict[str, Any]:
+        return {"fractions": of_vectors(network, o5.samples_of(member).to(how.device))}
+
+    def describe_images(some: list[ensemble.Member], trained: ensemble.Trained) -> images.Rows:
+        return [
+            {"fractions": of_images(trained.stack.single(i), data.train.images, member.seed)}
+            for i, member in enumerate(some)
+        ]
+
+    vectors = o5.train_all(o5.members([samples], seeds), describe, how.part("o5"))
+    digits = images.train_all(deep, data, describe_images, how.part("rotmnist"))
     if vectors is None or digits is None:
         return None
     return {
@@ -40,27 +50,6 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
         "o5": {"samples": samples, "networks": [row["fractions"] for row in vectors]},
         "rotmnist": {"images": len(data.train), "networks": [row["fractions"] for row in digits]},
     }
-
-
-def _o5(how: ensemble.Work, seeds: Sequence[int], samples: int) -> images.Rows | None:
-    def describe(member: ensemble.Member, network: nn.Module) -> dict[str, Any]:
-        return {"fractions": of_vectors(network, o5.samples_of(member).to(how.device))}
-
-    return o5.train_all(o5.members([samples], seeds), describe, how)
-
-
-def _rotmnist(
-    how: ensemble.Work, seeds: Sequence[int], data: datasets.ImageSets, epochs: int
-) -> images.Rows | None:
-    members = images.members([rotmnist.NETWORKS["deep"]], seeds, data, epochs)
-
-    def describe(some: list[ensemble.Member], trained: ensemble.Trained) -> images.Rows:
-        return [
-            {"fractions": of_images(trained.stack.single(i), data.train.images, member.seed)}
-            for i, member in enumerate(some)
-        ]
-
-    return images.train_all(members, data, describe, how)
 
 
 def of_vectors(network: nn.Module, inputs: Float[Tensor, "n 10"]) -> images.Rows:

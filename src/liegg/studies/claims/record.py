@@ -40,7 +40,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Claim:
+class Statement:
     """A statement of the paper.
 
     Attributes:
@@ -49,10 +49,6 @@ class Claim:
         section: section of the paper.
         study: study whose results decide.
         paper: the paper's value.
-        check: takes the results and a reading; raises `TooFewError` if they do not suffice.
-        readings: readings under which it is evaluated.
-        needs: further studies whose results are required.
-        beside: studies whose results are reported as well if present; they do not decide.
     """
 
     name: str
@@ -60,6 +56,19 @@ class Claim:
     section: str
     study: str
     paper: str
+
+
+@dataclass(frozen=True)
+class Claim(Statement):
+    """A statement with its check.
+
+    Attributes:
+        check: takes the results and a reading; raises `TooFewError` if they do not suffice.
+        readings: readings under which it is evaluated.
+        needs: further studies whose results are required.
+        beside: studies whose results are reported as well if present; they do not decide.
+    """
+
     check: Callable[[Results, str], Outcome]
     readings: tuple[str, ...] = (SUM, EACH)
     needs: tuple[str, ...] = ()
@@ -67,26 +76,16 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Finding:
-    """A claim under one reading.
+class Finding(Statement):
+    """A statement with its evaluation under one reading.
 
     Attributes:
-        name: name of the claim.
-        statement: the paper's statement.
-        section: section of the paper.
-        study: study whose results decide.
-        paper: the paper's value.
         reading: treatment of the outputs.
         ours: the measured numbers, or why there are none.
         verdict: whether the claim holds.
         quick: whether it is based on a quick run, which proves little.
     """
 
-    name: str
-    statement: str
-    section: str
-    study: str
-    paper: str
     reading: str
     ours: str
     verdict: Verdict

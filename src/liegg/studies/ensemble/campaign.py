@@ -95,7 +95,11 @@ def work(
     indices = list(range(len(members)))[launcher.rank() :: launcher.world_size()]
     kind = "cuda" if how.device.startswith("cuda") else "cpu"
     if how.folder is not None and launcher.rank() == 0:
-        _open(how.folder / "run.json", how.settings)
+        run = how.folder / "run.json"
+        if run.is_file():
+            check_settings(read_json(run, DAMAGED_PART), how.settings, how.folder)
+        else:
+            write_json(how.settings, run)
     rows: dict[int, Row] = {}
     total = sum(members[i].epochs + 1 for i in indices)  # one more for the description
     for group in groups(
@@ -130,14 +134,6 @@ def work(
     identity = json.dumps([how.settings, [asdict(member) for member in members]])
     gathered = _gather(rows, identity)
     return None if gathered is None else [gathered[i] for i in range(len(members))]
-
-
-def _open(path: Path, settings: Row) -> None:
-    """Begin a run with these settings, or check that the stored run has the same."""
-    if path.is_file():
-        check_settings(read_json(path, DAMAGED_PART), settings, path.parent)
-    else:
-        write_json(settings, path)
 
 
 def check_settings(stored: Row, settings: Row, place: Path) -> None:

@@ -28,7 +28,6 @@ LARGEST_INPUTS = {3: 12, 4: 6}
 """Largest number of inputs for each degree: the number of coefficients grows with that power."""
 
 REGIONS = ("cone", "orthant", "far away", "subspace")
-FUNCTIONS = ("weights × 2.5", "cubic polynomial")
 WIDTH = 0.3
 """Tangent of a typical angle of the cone, and relative spread of the data far from the origin."""
 
@@ -181,7 +180,8 @@ def confined(index: int, *, seed: int = 0) -> Case:
         pick((500, 1000, 2000), generator),
     )
     dtype = pick((torch.float64, torch.float32), generator)
-    model = function(pick(FUNCTIONS, generator), n, outputs, generator, dtype=dtype)
+    kind = pick(("weights × 2.5", "cubic polynomial"), generator)
+    model = function(kind, n, outputs, generator, dtype=dtype)
     data = region(name, samples, n, generator).to(dtype)
     return Case(
         "confined", name, model, data, Linear(n), torch.zeros(0, n, n, dtype=torch.float64), outputs
