@@ -18,7 +18,7 @@ EXTRACTION_IMAGES = 10_000
 """Training images, rotated by random angles, from which symmetries are extracted."""
 
 
-def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None:
+def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any]:
     """Compute the results of the study.
 
     Every epoch rotates every training image by a new angle; validation and test images are rotated
@@ -30,7 +30,7 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
             of CIFAR-10, which cannot be shipped.
 
     Returns:
-        The results to be stored; None in every process but the first.
+        The results to be stored.
     """
     seeds, epochs, sizes = (
         (images.SEEDS[:2], 15, (SIZES[0], 64, 64, 10))
@@ -54,8 +54,6 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
     rows = images.train_all(
         members, data, describe, how, lambda epoch: rotate(train.images, 1000 + epoch)
     )
-    if rows is None:
-        return None
     return {
         "data": "tinted MNIST digits" if quick else "CIFAR-10",
         "seeds": list(seeds),

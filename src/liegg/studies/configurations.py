@@ -50,7 +50,7 @@ def grid(
     ]
 
 
-def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None:
+def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any]:
     """Compute the results of the study.
 
     Args:
@@ -58,7 +58,7 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
         quick: three parameter counts and depths, two seeds, few epochs, the shipped digits.
 
     Returns:
-        The results to be stored; None in every process but the first.
+        The results to be stored.
     """
     cells = (
         grid((40_000, 120_000, 200_000), (1, 3, 5), images.SEEDS[:2])
@@ -68,8 +68,6 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
     digits = images.digits(quick)
     epochs = QUICK_EPOCHS if quick else images.EPOCHS
     rows = train_all(how, cells, digits, epochs)
-    if rows is None:
-        return None
     axes = {key: sorted({cell[key] for cell in cells}) for key in ("parameters", "hidden_layers")}
     return {
         "seeds": sorted({cell["seed"] for cell in cells}),
@@ -83,8 +81,8 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
 
 def train_all(
     how: ensemble.Work, cells: list[dict[str, int]], digits: datasets.ImageSets, epochs: int
-) -> images.Rows | None:
-    """Train the networks of a grid and describe each; None in every process but the first."""
+) -> images.Rows:
+    """Train the networks of a grid and describe each."""
     data = images.smoothed(digits, how.device)
     members = {
         ensemble.Member(

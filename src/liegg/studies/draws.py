@@ -12,7 +12,7 @@ DRAWS = (1, 2, 3)
 """Seeds of the draws of rotated MNIST; the study of the configurations itself uses draw 0."""
 
 
-def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None:
+def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any]:
     """The correlations of the configurations study on other draws of all images.
 
     Args:
@@ -20,7 +20,7 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
         quick: two draws of the shipped digits, two parameter counts, depths and seeds, few epochs.
 
     Returns:
-        The results to be stored; None in every process but the first.
+        The results to be stored.
     """
     seeds = images.SEEDS[:2] if quick else images.SEEDS
     counts = (40_000, 120_000) if quick else configurations.PARAMETERS
@@ -30,13 +30,12 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
     for draw in DRAWS[:2] if quick else DRAWS:
         part = how.part(f"draw-{draw}")
         rows = configurations.train_all(part, cells, images.digits(quick, draw), epochs)
-        if rows is not None:
-            correlations = {
-                reading: windows["1-5"]
-                for reading, windows in configurations.correlations(rows).items()
-            }
-            draws.append({"draw": draw, "networks": len(rows), "correlations": correlations})
-    return {"seeds": list(seeds), "draws": draws} if draws else None
+        correlations = {
+            reading: windows["1-5"]
+            for reading, windows in configurations.correlations(rows).items()
+        }
+        draws.append({"draw": draw, "networks": len(rows), "correlations": correlations})
+    return {"seeds": list(seeds), "draws": draws}
 
 
 def table(results: dict[str, Any]) -> str:

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from liegg.actions import Affine, Linear
 from liegg.algebra.catalog import so
+from liegg.polarization import launcher
 from liegg.studies import ensemble, o5
 from liegg.studies.error_rates import broken, tally
 from liegg.studies.error_rates.asymmetric import asymmetric, confined, polynomial
@@ -73,7 +74,7 @@ SHAPES = ((2, 1), (3, 1), (2, 2), (5, 1), (3, 2))
 """Dimension of a vector, and vectors per sample."""
 
 
-def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None:
+def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any]:
     """Compute the results of the study.
 
     Args:
@@ -81,13 +82,13 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
         quick: few cases of each kind.
 
     Returns:
-        The results to be stored; None in every process but the first.
+        The results to be stored; nothing in other processes than the first, which only train.
     """
     extent = QUICK if quick else Extent()
     networks = asymmetric_networks(extent.networks, how, seed=extent.seed)
     rotations = rotation_networks(extent.sizes, extent.seeds, how)
-    if networks is None or rotations is None:
-        return None
+    if launcher.rank() != 0:
+        return {}
     seed, kinds = extent.seed, product(broken.BASES, extent.strengths)
     cases = [(family, i) for family in FAMILIES for i in range(getattr(extent, family))]
     coverage = list(product(broken.BASES, extent.strengths[:: extent.every], extent.samples))
@@ -142,10 +143,8 @@ def task(member: ensemble.Member) -> tuple[Float[Tensor, "n x"], Float[Tensor, "
     return x.float(), y.float()
 
 
-def asymmetric_networks(
-    count: int, how: ensemble.Work, *, seed: int = 0
-) -> list[dict[str, Any]] | None:
-    """Train networks on functions without symmetry and judge each; None but in the first process."""
+def asymmetric_networks(count: int, how: ensemble.Work, *, seed: int = 0) -> list[dict[str, Any]]:
+    """Train networks on functions without symmetry and judge each."""
     networks = members(count, seed)
 
     def problem(some: list[ensemble.Member]) -> ensemble.Regression:
@@ -169,8 +168,8 @@ def asymmetric_networks(
 
 def rotation_networks(
     sizes: tuple[int, ...], seeds: tuple[int, ...], how: ensemble.Work
-) -> list[dict[str, Any]] | None:
-    """Train the networks of the O(5) study and judge each; None but in the first process."""
+) -> list[dict[str, Any]]:
+    """Train the networks of the O(5) study and judge each."""
 
     def describe(member: ensemble.Member, network: nn.Module) -> dict[str, Any]:
         inputs = o5.samples_of(member).to(how.device)

@@ -85,8 +85,8 @@ def train_all(
     describe: Callable[[list[ensemble.Member], ensemble.Trained], Rows],
     how: ensemble.Work,
     images: Callable[[int], Float[Tensor, "n ..."]] | None = None,
-) -> Rows | None:
-    """Train classifiers and describe each; None in every process but the first."""
+) -> Rows:
+    """Train classifiers and describe each."""
     return ensemble.work(networks, lambda _: classification(data, images), describe, SCHEDULE, how)
 
 

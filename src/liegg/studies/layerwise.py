@@ -31,7 +31,7 @@ READINGS: images.Readings = {
 }
 
 
-def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None:
+def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any]:
     """Compute the results of the study.
 
     Args:
@@ -39,7 +39,7 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
         quick: two seeds, few epochs and the digits that come with the package.
 
     Returns:
-        The results to be stored; None in every process but the first.
+        The results to be stored.
     """
     seeds, epochs = (
         (images.SEEDS[:2], images.QUICK_EPOCHS) if quick else (images.SEEDS, images.EPOCHS)
@@ -63,8 +63,6 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
     deep, short = (images.members([each], seeds, data, epochs) for each in (sizes, sub_sizes))
     plain = images.train_all(deep, data, describe_plain, how.part("plain"))
     others = images.train_all(short, data, describe_sub, how.part("sub"))
-    if plain is None or others is None:
-        return None
     rows = [one | other for one, other in zip(plain, others, strict=True)]
     return {
         "seeds": list(seeds),

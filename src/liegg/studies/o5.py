@@ -65,8 +65,8 @@ def train_all(
     networks: Sequence[ensemble.Member],
     describe: Callable[[ensemble.Member, nn.Module], dict[str, Any]],
     how: ensemble.Work,
-) -> list[dict[str, Any]] | None:
-    """Train networks and describe each; None in every process but the first."""
+) -> list[dict[str, Any]]:
+    """Train networks and describe each."""
 
     def describe_some(
         some: list[ensemble.Member], trained: ensemble.Trained
@@ -154,7 +154,7 @@ def describe(sym: Symmetries) -> dict[str, Any]:
     }
 
 
-def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None:
+def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any]:
     """Compute the results; networks of all training-set sizes and seeds are trained at once.
 
     Args:
@@ -162,7 +162,7 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
         quick: two seeds and small training sets only; takes seconds.
 
     Returns:
-        The results to be stored; None in every process but the first.
+        The results to be stored.
     """
     seeds, sizes, main = (
         (SEEDS[:2], (300, 1_000), 1_000) if quick else (SEEDS, TRAINING_SIZES, MAIN)
@@ -177,8 +177,6 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
         }
 
     rows = train_all(members(sizes, seeds), describe_one, how)
-    if rows is None:
-        return None
     control = extract(InvariantNetwork().to(how.device), new.double())
     return {
         "seeds": list(seeds),

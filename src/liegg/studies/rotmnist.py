@@ -30,7 +30,7 @@ VARIANTS = {
 """The same with "layers" understood as weight matrices: 37 375 and 146 518 parameters."""
 
 
-def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None:
+def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any]:
     """Compute the results of the study.
 
     Args:
@@ -38,7 +38,7 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
         quick: two seeds, few epochs and the digits that come with the package.
 
     Returns:
-        The results to be stored; None in every process but the first.
+        The results to be stored.
     """
     seeds, epochs, kinds = (
         (images.SEEDS[:2], images.QUICK_EPOCHS, NETWORKS)
@@ -60,8 +60,6 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
         return rows
 
     rows = images.train_all(members, data, describe, how)
-    if rows is None:
-        return None
     parts = {name: rows[i * len(seeds) : (i + 1) * len(seeds)] for i, name in enumerate(kinds)}
     return {
         "seeds": list(seeds),

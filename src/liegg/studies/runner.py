@@ -66,7 +66,7 @@ def run(
         launcher.local_device(device), folder, _settings(study, quick, device), progress=progress
     )
     numbers = module.compute(how, quick=quick)
-    if numbers is None:
+    if launcher.rank() != 0:
         return None
     command = f"liegg reproduce {study}" + " --quick" * quick + f" --device {device}"
     source = provenance(command, seconds=time.perf_counter() - begin, device=device)

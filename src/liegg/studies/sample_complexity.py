@@ -16,7 +16,7 @@ MINIMUM_SAMPLES = 5
 """Fractions with fewer samples are left out."""
 
 
-def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None:
+def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any]:
     """Compute the results for O(5) regression and for the deep network of rotated MNIST.
 
     Args:
@@ -24,7 +24,7 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
         quick: two seeds, a small training set, few epochs and the digits of the package.
 
     Returns:
-        The results to be stored; None in every process but the first.
+        The results to be stored.
     """
     seeds = images.SEEDS[:2] if quick else images.SEEDS
     samples = 1_000 if quick else o5.MAIN
@@ -43,8 +43,6 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
 
     vectors = o5.train_all(o5.members([samples], seeds), describe, how.part("o5"))
     digits = images.train_all(deep, data, describe_images, how.part("rotmnist"))
-    if vectors is None or digits is None:
-        return None
     return {
         "seeds": list(seeds),
         "o5": {"samples": samples, "networks": [row["fractions"] for row in vectors]},

@@ -36,7 +36,7 @@ def describe(some: list[Member], trained: Trained) -> list[dict]:
     ]
 
 
-def everything(folder: Path | None = None, **settings) -> list[dict] | None:
+def everything(folder: Path | None = None, **settings) -> list[dict]:
     return work(
         MEMBERS,
         problem,
@@ -49,7 +49,7 @@ def everything(folder: Path | None = None, **settings) -> list[dict] | None:
 if __name__ == "__main__":  # as the processes of the tests below
     torch.set_num_threads(1)
     rows = everything(Path(sys.argv[1]) / "unfinished")
-    if rows is not None:
+    if launcher.rank() == 0:
         (Path(sys.argv[1]) / "rows.json").write_text(json.dumps(rows))
     launcher.end()
 
@@ -60,7 +60,6 @@ def known() -> list[dict]:
     torch.set_num_threads(1)  # as in the processes
     rows = everything()
     torch.set_num_threads(threads)
-    assert rows is not None
     return rows
 
 
@@ -83,9 +82,27 @@ def test_one_of_several_processes_trains_its_share(monkeypatch) -> None:
     for name, value in {"RANK": "1", "WORLD_SIZE": "3", "LOCAL_RANK": "1"}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(launcher, "join", lambda: None)
-    monkeypatch.setattr(torch.distributed, "gather_object", lambda part, _: sent.append(part))
-    assert everything() is None
-    assert [row["place"] for row in sent[0][1].values()] == [1, 4]
+
+    def answer(parts: list, part: tuple) -> None:
+        sent.extend(row["place"] for row in part[1].values())
+        parts[:] = [
+            (part[0], {i: {"place": i} for i in places}) for places in ((0, 3), (1, 4), (2, 5))
+        ]
+
+    monkeypatch.setattr(torch.distributed, "all_gather_object", answer)
+    assert [row["place"] for row in everything()] == list(range(6))
+    assert sent == [1, 4]
+
+
+def test_processes_that_train_other_networks_are_refused(monkeypatch) -> None:
+    def answer(parts: list, part: tuple) -> None:
+        parts[:] = [part, ("something else", {})]
+
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setattr(launcher, "join", lambda: None)
+    monkeypatch.setattr(torch.distributed, "all_gather_object", answer)
+    with pytest.raises(ResultsError, match=r"the processes train different networks: .*something"):
+        everything()
 
 
 @pytest.mark.slow

@@ -74,7 +74,7 @@ def work(
     describe: Callable[[list[Member], Trained], list[Row]],
     schedule: Schedule,
     how: Work,
-) -> list[Row] | None:
+) -> list[Row]:
     """Train all networks group by group, and describe each.
 
     Args:
@@ -85,10 +85,11 @@ def work(
         how: where they are trained, and the folder of the run.
 
     Returns:
-        A row per network in the order of `members`; None in every process but the first.
+        A row per network in the order of `members`, in all processes.
 
     Raises:
-        ResultsError: the folder belongs to another version or to other settings.
+        ResultsError: the folder belongs to another version or to other settings, or the processes
+            do not train the same networks.
     """
     launcher.join()
     # Every k-th network, so that all processes get networks of every size.
@@ -132,8 +133,14 @@ def work(
         step(len(some))
         rows |= dict(zip(places, described, strict=True))
     identity = json.dumps([how.settings, [asdict(member) for member in members]])
-    gathered = _gather(rows, identity)
-    return None if gathered is None else [gathered[i] for i in range(len(members))]
+    parts = _gather((identity, rows))
+    identities = {name for name, _ in parts}
+    if len(identities) > 1:
+        raise ResultsError(
+            f"the processes train different networks: {sorted(identities)}. Start them all alike."
+        )
+    gathered = {place: row for _, part in parts for place, row in part.items()}
+    return [gathered[i] for i in range(len(members))]
 
 
 def check_settings(stored: Row, settings: Row, place: Path) -> None:
@@ -147,30 +154,12 @@ def check_settings(stored: Row, settings: Row, place: Path) -> None:
         )
 
 
-def _gather(rows: dict[int, Row], identity: str) -> dict[int, Row] | None:
-    """Rows of all processes, in the first one; None in the others.
-
-    Every process must call it. Where one of them has died, the others end with torch's error.
-
-    Args:
-        rows: rows of this process, by place.
-        identity: what was trained; the same in all processes.
-
-    Raises:
-        ResultsError: the processes did not train the same networks.
-    """
-    if launcher.world_size() == 1:
-        return rows
-    parts: list[Any] | None = [None] * launcher.world_size() if launcher.rank() == 0 else None
-    dist.gather_object((identity, rows), parts)
-    if parts is None:
-        return None
-    identities = {name for name, _ in parts}
-    if len(identities) > 1:
-        raise ResultsError(
-            f"the processes train different networks: {sorted(identities)}. Start them all alike."
-        )
-    return {place: row for _, part in parts for place, row in part.items()}
+def _gather(part: Any) -> list[Any]:
+    """The parts of all processes; where one of them has died, the others end with torch's error."""
+    parts = [part] * launcher.world_size()
+    if launcher.world_size() > 1:
+        dist.all_gather_object(parts, part)
+    return parts
 
 
 def _name(members: list[Member], schedule: Schedule, problem: Problem, settings: Row) -> str:

@@ -9,10 +9,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg.discovery.discover import discover
+from liegg.inputs.nonlinearity import midpoint_ratio
 from liegg.polarization.gram import Gram
 from liegg.results.symmetries import Symmetries
 from liegg.spectrum.defects import defects
-from liegg.studies.error_rates.cases import CLEARLY_NONLINEAR, Case, midpoint_ratio
+from liegg.studies.error_rates.cases import CLEARLY_NONLINEAR, Case
 
 LIEGG = "liegg"
 """Name of liegg's own verdict among the rules."""
@@ -136,7 +137,7 @@ def judge(case: Case) -> dict[str, Any]:
     sym = discover(case.model, case.data, case.action)
     decision, seen, right = sym.decision, evidence(sym), case.expected
     grades = decision.grades[: sym.nullity]
-    ratio = midpoint_ratio(case.model, case.data)
+    ratio = midpoint_ratio(case.model, case.data) or 0.0
     angle = float(sym.angles(case.algebra).max()) if right and sym.nullity == right else None
     return {
         "family": case.family,
