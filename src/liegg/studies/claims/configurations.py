@@ -45,16 +45,17 @@ def networks(results: Results, reading: str) -> np.recarray:
         (
             net["parameters"],
             net["hidden_layers"],
-            float(net["test_accuracy"]),
-            float(net["readings"][reading]["variance"]),
-            float(net["readings"][reading]["bias"][0]),
+            net["test_accuracy"],
+            net["readings"][reading]["variance"],
+            net["readings"][reading]["bias"][0],
         )
         for net in results["configurations"]["networks"]
         if SHALLOWEST <= net["hidden_layers"] <= DEEPEST
     ]
     if not rows:
         raise TooFewError(f"no networks with {SHALLOWEST} to {DEEPEST} hidden layers")
-    return np.rec.fromrecords(rows, names="parameters,depth,accuracy,variance,bias")
+    columns = {"parameters": int, "depth": int, "accuracy": float, "variance": float, "bias": float}
+    return np.rec.fromrecords(rows, dtype=[*columns.items()])
 
 
 def more_parameters(results: Results, reading: str, *, quantity: Quantity) -> Outcome:
