@@ -5,6 +5,7 @@ from statistics import mean
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from liegg.studies import datasets, ensemble, images
 from liegg.studies.ensemble.members import width_for
@@ -139,10 +140,9 @@ def correlations(networks: images.Rows) -> dict[str, Any]:
     for window, (low, high) in WINDOWS.items():
         inside = [net for net in networks if low <= net["hidden_layers"] <= high]
         for reading in found if len(inside) >= 3 else ():
-            read = [net["readings"][reading] for net in inside]
             found[reading][window] = {
-                "variance": correlation([row["variance"] for row in read], inside),
-                "bias": correlation([row["bias"][0] for row in read], inside),
+                quantity: correlation([value_of(net, quantity, reading) for net in inside], inside)
+                for quantity in ("variance", "bias")
             }
     return found
 
@@ -183,23 +183,43 @@ def pearson(pairs: np.ndarray) -> tuple[float, float]:
     return rho, p
 
 
+def cell_means(
+    results: dict[str, Any], quantity: str, reading: str
+) -> Float[np.ndarray, "depths counts"]:
+    """Mean over the seeds for each depth and requested number of parameters."""
+    return np.array(
+        [
+            [
+                mean(
+                    value_of(net, quantity, reading)
+                    for net in results["networks"]
+                    if (net["hidden_layers"], net["parameters"]) == (depth, count)
+                )
+                for count in results["parameters"]
+            ]
+            for depth in results["hidden_layers"]
+        ]
+    )
+
+
+def value_of(net: dict[str, Any], quantity: str, reading: str) -> float:
+    """Test accuracy, or variance or bias of the most invariant direction."""
+    if quantity == "accuracy":
+        return net["test_accuracy"]
+    found = net["readings"][reading][quantity]
+    return found[0] if quantity == "bias" else found
+
+
 def table(results: dict[str, Any]) -> str:
     """Means over seeds for the paper's readings, and the correlations, as text for a terminal."""
     lines = []
     for reading in ("paper, sum", "paper, each"):
         lines.append(f"{reading}: variance / bias, down hidden layers, across parameters")
         lines.append("   " + "".join(f"{count // 1000:>15}k" for count in results["parameters"]))
-        for depth in results["hidden_layers"]:
-            line = f"{depth:>3}"
-            for count in results["parameters"]:
-                read = [
-                    net["readings"][reading]
-                    for net in results["networks"]
-                    if (net["hidden_layers"], net["parameters"]) == (depth, count)
-                ]
-                variance, bias = mean(r["variance"] for r in read), mean(r["bias"][0] for r in read)
-                line += f"{f'{variance:.1e} / {bias:.3f}':>16}"
-            lines.append(line)
+        pairs = (cell_means(results, quantity, reading) for quantity in ("variance", "bias"))
+        for depth, *row in zip(results["hidden_layers"], *pairs, strict=True):
+            cells = [f"{variance:.1e} / {bias:.3f}" for variance, bias in zip(*row, strict=True)]
+            lines.append(f"{depth:>3}" + "".join(f"{cell:>16}" for cell in cells))
         for window, quantities in results["correlations"][reading].items():
             words = ", ".join(
                 f"{name} {one['rho']:.2f} (p = {one['p']:.0e}; between configurations "

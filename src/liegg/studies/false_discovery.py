@@ -57,7 +57,20 @@ class Extent:
     seed: int = 5
 
 
-QUICK = Extent(20, 2, 20, 8, (1e-3, 1e-2, 0.1), 1, (300,), 3, 3_000, (1_000,), (1,), 0)
+QUICK = Extent(
+    asymmetric=20,
+    networks=2,
+    exact=20,
+    confined=8,
+    strengths=(1e-3, 1e-2, 0.1),
+    every=1,
+    samples=(300,),
+    repeats=3,
+    reference=3_000,
+    sizes=(1_000,),
+    seeds=(1,),
+    seed=0,
+)
 """Takes seconds."""
 
 FAMILIES: dict[str, Callable[..., Case]] = {

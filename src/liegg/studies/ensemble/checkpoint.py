@@ -48,14 +48,12 @@ class Checkpoint:
         try:
             with safe_open(self._path, "pt") as file:
                 state = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-                intact = (file.metadata() or {}).get("checksum") == _checksum(state)
-            reason = "its checksum is wrong"
-        except (SafetensorError, OSError) as error:
-            state, intact, reason = {}, False, str(error)
-        if not intact:
+                if (file.metadata() or {}).get("checksum") != _checksum(state):
+                    raise ValueError("its checksum is wrong")
+        except (SafetensorError, OSError, ValueError) as error:
             raise ResultsError(
-                f"{self._path} is damaged: {reason}. Remove it to train these networks again."
-            )
+                f"{self._path} is damaged: {error}. Remove it to train these networks again."
+            ) from error
         return state
 
     def remove(self) -> None:

@@ -28,8 +28,9 @@ def draw(study: str, results: dict[str, Any], out: Path) -> list[Path]:
     Returns:
         The files written.
     """
-    from liegg.report.plots import save_figure
+    from liegg.report.plots import figure, save_figure
 
+    figure()  # says what to install where matplotlib is missing
     module = import_module(f"{__name__}.{MODULES[study]}")
     figures = getattr(module, f"draw_{study.replace('-', '_')}")(results)
     return [path for name, figure in figures.items() for path in save_figure(figure, out / name)]

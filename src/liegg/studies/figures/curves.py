@@ -3,7 +3,10 @@
 from itertools import product
 from math import exp, log
 from statistics import mean, stdev
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from liegg.report.plots import FOUND, MUTED, OTHER, THIRD
 from liegg.studies.figures.style import (
@@ -14,10 +17,6 @@ from liegg.studies.figures.style import (
     network_curves,
     with_panels,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 STYLES = {
     "MLP-7": ("0.35", "o", 5.0),
@@ -37,7 +36,7 @@ READINGS = {"paper, sum": "outputs summed (the paper)", "paper, each": "each out
 """Readings that are drawn for rotated MNIST, and their names in titles."""
 
 
-def draw_layerwise(results: dict[str, Any]) -> "dict[str, Figure]":
+def draw_layerwise(results: dict[str, Any]) -> dict[str, Figure]:
     """The paper's Figure 5: variance and bias after each layer, mean and spread over seeds."""
     made, panels = with_panels(11.0, 7.6, 2, 2, sharex=True)
     first = next(iter(OUTPUT_READINGS))
@@ -66,7 +65,7 @@ def draw_layerwise(results: dict[str, Any]) -> "dict[str, Figure]":
 
 
 def _curve(
-    ax: "Axes", curves: list[list[float]], logits: float, regime: str, *, labelled: bool
+    ax: Axes, curves: list[list[float]], logits: float, regime: str, *, labelled: bool
 ) -> None:
     """Geometric mean and spread over networks after every hidden layer and, apart, of the logits.
 
@@ -100,7 +99,7 @@ def _curve(
     ax.errorbar([logits], [centre[-1]], yerr=bars, fmt=marker, color=color, capsize=3, markersize=5)
 
 
-def draw_sample_complexity(results: dict[str, Any]) -> "dict[str, Figure]":
+def draw_sample_complexity(results: dict[str, Any]) -> dict[str, Figure]:
     """The paper's two figures on sample complexity: variance and bias from a share of the samples."""
     return {
         "sample-complexity-o5": o5_figure(results["o5"]),
@@ -108,7 +107,7 @@ def draw_sample_complexity(results: dict[str, Any]) -> "dict[str, Figure]":
     }
 
 
-def o5_figure(part: dict[str, Any]) -> "Figure":
+def o5_figure(part: dict[str, Any]) -> Figure:
     """Mean variance and mean bias of the last ten directions, from the entry `o5` of the results."""
     ten = [
         [{quantity: row[f"mean_{quantity}_of_ten"] for quantity in QUANTITIES} for row in rows]
@@ -123,7 +122,7 @@ def o5_figure(part: dict[str, Any]) -> "Figure":
     return _share_figure(part, {"": ten}, labels, title, 0.25)
 
 
-def rotmnist_figure(part: dict[str, Any]) -> "Figure":
+def rotmnist_figure(part: dict[str, Any]) -> Figure:
     """Variance and bias of the most invariant direction, from the entry `rotmnist` of the results."""
     networks = part["networks"]
     rows = {
@@ -141,7 +140,7 @@ def _share_figure(
     labels: tuple[str, ...],
     title: str,
     paper: float,
-) -> "Figure":
+) -> Figure:
     """Variance and bias against the share of the samples, a row of panels for each reading.
 
     Args:
@@ -166,7 +165,7 @@ def _share_figure(
     return made
 
 
-def _share_curves(ax: "Axes", share: list[float], curves: list[list[float]], paper: float) -> None:
+def _share_curves(ax: Axes, share: list[float], curves: list[list[float]], paper: float) -> None:
     """One faint line per network, their mean, its value at 100 %, and the paper's share."""
     average = network_curves(ax, share, curves, label="one network")
     ax.plot(

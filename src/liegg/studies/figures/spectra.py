@@ -1,20 +1,18 @@
 """Spectrum and bias of every direction, and images rotated by the learned algebra: O(5) and images."""
 
 from statistics import mean, stdev
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from torch import Tensor
 
 from liegg.actions import Image
 from liegg.report.plots import FOUND, MUTED, OTHER, figure
 from liegg.studies.figures.style import frame, network_curves, with_panels
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 ANGLES = (0, 45, 90, 135, 180, 225, 270, 315)
 """Degrees of the row of rotated images."""
@@ -35,7 +33,7 @@ DIMENSION = 10
 """Dimension of so(5): the number of directions that should vanish."""
 
 
-def draw_o5(results: dict[str, Any]) -> "dict[str, Figure]":
+def draw_o5(results: dict[str, Any]) -> dict[str, Figure]:
     """The paper's Figure 2: spectrum and bias of the 25 directions, variance against the training-set size."""
     made, panels = with_panels(12.0, 3.8, 1, 3)
     main = results["networks"][str(results["main_size"])]
@@ -58,7 +56,7 @@ def draw_o5(results: dict[str, Any]) -> "dict[str, Figure]":
     return {"o5": made}
 
 
-def _training_sizes(ax: "Axes", networks: dict[str, list[dict[str, Any]]]) -> None:
+def _training_sizes(ax: Axes, networks: dict[str, list[dict[str, Any]]]) -> None:
     """Mean variance of the last ten directions against the training-set size."""
     sizes = [int(size) for size in networks]
     kinds = (
@@ -88,7 +86,7 @@ def _training_sizes(ax: "Axes", networks: dict[str, list[dict[str, Any]]]) -> No
     )
 
 
-def draw_rotmnist(results: dict[str, Any]) -> "dict[str, Figure]":
+def draw_rotmnist(results: dict[str, Any]) -> dict[str, Figure]:
     """The paper's Figure 3: spectrum and bias under three readings, and a rotated digit."""
     networks = {name: results["networks"][name] for name in ("shallow", "deep")}
     spectrum, panels = with_panels(11.0, 9.4, 3, 2)
@@ -105,7 +103,7 @@ def draw_rotmnist(results: dict[str, Any]) -> "dict[str, Figure]":
     return {"rotmnist-spectrum": spectrum, "rotmnist-rotations": rotations}
 
 
-def draw_cifar10(results: dict[str, Any]) -> "dict[str, Figure]":
+def draw_cifar10(results: dict[str, Any]) -> dict[str, Figure]:
     """The paper's figure on CIFAR-10: spectrum and bias under two readings, and a rotated image."""
     networks = results["networks"]
     spectrum, panels = with_panels(11.0, 3.6, 1, 2)
@@ -158,7 +156,7 @@ def _frames(panels: Any, titles: tuple[str, str], algebra: str) -> None:
     frame(panels[1], titles[1], ylabel=ylabel, ylim=(-0.05, 1.1), **common)
 
 
-def _rotations(made: "Figure", example: list[Any], networks: dict[str, Networks]) -> None:
+def _rotations(made: Figure, example: list[Any], networks: dict[str, Networks]) -> None:
     """One row per kind of network: an image rotated by samples of the learned algebra; its density."""
     image = torch.tensor(example, dtype=torch.float64)[None]
     grid = made.add_gridspec(
@@ -182,7 +180,7 @@ def _rotations(made: "Figure", example: list[Any], networks: dict[str, Networks]
         ax.set_title("orbit of (1, 0)" if row == 0 else "", fontsize="small")
 
 
-def _density(ax: "Axes", directions: Float[Tensor, "s 2 2"]) -> None:
+def _density(ax: Axes, directions: Float[Tensor, "s 2 2"]) -> None:
     """Density of the orbit of (1, 0) under the sampled algebras over all angles, and the circle."""
     from scipy.stats import gaussian_kde
 
