@@ -111,36 +111,39 @@ def work(
     ):
         places = [indices[i] for i in group]
         some = [members[i] for i in places]
-        task = problem(some)
         label = f"networks {len(rows) + 1} to {len(rows) + len(some)} of {len(indices)}"
         step = partial(how.report, label, total=total)
-        name = _name(some, schedule, task, how.settings)
-        path = None if how.folder is None else how.folder / f"{name}.json"
-        if path is not None and path.is_file():
-            described = read_json(path, DAMAGED_PART)["rows"]
-            step(sum(member.epochs for member in some))
-        else:
-            saved = (
-                None if path is None else Checkpoint(path.with_suffix(".safetensors"), how.seconds)
-            )
-            trained = train(
-                some, task, schedule, device=how.device, checkpoint=saved, progress=step
-            )
-            described = describe(some, trained)
-            if path is not None and saved is not None:
-                write_json({"rows": described}, path)
-                saved.remove()
+        described = _rows(some, problem(some), describe, schedule, how=how, progress=step)
         step(len(some))
         rows |= dict(zip(places, described, strict=True))
     identity = json.dumps([how.settings, [asdict(member) for member in members]])
-    parts = _gather((identity, rows))
-    identities = {name for name, _ in parts}
-    if len(identities) > 1:
-        raise ResultsError(
-            f"the processes train different networks: {sorted(identities)}. Start them all alike."
-        )
-    gathered = {place: row for _, part in parts for place, row in part.items()}
+    gathered = _gather(rows, identity)
     return [gathered[i] for i in range(len(members))]
+
+
+def _rows(
+    some: list[Member],
+    task: Problem,
+    describe: Callable[[list[Member], Trained], list[Row]],
+    schedule: Schedule,
+    *,
+    how: Work,
+    progress: Callable[[int], object],
+) -> list[Row]:
+    """Rows of one group: read if a stopped run has finished it, else trained and described."""
+    if how.folder is None:
+        return describe(some, train(some, task, schedule, device=how.device, progress=progress))
+    path = how.folder / f"{_name(some, schedule, task, how.settings)}.json"
+    if path.is_file():
+        rows = read_json(path, DAMAGED_PART)["rows"]
+        progress(sum(member.epochs for member in some))
+        return rows
+    saved = Checkpoint(path.with_suffix(".safetensors"), how.seconds)
+    trained = train(some, task, schedule, device=how.device, checkpoint=saved, progress=progress)
+    rows = describe(some, trained)
+    write_json({"rows": rows}, path)
+    saved.remove()
+    return rows
 
 
 def check_settings(stored: Row, settings: Row, place: Path) -> None:
@@ -154,12 +157,25 @@ def check_settings(stored: Row, settings: Row, place: Path) -> None:
         )
 
 
-def _gather(part: Any) -> list[Any]:
-    """The parts of all processes; where one of them has died, the others end with torch's error."""
-    parts = [part] * launcher.world_size()
+def _gather(rows: dict[int, Row], identity: str) -> dict[int, Row]:
+    """Rows of all processes; where one of them has died, the others end with torch's error.
+
+    Args:
+        rows: rows of this process, by place.
+        identity: what was trained; the same in all processes.
+
+    Raises:
+        ResultsError: the processes did not train the same networks.
+    """
+    parts = [(identity, rows)] * launcher.world_size()
     if launcher.world_size() > 1:
-        dist.all_gather_object(parts, part)
-    return parts
+        dist.all_gather_object(parts, (identity, rows))
+    identities = {name for name, _ in parts}
+    if len(identities) > 1:
+        raise ResultsError(
+            f"the processes train different networks: {sorted(identities)}. Start them all alike."
+        )
+    return {place: row for _, part in parts for place, row in part.items()}
 
 
 def _name(members: list[Member], schedule: Schedule, problem: Problem, settings: Row) -> str:

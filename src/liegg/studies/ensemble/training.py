@@ -112,12 +112,14 @@ def train(
     seeds = torch.tensor([member.seed for member in members], device=device)
     paces = _paces(members, schedule.batch_size, device)
     step = Step(stack, problem, schedule, graph=graph)
-    best = [leaf.detach().clone() for leaf in stack.leaves]
-    score = torch.full((len(members),), -torch.inf, device=device)
-    best_epoch = torch.zeros(len(members), dtype=torch.int64, device=device)
+    best = Trained(
+        stack.with_leaves([leaf.detach().clone() for leaf in stack.leaves]),
+        torch.full((len(members),), -torch.inf, device=device),
+        torch.zeros(len(members), dtype=torch.int64, device=device),
+    )
     tensors = {f"leaf.{index}": leaf for index, leaf in enumerate(stack.leaves)}
-    tensors |= {f"kept.{index}": leaf for index, leaf in enumerate(best)}
-    tensors |= {"score": score, "epoch": best_epoch}
+    tensors |= {f"kept.{index}": leaf for index, leaf in enumerate(best.stack.leaves)}
+    tensors |= {"score": best.score, "epoch": best.epoch}
     begin = 0
     state = None if checkpoint is None else checkpoint.load()
     if state is not None:
@@ -140,22 +142,28 @@ def train(
         with torch.no_grad():
             scores = problem.scores(stack)
             for pace in ended:
-                epoch = (now + 1) // pace.steps
-                if scores is None and epoch < pace.epochs:
-                    continue
-                rows = pace.rows
-                if scores is not None:
-                    rows = rows[scores[rows] > score[rows]]
-                    score[rows] = scores[rows]
-                best_epoch[rows] = epoch
-                for kept, leaf in zip(best, stack.leaves, strict=True):
-                    kept[rows] = leaf[rows]
+                _keep_best(best, stack, scores, pace, (now + 1) // pace.steps)
         progress(sum(len(pace.rows) for pace in ended))
         if checkpoint is not None and checkpoint.due():
             checkpoint.save(tensors | step.moments() | {"step": torch.tensor(now + 1)})
     step.close()
-    score = torch.where(score == -torch.inf, torch.nan, score)
-    return Trained(stack.with_leaves(best), score.cpu(), best_epoch.cpu())
+    score = torch.where(best.score == -torch.inf, torch.nan, best.score)
+    return Trained(best.stack, score.cpu(), best.epoch.cpu())
+
+
+def _keep_best(
+    best: Trained, stack: Stack, scores: Float[Tensor, " s"] | None, pace: Pace, epoch: int
+) -> None:
+    """Keep the networks that ended an epoch with their highest score; unscored ones at the last."""
+    rows = pace.rows
+    if scores is None and epoch < pace.epochs:
+        return
+    if scores is not None:
+        rows = rows[scores[rows] > best.score[rows]]
+        best.score[rows] = scores[rows]
+    best.epoch[rows] = epoch
+    for kept, leaf in zip(best.stack.leaves, stack.leaves, strict=True):
+        kept[rows] = leaf[rows]
 
 
 def _initial(members: Sequence[Member], start: Stack | None, frozen: int) -> Stack:
