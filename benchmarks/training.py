@@ -37,11 +37,7 @@ SAMPLE = ((40_000, 1), (80_000, 2), (120_000, 3), (160_000, 4), (200_000, 5), (1
 
 def plain_loop(member: Member, data: datasets.ImageSets, device: str) -> nn.Module:
     """One network as it is usually trained: a module, Adam, shuffled batches, the best epoch kept."""
-    network = (
-        initialise([member.sizes], [torch.Generator().manual_seed(member.seed)])
-        .network(0)
-        .to(device)
-    )
+    network = initialise([member.sizes], [member.seed]).network(0).to(device)
     adam = torch.optim.Adam(network.parameters(), lr=images.SCHEDULE.rate)
     (x, y), (more, classes) = ((part.images.flatten(1), part.labels) for part in data[:2])
     best, accuracy = copy.deepcopy(network), -1.0

@@ -31,7 +31,7 @@ def networks(
     shape: tuple[int, ...], widths: Sequence[tuple[int, ...]] = WIDTHS, outputs: int = 6
 ) -> Stack:
     sizes = [(math.prod(shape), *hidden, outputs) for hidden in widths]
-    return initialise(sizes, [torch.Generator().manual_seed(seed) for seed in range(len(sizes))])
+    return initialise(sizes, range(len(sizes)))
 
 
 def images_of(count: int, shape: tuple[int, ...] = GREY) -> Tensor:

@@ -92,8 +92,8 @@ def train_all(
 
 def untrained(networks: Sequence[ensemble.Member], device: str) -> ensemble.Stack:
     """Networks before training."""
-    generators = [torch.Generator().manual_seed(member.seed) for member in networks]
-    return ensemble.initialise([member.sizes for member in networks], generators).to(device)
+    sizes, seeds = zip(*((member.sizes, member.seed) for member in networks), strict=True)
+    return ensemble.initialise(sizes, seeds).to(device)
 
 
 class StackModule(nn.Module):

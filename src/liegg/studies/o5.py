@@ -113,8 +113,7 @@ class InvariantNetwork(nn.Module):
 
     def __init__(self, seed: int = 0) -> None:
         super().__init__()
-        generator = torch.Generator().manual_seed(seed)
-        self.head = ensemble.initialise([(3, 32, 32, 1)], [generator]).network(0).double()
+        self.head = ensemble.initialise([(3, 32, 32, 1)], [seed]).network(0).double()
 
     def forward(self, x: Tensor) -> Tensor:
         """Outputs `[b, 1]` of samples `[b, 10]`."""

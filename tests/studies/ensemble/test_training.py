@@ -54,11 +54,7 @@ def trained(
 
 def plain_loop(member: Member, schedule: Schedule = SCHEDULE) -> tuple[nn.Module, float, int]:
     """The oracle: one module, torch's Adam, an ordinary loop; best weights, their accuracy and epoch."""
-    network = (
-        initialise([member.sizes], [torch.Generator().manual_seed(member.seed)])
-        .to(dtype=torch.float64)
-        .network(0)
-    )
+    network = initialise([member.sizes], [member.seed]).to(dtype=torch.float64).network(0)
     adam = torch.optim.Adam(network.parameters(), lr=schedule.rate, foreach=False)
     (images, labels), (more, classes) = points(member.samples), points(30, 1)
     best, accuracy, at = copy.deepcopy(network), -1.0, 0
@@ -167,11 +163,7 @@ def test_networks_with_different_numbers_of_samples_and_epochs_train_together() 
     assert together.epoch.tolist() == [9, 5, 4, 5]
     assert bool(together.score.isnan().all())
     for index, member in enumerate(UNEVEN):
-        network = (
-            initialise([member.sizes], [torch.Generator().manual_seed(member.seed)])
-            .to(dtype=torch.float64)
-            .network(0)
-        )
+        network = initialise([member.sizes], [member.seed]).to(dtype=torch.float64).network(0)
         adam = torch.optim.Adam(network.parameters(), lr=SCHEDULE.rate, foreach=False)
         x, y = own_samples(member)
         for epoch in range(member.epochs):
@@ -254,9 +246,7 @@ def test_networks_that_do_not_fit_the_images_are_refused() -> None:
 
 
 def test_training_begins_with_given_weights_and_leaves_frozen_ones_alone() -> None:
-    start = initialise(SIZES, [torch.Generator().manual_seed(9 + seed) for seed in range(3)]).to(
-        dtype=torch.float64
-    )
+    start = initialise(SIZES, [9 + seed for seed in range(3)]).to(dtype=torch.float64)
     before = [leaf.clone() for leaf in start.leaves]
     found = train(
         members(3), problem(), Schedule(20, 1e-2, frozen=1), start=start, dtype=torch.float64
@@ -286,7 +276,7 @@ def test_training_begins_with_given_weights_and_leaves_frozen_ones_alone() -> No
 def test_frozen_layers_and_given_weights_are_checked() -> None:
     with pytest.raises(ArgumentError, match="frozen=3 layers of 3"):
         train(members(1), problem(), Schedule(frozen=3), dtype=torch.float64)
-    other = initialise([(2, 4, 4, 3)], [torch.Generator()])
+    other = initialise([(2, 4, 4, 3)], [0])
     with pytest.raises(
         ArgumentError, match=r"start has networks with widths \(\(2, 4, 4, 3\),\); expected"
     ):

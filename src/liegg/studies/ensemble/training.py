@@ -174,7 +174,7 @@ def _initial(members: Sequence[Member], start: Stack | None, frozen: int) -> Sta
             f"frozen={frozen} layers of {len(sizes[0]) - 1}: expected fewer, so that some are trained."
         )
     if start is None:
-        return initialise(sizes, [torch.Generator().manual_seed(member.seed) for member in members])
+        return initialise(sizes, [member.seed for member in members])
     if start.sizes != sizes:
         raise ArgumentError(f"start has networks with widths {start.sizes}; expected {sizes}.")
     return start.with_leaves([leaf.detach().clone() for leaf in start.leaves])
