@@ -35,15 +35,11 @@ SAMPLE = ((40_000, 1), (80_000, 2), (120_000, 3), (160_000, 4), (200_000, 5), (1
 """Parameters and hidden layers of the networks that the plain loop trains on a GPU: one of every depth."""
 
 
-def plain_loop(member: Member, data: images.ImageData, device: str) -> nn.Module:
+def plain_loop(member: Member, data: datasets.ImageSets, device: str) -> nn.Module:
     """One network as it is usually trained: a module, Adam, shuffled batches, the best epoch kept."""
-    network = (
-        initialise([member.sizes], [torch.Generator().manual_seed(member.seed)])
-        .network(0)
-        .to(device)
-    )
+    network = initialise([member.sizes], [member.seed]).network(0).to(device)
     adam = torch.optim.Adam(network.parameters(), lr=images.SCHEDULE.rate)
-    (x, y), (more, classes) = ((part[0].flatten(1), part[1]) for part in data[:2])
+    (x, y), (more, classes) = ((part.images.flatten(1), part.labels) for part in data[:2])
     best, accuracy = copy.deepcopy(network), -1.0
     for _ in range(member.epochs):
         for chosen in torch.randperm(len(y), device=device).split(images.SCHEDULE.batch_size):
@@ -67,7 +63,9 @@ def member(parameters: int, depth: int, seed: int, samples: int, epochs: int) ->
 def on_cpu(samples: int, seeds: int, repeats: int) -> list[dict]:
     """Seconds per network and epoch, together and one by one, for every shape."""
     x, y = torch.rand(samples, 28, 28), torch.randint(10, (samples,))
-    data = images.ImageData((x, y), (x[: samples // 5], y[: samples // 5]), (x, y))
+    data = datasets.ImageSets(
+        *(datasets.Labelled(x[:size], y[:size]) for size in (samples, samples // 5, samples))
+    )
     rows = []
     for parameters, depth in SHAPES:
         some = [member(parameters, depth, seed, samples, 1) for seed in range(1, seeds + 1)]
@@ -98,10 +96,10 @@ def on_gpu(device: str, epochs: int = images.EPOCHS) -> dict:
     """Seconds of the whole study, of the plain loop per network, and how many times faster the study is."""
     data = images.smoothed(datasets.rotated_mnist(), device)
     plain_loop(
-        member(40_000, 1, 1, len(data.train[1]), 2), data, device
+        member(40_000, 1, 1, len(data.train), 2), data, device
     )  # what libraries do at first use counts for neither
     train(
-        [member(40_000, 1, 1, len(data.train[1]), 2)],
+        [member(40_000, 1, 1, len(data.train), 2)],
         images.classification(data),
         Schedule(),
         device=device,
@@ -112,7 +110,7 @@ def on_gpu(device: str, epochs: int = images.EPOCHS) -> dict:
         whole = time.perf_counter() - begin
     rows = []
     for parameters, depth in SAMPLE:
-        one = member(parameters, depth, 1, len(data.train[1]), epochs)
+        one = member(parameters, depth, 1, len(data.train), epochs)
         begin = time.perf_counter()
         plain_loop(one, data, device)
         rows.append(

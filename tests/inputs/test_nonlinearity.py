@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from cases import mlp, normal
 from liegg.inputs.model import Model
-from liegg.inputs.nonlinearity import nonlinearity
+from liegg.inputs.nonlinearity import midpoint_ratio, nonlinearity
 
 
 def bent(function, x, **rest):
@@ -115,3 +116,22 @@ def test_nothing_is_recorded_for_gradients_and_the_batch_is_left_alone():
 
     assert bent(function, x) == pytest.approx(1 / 16)
     assert torch.equal(x, before)
+
+
+def test_the_midpoint_ratio_of_known_functions() -> None:
+    """Of x² it is E(x − x')⁴/16 over E(x² − x'²)²/4, which is 0.75 over 1 for standard normal numbers."""
+    x = torch.randn(400_000, 1, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    assert midpoint_ratio(lambda x: x @ torch.ones(1, 3, dtype=x.dtype) - 4, x) == pytest.approx(
+        0, abs=1e-25
+    )
+    numbers = x[:, 0].numpy()
+    other = np.roll(numbers, 1)
+    wanted = np.mean((((numbers + other) / 2) ** 2 - (numbers**2 + other**2) / 2) ** 2) / np.mean(
+        (numbers**2 - other**2) ** 2 / 4
+    )
+    assert midpoint_ratio(torch.square, x) == pytest.approx(wanted)
+    assert wanted == pytest.approx(0.75, abs=0.01)
+
+
+def test_a_constant_function_has_no_midpoint_ratio() -> None:
+    assert midpoint_ratio(lambda x: torch.zeros(len(x), 1), torch.ones(5, 2)) is None

@@ -14,8 +14,7 @@ import torch
 
 from liegg._utils.errors import ArgumentError, DatasetError, ShapeError
 from liegg.studies import datasets, fetch
-from liegg.studies.datasets import Labelled
-from liegg.studies.rotation import rotated
+from liegg.studies.datasets import Labelled, rotated
 
 
 def idx(array: np.ndarray) -> bytes:

@@ -8,8 +8,7 @@ import pytest
 
 from liegg.studies import false_discovery
 from liegg.studies.error_rates.broken import BASES
-from liegg.studies.error_rates.judgement import LIEGG
-from liegg.studies.error_rates.rules import RULES
+from liegg.studies.error_rates.judgement import LIEGG, RULES
 from liegg.studies.false_discovery import QUICK, Extent, table
 
 

@@ -8,8 +8,7 @@ from torch import nn
 
 import liegg
 from liegg.actions.grid.coordinates import coordinates
-from liegg.studies import ensemble, images
-from liegg.studies.reading import action
+from liegg.studies import datasets, ensemble, images
 
 
 class Rings(nn.Module):
@@ -46,7 +45,7 @@ def described() -> dict[str, dict[str, Any]]:
 
     return {
         name: images.describe(
-            liegg.discover(unit, pictures, action(scheme, (20, 20), frame), outputs=outputs)
+            liegg.discover(unit, pictures, images.action(scheme, (20, 20), frame), outputs=outputs)
         )
         for name, (scheme, outputs, frame) in images.READINGS.items()
     }
@@ -83,14 +82,13 @@ def test_orientation_makes_every_matrix_rotate_counter_clockwise() -> None:
     assert images.orientation(torch.cat([turn, -turn])).tolist() == [1.0, -1.0]
 
 
-def some_data() -> images.ImageData:
+def some_data() -> datasets.ImageSets:
     labels = torch.arange(60) % 3
     pictures = liegg.actions.smooth(
         torch.rand(60, 6, 6, generator=torch.Generator().manual_seed(0)), 1.0
     )
-    return images.ImageData(
-        (pictures, labels), (pictures[:20], labels[:20]), (pictures[20:], labels[20:])
-    )
+    parts = (slice(None), slice(20), slice(20, None))
+    return datasets.ImageSets(*(datasets.Labelled(pictures[part], labels[part]) for part in parts))
 
 
 def members(epochs: int) -> list[ensemble.Member]:
@@ -109,10 +107,10 @@ def test_rows_hold_each_network_after_and_before_training() -> None:
     pictures = some_data()
     trained = ensemble.train(members(5), images.classification(pictures), images.SCHEDULE)
     one = {"paper, sum": images.READINGS["paper, sum"]}
-    rows = images.describe_both(members(5), trained, pictures.train[0], pictures.test, one)
-    after = images.describe_all(trained.stack, pictures.train[0], pictures.test, one)
+    rows = images.describe_both(members(5), trained, pictures.train.images, pictures.test, one)
+    after = images.describe_all(trained.stack, pictures.train.images, pictures.test, one)
     before = images.describe_all(
-        images.untrained(members(5), "cpu"), pictures.train[0], pictures.test, one
+        images.untrained(members(5), "cpu"), pictures.train.images, pictures.test, one
     )
     for row, now, was, score, epoch in zip(
         rows, after, before, trained.score, trained.epoch, strict=True
@@ -130,7 +128,7 @@ def test_pictures_may_be_new_in_every_epoch() -> None:
 
     def turned(epoch: int) -> torch.Tensor:
         asked.append(epoch)
-        return pictures.train[0].rot90(epoch, (1, 2))
+        return pictures.train.images.rot90(epoch, (1, 2))
 
     ensemble.train(members(3), images.classification(pictures, turned), images.SCHEDULE)
     assert asked == [1, 2, 3]

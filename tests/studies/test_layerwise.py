@@ -8,14 +8,14 @@ import torch
 
 import liegg
 from liegg.studies import ensemble, layerwise
-from liegg.studies.reading import read_stack
+from liegg.studies.images import read_stack
 
 RESULTS = Path(__file__).parents[2] / "results"
 
 
 def test_the_last_layer_is_read_as_the_other_studies_read_it() -> None:
     """The logits, scaled to unit length, by the batched reading of the image studies; hidden layers by truncated networks."""
-    stack = ensemble.initialise([(36, 5, 6, 3)], [torch.Generator().manual_seed(1)])
+    stack = ensemble.initialise([(36, 5, 6, 3)], [1])
     pictures = liegg.actions.smooth(
         torch.rand(300, 6, 6, generator=torch.Generator().manual_seed(0)), 1.0
     )

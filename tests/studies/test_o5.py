@@ -32,7 +32,7 @@ def test_samples_and_weights_are_drawn_apart_and_by_the_seed_alone() -> None:
     one, other = o5.members([50], [3, 4])
     assert torch.equal(o5.samples_of(one), o5.samples_of(o5.members([50], [3])[0]))
     assert not torch.equal(o5.samples_of(one), o5.samples_of(other))
-    weights = ensemble.initialise([o5.SIZES], [torch.Generator().manual_seed(3)]).weights[0]
+    weights = ensemble.initialise([o5.SIZES], [3]).weights[0]
     assert not torch.allclose(
         o5.samples_of(one).flatten()[:320], weights.flatten() * 10**0.5, atol=0.1
     )

@@ -9,7 +9,7 @@ import torch
 
 import liegg
 from liegg.studies import ensemble, images, o5, sample_complexity
-from liegg.studies.reading import read_stack
+from liegg.studies.images import read_stack
 
 RESULTS = Path(__file__).parents[2] / "results"
 
@@ -26,7 +26,7 @@ def test_vectors_are_taken_from_the_first_on() -> None:
 
 def test_images_are_taken_in_the_order_of_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(images, "READINGS", {"paper, sum": images.READINGS["paper, sum"]})
-    stack = ensemble.initialise([(36, 5, 3)], [torch.Generator().manual_seed(1)])
+    stack = ensemble.initialise([(36, 5, 3)], [1])
     digits = liegg.actions.smooth(
         torch.rand(20, 6, 6, generator=torch.Generator().manual_seed(0)), 1.0
     )

@@ -1,6 +1,7 @@
 """How far a model is from linear on the data: linear functions have many symmetries."""
 
 import math
+from collections.abc import Callable
 from functools import partial
 
 import torch
@@ -36,10 +37,10 @@ def nonlinearity(model: Model, x: Float[Tensor, "b ..."], *, pairs: int = PAIRS)
         True
     """
     places = torch.linspace(0, len(x) - 1, min(pairs, len(x))).long().to(x.device)
-    return call_within_memory(partial(_midpoint_ratio, model), x[places])
+    return call_within_memory(partial(midpoint_ratio, model), x[places])
 
 
-def _midpoint_ratio(model: Model, x: Float[Tensor, "b ..."]) -> float | None:
+def midpoint_ratio(model: Callable[[Tensor], Tensor], x: Float[Tensor, "b ..."]) -> float | None:
     """The ratio between each sample and the one before."""
     with torch.no_grad():
         ends, middle = model(x).double(), model((x + x.roll(1, 0)) / 2).double()

@@ -10,7 +10,6 @@ from torch.nn.functional import pad
 
 from liegg.actions import smooth
 from liegg.studies import datasets, ensemble, images
-from liegg.studies.rotation import rotated
 
 SIZES = (3 * 32 * 32, *[400] * 7, 10)
 """Widths of the paper's network: seven hidden layers of 400, counted as for rotated MNIST."""
@@ -19,7 +18,7 @@ EXTRACTION_IMAGES = 10_000
 """Training images, rotated by random angles, from which symmetries are extracted."""
 
 
-def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None:
+def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any]:
     """Compute the results of the study.
 
     Every epoch rotates every training image by a new angle; validation and test images are rotated
@@ -31,7 +30,7 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
             of CIFAR-10, which cannot be shipped.
 
     Returns:
-        The results to be stored; None in every process but the first.
+        The results to be stored.
     """
     seeds, epochs, sizes = (
         (images.SEEDS[:2], 15, (SIZES[0], 64, 64, 10))
@@ -39,25 +38,22 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
         else (images.SEEDS, images.EPOCHS, SIZES)
     )
     sets = tinted_digits() if quick else datasets.cifar10_split()
-    train, *held_out = (
-        (part.images.to(how.device), part.labels.to(how.device))
-        for part in (sets.train, sets.validation, sets.test)
+    train, validation, test = (part.to(how.device) for part in sets)
+    data = datasets.ImageSets(
+        train,
+        datasets.Labelled(rotate(validation.images, 1), validation.labels),
+        datasets.Labelled(rotate(test.images, 2), test.labels),
     )
-    fixed = [(rotate(x, seed), y) for seed, (x, y) in enumerate(held_out, start=1)]
-    data = images.ImageData(train, *fixed)
-    extraction = rotate(train[0][:EXTRACTION_IMAGES], 3)
+    extraction = rotate(train.images[:EXTRACTION_IMAGES], 3)
     members = images.members([sizes], seeds, data, epochs)
 
-    def describe(places: list[int], trained: ensemble.Trained) -> images.Rows:
-        some = [members[i] for i in places]
+    def describe(some: list[ensemble.Member], trained: ensemble.Trained) -> images.Rows:
         readings = images.READINGS | images.FRAMED
         return images.describe_both(some, trained, extraction, data.test, readings)
 
     rows = images.train_all(
-        members, data, describe, how, lambda epoch: rotate(train[0], 1000 + epoch)
+        members, data, describe, how, lambda epoch: rotate(train.images, 1000 + epoch)
     )
-    if rows is None:
-        return None
     return {
         "data": "tinted MNIST digits" if quick else "CIFAR-10",
         "seeds": list(seeds),
@@ -73,7 +69,7 @@ def rotate(pixels: Float[Tensor, "n c h w"], seed: int) -> Float[Tensor, "n c h 
     """Rotate every image by an angle uniform in [0, 2π), then smooth it with its black corners."""
     generator = torch.Generator().manual_seed(seed)
     angles = torch.rand(len(pixels), generator=generator, dtype=torch.float64) * (2 * math.pi)
-    return smooth(rotated(pixels, angles.to(pixels)), images.SIGMA)
+    return smooth(datasets.rotated(pixels, angles.to(pixels)), images.SIGMA)
 
 
 def tinted_digits() -> datasets.ImageSets:

@@ -5,6 +5,7 @@ from statistics import mean
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from liegg.studies import datasets, ensemble, images
 from liegg.studies.ensemble.members import width_for
@@ -22,11 +23,6 @@ WINDOWS = {"1-5": (1, 5), "2-6": (2, 6)}
 """Both ways to count, the first being that of the study."""
 
 QUICK_EPOCHS = 40
-DIGITS = 6
-"""Significant digits that are stored."""
-
-Correlations = dict[str, dict[str, dict[str, dict[str, float]]]]
-"""By reading, window and quantity the result of `correlation`."""
 
 
 def grid(
@@ -55,7 +51,7 @@ def grid(
     ]
 
 
-def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None:
+def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any]:
     """Compute the results of the study.
 
     Args:
@@ -63,7 +59,7 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
         quick: three parameter counts and depths, two seeds, few epochs, the shipped digits.
 
     Returns:
-        The results to be stored; None in every process but the first.
+        The results to be stored.
     """
     cells = (
         grid((40_000, 120_000, 200_000), (1, 3, 5), images.SEEDS[:2])
@@ -73,8 +69,6 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
     digits = images.digits(quick)
     epochs = QUICK_EPOCHS if quick else images.EPOCHS
     rows = train_all(how, cells, digits, epochs)
-    if rows is None:
-        return None
     axes = {key: sorted({cell[key] for cell in cells}) for key in ("parameters", "hidden_layers")}
     return {
         "seeds": sorted({cell["seed"] for cell in cells}),
@@ -88,27 +82,27 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
 
 def train_all(
     how: ensemble.Work, cells: list[dict[str, int]], digits: datasets.ImageSets, epochs: int
-) -> images.Rows | None:
-    """Train the networks of a grid and describe each; None in every process but the first."""
+) -> images.Rows:
+    """Train the networks of a grid and describe each."""
     data = images.smoothed(digits, how.device)
-    members = [
+    members = {
         ensemble.Member(
             (784, *[cell["width"]] * cell["hidden_layers"], 10),
             cell["seed"],
             len(digits.train),
             epochs,
-        )
+        ): cell
         for cell in cells
-    ]
+    }
 
-    def describe(places: list[int], trained: ensemble.Trained) -> images.Rows:
-        rows = images.describe_all(trained.stack, data.train[0], data.test)
+    def describe(some: list[ensemble.Member], trained: ensemble.Trained) -> images.Rows:
+        rows = images.describe_all(trained.stack, data.train.images, data.test)
         return [
-            cells[i] | {"true_parameters": members[i].parameters} | shortened(row) | best
-            for i, row, best in zip(places, rows, images.best_epochs(trained), strict=True)
+            members[member] | {"true_parameters": member.parameters} | shortened(row) | best
+            for member, row, best in zip(some, rows, images.best_epochs(trained), strict=True)
         ]
 
-    return images.train_all(members, data, describe, how)
+    return images.train_all(list(members), data, describe, how)
 
 
 def shortened(row: dict[str, Any]) -> dict[str, Any]:
@@ -129,26 +123,26 @@ def rounded(value: Any) -> Any:
     """
     if isinstance(value, list):
         return [rounded(item) for item in value]
-    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
-def correlations(networks: images.Rows) -> Correlations:
+def correlations(networks: images.Rows) -> dict[str, Any]:
     """Correlation of variance and bias with the test accuracy, for every reading and window.
 
     Args:
         networks: rows of the study.
 
     Returns:
-        No entry for a window of fewer than three networks.
+        By reading, window and quantity the result of `correlation`; no entry for a window of fewer
+        than three networks.
     """
-    found: Correlations = {reading: {} for reading in networks[0]["readings"]}
+    found: dict[str, Any] = {reading: {} for reading in networks[0]["readings"]}
     for window, (low, high) in WINDOWS.items():
         inside = [net for net in networks if low <= net["hidden_layers"] <= high]
         for reading in found if len(inside) >= 3 else ():
-            read = [net["readings"][reading] for net in inside]
             found[reading][window] = {
-                "variance": correlation([row["variance"] for row in read], inside),
-                "bias": correlation([row["bias"][0] for row in read], inside),
+                quantity: correlation([value_of(net, quantity, reading) for net in inside], inside)
+                for quantity in ("variance", "bias")
             }
     return found
 
@@ -189,23 +183,43 @@ def pearson(pairs: np.ndarray) -> tuple[float, float]:
     return rho, p
 
 
+def cell_means(
+    results: dict[str, Any], quantity: str, reading: str
+) -> Float[np.ndarray, "depths counts"]:
+    """Mean over the seeds for each depth and requested number of parameters."""
+    return np.array(
+        [
+            [
+                mean(
+                    value_of(net, quantity, reading)
+                    for net in results["networks"]
+                    if (net["hidden_layers"], net["parameters"]) == (depth, count)
+                )
+                for count in results["parameters"]
+            ]
+            for depth in results["hidden_layers"]
+        ]
+    )
+
+
+def value_of(net: dict[str, Any], quantity: str, reading: str) -> float:
+    """Test accuracy, or variance or bias of the most invariant direction."""
+    if quantity == "accuracy":
+        return net["test_accuracy"]
+    found = net["readings"][reading][quantity]
+    return found[0] if quantity == "bias" else found
+
+
 def table(results: dict[str, Any]) -> str:
     """Means over seeds for the paper's readings, and the correlations, as text for a terminal."""
     lines = []
     for reading in ("paper, sum", "paper, each"):
         lines.append(f"{reading}: variance / bias, down hidden layers, across parameters")
         lines.append("   " + "".join(f"{count // 1000:>15}k" for count in results["parameters"]))
-        for depth in results["hidden_layers"]:
-            line = f"{depth:>3}"
-            for count in results["parameters"]:
-                read = [
-                    net["readings"][reading]
-                    for net in results["networks"]
-                    if (net["hidden_layers"], net["parameters"]) == (depth, count)
-                ]
-                variance, bias = mean(r["variance"] for r in read), mean(r["bias"][0] for r in read)
-                line += f"{f'{variance:.1e} / {bias:.3f}':>16}"
-            lines.append(line)
+        pairs = (cell_means(results, quantity, reading) for quantity in ("variance", "bias"))
+        for depth, *row in zip(results["hidden_layers"], *pairs, strict=True):
+            cells = [f"{variance:.1e} / {bias:.3f}" for variance, bias in zip(*row, strict=True)]
+            lines.append(f"{depth:>3}" + "".join(f"{cell:>16}" for cell in cells))
         for window, quantities in results["correlations"][reading].items():
             words = ", ".join(
                 f"{name} {one['rho']:.2f} (p = {one['p']:.0e}; between configurations "

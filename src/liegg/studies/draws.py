@@ -11,10 +11,8 @@ from liegg.studies import configurations, ensemble, images
 DRAWS = (1, 2, 3)
 """Seeds of the draws of rotated MNIST; the study of the configurations itself uses draw 0."""
 
-DEPTHS = (1, 2, 3, 4, 5)
 
-
-def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None:
+def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any]:
     """The correlations of the configurations study on other draws of all images.
 
     Args:
@@ -22,23 +20,22 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
         quick: two draws of the shipped digits, two parameter counts, depths and seeds, few epochs.
 
     Returns:
-        The results to be stored; None in every process but the first.
+        The results to be stored.
     """
     seeds = images.SEEDS[:2] if quick else images.SEEDS
-    counts, depths = ((40_000, 120_000), (1, 3)) if quick else (configurations.PARAMETERS, DEPTHS)
-    cells = configurations.grid(counts, depths, seeds)
+    counts = (40_000, 120_000) if quick else configurations.PARAMETERS
+    cells = configurations.grid(counts, (1, 3) if quick else (1, 2, 3, 4, 5), seeds)
     epochs = configurations.QUICK_EPOCHS if quick else images.EPOCHS
     draws = []
     for draw in DRAWS[:2] if quick else DRAWS:
         part = how.part(f"draw-{draw}")
         rows = configurations.train_all(part, cells, images.digits(quick, draw), epochs)
-        if rows is not None:
-            correlations = {
-                reading: windows["1-5"]
-                for reading, windows in configurations.correlations(rows).items()
-            }
-            draws.append({"draw": draw, "networks": len(rows), "correlations": correlations})
-    return {"seeds": list(seeds), "draws": draws} if draws else None
+        correlations = {
+            reading: windows["1-5"]
+            for reading, windows in configurations.correlations(rows).items()
+        }
+        draws.append({"draw": draw, "networks": len(rows), "correlations": correlations})
+    return {"seeds": list(seeds), "draws": draws}
 
 
 def table(results: dict[str, Any]) -> str:

@@ -8,14 +8,19 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from liegg.actions import Affine, Linear
+from liegg.algebra.catalog import so
+from liegg.polarization import launcher
 from liegg.studies import ensemble, o5
 from liegg.studies.error_rates import broken, tally
-from liegg.studies.error_rates.asymmetric import asymmetric
-from liegg.studies.error_rates.cases import CLEARLY_NONLINEAR, Case
-from liegg.studies.error_rates.confined import confined
+from liegg.studies.error_rates.asymmetric import asymmetric, confined, polynomial
+from liegg.studies.error_rates.cases import CLEARLY_NONLINEAR, Case, normal
 from liegg.studies.error_rates.judgement import judge, shortened
 from liegg.studies.error_rates.symmetric import exact
-from liegg.studies.error_rates.trained import asymmetric_networks, rotation_networks
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,20 @@ class Extent:
     seed: int = 5
 
 
-QUICK = Extent(20, 2, 20, 8, (1e-3, 1e-2, 0.1), 1, (300,), 3, 3_000, (1_000,), (1,), 0)
+QUICK = Extent(
+    asymmetric=20,
+    networks=2,
+    exact=20,
+    confined=8,
+    strengths=(1e-3, 1e-2, 0.1),
+    every=1,
+    samples=(300,),
+    repeats=3,
+    reference=3_000,
+    sizes=(1_000,),
+    seeds=(1,),
+    seed=0,
+)
 """Takes seconds."""
 
 FAMILIES: dict[str, Callable[..., Case]] = {
@@ -61,8 +79,15 @@ FAMILIES: dict[str, Callable[..., Case]] = {
     "confined": confined,
 }
 
+SCHEDULE = ensemble.Schedule(batch_size=100, rate=3e-3)
+SAMPLES, EPOCHS = 1000, 40
+"""Of networks that are trained on functions without symmetry, briefly."""
 
-def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None:
+SHAPES = ((2, 1), (3, 1), (2, 2), (5, 1), (3, 2))
+"""Dimension of a vector, and vectors per sample."""
+
+
+def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any]:
     """Compute the results of the study.
 
     Args:
@@ -70,13 +95,13 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
         quick: few cases of each kind.
 
     Returns:
-        The results to be stored; None in every process but the first.
+        The results to be stored; nothing in other processes than the first, which only train.
     """
     extent = QUICK if quick else Extent()
     networks = asymmetric_networks(extent.networks, how, seed=extent.seed)
     rotations = rotation_networks(extent.sizes, extent.seeds, how)
-    if networks is None or rotations is None:
-        return None
+    if launcher.rank() != 0:
+        return {}
     seed, kinds = extent.seed, product(broken.BASES, extent.strengths)
     cases = [(family, i) for family in FAMILIES for i in range(getattr(extent, family))]
     coverage = list(product(broken.BASES, extent.strengths[:: extent.every], extent.samples))
@@ -112,6 +137,59 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
         ],
         **summary(rows, rotations, repeated, limits),
     }
+
+
+def members(count: int, seed: int = 0) -> list[ensemble.Member]:
+    """Networks of two hidden layers with inputs of the `SHAPES` in turn, for a seed of the series."""
+    shapes = [SHAPES[index % len(SHAPES)] for index in range(count)]
+    return [
+        ensemble.Member((n * copies, 32, 32, 1), 100_000 * seed + index, SAMPLES, EPOCHS)
+        for index, (n, copies) in enumerate(shapes)
+    ]
+
+
+def task(member: ensemble.Member) -> tuple[Float[Tensor, "n x"], Float[Tensor, " n"]]:
+    """Samples and targets of a network: a random cubic polynomial, bounded by the tanh function."""
+    generator = torch.Generator().manual_seed(800_000 + member.seed)
+    x = normal(member.samples, member.sizes[0], generator)
+    y = 2 * torch.tanh(polynomial(3, member.sizes[0], 1, generator)(x)[:, 0])
+    return x.float(), y.float()
+
+
+def asymmetric_networks(count: int, how: ensemble.Work, *, seed: int = 0) -> list[dict[str, Any]]:
+    """Train networks on functions without symmetry and judge each."""
+    networks = members(count, seed)
+
+    def problem(some: list[ensemble.Member]) -> ensemble.Regression:
+        inputs, targets = zip(*map(task, some), strict=True)
+        return ensemble.Regression(inputs, targets, how.device)
+
+    def describe(some: list[ensemble.Member], trained: ensemble.Trained) -> list[dict[str, Any]]:
+        return [
+            judge(case(networks.index(member), member, trained.stack.network(i)))
+            for i, member in enumerate(some)
+        ]
+
+    def case(place: int, member: ensemble.Member, model: nn.Module) -> Case:
+        n, copies = SHAPES[place % len(SHAPES)]
+        action = (Linear, Affine)[place // len(SHAPES) % 2](n, copies=copies)
+        none, x = torch.zeros(0, n, n, dtype=torch.float64), task(member)[0].to(how.device)
+        return Case("asymmetric", "trained network", model, x, action, none, 1)
+
+    return ensemble.work(networks, problem, describe, SCHEDULE, how.part("asymmetric"))
+
+
+def rotation_networks(
+    sizes: tuple[int, ...], seeds: tuple[int, ...], how: ensemble.Work
+) -> list[dict[str, Any]]:
+    """Train the networks of the O(5) study and judge each."""
+
+    def describe(member: ensemble.Member, network: nn.Module) -> dict[str, Any]:
+        inputs = o5.samples_of(member).to(how.device)
+        case = Case("trained", "O(5)", network, inputs, Linear(5, copies=2), so(5), 1)
+        return judge(case) | {"seed": member.seed}
+
+    return o5.train_all(o5.members(sizes, seeds), describe, how.part("o5"))
 
 
 def summary(

@@ -66,8 +66,8 @@ def read_official(name: str, *, base: str) -> bytes:
     """
     folder = data_folder()
     try:
-        local = folder is not None and (folder / name).is_file()
-        path = folder / name if folder is not None and local else _cached(name, base)
+        in_folder = folder is not None and (folder / name).is_file()
+        path = folder / name if folder is not None and in_folder else _cached(name, base)
         content = path.read_bytes()
     except OSError as error:
         raise DatasetError(f"{name} cannot be read or stored: {error}. {_remedy(name)}") from error

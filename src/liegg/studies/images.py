@@ -2,19 +2,20 @@
 
 from collections.abc import Callable, Sequence
 from statistics import mean
-from typing import Any, NamedTuple
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
-from liegg.actions import smooth
+from liegg.actions import Action, Image, smooth
+from liegg.actions.grid.stencils import Scheme
 from liegg.algebra.catalog import so
 from liegg.algebra.subspace import distance_to_span
+from liegg.discovery.layers.discover_layers import discover_layers
 from liegg.results.matrices import generators_of
 from liegg.results.symmetries import Symmetries
 from liegg.studies import datasets, ensemble
-from liegg.studies.reading import Readings, read_stack
 
 SIGMA = 1.5
 """Smoothing of the images before training, in pixels, as in the paper's reference run."""
@@ -25,27 +26,21 @@ SCHEDULE = ensemble.Schedule(batch_size=512, rate=1e-3)
 EPOCHS, QUICK_EPOCHS = 300, 20
 SEEDS = tuple(range(1, 9))
 
+Readings = dict[str, tuple[Scheme, Literal["sum", "each"], int]]
+"""By name: derivative scheme, treatment of the outputs, pixels left out at the border."""
+
 READINGS: Readings = {
     "paper, sum": ("paper", "sum", 0),
     "paper, each": ("paper", "each", 0),
     "spectral, sum": ("spectral", "sum", 0),
     "spectral, each": ("spectral", "each", 0),
 }
-"""Derivative scheme, treatment of the outputs, pixels left out at the border; the paper's first."""
+"""The paper's first."""
 
 FRAMED: Readings = {"framed, sum": ("spectral", "sum", 1), "framed, each": ("spectral", "each", 1)}
 """For images that are cut off at their border: spectral derivatives without the outermost pixels."""
 
 Rows = list[dict[str, Any]]
-Describe = Callable[[list[int], ensemble.Trained], Rows]
-
-
-class ImageData(NamedTuple):
-    """Images and labels for training, for the choice of the best epoch, and for the test."""
-
-    train: tuple[Tensor, Tensor]
-    validation: tuple[Tensor, Tensor]
-    test: tuple[Tensor, Tensor]
 
 
 def digits(quick: bool, seed: int = 0) -> datasets.ImageSets:
@@ -53,57 +48,112 @@ def digits(quick: bool, seed: int = 0) -> datasets.ImageSets:
     return datasets.rotated_mnist_sample(seed) if quick else datasets.rotated_mnist(seed)
 
 
-def smoothed(sets: datasets.ImageSets, device: str) -> ImageData:
+def smoothed(sets: datasets.ImageSets, device: str) -> datasets.ImageSets:
     """Images as the networks see them: smoothed, on the device."""
-    parts = (sets.train, sets.validation, sets.test)
-    return ImageData(
-        *((smooth(part.images.to(device), SIGMA), part.labels.to(device)) for part in parts)
+    here = [part.to(device) for part in sets]
+    return datasets.ImageSets(
+        *(datasets.Labelled(smooth(part.images, SIGMA), part.labels) for part in here)
     )
 
 
 def members(
-    sizes: Sequence[Sequence[int]], seeds: Sequence[int], data: ImageData, epochs: int
+    sizes: Sequence[Sequence[int]], seeds: Sequence[int], data: datasets.ImageSets, epochs: int
 ) -> list[ensemble.Member]:
     """Networks of these widths, each with all seeds."""
-    samples = len(data.train[1])
     return [
-        ensemble.Member(tuple(widths), seed, samples, epochs) for widths in sizes for seed in seeds
+        ensemble.Member(tuple(widths), seed, len(data.train), epochs)
+        for widths in sizes
+        for seed in seeds
     ]
 
 
 def classification(
-    data: ImageData, images: Callable[[int], Float[Tensor, "n ..."]] | None = None
+    data: datasets.ImageSets, images: Callable[[int], Float[Tensor, "n ..."]] | None = None
 ) -> ensemble.Classification:
     """The classification problem; `images` returns those of an epoch if they change."""
-    fixed = data.train[0].flatten(1)
+    fixed = data.train.images.flatten(1)
     return ensemble.Classification(
         (lambda _: fixed) if images is None else lambda epoch: images(epoch).flatten(1),
-        data.train[1],
-        (data.validation[0].flatten(1), data.validation[1]),
+        data.train.labels,
+        (data.validation.images.flatten(1), data.validation.labels),
     )
 
 
 def train_all(
     networks: Sequence[ensemble.Member],
-    data: ImageData,
-    describe: Describe,
+    data: datasets.ImageSets,
+    describe: Callable[[list[ensemble.Member], ensemble.Trained], Rows],
     how: ensemble.Work,
     images: Callable[[int], Float[Tensor, "n ..."]] | None = None,
-) -> Rows | None:
-    """Train classifiers and describe each; None in every process but the first."""
+) -> Rows:
+    """Train classifiers and describe each."""
     return ensemble.work(networks, lambda _: classification(data, images), describe, SCHEDULE, how)
 
 
 def untrained(networks: Sequence[ensemble.Member], device: str) -> ensemble.Stack:
     """Networks before training."""
-    generators = [torch.Generator().manual_seed(member.seed) for member in networks]
-    return ensemble.initialise([member.sizes for member in networks], generators).to(device)
+    sizes, seeds = zip(*((member.sizes, member.seed) for member in networks), strict=True)
+    return ensemble.initialise(sizes, seeds).to(device)
+
+
+class StackModule(nn.Module):
+    """A stack as one module, in which the logits of every network are the output of a layer."""
+
+    def __init__(self, stack: ensemble.Stack) -> None:
+        super().__init__()
+        self.stack = stack
+        self.leaves = nn.ParameterList(stack.leaves)
+        self.logits = nn.ModuleList(nn.Identity() for _ in range(len(stack)))
+
+    def forward(self, x: Float[Tensor, "b i"]) -> Float[Tensor, "b s o"]:
+        """Logits of every network on the same images."""
+        logits = self.stack(x.expand(len(self.stack), *x.shape))
+        outputs = [layer(values) for layer, values in zip(self.logits, logits, strict=True)]
+        return torch.stack(outputs, dim=1)
+
+
+def action(scheme: Scheme, shape: tuple[int, ...], frame: int = 0) -> Action:
+    """The paper's candidates: all linear maps of the plane."""
+    return Image("linear", derivative=scheme, shape=shape, frame=frame)
+
+
+def read_stack(
+    stack: ensemble.Stack, images: Float[Tensor, "n i"], shape: tuple[int, ...], readings: Readings
+) -> list[dict[str, Symmetries]]:
+    """Symmetries of every network of a stack, with logits scaled to unit length as in the paper.
+
+    They are those that `discover` finds for each network; the images are differentiated once for
+    all networks.
+
+    Args:
+        stack: the classifiers.
+        images: flat images on the device of the networks.
+        shape: shape of an image.
+        readings: how each network is read.
+
+    Returns:
+        For each network the symmetries by the name of the reading.
+
+    Raises:
+        EmptyDataError: there are no images.
+        NonFiniteError: an output or a derivative is not finite; the message names the layer and the
+            image.
+    """
+    model, images = StackModule(stack), images.to(stack.weights[0])
+    names = [f"logits.{index}" for index in range(len(stack))]
+    symmetries: list[dict[str, Symmetries]] = [{} for _ in names]
+    for reading, (scheme, outputs, frame) in readings.items():
+        candidates = action(scheme, shape, frame)
+        layers = discover_layers(model, images, candidates, layers=names, outputs=outputs)
+        for network, name in zip(symmetries, names, strict=True):
+            network[reading] = layers[name].unit
+    return symmetries
 
 
 def describe_all(
     stack: ensemble.Stack,
     images: Float[Tensor, "n ..."],
-    test: tuple[Tensor, Tensor],
+    test: datasets.Labelled,
     readings: Readings = READINGS,
 ) -> Rows:
     """Accuracy of every network, and its symmetries on the given images under each reading.
@@ -115,7 +165,7 @@ def describe_all(
         readings: how the networks are read.
     """
     symmetries = read_stack(stack, images.flatten(1), tuple(images.shape[1:]), readings)
-    accuracies = ensemble.accuracies(stack, test[0].flatten(1), test[1]).tolist()
+    accuracies = ensemble.accuracies(stack, test.images.flatten(1), test.labels).tolist()
     return [
         {"test_accuracy": accuracy, "readings": {name: describe(sym) for name, sym in one.items()}}
         for accuracy, one in zip(accuracies, symmetries, strict=True)
@@ -126,7 +176,7 @@ def describe_both(
     networks: Sequence[ensemble.Member],
     trained: ensemble.Trained,
     images: Float[Tensor, "n ..."],
-    test: tuple[Tensor, Tensor],
+    test: datasets.Labelled,
     readings: Readings = READINGS,
 ) -> Rows:
     """Numbers of every network after training, with its best epoch, and before training."""

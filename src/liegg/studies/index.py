@@ -223,25 +223,13 @@ def _section(study: Study, results: dict[str, Any], folder: Path) -> dict[str, A
         if (folder / f"{figure.name}.png").is_file()
     ]
     try:
-        return _facts(study, results) | {"figures": figures}
+        origin = results["provenance"]
+        facts = {key: origin[key] for key in ("command", "date", "device", "seconds", "versions")}
+        facts |= {"quick": results["quick"], "seeds": len(results["seeds"])}
     except DAMAGE as error:
         raise damaged(folder, error, study.name) from error
-
-
-def _facts(study: Study, results: dict[str, Any]) -> dict[str, Any]:
-    origin = results["provenance"]
-    return {
-        "name": study.name,
-        "title": study.title,
-        "description": study.description,
-        "quick": results["quick"],
-        "seeds": len(results["seeds"]),
-        "command": origin["command"],
-        "date": origin["date"],
-        "device": origin["device"],
-        "seconds": origin["seconds"],
-        "versions": origin["versions"],
-    }
+    texts = {key: getattr(study, key) for key in ("name", "title", "description")}
+    return texts | facts | {"figures": figures}
 
 
 def _render(values: dict[str, Any]) -> str:

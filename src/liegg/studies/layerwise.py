@@ -9,9 +9,8 @@ from torch import Tensor, nn
 
 from liegg.algebra.catalog import so
 from liegg.discovery.layers.discover_layers import discover_layers
-from liegg.studies import ensemble, images
+from liegg.studies import datasets, ensemble, images
 from liegg.studies.configurations import rounded
-from liegg.studies.reading import Readings, action
 
 REGIMES = {
     "MLP-7": "plain, end to end",
@@ -27,12 +26,12 @@ WIDTH, HIDDEN, SUB = 116, 7, 3
 The paper does not state the width; this is that of its deep network for rotated MNIST.
 """
 
-READINGS: Readings = {
+READINGS: images.Readings = {
     name: images.READINGS[name] for name in ("paper, sum", "paper, each", "spectral, each")
 }
 
 
-def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None:
+def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any]:
     """Compute the results of the study.
 
     Args:
@@ -40,22 +39,19 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
         quick: two seeds, few epochs and the digits that come with the package.
 
     Returns:
-        The results to be stored; None in every process but the first.
+        The results to be stored.
     """
     seeds, epochs = (
         (images.SEEDS[:2], images.QUICK_EPOCHS) if quick else (images.SEEDS, images.EPOCHS)
     )
     data = images.smoothed(images.digits(quick), how.device)
-    deep, short = (
-        images.members([(784, *[WIDTH] * hidden, 10)], seeds, data, epochs)
-        for hidden in (HIDDEN, SUB)
-    )
+    sizes, sub_sizes = ((784, *[WIDTH] * hidden, 10) for hidden in (HIDDEN, SUB))
 
-    def describe_plain(places: list[int], trained: ensemble.Trained) -> images.Rows:
+    def describe_plain(_: list[ensemble.Member], trained: ensemble.Trained) -> images.Rows:
         return [{"MLP-7": row} for row in describe(trained, data)]
 
-    def describe_sub(places: list[int], trained: ensemble.Trained) -> images.Rows:
-        some = [deep[i] for i in places]
+    def describe_sub(short: list[ensemble.Member], trained: ensemble.Trained) -> images.Rows:
+        some = [replace(member, sizes=sizes) for member in short]
         start = images.untrained(some, how.device).replaced(trained.stack, SUB)
         rows = {"sub MLP-3": describe(trained, data)}
         for regime, frozen in (("MLP-7[F]", 0), ("MLP-7[L]", SUB)):
@@ -64,29 +60,28 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
             rows[regime] = describe(tuned, data)
         return [dict(zip(rows, row, strict=True)) for row in zip(*rows.values(), strict=True)]
 
+    deep, short = (images.members([each], seeds, data, epochs) for each in (sizes, sub_sizes))
     plain = images.train_all(deep, data, describe_plain, how.part("plain"))
     others = images.train_all(short, data, describe_sub, how.part("sub"))
-    if plain is None or others is None:
-        return None
     rows = [one | other for one, other in zip(plain, others, strict=True)]
     return {
         "seeds": list(seeds),
         "epochs": epochs,
-        "images": len(data.train[1]),
+        "images": len(data.train),
         "width": WIDTH,
         "networks": {regime: [row[regime] for row in rows] for regime in REGIMES},
     }
 
 
-def describe(trained: ensemble.Trained, data: images.ImageData) -> images.Rows:
+def describe(trained: ensemble.Trained, data: datasets.ImageSets) -> images.Rows:
     """Accuracy of every network, and the numbers of its hidden layers and logits."""
-    x, labels = data.test
-    accuracies = ensemble.accuracies(trained.stack, x.flatten(1), labels).tolist()
+    test = data.test
+    accuracies = ensemble.accuracies(trained.stack, test.images.flatten(1), test.labels).tolist()
     return [
         {
             "test_accuracy": accuracy,
             **best,
-            "readings": read(trained.stack.network(index), data.train[0]),
+            "readings": read(trained.stack.network(index), data.train.images),
         }
         for index, (accuracy, best) in enumerate(
             zip(accuracies, images.best_epochs(trained), strict=True)
@@ -102,7 +97,7 @@ def read(
     names.append(str(len(network) - 1))
     numbers = {}
     for reading, (scheme, outputs, frame) in READINGS.items():
-        candidates = action(scheme, tuple(digits.shape[1:]), frame)
+        candidates = images.action(scheme, tuple(digits.shape[1:]), frame)
         layers = discover_layers(
             network, digits.flatten(1), candidates, layers=names, outputs=outputs
         )

@@ -1,6 +1,7 @@
 """The paper's section 5.1: does a network trained on an O(5)-invariant function learn so(5)?"""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from statistics import mean
 from typing import Any
 
@@ -64,18 +65,15 @@ def train_all(
     networks: Sequence[ensemble.Member],
     describe: Callable[[ensemble.Member, nn.Module], dict[str, Any]],
     how: ensemble.Work,
-) -> list[dict[str, Any]] | None:
-    """Train networks and describe each; None in every process but the first."""
+) -> list[dict[str, Any]]:
+    """Train networks and describe each."""
 
-    def problem(places: list[int]) -> ensemble.Regression:
-        return regression([networks[i] for i in places], how.device)
+    def describe_some(
+        some: list[ensemble.Member], trained: ensemble.Trained
+    ) -> list[dict[str, Any]]:
+        return [describe(member, trained.stack.network(i)) for i, member in enumerate(some)]
 
-    def describe_some(places: list[int], trained: ensemble.Trained) -> list[dict[str, Any]]:
-        return [
-            describe(networks[place], trained.stack.network(index))
-            for index, place in enumerate(places)
-        ]
-
+    problem = partial(regression, device=how.device)
     return ensemble.work(networks, problem, describe_some, SCHEDULE, how)
 
 
@@ -115,8 +113,7 @@ class InvariantNetwork(nn.Module):
 
     def __init__(self, seed: int = 0) -> None:
         super().__init__()
-        generator = torch.Generator().manual_seed(seed)
-        self.head = ensemble.initialise([(3, 32, 32, 1)], [generator]).network(0).double()
+        self.head = ensemble.initialise([(3, 32, 32, 1)], [seed]).network(0).double()
 
     def forward(self, x: Tensor) -> Tensor:
         """Outputs `[b, 1]` of samples `[b, 10]`."""
@@ -156,7 +153,7 @@ def describe(sym: Symmetries) -> dict[str, Any]:
     }
 
 
-def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None:
+def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any]:
     """Compute the results; networks of all training-set sizes and seeds are trained at once.
 
     Args:
@@ -164,7 +161,7 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
         quick: two seeds and small training sets only; takes seconds.
 
     Returns:
-        The results to be stored; None in every process but the first.
+        The results to be stored.
     """
     seeds, sizes, main = (
         (SEEDS[:2], (300, 1_000), 1_000) if quick else (SEEDS, TRAINING_SIZES, MAIN)
@@ -179,8 +176,6 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
         }
 
     rows = train_all(members(sizes, seeds), describe_one, how)
-    if rows is None:
-        return None
     control = extract(InvariantNetwork().to(how.device), new.double())
     return {
         "seeds": list(seeds),

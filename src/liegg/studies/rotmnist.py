@@ -30,7 +30,7 @@ VARIANTS = {
 """The same with "layers" understood as weight matrices: 37 375 and 146 518 parameters."""
 
 
-def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None:
+def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any]:
     """Compute the results of the study.
 
     Args:
@@ -38,7 +38,7 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
         quick: two seeds, few epochs and the digits that come with the package.
 
     Returns:
-        The results to be stored; None in every process but the first.
+        The results to be stored.
     """
     seeds, epochs, kinds = (
         (images.SEEDS[:2], images.QUICK_EPOCHS, NETWORKS)
@@ -50,17 +50,16 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
     members = images.members(list(kinds.values()), seeds, data, epochs)
     draws = 2 if quick else REINITIALISED_DRAWS
 
-    def describe(places: list[int], trained: ensemble.Trained) -> images.Rows:
-        some = [members[i] for i in places]
-        rows = images.describe_both(some, trained, data.train[0], data.test)
+    def describe(some: list[ensemble.Member], trained: ensemble.Trained) -> images.Rows:
+        rows = images.describe_both(some, trained, data.train.images, data.test)
         for index, (member, row) in enumerate(zip(some, rows, strict=True)):
             if member.sizes == NETWORKS["deep"]:
-                row["verdict"] = verdict(trained.stack.network(index), data.train[0], draws=draws)
+                row["verdict"] = verdict(
+                    trained.stack.network(index), data.train.images, draws=draws
+                )
         return rows
 
     rows = images.train_all(members, data, describe, how)
-    if rows is None:
-        return None
     parts = {name: rows[i * len(seeds) : (i + 1) * len(seeds)] for i, name in enumerate(kinds)}
     return {
         "seeds": list(seeds),

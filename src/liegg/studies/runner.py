@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import torch.distributed as dist
 
 from liegg._utils.errors import ArgumentError, ResultsError
 from liegg._utils.version import __version__
+from liegg.polarization import launcher
 from liegg.studies import datasets, figures
-from liegg.studies.ensemble import Work, processes
+from liegg.studies.ensemble import Work
 from liegg.studies.ensemble.campaign import DAMAGED_PART, check_settings
 from liegg.studies.provenance import FORMAT, provenance, read_json, read_results, write_json
 
@@ -59,16 +61,16 @@ def run(
             "Choose another --out, or remove the file."
         )
     folder = out / f".{study}.unfinished"
-    resumed = processes.told(folder.is_dir())
+    resumed = _broadcast(folder.is_dir())
     how = Work(
-        processes.device_here(device), folder, _settings(study, quick, device), progress=progress
+        launcher.local_device(device), folder, _settings(study, quick, device), progress=progress
     )
     numbers = module.compute(how, quick=quick)
-    if numbers is None:
+    if launcher.rank() != 0:
         return None
     command = f"liegg reproduce {study}" + " --quick" * quick + f" --device {device}"
     source = provenance(command, seconds=time.perf_counter() - begin, device=device)
-    source |= {"processes": processes.count(), "continued": resumed}
+    source |= {"processes": launcher.world_size(), "continued": resumed}
     results = {"study": study, "format": FORMAT, "quick": quick, **numbers, "provenance": source}
     outdated = [path for path in (out / "claims.json", out / "index.html") if path.is_file()]
     for path in outdated:
@@ -105,7 +107,7 @@ def run_all(
         datasets.cifar10_split()
     record = out / ".all.unfinished.json"
     settings = _settings("all", quick, device)
-    finished = processes.told(
+    finished = _broadcast(
         [study for study in _finished(record, settings) if read_results(out, study) is not None]
     )
     for study in STUDIES:
@@ -115,7 +117,7 @@ def run_all(
         finished.append(study)
         if results is not None:
             write_json({"settings": settings, "done": finished}, record)
-    if processes.rank() != 0:
+    if launcher.rank() != 0:
         return None
     stored = {study: read_results(out, study) or {} for study in STUDIES}
     stored["claims"] = write_claims(out)
@@ -155,13 +157,22 @@ def _module(study: str) -> Any:
     return import_module(f"liegg.studies.{study.replace('-', '_')}")
 
 
+def _broadcast(value: Any) -> Any:
+    """The value of the first process, in all of them."""
+    launcher.join()
+    box = [value]
+    if launcher.world_size() > 1:
+        dist.broadcast_object_list(box)
+    return box[0]
+
+
 def _settings(study: str, quick: bool, device: str) -> dict[str, Any]:
     """Settings of a run; unfinished work is resumed only with the same ones."""
     return {
         "study": study,
         "quick": quick,
         "device": device,
-        "processes": processes.count(),
+        "processes": launcher.world_size(),
         "liegg": __version__,
         "torch": torch.__version__,
         "format": FORMAT,

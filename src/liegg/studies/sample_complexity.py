@@ -1,6 +1,5 @@
 """The paper's appendix A.2: how many samples does the extraction of the symmetries need?"""
 
-from collections.abc import Sequence
 from statistics import mean
 from typing import Any
 
@@ -10,15 +9,14 @@ from torch import Tensor, nn
 
 from liegg.algebra.catalog import so
 from liegg.studies import ensemble, images, o5, rotmnist
-from liegg.studies.ensemble.order import permutations
-from liegg.studies.reading import read_stack
+from liegg.studies.ensemble.training import permutations
 
 FRACTIONS = (0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0)
 MINIMUM_SAMPLES = 5
 """Fractions with fewer samples are left out."""
 
 
-def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None:
+def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any]:
     """Compute the results for O(5) regression and for the deep network of rotated MNIST.
 
     Args:
@@ -26,45 +24,30 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any] | None
         quick: two seeds, a small training set, few epochs and the digits of the package.
 
     Returns:
-        The results to be stored; None in every process but the first.
+        The results to be stored.
     """
     seeds = images.SEEDS[:2] if quick else images.SEEDS
     samples = 1_000 if quick else o5.MAIN
-    vectors = _o5(how.part("o5"), seeds, samples)
     data = images.smoothed(images.digits(quick), how.device)
     epochs = images.QUICK_EPOCHS if quick else images.EPOCHS
-    digits = _rotmnist(how.part("rotmnist"), seeds, data, epochs)
-    if vectors is None or digits is None:
-        return None
-    return {
-        "seeds": list(seeds),
-        "o5": {"samples": samples, "networks": [row["fractions"] for row in vectors]},
-        "rotmnist": {
-            "images": len(data.train[1]),
-            "networks": [row["fractions"] for row in digits],
-        },
-    }
+    deep = images.members([rotmnist.NETWORKS["deep"]], seeds, data, epochs)
 
-
-def _o5(how: ensemble.Work, seeds: Sequence[int], samples: int) -> images.Rows | None:
     def describe(member: ensemble.Member, network: nn.Module) -> dict[str, Any]:
         return {"fractions": of_vectors(network, o5.samples_of(member).to(how.device))}
 
-    return o5.train_all(o5.members([samples], seeds), describe, how)
-
-
-def _rotmnist(
-    how: ensemble.Work, seeds: Sequence[int], data: images.ImageData, epochs: int
-) -> images.Rows | None:
-    members = images.members([rotmnist.NETWORKS["deep"]], seeds, data, epochs)
-
-    def describe(places: list[int], trained: ensemble.Trained) -> images.Rows:
+    def describe_images(some: list[ensemble.Member], trained: ensemble.Trained) -> images.Rows:
         return [
-            {"fractions": of_images(trained.stack.single(i), data.train[0], members[place].seed)}
-            for i, place in enumerate(places)
+            {"fractions": of_images(trained.stack.single(i), data.train.images, member.seed)}
+            for i, member in enumerate(some)
         ]
 
-    return images.train_all(members, data, describe, how)
+    vectors = o5.train_all(o5.members([samples], seeds), describe, how.part("o5"))
+    digits = images.train_all(deep, data, describe_images, how.part("rotmnist"))
+    return {
+        "seeds": list(seeds),
+        "o5": {"samples": samples, "networks": [row["fractions"] for row in vectors]},
+        "rotmnist": {"images": len(data.train), "networks": [row["fractions"] for row in digits]},
+    }
 
 
 def of_vectors(network: nn.Module, inputs: Float[Tensor, "n 10"]) -> images.Rows:
@@ -86,13 +69,11 @@ def of_vectors(network: nn.Module, inputs: Float[Tensor, "n 10"]) -> images.Rows
 
 def of_images(stack: ensemble.Stack, digits: Float[Tensor, "n h w"], seed: int) -> images.Rows:
     """Variance and bias of the smallest direction from images in random order, per fraction."""
-    one = torch.tensor([seed], device=digits.device)
-    total = torch.full_like(one, len(digits))
-    order = permutations(one, torch.zeros_like(one), total, len(digits))[0]
+    order = permutations(torch.tensor([seed], device=digits.device), 0, len(digits))[0]
     rows = []
     for fraction, count in counts(len(digits)):
         some = digits[order[:count]].flatten(1)
-        symmetries = read_stack(stack, some, tuple(digits.shape[1:]), images.READINGS)[0]
+        symmetries = images.read_stack(stack, some, tuple(digits.shape[1:]), images.READINGS)[0]
         readings = {
             name: {"variance": sym.variance, "bias": float(sym.bias(so(2))[0])}
             for name, sym in symmetries.items()

@@ -12,30 +12,31 @@ import pytest
 import torch
 
 from liegg._utils.errors import ResultsError
-from liegg.studies.ensemble import Classification, Member, Schedule, Trained, Work, processes, work
+from liegg.polarization import launcher
+from liegg.studies.ensemble import Classification, Member, Schedule, Trained, Work, work
 
 MEMBERS = [Member((2, *[20] * depth, 3), seed, 60, 40) for depth in (1, 2, 3) for seed in (1, 2)]
 """Three depths, so three groups."""
 
 
-def problem(_: list[int]) -> Classification:
+def problem(_: list[Member]) -> Classification:
     x = torch.randn(60, 2, generator=torch.Generator().manual_seed(0))
     y = (x[:, 0] > 0).long() + (x[:, 1] > 0).long()
     return Classification(lambda _: x, y, (x, y))
 
 
-def describe(places: list[int], trained: Trained) -> list[dict]:
+def describe(some: list[Member], trained: Trained) -> list[dict]:
     sums = [
         float(sum(p.detach().double().sum() for p in trained.stack.network(i).parameters()))
-        for i in range(len(places))
+        for i in range(len(some))
     ]
     return [
-        {"place": place, "sum": total, "epoch": epoch}
-        for place, total, epoch in zip(places, sums, trained.epoch.tolist(), strict=True)
+        {"place": MEMBERS.index(member), "sum": total, "epoch": epoch}
+        for member, total, epoch in zip(some, sums, trained.epoch.tolist(), strict=True)
     ]
 
 
-def everything(folder: Path | None = None, **settings) -> list[dict] | None:
+def everything(folder: Path | None = None, **settings) -> list[dict]:
     return work(
         MEMBERS,
         problem,
@@ -48,9 +49,9 @@ def everything(folder: Path | None = None, **settings) -> list[dict] | None:
 if __name__ == "__main__":  # as the processes of the tests below
     torch.set_num_threads(1)
     rows = everything(Path(sys.argv[1]) / "unfinished")
-    if rows is not None:
+    if launcher.rank() == 0:
         (Path(sys.argv[1]) / "rows.json").write_text(json.dumps(rows))
-    processes.end()
+    launcher.end()
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +60,6 @@ def known() -> list[dict]:
     torch.set_num_threads(1)  # as in the processes
     rows = everything()
     torch.set_num_threads(threads)
-    assert rows is not None
     return rows
 
 
@@ -75,6 +75,34 @@ def start(folder: Path, *before: str) -> subprocess.Popen:
 def test_rows_come_in_the_order_of_the_members(known) -> None:
     assert [row["place"] for row in known] == list(range(len(MEMBERS)))
     assert len({row["sum"] for row in known}) == len(MEMBERS)
+
+
+def test_one_of_several_processes_trains_its_share(monkeypatch) -> None:
+    sent = []
+    for name, value in {"RANK": "1", "WORLD_SIZE": "3", "LOCAL_RANK": "1"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(launcher, "join", lambda: None)
+
+    def answer(parts: list, part: tuple) -> None:
+        sent.extend(row["place"] for row in part[1].values())
+        parts[:] = [
+            (part[0], {i: {"place": i} for i in places}) for places in ((0, 3), (1, 4), (2, 5))
+        ]
+
+    monkeypatch.setattr(torch.distributed, "all_gather_object", answer)
+    assert [row["place"] for row in everything()] == list(range(6))
+    assert sent == [1, 4]
+
+
+def test_processes_that_train_other_networks_are_refused(monkeypatch) -> None:
+    def answer(parts: list, part: tuple) -> None:
+        parts[:] = [part, ("something else", {})]
+
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setattr(launcher, "join", lambda: None)
+    monkeypatch.setattr(torch.distributed, "all_gather_object", answer)
+    with pytest.raises(ResultsError, match=r"the processes train different networks: .*something"):
+        everything()
 
 
 @pytest.mark.slow

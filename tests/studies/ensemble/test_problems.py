@@ -7,9 +7,7 @@ from liegg.studies.ensemble import Classification, Regression, Stack, accuracies
 
 
 def stack() -> Stack:
-    return initialise(
-        [(2, 4, 3), (2, 6, 3)], [torch.Generator().manual_seed(seed) for seed in (1, 2)]
-    )
+    return initialise([(2, 4, 3), (2, 6, 3)], (1, 2))
 
 
 X = torch.randn(50, 2, generator=torch.Generator().manual_seed(0))

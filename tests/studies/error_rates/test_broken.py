@@ -1,5 +1,7 @@
 """The four families: functions that have the symmetries they are said to have, and data where it is said to be."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -10,16 +12,17 @@ from liegg.studies.error_rates.asymmetric import (
     DEGREES,
     KINDS,
     LARGEST_INPUTS,
+    REGIONS,
     asymmetric,
+    confined,
     function,
     polynomial,
+    region,
 )
 from liegg.studies.error_rates.broken import BASES, broken, slope
 from liegg.studies.error_rates.cases import Case, normal
-from liegg.studies.error_rates.confined import REGIONS, confined, region
-from liegg.studies.error_rates.invariants import KINDS as INVARIANTS
-from liegg.studies.error_rates.judgement import Verdict
 from liegg.studies.error_rates.symmetric import CONDITION, change_of_basis, conjugated, exact
+from liegg.studies.error_rates.symmetric import KINDS as INVARIANTS
 
 
 def defects_of(case: Case) -> torch.Tensor:
@@ -151,11 +154,11 @@ def test_coverage_is_counted_direction_by_direction(monkeypatch: pytest.MonkeyPa
     truth = breaking.reference("so(3)", 0.1, 2000)
 
     def counted(*rows: tuple[float, float]) -> tuple[int, int, int]:
-        def with_intervals(sym: liegg.Symmetries):
+        def with_intervals(*arguments) -> liegg.Symmetries:
             intervals = torch.tensor([*rows, *[(9.0, 9.0)] * 6], dtype=torch.float64)
-            return Verdict(3, ("strong",) * 3, intervals, None, False)
+            return replace(liegg.discover(*arguments), intervals=intervals)
 
-        monkeypatch.setattr(breaking, "verdict", with_intervals)
+        monkeypatch.setattr(breaking, "discover", with_intervals)
         told = breaking.repeated("so(3)", 0.1, 60, 2, truth)
         return told["stated"], told["covered_smallest"], told["covered_all"]
 

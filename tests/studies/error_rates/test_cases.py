@@ -1,11 +1,10 @@
-"""Functions with known answers: networks that are what they say, and the measure of nonlinearity."""
+"""Functions with known answers: networks that are what they say."""
 
 import numpy as np
 import pytest
 import torch
 
-from liegg._utils.errors import ArgumentError
-from liegg.studies.error_rates.cases import midpoint_ratio, normal, perceptron, pick, product
+from liegg.studies.error_rates.cases import normal, perceptron, pick, product
 
 
 def generator(seed: int = 0) -> torch.Generator:
@@ -38,29 +37,6 @@ def test_products_in_half_precision_are_rounded_once() -> None:
         <= 2**-8 * float(exact.abs().max()) * 1.01
     )
     assert torch.equal(product(x.double(), weight.double()), x.double() @ weight.double())
-
-
-def test_the_midpoint_ratio_of_known_functions() -> None:
-    """Of x² it is E(x − x')⁴/16 over E(x² − x'²)²/4, which is 0.75 over 1 for standard normal numbers."""
-    x = normal(400_000, 1, generator())
-    assert midpoint_ratio(lambda x: x @ torch.ones(1, 3, dtype=x.dtype) - 4, x) == pytest.approx(
-        0, abs=1e-25
-    )
-    numbers = x[:, 0].numpy()
-    other = np.roll(numbers, 1)
-    wanted = np.mean((((numbers + other) / 2) ** 2 - (numbers**2 + other**2) / 2) ** 2) / np.mean(
-        (numbers**2 - other**2) ** 2 / 4
-    )
-    assert midpoint_ratio(torch.square, x) == pytest.approx(wanted)
-    assert wanted == pytest.approx(0.75, abs=0.01)
-
-
-def test_a_constant_has_no_midpoint_ratio() -> None:
-    with pytest.raises(ArgumentError) as error:
-        midpoint_ratio(lambda x: torch.zeros(len(x), 1), normal(5, 2, generator()))
-    assert (
-        str(error.value) == "the function is constant on these 5 samples: expected one that varies."
-    )
 
 
 def test_pick_takes_every_option() -> None:

@@ -256,7 +256,7 @@ def test_equal_accuracies_have_no_correlation_and_no_line():
     results = make_results(COUNTS, DEPTHS, 1)
     for net in results["networks"]:
         net["test_accuracy"] = 0.5
-    undefined = {"rho": float("nan"), "p": float("nan")}
+    undefined = {"rho": 0.0, "p": 1.0}
     results["correlations"] = {"paper, sum": {"1-5": {"variance": undefined, "bias": undefined}}}
     made = scatter_plots(results)
     assert "no correlation" in made.axes[0].get_title()

@@ -1,11 +1,9 @@
 """Claims of section 5.3: networks of different width, depth and number of parameters."""
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from liegg.studies.claims.record import Claim, Outcome, Results, TooFewError
 from liegg.studies.claims.statistics import LEVEL, chance, rank_correlation, smaller, two_digits
@@ -36,42 +34,28 @@ DIFFERENT_VARIANCE = 2.0
 Quantity = Literal["variance", "bias"]
 
 
-@dataclass(frozen=True, eq=False)
-class Networks:
-    """The networks of the main window under one reading.
+def networks(results: Results, reading: str) -> np.recarray:
+    """The networks of the main window under one reading; raises `TooFewError` if there are none.
 
-    Attributes:
-        parameters: requested number of parameters.
-        depth: hidden layers.
-        accuracy: accuracy on the test images.
-        variance: variance of the smallest direction.
-        bias: bias of the smallest direction.
+    Returns:
+        A row per network: requested number of `parameters`, hidden layers (`depth`), `accuracy` on
+        the test images, `variance` and `bias` of the smallest direction.
     """
-
-    parameters: Int[np.ndarray, " n"]
-    depth: Int[np.ndarray, " n"]
-    accuracy: Float[np.ndarray, " n"]
-    variance: Float[np.ndarray, " n"]
-    bias: Float[np.ndarray, " n"]
-
-
-def networks(results: Results, reading: str) -> Networks:
-    """The networks of the main window; raises `TooFewError` if there are none."""
     rows = [
-        net
+        (
+            net["parameters"],
+            net["hidden_layers"],
+            net["test_accuracy"],
+            net["readings"][reading]["variance"],
+            net["readings"][reading]["bias"][0],
+        )
         for net in results["configurations"]["networks"]
         if SHALLOWEST <= net["hidden_layers"] <= DEEPEST
     ]
     if not rows:
         raise TooFewError(f"no networks with {SHALLOWEST} to {DEEPEST} hidden layers")
-    found = [net["readings"][reading] for net in rows]
-    return Networks(
-        np.array([net["parameters"] for net in rows], dtype=int),
-        np.array([net["hidden_layers"] for net in rows], dtype=int),
-        np.array([net["test_accuracy"] for net in rows], dtype=float),
-        np.array([row["variance"] for row in found], dtype=float),
-        np.array([row["bias"][0] for row in found], dtype=float),
-    )
+    columns = {"parameters": int, "depth": int, "accuracy": float, "variance": float, "bias": float}
+    return np.rec.fromrecords(rows, dtype=[*columns.items()])
 
 
 def more_parameters(results: Results, reading: str, *, quantity: Quantity) -> Outcome:
@@ -125,7 +109,7 @@ def balanced(results: Results, reading: str) -> Outcome:
     )
 
 
-def smallest_cell(nets: Networks) -> str:
+def smallest_cell(nets: np.recarray) -> str:
     """The configuration of the smallest mean bias, as text."""
     cells = np.unique(np.stack([nets.depth, nets.parameters], axis=1), axis=0)
     means = [

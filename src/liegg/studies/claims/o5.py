@@ -63,13 +63,10 @@ def course(means: dict[int, float]) -> str:
     first, last = min(means), max(means)
     stop = min(n for n, value in means.items() if value <= FLAT_FACTOR * min(means.values()))
     start = f"{two_digits(means[first])} at N = {first:,}"
+    flat = f"no clear fall from there ({two_digits(means[last])} at {last:,})"
     if stop == first:
-        return f"{start}, no clear fall from there ({two_digits(means[last])} at {last:,})"
-    end = (
-        "falling up to there"
-        if stop == last
-        else f"no clear fall from there ({two_digits(means[last])} at {last:,})"
-    )
+        return f"{start}, {flat}"
+    end = "falling up to there" if stop == last else flat
     return f"{start}, {two_digits(means[stop])} at {stop:,}, {end}"
 
 

@@ -40,7 +40,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Claim:
+class Statement:
     """A statement of the paper.
 
     Attributes:
@@ -49,10 +49,6 @@ class Claim:
         section: section of the paper.
         study: study whose results decide.
         paper: the paper's value.
-        check: takes the results and a reading; raises `TooFewError` if they do not suffice.
-        readings: readings under which it is evaluated.
-        needs: further studies whose results are required.
-        beside: studies whose results are reported as well if present; they do not decide.
     """
 
     name: str
@@ -60,6 +56,19 @@ class Claim:
     section: str
     study: str
     paper: str
+
+
+@dataclass(frozen=True)
+class Claim(Statement):
+    """A statement with its check.
+
+    Attributes:
+        check: takes the results and a reading; raises `TooFewError` if they do not suffice.
+        readings: readings under which it is evaluated.
+        needs: further studies whose results are required.
+        beside: studies whose results are reported as well if present; they do not decide.
+    """
+
     check: Callable[[Results, str], Outcome]
     readings: tuple[str, ...] = (SUM, EACH)
     needs: tuple[str, ...] = ()
@@ -67,26 +76,16 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Finding:
-    """A claim under one reading.
+class Finding(Statement):
+    """A statement with its evaluation under one reading.
 
     Attributes:
-        name: name of the claim.
-        statement: the paper's statement.
-        section: section of the paper.
-        study: study whose results decide.
-        paper: the paper's value.
         reading: treatment of the outputs.
         ours: the measured numbers, or why there are none.
         verdict: whether the claim holds.
         quick: whether it is based on a quick run, which proves little.
     """
 
-    name: str
-    statement: str
-    section: str
-    study: str
-    paper: str
     reading: str
     ours: str
     verdict: Verdict
@@ -100,17 +99,16 @@ def findings(claim: Claim, results: Results) -> list[Finding]:
 
 def _finding(claim: Claim, results: Results, reading: str) -> Finding:
     studies = (claim.study, *claim.needs)
-    missing = [study for study in studies if study not in results]
     quick = any(results[study]["quick"] for study in studies if study in results)
     verdict: Verdict = "not run"
-    if missing:
-        ours = f"no results of {missing[0]}; type `liegg reproduce {missing[0]}`"
-    else:
-        try:
-            outcome = claim.check(results, reading)
-            verdict, ours = "holds" if outcome.holds else "does not hold", outcome.ours
-        except TooFewError as error:
-            ours = str(error)
+    try:
+        for study in studies:
+            if study not in results:
+                raise TooFewError(f"no results of {study}; type `liegg reproduce {study}`")
+        outcome = claim.check(results, reading)
+        verdict, ours = "holds" if outcome.holds else "does not hold", outcome.ours
+    except TooFewError as error:
+        ours = str(error)
     return Finding(
         claim.name,
         claim.statement,

@@ -121,7 +121,7 @@ CLAIMS = (
     ),
     Claim(
         "cifar10-rotation",
-        "The rotation is retrieved from a network trained on turned CIFAR-10 pictures.",
+        "The rotation is retrieved from a network trained on rotated CIFAR-10 pictures.",
         "A.3.3",
         "cifar10",
         "the bias goes to zero",

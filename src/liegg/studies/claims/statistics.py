@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
-from typing import cast
 
 import numpy as np
 from jaxtyping import Float, Num
 from scipy import stats
 
 from liegg.studies.claims.record import TooFewError
+from liegg.studies.configurations import pearson
 
 LEVEL = 0.05
 """Significance level of all claims: the conventional one.
@@ -150,5 +150,4 @@ def _pearson(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"]) -> tuple[fl
         raise TooFewError(
             "nothing to correlate: a quantity is the same in all networks that are compared"
         )
-    rho, p = cast(tuple[float, float], stats.pearsonr(x, y))
-    return float(rho), float(p)
+    return pearson(np.stack([x, y]))

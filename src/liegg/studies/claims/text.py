@@ -54,7 +54,10 @@ def markdown(findings: Sequence[Finding]) -> str:
     lines = ["| claim | paper | summed outputs | each output |", "|---|---|---|---|"]
     for found in by_claim(findings):
         first = found[0]
-        cells = {finding.reading: _cell(finding) for finding in found}
+        cells = {
+            finding.reading: f"**{finding.verdict}**{' (quick run)' * finding.quick}: {finding.ours}"
+            for finding in found
+        }
         both = (
             [cells[ONE], "one output: the same"]
             if ONE in cells
@@ -63,10 +66,6 @@ def markdown(findings: Sequence[Finding]) -> str:
         row = [f"{first.statement} (`{first.name}`, section {first.section})", first.paper, *both]
         lines.append("| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |")
     return "\n".join(lines)
-
-
-def _cell(finding: Finding) -> str:
-    return f"**{finding.verdict}**{' (quick run)' if finding.quick else ''}: {finding.ours}"
 
 
 def _wrap(text: str, indent: int) -> str:

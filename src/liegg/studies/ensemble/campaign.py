@@ -9,8 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import torch.distributed as dist
+
 from liegg._utils.errors import ResultsError
-from liegg.studies.ensemble import processes
+from liegg.polarization import launcher
 from liegg.studies.ensemble.checkpoint import INTERVAL, Checkpoint
 from liegg.studies.ensemble.members import Member, groups
 from liegg.studies.ensemble.problems import Problem
@@ -62,38 +64,43 @@ class Work:
 
     def remove(self) -> None:
         """Remove the folder, once the results are stored."""
-        if self.folder is not None and processes.rank() == 0:
+        if self.folder is not None and launcher.rank() == 0:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def work(
     members: Sequence[Member],
-    problem: Callable[[list[int]], Problem],
-    describe: Callable[[list[int], Trained], list[Row]],
+    problem: Callable[[list[Member]], Problem],
+    describe: Callable[[list[Member], Trained], list[Row]],
     schedule: Schedule,
     how: Work,
-) -> list[Row] | None:
+) -> list[Row]:
     """Train all networks group by group, and describe each.
 
     Args:
         members: the networks.
-        problem: returns the problem of some networks, given by their indices in `members`.
+        problem: returns the problem of some of the networks.
         describe: returns what to store of some trained networks as JSON values; one row each.
         schedule: how they are trained.
         how: where they are trained, and the folder of the run.
 
     Returns:
-        A row per network in the order of `members`; None in every process but the first.
+        A row per network in the order of `members`, in all processes.
 
     Raises:
-        ResultsError: the folder belongs to another version or to other settings.
+        ResultsError: the folder belongs to another version or to other settings, or the processes
+            do not train the same networks.
     """
-    indices = processes.share(members)
+    launcher.join()
+    # Every k-th network, so that all processes get networks of every size.
+    indices = list(range(len(members)))[launcher.rank() :: launcher.world_size()]
     kind = "cuda" if how.device.startswith("cuda") else "cpu"
-    if processes.count() > 1:
-        processes.join()
-    if how.folder is not None and processes.rank() == 0:
-        _open(how.folder / "run.json", how.settings)
+    if how.folder is not None and launcher.rank() == 0:
+        run = how.folder / "run.json"
+        if run.is_file():
+            check_settings(read_json(run, DAMAGED_PART), how.settings, how.folder)
+        else:
+            write_json(how.settings, run)
     rows: dict[int, Row] = {}
     total = sum(members[i].epochs + 1 for i in indices)  # one more for the description
     for group in groups(
@@ -103,39 +110,40 @@ def work(
         batch_size=schedule.batch_size,
     ):
         places = [indices[i] for i in group]
-        some, task = [members[i] for i in places], problem(places)
+        some = [members[i] for i in places]
         label = f"networks {len(rows) + 1} to {len(rows) + len(some)} of {len(indices)}"
         step = partial(how.report, label, total=total)
-        path = None
-        if how.folder is not None:
-            path = how.folder / f"{_name(some, schedule, task, how.settings)}.json"
-        if path is not None and path.is_file():
-            described = read_json(path, DAMAGED_PART)["rows"]
-            step(sum(member.epochs for member in some))
-        else:
-            saved = (
-                None if path is None else Checkpoint(path.with_suffix(".safetensors"), how.seconds)
-            )
-            trained = train(
-                some, task, schedule, device=how.device, checkpoint=saved, progress=step
-            )
-            described = describe(places, trained)
-            if path is not None and saved is not None:
-                write_json({"rows": described}, path)
-                saved.remove()
+        described = _rows(some, problem(some), describe, schedule, how=how, progress=step)
         step(len(some))
         rows |= dict(zip(places, described, strict=True))
     identity = json.dumps([how.settings, [asdict(member) for member in members]])
-    gathered = processes.gather(rows, identity)
-    return None if gathered is None else [gathered[i] for i in range(len(members))]
+    gathered = _gather(rows, identity)
+    return [gathered[i] for i in range(len(members))]
 
 
-def _open(path: Path, settings: Row) -> None:
-    """Begin a run with these settings, or check that the stored run has the same."""
+def _rows(
+    some: list[Member],
+    task: Problem,
+    describe: Callable[[list[Member], Trained], list[Row]],
+    schedule: Schedule,
+    *,
+    how: Work,
+    progress: Callable[[int], object],
+) -> list[Row]:
+    """Rows of one group: read if a stopped run has finished it, else trained and described."""
+    if how.folder is None:
+        return describe(some, train(some, task, schedule, device=how.device, progress=progress))
+    path = how.folder / f"{_name(some, schedule, task, how.settings)}.json"
     if path.is_file():
-        check_settings(read_json(path, DAMAGED_PART), settings, path.parent)
-    else:
-        write_json(settings, path)
+        rows = read_json(path, DAMAGED_PART)["rows"]
+        progress(sum(member.epochs for member in some))
+        return rows
+    saved = Checkpoint(path.with_suffix(".safetensors"), how.seconds)
+    trained = train(some, task, schedule, device=how.device, checkpoint=saved, progress=progress)
+    rows = describe(some, trained)
+    write_json({"rows": rows}, path)
+    saved.remove()
+    return rows
 
 
 def check_settings(stored: Row, settings: Row, place: Path) -> None:
@@ -147,6 +155,27 @@ def check_settings(stored: Row, settings: Row, place: Path) -> None:
             f"{place} belongs to an unfinished run with {was}; this one has {now}. Finish that run "
             "with its own settings, remove the folder to start again, or choose another --out."
         )
+
+
+def _gather(rows: dict[int, Row], identity: str) -> dict[int, Row]:
+    """Rows of all processes; where one of them has died, the others end with torch's error.
+
+    Args:
+        rows: rows of this process, by place.
+        identity: what was trained; the same in all processes.
+
+    Raises:
+        ResultsError: the processes did not train the same networks.
+    """
+    parts = [(identity, rows)] * launcher.world_size()
+    if launcher.world_size() > 1:
+        dist.all_gather_object(parts, (identity, rows))
+    identities = {name for name, _ in parts}
+    if len(identities) > 1:
+        raise ResultsError(
+            f"the processes train different networks: {sorted(identities)}. Start them all alike."
+        )
+    return {place: row for _, part in parts for place, row in part.items()}
 
 
 def _name(members: list[Member], schedule: Schedule, problem: Problem, settings: Row) -> str:

@@ -7,8 +7,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from liegg._utils.atomic_write import atomic_path
+from liegg._utils.checks import checksum
 from liegg._utils.errors import ResultsError
-from liegg.studies.ensemble.problems import checksum
 
 INTERVAL = 30.0
 """Seconds between two checkpoints: the most that is lost when a run is killed."""
@@ -32,10 +33,8 @@ class Checkpoint:
     def save(self, state: dict[str, Tensor]) -> None:
         """Write the state atomically; a crash leaves the previous checkpoint intact."""
         state = {name: value.detach().cpu().contiguous() for name, value in state.items()}
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        part = self._path.with_suffix(".part")
-        save_file(state, part, metadata={"checksum": _checksum(state)})
-        part.replace(self._path)
+        with atomic_path(self._path) as part:
+            save_file(state, part, metadata={"checksum": _checksum(state)})
         self._last = time.monotonic()
 
     def load(self) -> dict[str, Tensor] | None:
@@ -49,14 +48,12 @@ class Checkpoint:
         try:
             with safe_open(self._path, "pt") as file:
                 state = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-                intact = (file.metadata() or {}).get("checksum") == _checksum(state)
-            reason = "its checksum is wrong"
-        except (SafetensorError, OSError) as error:
-            state, intact, reason = {}, False, str(error)
-        if not intact:
+                if (file.metadata() or {}).get("checksum") != _checksum(state):
+                    raise ValueError("its checksum is wrong")
+        except (SafetensorError, OSError, ValueError) as error:
             raise ResultsError(
-                f"{self._path} is damaged: {reason}. Remove it to train these networks again."
-            )
+                f"{self._path} is damaged: {error}. Remove it to train these networks again."
+            ) from error
         return state
 
     def remove(self) -> None:
@@ -65,4 +62,4 @@ class Checkpoint:
 
 
 def _checksum(state: dict[str, Tensor]) -> str:
-    return str(checksum([state[name].reshape(-1) for name in sorted(state)]))
+    return checksum(*(state[name] for name in sorted(state)))

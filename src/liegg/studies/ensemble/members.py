@@ -1,9 +1,10 @@
 """The networks of an ensemble, and their groups that are trained together."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+
+import numpy as np
 
 from liegg._utils.errors import ArgumentError
 
@@ -73,13 +74,12 @@ def width_for(count: int, hidden_layers: int, inputs: int, outputs: int) -> int:
             f"outputs: with {hidden_layers} hidden layer{'s' * (hidden_layers > 1)} of a single unit "
             f"it has {least:,}. Request at least that many."
         )
-    square, linear = hidden_layers - 1, inputs + 1 + outputs + hidden_layers - 1
-    exact = (outputs - count) / -linear
-    if square:
-        exact = (-linear + math.sqrt(linear**2 + 4 * square * (count - outputs))) / (2 * square)
-    near = (max(1, math.floor(exact)), math.ceil(exact))
+    # The number of parameters is quadratic in the width; its positive root is the larger one.
+    coefficients = [hidden_layers - 1, inputs + outputs + hidden_layers, outputs - count]
+    exact = int(np.roots(coefficients).max())
     return min(
-        near, key=lambda width: abs(parameters((inputs, *[width] * hidden_layers, outputs)) - count)
+        (max(1, exact), exact + 1),
+        key=lambda width: abs(parameters((inputs, *[width] * hidden_layers, outputs)) - count),
     )
 
 

@@ -1,12 +1,12 @@
 """Problems for which an ensemble is trained: losses on chosen samples, and a score per epoch."""
 
-import zlib
 from collections.abc import Callable, Sequence
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from liegg._utils.checks import checksum
 from liegg._utils.errors import ArgumentError
 from liegg.studies.ensemble.members import Member
 from liegg.studies.ensemble.stack import Stack
@@ -62,9 +62,9 @@ class Classification:
         """Accuracy of every network on the validation images."""
         return accuracies(stack, *self._validation)
 
-    def fingerprint(self) -> int:
+    def fingerprint(self) -> str:
         """Checksum of the first epoch's images, the labels and the validation images."""
-        return checksum([self._images(1), self._labels, *self._validation])
+        return checksum(self._images(1), self._labels, *self._validation)
 
 
 class Regression:
@@ -106,9 +106,9 @@ class Regression:
     def scores(self, stack: Stack) -> None:
         """None: the last epoch is kept."""
 
-    def fingerprint(self) -> int:
+    def fingerprint(self) -> str:
         """Checksum of all samples and targets."""
-        return checksum([self._inputs, self._targets])
+        return checksum(self._inputs, self._targets)
 
 
 Problem = Classification | Regression
@@ -123,12 +123,3 @@ def accuracies(
     for x, y in zip(images.split(batch_size), labels.split(batch_size), strict=True):
         right = right + (stack(x.expand(len(stack), *x.shape)).argmax(2) == y).sum(1)
     return right / len(labels)
-
-
-def checksum(tensors: Sequence[Tensor]) -> int:
-    """CRC-32 of the bytes of some tensors."""
-    total = 0
-    for tensor in tensors:
-        flat = tensor.detach().cpu().contiguous().flatten()
-        total = zlib.crc32(flat.view(torch.uint8).numpy().data, total)
-    return total

@@ -79,17 +79,18 @@ class Stack:
         return nn.Sequential(*layers[:-1])
 
 
-def initialise(sizes: Sequence[Sequence[int]], generators: Sequence[torch.Generator]) -> Stack:
+def initialise(sizes: Sequence[Sequence[int]], seeds: Sequence[int]) -> Stack:
     """Initialise networks of one depth as `nn.Linear` does: uniform in ±1/√inputs.
 
     Args:
         sizes: widths of each network, from input to output; the hidden ones may differ.
-        generators: one per network, on the CPU; a network's weights do not depend on the others.
+        seeds: one per network; its weights do not depend on the others or on the device.
     """
     widest = [max(widths) for widths in zip(*sizes, strict=True)]
     weights = [torch.zeros(len(sizes), *pair) for pair in pairwise(widest)]
     biases = [torch.zeros(len(sizes), 1, outputs) for outputs in widest[1:]]
-    for index, (widths, generator) in enumerate(zip(sizes, generators, strict=True)):
+    for index, (widths, seed) in enumerate(zip(sizes, seeds, strict=True)):
+        generator = torch.Generator().manual_seed(seed)
         for (inputs, outputs), weight, bias in zip(pairwise(widths), weights, biases, strict=True):
             bound = inputs**-0.5
             weight[index, :inputs, :outputs].uniform_(-bound, bound, generator=generator)

@@ -93,12 +93,11 @@ class Step:
             self._adam.zero_grad(set_to_none=True)
             self._graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(self._graph):
-                self._eager(self._chosen, self._share, clear=False)
+                self._eager(self._chosen, self._share)
         self._graph.replay()
 
-    def _eager(self, chosen: Tensor, share: Tensor, *, clear: bool = True) -> None:
-        if clear:
-            self._adam.zero_grad(set_to_none=True)
+    def _eager(self, chosen: Tensor, share: Tensor) -> None:
+        self._adam.zero_grad(set_to_none=True)
         # No weight is shared, so the sum over networks does not mix their gradients.
         (self._problem.losses(self._stack, chosen) * share).sum().backward()
         self._adam.step()

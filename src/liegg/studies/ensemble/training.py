@@ -8,9 +8,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
+from liegg._utils.random import STRIDE, splitmix64
 from liegg.studies.ensemble.checkpoint import Checkpoint
 from liegg.studies.ensemble.members import Member
-from liegg.studies.ensemble.order import permutations
 from liegg.studies.ensemble.problems import Problem
 from liegg.studies.ensemble.stack import Stack, initialise
 from liegg.studies.ensemble.step import Schedule, Step
@@ -55,9 +55,26 @@ class Pace:
 
     def order(self, seeds: Int[Tensor, " s"], step: int) -> Int[Tensor, "r n"]:
         """Order of the samples in the epoch of a step; past the end, that of the last epoch."""
-        epoch = torch.full_like(self.rows, min(step, self.last - 1) // self.steps)
-        counts = torch.full_like(epoch, self.samples)
-        return permutations(seeds[self.rows], epoch, counts, self.samples)
+        epoch = min(step, self.last - 1) // self.steps
+        return permutations(seeds[self.rows], epoch, self.samples)
+
+
+def permutations(seeds: Int[Tensor, " s"], epoch: int, count: int) -> Int[Tensor, "s n"]:
+    """A random order of each network's samples for one epoch, the same on every device.
+
+    A row depends on its own seed, the epoch and the count alone. So an order needs no state to be
+    kept, a network sees the same one alone and among others, and a run that was stopped resumes as
+    if it had not been.
+
+    Args:
+        seeds: one per network.
+        epoch: the epoch that begins.
+        count: number of samples.
+    """
+    epochs = torch.full_like(seeds, epoch + 1)
+    keys = splitmix64(splitmix64(seeds * STRIDE) + epochs * STRIDE)
+    places = torch.arange(1, count + 1, device=seeds.device)
+    return splitmix64(keys[:, None] + places * STRIDE).sort(dim=1, stable=True).indices
 
 
 def train(
@@ -95,18 +112,21 @@ def train(
     seeds = torch.tensor([member.seed for member in members], device=device)
     paces = _paces(members, schedule.batch_size, device)
     step = Step(stack, problem, schedule, graph=graph)
-    best = [leaf.detach().clone() for leaf in stack.leaves]
-    score = torch.full((len(members),), -torch.inf, device=device)
-    best_epoch = torch.zeros(len(members), dtype=torch.int64, device=device)
+    best = Trained(
+        stack.with_leaves([leaf.detach().clone() for leaf in stack.leaves]),
+        torch.full((len(members),), -torch.inf, device=device),
+        torch.zeros(len(members), dtype=torch.int64, device=device),
+    )
+    tensors = {f"leaf.{index}": leaf for index, leaf in enumerate(stack.leaves)}
+    tensors |= {f"kept.{index}": leaf for index, leaf in enumerate(best.stack.leaves)}
+    tensors |= {"score": best.score, "epoch": best.epoch}
     begin = 0
     state = None if checkpoint is None else checkpoint.load()
     if state is not None:
         begin = int(state["step"])
-        score, best_epoch = state["score"].to(device), state["epoch"].to(device)
         with torch.no_grad():
-            for index, (leaf, kept) in enumerate(zip(stack.leaves, best, strict=True)):
-                leaf.copy_(state[f"leaf.{index}"])
-                kept.copy_(state[f"kept.{index}"])
+            for name, tensor in tensors.items():
+                tensor.copy_(state[name])
         step.restore({name: value for name, value in state.items() if name.startswith("adam.")})
         progress(sum(min(pace.epochs, begin // pace.steps) * len(pace.rows) for pace in paces))
     orders = [pace.order(seeds, begin) for pace in paces]
@@ -122,25 +142,28 @@ def train(
         with torch.no_grad():
             scores = problem.scores(stack)
             for pace in ended:
-                epoch = (now + 1) // pace.steps
-                if scores is None and epoch < pace.epochs:
-                    continue
-                better = torch.zeros_like(best_epoch, dtype=torch.bool)
-                better[pace.rows] = True if scores is None else scores[pace.rows] > score[pace.rows]
-                if scores is not None:
-                    score = torch.where(better, scores, score)
-                best_epoch = torch.where(better, epoch, best_epoch)
-                for kept, leaf in zip(best, stack.leaves, strict=True):
-                    kept.copy_(torch.where(better[:, None, None], leaf, kept))
+                _keep_best(best, stack, scores, pace, (now + 1) // pace.steps)
         progress(sum(len(pace.rows) for pace in ended))
         if checkpoint is not None and checkpoint.due():
-            leaves = {f"leaf.{index}": leaf.detach() for index, leaf in enumerate(stack.leaves)}
-            kept = {f"kept.{index}": leaf for index, leaf in enumerate(best)}
-            others = {"step": torch.tensor(now + 1), "score": score, "epoch": best_epoch}
-            checkpoint.save(leaves | kept | step.moments() | others)
+            checkpoint.save(tensors | step.moments() | {"step": torch.tensor(now + 1)})
     step.close()
-    score = torch.where(score == -torch.inf, torch.nan, score)
-    return Trained(stack.with_leaves(best), score.cpu(), best_epoch.cpu())
+    score = torch.where(best.score == -torch.inf, torch.nan, best.score)
+    return Trained(best.stack, score.cpu(), best.epoch.cpu())
+
+
+def _keep_best(
+    best: Trained, stack: Stack, scores: Float[Tensor, " s"] | None, pace: Pace, epoch: int
+) -> None:
+    """Keep the networks that ended an epoch with their highest score; unscored ones at the last."""
+    rows = pace.rows
+    if scores is None and epoch < pace.epochs:
+        return
+    if scores is not None:
+        rows = rows[scores[rows] > best.score[rows]]
+        best.score[rows] = scores[rows]
+    best.epoch[rows] = epoch
+    for kept, leaf in zip(best.stack.leaves, stack.leaves, strict=True):
+        kept[rows] = leaf[rows]
 
 
 def _initial(members: Sequence[Member], start: Stack | None, frozen: int) -> Stack:
@@ -151,7 +174,7 @@ def _initial(members: Sequence[Member], start: Stack | None, frozen: int) -> Sta
             f"frozen={frozen} layers of {len(sizes[0]) - 1}: expected fewer, so that some are trained."
         )
     if start is None:
-        return initialise(sizes, [torch.Generator().manual_seed(member.seed) for member in members])
+        return initialise(sizes, [member.seed for member in members])
     if start.sizes != sizes:
         raise ArgumentError(f"start has networks with widths {start.sizes}; expected {sizes}.")
     return start.with_leaves([leaf.detach().clone() for leaf in start.leaves])

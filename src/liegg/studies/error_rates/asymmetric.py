@@ -1,4 +1,4 @@
-"""Functions without any symmetry: random networks and random polynomials."""
+"""Functions without any symmetry, on normal data and on data that fills only a part of space."""
 
 from dataclasses import dataclass
 
@@ -9,6 +9,8 @@ from torch import Tensor
 from liegg.actions import Affine, Linear
 from liegg.studies.error_rates.cases import (
     ACTIVATIONS,
+    DTYPES,
+    SAMPLES,
     Case,
     Function,
     normal,
@@ -21,11 +23,13 @@ GAINS = {"default weights": 1.0, "weights × 2.5": 2.5, "weights × 4": 4.0}
 DEGREES = {"cubic polynomial": 3, "quartic polynomial": 4}
 KINDS = (*GAINS, *DEGREES)
 
-DTYPES = (torch.float64, torch.float64, torch.float32, torch.float32, torch.bfloat16)
-SAMPLES = (200, 500, 1000, 2000, 5000)
 OUTPUTS = (1, 2, 4)
 LARGEST_INPUTS = {3: 12, 4: 6}
 """Largest number of inputs for each degree: the number of coefficients grows with that power."""
+
+REGIONS = ("cone", "orthant", "far away", "subspace")
+WIDTH = 0.3
+"""Tangent of a typical angle of the cone, and relative spread of the data far from the origin."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,4 +133,56 @@ def asymmetric(index: int, *, seed: int = 0) -> Case:
         action(n, copies=copies),
         torch.zeros(0, n, n, dtype=torch.float64),
         outputs,
+    )
+
+
+def region(name: str, samples: int, n: int, generator: torch.Generator) -> Float[Tensor, "b n"]:
+    """Samples of R^n in float64 that fill a part of it only.
+
+    Args:
+        name: `"cone"`, lengths of all sizes about one direction; `"orthant"`, positive numbers;
+            `"far away"`, a small ball far from the origin; `"subspace"`, normal samples in n − 1
+            dimensions.
+        samples: number of samples.
+        n: dimension.
+        generator: random generator.
+    """
+    x = normal(samples, n, generator)
+    direction = torch.nn.functional.normalize(normal(1, n, generator), dim=1)
+    along = x @ direction.mT
+    across = x - along * direction
+    regions = {
+        "cone": along.abs() * (direction + WIDTH * across),
+        "orthant": x.abs(),
+        "far away": 2 * direction + 2 * WIDTH * x,
+        "subspace": across,
+    }
+    return regions[name]
+
+
+def confined(index: int, *, seed: int = 0) -> Case:
+    r"""The case with this index: regions in turn.
+
+    A cone, an orthant and a ball contain open sets, on which an analytic function has no symmetry
+    that it does not have everywhere: none. On a subspace, generators that vanish there do not move
+    the data; for any other, $\nabla f(x) \cdot hx$ is not zero everywhere, since the gradient of a
+    random function takes all directions on the subspace.
+
+    Args:
+        index: index of the case, from 0.
+        seed: seed of the series.
+    """
+    generator = torch.Generator().manual_seed(1_000_003 * seed + 900_000 + index)
+    name = REGIONS[index % len(REGIONS)]
+    n, outputs, samples = (
+        pick((3, 4, 5), generator),
+        pick(OUTPUTS, generator),
+        pick((500, 1000, 2000), generator),
+    )
+    dtype = pick((torch.float64, torch.float32), generator)
+    kind = pick(("weights × 2.5", "cubic polynomial"), generator)
+    model = function(kind, n, outputs, generator, dtype=dtype)
+    data = region(name, samples, n, generator).to(dtype)
+    return Case(
+        "confined", name, model, data, Linear(n), torch.zeros(0, n, n, dtype=torch.float64), outputs
     )

@@ -2,7 +2,6 @@
 
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import log
 from statistics import linear_regression
 from typing import Any
@@ -14,10 +13,14 @@ from torch import Tensor
 from liegg.actions import Affine, Linear
 from liegg.algebra import catalog
 from liegg.discovery.discover import discover
-from liegg.studies.error_rates.cases import Case, Function, normal, perceptron
-from liegg.studies.error_rates.invariants import Invariants, inner_products, symplectic_products
-from liegg.studies.error_rates.judgement import counts, evidence, shortened, verdict
-from liegg.studies.error_rates.symmetric import of_invariants
+from liegg.studies.error_rates.cases import Case, normal, perceptron
+from liegg.studies.error_rates.judgement import counts, evidence, shortened
+from liegg.studies.error_rates.symmetric import (
+    Invariants,
+    inner_products,
+    of_invariants,
+    symplectic_products,
+)
 
 BASES: dict[str, Callable[[], Invariants]] = {
     "so(3)": lambda: Invariants(3, 2, catalog.so(3), inner_products(torch.ones(3))),
@@ -38,24 +41,8 @@ SMALL = 0.01
 OUTPUTS = 3
 
 
-@dataclass(frozen=True, eq=False)
-class Sum:
-    """A symmetric function and ε times an asymmetric one, both of unit variance."""
-
-    symmetric: Function
-    asymmetric: Function
-    sizes: tuple[float, float]
-    strength: float
-
-    def __call__(self, x: Float[Tensor, "b x"]) -> Float[Tensor, "b c"]:
-        """Outputs of a batch."""
-        return (
-            self.symmetric(x) / self.sizes[0] + self.strength * self.asymmetric(x) / self.sizes[1]
-        )
-
-
 def broken(kind: str, strength: float, samples: int, *, seed: int = 0, draw: int = 0) -> Case:
-    r"""A network of invariants plus ε times a network of the inputs.
+    r"""A network of invariants plus ε times a network of the inputs, both of unit variance.
 
     Along a generator of the algebra only the second part changes, so its sensitivity is exactly
     proportional to ε². The mean sensitivity κ, by which it is divided, changes little with small ε.
@@ -70,27 +57,20 @@ def broken(kind: str, strength: float, samples: int, *, seed: int = 0, draw: int
     chosen = BASES[kind]()
     generator = torch.Generator().manual_seed(1_000_003 * seed + 700_000 + list(BASES).index(kind))
     width = chosen.n * chosen.copies
-    parts = (
-        of_invariants(chosen, OUTPUTS, generator),
-        perceptron((width, 24, 24, OUTPUTS), generator, gain=2.5, activation="tanh"),
-    )
+    symmetric = of_invariants(chosen, OUTPUTS, generator)
+    asymmetric = perceptron((width, 24, 24, OUTPUTS), generator, gain=2.5, activation="tanh")
     trial = normal(4000, width, generator)
-    sizes = (float(parts[0](trial).var(0).sum().sqrt()), float(parts[1](trial).var(0).sum().sqrt()))
+    one, other = (float(part(trial).var(0).sum().sqrt()) for part in (symmetric, asymmetric))
+
+    def model(x: Float[Tensor, "b x"]) -> Float[Tensor, "b c"]:
+        return symmetric(x) / one + strength * asymmetric(x) / other
+
     # Every analysis has its own samples, so that their counts are independent.
     label = f"{kind} {strength:g} {samples} {seed} {draw}"
     drawn = torch.Generator().manual_seed(zlib.crc32(label.encode()))
     action = (Affine if chosen.affine else Linear)(chosen.n, copies=chosen.copies)
     data = normal(samples, width, drawn)
-    return Case(
-        "broken",
-        kind,
-        Sum(*parts, sizes, strength),
-        data,
-        action,
-        chosen.algebra,
-        OUTPUTS,
-        strength,
-    )
+    return Case("broken", kind, model, data, action, chosen.algebra, OUTPUTS)
 
 
 def reference(kind: str, strength: float, samples: int, *, seed: int = 0) -> list[float]:
@@ -116,24 +96,14 @@ def repeated(
         How often the intervals contain the large-sample value, for the smallest direction and for
         all directions of the algebra, the counts of every rule, and the first analysis.
     """
-    results = []
-    inside: list[Tensor] = []
     right = len(BASES[kind]().algebra)
     limits = torch.tensor(truth[:right], dtype=torch.float64)
-    example: dict[str, Any] = {}
-    for draw in range(repeats):
-        case = broken(kind, strength, samples, seed=seed, draw=draw)
-        sym = discover(case.model, case.data, case.action)
-        results.append(counts(sym, evidence(sym)))
-        intervals = verdict(sym).intervals
-        stated = intervals is not None and bool(intervals[:right].isfinite().all())
-        ends = intervals[:right] if intervals is not None and stated else None
-        if ends is not None:
-            inside.append((ends[:, 0] <= limits) & (limits <= ends[:, 1]))
-        example = example or {
-            "defects": [shortened(v) for v in sym.defects[:right].tolist()],
-            "intervals": None if ends is None else [[*map(shortened, e)] for e in ends.tolist()],
-        }
+    cases = [broken(kind, strength, samples, seed=seed, draw=draw) for draw in range(repeats)]
+    symmetries = [discover(case.model, case.data, case.action) for case in cases]
+    results = [counts(sym, evidence(sym)) for sym in symmetries]
+    intervals = [sym.intervals[:right] for sym in symmetries]
+    stated = [ends for ends in intervals if bool(ends.isfinite().all())]
+    inside = [(ends[:, 0] <= limits) & (limits <= ends[:, 1]) for ends in stated]
     return {
         "kind": kind,
         "strength": strength,
@@ -145,7 +115,12 @@ def repeated(
         "covered_smallest": sum(int(one[0]) for one in inside),
         "covered_all": sum(int(one.sum()) for one in inside),
         "right": {rule: sum(one[rule] == right for one in results) for rule in results[0]},
-        "example": example,
+        "example": {
+            "defects": [shortened(value) for value in symmetries[0].defects[:right].tolist()],
+            "intervals": [[*map(shortened, ends)] for ends in intervals[0].tolist()]
+            if bool(intervals[0].isfinite().all())
+            else None,
+        },
     }
 
 

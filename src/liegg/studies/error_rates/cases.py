@@ -9,7 +9,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._utils.errors import ArgumentError
 from liegg.actions import Affine, Linear
 
 Function = Callable[[Tensor], Tensor]
@@ -18,8 +17,12 @@ T = TypeVar("T")
 ACTIVATIONS: dict[str, Function] = {"tanh": torch.tanh, "swish": torch.nn.functional.silu}
 """Analytic ones, so that a random network is an analytic function."""
 
+DTYPES = (torch.float64, torch.float64, torch.float32, torch.float32, torch.bfloat16)
+SAMPLES = (200, 500, 1000, 2000, 5000)
+"""Precisions and numbers of samples, one of which a case takes at random."""
+
 CLEARLY_NONLINEAR = 0.15
-"""Smallest `midpoint_ratio` of a function that is clearly nonlinear on its data.
+"""Smallest midpoint ratio (`inputs.nonlinearity`) of a function that is clearly nonlinear on its data.
 
 Random networks with weights × 2.5 have 0.19 and more, those of default initialisation with one
 output mostly less than 0.1. The latter are linear up to a tenth, and a linear function of one output
@@ -39,7 +42,6 @@ class Case:
         action: candidate generators.
         algebra: a basis of all generators that preserve the function; empty for none.
         outputs: number of outputs.
-        strength: relative size ε of the part that breaks the symmetry; 0 for exact symmetries.
     """
 
     family: str
@@ -49,7 +51,6 @@ class Case:
     action: Linear | Affine
     algebra: Float[Tensor, "d m m"]
     outputs: int
-    strength: float = 0.0
 
     @property
     def expected(self) -> int:
@@ -124,35 +125,3 @@ def normal(
 def pick(options: tuple[T, ...], generator: torch.Generator) -> T:
     """One of some options at random."""
     return options[int(torch.randint(len(options), (), generator=generator))]
-
-
-def midpoint_ratio(model: Function, data: Float[Tensor, "b x"]) -> float:
-    r"""Nonlinearity of a function on some data, from the midpoints of pairs of samples.
-
-    $$ \frac{E\,|f(\tfrac{x+x'}{2}) - \tfrac{f(x)+f(x')}{2}|^2}{E\,|\tfrac{f(x)-f(x')}{2}|^2} $$
-
-    over pairs of independent samples: 0 for affine functions alone. $x^2$ of a standard normal number has 0.75.
-
-    Args:
-        model: the function.
-        data: independent samples; each is paired with the one after it.
-
-    Raises:
-        ArgumentError: the function is constant on the data, or there is no pair.
-
-    Examples:
-        >>> x = torch.randn(
-        ...     200_000, 1, dtype=torch.float64, generator=torch.Generator().manual_seed(0)
-        ... )
-        >>> f"{midpoint_ratio(lambda x: 3 * x + 1, x):.3f} {midpoint_ratio(torch.square, x):.2f}"
-        '0.000 0.75'
-    """
-    with torch.no_grad():
-        other = data.roll(1, 0)
-        one, two, middle = (model(x).double() for x in (data, other, (data + other) / 2))
-    scale = ((one - two) / 2).square().mean()
-    if not float(scale) > 0:
-        raise ArgumentError(
-            f"the function is constant on these {len(data)} samples: expected one that varies."
-        )
-    return float((middle - (one + two) / 2).square().mean() / scale)

@@ -1,5 +1,6 @@
-"""Results of liegg and of the other rules on a case; the only module that reads a verdict."""
+"""How many symmetries a case has according to liegg, and to common rules on the same numbers."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,11 +9,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg.discovery.discover import discover
+from liegg.inputs.nonlinearity import midpoint_ratio
 from liegg.polarization.gram import Gram
 from liegg.results.symmetries import Symmetries
 from liegg.spectrum.defects import defects
-from liegg.studies.error_rates.cases import CLEARLY_NONLINEAR, Case, midpoint_ratio
-from liegg.studies.error_rates.rules import RULES, Evidence
+from liegg.studies.error_rates.cases import CLEARLY_NONLINEAR, Case
 
 LIEGG = "liegg"
 """Name of liegg's own verdict among the rules."""
@@ -22,53 +23,102 @@ STRONG = ("exact", "strong")
 
 
 @dataclass(frozen=True, eq=False)
-class Verdict:
-    """The parts of a verdict that the study reads.
+class Evidence:
+    """Input of a rule.
 
     Attributes:
-        nullity: directions that are counted.
-        grades: how good each of them is: `"exact"`, `"strong"`, `"approximate"` or `"weak"`.
-        intervals: 95 % interval of each δ², `[r, 2]`, NaN for those at the floor; None if none are stated.
-        range: least and most directions that the samples allow; None if not stated.
-        warned: whether it warns of what may make it wrong: data that covers too little, a model nearly linear on it.
+        defects: δ² of every direction that moves the data, ascending.
+        spectrum: the paper's spectrum σ²/N of all directions, ascending.
+        trivial: number of directions that do not move the data; they are zeros of the spectrum.
+        floor: squared rounding unit of the model; defects below it are treated as equal.
     """
 
-    nullity: int
-    grades: tuple[str, ...]
-    intervals: Float[Tensor, "r 2"] | None
-    range: tuple[int, int] | None
-    warned: bool
+    defects: Float[Tensor, " r"]
+    spectrum: Float[Tensor, " g"]
+    trivial: int
+    floor: float
 
 
-def verdict(sym: Symmetries) -> Verdict:
-    """Read a verdict."""
-    made = sym.decision.certainty is not None
-    return Verdict(
-        sym.nullity,
-        sym.decision.grades[: sym.nullity],
-        sym.intervals if made else None,
-        sym.decision.nullity_interval if made else None,
-        bool(sym.decision.warnings),
+def largest_gap(evidence: Evidence, *, least: float = 1.0) -> int:
+    """Cut where the ratio of neighbouring defects is largest; none if that is below `least`.
+
+    Defects below the floor are treated as equal; otherwise the largest ratio would be between
+    rounding errors. Without `least` the rule always finds something.
+
+    >>> values = torch.tensor([1e-9, 2e-9, 0.5, 1.0])
+    >>> (
+    ...     largest_gap(Evidence(values, values, 0, 1e-28)),
+    ...     largest_gap(Evidence(values[2:], values[2:], 0, 1e-28), least=10.0),
+    ... )
+    (2, 0)
+    """
+    lifted = evidence.defects.double().clamp_min(
+        max(evidence.floor, torch.finfo(torch.float64).tiny)
     )
+    if len(lifted) < 2:
+        return 0
+    gaps = lifted[1:] / lifted[:-1]
+    return int(gaps.argmax()) + 1 if float(gaps.max()) >= least else 0
+
+
+def below(evidence: Evidence, *, threshold: float) -> int:
+    """Count the defects below a fixed number.
+
+    >>> below(Evidence(torch.tensor([0.001, 0.02, 1.0]), torch.ones(3), 0, 1e-28), threshold=0.01)
+    1
+    """
+    return int((evidence.defects < threshold).sum())
+
+
+def running_share(evidence: Evidence, *, share: float) -> int:
+    """Count the smallest defects as long as together they make up less than a share of the sum of all.
+
+    As in principal component analysis, where the components that explain 99 % are kept. Zeros count.
+
+    >>> running_share(
+    ...     Evidence(torch.tensor([0.001, 0.002, 0.5, 1.0]), torch.ones(4), 0, 1e-28), share=0.01
+    ... )
+    2
+    """
+    return int((evidence.defects.cumsum(0) <= share * evidence.defects.sum()).sum())
+
+
+def single_share(evidence: Evidence, *, share: float) -> int:
+    """Count the singular values that are each below a share of their sum, less the directions that do not move the data.
+
+    With many directions each has a small share of the sum, whatever the function.
+
+    >>> even = torch.ones(25)
+    >>> single_share(Evidence(even, even, 0, 1e-28), share=0.1)
+    25
+    """
+    singular = evidence.spectrum.clamp_min(0).sqrt()
+    return max(0, int((singular <= share * singular.sum()).sum()) - evidence.trivial)
+
+
+RULES: dict[str, Callable[[Evidence], int]] = {
+    "largest gap": largest_gap,
+    "largest gap, 10 or more": lambda evidence: largest_gap(evidence, least=10.0),
+    "defect below 0.01": lambda evidence: below(evidence, threshold=0.01),
+    "defect below 0.1": lambda evidence: below(evidence, threshold=0.1),
+    "together below 1 % of the sum": lambda evidence: running_share(evidence, share=0.01),
+    "each below 10 % of the sum": lambda evidence: single_share(evidence, share=0.1),
+}
+"""Rules that are compared with liegg's verdict on the same numbers."""
 
 
 def evidence(sym: Symmetries) -> Evidence:
     """What the other rules may look at: the numbers as they were measured, also where liegg holds them for mere rounding."""
-    values = sym.defects
-    if (
-        sym.accumulated.solution.sensitivity == 0
-    ):  # liegg has put zeros in their place, and a rule of its own would be charged with that
-        tolerance = sym.settings["trivial_tolerance"]
+    values, sums = sym.defects, sym.accumulated
+    if sums.solution.sensitivity == 0:  # liegg has put zeros in the place of the measured values
         values = defects(
-            sym.accumulated.rows
-            if isinstance(sym.accumulated.rows, Gram)
-            else sym.accumulated.rows.r,
-            sym.accumulated.displacement,
+            sums.rows if isinstance(sums.rows, Gram) else sums.rows.r,
+            sums.displacement,
             sym.samples,
-            trivial_tolerance=tolerance,
+            trivial_tolerance=sym.settings["trivial_tolerance"],
         ).values
     unit = torch.finfo(getattr(torch, sym.settings["dtype"])).eps
-    return Evidence(values, sym.spectrum.values, len(sym.accumulated.solution.trivial), unit**2)
+    return Evidence(values, sym.spectrum.values, len(sums.solution.trivial), unit**2)
 
 
 def counts(sym: Symmetries, seen: Evidence) -> dict[str, int]:
@@ -85,9 +135,10 @@ def judge(case: Case) -> dict[str, Any]:
         smallest that is not, and the one `after`.
     """
     sym = discover(case.model, case.data, case.action)
-    said, seen, right = verdict(sym), evidence(sym), case.expected
-    ratio = midpoint_ratio(case.model, case.data)
-    angle = float(sym.angles(case.algebra).max()) if right and said.nullity == right else None
+    decision, seen, right = sym.decision, evidence(sym), case.expected
+    grades = decision.grades[: sym.nullity]
+    ratio = midpoint_ratio(case.model, case.data) or 0.0
+    angle = float(sym.angles(case.algebra).max()) if right and sym.nullity == right else None
     return {
         "family": case.family,
         "kind": case.kind,
@@ -99,19 +150,19 @@ def judge(case: Case) -> dict[str, Any]:
         "dtype": str(case.data.dtype).removeprefix("torch."),
         "midpoint_ratio": shortened(ratio),
         "nonlinear": ratio >= CLEARLY_NONLINEAR,
-        "warned": said.warned,
+        "warned": bool(decision.warnings),
         "expected": right,
-        "exact": sum(grade == "exact" for grade in said.grades),
-        "strong": sum(grade in STRONG for grade in said.grades),
-        "approximate": sum(grade not in STRONG for grade in said.grades),
-        "range": None if said.range is None else list(said.range),
+        "exact": sum(grade == "exact" for grade in grades),
+        "strong": sum(grade in STRONG for grade in grades),
+        "approximate": sum(grade not in STRONG for grade in grades),
+        "range": None if decision.certainty is None else list(decision.nullity_interval),
         "last": shortened(float(seen.defects[right - 1])) if right else None,
         "next": shortened(float(seen.defects[right])) if right < len(seen.defects) else None,
         "after": shortened(float(seen.defects[right + 1]))
         if right + 1 < len(seen.defects)
         else None,
         "rounding_unit": torch.finfo(case.data.dtype).eps,
-        "threshold": sym.decision.thresholds.threshold,
+        "threshold": decision.thresholds.threshold,
         "angle": None if angle is None else shortened(angle),
         "counts": counts(sym, seen),
     }

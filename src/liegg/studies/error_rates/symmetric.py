@@ -1,6 +1,11 @@
-"""Functions that are invariant by construction, with exactly the given symmetries."""
+"""Functions that are invariant by construction: networks of the invariants of classical groups.
 
+Each set of invariants comes with the complete algebra that preserves it.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import combinations, combinations_with_replacement, permutations
 
 import torch
 from jaxtyping import Float
@@ -8,51 +13,184 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from liegg.actions import Affine, Linear
+from liegg.algebra import catalog
 from liegg.studies.error_rates.cases import (
+    DTYPES,
+    SAMPLES,
     Case,
     Function,
-    Perceptron,
     normal,
     perceptron,
     pick,
     product,
 )
-from liegg.studies.error_rates.invariants import KINDS, Features, Invariants
+
+Features = Callable[[Tensor], Tensor]
 
 GAIN = 2.5
 """Gain of the networks of invariants, which makes them clearly nonlinear."""
 
-DTYPES = (torch.float64, torch.float64, torch.float32, torch.float32, torch.bfloat16)
-SAMPLES = (200, 500, 1000, 2000, 5000)
 OUTPUTS = (2, 3, 5)
 CONDITION = 3.0
 """Largest condition number of a change of basis."""
 
 
 @dataclass(frozen=True, eq=False)
-class OfInvariants:
-    """A network of invariants of the sample in another basis.
+class Invariants:
+    """Functions of several vectors, with all generators that preserve each of them.
 
     Attributes:
-        features: invariants of samples `[b, copies, n]`.
-        basis: `[n, n]`, applied to every vector first.
-        centre: mean of the invariants, taken off.
-        size: their standard deviations, divided out.
-        head: the network.
+        n: dimension of a vector.
+        copies: vectors per sample.
+        algebra: generators `[d, n, n]`, or homogeneous ones `[d, n+1, n+1]`.
+        features: invariants `[b, k]` of samples `[b, copies, n]`.
+        affine: whether the algebra moves the origin and needs affine candidates.
     """
 
+    n: int
+    copies: int
+    algebra: Float[Tensor, "d m m"]
     features: Features
-    basis: Float[Tensor, "n n"]
-    centre: Float[Tensor, " k"]
-    size: Float[Tensor, " k"]
-    head: Perceptron
+    affine: bool = False
 
-    def __call__(self, x: Float[Tensor, "b x"]) -> Float[Tensor, "b c"]:
-        """Outputs of a batch of flat samples."""
-        vectors = product(x.reshape(-1, len(self.basis)), self.basis.mT).reshape(
-            len(x), -1, len(self.basis)
-        )
-        return self.head((self.features(vectors) - self.centre) / self.size)
+
+def rotations(generator: torch.Generator) -> Invariants:
+    r"""so(n): all inner products. A generator preserves $x^\top x$ only if $h^\top + h = 0$."""
+    n = pick((2, 3, 4, 5, 6), generator)
+    return Invariants(n, pick((1, 2, 3), generator), catalog.so(n), inner_products(torch.ones(n)))
+
+
+def boosts(generator: torch.Generator) -> Invariants:
+    r"""so(p, q): all products of an indefinite metric η. A generator preserves them only if $h^\top η + η h = 0$."""
+    p, q = pick(((1, 1), (1, 2), (2, 2), (1, 3), (2, 3)), generator)
+    signs = torch.tensor([1.0] * p + [-1.0] * q)
+    return Invariants(p + q, pick((1, 2, 3), generator), catalog.so(p, q), inner_products(signs))
+
+
+def blocks(generator: torch.Generator) -> Invariants:
+    """so(k) ⊕ so(l): the inner products of both parts. Preserving both forms leaves no map between the parts."""
+    k, rest = pick(((2, 2), (2, 3), (3, 3), (2, 4)), generator)
+    masks = (torch.tensor([1.0] * k + [0.0] * rest), torch.tensor([0.0] * k + [1.0] * rest))
+    parts = [inner_products(mask) for mask in masks]
+    algebra = catalog.direct_sum(catalog.so(k), catalog.so(rest))
+    return Invariants(
+        k + rest,
+        pick((1, 2), generator),
+        algebra,
+        lambda x: torch.cat([part(x) for part in parts], dim=1),
+    )
+
+
+def axes(generator: torch.Generator) -> Invariants:
+    r"""Rotations of k coordinates about fixed axes: their inner products, and every other coordinate as it is.
+
+    Coordinates that stay have zero rows in $h$, and preserving the form of the others makes their columns zero too.
+    """
+    k, fixed = pick(((2, 1), (2, 2), (3, 1), (3, 2)), generator)
+    form = inner_products(torch.tensor([1.0] * k + [0.0] * fixed))
+    algebra = pad(catalog.so(k), (0, fixed, 0, fixed))
+    return Invariants(
+        k + fixed,
+        pick((1, 2), generator),
+        algebra,
+        lambda x: torch.cat([form(x), x[:, :, k:].flatten(1)], dim=1),
+    )
+
+
+def volumes(generator: torch.Generator) -> Invariants:
+    """sl(n): determinants of n vectors. They are multiplied by the trace of a generator, so it must be zero."""
+    n, more = pick((2, 3, 4), generator), pick((0, 1), generator)
+    return Invariants(n, n + more, catalog.sl(n), determinants)
+
+
+def areas(generator: torch.Generator) -> Invariants:
+    r"""sp(n): the symplectic products of all pairs. A generator preserves one only if $h^\top J + J h = 0$."""
+    return Invariants(
+        n := pick((2, 4, 6), generator), pick((2, 3), generator), catalog.sp(n), symplectic_products
+    )
+
+
+def unitary(generator: torch.Generator) -> Invariants:
+    """u(m) on R^2m: Hermitian products, whose real parts are preserved by so(2m) and whose imaginary parts by sp(2m)."""
+    m = pick((2, 3), generator)
+    real = inner_products(torch.ones(2 * m))
+    return Invariants(
+        2 * m, 2, catalog.u(m), lambda x: torch.cat([real(x), symplectic_products(x)], dim=1)
+    )
+
+
+def scalings(generator: torch.Generator) -> Invariants:
+    """Scaling: the direction of the complete sample. $hx$ is parallel to $x$ for all $x$ only if $h$ is a multiple of 1."""
+    n, copies = pick((2, 3, 4, 5), generator), pick((1, 2), generator)
+    return Invariants(
+        n,
+        copies,
+        catalog.scaling(n),
+        lambda x: x.flatten(1) / x.flatten(1).norm(dim=1, keepdim=True),
+    )
+
+
+def translations(generator: torch.Generator) -> Invariants:
+    """Translations: all differences. $A(x_i - x_1) = 0$ leaves no linear part."""
+    n, copies = pick((2, 3, 4, 5), generator), pick((2, 3), generator)
+    return Invariants(
+        n, copies, catalog.translation(n), lambda x: (x[:, 1:] - x[:, :1]).flatten(1), affine=True
+    )
+
+
+def motions(generator: torch.Generator) -> Invariants:
+    """se(n) and se(p, q): squared distances, of some metric. Its linear part preserves the metric, its translation is free."""
+    p, q = pick(((2, 0), (3, 0), (4, 0), (1, 1), (1, 2)), generator)
+    products = inner_products(torch.tensor([1.0] * p + [-1.0] * q))
+    copies = pick((2, 3), generator)
+    return Invariants(
+        p + q, copies, catalog.se(p, q), lambda x: products(x[:, 1:] - x[:, :1]), affine=True
+    )
+
+
+KINDS: dict[str, Callable[[torch.Generator], Invariants]] = {
+    "so(n)": rotations,
+    "so(p, q)": boosts,
+    "so(k) ⊕ so(l)": blocks,
+    "so(k) about axes": axes,
+    "sl(n)": volumes,
+    "sp(n)": areas,
+    "u(m)": unitary,
+    "scaling": scalings,
+    "translations": translations,
+    "se(n), se(p, q)": motions,
+}
+
+
+def inner_products(signs: Float[Tensor, " n"]) -> Features:
+    """Products of all pairs of vectors, including a vector with itself, in the metric of these signs."""
+
+    def products(x: Tensor) -> Tensor:
+        left, right = zip(*combinations_with_replacement(range(x.shape[1]), 2), strict=True)
+        return (x[:, list(left)] * signs.to(x) * x[:, list(right)]).sum(2)
+
+    return products
+
+
+def symplectic_products(x: Float[Tensor, "b copies n"]) -> Float[Tensor, "b k"]:
+    """Area forms of all pairs of vectors (q₁…q_m, p₁…p_m)."""
+    left, right = zip(*combinations(range(x.shape[1]), 2), strict=True)
+    (q, p), (q2, p2) = (x[:, list(some)].chunk(2, dim=2) for some in (left, right))
+    return (q * p2 - p * q2).sum(2)
+
+
+def determinants(x: Float[Tensor, "b copies n"]) -> Float[Tensor, "b k"]:
+    """Determinants of all choices of n vectors by Leibniz' formula, which works in every precision."""
+    n = x.shape[2]
+    orders = list(permutations(range(n)))
+    signs = [round(float(torch.linalg.det(torch.eye(n)[list(order)]))) for order in orders]
+    found = []
+    for chosen in combinations(range(x.shape[1]), n):
+        terms = [
+            sign * x[:, chosen, order].prod(1) for sign, order in zip(signs, orders, strict=True)
+        ]
+        found.append(torch.stack(terms).sum(0))
+    return torch.stack(found, dim=1)
 
 
 def of_invariants(
@@ -63,7 +201,7 @@ def of_invariants(
     basis: Float[Tensor, "n n"] | None = None,
     dtype: torch.dtype = torch.float64,
 ) -> Function:
-    r"""A random network of invariants.
+    r"""A random network of invariants of the sample, which are shifted and scaled to unit variance.
 
     Its symmetries are exactly those of the invariants. Along a generator the output changes by
     $Dg \cdot D\varphi(x)\,hx$. Outside the algebra $D\varphi(x)\,hx$ is not zero, and with as many
@@ -87,9 +225,13 @@ def of_invariants(
     head = perceptron(
         (found.shape[1], 24, 24, outputs), generator, gain=GAIN, activation="tanh", dtype=dtype
     )
-    return OfInvariants(
-        chosen.features, basis.to(dtype), found.mean(0).to(dtype), found.std(0).to(dtype), head
-    )
+    matrix, centre, size = (part.to(dtype) for part in (basis.mT, found.mean(0), found.std(0)))
+
+    def network(x: Float[Tensor, "b x"]) -> Float[Tensor, "b c"]:
+        vectors = product(x.reshape(-1, chosen.n), matrix).reshape(len(x), -1, chosen.n)
+        return head((chosen.features(vectors) - centre) / size)
+
+    return network
 
 
 def change_of_basis(n: int, generator: torch.Generator) -> Float[Tensor, "n n"]:
@@ -103,8 +245,8 @@ def conjugated(
     algebra: Float[Tensor, "d m m"], basis: Float[Tensor, "n n"]
 ) -> Float[Tensor, "d m m"]:
     """Algebra of the function $f(Bx)$, where the algebra of $f$ is given: $B^{-1} h B$, homogeneous where that is."""
-    more = algebra.shape[-1] - len(basis)
-    wide = torch.block_diag(basis, torch.eye(more, dtype=basis.dtype)) if more else basis
+    translation = torch.eye(algebra.shape[-1] - len(basis), dtype=basis.dtype)
+    wide = torch.block_diag(basis, translation)
     return torch.linalg.inv(wide) @ algebra @ wide
 
 
@@ -119,8 +261,8 @@ def exact(index: int, *, seed: int = 0) -> Case:
     kind = tuple(KINDS)[index % len(KINDS)]
     chosen = KINDS[kind](generator)
     n, copies = chosen.n, chosen.copies
-    rotate = bool(index // len(KINDS) % 2)
-    basis = change_of_basis(n, generator) if rotate else torch.eye(n, dtype=torch.float64)
+    in_its_own_basis = index // len(KINDS) % 2 == 0
+    basis = torch.eye(n, dtype=torch.float64) if in_its_own_basis else change_of_basis(n, generator)
     outputs, samples, dtype = (
         pick(OUTPUTS, generator),
         pick(SAMPLES, generator),

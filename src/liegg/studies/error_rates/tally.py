@@ -1,7 +1,6 @@
 """Counts of errors: of liegg's verdict by label, and of every rule on the same cases."""
 
 from collections.abc import Callable, Sequence
-from math import sqrt
 from typing import Any
 
 from liegg.studies.error_rates.broken import SMALL
@@ -12,8 +11,6 @@ Row = dict[str, Any]
 LABELS = ("kind", "dtype", "n", "copies", "action", "outputs", "samples")
 """Labels by which errors are counted."""
 
-NORMAL_95 = 1.96
-
 
 def upper_limit(wrong: int, cases: int) -> float | None:
     """Upper end of Wilson's 95 % interval of an error rate; None for no cases.
@@ -21,11 +18,11 @@ def upper_limit(wrong: int, cases: int) -> float | None:
     >>> upper_limit(0, 300), upper_limit(3, 300), upper_limit(0, 0)
     (0.0126, 0.029, None)
     """
+    from scipy.stats import binomtest
+
     if not cases:
         return None
-    rate, square = wrong / cases, NORMAL_95**2
-    half = NORMAL_95 * sqrt(rate * (1 - rate) / cases + square / (4 * cases**2))
-    return round((rate + square / (2 * cases) + half) / (1 + square / cases), 4)
+    return round(float(binomtest(wrong, cases).proportion_ci(method="wilson").high), 4)
 
 
 def inventions(rows: Sequence[Row]) -> dict[str, Any]:
@@ -93,9 +90,9 @@ def by_label(
     }
 
 
-def nonlinear(rows: Sequence[Row], family: str = "asymmetric") -> list[Row]:
-    """Cases of a family that are clearly nonlinear on their data."""
-    return [row for row in rows if row["family"] == family and row["nonlinear"]]
+def nonlinear(rows: Sequence[Row]) -> list[Row]:
+    """Functions without symmetry that are clearly nonlinear on their data."""
+    return [row for row in rows if row["family"] == "asymmetric" and row["nonlinear"]]
 
 
 def rule_errors(

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 MODULES = {
-    "o5": "o5",
-    "rotmnist": "images",
-    "cifar10": "images",
+    "o5": "spectra",
+    "rotmnist": "spectra",
+    "cifar10": "spectra",
     "configurations": "configurations",
     "draws": "configurations",
-    "layerwise": "layerwise",
-    "sample-complexity": "sample_complexity",
+    "layerwise": "curves",
+    "sample-complexity": "curves",
     "false-discovery": "false_discovery",
 }
 """The module that draws each study; its function `draw_<study>` returns the figures by file name."""
@@ -28,8 +28,9 @@ def draw(study: str, results: dict[str, Any], out: Path) -> list[Path]:
     Returns:
         The files written.
     """
-    from liegg.report.plots import save_figure
+    from liegg.report.plots import figure, save_figure
 
+    figure()  # says what to install where matplotlib is missing
     module = import_module(f"{__name__}.{MODULES[study]}")
     figures = getattr(module, f"draw_{study.replace('-', '_')}")(results)
     return [path for name, figure in figures.items() for path in save_figure(figure, out / name)]

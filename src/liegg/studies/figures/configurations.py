@@ -1,20 +1,23 @@
 """Figures of the study of widths and depths, the paper's Figure 4, and of its repeats on other draws."""
 
-from math import floor, isnan, log10
-from statistics import linear_regression, mean, median
-from typing import TYPE_CHECKING, Any
+from itertools import product
+from math import floor, log10
+from statistics import linear_regression, median
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import BoundaryNorm, Colormap, ListedColormap, Normalize
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from liegg.report.numbers import number, power_of_ten
-from liegg.report.plots import FOUND, MUTED, OTHER, figure
-from liegg.studies.figures.style import OUTPUT_READINGS, finish, frame
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.colors import Colormap
-    from matplotlib.figure import Figure
+from liegg.report.plots import FOUND, MUTED, OTHER
+from liegg.studies.configurations import cell_means, value_of
+from liegg.studies.figures.style import OUTPUT_READINGS, finish, frame, with_panels
 
 DEEPEST = 5
 """Hidden layers of the deepest networks of the main grid."""
@@ -51,7 +54,7 @@ derivative of the image.
 The paper sums the outputs, (a) and (b)."""
 
 
-def draw_configurations(results: dict[str, Any]) -> "dict[str, Figure]":
+def draw_configurations(results: dict[str, Any]) -> dict[str, Figure]:
     """The paper's Figures 4a and 4b."""
     return {
         "configurations-heatmaps": heatmaps(results),
@@ -59,10 +62,9 @@ def draw_configurations(results: dict[str, Any]) -> "dict[str, Figure]":
     }
 
 
-def draw_draws(results: dict[str, Any]) -> "dict[str, Figure]":
+def draw_draws(results: dict[str, Any]) -> dict[str, Figure]:
     """Correlation of variance and bias with the test accuracy, for every draw and both readings."""
-    made = figure(10.5, 4.4)
-    panels = made.subplots(1, 2, sharey=True)
+    made, panels = with_panels(10.5, 4.4, 1, 2, sharey=True)
     places = np.arange(len(results["draws"]))
     for ax, (quantity, name) in zip(panels, NAMES.items(), strict=True):
         for shift, color, (reading, words) in zip(
@@ -94,33 +96,24 @@ def draw_draws(results: dict[str, Any]) -> "dict[str, Figure]":
     return {"draws": made}
 
 
-def heatmaps(results: dict[str, Any]) -> "Figure":
+def heatmaps(results: dict[str, Any]) -> Figure:
     """Mean variance, bias and accuracy of the networks of each depth and number of parameters."""
-    made = figure(13.0, 6.8)
+    made, panels = with_panels(13.0, 6.8, 2, 3)
     made.set_layout_engine("constrained", w_pad=0.08)
-    panels = made.subplots(2, 3)
-    for (left, right, _), letters, (reading, name) in zip(
-        panels, ("ab", "de"), OUTPUT_READINGS.items(), strict=True
+    contents = product(OUTPUT_READINGS.items(), NAMES.items())
+    for ax, letter, ((reading, words), (quantity, name)) in zip(
+        panels[:, :2].flat, "abde", contents, strict=True
     ):
-        variance = _means(results, "variance", reading)
-        exponent = _exponent(variance.flatten().tolist())
-        _heatmap(
-            left,
-            results,
-            variance / 10.0**exponent,
-            f"σ²/|D|, in units of {power_of_ten(exponent)}",
-        )
-        _heatmap(
-            right,
-            results,
-            100 * _means(results, "bias", reading),
-            f"bias, in units of {power_of_ten(-2)}",
-        )
-        for ax, letter, quantity in zip((left, right), letters, NAMES.values(), strict=True):
-            ax.set_title(f"({letter}) {quantity}, {name}", fontsize="medium")
-        left.set_ylabel("hidden layers, deeper upward")
+        cells = cell_means(results, quantity, reading)
+        exponent = _exponent(cells.flatten().tolist()) if quantity == "variance" else -2
+        symbol = "σ²/|D|" if quantity == "variance" else "bias"
+        label = f"{symbol}, in units of {power_of_ten(exponent)}"
+        _heatmap(ax, results, cells / 10.0**exponent, label)
+        ax.set_title(f"({letter}) {name}, {words}", fontsize="medium")
+    for ax in panels[:, 0]:
+        ax.set_ylabel("hidden layers, deeper upward")
     top, bottom = panels[:, 2]
-    accuracy = 100 * _means(results, "accuracy", "")
+    accuracy = 100 * cell_means(results, "accuracy", "")
     _heatmap(top, results, accuracy, "accuracy, %", colors="cividis")
     top.set_title("(c) test accuracy", fontsize="medium")
     bottom.set_axis_off()
@@ -139,21 +132,15 @@ def heatmaps(results: dict[str, Any]) -> "Figure":
     return made
 
 
-def scatter_plots(results: dict[str, Any]) -> "Figure":
+def scatter_plots(results: dict[str, Any]) -> Figure:
     """Variance and bias against test accuracy, one point per network of the main grid."""
-    from matplotlib import colormaps
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import BoundaryNorm, ListedColormap
-    from matplotlib.lines import Line2D
-
     counts = results["parameters"]
     colors = ListedColormap(colormaps["viridis"](np.linspace(0, 0.95, len(counts))))
-    made = figure(10.5, 8.0)
-    panels = made.subplots(2, 2, sharex=True)
-    for pair, letters, reading in zip(panels, ("ab", "cd"), OUTPUT_READINGS, strict=True):
-        for ax, letter, quantity in zip(pair, letters, NAMES, strict=True):
-            _points(ax, results, quantity, reading, colors)
-            ax.set_title(f"({letter}) {_heading(results, quantity, reading)}", fontsize="medium")
+    made, panels = with_panels(10.5, 8.0, 2, 2, sharex=True)
+    contents = product(OUTPUT_READINGS, NAMES)
+    for ax, letter, (reading, quantity) in zip(panels.flat, "abcd", contents, strict=True):
+        _points(ax, results, quantity, reading, colors)
+        ax.set_title(f"({letter}) {_heading(results, quantity, reading)}", fontsize="medium")
     for ax in panels[1]:
         ax.set_xlabel("test accuracy, %")
     bands = ScalarMappable(BoundaryNorm(np.arange(len(counts) + 1) - 0.5, len(counts)), colors)
@@ -182,50 +169,22 @@ def scatter_plots(results: dict[str, Any]) -> "Figure":
     return made
 
 
-def _means(
-    results: dict[str, Any], quantity: str, reading: str
-) -> Float[np.ndarray, "depths counts"]:
-    """Mean over the seeds for each depth and requested number of parameters."""
-    cells: dict[tuple[int, int], list[float]] = {}
-    for net in results["networks"]:
-        cell = cells.setdefault((net["hidden_layers"], net["parameters"]), [])
-        cell.append(_value(net, quantity, reading))
-    return np.array(
-        [
-            [mean(cells[depth, count]) for count in results["parameters"]]
-            for depth in results["hidden_layers"]
-        ]
-    )
-
-
-def _value(net: dict[str, Any], quantity: str, reading: str) -> float:
-    """Test accuracy, or variance or bias of the most invariant direction."""
-    if quantity == "accuracy":
-        return net["test_accuracy"]
-    value = net["readings"][reading][quantity]
-    return value[0] if quantity == "bias" else value
-
-
 def _heatmap(
-    ax: "Axes",
+    ax: Axes,
     results: dict[str, Any],
     cells: Float[np.ndarray, "depths counts"],
     label: str,
     colors: str = "viridis",
 ) -> None:
     """Cells with their numbers; rows deeper than the main grid are drawn apart above it."""
-    from matplotlib import colormaps
-    from matplotlib.colors import Normalize
-
     depths, counts = results["hidden_layers"], results["parameters"]
     norm, scale = Normalize(cells.min(), cells.max()), colormaps[colors]
     places = [row + GAP * (depth > DEEPEST) for row, depth in enumerate(depths)]
     decimals = 2 if cells.max() < 10 else 1
     centred = {"ha": "center", "va": "center", "fontsize": 8}
     edges = np.arange(len(counts) + 1) - 0.5
-    mesh = None
     for place, row in zip(places, cells, strict=True):
-        mesh = ax.pcolormesh(
+        ax.pcolormesh(
             edges,
             [place - 0.5, place + 0.5],
             row[None],
@@ -246,11 +205,11 @@ def _heatmap(
     ax.set_yticks(places, [str(depth) for depth in depths])
     ax.tick_params(length=0, labelsize="small")
     ax.spines[:].set_visible(False)
-    if mesh is not None:
-        ax.figure.colorbar(mesh, ax=ax, label=label, pad=0.02).outline.set_visible(False)
+    bar = ax.figure.colorbar(ScalarMappable(norm, scale), ax=ax, label=label, pad=0.02)
+    bar.outline.set_visible(False)
 
 
-def _ink(scale: "Colormap", place: float) -> str:
+def _ink(scale: Colormap, place: float) -> str:
     """Black or white, whichever has more contrast: both are equal at a luminance of 0.179 (WCAG 2)."""
     channels = np.array(scale(place)[:3])
     linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
@@ -258,11 +217,11 @@ def _ink(scale: "Colormap", place: float) -> str:
 
 
 def _points(
-    ax: "Axes", results: dict[str, Any], quantity: str, reading: str, colors: "Colormap"
+    ax: Axes, results: dict[str, Any], quantity: str, reading: str, colors: Colormap
 ) -> None:
     """One marker per depth, one color per number of parameters, and the least-squares line."""
     networks = [net for net in results["networks"] if net["hidden_layers"] <= DEEPEST]
-    values = [_value(net, quantity, reading) for net in networks]
+    values = [value_of(net, quantity, reading) for net in networks]
     exponent = _exponent(values) if quantity == "variance" else 0
     heights = [value / 10.0**exponent for value in values]
     accuracy = [100 * net["test_accuracy"] for net in networks]
@@ -306,9 +265,12 @@ def _heading(results: dict[str, Any], quantity: str, reading: str) -> str:
 
 
 def _correlation(results: dict[str, Any], quantity: str, reading: str) -> dict[str, float] | None:
-    """Pearson's correlation with the test accuracy over the main grid; None if undefined."""
+    """Pearson's correlation with the test accuracy over the main grid; None if undefined.
+
+    Where nothing varies, a p of 1 is stored.
+    """
     correlation = results["correlations"].get(reading, {}).get(WINDOW, {}).get(quantity)
-    return None if correlation is None or isnan(correlation["rho"]) else correlation
+    return None if correlation is None or correlation["p"] == 1 else correlation
 
 
 def _signed(value: float) -> str:

@@ -1,18 +1,16 @@
 """Figures of the study of error rates."""
 
 from math import floor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from liegg.report.numbers import power_of_ten
-from liegg.report.plots import FOUND, MUTED, OTHER, THIRD, figure
+from liegg.report.plots import FOUND, MUTED, OTHER, THIRD
 from liegg.studies.error_rates.tally import nonlinear
-from liegg.studies.figures.style import finish, frame
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from liegg.studies.figures.style import finish, frame, with_panels
 
 SMALLEST_DEFECT = 1e-34
 """Smaller defects, zero included, are drawn here."""
@@ -32,22 +30,20 @@ STYLES = ("o-", "s--", "^-.", "v:", "D-", "P--", "X-.", "*:", "h-")
 COLORS = (FOUND, OTHER, THIRD, MUTED, "black")
 
 
-def draw_false_discovery(results: dict[str, Any]) -> "dict[str, Figure]":
+def draw_false_discovery(results: dict[str, Any]) -> dict[str, Figure]:
     """Draw the defects, the errors of every rule, the broken symmetries and the coverage."""
-    figures = {
-        "defects": defects_figure,
-        "rules": rules_figure,
-        "strength": strength_figure,
-        "coverage": coverage_figure,
+    return {
+        "false-discovery-defects": defects_figure(results),
+        "false-discovery-rules": rules_figure(results),
+        "false-discovery-strength": strength_figure(results),
+        "false-discovery-coverage": coverage_figure(results),
     }
-    return {f"false-discovery-{name}": draw(results) for name, draw in figures.items()}
 
 
-def defects_figure(results: dict[str, Any]) -> "Figure":
+def defects_figure(results: dict[str, Any]) -> Figure:
     """One point per case: the smallest defect without symmetry, the largest one of a symmetry."""
     groups = [group for group in _groups(results) if group[1]]
-    made = figure(10.0, 0.8 + 0.42 * len(groups))
-    ax = made.subplots()
+    made, ax = with_panels(10.0, 0.8 + 0.42 * len(groups), 1, 1)
     look: dict[str, Any] = {"markersize": 3, "alpha": 0.6, "markeredgewidth": 0}
     for place, (_, defects, color) in enumerate(groups):
         values = [max(value, SMALLEST_DEFECT) for value in defects]
@@ -98,11 +94,10 @@ def _groups(results: dict[str, Any]) -> list[tuple[str, list[float], str]]:
     return groups
 
 
-def rules_figure(results: dict[str, Any]) -> "Figure":
+def rules_figure(results: dict[str, Any]) -> Figure:
     """Share of wrong answers of every rule for each kind of question, on the same cases."""
     rules = results["rules"]
-    made = figure(9.5, 0.9 + 0.85 * len(rules))
-    ax = made.subplots()
+    made, ax = with_panels(9.5, 0.9 + 0.85 * len(rules), 1, 1)
     height = 0.8 / len(QUESTIONS)
     near: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": "x-small"}
     for index, (question, (name, color)) in enumerate(QUESTIONS.items()):
@@ -132,11 +127,10 @@ def rules_figure(results: dict[str, Any]) -> "Figure":
     return made
 
 
-def strength_figure(results: dict[str, Any]) -> "Figure":
+def strength_figure(results: dict[str, Any]) -> Figure:
     """Smallest and largest defect of every broken algebra against ε: δ² above, δ²/ε² below."""
     kinds = list(results["slopes"])
-    made = figure(13.0, 6.4)
-    panels = made.subplots(2, len(kinds), sharex=True, sharey="row", squeeze=False)
+    made, panels = with_panels(13.0, 6.4, 2, len(kinds), sharex=True, sharey="row", squeeze=False)
     different = sorted({row["samples"] for row in results["broken"]})
     samples = different[len(different) // 2]
     stated = any(row["example"]["intervals"] for row in results["broken"])
@@ -172,7 +166,7 @@ def strength_figure(results: dict[str, Any]) -> "Figure":
 
 
 def _examples(
-    ax: "Axes", rows: list[dict[str, Any]], place: int, power: int, *, color: str, label: str
+    ax: Axes, rows: list[dict[str, Any]], place: int, power: int, *, color: str, label: str
 ) -> None:
     """A direction's defect in one analysis for each ε, divided by ε^power, with its interval."""
     strengths = np.array([row["strength"] for row in rows])
@@ -199,10 +193,9 @@ def _examples(
     )
 
 
-def coverage_figure(results: dict[str, Any]) -> "Figure":
+def coverage_figure(results: dict[str, Any]) -> Figure:
     """Share of the 95 % intervals that contain the large-sample value, against N, for each ε."""
-    made = figure(10.0, 4.2)
-    panels = made.subplots(1, 2, sharey=True)
+    made, panels = with_panels(10.0, 4.2, 1, 2, sharey=True)
     rows = [row for row in results["coverage"] if row["smallest"] is not None]
     sizes = sorted({row["samples"] for row in rows})
     lowest = min((row[key] for row in rows for key in ("smallest", "all")), default=0.8)

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from math import log10
 from statistics import mean
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from liegg.report.numbers import number
-from liegg.report.plots.style import tidy
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from liegg.report.plots.style import figure, tidy
 
 OUTPUT_READINGS = {"paper, sum": "outputs summed", "paper, each": "each output a row"}
 """Readings that are drawn, one row of panels each, and their names in titles."""
@@ -19,7 +19,15 @@ LARGEST_RANGE = 6
 """Decades of a logarithmic axis. Smaller values are rounding errors in these studies."""
 
 
-def frame(ax: "Axes", title: str, **settings: Any) -> None:
+def with_panels(
+    width: float, height: float, rows: int, columns: int, **settings: Any
+) -> tuple[Figure, Any]:
+    """An empty figure and its panels; settings such as `sharex` are for `Figure.subplots`."""
+    made = figure(width, height)
+    return made, made.subplots(rows, columns, **settings)
+
+
+def frame(ax: Axes, title: str, **settings: Any) -> None:
     """Set the title of a panel and properties of its axes, and draw faint horizontal lines.
 
     Args:
@@ -32,7 +40,7 @@ def frame(ax: "Axes", title: str, **settings: Any) -> None:
     tidy(ax)
 
 
-def finish(figure: "Figure", title: str, columns: int, panel: "Axes | None" = None) -> None:
+def finish(figure: Figure, title: str, columns: int, panel: Axes | None = None) -> None:
     """Add a title above all panels and one legend below them.
 
     Args:
@@ -48,7 +56,7 @@ def finish(figure: "Figure", title: str, columns: int, panel: "Axes | None" = No
 
 
 def network_curves(
-    ax: "Axes",
+    ax: Axes,
     x: Sequence[float | int],
     curves: list[list[float]],
     *,
@@ -63,7 +71,7 @@ def network_curves(
     return [mean(values) for values in zip(*curves, strict=True)]
 
 
-def logarithmic(ax: "Axes", names: Literal["x", "y", "xy"]) -> None:
+def logarithmic(ax: Axes, names: Literal["x", "y", "xy"]) -> None:
     """Make axes logarithmic, with ticks in plain numbers; call it after everything is drawn.
 
     Powers of ten alone would leave many axes with a single tick. Less than half a decade gets round
@@ -74,8 +82,6 @@ def logarithmic(ax: "Axes", names: Literal["x", "y", "xy"]) -> None:
         ax: the panel.
         names: which of its axes.
     """
-    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
-
     for name in names:
         ax.set(**{f"{name}scale": "log"})
         axis = ax.xaxis if name == "x" else ax.yaxis

@@ -1,19 +1,18 @@
-"""Figures of the image studies: spectra, biases, and images rotated by the learned algebra."""
+"""Spectrum and bias of every direction, and images rotated by the learned algebra: O(5) and images."""
 
-from typing import TYPE_CHECKING, Any
+from statistics import mean, stdev
+from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from torch import Tensor
 
 from liegg.actions import Image
 from liegg.report.plots import FOUND, MUTED, OTHER, figure
-from liegg.studies.figures.style import frame, network_curves
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from liegg.studies.figures.style import frame, network_curves, with_panels
 
 ANGLES = (0, 45, 90, 135, 180, 225, 270, 315)
 """Degrees of the row of rotated images."""
@@ -30,12 +29,67 @@ DENSITY_SAMPLES = 4000
 
 Networks = list[dict[str, Any]]
 
+DIMENSION = 10
+"""Dimension of so(5): the number of directions that should vanish."""
 
-def draw_rotmnist(results: dict[str, Any]) -> "dict[str, Figure]":
+
+def draw_o5(results: dict[str, Any]) -> dict[str, Figure]:
+    """The paper's Figure 2: spectrum and bias of the 25 directions, variance against the training-set size."""
+    made, panels = with_panels(12.0, 3.8, 1, 3)
+    main = results["networks"][str(results["main_size"])]
+    for ax, quantity in zip(panels[:2], ("spectrum", "bias"), strict=True):
+        places = list(range(1, len(main[0][quantity]) + 1))
+        average = network_curves(ax, places, [net[quantity][::-1] for net in main])
+        split = len(average) - DIMENSION
+        for part, marker, color, label in (
+            (slice(split), "s", OTHER, "first fifteen, mean"),
+            (slice(split, None), "o", FOUND, "last ten, mean"),
+        ):
+            ax.plot(places[part], average[part], marker, color=color, markersize=4, label=label)
+    _frames(panels[:2], ("(a) spectrum", "(b) bias of each direction"), "so(5)")
+    _training_sizes(panels[2], results["networks"])
+    for ax in panels:
+        ax.legend(frameon=False)
+    made.suptitle(
+        f"O(5) regression: {len(main)} networks, N = {results['main_size']:,}", fontsize="medium"
+    )
+    return {"o5": made}
+
+
+def _training_sizes(ax: Axes, networks: dict[str, list[dict[str, Any]]]) -> None:
+    """Mean variance of the last ten directions against the training-set size."""
+    sizes = [int(size) for size in networks]
+    kinds = (
+        ("mean_variance_of_ten", "o-", FOUND, "on the training samples"),
+        ("fresh_mean_variance_of_ten", "s--", OTHER, "on new samples"),
+    )
+    for key, style, color, label in kinds:
+        values = [[net[key] for net in nets] for nets in networks.values()]
+        spread = [stdev(v) if len(v) > 1 else 0.0 for v in values]
+        ax.errorbar(
+            sizes,
+            [mean(v) for v in values],
+            yerr=spread,
+            fmt=style,
+            color=color,
+            capsize=3,
+            linewidth=1,
+            label=label,
+        )
+    frame(
+        ax,
+        "(c) against training-set size, mean ± s.d.",
+        xscale="log",
+        yscale="log",
+        xlabel="training-set size N",
+        ylabel="mean variance of the last ten",
+    )
+
+
+def draw_rotmnist(results: dict[str, Any]) -> dict[str, Figure]:
     """The paper's Figure 3: spectrum and bias under three readings, and a rotated digit."""
     networks = {name: results["networks"][name] for name in ("shallow", "deep")}
-    spectrum = figure(11.0, 9.4)
-    panels = spectrum.subplots(3, 2)
+    spectrum, panels = with_panels(11.0, 9.4, 3, 2)
     for pair, (reading, title) in zip(panels, TITLES.items(), strict=True):
         _directions(pair, title, {name: (nets, reading) for name, nets in networks.items()})
     seeds, count = len(results["seeds"]), results["images"]
@@ -49,15 +103,15 @@ def draw_rotmnist(results: dict[str, Any]) -> "dict[str, Figure]":
     return {"rotmnist-spectrum": spectrum, "rotmnist-rotations": rotations}
 
 
-def draw_cifar10(results: dict[str, Any]) -> "dict[str, Figure]":
+def draw_cifar10(results: dict[str, Any]) -> dict[str, Figure]:
     """The paper's figure on CIFAR-10: spectrum and bias under two readings, and a rotated image."""
     networks = results["networks"]
-    spectrum = figure(11.0, 3.6)
+    spectrum, panels = with_panels(11.0, 3.6, 1, 2)
     kinds = {
         "outputs summed (the paper)": (networks, "paper, sum"),
         "each output a row": (networks, "paper, each"),
     }
-    _directions(spectrum.subplots(1, 2), "", kinds)
+    _directions(panels, "", kinds)
     seeds, count = len(results["seeds"]), results["images"]
     spectrum.suptitle(
         f"{results['data']}, rotated: {seeds} networks, {count:,} images", fontsize="medium"
@@ -89,20 +143,20 @@ def _directions(panels: Any, title: str, kinds: dict[str, tuple[Networks, str]])
                 markersize=5,
                 label=f"{name}, mean",
             )
-    common = {"xlabel": "singular vector, largest value first", "xticks": range(1, 5)}
-    left, right = panels
-    frame(left, f"{title}spectrum", ylabel="symmetry variance  σ²/|D|", yscale="log", **common)
-    frame(
-        right,
-        f"{title}bias of each direction",
-        ylabel="symmetry bias against so(2)",
-        ylim=(-0.05, 1.1),
-        **common,
-    )
-    left.legend(frameon=False)
+            ax.set_xticks(range(1, 5))
+    _frames(panels, (f"{title}spectrum", f"{title}bias of each direction"), "so(2)")
+    panels[0].legend(frameon=False)
 
 
-def _rotations(made: "Figure", example: list[Any], networks: dict[str, Networks]) -> None:
+def _frames(panels: Any, titles: tuple[str, str], algebra: str) -> None:
+    """Titles and axes of a panel of the spectrum and one of the bias, largest value first as in the paper."""
+    common = {"xlabel": "singular vector, largest value first"}
+    frame(panels[0], titles[0], ylabel="symmetry variance  σ²/|D|", yscale="log", **common)
+    ylabel = f"symmetry bias against {algebra}"
+    frame(panels[1], titles[1], ylabel=ylabel, ylim=(-0.05, 1.1), **common)
+
+
+def _rotations(made: Figure, example: list[Any], networks: dict[str, Networks]) -> None:
     """One row per kind of network: an image rotated by samples of the learned algebra; its density."""
     image = torch.tensor(example, dtype=torch.float64)[None]
     grid = made.add_gridspec(
@@ -126,7 +180,7 @@ def _rotations(made: "Figure", example: list[Any], networks: dict[str, Networks]
         ax.set_title("orbit of (1, 0)" if row == 0 else "", fontsize="small")
 
 
-def _density(ax: "Axes", directions: Float[Tensor, "s 2 2"]) -> None:
+def _density(ax: Axes, directions: Float[Tensor, "s 2 2"]) -> None:
     """Density of the orbit of (1, 0) under the sampled algebras over all angles, and the circle."""
     from scipy.stats import gaussian_kde
 

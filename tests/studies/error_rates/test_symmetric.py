@@ -5,7 +5,7 @@ import pytest
 import scipy.linalg
 import torch
 
-from liegg.studies.error_rates.invariants import (
+from liegg.studies.error_rates.symmetric import (
     KINDS,
     Invariants,
     determinants,

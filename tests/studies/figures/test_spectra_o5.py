@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from liegg.studies.figures.o5 import draw_o5
+from liegg.studies.figures.spectra import draw_o5
 from studies.figures.legible import assert_legible, x_of, y_of
 
 

@@ -3,7 +3,7 @@
 import torch
 
 import liegg
-from liegg.studies.figures.images import sample_generators
+from liegg.studies.figures.spectra import sample_generators
 
 
 def test_samples_of_equal_networks_are_the_rotation_itself() -> None:

@@ -7,11 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from liegg.report.plots import figure
-from liegg.studies.figures.sample_complexity import (
-    draw_sample_complexity,
-    o5_figure,
-    rotmnist_figure,
-)
+from liegg.studies.figures.curves import draw_sample_complexity, o5_figure, rotmnist_figure
 from liegg.studies.figures.style import logarithmic
 from studies.figures.legible import assert_legible, drawn_texts, x_of, y_of
 

@@ -9,12 +9,12 @@ from torch import Tensor, nn
 
 import liegg
 from liegg._utils.errors import EmptyDataError, NonFiniteError, ShapeError
-from liegg.studies import reading
+from liegg.studies import images as image_studies
 from liegg.studies.ensemble import Stack, initialise
 
 GREY, COLOR = (10, 10), (3, 8, 8)
 
-READINGS: reading.Readings = {
+READINGS: image_studies.Readings = {
     "paper, sum": ("paper", "sum", 0),
     "spectral, each": ("spectral", "each", 0),
     "framed, each": ("spectral", "each", 1),
@@ -31,7 +31,7 @@ def networks(
     shape: tuple[int, ...], widths: Sequence[tuple[int, ...]] = WIDTHS, outputs: int = 6
 ) -> Stack:
     sizes = [(math.prod(shape), *hidden, outputs) for hidden in widths]
-    return initialise(sizes, [torch.Generator().manual_seed(seed) for seed in range(len(sizes))])
+    return initialise(sizes, range(len(sizes)))
 
 
 def images_of(count: int, shape: tuple[int, ...] = GREY) -> Tensor:
@@ -72,7 +72,7 @@ def gap(one: liegg.Symmetries, other: liegg.Symmetries) -> float:
 
 
 def assert_read_alike(stack: Stack, images: Tensor, shape: tuple[int, ...], within: float) -> None:
-    found = reading.read_stack(stack, images, shape, READINGS)
+    found = image_studies.read_stack(stack, images, shape, READINGS)
     assert [list(network) for network in found] == [list(READINGS)] * len(stack)
     for index, network in enumerate(found):
         for name, sym in network.items():
@@ -89,7 +89,7 @@ def assert_read_alike(stack: Stack, images: Tensor, shape: tuple[int, ...], with
 def test_reading_alike_can_fail() -> None:
     stack, images = networks(GREY), images_of(60)
     other = stack.with_leaves([leaf.flip(0) for leaf in stack.leaves])
-    ours = reading.read_stack(other, images, GREY, READINGS)[0]["spectral, each"]
+    ours = image_studies.read_stack(other, images, GREY, READINGS)[0]["spectral, each"]
     assert gap(ours, alone(stack, 0, images, GREY, "spectral, each")) > 0.01
 
 
@@ -114,7 +114,7 @@ def test_a_constant_network_among_others() -> None:
     stack, images = networks(GREY), images_of(60)
     for weight in stack.weights:
         weight[1] = 0.0
-    constant = reading.read_stack(stack, images, GREY, READINGS)[1]["spectral, each"]
+    constant = image_studies.read_stack(stack, images, GREY, READINGS)[1]["spectral, each"]
     assert (constant.nullity, constant.decision.undecided) == (0, 4)
 
 
@@ -122,14 +122,14 @@ def test_what_is_not_finite_is_named() -> None:
     stack, images = networks(GREY), images_of(60)
     stack.weights[1][2, 0, 0] = torch.nan
     with pytest.raises(NonFiniteError, match=r"logits\.2"):
-        reading.read_stack(stack, images, GREY, READINGS)
+        image_studies.read_stack(stack, images, GREY, READINGS)
     images[41, 5] = torch.inf
     with pytest.raises(NonFiniteError, match="41"):
-        reading.read_stack(networks(GREY), images, GREY, READINGS)
+        image_studies.read_stack(networks(GREY), images, GREY, READINGS)
 
 
 def test_images_that_do_not_fit_are_refused() -> None:
     with pytest.raises(EmptyDataError):
-        reading.read_stack(networks(GREY), images_of(0), GREY, READINGS)
+        image_studies.read_stack(networks(GREY), images_of(0), GREY, READINGS)
     with pytest.raises(ShapeError):
-        reading.read_stack(networks(GREY), images_of(60), (9, 9), READINGS)
+        image_studies.read_stack(networks(GREY), images_of(60), (9, 9), READINGS)

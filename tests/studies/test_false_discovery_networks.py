@@ -3,7 +3,7 @@
 import torch
 
 from liegg.studies import ensemble
-from liegg.studies.error_rates.trained import EPOCHS, SCHEDULE, asymmetric_networks, members, task
+from liegg.studies.false_discovery import EPOCHS, SCHEDULE, asymmetric_networks, members, task
 
 
 def test_members_and_tasks_follow_the_seed_of_the_series() -> None:

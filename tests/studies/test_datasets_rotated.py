@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy import ndimage
 
 from liegg._utils.errors import DtypeError, ShapeError
-from liegg.studies import rotation
-from liegg.studies.rotation import rotated
+from liegg.studies import datasets
+from liegg.studies.datasets import rotated
 
 SIDES = st.integers(1, 7)
 ANGLES = st.floats(-7, 7)
@@ -90,7 +90,7 @@ def test_each_image_has_its_own_angle_and_channels_rotate_together(
             torch.testing.assert_close(
                 whole[i, channel], rotated(images[i : i + 1, channel], angles[i : i + 1])[0]
             )
-    monkeypatch.setattr(rotation, "CHUNK", 2)
+    monkeypatch.setattr(datasets, "CHUNK", 2)
     torch.testing.assert_close(rotated(images, angles), whole, rtol=0, atol=1e-12)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from liegg.studies.figures import draw
-from liegg.studies.figures.layerwise import draw_layerwise
+from liegg.studies.figures.curves import draw_layerwise
 from studies.figures.legible import assert_legible
 
 
