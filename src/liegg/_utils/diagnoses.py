@@ -21,12 +21,509 @@ class Kind(StrEnum):
     NOTE = "note"
 
 
-class DiagnosisBase(Enum):
+class Diagnosis(Enum):
     """What liegg may have to say about an analysis: the kind, and a template for the words.
 
-    A member is called with its values and gives a `Remark`: `Diagnosis.TEXT(text="as it was stored")`. Members are rows of one table,
-    in groups, one for each folder that states them. `{n:sample}` counts a noun, `{n:?is|are}` chooses a word by number.
+    A member is called with its values and gives a `Remark`: `Diagnosis.TEXT(text="as it was stored")`. Members are in groups, one
+    for each folder that states them. `{n:sample}` counts a noun, `{n:?is|are}` chooses a word by number.
     """
+
+    TEXT = (Kind.NOTE, "{text}")
+
+    # decision/: the verdict
+    NOTHING_MOVES = (Kind.VERDICT, "Undecided: no candidate direction moves the data.")
+    UNDECIDED = (
+        Kind.VERDICT,
+        "Undecided: the data does not decide {undecided} of {total:direction}; no symmetry is claimed.",
+    )
+    NO_SYMMETRY = (
+        Kind.VERDICT,
+        "No symmetry: the nearest candidate moves the output by {percent} % of what an average direction does.",
+    )
+    WEAK_CANDIDATES = (
+        Kind.VERDICT,
+        "No symmetry: the nearest candidate moves the output by {percent} % of what an average direction does "
+        "({weak:weak candidate}).",
+    )
+    NO_CLEAR_COUNT = (
+        Kind.VERDICT,
+        "No clear count: {below:direction} {below:?lies|lie} below the threshold (the output moves by {percent} % of the average "
+        "or more), but nothing separates {below:?it|them} from the rest.",
+    )
+    EXACT = (
+        Kind.VERDICT,
+        "{lower_bound:?At least |}{nullity:exact symmetry}: only rounding moves the output along {nullity:?it|them}.",
+    )
+    EXACT_EQUIVARIANCE = (
+        Kind.VERDICT,
+        "{lower_bound:?At least |}{nullity:exact symmetry}: the output moves as its action says, up to rounding.",
+    )
+    SYMMETRIES = (
+        Kind.VERDICT,
+        "{lower_bound:?At least |}{grades} {nullity:?symmetry|symmetries}: the output moves by at most {percent} % of what it does "
+        "along an average direction.",
+    )
+    EQUIVARIANCES = (
+        Kind.VERDICT,
+        "{lower_bound:?At least |}{grades} {nullity:?symmetry|symmetries}: the output moves as its action says, up to {percent} % "
+        "of what it moves along an average direction.",
+    )
+
+    # decision/: reasons
+    COUNTED_AT_FLOOR = (
+        Kind.REASON,
+        "{nullity} of {total:direction} {nullity:?is|are} at the numerical floor {floor:.0e}",
+    )
+    COUNTED_ABOVE_FLOOR = (
+        Kind.REASON,
+        "{nullity} of {total:direction} {nullity:?has a defect|have defects} up to {largest:.2g}",
+    )
+    GAP_AFTER = (Kind.REASON, "the next defect is {gap:.3g} times larger")
+    NONE_LEFT = (Kind.REASON, "no direction is left")
+    NEXT_UNSOLVED = (Kind.REASON, "the next defect was not solved for")
+    SMALLEST_ABOVE_THRESHOLD = (
+        Kind.REASON,
+        "the smallest defect is {smallest:.2g}, above the threshold {threshold:g}",
+    )
+    NO_GAP = (
+        Kind.REASON,
+        "{below:defect} {below:?lies|lie} below the threshold {threshold:g} (from {smallest:.2g}), but no gap of {minimum_gap:g} "
+        "times (more before a small defect) with separate intervals follows",
+    )
+    BORDERLINE = (
+        Kind.REASON,
+        "{count:?direction|directions} {places} {count:?is|are} near a boundary ({names})",
+    )
+
+    # decision/: warnings
+    INVARIANT_UNDER_ALL = (
+        Kind.WARNING,
+        "no candidate direction moves the output beyond rounding, although other changes of the input do: the model is invariant "
+        "under all candidates",
+    )
+    TOO_FEW_SAMPLES = (
+        Kind.WARNING,
+        "{samples:sample}{different:? that differ|} cannot decide {total:direction}: {lower_bound:?at least |}{undecided} "
+        "{undecided:?is|are} not constrained by any sample. Use more than {needed} samples",
+    )
+    FEW_SAMPLES = (
+        Kind.WARNING,
+        "only {samples:sample}{different:? that differ|} for {total:direction}: small defects may be chance. Use {needed} or more",
+    )
+    MORE_MAY_FOLLOW = (
+        Kind.WARNING,
+        "the largest of the {solved:defect} solved for, {largest:.2g}, is below the threshold: there may be more symmetries. Solve "
+        "for more: bottom={suggested}",
+    )
+    MIXED_UNITS = (
+        Kind.WARNING,
+        "the sizes of the features differ by a factor of {ratio:.0f}: their motions are not comparable, and directions along the "
+        "larger ones look like symmetries. Standardise the data, and undo it before the model",
+    )
+    NARROW_CONE = (
+        Kind.WARNING,
+        "{percent:.0f} % of the data's squared size lies along one axis: the result holds in that narrow cone. Add samples in other "
+        "directions to know more",
+    )
+    NOT_MOVED = (
+        Kind.WARNING,
+        "{count:direction} {count:?does|do} not move the data (a subspace, a constant feature, or only rounding); {count:?it is|they "
+        "are} undecided without data that {count:?it moves|they move}",
+    )
+    BARELY_MOVED = (
+        Kind.WARNING,
+        "{count:direction} {count:?moves|move} the data by less than {percent:.2g} % of what is possible: the data covers too little "
+        "there to decide. Add samples that vary more along {count:?it|them}",
+    )
+    NEARLY_LINEAR = (
+        Kind.WARNING,
+        "the model is nearly linear on this data (nonlinearity {percent:.2g} %), and a linear function has many symmetries of its "
+        "own. Data with a wider spread would separate learned symmetries from these",
+    )
+    ONLY_ROUNDING = (
+        Kind.WARNING,
+        "only rounding moves the output: its derivatives change whenever the samples are rounded differently, so that its symmetries "
+        "are undecided",
+    )
+
+    # decision/: notes
+    FEW_BLOCKS = (
+        Kind.NOTE,
+        "no intervals: {blocks:sample} or groups are too few for a block bootstrap; {needed} are needed",
+    )
+    MANY_CANDIDATES = (
+        Kind.NOTE,
+        "no intervals: with {candidates:candidate} the blocks of samples would need too much memory; restrict the action",
+    )
+    HALVED_BATCHES = (
+        Kind.NOTE,
+        "the batches did not fit into the memory of the {device}: they were halved, down to {samples:sample}",
+    )
+
+    # discovery/verification: notes
+    NOTHING_TO_VERIFY = (Kind.NOTE, "there is no symmetry to verify: none was found")
+    NO_GENERATOR_GIVEN = (Kind.NOTE, "no generator was given to verify")
+    CONSTANT_HELD_OUT_OUTPUT = (
+        Kind.NOTE,
+        "the output is the same for all samples up to rounding, so there is no variance to compare a change with",
+    )
+    CONTROLS_INSIDE_SPAN = (
+        Kind.NOTE,
+        "the generators span all candidates, so random directions are combinations of them; an action with more candidates "
+        "gives a comparison",
+    )
+    NEARLY_PERIODIC = (
+        Kind.NOTE,
+        "{count:?generator|generators} {generators} {count:?returns|return} only nearly, to {gap:.0%} of the data's spread",
+    )
+    INCOMMENSURABLE = (
+        Kind.NOTE,
+        "{count:?generator|generators} {generators}: rotations that never return together, followed for one turn of the slowest, "
+        "at most {turns} of the fastest",
+    )
+    NO_PREDICTION_OUTPUTS = (
+        Kind.NOTE,
+        "no curvature was predicted: the analysis did not take each output alone (outputs='each')",
+    )
+    NO_PREDICTION_PAPER = (
+        Kind.NOTE,
+        "no curvature was predicted: derivative='paper' measures slopes in other units than motions",
+    )
+
+    # discovery/verification: what a curve shows
+    HOLDS_FOR_PERIOD = (Kind.REASON, "holds over the complete period, r at most {change:.2g}")
+    HOLDS_THROUGHOUT = (
+        Kind.REASON,
+        "holds up to {extent}, as far as it was followed, r at most {change:.2g}",
+    )
+    HOLDS_UP_TO = (Kind.REASON, "holds up to {extent}, r up to {change:.2g}")
+    CONTROLS_HOLD_TOO = (
+        Kind.REASON,
+        "so do random directions of equal displacement: this is no evidence",
+    )
+    CONTROLS_FAIL = (Kind.REASON, "random directions of equal displacement up to {extent}")
+    CLASSES_CHANGE = (
+        Kind.REASON,
+        "classes change for up to {share:.1%} of the samples (random: {control:.1%})",
+    )
+    RESAMPLING_CHANGE = (Kind.REASON, "resampling alone makes r up to {change:.2g}")
+    CURVATURE_AGREES = (Kind.REASON, "initial curvature agrees with the prediction ({ratio:.3g}×)")
+    CURVATURE_DIFFERS = (
+        Kind.REASON,
+        "initial curvature differs from the prediction ({ratio:.3g}×)",
+    )
+    CURVATURE_AT_FLOOR = (Kind.REASON, "initial curvature is at the numerical floor, as predicted")
+    CURVATURE_UNPREDICTED = (Kind.REASON, "initial curvature is not what was predicted")
+    VERIFIED = (
+        Kind.REASON,
+        "{holding} of {count:generator} {count:?holds|hold} as far as followed, on {samples:held-out sample}, "
+        "r at most {change:.2g}",
+    )
+    CONTROLS_FAIL_AFTER = (
+        Kind.REASON,
+        "random directions fail after {percent:.2g} % of that distance",
+    )
+    NEAREST_VERIFIED = (
+        Kind.REASON,
+        "no symmetry was found to verify; the nearest candidate, {sentence}",
+    )
+
+    # discovery/compare: notes
+    INDEPENDENT_INTERVALS = (
+        Kind.NOTE,
+        "intervals are taken as independent: whether both models saw the same data is not known",
+    )
+    NO_INTERVALS = (Kind.NOTE, "{model} has no intervals")
+    NO_INTERVALS_FOR_OTHERS = (
+        Kind.NOTE,
+        "{model} has no intervals for directions that only the other has",
+    )
+    SETTING_DIFFERS = (Kind.NOTE, "{name} was {a!r} in a and {b!r} in b")
+    ACTION_DIFFERS = (Kind.NOTE, "the motions were computed by {a} in a and by {b} in b")
+
+    # discovery/compare: which symmetries
+    NOT_COMPARABLE = (
+        Kind.REASON,
+        "Not decided: the data of {models} leaves directions open (too few samples, or nothing that moves the output), so the "
+        "models cannot be compared",
+    )
+    SAME_ALGEBRA = (Kind.REASON, "Both are {adjective} under {algebra}")
+    SAME_DIRECTIONS = (
+        Kind.REASON,
+        "Both are {adjective} under the same {shared:direction} ({a}, {b})",
+    )
+    ONE_CONTAINS_OTHER = (
+        Kind.REASON,
+        "{larger} has the {part} of {smaller} and {more:more direction}, {algebra} in all",
+    )
+    PARTLY_SHARED = (
+        Kind.REASON,
+        "{shared:direction} shared; {only_a} more only in a ({a} in all), {only_b} only in b ({b} in all)",
+    )
+    NOTHING_SHARED = (
+        Kind.REASON,
+        "No symmetry in common: {a} in a, {b} in b, at least {angle:.2g}° apart",
+    )
+    ONLY_ONE_SYMMETRIC = (
+        Kind.REASON,
+        "{one} is {adjective} under {algebra}, {other} has no symmetry",
+    )
+    NEITHER_SYMMETRIC = (Kind.REASON, "No symmetry in either")
+    DEFECT_IN_OTHER = (Kind.REASON, "along the symmetries of {one}, {other} has a δ² of {defects}")
+    NEAREST_CANDIDATES = (Kind.REASON, "the nearest candidate has a δ² of {a} in a and {b} in b")
+    CLEARLY_CLOSER = (Kind.REASON, "{model} clearly comes closer")
+    NOT_CLEARLY_CLOSER = (Kind.REASON, "neither clearly comes closer")
+
+    # discovery/compare: which model is more symmetric
+    BOTH_EXACT = (Kind.REASON, "{where}both are exact")
+    ONE_EXACT = (Kind.REASON, "{where}{exact} is exact, {other} has a mean δ² of {defect}")
+    AMOUNT_UNKNOWN = (Kind.REASON, "{where}the amounts cannot be compared")
+    MEANS_ONLY = (Kind.REASON, "{where}the mean δ² is {a} in a and {b} in b, without intervals")
+    MORE_SYMMETRIC = (Kind.REASON, "{where}{model} is {ratio} times more {adjective}")
+    NOT_MORE_SYMMETRIC = (
+        Kind.REASON,
+        "{where}neither is clearly more {adjective} (mean δ² in b over that in a: {ratio})",
+    )
+    MORE_SYMMETRIC_ON_SOME = (Kind.REASON, "{model} clearly is on {count} of {shared}")
+    OUTPUTS_DIFFER = (Kind.REASON, "but they move the outputs differently, by {percent:.0f} %")
+
+    # inputs
+    COMPILED_MODEL = (
+        Kind.NOTE,
+        "the model, or a part of it, is compiled by torch.compile; the original was analysed",
+    )
+    MODEL_NOT_COPIED = (
+        Kind.NOTE,
+        "the model could not be copied ({error}), so it was analysed in place and restored",
+    )
+    SEVERAL_WEIGHT_TYPES = (
+        Kind.NOTE,
+        "the weights have several types ({types}); the samples were passed as {dtype}",
+    )
+    COARSE_ARITHMETIC = (
+        Kind.NOTE,
+        "the model computes in {arithmetic} on {dtype} samples: differences within the rounding of "
+        "{arithmetic} count as zero",
+    )
+    UNCALIBRATED = (
+        Kind.NOTE,
+        "normalisation layers have mean 0 and variance 1 after the reset; "
+        "liegg.inputs.reinitialise.calibrate takes them from data",
+    )
+    PARAMETERS_NOT_RESET = (
+        Kind.NOTE,
+        "{n} of {total} parameters keep their trained values because no reset writes them: {names}",
+    )
+    RESET_NOT_CALLED = (Kind.NOTE, "{method} of {module} was not called: {error}")
+
+    # polarization
+    MANY_ROWS = (
+        Kind.NOTE,
+        "each sample gives {rows} rows of {columns} numbers ({size}); outputs=16 takes random "
+        "combinations instead",
+    )
+    ROUTE_NOT_USED = (Kind.NOTE, "torch.func.{route} cannot transform this model ({reason})")
+    AUTOGRAD_ROUTE = (Kind.NOTE, "plain autograd was used instead")
+    CONSTANT_SUM = (
+        Kind.REASON,
+        "the sum of the outputs is the same for {where} although each output varies (a "
+        "softmax head?). Use outputs='each'.",
+    )
+    CONSTANT_OUTPUT = (
+        Kind.REASON,
+        "the output is the same for {where} and nothing moves it: its symmetries are "
+        "undecided. Check the model's weights and the scale of the data.",
+    )
+    PIECEWISE_CONSTANT = (
+        Kind.REASON,
+        "the output varies over the data, but its derivative is zero at every sample in every "
+        "candidate direction: either the model is piecewise constant (rounding, argmax, step), and "
+        "derivatives cannot show its symmetries (analyse the layer before), or no candidate moves "
+        "what it reads.",
+    )
+    DEAD_OUTPUTS = (
+        Kind.WARNING,
+        "{n} of {total} outputs never move on this data ({outputs}): the verdict rests on the "
+        "other {rest}.",
+    )
+    UNEVEN_OUTPUTS = (
+        Kind.WARNING,
+        "the outputs' sensitivities differ by a factor of {factor:.0f}: the verdict rests on the "
+        "largest. Scale the outputs, or analyse them one by one.",
+    )
+    SATURATED = (
+        Kind.WARNING,
+        "the sensitivity rests on {n} of {total} samples; at the others almost nothing moves the "
+        "output (a saturated softmax or sigmoid?). Analyse the logits, or samples near the places "
+        "where the output changes.",
+    )
+    ZERO_DERIVATIVES = (
+        Kind.WARNING,
+        "the derivative is exactly zero at {n} of {total} samples (dead units, or rounding): the "
+        "verdict rests on the other {rest}.",
+    )
+    LAST_CHECKPOINT_FAILED = (
+        Kind.NOTE,
+        "the last checkpoint could not be written; the result is complete: {error}",
+    )
+
+    # discovery/layers
+    LAYER_LEFT_OUT = (Kind.NOTE, "left out: {reason}")
+    LAYER_ZERO_OUTPUTS = (
+        Kind.NOTE,
+        "{n} of {total} samples have an output of exactly 0, which has no unit length",
+    )
+    LAYER_ANALYSED_ALONE = (
+        Kind.NOTE,
+        "forward derivatives do not reach this layer ({reason}): it was analysed separately",
+    )
+    LAYER_COMBINATIONS = (
+        Kind.NOTE,
+        "its {n} outputs were read by {combinations} random combinations",
+    )
+    SAMPLES_REPEATED = (
+        Kind.NOTE,
+        "torch.func.vmap cannot batch this model ({reason}): every sample was repeated for each "
+        "direction instead",
+    )
+
+    # results/: why generators were not named
+    NO_MATRICES = (Kind.REASON, "the generators are vector fields and have no matrices to identify")
+    MORE_THAN_SOLVED = (
+        Kind.REASON,
+        "there may be more symmetries than were solved for; a larger bottom= would tell",
+    )
+
+    # algebra: identification of a span
+    DEPENDENT_GENERATORS = (
+        Kind.NOTE,
+        "{given} generators were given, {dependent} of them dependent on the others: "
+        "their span has dimension {dimension}",
+    )
+    TOO_LARGE_TO_IDENTIFY = (
+        Kind.REASON,
+        "{count} matrices of {side} × {side} are too large to be identified",
+    )
+    CLOSED_BY_DIMENSION = (Kind.REASON, "closed under the bracket, as every span of its dimension")
+    CLOSED = (Kind.REASON, "closed under the bracket to {rms:.0e}")
+    CLOSED_WITHIN_NOISE = (
+        Kind.REASON,
+        "brackets leave the span by {rms:.2g}, as they do when generators are off by {degrees:.2g}°",
+    )
+    NOT_CLOSED = (
+        Kind.REASON,
+        "not closed under the bracket: brackets leave the span by {rms:.2g}, which no small error "
+        "explains; generators and brackets span {generated:dimension}",
+    )
+    NOT_CLOSED_WITHIN_NOISE = (
+        Kind.REASON,
+        "not closed under the bracket: brackets leave the span by {rms:.2g}, which only generators "
+        "off by {degrees:.2g}° would explain; generators and brackets span {generated:dimension}",
+    )
+    PRESERVES = (Kind.REASON, "preserves {what}")
+    COMMUTANT = (Kind.REASON, "besides scalings, {maps:map} {maps:?commutes|commute} with it")
+    FITS_EXACTLY = (Kind.REASON, "in suitable coordinates the span is {name}, to {angle:.0e}")
+    FITS_WITHIN_NOISE = (
+        Kind.REASON,
+        "within {degrees:.2g}° of {name}, which an uncertainty of {needs:.2g}° explains; "
+        "{allowed:.2g}° was allowed",
+    )
+    RIVAL_NEEDS_ERROR = (
+        Kind.REASON,
+        "{degrees:.2g}° away, which would take an uncertainty of {needs:.2g}°",
+    )
+    RIVAL_NEEDS_MORE_NOISE = (
+        Kind.REASON,
+        "{degrees:.2g}° away, which would take an uncertainty of {needs:.2g}°, "
+        "{factor:.2g} times as much",
+    )
+    RIVAL_FITS = (Kind.REASON, "{degrees:.2g}° away, which the uncertainty explains")
+    RIVAL_OF_LARGER_FAMILY = (
+        Kind.REASON,
+        "{degrees:.2g}° away, which the uncertainty explains as well, but of a larger family "
+        "({parameters} parameters, {simpler} has {fewer}): the simpler one is named",
+    )
+    NEAR_SIMPLER_ALGEBRA = (
+        Kind.REASON,
+        "it is near {name}: state the uncertainty, for example uncertainty={uncertainty:g}, "
+        "to let that explain the rest",
+    )
+    HIDDEN_BY_NOISE = (
+        Kind.REASON,
+        "an uncertainty of {degrees:.2g}° hides which of several algebras it is",
+    )
+    ONE_PARAMETER_GROUP = (
+        Kind.REASON,
+        "a single matrix generates a one-parameter group, whatever it is",
+    )
+    # algebra: names from structure constants
+    JACOBI_VIOLATED = (
+        Kind.REASON,
+        "the constants violate the Jacobi identity by {violation:.1e} of their size, "
+        "too much at tolerance {tolerance:g}",
+    )
+    DIMENSIONS = (Kind.REASON, "dimension {dimension}, rank {rank}, centre of dimension {centre}")
+    ABELIAN = (Kind.REASON, "all brackets vanish: the algebra is abelian")
+    SEMISIMPLE = (Kind.REASON, "there is no solvable ideal: the algebra is semisimple")
+    REDUCTIVE = (Kind.REASON, "the radical is the centre: the algebra is reductive")
+    NILPOTENT = (
+        Kind.REASON,
+        "the algebra is nilpotent; dimensions of the derived series {derived}, "
+        "of the lower central series {lower}",
+    )
+    SOLVABLE = (
+        Kind.REASON,
+        "the algebra is solvable but not nilpotent; dimensions of the derived series {derived}, "
+        "of the lower central series {lower}, of the nilradical {nilradical}",
+    )
+    NEITHER_SOLVABLE_NOR_REDUCTIVE = (
+        Kind.REASON,
+        "the algebra is neither solvable nor reductive; dimensions of the Levi factor {levi}, "
+        "of the radical {radical}, of the nilradical {nilradical}",
+    )
+    SIMPLE_IDEAL = (
+        Kind.REASON,
+        "simple ideal of dimension {dimension}, type {dynkin}, "
+        "Killing form of signature ({positive},{negative}): {name}",
+    )
+    COMPLEX_SIMPLE_IDEAL = (
+        Kind.REASON,
+        "simple ideal of dimension {dimension}, type {dynkin} over the complex numbers, "
+        "Killing form of signature ({positive},{negative}): {name}",
+    )
+    ABELIAN_SUMMAND = (
+        Kind.REASON,
+        "an abelian summand of dimension {dimension}, in the centre and outside all brackets",
+    )
+    HEISENBERG = (Kind.REASON, "all brackets lie in the centre, which is one-dimensional: {name}")
+    FILIFORM = (
+        Kind.REASON,
+        "in dimension four, the only algebra with a lower central series of dimensions 4, 2, 1, 0: "
+        "{name}",
+    )
+    TRIANGULAR = (
+        Kind.REASON,
+        "its lower central series has dimensions 6, 3, 1, 0, and the form [u, [b, v]], with b the "
+        "direction that commutes with all brackets, has signature (1,1): {name}",
+    )
+    ACTS_ON_PLANE = (Kind.REASON, "one element acts on the plane of brackets as {action}: {name}")
+    ACTS_ON_TRANSLATIONS = (
+        Kind.REASON,
+        "an abelian ideal of dimension {dimension}, on which the rest acts {action}: {name}",
+    )
+    LEVI_AND_RADICAL = (
+        Kind.REASON,
+        "Levi factor {levi} with the radical {radical}; how one acts on the other is not decided",
+    )
+    ELEMENT_AND_NILRADICAL = (
+        Kind.REASON,
+        "one element that acts on the nilradical {nilradical}; how it acts is not decided",
+    )
+    NOT_IN_LISTS = (
+        Kind.REASON,
+        "a summand of dimension {dimension}, with a derived series of dimensions {derived} and a "
+        "lower central series of dimensions {lower}, is not in the lists",
+    )
 
     def __call__(self, **values: Any) -> "Remark":
         """State this diagnosis with its values.
@@ -34,7 +531,7 @@ class DiagnosisBase(Enum):
         Args:
             **values: what the template names: numbers, strings, or lists of them.
         """
-        return Remark(Diagnosis[self.name], values)
+        return Remark(self, values)
 
     @property
     def kind(self) -> Kind:
@@ -45,528 +542,6 @@ class DiagnosisBase(Enum):
     def template(self) -> str:
         """The words, with the names of the values in braces."""
         return self.value[1]
-
-
-Diagnosis = DiagnosisBase(
-    "Diagnosis",
-    {
-        "TEXT": (Kind.NOTE, "{text}"),
-        # decision/: the verdict
-        "NOTHING_MOVES": (Kind.VERDICT, "Undecided: no candidate direction moves the data."),
-        "UNDECIDED": (
-            Kind.VERDICT,
-            "Undecided: the data does not decide {undecided} of {total:direction}; no symmetry is claimed.",
-        ),
-        "NO_SYMMETRY": (
-            Kind.VERDICT,
-            "No symmetry: the nearest candidate moves the output by {percent} % of what an average direction does.",
-        ),
-        "WEAK_CANDIDATES": (
-            Kind.VERDICT,
-            "No symmetry: the nearest candidate moves the output by {percent} % of what an average direction does "
-            "({weak:weak candidate}).",
-        ),
-        "NO_CLEAR_COUNT": (
-            Kind.VERDICT,
-            "No clear count: {below:direction} {below:?lies|lie} below the threshold (the output moves by {percent} % of the average "
-            "or more), but nothing separates {below:?it|them} from the rest.",
-        ),
-        "EXACT": (
-            Kind.VERDICT,
-            "{lower_bound:?At least |}{nullity:exact symmetry}: only rounding moves the output along {nullity:?it|them}.",
-        ),
-        "EXACT_EQUIVARIANCE": (
-            Kind.VERDICT,
-            "{lower_bound:?At least |}{nullity:exact symmetry}: the output moves as its action says, up to rounding.",
-        ),
-        "SYMMETRIES": (
-            Kind.VERDICT,
-            "{lower_bound:?At least |}{grades} {nullity:?symmetry|symmetries}: the output moves by at most {percent} % of what it does "
-            "along an average direction.",
-        ),
-        "EQUIVARIANCES": (
-            Kind.VERDICT,
-            "{lower_bound:?At least |}{grades} {nullity:?symmetry|symmetries}: the output moves as its action says, up to {percent} % "
-            "of what it moves along an average direction.",
-        ),
-        # decision/: reasons
-        "COUNTED_AT_FLOOR": (
-            Kind.REASON,
-            "{nullity} of {total:direction} {nullity:?is|are} at the numerical floor {floor:.0e}",
-        ),
-        "COUNTED_ABOVE_FLOOR": (
-            Kind.REASON,
-            "{nullity} of {total:direction} {nullity:?has a defect|have defects} up to {largest:.2g}",
-        ),
-        "GAP_AFTER": (Kind.REASON, "the next defect is {gap:.3g} times larger"),
-        "NONE_LEFT": (Kind.REASON, "no direction is left"),
-        "NEXT_UNSOLVED": (Kind.REASON, "the next defect was not solved for"),
-        "SMALLEST_ABOVE_THRESHOLD": (
-            Kind.REASON,
-            "the smallest defect is {smallest:.2g}, above the threshold {threshold:g}",
-        ),
-        "NO_GAP": (
-            Kind.REASON,
-            "{below:defect} {below:?lies|lie} below the threshold {threshold:g} (from {smallest:.2g}), but no gap of {minimum_gap:g} "
-            "times (more before a small defect) with separate intervals follows",
-        ),
-        "BORDERLINE": (
-            Kind.REASON,
-            "{count:?direction|directions} {places} {count:?is|are} near a boundary ({names})",
-        ),
-        # decision/: warnings
-        "INVARIANT_UNDER_ALL": (
-            Kind.WARNING,
-            "no candidate direction moves the output beyond rounding, although other changes of the input do: the model is invariant "
-            "under all candidates",
-        ),
-        "TOO_FEW_SAMPLES": (
-            Kind.WARNING,
-            "{samples:sample}{different:? that differ|} cannot decide {total:direction}: {lower_bound:?at least |}{undecided} "
-            "{undecided:?is|are} not constrained by any sample. Use more than {needed} samples",
-        ),
-        "FEW_SAMPLES": (
-            Kind.WARNING,
-            "only {samples:sample}{different:? that differ|} for {total:direction}: small defects may be chance. Use {needed} or more",
-        ),
-        "MORE_MAY_FOLLOW": (
-            Kind.WARNING,
-            "the largest of the {solved:defect} solved for, {largest:.2g}, is below the threshold: there may be more symmetries. Solve "
-            "for more: bottom={suggested}",
-        ),
-        "MIXED_UNITS": (
-            Kind.WARNING,
-            "the sizes of the features differ by a factor of {ratio:.0f}: their motions are not comparable, and directions along the "
-            "larger ones look like symmetries. Standardise the data, and undo it before the model",
-        ),
-        "NARROW_CONE": (
-            Kind.WARNING,
-            "{percent:.0f} % of the data's squared size lies along one axis: the result holds in that narrow cone. Add samples in other "
-            "directions to know more",
-        ),
-        "NOT_MOVED": (
-            Kind.WARNING,
-            "{count:direction} {count:?does|do} not move the data (a subspace, a constant feature, or only rounding); {count:?it is|they "
-            "are} undecided without data that {count:?it moves|they move}",
-        ),
-        "BARELY_MOVED": (
-            Kind.WARNING,
-            "{count:direction} {count:?moves|move} the data by less than {percent:.2g} % of what is possible: the data covers too little "
-            "there to decide. Add samples that vary more along {count:?it|them}",
-        ),
-        "NEARLY_LINEAR": (
-            Kind.WARNING,
-            "the model is nearly linear on this data (nonlinearity {percent:.2g} %), and a linear function has many symmetries of its "
-            "own. Data with a wider spread would separate learned symmetries from these",
-        ),
-        "ONLY_ROUNDING": (
-            Kind.WARNING,
-            "only rounding moves the output: its derivatives change whenever the samples are rounded differently, so that its symmetries "
-            "are undecided",
-        ),
-        # decision/: notes
-        "FEW_BLOCKS": (
-            Kind.NOTE,
-            "no intervals: {blocks:sample} or groups are too few for a block bootstrap; {needed} are needed",
-        ),
-        "MANY_CANDIDATES": (
-            Kind.NOTE,
-            "no intervals: with {candidates:candidate} the blocks of samples would need too much memory; restrict the action",
-        ),
-        "HALVED_BATCHES": (
-            Kind.NOTE,
-            "the batches did not fit into the memory of the {device}: they were halved, down to {samples:sample}",
-        ),
-        # discovery/verification: notes
-        "NOTHING_TO_VERIFY": (Kind.NOTE, "there is no symmetry to verify: none was found"),
-        "NO_GENERATOR_GIVEN": (Kind.NOTE, "no generator was given to verify"),
-        "CONSTANT_HELD_OUT_OUTPUT": (
-            Kind.NOTE,
-            "the output is the same for all samples up to rounding, so there is no variance to compare a change with",
-        ),
-        "CONTROLS_INSIDE_SPAN": (
-            Kind.NOTE,
-            "the generators span all candidates, so random directions are combinations of them; an action with more candidates "
-            "gives a comparison",
-        ),
-        "NEARLY_PERIODIC": (
-            Kind.NOTE,
-            "{count:?generator|generators} {generators} {count:?returns|return} only nearly, to {gap:.0%} of the data's spread",
-        ),
-        "INCOMMENSURABLE": (
-            Kind.NOTE,
-            "{count:?generator|generators} {generators}: rotations that never return together, followed for one turn of the slowest, "
-            "at most {turns} of the fastest",
-        ),
-        "NO_PREDICTION_OUTPUTS": (
-            Kind.NOTE,
-            "no curvature was predicted: the analysis did not take each output alone (outputs='each')",
-        ),
-        "NO_PREDICTION_PAPER": (
-            Kind.NOTE,
-            "no curvature was predicted: derivative='paper' measures slopes in other units than motions",
-        ),
-        # discovery/verification: what a curve shows
-        "HOLDS_FOR_PERIOD": (Kind.REASON, "holds over the complete period, r at most {change:.2g}"),
-        "HOLDS_THROUGHOUT": (
-            Kind.REASON,
-            "holds up to {extent}, as far as it was followed, r at most {change:.2g}",
-        ),
-        "HOLDS_UP_TO": (Kind.REASON, "holds up to {extent}, r up to {change:.2g}"),
-        "CONTROLS_HOLD_TOO": (
-            Kind.REASON,
-            "so do random directions of equal displacement: this is no evidence",
-        ),
-        "CONTROLS_FAIL": (Kind.REASON, "random directions of equal displacement up to {extent}"),
-        "CLASSES_CHANGE": (
-            Kind.REASON,
-            "classes change for up to {share:.1%} of the samples (random: {control:.1%})",
-        ),
-        "RESAMPLING_CHANGE": (Kind.REASON, "resampling alone makes r up to {change:.2g}"),
-        "CURVATURE_AGREES": (
-            Kind.REASON,
-            "initial curvature agrees with the prediction ({ratio:.3g}×)",
-        ),
-        "CURVATURE_DIFFERS": (
-            Kind.REASON,
-            "initial curvature differs from the prediction ({ratio:.3g}×)",
-        ),
-        "CURVATURE_AT_FLOOR": (
-            Kind.REASON,
-            "initial curvature is at the numerical floor, as predicted",
-        ),
-        "CURVATURE_UNPREDICTED": (Kind.REASON, "initial curvature is not what was predicted"),
-        "VERIFIED": (
-            Kind.REASON,
-            "{holding} of {count:generator} {count:?holds|hold} as far as followed, on {samples:held-out sample}, "
-            "r at most {change:.2g}",
-        ),
-        "CONTROLS_FAIL_AFTER": (
-            Kind.REASON,
-            "random directions fail after {percent:.2g} % of that distance",
-        ),
-        "NEAREST_VERIFIED": (
-            Kind.REASON,
-            "no symmetry was found to verify; the nearest candidate, {sentence}",
-        ),
-        # discovery/compare: notes
-        "INDEPENDENT_INTERVALS": (
-            Kind.NOTE,
-            "intervals are taken as independent: whether both models saw the same data is not known",
-        ),
-        "NO_INTERVALS": (Kind.NOTE, "{model} has no intervals"),
-        "NO_INTERVALS_FOR_OTHERS": (
-            Kind.NOTE,
-            "{model} has no intervals for directions that only the other has",
-        ),
-        "SETTING_DIFFERS": (Kind.NOTE, "{name} was {a!r} in a and {b!r} in b"),
-        "ACTION_DIFFERS": (Kind.NOTE, "the motions were computed by {a} in a and by {b} in b"),
-        # discovery/compare: which symmetries
-        "NOT_COMPARABLE": (
-            Kind.REASON,
-            "Not decided: the data of {models} leaves directions open (too few samples, or nothing that moves the output), so the "
-            "models cannot be compared",
-        ),
-        "SAME_ALGEBRA": (Kind.REASON, "Both are {adjective} under {algebra}"),
-        "SAME_DIRECTIONS": (
-            Kind.REASON,
-            "Both are {adjective} under the same {shared:direction} ({a}, {b})",
-        ),
-        "ONE_CONTAINS_OTHER": (
-            Kind.REASON,
-            "{larger} has the {part} of {smaller} and {more:more direction}, {algebra} in all",
-        ),
-        "PARTLY_SHARED": (
-            Kind.REASON,
-            "{shared:direction} shared; {only_a} more only in a ({a} in all), {only_b} only in b ({b} in all)",
-        ),
-        "NOTHING_SHARED": (
-            Kind.REASON,
-            "No symmetry in common: {a} in a, {b} in b, at least {angle:.2g}° apart",
-        ),
-        "ONLY_ONE_SYMMETRIC": (
-            Kind.REASON,
-            "{one} is {adjective} under {algebra}, {other} has no symmetry",
-        ),
-        "NEITHER_SYMMETRIC": (Kind.REASON, "No symmetry in either"),
-        "DEFECT_IN_OTHER": (
-            Kind.REASON,
-            "along the symmetries of {one}, {other} has a δ² of {defects}",
-        ),
-        "NEAREST_CANDIDATES": (
-            Kind.REASON,
-            "the nearest candidate has a δ² of {a} in a and {b} in b",
-        ),
-        "CLEARLY_CLOSER": (Kind.REASON, "{model} clearly comes closer"),
-        "NOT_CLEARLY_CLOSER": (Kind.REASON, "neither clearly comes closer"),
-        # discovery/compare: which model is more symmetric
-        "BOTH_EXACT": (Kind.REASON, "{where}both are exact"),
-        "ONE_EXACT": (Kind.REASON, "{where}{exact} is exact, {other} has a mean δ² of {defect}"),
-        "AMOUNT_UNKNOWN": (Kind.REASON, "{where}the amounts cannot be compared"),
-        "MEANS_ONLY": (
-            Kind.REASON,
-            "{where}the mean δ² is {a} in a and {b} in b, without intervals",
-        ),
-        "MORE_SYMMETRIC": (Kind.REASON, "{where}{model} is {ratio} times more {adjective}"),
-        "NOT_MORE_SYMMETRIC": (
-            Kind.REASON,
-            "{where}neither is clearly more {adjective} (mean δ² in b over that in a: {ratio})",
-        ),
-        "MORE_SYMMETRIC_ON_SOME": (Kind.REASON, "{model} clearly is on {count} of {shared}"),
-        "OUTPUTS_DIFFER": (
-            Kind.REASON,
-            "but they move the outputs differently, by {percent:.0f} %",
-        ),
-        # inputs
-        "COMPILED_MODEL": (
-            Kind.NOTE,
-            "the model, or a part of it, is compiled by torch.compile; the original was analysed",
-        ),
-        "MODEL_NOT_COPIED": (
-            Kind.NOTE,
-            "the model could not be copied ({error}), so it was analysed in place and restored",
-        ),
-        "SEVERAL_WEIGHT_TYPES": (
-            Kind.NOTE,
-            "the weights have several types ({types}); the samples were passed as {dtype}",
-        ),
-        "COARSE_ARITHMETIC": (
-            Kind.NOTE,
-            "the model computes in {arithmetic} on {dtype} samples: differences within the rounding of "
-            "{arithmetic} count as zero",
-        ),
-        "UNCALIBRATED": (
-            Kind.NOTE,
-            "normalisation layers have mean 0 and variance 1 after the reset; "
-            "liegg.inputs.reinitialise.calibrate takes them from data",
-        ),
-        "PARAMETERS_NOT_RESET": (
-            Kind.NOTE,
-            "{n} of {total} parameters keep their trained values because no reset writes them: {names}",
-        ),
-        "RESET_NOT_CALLED": (Kind.NOTE, "{method} of {module} was not called: {error}"),
-        # polarization
-        "MANY_ROWS": (
-            Kind.NOTE,
-            "each sample gives {rows} rows of {columns} numbers ({size}); outputs=16 takes random "
-            "combinations instead",
-        ),
-        "ROUTE_NOT_USED": (Kind.NOTE, "torch.func.{route} cannot transform this model ({reason})"),
-        "AUTOGRAD_ROUTE": (Kind.NOTE, "plain autograd was used instead"),
-        "CONSTANT_SUM": (
-            Kind.REASON,
-            "the sum of the outputs is the same for {where} although each output varies (a "
-            "softmax head?). Use outputs='each'.",
-        ),
-        "CONSTANT_OUTPUT": (
-            Kind.REASON,
-            "the output is the same for {where} and nothing moves it: its symmetries are "
-            "undecided. Check the model's weights and the scale of the data.",
-        ),
-        "PIECEWISE_CONSTANT": (
-            Kind.REASON,
-            "the output varies over the data, but its derivative is zero at every sample in every "
-            "candidate direction: either the model is piecewise constant (rounding, argmax, step), and "
-            "derivatives cannot show its symmetries (analyse the layer before), or no candidate moves "
-            "what it reads.",
-        ),
-        "DEAD_OUTPUTS": (
-            Kind.WARNING,
-            "{n} of {total} outputs never move on this data ({outputs}): the verdict rests on the "
-            "other {rest}.",
-        ),
-        "UNEVEN_OUTPUTS": (
-            Kind.WARNING,
-            "the outputs' sensitivities differ by a factor of {factor:.0f}: the verdict rests on the "
-            "largest. Scale the outputs, or analyse them one by one.",
-        ),
-        "SATURATED": (
-            Kind.WARNING,
-            "the sensitivity rests on {n} of {total} samples; at the others almost nothing moves the "
-            "output (a saturated softmax or sigmoid?). Analyse the logits, or samples near the places "
-            "where the output changes.",
-        ),
-        "ZERO_DERIVATIVES": (
-            Kind.WARNING,
-            "the derivative is exactly zero at {n} of {total} samples (dead units, or rounding): the "
-            "verdict rests on the other {rest}.",
-        ),
-        "LAST_CHECKPOINT_FAILED": (
-            Kind.NOTE,
-            "the last checkpoint could not be written; the result is complete: {error}",
-        ),
-        # discovery/layers
-        "LAYER_LEFT_OUT": (Kind.NOTE, "left out: {reason}"),
-        "LAYER_ZERO_OUTPUTS": (
-            Kind.NOTE,
-            "{n} of {total} samples have an output of exactly 0, which has no unit length",
-        ),
-        "LAYER_ANALYSED_ALONE": (
-            Kind.NOTE,
-            "forward derivatives do not reach this layer ({reason}): it was analysed separately",
-        ),
-        "LAYER_COMBINATIONS": (
-            Kind.NOTE,
-            "its {n} outputs were read by {combinations} random combinations",
-        ),
-        "SAMPLES_REPEATED": (
-            Kind.NOTE,
-            "torch.func.vmap cannot batch this model ({reason}): every sample was repeated for each "
-            "direction instead",
-        ),
-        # results/: why generators were not named
-        "NO_MATRICES": (
-            Kind.REASON,
-            "the generators are vector fields and have no matrices to identify",
-        ),
-        "MORE_THAN_SOLVED": (
-            Kind.REASON,
-            "there may be more symmetries than were solved for; a larger bottom= would tell",
-        ),
-        # algebra: identification of a span
-        "DEPENDENT_GENERATORS": (
-            Kind.NOTE,
-            "{given} generators were given, {dependent} of them dependent on the others: "
-            "their span has dimension {dimension}",
-        ),
-        "TOO_LARGE_TO_IDENTIFY": (
-            Kind.REASON,
-            "{count} matrices of {side} × {side} are too large to be identified",
-        ),
-        "CLOSED_BY_DIMENSION": (
-            Kind.REASON,
-            "closed under the bracket, as every span of its dimension",
-        ),
-        "CLOSED": (Kind.REASON, "closed under the bracket to {rms:.0e}"),
-        "CLOSED_WITHIN_NOISE": (
-            Kind.REASON,
-            "brackets leave the span by {rms:.2g}, as they do when generators are off by {degrees:.2g}°",
-        ),
-        "NOT_CLOSED": (
-            Kind.REASON,
-            "not closed under the bracket: brackets leave the span by {rms:.2g}, which no small error "
-            "explains; generators and brackets span {generated:dimension}",
-        ),
-        "NOT_CLOSED_WITHIN_NOISE": (
-            Kind.REASON,
-            "not closed under the bracket: brackets leave the span by {rms:.2g}, which only generators "
-            "off by {degrees:.2g}° would explain; generators and brackets span {generated:dimension}",
-        ),
-        "PRESERVES": (Kind.REASON, "preserves {what}"),
-        "COMMUTANT": (Kind.REASON, "besides scalings, {maps:map} {maps:?commutes|commute} with it"),
-        "FITS_EXACTLY": (Kind.REASON, "in suitable coordinates the span is {name}, to {angle:.0e}"),
-        "FITS_WITHIN_NOISE": (
-            Kind.REASON,
-            "within {degrees:.2g}° of {name}, which an uncertainty of {needs:.2g}° explains; "
-            "{allowed:.2g}° was allowed",
-        ),
-        "RIVAL_NEEDS_ERROR": (
-            Kind.REASON,
-            "{degrees:.2g}° away, which would take an uncertainty of {needs:.2g}°",
-        ),
-        "RIVAL_NEEDS_MORE_NOISE": (
-            Kind.REASON,
-            "{degrees:.2g}° away, which would take an uncertainty of {needs:.2g}°, "
-            "{factor:.2g} times as much",
-        ),
-        "RIVAL_FITS": (Kind.REASON, "{degrees:.2g}° away, which the uncertainty explains"),
-        "RIVAL_OF_LARGER_FAMILY": (
-            Kind.REASON,
-            "{degrees:.2g}° away, which the uncertainty explains as well, but of a larger family "
-            "({parameters} parameters, {simpler} has {fewer}): the simpler one is named",
-        ),
-        "NEAR_SIMPLER_ALGEBRA": (
-            Kind.REASON,
-            "it is near {name}: state the uncertainty, for example uncertainty={uncertainty:g}, "
-            "to let that explain the rest",
-        ),
-        "HIDDEN_BY_NOISE": (
-            Kind.REASON,
-            "an uncertainty of {degrees:.2g}° hides which of several algebras it is",
-        ),
-        "ONE_PARAMETER_GROUP": (
-            Kind.REASON,
-            "a single matrix generates a one-parameter group, whatever it is",
-        ),
-        # algebra: names from structure constants
-        "JACOBI_VIOLATED": (
-            Kind.REASON,
-            "the constants violate the Jacobi identity by {violation:.1e} of their size, "
-            "too much at tolerance {tolerance:g}",
-        ),
-        "DIMENSIONS": (
-            Kind.REASON,
-            "dimension {dimension}, rank {rank}, centre of dimension {centre}",
-        ),
-        "ABELIAN": (Kind.REASON, "all brackets vanish: the algebra is abelian"),
-        "SEMISIMPLE": (Kind.REASON, "there is no solvable ideal: the algebra is semisimple"),
-        "REDUCTIVE": (Kind.REASON, "the radical is the centre: the algebra is reductive"),
-        "NILPOTENT": (
-            Kind.REASON,
-            "the algebra is nilpotent; dimensions of the derived series {derived}, "
-            "of the lower central series {lower}",
-        ),
-        "SOLVABLE": (
-            Kind.REASON,
-            "the algebra is solvable but not nilpotent; dimensions of the derived series {derived}, "
-            "of the lower central series {lower}, of the nilradical {nilradical}",
-        ),
-        "NEITHER_SOLVABLE_NOR_REDUCTIVE": (
-            Kind.REASON,
-            "the algebra is neither solvable nor reductive; dimensions of the Levi factor {levi}, "
-            "of the radical {radical}, of the nilradical {nilradical}",
-        ),
-        "SIMPLE_IDEAL": (
-            Kind.REASON,
-            "simple ideal of dimension {dimension}, type {dynkin}, "
-            "Killing form of signature ({positive},{negative}): {name}",
-        ),
-        "COMPLEX_SIMPLE_IDEAL": (
-            Kind.REASON,
-            "simple ideal of dimension {dimension}, type {dynkin} over the complex numbers, "
-            "Killing form of signature ({positive},{negative}): {name}",
-        ),
-        "ABELIAN_SUMMAND": (
-            Kind.REASON,
-            "an abelian summand of dimension {dimension}, in the centre and outside all brackets",
-        ),
-        "HEISENBERG": (
-            Kind.REASON,
-            "all brackets lie in the centre, which is one-dimensional: {name}",
-        ),
-        "FILIFORM": (
-            Kind.REASON,
-            "in dimension four, the only algebra with a lower central series of dimensions 4, 2, 1, 0: "
-            "{name}",
-        ),
-        "TRIANGULAR": (
-            Kind.REASON,
-            "its lower central series has dimensions 6, 3, 1, 0, and the form [u, [b, v]], with b the "
-            "direction that commutes with all brackets, has signature (1,1): {name}",
-        ),
-        "ACTS_ON_PLANE": (
-            Kind.REASON,
-            "one element acts on the plane of brackets as {action}: {name}",
-        ),
-        "ACTS_ON_TRANSLATIONS": (
-            Kind.REASON,
-            "an abelian ideal of dimension {dimension}, on which the rest acts {action}: {name}",
-        ),
-        "LEVI_AND_RADICAL": (
-            Kind.REASON,
-            "Levi factor {levi} with the radical {radical}; how one acts on the other is not decided",
-        ),
-        "ELEMENT_AND_NILRADICAL": (
-            Kind.REASON,
-            "one element that acts on the nilradical {nilradical}; how it acts is not decided",
-        ),
-        "NOT_IN_LISTS": (
-            Kind.REASON,
-            "a summand of dimension {dimension}, with a derived series of dimensions {derived} and a "
-            "lower central series of dimensions {lower}, is not in the lists",
-        ),
-    },
-)
 
 
 class _Words(string.Formatter):
