@@ -205,11 +205,11 @@ def _either(texts: list[str]) -> str:
 
 def _convert_int(value: Any) -> int:
     is_bool = isinstance(value, bool | np.bool_) or getattr(value, "dtype", None) is torch.bool
-    if not is_bool and not isinstance(value, str | bytes):
-        try:
+    try:
+        if not is_bool:
             return operator.index(value)
-        except (TypeError, ValueError, RuntimeError):
-            pass
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise MismatchError("a whole number") from error
     raise MismatchError("a whole number")
 
 

@@ -58,7 +58,11 @@ class DeviceMemoryError(LieggError, RuntimeError):
 
 
 class RecordError(LieggError, ValueError):
-    """A stored result cannot be read."""
+    """A stored result cannot be read, or not be stored."""
+
+
+class ReportError(RecordError):
+    """A result is stored, but not its report."""
 
 
 class CheckpointError(LieggError, ValueError):

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from liegg._utils.errors import LieggError
+from liegg._utils.interrupts import Terminated, terminated_as_interrupted
+from liegg._utils.text import printable
 
 INPUT, QUESTION, TRUST, OUTPUT, LARGE_RUNS = "Input", "Question", "Trust", "Output", "Large runs"
 """Panels of the help."""
@@ -39,7 +41,7 @@ def option(
 Json = Annotated[bool, option(OUTPUT, "Print the result as JSON and nothing else.", "--json")]
 Quiet = Annotated[bool, option(OUTPUT, "Print only the result, no progress bar.", "--quiet", "-q")]
 
-USER_ERROR, INTERRUPTED = 2, 130
+USER_ERROR, INTERRUPTED, TERMINATED = 2, 130, 143
 """Exit codes; see `liegg --help`."""
 
 STOPPED = "interrupted."
@@ -69,26 +71,31 @@ def print_result(sym: Any, layers: Any, short: str, *, json: bool, quiet: bool) 
     elif quiet:
         typer.echo(short)
     else:
-        typer.echo("\n\n".join(str(part) for part in (sym, layers) if part is not None))
+        parts = (str(part) for part in (sym, layers) if part is not None)
+        typer.echo(printable("\n\n".join(parts)))
 
 
 def print_error(message: str) -> None:
-    """Print one line to standard error."""
-    typer.echo(f"liegg: {message}", err=True)
+    """Print one message to standard error; control characters in it cannot steer the terminal."""
+    typer.echo(f"liegg: {printable(message)}", err=True)
 
 
 @contextmanager
 def exit_codes(interrupted: str = STOPPED) -> Iterator[None]:
-    """Turn an error of the user into a message and exit code 2, and Ctrl-C into exit code 130.
+    """Turn an error of the user into a message and exit code 2, Ctrl-C into 130, and SIGTERM into 143.
 
     Args:
-        interrupted: what to print after Ctrl-C.
+        interrupted: what to print after Ctrl-C or SIGTERM.
     """
     try:
-        yield
+        with terminated_as_interrupted():
+            yield
     except LieggError as error:
         print_error(str(error))
         raise typer.Exit(USER_ERROR) from None
+    except Terminated:
+        print_error(interrupted)
+        raise typer.Exit(TERMINATED) from None
     except KeyboardInterrupt:
         print_error(interrupted)
         raise typer.Exit(INTERRUPTED) from None

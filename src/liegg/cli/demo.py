@@ -1,5 +1,6 @@
 """`liegg demo`."""
 
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from liegg.results.symmetries import Symmetries
 
 
+FIGURES = ("o5-demo.png", "o5-demo.svg")
+
+
 def demo(
     seed: Annotated[int, option(TRUST, "Random seed of data, weights and batches.")] = 1,
     out: Annotated[
@@ -40,11 +44,10 @@ def demo(
     """
     with exit_codes():
         import liegg
-        from liegg.cli.files import make_folder
-        from liegg.results.run_folder import Clock, write_run
+        from liegg.results.run_folder import Clock, add_files, check_run_folder, write_run
         from liegg.studies import o5
 
-        make_folder(out)
+        check_run_folder(out, *FIGURES)
         clock = Clock()
         hidden = quiet or json
         label = f"training {' → '.join(map(str, o5.SIZES))} on {o5.MAIN:,} samples"
@@ -66,7 +69,9 @@ def demo(
         title = "A network trained on an O(5)-invariant function"
         page = write_run(out, sym, samples=inputs[:8], clock=clock, title=title)
         so5 = liegg.so(5)
-        figures = liegg.plot.save_figure(liegg.plot.overview(sym, so5, "so(5)"), out / "o5-demo")
+        with tempfile.TemporaryDirectory() as place:
+            overview = liegg.plot.overview(sym, so5, "so(5)")
+            figures = add_files(out, liegg.plot.save_figure(overview, Path(place) / "o5-demo"))
         if json:
             paths = {"figures": [str(path) for path in figures], "report": str(page)}
             print_json(sym.to_dict() | paths)

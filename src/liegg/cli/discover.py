@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from liegg._utils.errors import LieggError
 from liegg.cli._shared import (
     INPUT,
     LARGE_RUNS,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from liegg.cli.files import Samples
     from liegg.results.layers import LayerSymmetries
     from liegg.results.run_folder import Clock
+    from liegg.results.symmetries import Symmetries
 
 ACTION_EXAMPLES = {
     "linear:3": "linear maps of a vector in 3 dimensions",
@@ -225,66 +227,91 @@ class _Inputs(NamedTuple):
 def _discover(options: SimpleNamespace) -> None:
     """Load, analyse, write and print; the options are the parameters of `discover`."""
     import liegg
-    from liegg.cli import files
     from liegg.cli.models import uses_factory_weights
     from liegg.polarization import launcher
-    from liegg.results.run_folder import Clock, write_run
+    from liegg.results.run_folder import Clock
 
-    out, json, quiet = options.out, options.json, options.quiet
     names = "batch_size route bottom control_draws checkpoint checkpoint_every timeout"
     run = liegg.Run(**{name: getattr(options, name) for name in names.split()})
     clock = Clock()
     is_first = launcher.rank() == 0  # of several processes only the first prints and writes
-    folder = out if is_first else None
-    hidden = quiet or json or not is_first
-    with files.removed_on_failure(folder):
-        inputs = _in_all_processes(lambda: _load(options, folder), options.timeout)
-        samples = inputs.samples
-        count = len(samples.analysed)
-        clock.note(f"loaded {options.model} and {count} samples of {options.data}")
-        if uses_factory_weights(inputs.model, options.weights):
-            clock.note(FACTORY_WEIGHTS)
-            print_error(FACTORY_WEIGHTS) if is_first else None
-        label, own = "reading the data through the model", count // launcher.world_size()
-        with progress_bar(label, own, "samples", hidden=hidden) as progress:
-            sym = liegg.discover(
-                inputs.model,
-                samples.analysed,
-                **inputs.question,
-                controls=_controls(options.controls, options.control),
-                groups=samples.groups,
-                held_out=samples.held_out,
-                run=replace(run, progress=progress),
-            )
+    hidden = options.quiet or options.json or not is_first
+    inputs = _in_all_processes(lambda: _load(options, is_first=is_first), options.timeout)
+    samples = inputs.samples
+    count = len(samples.analysed)
+    clock.note(f"loaded {options.model} and {count} samples of {options.data}")
+    if uses_factory_weights(inputs.model, options.weights):
+        clock.note(FACTORY_WEIGHTS)
+        print_error(FACTORY_WEIGHTS) if is_first else None
+    label, own = "reading the data through the model", count // launcher.world_size()
+    with progress_bar(label, own, "samples", hidden=hidden) as progress:
+        sym = liegg.discover(
+            inputs.model,
+            samples.analysed,
+            **inputs.question,
+            controls=_controls(options.controls, options.control),
+            groups=samples.groups,
+            held_out=samples.held_out,
+            run=replace(run, progress=progress),
+        )
     clock.note(f"found {sym.nullity} symmetries")
     if is_first:
-        layers = (
-            _analyse_layers(inputs, clock, run.batch_size, hidden=hidden)
-            if options.layers
-            else None
-        )
-        page = out and write_run(
-            out, sym, samples=inputs.shown, layers=layers, clock=clock, title=options.title
-        )
-        print_result(sym, layers, str(sym.nullity), json=json, quiet=quiet)
-        if page and not (json or quiet):
-            typer.echo(f"\nRun folder: {out}\nReport: {page}")
+        _finish(options, sym, inputs, clock, hidden=hidden)
     launcher.end()
 
 
-def _load(options: SimpleNamespace, folder: Path | None) -> _Inputs:
-    """Read everything that the options name, and make the folder."""
+def _finish(
+    options: SimpleNamespace, sym: "Symmetries", inputs: _Inputs, clock: "Clock", *, hidden: bool
+) -> None:
+    """Analyse the layers if asked, print, and write; what fails is said after the rest is safe."""
+    from liegg._utils.errors import RecordError, ReportError
+    from liegg.results.run_folder import save_elsewhere, write_run
+
+    layers, failure = None, None
+    try:
+        if options.layers:
+            layers = _analyse_layers(inputs, clock, options.batch_size, hidden=hidden)
+    except (LieggError, KeyboardInterrupt) as error:
+        failure = error
+    print_result(sym, layers, str(sym.nullity), json=options.json, quiet=options.quiet)
+    if (out := options.out) is not None:
+        try:
+            page = write_run(
+                out, sym, samples=inputs.shown, layers=layers, clock=clock, title=options.title
+            )
+        except ReportError:
+            raise
+        except RecordError as error:
+            raise RecordError(f"{error} {save_elsewhere(sym, layers)}") from error
+        if not (options.json or options.quiet):
+            typer.echo(f"\nRun folder: {out}\nReport: {page}")
+    if isinstance(failure, LieggError):
+        raise LieggError(f"the result is complete, but its layers are missing: {failure}")
+    if failure is not None:
+        raise failure
+
+
+def _load(options: SimpleNamespace, *, is_first: bool) -> _Inputs:
+    """Read everything that the options name, and check what would fail only after the analysis."""
+    from torch.nn import Module
+
     import liegg
     from liegg.cli import files
     from liegg.cli.actions import parse_action, parse_thresholds
     from liegg.cli.models import load_model
     from liegg.polarization.launcher import local_device
+    from liegg.results.run_folder import check_run_folder
 
     samples = files.load_samples(options.data, options.held_out, options.groups)
     device = options.device and local_device(options.device)
     model = load_model(options.model, options.weights, device)
-    if folder is not None:
-        files.make_folder(folder)
+    if options.layers and not isinstance(model, Module):
+        raise LieggError(
+            f"--layers needs a torch.nn.Module; {options.model} gave a {type(model).__name__}. Leave "
+            "--layers out, or name a factory that returns a module."
+        )
+    if is_first and options.out is not None:
+        check_run_folder(options.out)
     outputs, output_action = options.outputs, options.output_action
     question = {
         "action": parse_action(options.action),

@@ -1,9 +1,6 @@
-"""Arrays and folders as the command line names them. Nothing is ever unpickled."""
+"""Arrays as the command line names them. Nothing is ever unpickled."""
 
-import tempfile
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -117,28 +114,3 @@ def first_samples(samples: np.ndarray) -> torch.Tensor:
             f"samples have dtype {first.dtype}; expected numbers, for example an array saved as float32."
         )
     return torch.from_numpy(first.astype(first.dtype.newbyteorder("=")))
-
-
-def make_folder(path: Path) -> None:
-    """Make a folder if needed; raise `ArgumentError` unless files can be written into it."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=path):
-            pass
-    except OSError as error:
-        raise ArgumentError(
-            f"--out {str(path)!r}: results cannot be written there: {error}. Name a folder that you "
-            "can write to."
-        ) from error
-
-
-@contextmanager
-def removed_on_failure(folder: Path | None) -> Iterator[None]:
-    """Remove a new folder again if the block fails and left it empty."""
-    is_new = folder is not None and not folder.exists()
-    try:
-        yield
-    except BaseException:
-        if is_new and folder is not None and folder.is_dir() and not any(folder.iterdir()):
-            folder.rmdir()
-        raise

@@ -65,14 +65,14 @@ def reproduce(
     """
     with exit_codes(RESUMABLE):
         from liegg._utils.errors import ArgumentError
-        from liegg.cli.files import make_folder
+        from liegg._utils.file_set import check_target
         from liegg.cli.models import check_device
         from liegg.polarization import launcher
         from liegg.studies import claims, runner
 
         if study is not Study.claims:
             check_device(launcher.local_device(device))
-            make_folder(out)
+            check_target(out, ())
         elif quick:
             raise ArgumentError(
                 "claims reads the stored results and trains nothing: type it without --quick."

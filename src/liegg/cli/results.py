@@ -73,15 +73,18 @@ def report(
     """
     with exit_codes():
         from liegg.cli.files import first_samples, load_array
-        from liegg.results.run_folder import REPORT, read_run
+        from liegg.results.run_folder import REPORT, read_run, write_page
 
         stored = read_run(run)
-        page = stored.sym.report(
-            run / REPORT if out is None else out / REPORT if out.is_dir() else out,
-            samples=stored.samples if samples is None else first_samples(load_array(samples)),
-            layers=stored.layers,
-            title=title or stored.title,
-        )
+        options = {
+            "samples": stored.samples if samples is None else first_samples(load_array(samples)),
+            "layers": stored.layers,
+            "title": title or stored.title,
+        }
+        if out is None:
+            page = write_page(run, stored.sym, **options)
+        else:
+            page = stored.sym.report(out / REPORT if out.is_dir() else out, **options)
         if json:
             print_json({"report": str(page), "bytes": page.stat().st_size})
         else:

@@ -5,6 +5,7 @@ import shlex
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,8 @@ from safetensors import torch as tensors
 from torch import Tensor
 
 from liegg._utils.checks import check_path
-from liegg._utils.errors import RecordError
-from liegg._utils.file_set import check_target, read_manifest, read_regular, write_files
+from liegg._utils.errors import RecordError, ReportError
+from liegg._utils.file_set import Manifest, check_target, read_manifest, read_regular, write_files
 from liegg._utils.version import __version__
 from liegg.results.layer_storage import LAYER_FILES, has_layers, layer_files, load_layers
 from liegg.results.layers import LayerSymmetries
@@ -92,8 +93,8 @@ def write_run(
         The report.
 
     Raises:
-        RecordError: the folder cannot be written to or holds other things under these names; or the result is stored,
-            but its report could not be made.
+        RecordError: the folder cannot be written to, or holds other things under these names.
+        ReportError: the result is stored, but its report could not be made.
     """
     folder = check_path(folder)
     files = result_files(sym)
@@ -110,7 +111,7 @@ def write_run(
     try:
         return write_page(folder, sym, samples=samples, layers=layers, title=title)
     except Exception as error:
-        raise RecordError(
+        raise ReportError(
             f"the result is stored in {folder}, but {REPORT} could not be written: {error} Try: "
             f"liegg report {folder}"
         ) from error
@@ -124,18 +125,34 @@ def write_page(folder: Path, sym: Symmetries, **options: Any) -> Path:
         sym: its result.
         options: as for `Symmetries.report`.
     """
-    listed = read_manifest(folder)
-    if listed is None:  # an earlier version wrote no manifest
+    if read_manifest(folder) is None:  # an earlier version wrote none
         return sym.report(folder / REPORT, **options)
     with tempfile.TemporaryDirectory() as place:
-        content = sym.report(Path(place) / REPORT, **options).read_bytes()
-    write_files(folder, {REPORT: content}, keep=listed.files)
+        add_files(folder, [sym.report(Path(place) / REPORT, **options)])
     return folder / REPORT
 
 
-def check_run_folder(folder: str | Path) -> None:
-    """Raise `RecordError` if `write_run` would refuse a folder; nothing is created."""
-    check_target(check_path(folder), ALL_FILES)
+def add_files(folder: Path, paths: Iterable[Path]) -> list[Path]:
+    """Copy files into a run folder, beside what it holds; return their new places."""
+    files = {path.name: path.read_bytes() for path in paths}
+    listed = read_manifest(folder) or Manifest()
+    write_files(folder, files, keep=listed.files)
+    return [folder / name for name in files]
+
+
+def save_elsewhere(sym: Symmetries, layers: LayerSymmetries | None) -> str:
+    """Store a result in a new temporary folder, since its own place failed; a sentence that says where it is."""
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="liegg-"))
+        write_files(folder, result_files(sym) | ({} if layers is None else layer_files(layers)))
+        return f"The result is in {folder} instead; liegg report {folder} makes its page."
+    except (OSError, RecordError) as error:
+        return f"The result could not be stored in a temporary folder either: {error}"
+
+
+def check_run_folder(folder: str | Path, *more: str) -> None:
+    """Raise `RecordError` if `write_run` would refuse a folder, or more files in it; nothing is created."""
+    check_target(check_path(folder), (*ALL_FILES, *more))
 
 
 def read_run(folder: str | Path) -> RunFolder:
