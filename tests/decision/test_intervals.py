@@ -10,7 +10,6 @@ import liegg
 from cases import mlp, norm_case, normal, square
 from liegg._utils.diagnoses import Diagnosis, as_remark
 from liegg.actions import Linear
-from liegg.decision.block_statistics import BlockStatistics
 from liegg.decision.bootstrap import Moments, draw_blocks
 from liegg.decision.intervals import Bootstrap, certainty
 from liegg.decision.rank import evidence
@@ -195,7 +194,6 @@ def draws_of(lengths, *, blocks=20, samples=10, at_floor=0, seed=0):
         rows.mT @ rows, motions, rows.square().sum(1), motions.diagonal(dim1=1, dim2=2), ones, ones
     )
     return Bootstrap(
-        blocks=BlockStatistics(rows, motions, ones, ones, squared=False),
         moments=moments,
         lengths=lengths,
         sensitivity=1.0,

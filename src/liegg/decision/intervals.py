@@ -1,7 +1,6 @@
 """Intervals for the defects, the number of symmetries and the angle of their span, from a block bootstrap."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import torch
 from jaxtyping import Float
@@ -13,7 +12,6 @@ from liegg.decision.bootstrap import (
     RESOLVED_DIRECTIONS,
     RESOLVED_DRAWS,
     Moments,
-    Replicates,
     draw_blocks,
     relative_interval,
     resolve,
@@ -51,8 +49,7 @@ class Bootstrap:
     """Bootstrap draws of blocks of samples, for one solution.
 
     Attributes:
-        blocks: what the blocks say of any direction.
-        moments: what they say of the directions above the floor.
+        moments: what the blocks say of the directions above the floor.
         lengths: mean squared change of the output per squared motion along each of these.
         sensitivity: mean sensitivity κ.
         weights: how often each block was drawn.
@@ -60,7 +57,6 @@ class Bootstrap:
         directions: coefficients of the directions that are solved again for every draw, of unit motion.
     """
 
-    blocks: BlockStatistics
     moments: Moments
     lengths: Float[Tensor, " r"]
     sensitivity: float
@@ -75,12 +71,6 @@ class Bootstrap:
         )
         none = above.new_full((self.at_floor, 2), torch.nan)
         return torch.cat([none, above * (self.lengths / self.sensitivity)[:, None]])
-
-    @cached_property
-    def replicates(self) -> Replicates:
-        """The problem solved again for every draw."""
-        weights = self.weights[:RESOLVED_DRAWS]
-        return resolve(self.moments, self.lengths, self.sensitivity, weights)
 
 
 def bootstrap(
@@ -111,7 +101,6 @@ def bootstrap(
         samples=blocks.samples,
     )
     return Bootstrap(
-        blocks=blocks,
         moments=moments,
         lengths=solution.values[at_floor:] * solution.sensitivity,
         sensitivity=solution.sensitivity,
@@ -166,7 +155,8 @@ def certainty(draws: Bootstrap, case: Evidence, nullity: int, thresholds: Thresh
         nullity: number of symmetries.
         thresholds: what counts as one.
     """
-    logs = draws.replicates.logs
+    weights = draws.weights[:RESOLVED_DRAWS]
+    logs, mixing = resolve(draws.moments, draws.lengths, draws.sensitivity, weights)
     # A draw errs from the result as the result does from the truth.
     shifted = case.values[draws.at_floor :] * (-logs).exp()
     exact = case.values[: draws.at_floor].expand(len(logs), -1)
@@ -180,8 +170,8 @@ def certainty(draws: Bootstrap, case: Evidence, nullity: int, thresholds: Thresh
     return Certainty(
         nullity=(min(int(low // 1), nullity), max(int(-(-high // 1)), nullity)),
         support=float((counts == nullity).double().mean()),
-        angle=span_angle(draws.replicates, draws.directions, last, level=thresholds.level),
+        angle=span_angle(mixing, draws.directions, last, level=thresholds.level),
         level=thresholds.level,
-        blocks=draws.replicates.blocks,
+        blocks=weights.shape[1],
         draws=len(logs),
     )
