@@ -134,7 +134,7 @@ def edit(folder, change):
         (lambda f: edit(f, lambda index: index.pop("layers")), r"damaged \(KeyError: 'layers'\)"),
         (
             lambda f: edit(f, lambda index: index["layers"][0].update(unit=None)),
-            r"damaged \(KeyError: 'unit'\)",
+            r"damaged \(TypeError",
         ),
         (
             lambda f: edit(f, lambda index: index["layers"][0].update(unit=3)),

@@ -1,6 +1,7 @@
 """Layers on disk: an index, and one stored result for every layer and problem."""
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
@@ -10,13 +11,9 @@ from liegg._utils.errors import RecordError
 from liegg.actions import action_from_settings
 from liegg.results import storage
 from liegg.results.layers import LayerResult, LayerSymmetries, Problem
-from liegg.results.symmetries import Symmetries
 
-FORMAT = 2
-"""Version of the layout of a stored index."""
-
-READABLE_FORMATS = (1, 2)
-"""Versions that can be read; in version 1 notes are plain text."""
+INDEX_FORMATS = (1, 2)
+"""Versions of the layout of a stored index that can be read; the last is written. In version 1 notes are plain text."""
 
 INDEX = "layers.json"
 """File that lists the layers and the folders of their results."""
@@ -43,7 +40,7 @@ def save_layers(result: LayerSymmetries, folder: str | Path) -> Path:
     places: dict[int, str] = {}
     layers = [_stored(layer, number, folder, places) for number, layer in enumerate(result)]
     index = {
-        "format": FORMAT,
+        "format": INDEX_FORMATS[-1],
         "model": result.model,
         "samples": result.samples,
         "action": result.action.settings(),
@@ -87,10 +84,10 @@ def load_layers(folder: str | Path) -> LayerSymmetries:
     folder = Path(folder)
     try:
         index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
-        if index["format"] not in READABLE_FORMATS:
+        if index["format"] not in INDEX_FORMATS:
             raise RecordError(
                 f"{folder} holds layers of format {index['format']}; this version reads formats 1 "
-                f"to {FORMAT}."
+                f"to {INDEX_FORMATS[-1]}."
             )
         return _assemble(index, folder)
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -106,32 +103,20 @@ def load_layers(folder: str | Path) -> LayerSymmetries:
 
 
 def _assemble(index: dict[str, Any], folder: Path) -> LayerSymmetries:
-    results: dict[str, Symmetries] = {}
-
-    def problem(place: Any) -> Symmetries | None:
-        if place is None:
-            return None
-        if place not in results:
-            results[place] = storage.load(folder / place)
-        return results[place]
-
-    layers = []
-    for entry in index["layers"]:
-        own = {name: problem(entry[name]) for name in get_args(Problem)}
-        if own["invariance"] is None or own["unit"] is None:
-            raise KeyError("invariance" if own["invariance"] is None else "unit")
-        layers.append(
-            LayerResult(
-                entry["name"],
-                entry["kind"],
-                tuple(entry["shape"]),
-                own["invariance"],
-                own["unit"],
-                own["equivariance"],
-                entry["same"],
-                tuple(map(remark_from_dict, entry["notes"])),
-            )
+    result = cache(lambda place: storage.load(folder / place))
+    layers = [
+        LayerResult(
+            name=entry["name"],
+            kind=entry["kind"],
+            shape=tuple(entry["shape"]),
+            invariance=result(entry["invariance"]),
+            unit=result(entry["unit"]),
+            equivariance=None if entry["equivariance"] is None else result(entry["equivariance"]),
+            same=entry["same"],
+            notes=tuple(map(remark_from_dict, entry["notes"])),
         )
+        for entry in index["layers"]
+    ]
     output = index["output_action"]
     return LayerSymmetries(
         tuple(layers),

@@ -15,9 +15,8 @@ from liegg.actions import Action
 from liegg.algebra.identification import Identification
 from liegg.decision.controls import Controls
 from liegg.decision.decide import Decision
-from liegg.results.account import Account, Candidate
+from liegg.results.account import Account, Candidate, generators_of
 from liegg.results.accumulated import Accumulated
-from liegg.results.matrices import generators_of
 from liegg.spectrum.metrics import angles_to, paper_spectrum, symmetry_bias, symmetry_variance
 from liegg.spectrum.spectrum import Spectrum
 

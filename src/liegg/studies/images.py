@@ -11,7 +11,7 @@ from torch import Tensor
 from liegg.actions import smooth
 from liegg.algebra.catalog import so
 from liegg.algebra.subspace import distance_to_span
-from liegg.results.matrices import generators_of
+from liegg.results.account import generators_of
 from liegg.results.symmetries import Symmetries
 from liegg.studies import datasets, ensemble
 from liegg.studies.reading import Readings, read_stack

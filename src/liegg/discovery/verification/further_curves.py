@@ -8,7 +8,7 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
 from liegg.actions import MatrixAction
-from liegg.results.matrices import is_printable
+from liegg.results.account import is_printable
 from liegg.results.symmetries import Symmetries
 
 MAX_READABLE, MAX_CANDIDATES = 12, 3

@@ -17,7 +17,7 @@ from liegg.discovery.verification.further_curves import others_of
 from liegg.report.motions import coordinates_of
 from liegg.report.numbers import number
 from liegg.report.planes import grid_of_places, plane_of
-from liegg.results.matrices import PRINTABLE_SIDE, is_printable
+from liegg.results.account import PRINTABLE_SIDE, is_printable
 from liegg.results.symmetries import Symmetries
 
 MAX_CARDS = 12

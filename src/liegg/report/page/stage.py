@@ -16,7 +16,7 @@ from liegg.report.motions import extent_of, symmetry_curves
 from liegg.report.numbers import number
 from liegg.report.planes import blocks_of, plane_of
 from liegg.report.samples import as_images, checked_samples, value_range
-from liegg.results.matrices import is_printable
+from liegg.results.account import is_printable
 from liegg.results.symmetries import Symmetries
 from liegg.results.verification import Curve
 
