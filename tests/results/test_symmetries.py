@@ -127,7 +127,7 @@ def test_words_and_candidates_are_stored_with_the_result():
     assert found.words == found.identification.readable.words
     assert sorted(found.words) == ["rotation in x₁–x₂", "rotation in x₁–x₃", "rotation in x₂–x₃"]
     assert len(found.account.words) == 3
-    assert [near.grade for near in found.candidates] == list(found.grades[3:6])
+    assert [near.grade for near in found.candidates] == list(found.decision.grades[3:6])
     for place, near in enumerate(found.candidates, start=3):
         assert near.defect == float(found.defects[place])
         assert near.interval[0] < near.defect < near.interval[1]

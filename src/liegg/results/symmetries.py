@@ -17,7 +17,7 @@ from liegg.decision.controls import Controls
 from liegg.decision.decide import Decision
 from liegg.results.account import Account, Candidate, generators_of
 from liegg.results.accumulated import Accumulated
-from liegg.spectrum.metrics import angles_to, paper_spectrum, symmetry_bias, symmetry_variance
+from liegg.spectrum.metrics import angles_to, paper_spectrum, symmetry_bias
 from liegg.spectrum.spectrum import Spectrum
 
 
@@ -81,11 +81,6 @@ class Symmetries:
         return self.account.candidates
 
     @property
-    def grades(self) -> tuple[str, ...]:
-        """Grade of every direction that moves the data: exact, strong, approximate, weak or none."""
-        return self.decision.grades
-
-    @property
     def defects(self) -> Float[Tensor, " r"]:
         """Scale-free defect δ² of every direction that moves the data, ascending; or of the smallest that were solved for."""
         return self.accumulated.solution.values
@@ -118,7 +113,7 @@ class Symmetries:
 
     @cached_property
     def spectrum(self) -> Spectrum:
-        """The paper's spectrum: every direction's symmetry variance, in the Frobenius metric.
+        """The paper's spectrum: every direction's symmetry variance, in the Frobenius metric; the first value is the model's.
 
         Stored with the result up to 512 candidates; above, it is solved when it is first used.
         """
@@ -131,11 +126,6 @@ class Symmetries:
             self.samples,
             smallest=None if bottom is None else bottom.requested,
         )
-
-    @property
-    def variance(self) -> float:
-        """The paper's symmetry variance: the smallest of the spectrum."""
-        return symmetry_variance(self.spectrum)
 
     def bias(self, reference: Float[Tensor, "e n n"]) -> Float[Tensor, " g"]:
         """The paper's symmetry bias of every direction of the spectrum against a reference algebra.

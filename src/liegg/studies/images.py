@@ -156,7 +156,7 @@ def describe(sym: Symmetries) -> dict[str, Any]:
     return {
         "nullity": sym.nullity,
         "spectrum": sym.spectrum.values.tolist(),
-        "variance": sym.variance,
+        "variance": float(sym.spectrum.values[0]),
         "bias": sym.bias(so(2)).tolist(),
         "directions": (directions * orientation(directions)[:, None, None]).tolist(),
         "defects": sym.defects.tolist(),

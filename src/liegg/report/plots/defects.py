@@ -63,7 +63,7 @@ def defects(
     rulers.append((decision.floor, "-.", floor))
     ax.set_ylabel(f"defect  δ²{cut(values, least)}")
     heights = values.clamp_min(least)
-    grades = ["undecided"] * decision.undecided + list(sym.grades[decision.undecided :])
+    grades = ["undecided"] * decision.undecided + list(decision.grades[decision.undecided :])
     for name, (marker, colour) in {**LOOKS, "undecided": UNDECIDED_LOOK}.items():
         some = [k for k, i in enumerate(drawn) if grades[i] == name]
         if some:
