@@ -20,10 +20,10 @@ from liegg.decision.thresholds import Thresholds
 GRADES = ("exact", "strong", "approximate", "weak", "none")
 """From best to worst."""
 
-MARGIN = 1.15
+BORDERLINE_FACTOR = 1.15
 """A grade that changes when a threshold moves by up to this factor, either way, is borderline."""
 
-MARGIN_STEPS = 3
+BORDERLINE_STEPS = 3
 """Steps in which a threshold is moved. Between two values a grade can change and change back: the widest gap drops out, then the next."""
 
 OTHER_LEVELS = (1.5, 1 / 1.5)
@@ -43,17 +43,13 @@ def threshold_sensitivity(case: Evidence, thresholds: Thresholds) -> tuple[tuple
     """
     own = rule(case.floor, thresholds)
     factors = [
-        1 + sign * (MARGIN - 1) * step / MARGIN_STEPS
+        1 + sign * (BORDERLINE_FACTOR - 1) * step / BORDERLINE_STEPS
         for sign in (1, -1)
-        for step in range(1, MARGIN_STEPS + 1)
+        for step in range(1, BORDERLINE_STEPS + 1)
     ]
-    rows, names = [own], [""]
-    for place, name in enumerate(RULE):
-        for factor in factors:
-            row = own.clone()
-            row[place] *= factor**2 if name == "floor" else factor
-            rows.append(row)
-            names.append("floor_factor" if name == "floor" else name)
+    moved = [(name, factor) for name in RULE for factor in factors]
+    rows = [own, *(own * _scales(name, factor) for name, factor in moved)]
+    names = ["", *(name for name, _ in moved)]
     others = _other_intervals(case)
     names += ["level"] * len(OTHER_LEVELS) + ["interval"] * (len(others) - len(OTHER_LEVELS))
     numbers = torch.stack(rows + [own] * len(others))
@@ -67,6 +63,14 @@ def threshold_sensitivity(case: Evidence, thresholds: Thresholds) -> tuple[tuple
     return tuple(
         tuple(dict.fromkeys(n for n, flags in zip(names, changed, strict=True) if flags[i]))
         for i in range(len(case.values))
+    )
+
+
+def _scales(name: str, factor: float) -> Float[Tensor, "7"]:
+    """Factors of all numbers that move one threshold; the floor goes with the square of its own."""
+    power = 2 if name == "floor_factor" else 1
+    return torch.tensor(
+        [factor**power if one == name else 1.0 for one in RULE], dtype=torch.float64
     )
 
 

@@ -30,8 +30,8 @@ class Evidence(NamedTuple):
     following: float = math.inf
 
 
-RULE = ("floor", "threshold", "minimum_gap", "clear", "resolution", "strong", "weak")
-"""The numbers of the rank rule and of the grades, in the order of `rule`."""
+RULE = ("floor_factor", "threshold", "minimum_gap", "clear", "resolution", "strong", "weak")
+"""What the numbers of the rank rule and of the grades depend on, in the order of `rule`: the first gives the floor."""
 
 
 def evidence(

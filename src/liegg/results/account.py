@@ -15,7 +15,7 @@ from liegg.spectrum.metrics import symmetry_bias
 from liegg.spectrum.spectrum import Spectrum
 
 NEAREST = 3
-"""Directions after the last symmetry that are described."""
+"""Directions after the last symmetry that are listed and described."""
 
 LARGEST_SIZE = 2**27
 """Numbers in all generators up to which they are built as matrices: 1 GB."""

@@ -256,10 +256,11 @@ def _nearest(overall: PairedDefect | None) -> list[Remark]:
     """How near the nearest candidates come."""
     if overall is None:
         return []
-    values = Diagnosis.NEAREST_CANDIDATES(a=_value(overall.a), b=_value(overall.b))
-    if not overall.smaller:
-        return [values, Diagnosis.NOT_CLEARLY_CLOSER()]
-    return [values, Diagnosis.CLEARLY_CLOSER(model=overall.smaller)]
+    closer = overall.smaller
+    return [
+        Diagnosis.NEAREST_CANDIDATES(a=_value(overall.a), b=_value(overall.b)),
+        Diagnosis.CLEARLY_CLOSER(model=closer) if closer else Diagnosis.NOT_CLEARLY_CLOSER(),
+    ]
 
 
 def _amount(comparison: Comparison) -> list[Remark]:

@@ -3,14 +3,12 @@
 import math
 
 from liegg._utils.diagnoses import plural
+from liegg.actions.restricted import SAME_SPAN
 from liegg.results.comparison import Comparison, Measured, PairedDefect, Side
 from liegg.results.tables import TABLE_LINES, value_range, without_middle, wrapped
 
 MAX_WORDS = 32
 """Characters of a motion's description."""
-
-SAME_SPAN = 1e-6
-"""Angle in radians below which two spans are one: rounding in exact directions."""
 
 
 def table(comparison: Comparison) -> str:

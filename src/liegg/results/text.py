@@ -4,11 +4,9 @@ import math
 
 from liegg._utils.diagnoses import plural
 from liegg.decision.decide import runs
+from liegg.results.account import NEAREST
 from liegg.results.symmetries import Symmetries
 from liegg.results.tables import TABLE_LINES, value_range, without_middle, wrapped
-
-ROWS_AFTER = 3
-"""Directions listed after the last symmetry, so that the gap can be seen."""
 
 SHOWN_REMARKS = 3
 """Warnings, and notes, that are shown in full."""
@@ -59,7 +57,7 @@ def _directions(sym: Symmetries, room: int) -> list[str]:
     head = f"  {'':>4}  {'defect δ²':>11}  {level:^23}  {'grade':<13}"
     if variances is not None:
         head += f"  {'variance σ²/|D|':>15}   (paper's, its own order)"
-    end = sym.nullity + ROWS_AFTER
+    end = sym.nullity + NEAREST  # some more, so that the gap can be seen
     rows = [
         f"{_row(sym, i)}  {'' if variances is None else f'{variances[i]:>15.3e}'}".rstrip()
         for i in range(min(len(sym.defects), end))
