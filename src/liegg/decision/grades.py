@@ -54,11 +54,11 @@ def threshold_sensitivity(case: Evidence, thresholds: Thresholds) -> tuple[tuple
     names += ["level"] * len(OTHER_LEVELS) + ["interval"] * (len(others) - len(OTHER_LEVELS))
     numbers = torch.stack(rows + [own] * len(others))
     numbers[:, RULE.index("minimum_gap")].clamp_(min=1.0)
-    spectra = [
+    values, low, high = (
         torch.stack([part] * len(rows) + [other[k] for other in others])
         for k, part in enumerate(case[:3])
-    ]
-    places = _places(Evidence(*spectra, *case[3:]), numbers)
+    )
+    places = _places(case._replace(values=values, low=low, high=high), numbers)
     changed = (places != places[:1]).tolist()
     return tuple(
         tuple(dict.fromkeys(n for n, flags in zip(names, changed, strict=True) if flags[i]))
