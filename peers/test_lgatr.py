@@ -75,7 +75,7 @@ def test_the_amplitude_has_so13(dtype: torch.dtype, discovered: Callable) -> Non
         liegg.Linear(4, copies=PARTICLES),
     )
     assert (sym.nullity, sym.name) == (6, "so(1,3)")
-    assert set(sym.grades[:6]) == {"exact"}
+    assert set(sym.decision.grades[:6]) == {"exact"}
     assert_same_span(
         sym.generators, liegg.so(1, 3), tolerance=1e-3 if dtype == torch.float32 else 1e-10
     )
@@ -89,7 +89,7 @@ def test_layer_norms_add_a_scaling_that_is_told_from_the_exact_six(discovered: C
         events(200, unit=1.0),
         liegg.Linear(4, copies=PARTICLES),
     )
-    assert sym.grades.count("exact") == 6
+    assert sym.decision.grades.count("exact") == 6
     assert_same_span(sym.generators[:6], liegg.so(1, 3), tolerance=1e-10)
     assert (sym.nullity, sym.name) == (7, "so(1,3) ⊕ R")
     assert float(sym.defect(liegg.scaling(4))) < 0.03
@@ -101,7 +101,7 @@ def test_vectors_transform_as_the_momenta_do(discovered: Callable) -> None:
     sym = discovered(
         "L-GATr, vectors", Momenta().double(), events(100), action, output_action=action
     )
-    assert sym.grades.count("exact") == 6
+    assert sym.decision.grades.count("exact") == 6
     assert_same_span(sym.generators[:6], liegg.so(1, 3), tolerance=1e-10)
     torch.testing.assert_close(sym.output_generators[:6], sym.generators[:6], rtol=0, atol=1e-9)
 

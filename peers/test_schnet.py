@@ -98,7 +98,7 @@ def test_the_energy_has_se3(dtype: torch.dtype, discovered: Callable) -> None:
         liegg.Affine(3, copies=len(NUMBERS)),
     )
     assert (sym.nullity, sym.name) == (6, "se(3)")
-    assert set(sym.grades[:6]) == {"exact"}
+    assert set(sym.decision.grades[:6]) == {"exact"}
     assert_same_span(
         sym.generators, liegg.se(3), tolerance=1e-4 if dtype == torch.float32 else 1e-10
     )

@@ -108,7 +108,7 @@ def test_random_weights_have_no_symmetry(
     before = {name: value.clone() for name, value in model.state_dict().items()}
     sym = discovered(title, model, data, liegg.Image("affine"))
     assert sym.nullity == 0
-    assert sym.grades.count("exact") + sym.grades.count("strong") == 0
+    assert sym.decision.grades.count("exact") + sym.decision.grades.count("strong") == 0
     assert model.training
     assert all(torch.equal(before[name], value) for name, value in model.state_dict().items())
 

@@ -372,8 +372,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     *of("decision/grades.py", "tests/decision/test_grades.py")(
         (
             "A weak direction is below random ones.",
-            "(case.high <= numbers.weak) & (case.high < case.control)",
-            "(case.high <= numbers.weak)",
+            "(case.high <= weak) & (case.high < case.control)",
+            "(case.high <= weak)",
         )
     ),
     *of("results/storage.py", "tests/results/test_storage.py")(

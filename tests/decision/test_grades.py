@@ -8,7 +8,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cases import normal
-from liegg.decision.grades import GRADES, MARGIN, OTHER_LEVELS, grade, threshold_sensitivity
+from liegg.decision.grades import (
+    BORDERLINE_FACTOR,
+    GRADES,
+    OTHER_LEVELS,
+    grade,
+    threshold_sensitivity,
+)
 from liegg.decision.rank import Evidence, evidence
 from spectra import FLOOR, SCALED, SOME_THRESHOLDS, USUAL, case_of, counted, spectra
 
@@ -298,9 +304,9 @@ def test_marks_by_hand(values, rest, marks):
 
 def test_a_smaller_margin_marks_less(monkeypatch):
     case = case_of([9.2e-4, 0.028, 0.45, 1.0])
-    assert MARGIN == 1.15
+    assert BORDERLINE_FACTOR == 1.15
     assert any(threshold_sensitivity(case, USUAL))
-    monkeypatch.setattr("liegg.decision.grades.MARGIN", 1.01)
+    monkeypatch.setattr("liegg.decision.grades.BORDERLINE_FACTOR", 1.01)
     assert not any(threshold_sensitivity(case, USUAL))
 
 

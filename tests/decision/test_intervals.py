@@ -10,7 +10,6 @@ import liegg
 from cases import mlp, norm_case, normal, square
 from liegg._utils.diagnoses import Diagnosis, as_remark
 from liegg.actions import Linear
-from liegg.decision.block_statistics import BlockStatistics
 from liegg.decision.bootstrap import Moments, draw_blocks
 from liegg.decision.intervals import Bootstrap, certainty
 from liegg.decision.rank import evidence
@@ -73,7 +72,7 @@ def test_directions_at_the_floor_have_no_interval():
     assert bool(sym.intervals[3:].isfinite().all())
     draws, sure = bootstrap_of(sym), sym.decision.certainty
     assert sure is not None
-    assert (draws.at_floor, sure.angle) == (3, 0.0)
+    assert (draws.above.tolist(), sure.angle) == ([False] * 3 + [True] * 6, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -195,12 +194,11 @@ def draws_of(lengths, *, blocks=20, samples=10, at_floor=0, seed=0):
         rows.mT @ rows, motions, rows.square().sum(1), motions.diagonal(dim1=1, dim2=2), ones, ones
     )
     return Bootstrap(
-        blocks=BlockStatistics(rows, motions, ones, ones, squared=False),
         moments=moments,
         lengths=lengths,
         sensitivity=1.0,
         weights=draw_blocks(blocks, 400, seed),
-        at_floor=at_floor,
+        above=torch.arange(at_floor + k) >= at_floor,
         directions=torch.eye(k, dtype=torch.float64),
     )
 

@@ -227,4 +227,4 @@ def test_a_mean_over_images_does_not_move_with_them(dtype):
     found = liegg.discover(
         lambda x: x.mean((2, 3)).tanh(), normal(300, 3, 16, 16).to(dtype), action
     )
-    assert found.grades == ("exact", "exact")
+    assert found.decision.grades == ("exact", "exact")

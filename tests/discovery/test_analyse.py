@@ -191,7 +191,11 @@ def test_a_second_call_finds_the_same():
     torch.testing.assert_close(one.accumulated.factor, two.accumulated.factor, rtol=0, atol=1e-12)
     torch.testing.assert_close(one.defects, two.defects, rtol=1e-9, atol=0)
     torch.testing.assert_close(one.intervals, two.intervals, rtol=1e-8, atol=0)
-    assert (one.grades, one.settings, one.notes) == (two.grades, two.settings, two.notes)
+    assert (one.decision.grades, one.settings, one.notes) == (
+        two.decision.grades,
+        two.settings,
+        two.notes,
+    )
 
 
 def test_conditioned_forms_keep_their_exact_count():
@@ -221,4 +225,4 @@ def test_exact_directions_are_counted_whatever_follows_them(power):
         lambda x: torch.log1p((x @ stretch).square().sum(1)), normal(2000, 4), liegg.Linear(4)
     )
     assert sym.nullity >= 6
-    assert sym.grades[:6] == ("exact",) * 6
+    assert sym.decision.grades[:6] == ("exact",) * 6

@@ -159,7 +159,7 @@ def test_intervals_are_around_what_a_large_sample_has():
     assert bool((low < large[1:]).all())
     assert bool((large[1:] < high).all())
     assert bool((high / low < 2).all())
-    assert sym.grades[:4] == ("exact", "strong", "strong", "none")
+    assert sym.decision.grades[:4] == ("exact", "strong", "strong", "none")
     assert sym.decision.nullity_interval == (3, 3)
     assert sym.decision.certainty is not None
     assert 0 < math.degrees(sym.decision.certainty.angle) < 3
@@ -261,7 +261,7 @@ def test_a_model_invariant_under_all_candidates_is_exactly_that():
     turned = liegg.discover(
         lambda x: x[:, 2:] ** 2, normal(100, 3), liegg.Linear(3).restrict(liegg.so(3)[:1])
     )
-    assert (turned.nullity, turned.grades) == (1, ("exact",))
+    assert (turned.nullity, turned.decision.grades) == (1, ("exact",))
 
 
 def test_dead_outputs_and_saturated_ones_are_warned_of():
@@ -290,7 +290,7 @@ def test_fewer_candidates_are_compared_with_all_of_their_action():
         liegg.discover(f, normal(1000, 3), a)
         for a in (liegg.Linear(3), liegg.Linear(3).restrict(liegg.so(3)))
     )
-    assert whole.grades[:3] == part.grades == ("weak",) * 3
+    assert whole.decision.grades[:3] == part.decision.grades == ("weak",) * 3
     assert whole.controls.random is not None
     assert part.controls.random is not None
     assert part.controls.random.low == pytest.approx(whole.controls.random.low, rel=1e-6)

@@ -374,6 +374,26 @@ def test_dead_outputs():
     assert diagnosed(function, X, 4).dead_outputs == found.dead_outputs  # from the outputs alone
 
 
+@pytest.mark.parametrize(
+    ("n", "rest", "text"),
+    [
+        (
+            1,
+            1,
+            "1 of 2 outputs never moves on this data (output 0): the verdict rests on the other one.",
+        ),
+        (
+            2,
+            3,
+            "2 of 5 outputs never move on this data (outputs 0, 1): the verdict rests on the other 3.",
+        ),
+    ],
+)
+def test_dead_outputs_are_counted_in_plain_english(n, rest, text):
+    names = ", ".join(map(str, range(n)))
+    assert Diagnosis.DEAD_OUTPUTS(n=n, total=n + rest, outputs=names, rest=rest) == text
+
+
 def test_outputs_dead_within_rounding_or_without_derivative():
     def function(x: Tensor) -> Tensor:
         unit = (x / x.norm(dim=1, keepdim=True)).square().sum(1)

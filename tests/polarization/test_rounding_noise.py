@@ -281,7 +281,7 @@ def test_an_exact_symmetry_in_half_precision_is_exact_though_rounding_moves_it_b
     sym = liegg.discover(case.model, case.data, case.action)
     assert case.data.dtype is torch.bfloat16
     assert float(sym.defects[14]) > sym.settings["strong"]
-    assert (sym.nullity, sym.decision.exact, set(sym.grades[:15])) == (15, 15, {"exact"})
+    assert (sym.nullity, sym.decision.exact, set(sym.decision.grades[:15])) == (15, 15, {"exact"})
     assert float(sym.defects[15]) > 100 * sym.decision.floor
 
 
@@ -307,7 +307,7 @@ def test_single_precision_says_what_double_does_where_its_rows_repeat_themselves
     sym = liegg.discover(
         pairs(strength, dtype), normal(200, 2000, seed=0).to(dtype), Linear(2, copies=1000)
     )
-    assert sym.grades == (grade, "none", "none", "none")
+    assert sym.decision.grades == (grade, "none", "none", "none")
     expected = liegg.discover(
         pairs(strength, torch.float64), normal(200, 2000, seed=0), Linear(2, copies=1000)
     ).defects[0]

@@ -10,7 +10,6 @@ import torch
 import liegg
 from liegg._utils.diagnoses import Diagnosis
 from liegg.results.comparison import Comparison, Measured, PairedDefect, Side
-from liegg.results.comparison_text import remarks
 
 EXACT = Measured(1e-32, 0.0, 1e-28, exact=True)
 SMALL = Measured(1e-3, 0.8e-3, 1.25e-3, exact=False)
@@ -104,7 +103,7 @@ OUTCOMES = [
 
 def test_every_outcome_has_its_remarks_table_and_record():
     for found, members in OUTCOMES:
-        assert [remark.diagnosis for remark in remarks(found)] == members
+        assert [remark.diagnosis for remark in found.remarks] == members
         lines = str(found).splitlines()
         assert len(lines) <= 40
         assert max(map(len, lines)) <= 120
@@ -116,11 +115,11 @@ def test_every_outcome_has_its_remarks_table_and_record():
 
 
 def test_the_numbers_of_the_remarks():
-    (_, more) = remarks(made(side(3), side(3), 3, (LARGE, SMALL)))
+    (_, more) = made(side(3), side(3), 3, (LARGE, SMALL)).remarks
     assert (more.values["model"], more.values["ratio"]) == ("b", "12 (9 to 16)")
-    contains = remarks(made(side(3), side(4, "so(3) ⊕ R"), 3))[0].values
+    contains = made(side(3), side(4, "so(3) ⊕ R"), 3).remarks[0].values
     assert (contains["larger"], contains["more"], contains["algebra"]) == ("b", 1, "so(3) ⊕ R")
-    apart = remarks(made(side(3), side(1, "unknown"), 0))
+    apart = made(side(3), side(1, "unknown"), 0).remarks
     assert apart[0].values["angle"] == pytest.approx(math.degrees(1.2))
     assert apart[0].values["b"] == "1 direction without a name"
     assert [remark.values["defects"] for remark in apart[1:]] == ["0.012", "0.001"]

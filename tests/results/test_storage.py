@@ -305,7 +305,7 @@ def test_older_formats_are_read(name, version, tmp_path):
         record["samples"],
         record["rows"],
     )
-    assert (list(sym.grades), sym.name) == (old["grades"], record["name"])
+    assert (list(sym.decision.grades), sym.name) == (old["grades"], record["name"])
     assert sym.defects.tolist() == record["defects"]
     assert_identical(sym.coefficients, arrays["coefficients"])
     assert_identical(sym.intervals, arrays["bounds"])

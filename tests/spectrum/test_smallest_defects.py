@@ -136,7 +136,11 @@ def test_discover_finds_the_first_of_the_full_solution(action, controls):
     if (
         float(full.defects[4]) > full.decision.thresholds.threshold
     ):  # then nothing that was left out could count
-        assert (low.nullity, low.grades, low.name) == (full.nullity, full.grades[:5], full.name)
+        assert (low.nullity, low.decision.grades, low.name) == (
+            full.nullity,
+            full.decision.grades[:5],
+            full.name,
+        )
         assert low.decision.sentence.diagnosis is full.decision.sentence.diagnosis
         assert (low.decision.certainty is None) == (full.decision.certainty is None)
         assert low.decision.nullity_interval == full.decision.nullity_interval
@@ -164,7 +168,7 @@ def test_discover_without_the_rest():
     assert found.steps > 0
     torch.testing.assert_close(low.defects, full.defects[:20], rtol=1e-8, atol=1e-25)
     assert bool(((low.defects - full.defects[:20]).abs() <= found.residuals + 1e-20).all())
-    assert low.grades == full.grades[:20]
+    assert low.decision.grades == full.decision.grades[:20]
     assert low.to_dict()["bottom"] == {
         "requested": 20,
         "moving": 576,

@@ -312,7 +312,8 @@ class Diagnosis(Enum):
     )
     PARAMETERS_NOT_RESET = (
         Kind.NOTE,
-        "{n} of {total} parameters keep their trained values because no reset writes them: {names}",
+        "{n} of {total} parameters {n:?keeps its trained value|keep their trained values} because "
+        "no reset writes {n:?it|them}: {names}",
     )
     RESET_NOT_CALLED = (Kind.NOTE, "{method} of {module} was not called: {error}")
 
@@ -343,8 +344,8 @@ class Diagnosis(Enum):
     )
     DEAD_OUTPUTS = (
         Kind.WARNING,
-        "{n} of {total} outputs never move on this data ({outputs}): the verdict rests on the "
-        "other {rest}.",
+        "{n} of {total} outputs never {n:?moves|move} on this data ({n:?output|outputs} {outputs}): "
+        "the verdict rests on the other {rest:?one|{rest}}.",
     )
     UNEVEN_OUTPUTS = (
         Kind.WARNING,
@@ -360,7 +361,7 @@ class Diagnosis(Enum):
     ZERO_DERIVATIVES = (
         Kind.WARNING,
         "the derivative is exactly zero at {n} of {total} samples (dead units, or rounding): the "
-        "verdict rests on the other {rest}.",
+        "verdict rests on the other {rest:?one|{rest}}.",
     )
     LAST_CHECKPOINT_FAILED = (
         Kind.NOTE,
@@ -371,7 +372,7 @@ class Diagnosis(Enum):
     LAYER_LEFT_OUT = (Kind.NOTE, "left out: {reason}")
     LAYER_ZERO_OUTPUTS = (
         Kind.NOTE,
-        "{n} of {total} samples have an output of exactly 0, which has no unit length",
+        "{n} of {total} samples {n:?has|have} an output of exactly 0, which has no unit length",
     )
     LAYER_ANALYSED_ALONE = (
         Kind.NOTE,

@@ -53,21 +53,6 @@ class Moments:
         return slice(self.changes.shape[1])
 
 
-@dataclass(frozen=True, eq=False)
-class Replicates:
-    """Solutions for draws of blocks.
-
-    Attributes:
-        logs: `[d, r]`, logarithm of each defect over the one that was found, ascending by the found ones.
-        mixing: `[d, k, k]`, the directions of each draw in those that were solved, as rows.
-        blocks: number of blocks they were drawn from.
-    """
-
-    logs: Float[Tensor, "d r"]
-    mixing: Float[Tensor, "d k k"]
-    blocks: int
-
-
 def draw_blocks(blocks: int, draws: int, seed: int) -> Float[Tensor, "d p"]:
     """How often each block is drawn: as many draws with replacement as there are blocks."""
     chosen = torch.randint(blocks, (draws, blocks), generator=torch.Generator().manual_seed(seed))
@@ -81,7 +66,7 @@ def resolve(
     lengths: Float[Tensor, " r"],
     sensitivity: float,
     weights: Float[Tensor, "d p"],
-) -> Replicates:
+) -> tuple[Float[Tensor, "d r"], Float[Tensor, "d k k"]]:
     """Solve the pair again for every draw.
 
     Args:
@@ -89,17 +74,17 @@ def resolve(
         lengths: mean squared change of the output per squared motion of every direction found, ascending and positive.
         sensitivity: mean sensitivity κ of all the data.
         weights: from `draw_blocks`.
+
+    Returns:
+        For every draw the logarithm of each defect over the one that was found, ascending by the found ones; and its directions in
+        those that were solved, as rows.
     """
     fixed = (weights @ moments.change) / (weights @ moments.motion).clamp_min(
         torch.finfo(torch.float64).tiny
     )
     logs = (fixed / lengths).clamp_min(torch.finfo(torch.float64).tiny).log()
     logs[:, moments.solved], mixing = solve(moments, lengths[moments.solved], weights)
-    return Replicates(
-        logs - _log_sensitivities(moments, sensitivity, weights)[:, None],
-        mixing,
-        len(moments.samples),
-    )
+    return logs - _log_sensitivities(moments, sensitivity, weights)[:, None], mixing
 
 
 def _log_sensitivities(
@@ -183,12 +168,12 @@ def student_quantile(level: float, freedom: int) -> float:
 
 
 def span_angle(
-    replicates: Replicates, directions: Float[Tensor, "k g"], number: int, *, level: float
+    mixing: Float[Tensor, "d k k"], directions: Float[Tensor, "k g"], number: int, *, level: float
 ) -> float:
     """Largest principal angle between the first directions and those of a draw, in the given share of draws.
 
     Args:
-        replicates: from `resolve`.
+        mixing: the directions of every draw in those that were solved, from `resolve`.
         directions: coefficients of the solved directions, of unit motion.
         number: how many of them span the subspace.
         level: share of the draws.
@@ -196,6 +181,6 @@ def span_angle(
     if not number:
         return 0.0
     own = torch.linalg.qr(directions[:number].mT).Q
-    basis = torch.linalg.qr((replicates.mixing[:, :number] @ directions).mT).Q
+    basis = torch.linalg.qr((mixing[:, :number] @ directions).mT).Q
     sines = torch.linalg.svdvals(basis - own @ (own.mT @ basis))[:, 0].clamp_max(1.0)
     return math.asin(float(sines.quantile(level)))

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 import torch
 from jaxtyping import Float
@@ -233,28 +234,16 @@ def _in_words(
 
 def _reasons(decision: Decision, values: Float[Tensor, " r"]) -> list[Remark]:
     nullity, thresholds = decision.nullity, decision.thresholds
-    total = len(values) + decision.unsolved
     if not nullity:
-        smallest, below = float(values[0]), int((values <= thresholds.threshold).sum())
-        if not below:
-            return [
-                Diagnosis.SMALLEST_ABOVE_THRESHOLD(
-                    smallest=smallest, threshold=thresholds.threshold
-                )
-            ]
-        return [
-            Diagnosis.NO_GAP(
-                below=below,
-                threshold=thresholds.threshold,
-                smallest=smallest,
-                minimum_gap=thresholds.minimum_gap,
-            )
-        ]
+        numbers = {"smallest": float(values[0]), "threshold": thresholds.threshold}
+        if not (below := int((values <= thresholds.threshold).sum())):
+            return [Diagnosis.SMALLEST_ABOVE_THRESHOLD(**numbers)]
+        return [Diagnosis.NO_GAP(below=below, minimum_gap=thresholds.minimum_gap, **numbers)]
+    numbers = {"nullity": nullity, "total": len(values) + decision.unsolved}
     if decision.exact == nullity:
-        first = Diagnosis.COUNTED_AT_FLOOR(nullity=nullity, total=total, floor=decision.floor)
+        first = Diagnosis.COUNTED_AT_FLOOR(floor=decision.floor, **numbers)
     else:
-        largest = float(values[nullity - 1])
-        first = Diagnosis.COUNTED_ABOVE_FLOOR(nullity=nullity, total=total, largest=largest)
+        first = Diagnosis.COUNTED_ABOVE_FLOOR(largest=float(values[nullity - 1]), **numbers)
     if nullity < len(values):
         return [first, Diagnosis.GAP_AFTER(gap=decision.gap)]
     return [first, Diagnosis.NEXT_UNSOLVED() if decision.unsolved else Diagnosis.NONE_LEFT()]
@@ -342,13 +331,10 @@ def runs(places: Sequence[int]) -> str:
     >>> runs([1, 2, 3, 7])
     '1–3, 7'
     """
-    groups: list[list[int]] = []
-    for place in places:
-        if groups and groups[-1][-1] == place - 1:
-            groups[-1].append(place)
-        else:
-            groups.append([place])
-    return ", ".join(f"{g[0]}" if len(g) == 1 else f"{g[0]}–{g[-1]}" for g in groups)
+    # Consecutive numbers are equally far from their places in the list.
+    groups = groupby(enumerate(places), key=lambda pair: pair[1] - pair[0])
+    parts = [[number for _, number in group] for _, group in groups]
+    return ", ".join(f"{p[0]}" if len(p) == 1 else f"{p[0]}–{p[-1]}" for p in parts)
 
 
 def _size_ratio(squares: Float[Tensor, " n"] | None) -> float:

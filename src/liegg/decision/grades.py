@@ -11,19 +11,19 @@
 """
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
-from liegg.decision.rank import Evidence, Rule, count, rule
+from liegg.decision.rank import RULE, Evidence, count, rule
 from liegg.decision.thresholds import Thresholds
 
 GRADES = ("exact", "strong", "approximate", "weak", "none")
 """From best to worst."""
 
-MARGIN = 1.15
+BORDERLINE_FACTOR = 1.15
 """A grade that changes when a threshold moves by up to this factor, either way, is borderline."""
 
-MARGIN_STEPS = 3
+BORDERLINE_STEPS = 3
 """Steps in which a threshold is moved. Between two values a grade can change and change back: the widest gap drops out, then the next."""
 
 OTHER_LEVELS = (1.5, 1 / 1.5)
@@ -41,33 +41,36 @@ def threshold_sensitivity(case: Evidence, thresholds: Thresholds) -> tuple[tuple
     Each is moved by up to 15 % either way; `"interval"` is named if the grade changes with the defect's interval, `"level"` if it
     changes with the interval's nominal coverage. Empty for a direction whose grade is clear.
     """
-    own = torch.tensor(rule(case.floor, thresholds), dtype=torch.float64)
+    own = rule(case.floor, thresholds)
     factors = [
-        1 + sign * (MARGIN - 1) * step / MARGIN_STEPS
+        1 + sign * (BORDERLINE_FACTOR - 1) * step / BORDERLINE_STEPS
         for sign in (1, -1)
-        for step in range(1, MARGIN_STEPS + 1)
+        for step in range(1, BORDERLINE_STEPS + 1)
     ]
-    rows, names = [own], [""]
-    for place, name in enumerate(Rule._fields):
-        for factor in factors:
-            row = own.clone()
-            row[place] *= factor**2 if name == "floor" else factor
-            row[place] = row[place].clamp_min(1.0) if name == "minimum_gap" else row[place]
-            rows.append(row)
-            names.append("floor_factor" if name == "floor" else name)
+    moved = [(name, factor) for name in RULE for factor in factors]
+    rows = [own, *(own * _scales(name, factor) for name, factor in moved)]
+    names = ["", *(name for name, _ in moved)]
     others = _other_intervals(case)
     names += ["level"] * len(OTHER_LEVELS) + ["interval"] * (len(others) - len(OTHER_LEVELS))
     numbers = torch.stack(rows + [own] * len(others))
-    spectra = [
+    numbers[:, RULE.index("minimum_gap")].clamp_(min=1.0)
+    values, low, high = (
         torch.stack([part] * len(rows) + [other[k] for other in others])
         for k, part in enumerate(case[:3])
-    ]
-    columns = Rule(*(column[:, None] for column in numbers.unbind(1)))
-    places = _places(case._replace(values=spectra[0], low=spectra[1], high=spectra[2]), columns)
+    )
+    places = _places(case._replace(values=values, low=low, high=high), numbers)
     changed = (places != places[:1]).tolist()
     return tuple(
         tuple(dict.fromkeys(n for n, flags in zip(names, changed, strict=True) if flags[i]))
         for i in range(len(case.values))
+    )
+
+
+def _scales(name: str, factor: float) -> Float[Tensor, "7"]:
+    """Factors of all numbers that move one threshold; the floor goes with the square of its own."""
+    power = 2 if name == "floor_factor" else 1
+    return torch.tensor(
+        [factor**power if one == name else 1.0 for one in RULE], dtype=torch.float64
     )
 
 
@@ -90,12 +93,13 @@ def _other_intervals(case: Evidence) -> list[tuple[Tensor, Tensor, Tensor]]:
     return others
 
 
-def _places(case: Evidence, numbers: Rule) -> Int[Tensor, "*d r"]:
+def _places(case: Evidence, numbers: Float[Tensor, "*e 7"]) -> Int[Tensor, "*d r"]:
     """Grades as their places in `GRADES`."""
     values = case.values
+    floor, *_, strong, weak = numbers[..., None, :].unbind(-1)
     largest = case.high.cummax(-1).values if values.shape[-1] else case.high
     counted = torch.arange(values.shape[-1]) < count(case, numbers)[..., None]
     # No counted direction has a better grade than one before it.
-    symmetry = torch.where(values <= numbers.floor, 0, torch.where(largest <= numbers.strong, 1, 2))
-    near = (case.high <= numbers.weak) & (case.high < case.control)
+    symmetry = torch.where(values <= floor, 0, torch.where(largest <= strong, 1, 2))
+    near = (case.high <= weak) & (case.high < case.control)
     return torch.where(counted, symmetry, torch.where(near, 3, 4))

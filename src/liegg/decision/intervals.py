@@ -1,10 +1,9 @@
 """Intervals for the defects, the number of symmetries and the angle of their span, from a block bootstrap."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from liegg.decision.block_statistics import BlockStatistics
@@ -13,7 +12,6 @@ from liegg.decision.bootstrap import (
     RESOLVED_DIRECTIONS,
     RESOLVED_DRAWS,
     Moments,
-    Replicates,
     draw_blocks,
     relative_interval,
     resolve,
@@ -51,40 +49,38 @@ class Bootstrap:
     """Bootstrap draws of blocks of samples, for one solution.
 
     Attributes:
-        blocks: what the blocks say of any direction.
-        moments: what they say of the directions above the floor.
+        moments: what the blocks say of the directions above the floor.
         lengths: mean squared change of the output per squared motion along each of these.
         sensitivity: mean sensitivity κ.
         weights: how often each block was drawn.
-        at_floor: number of directions at the floor, which have no sampling error.
+        above: of all the directions, those above the floor; rounding has no sampling error.
         directions: coefficients of the directions that are solved again for every draw, of unit motion.
     """
 
-    blocks: BlockStatistics
     moments: Moments
     lengths: Float[Tensor, " r"]
     sensitivity: float
     weights: Float[Tensor, "d p"]
-    at_floor: int
+    above: Bool[Tensor, " n"]
     directions: Float[Tensor, "k g"]
 
-    def bounds(self, *, level: float) -> Float[Tensor, "r 2"]:
+    def bounds(self, *, level: float) -> Float[Tensor, "n 2"]:
         """Interval of every defect; NaN for those at the floor."""
-        above = relative_interval(
+        ends = self.lengths.new_full((len(self.above), 2), torch.nan)
+        relative = relative_interval(
             self.moments, self.lengths, self.sensitivity, self.weights, level=level
         )
-        none = above.new_full((self.at_floor, 2), torch.nan)
-        return torch.cat([none, above * (self.lengths / self.sensitivity)[:, None]])
-
-    @cached_property
-    def replicates(self) -> Replicates:
-        """The problem solved again for every draw."""
-        weights = self.weights[:RESOLVED_DRAWS]
-        return resolve(self.moments, self.lengths, self.sensitivity, weights)
+        ends[self.above] = relative * (self.lengths / self.sensitivity)[:, None]
+        return ends
 
 
 def bootstrap(
-    blocks: BlockStatistics | None, solution: Defects, *, floor: float, seed: int
+    blocks: BlockStatistics | None,
+    solution: Defects,
+    *,
+    floor: float,
+    seed: int,
+    solved: int = RESOLVED_DIRECTIONS,
 ) -> Bootstrap | None:
     """Draw blocks with replacement; None without blocks, or if no direction lies above the floor.
 
@@ -93,68 +89,32 @@ def bootstrap(
         solution: the solution for all the data.
         floor: defect below which a direction is exact.
         seed: of the draws.
+        solved: directions that are solved again for every draw; 0 for directions that were not chosen from this data, whose
+            defect is a ratio of means over the blocks.
     """
-    if blocks is None or solution.sensitivity <= 0 or not bool((solution.values > floor).any()):
+    above = solution.values > floor
+    if blocks is None or solution.sensitivity <= 0 or not bool(above.any()):
         return None
-    at_floor = int((solution.values <= floor).sum())
-    directions = solution.directions[at_floor:]
+    directions = solution.directions[above]
     motion = blocks.motion(directions).sum(0).div(blocks.samples.sum()).sqrt()
     directions = directions / motion[:, None]
-    some = slice(RESOLVED_DIRECTIONS)
-    change, changes = blocks.change(directions, some)
+    change, changes = blocks.change(directions, slice(solved))
     moments = Moments(
         changes=changes,
-        motions=blocks.motion_between(directions[some]),
+        motions=blocks.motion_between(directions[:solved]),
         change=change,
         motion=blocks.motion(directions),
         total=blocks.total,
         samples=blocks.samples,
     )
     return Bootstrap(
-        blocks=blocks,
         moments=moments,
-        lengths=solution.values[at_floor:] * solution.sensitivity,
+        lengths=solution.values[above] * solution.sensitivity,
         sensitivity=solution.sensitivity,
         weights=draw_blocks(len(blocks.samples), BOOTSTRAP_DRAWS, seed),
-        at_floor=at_floor,
-        directions=directions[some],
+        above=above,
+        directions=directions[:solved],
     )
-
-
-def fixed_interval(
-    blocks: BlockStatistics,
-    h: Float[Tensor, "d g"],
-    values: Float[Tensor, " d"],
-    *,
-    sensitivity: float,
-    floor: float,
-    level: float,
-    seed: int,
-) -> Float[Tensor, "d 2"]:
-    """Interval of the defects of directions that were not chosen from this data: a ratio of means over the blocks.
-
-    Args:
-        blocks: what the blocks say of any direction.
-        h: coefficients of the directions.
-        values: their defects.
-        sensitivity: mean sensitivity κ.
-        floor: defect below which a direction is exact and has no interval: NaN.
-        level: nominal coverage.
-        seed: of the bootstrap draws.
-    """
-    ends = values.new_full((len(h), 2), torch.nan)
-    above = values > floor
-    if not bool(above.any()):
-        return ends
-    h, values = h[above], values[above]
-    change, none = blocks.change(h, slice(0))
-    moments = Moments(none, none, change, blocks.motion(h), blocks.total, blocks.samples)
-    weights = draw_blocks(len(blocks.samples), BOOTSTRAP_DRAWS, seed)
-    ends[above] = (
-        relative_interval(moments, values * sensitivity, sensitivity, weights, level=level)
-        * values[:, None]
-    )
-    return ends
 
 
 def certainty(draws: Bootstrap, case: Evidence, nullity: int, thresholds: Thresholds) -> Certainty:
@@ -166,22 +126,23 @@ def certainty(draws: Bootstrap, case: Evidence, nullity: int, thresholds: Thresh
         nullity: number of symmetries.
         thresholds: what counts as one.
     """
-    logs = draws.replicates.logs
+    weights = draws.weights[:RESOLVED_DRAWS]
+    logs, mixing = resolve(draws.moments, draws.lengths, draws.sensitivity, weights)
     # A draw errs from the result as the result does from the truth.
-    shifted = case.values[draws.at_floor :] * (-logs).exp()
-    exact = case.values[: draws.at_floor].expand(len(logs), -1)
-    spectra = torch.cat([exact, shifted.sort(dim=1).values], dim=1)
+    shifted = case.values[draws.above] * (-logs).exp()
+    exact = case.values[~draws.above]
+    spectra = torch.cat([exact.expand(len(logs), -1), shifted.sort(dim=1).values], dim=1)
     counts = count(
         Evidence(spectra, spectra, spectra, case.floor), rule(case.floor, thresholds)
     ).double()
     tail = (1 - thresholds.level) / 2
     low, high = counts.quantile(torch.tensor([tail, 1 - tail], dtype=torch.float64)).tolist()
-    last = min(max(max(nullity, 1) - draws.at_floor, 0), len(draws.directions))
+    last = min(max(max(nullity, 1) - len(exact), 0), len(draws.directions))
     return Certainty(
         nullity=(min(int(low // 1), nullity), max(int(-(-high // 1)), nullity)),
         support=float((counts == nullity).double().mean()),
-        angle=span_angle(draws.replicates, draws.directions, last, level=thresholds.level),
+        angle=span_angle(mixing, draws.directions, last, level=thresholds.level),
         level=thresholds.level,
-        blocks=draws.replicates.blocks,
+        blocks=weights.shape[1],
         draws=len(logs),
     )

@@ -15,7 +15,7 @@ SOLVER_UNITS = 100.0
 DERIVATIVE_UNITS = 4.0
 """Rounding units by which a derivative may be off where it should be 0; unit lengths and softmax sums stay within 3."""
 
-COARSE_UNIT = 2.0**-11
+INCONCLUSIVE_UNIT = 2.0**-11
 """Rounding unit from which a few units prove nothing: any direction takes only a hundredth of a gradient of 10,000 numbers,
 whatever rounding does. Half precision and TensorFloat-32 are that coarse."""
 
@@ -113,7 +113,7 @@ def response(
         if slope is None
         else sensitivity <= (DERIVATIVE_UNITS * unit) ** 2 * slope or slope <= least
     )
-    if doubt and (rounding is None or unit < COARSE_UNIT):
+    if doubt and (rounding is None or unit < INCONCLUSIVE_UNIT):
         return Response(True, reacts)
     cancels = slope is not None and sensitivity <= (thresholds.floor_factor * unit) ** 2 * slope
     faint = (

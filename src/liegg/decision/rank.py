@@ -30,16 +30,8 @@ class Evidence(NamedTuple):
     following: float = math.inf
 
 
-class Rule(NamedTuple):
-    """The numbers of the rank rule and of the grades: floats, or columns `[e, 1]` to try several values of each at once."""
-
-    floor: float | Float[Tensor, "e 1"]
-    threshold: float | Float[Tensor, "e 1"]
-    minimum_gap: float | Float[Tensor, "e 1"]
-    clear: float | Float[Tensor, "e 1"]
-    resolution: float | Float[Tensor, "e 1"]
-    strong: float | Float[Tensor, "e 1"]
-    weak: float | Float[Tensor, "e 1"]
+RULE = ("floor_factor", "threshold", "minimum_gap", "clear", "resolution", "strong", "weak")
+"""What the numbers of the rank rule and of the grades depend on, in the order of `rule`: the first gives the floor."""
 
 
 def evidence(
@@ -58,17 +50,23 @@ def evidence(
     return Evidence(values, low, high, floor, control, following)
 
 
-def rule(floor: float, thresholds: Thresholds) -> Rule:
-    """The numbers that the rank rule and the grades use."""
-    return Rule(floor, *(float(getattr(thresholds, name)) for name in Rule._fields[1:]))
+def rule(floor: float, thresholds: Thresholds) -> Float[Tensor, "7"]:
+    """The numbers that the rank rule and the grades use, in the order of `RULE`."""
+    return torch.tensor(
+        [floor, *(getattr(thresholds, name) for name in RULE[1:])], dtype=torch.float64
+    )
 
 
-def count(case: Evidence, numbers: Rule) -> Int[Tensor, "*d"]:
+def count(case: Evidence, numbers: Float[Tensor, "*e 7"]) -> Int[Tensor, "*d"]:
     """Number of symmetries: of the counts that threshold, gap and intervals allow, the one with the widest gap after it.
 
     The first `k` directions are possible if the last of them is at most `threshold`, the next is at least `minimum_gap` times as
     large (more if it lies below `clear`), and no interval of the first `k` reaches one of the rest. When the gaps of possible
     counts are compared, defects below `resolution` are equal, so that learned symmetries are counted beside exact ones.
+
+    Args:
+        case: the defects and what supports them.
+        numbers: from `rule`; or one row of them for each spectrum.
 
     Examples:
         >>> values = torch.tensor([1e-9, 2e-3, 0.8, 1.1], dtype=torch.float64)
@@ -78,8 +76,7 @@ def count(case: Evidence, numbers: Rule) -> Int[Tensor, "*d"]:
     values, low, high = torch.broadcast_tensors(*case[:3])
     if not values.shape[-1]:
         return torch.zeros(values.shape[:-1], dtype=torch.int64)
-    column = values.new_zeros(values[..., :1].shape)
-    floor, threshold, minimum_gap, clear, resolution = (column + number for number in numbers[:5])
+    floor, threshold, minimum_gap, clear, resolution, *_ = numbers[..., None, :].unbind(-1)
     beyond = torch.full_like(values[..., :1], case.following)
     following = torch.cat([values[..., 1:], beyond], dim=-1)
     largest_alike = threshold / minimum_gap
@@ -100,7 +97,7 @@ def count(case: Evidence, numbers: Rule) -> Int[Tensor, "*d"]:
 
 
 def _gap_after(
-    values: Float[Tensor, "*d r"], least: Float[Tensor, "*d 1"], beyond: Float[Tensor, "*d 1"]
+    values: Float[Tensor, "*d r"], least: Float[Tensor, "*e 1"], beyond: Float[Tensor, "*d 1"]
 ) -> Float[Tensor, "*d r"]:
     """Ratio of the next value to each, where values below `least` are equal."""
     lifted = torch.maximum(values, least.clamp_min(torch.finfo(values.dtype).tiny))

@@ -1,7 +1,6 @@
-"""What print, page and JSON say of the directions, computed once with the result."""
+"""What print, page and JSON say of the directions, computed once with the result; and how large matrices may be for that."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from jaxtyping import Float
 from torch import Tensor
@@ -10,13 +9,19 @@ from liegg._utils.errors import ArgumentError
 from liegg.actions import Action, MatrixAction
 from liegg.algebra.identification import Identification
 from liegg.decision.decide import Decision
+from liegg.polarization.memory import readable
 from liegg.results.accumulated import Accumulated
-from liegg.results.matrices import generators_of, is_printable
 from liegg.spectrum.metrics import symmetry_bias
 from liegg.spectrum.spectrum import Spectrum
 
 NEAREST = 3
-"""Directions after the last symmetry that are described."""
+"""Directions after the last symmetry that are listed and described."""
+
+LARGEST_SIZE = 2**27
+"""Numbers in all generators up to which they are built as matrices: 1 GB."""
+
+PRINTABLE_SIZE, PRINTABLE_SIDE = 2**21, 512
+"""Numbers in all generators, and rows of one, up to which they are described, drawn and listed, which takes seconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,21 +64,6 @@ class Account:
     bias: Float[Tensor, " g"] | None = None
     generators: Float[Tensor, "d n n"] | None = None
     output_generators: Float[Tensor, "d m m"] | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The words and the candidates, as JSON values."""
-        return {
-            "words": list(self.words),
-            "candidates": [
-                {
-                    "words": one.words,
-                    "defect": one.defect,
-                    "interval": list(one.interval),
-                    "grade": one.grade,
-                }
-                for one in self.candidates
-            ],
-        }
 
 
 def account_of(
@@ -162,3 +152,35 @@ def _bias(
         return symmetry_bias(spectrum, action, identification.generators)
     except ArgumentError:
         return None
+
+
+def generators_of(action: Action, coefficients: Float[Tensor, "d g"]) -> Float[Tensor, "d n n"]:
+    """Generators as matrices.
+
+    Args:
+        action: the candidate generators.
+        coefficients: one row per generator.
+
+    Raises:
+        ArgumentError: the action has no matrices, or they are too large to be built.
+    """
+    if not isinstance(action, MatrixAction):
+        raise ArgumentError(
+            f"{action!r} has no matrices: its generators are vector fields. Use sym.coefficients and sym.words."
+        )
+    count, n = len(coefficients), action.ambient
+    if count * n**2 > LARGEST_SIZE:
+        raise ArgumentError(
+            f"{count} generators of {n} × {n} take {readable(8 * count * n**2)} as matrices. Build a few of them with "
+            "sym.action.matrices(sym.coefficients[:3])."
+        )
+    return action.matrices(coefficients)
+
+
+def is_printable(count: int, side: int) -> bool:
+    """Whether this many matrices of this side can be described, drawn and listed.
+
+    >>> is_printable(10, 5), is_printable(3000, 3000), is_printable(1, 3000)
+    (True, False, False)
+    """
+    return side <= PRINTABLE_SIDE and count * side**2 <= PRINTABLE_SIZE

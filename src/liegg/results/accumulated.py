@@ -1,6 +1,6 @@
 """What a pass over the data leaves: enough to answer questions about any direction."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float
@@ -9,7 +9,7 @@ from torch import Tensor
 from liegg._utils.linalg import without_zero_rows
 from liegg.actions import Displacement
 from liegg.decision.block_statistics import BlockStatistics
-from liegg.decision.intervals import fixed_interval
+from liegg.decision.intervals import bootstrap
 from liegg.polarization.gram import Gram
 from liegg.polarization.r_factor import RFactor
 from liegg.spectrum.defects import Defects, defect_of
@@ -101,14 +101,8 @@ class Accumulated:
             floor: defect below which a direction is exact and has no interval.
             level: nominal coverage.
         """
-        if self.blocks is None:
+        fixed = replace(self.solution, directions=h.to(self.factor), values=values)
+        draws = bootstrap(self.blocks, fixed, floor=floor, seed=self.seed, solved=0)
+        if draws is None:
             return values.new_full((len(values), 2), torch.nan)
-        return fixed_interval(
-            self.blocks,
-            h.to(self.factor),
-            values,
-            sensitivity=self.solution.sensitivity,
-            floor=floor,
-            level=level,
-            seed=self.seed,
-        )
+        return draws.bounds(level=level)

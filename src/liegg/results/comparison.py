@@ -1,4 +1,4 @@
-"""The result of `compare`: the symmetries of two models side by side."""
+"""The result of `compare`: the symmetries of two models side by side, and what that shows."""
 
 import math
 from dataclasses import dataclass
@@ -6,6 +6,13 @@ from typing import Any
 
 from jaxtyping import Float
 from torch import Tensor
+
+from liegg._utils.diagnoses import Diagnosis, Remark, plural
+from liegg.results.json_values import json_values
+from liegg.results.tables import as_html, value_range
+
+OUTPUT_DIFFERENCE = 0.1
+"""Relative difference above which output generators differ, unless uncertainties explain more."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +73,10 @@ class PairedDefect:
         down = math.hypot(math.log(b.value / b.low), math.log(a.high / a.value))
         up = math.hypot(math.log(b.high / b.value), math.log(a.value / a.low))
         return math.exp(middle), math.exp(middle - down), math.exp(middle + up)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON values; NaN and infinities become null."""
+        return json_values(self) | {"smaller": self.smaller, "ratio": json_values(self.ratio)}
 
 
 @dataclass(frozen=True)
@@ -142,23 +153,41 @@ class Comparison:
         return self.shared > 0 and not self.only_a and not self.only_b
 
     @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """What the comparison shows: which symmetries are shared, and which model has them better."""
+        a, b = self.a, self.b
+        if a.undecided or b.undecided:
+            models = " and ".join(name for name, side in (("a", a), ("b", b)) if side.undecided)
+            return (Diagnosis.NOT_COMPARABLE(models=models),)
+        if not a.nullity and not b.nullity:
+            return (Diagnosis.NEITHER_SYMMETRIC(), *_nearest(self.overall))
+        if not self.shared:
+            return tuple(_nothing_shared(self))
+        remarks = [_shared(self), *_amount(self)]
+        if self.output_difference > max(OUTPUT_DIFFERENCE, self.explained):
+            remarks.append(Diagnosis.OUTPUTS_DIFFER(percent=100 * self.output_difference))
+        return tuple(remarks)
+
+    @property
     def sentence(self) -> str:
         """The comparison in plain words."""
-        from liegg.results.comparison_text import sentence
-
-        return sentence(self)
+        return "; ".join(self.remarks) + "."
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON values; NaN and infinities become null."""
-        from liegg.results.comparison_text import comparison_dict
-
-        return comparison_dict(self)
+        return json_values(self) | {
+            "sentence": self.sentence,
+            "remarks": [remark.to_dict() for remark in self.remarks],
+            "same": self.same,
+            "only_a": self.only_a,
+            "only_b": self.only_b,
+            "directions": [pair.to_dict() for pair in self.directions],
+            "overall": None if self.overall is None else self.overall.to_dict(),
+        }
 
     def _repr_html_(self) -> str:
         """The table for notebooks, with its columns aligned."""
-        from html import escape
-
-        return f'<pre style="overflow-x: auto; line-height: 1.35">{escape(str(self))}</pre>'
+        return as_html(self)
 
     def __str__(self) -> str:
         from liegg.results.comparison_text import table
@@ -170,3 +199,124 @@ class Comparison:
             f"Comparison(shared={self.shared}, only_a={self.only_a}, only_b={self.only_b}, "
             f"question={self.question!r})"
         )
+
+
+def _shared(comparison: Comparison) -> Remark:
+    """Which symmetries both models have."""
+    a, b, shared = comparison.a, comparison.b, comparison.shared
+    adjective = _adjective(comparison)
+    if comparison.same and a.algebra == b.algebra:
+        return Diagnosis.SAME_ALGEBRA(adjective=adjective, algebra=_algebra(a))
+    if comparison.same:
+        return Diagnosis.SAME_DIRECTIONS(
+            adjective=adjective, shared=shared, a=a.algebra, b=b.algebra
+        )
+    if comparison.only_a and comparison.only_b:
+        return Diagnosis.PARTLY_SHARED(
+            shared=shared,
+            only_a=comparison.only_a,
+            only_b=comparison.only_b,
+            a=a.algebra,
+            b=b.algebra,
+        )
+    larger, smaller, whole, part = ("a", "b", a, b) if comparison.only_a else ("b", "a", b, a)
+    return Diagnosis.ONE_CONTAINS_OTHER(
+        larger=larger,
+        smaller=smaller,
+        part=_algebra(part),
+        more=whole.nullity - shared,
+        algebra=_algebra(whole),
+    )
+
+
+def _nothing_shared(comparison: Comparison) -> list[Remark]:
+    """One model has no symmetry, or both have different ones."""
+    a, b = comparison.a, comparison.b
+    if a.nullity and b.nullity:
+        angle = math.degrees(float(comparison.angles[0]))
+        found = [Diagnosis.NOTHING_SHARED(a=_algebra(a), b=_algebra(b), angle=angle)]
+    else:
+        one, other, side = ("a", "b", a) if a.nullity else ("b", "a", b)
+        found = [
+            Diagnosis.ONLY_ONE_SYMMETRIC(
+                one=one, other=other, adjective=_adjective(comparison), algebra=_algebra(side)
+            )
+        ]
+    for one, other in (("a", "b"), ("b", "a")):
+        pairs = [pair for pair in comparison.directions if pair.found_in == one]
+        values = [value for pair in pairs if not math.isnan(value := getattr(pair, other).value)]
+        if values:
+            found.append(
+                Diagnosis.DEFECT_IN_OTHER(one=one, other=other, defects=value_range(values))
+            )
+    return found
+
+
+def _nearest(overall: PairedDefect | None) -> list[Remark]:
+    """How near the nearest candidates come."""
+    if overall is None:
+        return []
+    closer = overall.smaller
+    return [
+        Diagnosis.NEAREST_CANDIDATES(a=_value(overall.a), b=_value(overall.b)),
+        Diagnosis.CLEARLY_CLOSER(model=closer) if closer else Diagnosis.NOT_CLEARLY_CLOSER(),
+    ]
+
+
+def _amount(comparison: Comparison) -> list[Remark]:
+    """Which model is more invariant on the shared directions, and by how much."""
+    overall, adjective = comparison.overall, _adjective(comparison)
+    ones = "one" if comparison.shared == 1 else "ones"
+    where = "" if comparison.same else f"on the shared {ones} "
+    if overall is None:
+        return [Diagnosis.AMOUNT_UNKNOWN(where=where)]
+    a, b = overall.a, overall.b
+    if a.exact and b.exact:
+        return [Diagnosis.BOTH_EXACT(where=where)]
+    if a.exact or b.exact:
+        exact, other, measured = ("a", "b", b) if a.exact else ("b", "a", a)
+        return [Diagnosis.ONE_EXACT(where=where, exact=exact, other=other, defect=_value(measured))]
+    if (ratio := overall.ratio) is None:
+        return [Diagnosis.AMOUNT_UNKNOWN(where=where)]
+    if math.isnan(ratio[1]):
+        return [Diagnosis.MEANS_ONLY(where=where, a=_value(a), b=_value(b))]
+    value, low, high = ratio
+    if overall.smaller == "b":
+        value, low, high = 1 / value, 1 / high, 1 / low
+    times = {"where": where, "adjective": adjective, "ratio": _interval(value, low, high)}
+    if overall.smaller:
+        return [Diagnosis.MORE_SYMMETRIC(model=overall.smaller, **times)]
+    clear = [pair.smaller for pair in comparison.directions if pair.found_in == "both"]
+    return [
+        Diagnosis.NOT_MORE_SYMMETRIC(**times),
+        *(
+            Diagnosis.MORE_SYMMETRIC_ON_SOME(
+                model=name, count=clear.count(name), shared=comparison.shared
+            )
+            for name in ("a", "b")
+            if name in clear
+        ),
+    ]
+
+
+def _algebra(side: Side) -> str:
+    """Name of the algebra, or the number of directions of one without a name."""
+    if side.algebra == "unknown":
+        return f"{plural(side.nullity, 'direction')} without a name"
+    return side.algebra
+
+
+def _adjective(comparison: Comparison) -> str:
+    return "invariant" if comparison.question == "invariance" else "equivariant"
+
+
+def _interval(value: float, low: float, high: float) -> str:
+    return f"{value:.2g} ({low:.2g} to {high:.2g})"
+
+
+def _value(measured: Measured) -> str:
+    if math.isnan(measured.low):
+        return f"{measured.value:.2g}"
+    return (
+        "0, exactly" if measured.exact else _interval(measured.value, measured.low, measured.high)
+    )

@@ -1,4 +1,4 @@
-"""The symmetries of every layer, in the order of the network."""
+"""The symmetries of every layer, in the order of the network, and their table."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,13 +9,18 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._utils.diagnoses import Remark
+from liegg._utils.diagnoses import Remark, plural
 from liegg._utils.errors import ArgumentError
 from liegg.actions import Action
 from liegg.results.symmetries import Symmetries
+from liegg.results.tables import as_html
+from liegg.spectrum.metrics import symmetry_variance
 
 Problem = Literal["invariance", "unit", "equivariance"]
 """Of the output, of the output scaled to unit length, or of the pair with an output action."""
+
+LONGEST_NAME = 32
+"""Most characters of a layer's name; the beginning of a longer one is cut."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +115,7 @@ class LayerSymmetries:
         Args:
             of: `"invariance"` of the output, of the `"unit"` output, or `"equivariance"`.
         """
-        return self._each(of, lambda sym: sym.variance)
+        return self._each(of, lambda sym: symmetry_variance(sym.spectrum))
 
     def bias(
         self, reference: Float[Tensor, "e n n"], of: Problem = "invariance"
@@ -134,9 +139,7 @@ class LayerSymmetries:
             of: as for `variance`.
         """
         if reference is None:
-            return self._each(
-                of, lambda sym: float(sym.defects[0]) if len(sym.defects) else torch.nan
-            )
+            return self._each(of, _smallest_defect)
         return self._each(of, lambda sym: float(sym.defect(reference).max()))
 
     def to_dict(self) -> dict[str, Any]:
@@ -158,14 +161,10 @@ class LayerSymmetries:
 
     def _repr_html_(self) -> str:
         """The table, for notebooks."""
-        from html import escape
-
-        return f'<pre style="overflow-x: auto; line-height: 1.35">{escape(str(self))}</pre>'
+        return as_html(self)
 
     def __str__(self) -> str:
-        from liegg.results.layer_text import table
-
-        return table(self)
+        return _table(self)
 
     def __repr__(self) -> str:
         return (
@@ -179,3 +178,64 @@ class LayerSymmetries:
         return torch.tensor(
             [torch.nan if sym is None else number(sym) for sym in problems], dtype=torch.float64
         )
+
+
+def _table(result: LayerSymmetries) -> str:
+    """All layers: number of symmetries, smallest defect, the paper's variance."""
+    pairs = result.output_action is not None
+    heads = ["layer", "kind", "output", "symmetries", "defect δ²", "variance", "unit variance"]
+    heads += ["equivariances", "their δ²"] if pairs else []
+    lines = [heads, *(_cells(layer, pairs=pairs) for layer in result)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(heads))]
+    outputs = dict.fromkeys(str(layer.invariance.settings["outputs"]) for layer in result)
+    first = result[0].invariance
+    return "\n".join(
+        [
+            f"{plural(len(result), 'layer')} of {result.model} under {result.action}",
+            *([f"equivariance with {result.output_action} on the outputs"] if pairs else []),
+            f"{result.samples} samples, outputs={' or '.join(outputs)}, {first.settings['dtype']}",
+            "",
+            *(
+                "  "
+                + "  ".join(_padded(cell, i, widths[i]) for i, cell in enumerate(line)).rstrip()
+                for line in lines
+            ),
+            *([""] if any(layer.notes for layer in result) or result.notes else []),
+            *(f"  note: {note}" for note in result.notes),
+            *(
+                f"  note on {layer.name}: {note}"
+                for layer in result
+                if not layer.same
+                for note in layer.notes
+            ),
+        ]
+    )
+
+
+def _cells(layer: LayerResult, *, pairs: bool) -> list[str]:
+    name = layer.name if len(layer.name) <= LONGEST_NAME else "…" + layer.name[1 - LONGEST_NAME :]
+    cells = [
+        name,
+        layer.kind,
+        f"as {layer.same}" if layer.same else "×".join(map(str, layer.shape)) or "1",
+        *_count_and_defect(layer.invariance),
+        f"{symmetry_variance(layer.invariance.spectrum):.2e}",
+        f"{symmetry_variance(layer.unit.spectrum):.2e}",
+    ]
+    return cells + _count_and_defect(layer.equivariance) if pairs else cells
+
+
+def _count_and_defect(sym: Symmetries | None) -> list[str]:
+    """The number of symmetries and the smallest defect; dashes for what there is not."""
+    if sym is None:
+        return ["–", "–"]
+    return [str(sym.nullity), f"{_smallest_defect(sym):.2e}".replace("nan", "–")]
+
+
+def _smallest_defect(sym: Symmetries) -> float:
+    return float(sym.defects[0]) if len(sym.defects) else torch.nan
+
+
+def _padded(cell: str, column: int, width: int) -> str:
+    """Align words to the left, numbers to the right."""
+    return cell.ljust(width) if column < 3 else cell.rjust(width)

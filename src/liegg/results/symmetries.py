@@ -15,11 +15,14 @@ from liegg.actions import Action
 from liegg.algebra.identification import Identification
 from liegg.decision.controls import Controls
 from liegg.decision.decide import Decision
-from liegg.results.account import Account, Candidate
+from liegg.results.account import Account, Candidate, generators_of
 from liegg.results.accumulated import Accumulated
-from liegg.results.matrices import generators_of
-from liegg.spectrum.metrics import angles_to, paper_spectrum, symmetry_bias, symmetry_variance
+from liegg.results.json_values import json_values
+from liegg.spectrum.metrics import angles_to, paper_spectrum, symmetry_bias
 from liegg.spectrum.spectrum import Spectrum
+
+LISTED_NUMBERS = 2**21
+"""Arrays of more numbers are not listed: null is in their place, and the arrays beside the record hold them."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -82,11 +85,6 @@ class Symmetries:
         return self.account.candidates
 
     @property
-    def grades(self) -> tuple[str, ...]:
-        """Grade of every direction that moves the data: exact, strong, approximate, weak or none."""
-        return self.decision.grades
-
-    @property
     def defects(self) -> Float[Tensor, " r"]:
         """Scale-free defect δ² of every direction that moves the data, ascending; or of the smallest that were solved for."""
         return self.accumulated.solution.values
@@ -119,7 +117,7 @@ class Symmetries:
 
     @cached_property
     def spectrum(self) -> Spectrum:
-        """The paper's spectrum: every direction's symmetry variance, in the Frobenius metric.
+        """The paper's spectrum: every direction's symmetry variance, in the Frobenius metric; the first value is the model's.
 
         Stored with the result up to 512 candidates; above, it is solved when it is first used.
         """
@@ -132,11 +130,6 @@ class Symmetries:
             self.samples,
             smallest=None if bottom is None else bottom.requested,
         )
-
-    @property
-    def variance(self) -> float:
-        """The paper's symmetry variance: the smallest of the spectrum."""
-        return symmetry_variance(self.spectrum)
 
     def bias(self, reference: Float[Tensor, "e n n"]) -> Float[Tensor, " g"]:
         """The paper's symmetry bias of every direction of the spectrum against a reference algebra.
@@ -197,10 +190,55 @@ class Symmetries:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything a reader or a page needs, as JSON values."""
-        from liegg.results.summary import summary
+        """Everything a reader or a page needs, as JSON values: finite numbers, strings, lists; infinities and NaN become null.
 
-        return summary(self)
+        So do generators that are too many or too large for a text, and those of actions without matrices.
+        """
+        spectrum, control = self._spectrum, self.controls.reinitialised
+        return json_values(
+            {
+                "model": self.model,
+                "question": "invariance" if self.output_action is None else "equivariance",
+                "samples": self.samples,
+                "rows": self.accumulated.rows.rows,
+                "action": self.action.settings(),
+                "output_action": None
+                if self.output_action is None
+                else self.output_action.settings(),
+                "nullity": self.nullity,
+                "name": self.name,
+                "words": self.words,
+                "candidates": [
+                    {"words": c.words, "defect": c.defect, "interval": c.interval, "grade": c.grade}
+                    for c in self.candidates
+                ],
+                "generator_words": self.account.words,
+                "candidate_words": None if self.action.has_matrices else self.action.words,
+                "variance": None if spectrum is None else float(spectrum.values[0]),
+                "spectrum": None if spectrum is None else spectrum.values,
+                "bias": self.account.bias,
+                "defects": self.defects,
+                "intervals": self.intervals,
+                "grades": self.decision.grades,
+                "sensitivity": self.accumulated.solution.sensitivity,
+                "coefficients": _listed(self.coefficients),
+                "generators": _listed(self.account.generators),
+                "output_generators": _listed(self.account.output_generators),
+                "generator_variance": self.account.variances,
+                "generator_defect": self.account.defects,
+                "trivial": _listed(self.accumulated.solution.trivial),
+                "identification": self.identification.to_dict(),
+                "decision": _decision(self.decision),
+                "control": self.controls.random,
+                "reinitialised": None
+                if control is None
+                else json_values(control) | {"notes": [note.to_dict() for note in control.notes]},
+                "verification": None if self.verification is None else self.verification.to_dict(),
+                "bottom": self.accumulated.bottom,
+                "settings": self.settings,
+                "notes": [note.to_dict() for note in self.notes],
+            }
+        )
 
     def save(self, folder: str | Path) -> Path:
         """Write the result into a folder, which is created if needed; `liegg.load` reads it back."""
@@ -240,3 +278,17 @@ class Symmetries:
 
     def __repr__(self) -> str:
         return f"Symmetries(nullity={self.nullity}, action={self.action!r}, samples={self.samples}, model={self.model!r})"
+
+
+def _decision(decision: Decision) -> dict[str, Any]:
+    """Every field, and the remarks with their members' names."""
+    return json_values(decision) | {
+        "is_lower_bound": decision.is_lower_bound,
+        "sentence": decision.sentence.to_dict(),
+        "reasons": [reason.to_dict() for reason in decision.reasons],
+        "warnings": [warning.to_dict() for warning in decision.warnings],
+    }
+
+
+def _listed(array: Tensor | None) -> Tensor | None:
+    return None if array is None or array.numel() > LISTED_NUMBERS else array

@@ -1,24 +1,15 @@
 """The result as a table for a terminal; reads the record and computes nothing."""
 
 import math
-import statistics
-import textwrap
 
 from liegg._utils.diagnoses import plural
 from liegg.decision.decide import runs
+from liegg.results.account import NEAREST
 from liegg.results.symmetries import Symmetries
-
-ROWS_AFTER = 3
-"""Directions listed after the last symmetry, so that the gap can be seen."""
-
-TABLE_LINES = 38
-"""Lines of a table; directions in the middle are left out, and the table says so."""
+from liegg.results.tables import TABLE_LINES, value_range, without_middle, wrapped
 
 SHOWN_REMARKS = 3
 """Warnings, and notes, that are shown in full."""
-
-WIDTH = 120
-"""Columns of a table; sentences are wrapped."""
 
 WORDS_LENGTH = 300
 """Letters of the generators in words; the rest is counted."""
@@ -55,50 +46,38 @@ def table(sym: Symmetries) -> str:
         *_first([f"  note: {text}" for text in sym.notes], "sym.notes"),
         "",
     ]
-    lines = [part for line in lines for part in _wrapped(line)]
+    lines = wrapped(lines)
     return "\n".join([*lines, *_directions(sym, TABLE_LINES - len(lines))])
-
-
-def _wrapped(line: str) -> list[str]:
-    """A line in lines of bounded length."""
-    return textwrap.wrap(
-        line, WIDTH, subsequent_indent="    ", break_on_hyphens=False, break_long_words=False
-    ) or [""]
 
 
 def _directions(sym: Symmetries, room: int) -> list[str]:
     """One line per direction, up to some after the last symmetry; those in the middle are left out if there is no room."""
-    spectrum = sym._spectrum
-    variances = None if spectrum is None else spectrum.values.tolist()
-    total, end = len(sym.defects), min(len(sym.defects), sym.nullity + ROWS_AFTER)
+    variances = None if sym._spectrum is None else sym._spectrum.values.tolist()
     level = f"{100 * sym.decision.thresholds.level:g} % interval"
     head = f"  {'':>4}  {'defect δ²':>11}  {level:^23}  {'grade':<13}"
-    lines = [
-        head if variances is None else f"{head}  {'variance σ²/|D|':>15}   (paper's, its own order)"
+    if variances is not None:
+        head += f"  {'variance σ²/|D|':>15}   (paper's, its own order)"
+    end = sym.nullity + NEAREST  # some more, so that the gap can be seen
+    rows = [
+        f"{_row(sym, i)}  {'' if variances is None else f'{variances[i]:>15.3e}'}".rstrip()
+        for i in range(min(len(sym.defects), end))
     ]
-    half = max(room - 2, 4) // 2
-    places = (
-        list(range(end)) if end <= 2 * half + 1 else [*range(half), -1, *range(end - half, end)]
-    )
-    defects, intervals = sym.defects.tolist(), sym.intervals.tolist()
-    for i in places:
-        if i < 0:
-            lines.append(f"  ...   {end - 2 * half} more")
-            continue
-        low, high = intervals[i]
-        ends = f"{low:.3e} – {high:.3e}" if math.isfinite(low) and low < high else ""
-        mark = sym.grades[i] + "?" * bool(sym.decision.borderline[i])
-        mark = "undecided" if i < sym.decision.undecided else mark
-        variance = "" if variances is None else f"{variances[i]:>15.3e}"
-        lines.append(
-            f"  {i + 1:>4}  {defects[i]:>11.3e}  {ends:^23}  {mark:<13}  {variance}".rstrip()
-        )
-    if (rest := total - sym.nullity - ROWS_AFTER) > 0:
+    lines = [head, *without_middle(rows, max(room - 2, 4) // 2 * 2 + 1, indent=8)]
+    if (rest := len(sym.defects) - end) > 0:
         largest = "" if variances is None else f"; variance up to {variances[-1]:.3g}"
-        lines.append(f"  ...   {rest} more, δ² up to {defects[-1]:.3g}{largest}")
+        lines.append(f"  ...   {rest} more, δ² up to {float(sym.defects[-1]):.3g}{largest}")
     if sym.decision.unsolved:
         lines.append(f"  ...   {sym.decision.unsolved} more were not solved for")
     return lines
+
+
+def _row(sym: Symmetries, i: int) -> str:
+    """Number, defect, interval and grade of one direction."""
+    low, high = sym.intervals[i].tolist()
+    ends = f"{low:.3e} – {high:.3e}" if math.isfinite(low) and low < high else ""
+    grade = sym.decision.grades[i] + "?" * bool(sym.decision.borderline[i])
+    grade = "undecided" if i < sym.decision.undecided else grade
+    return f"  {i + 1:>4}  {float(sym.defects[i]):>11.3e}  {ends:^23}  {grade:<13}"
 
 
 def _first(lines: list[str], where: str) -> list[str]:
@@ -147,23 +126,15 @@ def _reinitialised(sym: Symmetries) -> list[str]:
     control = sym.controls.reinitialised
     if control is None:
         return []
-    draws = control.along.tolist()
-    medians = [
-        math.nan if any(map(math.isnan, column)) else statistics.median_low(column)
-        for column in zip(*draws, strict=True)
-    ]
-    low, high = (f"{end(medians[: max(sym.nullity, 1)]):.2g}" for end in (min, max))
+    medians = control.along.median(0).values.tolist()  # NaN where a draw is undecided
     learned = [i + 1 for i, yes in enumerate(control.learned) if yes]
     what = f"none of the first {len(control.learned)} directions is far below them"
     if learned:
         noun, verb = ("direction", "is") if len(learned) == 1 else ("directions", "are")
         what = f"{noun} {runs(learned)} {verb} far below them"
-    line = (
-        f"  re-initialised models ({len(draws)} draws): δ² {low if low == high else f'{low} to {high}'} along the same directions; "
-        f"learned: {what}"
-    )
     return [
-        line,
+        f"  re-initialised models ({len(control.along)} draws): "
+        f"δ² {value_range(medians[: max(sym.nullity, 1)])} along the same directions; learned: {what}",
         *_first([f"  note: {text}" for text in control.notes], "sym.controls.reinitialised.notes"),
     ]
 

@@ -13,7 +13,7 @@ from liegg.actions.grid.stencils import Scheme
 from liegg.algebra.catalog import so
 from liegg.algebra.subspace import distance_to_span
 from liegg.discovery.layers.discover_layers import discover_layers
-from liegg.results.matrices import generators_of
+from liegg.results.account import generators_of
 from liegg.results.symmetries import Symmetries
 from liegg.studies import datasets, ensemble
 
@@ -206,7 +206,7 @@ def describe(sym: Symmetries) -> dict[str, Any]:
     return {
         "nullity": sym.nullity,
         "spectrum": sym.spectrum.values.tolist(),
-        "variance": sym.variance,
+        "variance": float(sym.spectrum.values[0]),
         "bias": sym.bias(so(2)).tolist(),
         "directions": (directions * orientation(directions)[:, None, None]).tolist(),
         "defects": sym.defects.tolist(),

@@ -145,7 +145,7 @@ def describe(sym: Symmetries) -> dict[str, Any]:
         "spectrum": values.tolist(),
         "bias": biases.tolist(),
         "defects": sym.defects.tolist(),
-        "variance": sym.variance,
+        "variance": float(sym.spectrum.values[0]),
         "mean_variance_of_ten": float(values[:10].mean()),
         "largest_bias_of_ten": float(biases[:10].max()),
         "gap": float(values[10] / values[9]),

@@ -88,7 +88,7 @@ def verdict(network: nn.Module, digits: Float[Tensor, "b s s"], *, draws: int) -
     return {
         "defects": sym.defects.tolist(),
         "intervals": sym.intervals.tolist(),
-        "grades": list(sym.grades),
+        "grades": list(sym.decision.grades),
         "nullity": sym.nullity,
         "control": None if sym.controls.random is None else sym.controls.random.low,
         "angle": None if intervals is None else math.degrees(intervals.angle),

@@ -75,7 +75,7 @@ def of_images(stack: ensemble.Stack, digits: Float[Tensor, "n h w"], seed: int) 
         some = digits[order[:count]].flatten(1)
         symmetries = images.read_stack(stack, some, tuple(digits.shape[1:]), images.READINGS)[0]
         readings = {
-            name: {"variance": sym.variance, "bias": float(sym.bias(so(2))[0])}
+            name: {"variance": float(sym.spectrum.values[0]), "bias": float(sym.bias(so(2))[0])}
             for name, sym in symmetries.items()
         }
         rows.append({"fraction": fraction, "samples": count, "readings": readings})

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
 from liegg.actions import MatrixAction
-from liegg.results.matrices import is_printable
+from liegg.results.account import is_printable
 from liegg.results.symmetries import Symmetries
 
 MAX_READABLE, MAX_CANDIDATES = 12, 3
@@ -42,7 +42,7 @@ def others_of(sym: Symmetries) -> Others:
     rows, words = sym.coefficients[:0], ()
     too_large = isinstance(action, MatrixAction) and not is_printable(sym.nullity, action.ambient)
     if not sym.nullity and not too_large:
-        first, weak = sym.decision.undecided, sym.grades.count("weak")
+        first, weak = sym.decision.undecided, sym.decision.grades.count("weak")
         rows = sym.accumulated.solution.directions[first:][: min(max(weak, 1), MAX_CANDIDATES)]
         rows = rows / rows.norm(dim=1, keepdim=True)
         words = action.describe(rows, tolerance=words_tolerance(sym))

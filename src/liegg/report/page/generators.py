@@ -16,7 +16,7 @@ from liegg.algebra.words.wording import coordinate_names
 from liegg.discovery.verification.further_curves import others_of
 from liegg.report.motions import coordinates_of, plane_of
 from liegg.report.numbers import number
-from liegg.results.matrices import PRINTABLE_SIDE, is_printable
+from liegg.results.account import PRINTABLE_SIDE, is_printable
 from liegg.results.symmetries import Symmetries
 
 MAX_CARDS = 12

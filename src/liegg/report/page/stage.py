@@ -24,7 +24,7 @@ from liegg.report.motions import (
     value_range,
 )
 from liegg.report.numbers import number
-from liegg.results.matrices import is_printable
+from liegg.results.account import is_printable
 from liegg.results.symmetries import Symmetries
 from liegg.results.verification import Curve
 

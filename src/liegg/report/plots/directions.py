@@ -208,7 +208,7 @@ def defects(
     if random is not None and math.isfinite(random.low):
         share = f"random directions, lowest {number(100 * random.share)} %"
         rulers.append((random.low, "--", share))
-    grades = ["undecided"] * decision.undecided + list(sym.grades[decision.undecided :])
+    grades = ["undecided"] * decision.undecided + list(decision.grades[decision.undecided :])
     marks = []
     for name, (marker, colour) in {**LOOKS, "undecided": ("x", MUTED)}.items():
         label = f"{'no symmetry' if name == 'none' else name} ({grades.count(name)})"

@@ -61,7 +61,7 @@ def test_dozens_of_generators_of_784_rows(pixels, tmp_path):
 
 
 def test_matrices_that_cannot_be_built_say_what_to_do(monkeypatch):
-    monkeypatch.setattr("liegg.results.matrices.LARGEST_SIZE", 10**6)
+    monkeypatch.setattr("liegg.results.account.LARGEST_SIZE", 10**6)
     action = liegg.actions.Weights([i // 8 for i in range(784)])
     sym = liegg.discover(
         lambda x: x[:, :300].sum(1), normal(200, 784), action, run=liegg.Run(bottom=5)
