@@ -24,7 +24,7 @@ from liegg.polarization.state import PassState, from_tensors, to_tensors
 CHECKPOINT_SECONDS = 30.0
 """Least number of seconds between two checkpoints."""
 
-FORMAT = "3"
+FORMAT = "4"
 """Version of the layout of a checkpoint."""
 
 
@@ -76,7 +76,7 @@ class Checkpoint:
                     f"{self.path} is of another analysis ({other}). Finish that one with its own "
                     "arguments, remove the file to start over, or name another."
                 )
-            state = from_tensors(tensors, empty, empty.output_square.device)
+            state = from_tensors(tensors, empty)
             return state, int(header["position"])
         except CheckpointError:
             raise
