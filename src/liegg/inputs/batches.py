@@ -5,6 +5,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -71,8 +72,6 @@ class Batches:
     @property
     def count(self) -> int | None:
         """Number of samples of the source; None if it must be counted."""
-        if isinstance(self.source, Tensor | np.ndarray):
-            return len(self.source)
         return len(self.source) if _indexed(self.source) else None
 
     def share(self, rank: int, size: int) -> "Batches":
@@ -146,9 +145,11 @@ class Batches:
                 first += batch.shape[0]
         check.resolve()
         if first == 0 and (in_order or not self.count):
-            raise EmptyDataError(
-                f"the data holds no sample ({_describe(self.source)}). Pass at least one."
+            shape = getattr(self.source, "shape", None)
+            kind = type(self.source).__name__ + (
+                "" if shape is None else f" of shape {tuple(shape)}"
             )
+            raise EmptyDataError(f"the data holds no sample ({kind}). Pass at least one.")
         if on_end is not None:
             on_end(first)
 
@@ -217,25 +218,17 @@ def _batch_size(numbers: int, device: torch.device | None) -> int:
 
 def _indexed(source: Any) -> bool:
     """Whether samples can be indexed."""
-    return (
-        isinstance(source, Dataset)
-        and hasattr(source, "__len__")
-        and not isinstance(source, IterableDataset)
-    )
+    mapped = isinstance(source, Dataset) and not isinstance(source, IterableDataset)
+    return isinstance(source, Tensor | np.ndarray) or (mapped and hasattr(source, "__len__"))
 
 
 def _range(source: Any, start: int, stop: int | None) -> Any:
     """A range of the samples if they can be indexed; else all of them."""
-    if (start == 0 and stop is None) or not (
-        isinstance(source, Tensor | np.ndarray) or _indexed(source)
-    ):
+    if (start == 0 and stop is None) or not _indexed(source):
         return source
-    stop = len(source) if stop is None else stop
-    return (
-        source[start:stop]
-        if isinstance(source, Tensor | np.ndarray)
-        else Subset(source, range(start, stop))
-    )
+    if isinstance(source, Tensor | np.ndarray):
+        return source[start:stop]
+    return Subset(source, range(len(source))[start:stop])
 
 
 def _pieces(source: Any, size: int | None, device: torch.device | None) -> Iterable[Any]:
@@ -250,11 +243,12 @@ def _pieces(source: Any, size: int | None, device: torch.device | None) -> Itera
 
 def _stacked(dataset: Dataset[Any], size: int | None, device: torch.device | None) -> Iterator[Any]:
     """Batches of a Dataset's inputs; labels are ignored."""
-    first = 0
-    for samples in _grouped(
-        DataLoader(dataset, batch_size=None, collate_fn=lambda sample: sample), size, device
-    ):
-        inputs = [_inputs(sample) for sample in samples]
+    samples = iter(DataLoader(dataset, batch_size=None, collate_fn=_inputs))
+    begin = list(islice(samples, 1))
+    if size is None and begin:  # by the size of the first sample
+        size = _batch_size(math.prod(getattr(begin[0], "shape", ())), device)
+    samples, first = chain(begin, samples), 0
+    while inputs := list(islice(samples, size)):
         shapes = [tuple(getattr(sample, "shape", ())) for sample in inputs]
         for index, shape in enumerate(shapes):
             if shape != shapes[0]:
@@ -273,22 +267,7 @@ def _stacked(dataset: Dataset[Any], size: int | None, device: torch.device | Non
                 "makes tensors."
             ) from error
         yield stacked
-        first += len(samples)
-
-
-def _grouped(
-    samples: Iterable[Any], size: int | None, device: torch.device | None
-) -> Iterator[list[Any]]:
-    """Samples in lists of one length, which by default depends on the first sample."""
-    group: list[Any] = []
-    for sample in samples:
-        size = size or _batch_size(math.prod(getattr(_inputs(sample), "shape", ())), device)
-        group.append(sample)
-        if len(group) == size:
-            yield group
-            group = []
-    if group:
-        yield group
+        first += len(inputs)
 
 
 def _inputs(raw: Any) -> Any:
@@ -367,11 +346,6 @@ def _check_finite(batch: Float[Tensor, "b ..."], first: int) -> None:
             f"sample {first + index} holds {kind}. Remove it, for example "
             "data[data.isfinite().flatten(1).all(1)]."
         )
-
-
-def _describe(source: Any) -> str:
-    shape = getattr(source, "shape", None)
-    return f"{type(source).__name__}" + (f" of shape {tuple(shape)}" if shape is not None else "")
 
 
 @contextmanager

@@ -119,18 +119,22 @@ def eval_view(model: Any) -> Iterator[Model]:
         except Exception as error:
             notes = (*notes, Diagnosis.MODEL_NOT_COPIED(error=str(error)))
     owners = [module for module in (model, *modules) if isinstance(module, nn.Module)]
+    with uncompiled(), _eval_in_place(modules):
+        yield replace(with_weights_of(function, name, *owners), notes=notes)
+
+
+def with_weights_of(function: Callable[[Tensor], Tensor], name: str, *owners: nn.Module) -> Model:
+    """A function with the floating point types and the device of the weights of its modules."""
     tensors = [t for module in owners for t in (*module.parameters(), *module.buffers())]
     tensors = [tensor for tensor in tensors if tensor.dtype.is_floating_point]
-    with uncompiled(), _eval_in_place(modules):
-        yield Model(
-            function,
-            name,
-            dtype=tensors[0].dtype if tensors else None,
-            device=tensors[0].device if tensors else None,
-            dtypes=tuple(dict.fromkeys(tensor.dtype for tensor in tensors)),
-            convolves=convolves(*owners),
-            notes=notes,
-        )
+    return Model(
+        function,
+        name,
+        dtype=tensors[0].dtype if tensors else None,
+        device=tensors[0].device if tensors else None,
+        dtypes=tuple(dict.fromkeys(tensor.dtype for tensor in tensors)),
+        convolves=convolves(*owners),
+    )
 
 
 def with_input_dtype(model: Model, batches: Batches) -> Model:
