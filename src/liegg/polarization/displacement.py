@@ -88,10 +88,9 @@ def update(
     samples = workspace.as_double(x) if precomputed is None else x
     if block is not None and len(state.moments) > 1:
         moments = action.moments(samples, block, len(state.moments), precomputed=precomputed)
-    elif precomputed is None:
-        moments = action.moment(samples)[None]
-    else:
-        moments = action.moment(samples, precomputed=precomputed)[None]
+    else:  # a user's own action may not accept the keyword
+        known = {} if precomputed is None else {"precomputed": precomputed}
+        moments = action.moment(samples, **known)[None]
     # A size is all that is needed of the square, so the batch's own precision is enough.
     precision = torch.promote_types(x.dtype, torch.float32)
     square = torch.linalg.vector_norm(x, dtype=precision).double().square()

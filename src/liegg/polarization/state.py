@@ -49,26 +49,6 @@ class PassState(NamedTuple):
     fits: int = 0
 
 
-def init(columns: int, blocks: int, inputs: InputSums, diagnostics: DiagnosticSums) -> PassState:
-    """The state of no samples.
-
-    Args:
-        columns: number of generators, including those of an output action.
-        blocks: number of blocks; 1 if the samples are not assigned to blocks.
-        inputs: sums over no samples.
-        diagnostics: sums over no samples.
-    """
-    device = inputs.square.device
-    one = blocks == 1
-    return PassState(
-        rows=init_rows(columns, device) if one else sample_blocks.init(blocks, columns, device),
-        inputs=inputs,
-        output_square=torch.zeros((), dtype=torch.float64, device=device),
-        diagnostics=diagnostics,
-        distinct=DistinctSamples(4 * columns + 1),
-    )
-
-
 def init_rows(columns: int, device: torch.device | None = None) -> RowSums:
     """No rows."""
     exact = r_factor.init(columns, device)

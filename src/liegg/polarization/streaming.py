@@ -13,7 +13,7 @@ from liegg._utils.device import DeferredCheck, call_within_memory
 from liegg._utils.errors import DeviceMemoryError, NonFiniteError
 from liegg._utils.precision import coarsest
 from liegg.actions import Action
-from liegg.inputs.distinct import add_samples
+from liegg.inputs.distinct import DistinctSamples, add_samples
 from liegg.inputs.model import Model
 from liegg.polarization import displacement, gram, sample_blocks
 from liegg.polarization import state as pass_state
@@ -23,7 +23,7 @@ from liegg.polarization.gram import Gram
 from liegg.polarization.r_factor import RFactor
 from liegg.polarization.rows import Plan, polarize, samples_at_once
 from liegg.polarization.sample_blocks import BlockAssigner, BlockRows, Parts
-from liegg.polarization.state import PassState, RowSums
+from liegg.polarization.state import PassState, RowSums, init_rows
 
 CENTRE_SAMPLES = 64
 """Samples whose mean output is the centre of sums of squared outputs."""
@@ -139,12 +139,15 @@ def plan_pass(
 
 def init(plan: PassPlan) -> PassState:
     """The state of no samples."""
+    columns, blocks, device = plan.columns, plan.blocks, plan.first.device
+    one = blocks == 1
     outputs = call_within_memory(plan.model, plan.first[:CENTRE_SAMPLES])
-    return pass_state.init(
-        plan.columns,
-        plan.blocks,
-        displacement.init(plan.action, plan.first, plan.blocks),
-        init_sums(outputs, each=plan.row_plan.outputs == "each"),
+    return PassState(
+        rows=init_rows(columns, device) if one else sample_blocks.init(blocks, columns, device),
+        inputs=displacement.init(plan.action, plan.first, blocks),
+        output_square=torch.zeros((), dtype=torch.float64, device=device),
+        diagnostics=init_sums(outputs, each=plan.row_plan.outputs == "each"),
+        distinct=DistinctSamples(4 * columns + 1),
     )
 
 
@@ -280,7 +283,13 @@ def run_in_pieces(
             try:
                 commit = prepare(x, number)
             except torch.OutOfMemoryError as error:
-                size = _half(len(x), x.device, error)
+                if len(x) == 1:
+                    reason = str(error).splitlines()[0]
+                    raise DeviceMemoryError(
+                        f"not even one sample fits into the memory of {x.device} ({reason}). Use "
+                        "a device with more memory, a model in half precision, or outputs='sum'."
+                    ) from error
+                size = (len(x) + 1) // 2
             # Outside of `except`, so that the tensors of the failed attempt are freed.
             if commit is None:
                 recover(size)
@@ -292,16 +301,6 @@ def run_in_pieces(
                 progress(len(x))
         if after is not None:
             after(stop)
-
-
-def _half(samples: int, device: torch.device, error: Exception) -> int:
-    """Samples per piece to try next."""
-    if samples == 1:
-        raise DeviceMemoryError(
-            f"not even one sample fits into the memory of {device} ({str(error).splitlines()[0]}). "
-            "Use a device with more memory, a model in half precision, or outputs='sum'."
-        ) from error
-    return (samples + 1) // 2
 
 
 def finalise(plan: PassPlan, state: PassState) -> PassSums:
