@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, IterableDataset, Subset, default_collate
 
@@ -208,6 +208,15 @@ def as_batches(data: Data, *, batch_size: int | None = None) -> Batches:
             "DataLoader or an iterable of batches. Pass the inputs alone, for example data['x']."
         )
     return Batches(data, batch_size)
+
+
+def evenly_spaced(x: Float[Tensor, "b ..."], count: int) -> Int[Tensor, " k"]:
+    """Positions of evenly spaced samples of a batch, which represent it even if it is sorted.
+
+    >>> evenly_spaced(torch.zeros(9, 2), 3)
+    tensor([0, 4, 8])
+    """
+    return torch.linspace(0, len(x) - 1, min(count, len(x))).long().to(x.device)
 
 
 def _batch_size(numbers: int, device: torch.device | None) -> int:

@@ -96,11 +96,20 @@ def init_sums(y: Float[Tensor, "b c"], *, each: bool = True) -> DiagnosticSums:
         each: whether every output has a row of its own (`outputs="each"`).
     """
     shift = y.detach().double().mean(0)
-    vectors = {name: torch.zeros_like(shift) for name in ("outputs", "squares")}
-    scalars = ("total", "spread", "motion", "concentration", "logarithm", "still")
-    numbers = {name: shift.new_zeros(()) for name in scalars}
-    motions = torch.zeros_like(shift) if each else None
-    return DiagnosticSums(0, shift, motions=motions, **vectors, **numbers)
+    zeros, zero = torch.zeros_like(shift), shift.new_zeros(())
+    return DiagnosticSums(
+        samples=0,
+        shift=shift,
+        outputs=zeros,
+        squares=zeros,
+        total=zero,
+        spread=zero,
+        motions=zeros if each else None,
+        motion=zero,
+        concentration=zero,
+        logarithm=zero,
+        still=zero,
+    )
 
 
 def update_sums(

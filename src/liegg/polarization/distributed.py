@@ -24,8 +24,14 @@ from liegg._utils.errors import ProcessError
 from liegg._utils.random import seeded
 from liegg._utils.version import __version__
 from liegg.inputs.batches import Batches
-from liegg.polarization.checkpoint import CHECKPOINT_SECONDS, Checkpoint, rank_path
-from liegg.polarization.fingerprint import difference, fingerprint, weight_checksums
+from liegg.polarization.checkpoint import (
+    CHECKPOINT_SECONDS,
+    Checkpoint,
+    difference,
+    fingerprint,
+    rank_path,
+    weight_checksums,
+)
 from liegg.polarization.state import PassState, from_tensors, merge, to_tensors
 from liegg.polarization.streaming import CENTRE_SAMPLES, PassPlan, init, update
 

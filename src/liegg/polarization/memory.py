@@ -13,9 +13,6 @@ from liegg.polarization import gram
 from liegg.polarization.r_factor import block_rows
 from liegg.polarization.sample_blocks import count_for
 
-Solver = Literal["full", "bottom"]
-Accumulator = Literal["qr", "gram"]
-
 BYTES = 8
 """Bytes per number: everything is float64."""
 
@@ -113,8 +110,8 @@ def estimate(
     columns: int,
     *,
     blocks: int = 1,
-    accumulator: Accumulator = "qr",
-    solver: Solver = "full",
+    accumulator: Literal["qr", "gram"] = "qr",
+    solver: Literal["full", "bottom"] = "full",
     count: int = 20,
     side: int = 0,
 ) -> Memory:
