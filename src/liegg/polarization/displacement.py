@@ -1,4 +1,4 @@
-"""How far the samples move: summed moments, squared lengths, and the effect of rounding on them."""
+"""The samples themselves: how far they move, with the effect of rounding, and how many differ."""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -7,11 +7,16 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from liegg._utils.device import to_device
 from liegg._utils.errors import NonFiniteError
 from liegg.actions import Action
 
 COARSE_FLOOR = 1e-6
 """Fraction of the displacement below which a float32 sum resolves nothing."""
+
+
+TOLERANCE = 1e-9
+"""Relative difference up to which two projections belong to equal samples."""
 
 
 class InputSums(NamedTuple):
@@ -131,3 +136,35 @@ def finalise(
     mean_square = float(state.square) / state.samples
     noise = action.rounding_motion(precision, mean_square, tuple(first.shape[1:]))
     return moment, COARSE_FLOOR if coarse else 0.0, noise
+
+
+def add_samples(
+    projections: Float[Tensor, " k"], x: Float[Tensor, "b ..."], enough: int
+) -> Float[Tensor, " j"]:
+    """Add samples to those that differ: copies of a few samples are not more evidence.
+
+    Samples are compared by their projections on one random direction. A GPU is waited for until
+    there are enough.
+
+    Args:
+        projections: sorted projections of the samples so far, one for each that differs.
+        x: a batch.
+        enough: number of distinct samples from which on no more are looked at.
+    """
+    if len(projections) >= enough:
+        return projections
+    flat = x.detach().reshape(len(x), -1)
+    direction = torch.randn(
+        flat.shape[1], generator=torch.Generator().manual_seed(0), dtype=torch.float64
+    )
+    more = (flat.double() * to_device(direction, x.device)).sum(1).cpu()
+    return distinct(torch.cat([projections, more]))
+
+
+def distinct(projections: Float[Tensor, " k"]) -> Float[Tensor, " j"]:
+    """Sorted projections, one for each group of equal ones."""
+    if not len(projections):
+        return projections
+    values = projections.sort().values
+    step = values.diff() > TOLERANCE * values.abs().max()
+    return values[torch.cat([torch.ones(1, dtype=torch.bool), step])]

@@ -6,7 +6,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg.inputs.distinct import DistinctSamples, merge_distinct
 from liegg.polarization import displacement, gram, r_factor, sample_blocks
 from liegg.polarization.diagnostics import DiagnosticSums, merge_sums
 from liegg.polarization.displacement import InputSums
@@ -37,7 +36,7 @@ class PassState(NamedTuple):
         inputs: sums over the samples.
         output_square: sum of the squared lengths of the outputs.
         diagnostics: sums that reveal degenerate models.
-        distinct: which of the samples differ.
+        distinct: projections of the samples that differ, see `displacement.add_samples`.
         fits: samples that fitted into device memory, where a batch did not; else 0.
     """
 
@@ -45,7 +44,7 @@ class PassState(NamedTuple):
     inputs: InputSums
     output_square: Float[Tensor, ""]
     diagnostics: DiagnosticSums
-    distinct: DistinctSamples
+    distinct: Float[Tensor, " k"]
     fits: int = 0
 
 
@@ -127,7 +126,7 @@ def merge(one: PassState, other: PassState) -> PassState:
         displacement.merge(one.inputs, other.inputs),
         one.output_square + other.output_square,
         merge_sums(one.diagnostics, other.diagnostics),
-        merge_distinct(one.distinct, other.distinct),
+        displacement.distinct(torch.cat([one.distinct, other.distinct])),
         min(one.fits or other.fits, other.fits or one.fits),
     )
 

@@ -13,7 +13,6 @@ from liegg._utils.device import DeferredCheck, call_within_memory
 from liegg._utils.errors import DeviceMemoryError, NonFiniteError
 from liegg._utils.precision import coarsest
 from liegg.actions import Action
-from liegg.inputs.distinct import DistinctSamples, add_samples
 from liegg.inputs.model import Model
 from liegg.polarization import displacement, gram, sample_blocks
 from liegg.polarization import state as pass_state
@@ -147,7 +146,7 @@ def init(plan: PassPlan) -> PassState:
         inputs=displacement.init(plan.action, plan.first, blocks),
         output_square=torch.zeros((), dtype=torch.float64, device=device),
         diagnostics=init_sums(outputs, each=plan.row_plan.outputs == "each"),
-        distinct=DistinctSamples(4 * columns + 1),
+        distinct=torch.zeros(0, dtype=torch.float64),
     )
 
 
@@ -248,7 +247,7 @@ def _batch_sums(
         inputs=displacement.update(state.inputs, x, workspace, block),
         output_square=state.output_square + square,
         diagnostics=update_sums(state.diagnostics, input_rows, y, split=split),
-        distinct=add_samples(state.distinct, x),
+        distinct=displacement.add_samples(state.distinct, x, enough=4 * plan.columns + 1),
     )
     return sums, add_rows
 
@@ -314,7 +313,7 @@ def finalise(plan: PassPlan, state: PassState) -> PassSums:
         ArgumentError: there are more labels of groups than samples.
         NonFiniteError: the moments overflow.
     """
-    samples, distinct, parts = state.inputs.samples, state.distinct.count, None
+    samples, distinct, parts = state.inputs.samples, len(state.distinct), None
     if plan.assigner is not None and plan.assigner.groups is not None:
         plan.assigner.check_count(samples)
         distinct = min(distinct, len(plan.assigner.groups.unique()))
