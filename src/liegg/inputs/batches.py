@@ -184,13 +184,11 @@ def as_batches(data: Data, *, batch_size: int | None = None) -> Batches:
             f"batch_size={batch_size}: expected a positive number of samples, for example "
             f"batch_size={BATCH_SIZE}."
         )
-    if isinstance(data, Tensor | np.ndarray):
-        if data.ndim == 0:
-            raise ShapeError(
-                "data is a single number; expected samples along the first axis, for example shape "
-                "(1000, 10)."
-            )
-        return Batches(data, batch_size)
+    if isinstance(data, Tensor | np.ndarray) and data.ndim == 0:
+        raise ShapeError(
+            "data is a single number; expected samples along the first axis, for example shape "
+            "(1000, 10)."
+        )
     if isinstance(data, Iterator):
         raise OneShotDataError(
             f"data is a one-shot {type(data).__name__}: it can be read only once, and reading it "

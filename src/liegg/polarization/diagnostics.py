@@ -229,8 +229,11 @@ def _warnings(sums: DiagnosticSums, dead: Bool[Tensor, " c"], variance: float) -
     spread = _effective(float(sums.squares.sum()), float(sums.spread), n)
     typical = math.exp(float(sums.logarithm) / (n - still)) if 2 * still < n else 0.0
     few = effective < CARRIED * n
-    if bool(dead.any()):
-        yield _dead(dead)
+    if outputs := dead.nonzero().flatten().tolist():
+        more = ["…"] if len(outputs) > NAMED_OUTPUTS else []
+        names = ", ".join([*map(str, outputs[:NAMED_OUTPUTS]), *more])
+        count, total = len(outputs), len(dead)
+        yield Diagnosis.DEAD_OUTPUTS(n=count, total=total, outputs=names, rest=total - count)
     if sums.motions is not None and not few:
         alive = sums.motions.cpu()[~dead]
         factor = float((alive.max() / alive.min()).sqrt())
@@ -253,12 +256,3 @@ def _squares(rows: Float[Tensor, "b k p"]) -> Float[Tensor, "b k"]:
 def _effective(total: float, squares: float, count: int) -> float:
     """Number of equal terms with this sum and sum of squares; `count` if the squares overflow."""
     return total / squares * total if 0 < squares < math.inf else float(count)
-
-
-def _dead(dead: Bool[Tensor, " c"]) -> Remark:
-    """A warning that names the first outputs that never move."""
-    outputs, total = dead.nonzero().flatten().tolist(), len(dead)
-    more = ["…"] if len(outputs) > NAMED_OUTPUTS else []
-    names = ", ".join([*map(str, outputs[:NAMED_OUTPUTS]), *more])
-    n = len(outputs)
-    return Diagnosis.DEAD_OUTPUTS(n=n, total=total, outputs=names, rest=total - n)
