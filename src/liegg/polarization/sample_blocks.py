@@ -159,22 +159,24 @@ class RowBatch(NamedTuple):
     """Rows of some samples, arranged by block.
 
     Attributes:
-        rows: rows of each block, padded with zeros; or their Gram matrices, if `squared`.
+        rows: rows of each block, padded with zeros; or their Gram matrices, if `summed`.
         samples: number of samples, per block.
         rows_per_sample: rows of one sample.
-        squared: whether `rows` are Gram matrices.
+        squared: whether they go into Gram matrices.
+        summed: whether `rows` are Gram matrices already.
     """
 
     rows: Float[Tensor, "p _ g"]
     samples: Int[Tensor, " p"]
     rows_per_sample: int
     squared: bool
+    summed: bool
 
 
 def arrange(
     rows: Float[Tensor, "b k g"], block: Int[Tensor, " b"], count: int, *, squared: bool
 ) -> RowBatch:
-    """Arrange rows by block; the memory that adding them takes is allocated here.
+    """Arrange rows by block; most of the memory that adding them takes is allocated here.
 
     Args:
         rows: rows of some samples.
@@ -189,8 +191,7 @@ def arrange(
     else:
         reduced = torch.linalg.qr(rows, mode="r").R if tall else rows
         arranged = group_by_block(reduced, block, count).flatten(1, 2)
-        arranged = arranged.mT @ arranged if squared else arranged
-    return RowBatch(arranged, samples, rows_per_sample, squared)
+    return RowBatch(arranged, samples, rows_per_sample, squared, summed=squared and tall)
 
 
 def update(state: BlockRows, batch: RowBatch) -> BlockRows:
@@ -198,7 +199,10 @@ def update(state: BlockRows, batch: RowBatch) -> BlockRows:
     rows = batch.samples * batch.rows_per_sample
     state = state._replace(samples=state.samples + batch.samples)
     if batch.squared:
-        state.squares.add_(batch.rows)
+        if batch.summed:
+            state.squares.add_(batch.rows)
+        else:  # in place: new memory for all blocks would cost more than the sum
+            state.squares.baddbmm_(batch.rows.mT, batch.rows)
         return state._replace(squared=state.squared + rows)
     pending = torch.cat([state.pending, batch.rows], dim=1)
     state = state._replace(pending=pending, exact=state.exact + rows)
