@@ -77,9 +77,7 @@ def test_settings_and_notes_say_how():
 
 
 def test_what_is_wrong_with_the_model_comes_first():
-    health = Diagnostics(
-        "ok", 1, (0,), 0.0, 200.0, False, (Diagnosis.TEXT(text="one output never moves"),)
-    )
+    health = Diagnostics("ok", (Diagnosis.TEXT(text="one output never moves"),))
     sym = decided(2 * X, diagnostics=health, distinct=8)
     first, second = sym.decision.warnings
     assert (str(first), second.diagnosis) == ("one output never moves", Diagnosis.FEW_SAMPLES)

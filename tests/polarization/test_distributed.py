@@ -15,8 +15,8 @@ import liegg
 from cases import mlp, normal
 from liegg._utils.diagnoses import Diagnosis
 from liegg.polarization import distributed
+from liegg.polarization.checkpoint import difference, fingerprint, weight_checksums
 from liegg.polarization.distributed import join
-from liegg.polarization.fingerprint import difference, fingerprint, weight_checksums
 
 CASES = {
     "each": {},

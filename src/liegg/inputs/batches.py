@@ -5,11 +5,12 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, IterableDataset, Subset, default_collate
 
@@ -71,8 +72,6 @@ class Batches:
     @property
     def count(self) -> int | None:
         """Number of samples of the source; None if it must be counted."""
-        if isinstance(self.source, Tensor | np.ndarray):
-            return len(self.source)
         return len(self.source) if _indexed(self.source) else None
 
     def share(self, rank: int, size: int) -> "Batches":
@@ -146,9 +145,11 @@ class Batches:
                 first += batch.shape[0]
         check.resolve()
         if first == 0 and (in_order or not self.count):
-            raise EmptyDataError(
-                f"the data holds no sample ({_describe(self.source)}). Pass at least one."
+            shape = getattr(self.source, "shape", None)
+            kind = type(self.source).__name__ + (
+                "" if shape is None else f" of shape {tuple(shape)}"
             )
+            raise EmptyDataError(f"the data holds no sample ({kind}). Pass at least one.")
         if on_end is not None:
             on_end(first)
 
@@ -183,13 +184,11 @@ def as_batches(data: Data, *, batch_size: int | None = None) -> Batches:
             f"batch_size={batch_size}: expected a positive number of samples, for example "
             f"batch_size={BATCH_SIZE}."
         )
-    if isinstance(data, Tensor | np.ndarray):
-        if data.ndim == 0:
-            raise ShapeError(
-                "data is a single number; expected samples along the first axis, for example shape "
-                "(1000, 10)."
-            )
-        return Batches(data, batch_size)
+    if isinstance(data, Tensor | np.ndarray) and data.ndim == 0:
+        raise ShapeError(
+            "data is a single number; expected samples along the first axis, for example shape "
+            "(1000, 10)."
+        )
     if isinstance(data, Iterator):
         raise OneShotDataError(
             f"data is a one-shot {type(data).__name__}: it can be read only once, and reading it "
@@ -209,6 +208,15 @@ def as_batches(data: Data, *, batch_size: int | None = None) -> Batches:
     return Batches(data, batch_size)
 
 
+def evenly_spaced(x: Float[Tensor, "b ..."], count: int) -> Int[Tensor, " k"]:
+    """Positions of evenly spaced samples of a batch, which represent it even if it is sorted.
+
+    >>> evenly_spaced(torch.zeros(9, 2), 3)
+    tensor([0, 4, 8])
+    """
+    return torch.linspace(0, len(x) - 1, min(count, len(x))).long().to(x.device)
+
+
 def _batch_size(numbers: int, device: torch.device | None) -> int:
     """Samples per batch for a number of numbers per sample."""
     times = GPU_FACTOR if device is not None and device.type == "cuda" else 1
@@ -217,25 +225,17 @@ def _batch_size(numbers: int, device: torch.device | None) -> int:
 
 def _indexed(source: Any) -> bool:
     """Whether samples can be indexed."""
-    return (
-        isinstance(source, Dataset)
-        and hasattr(source, "__len__")
-        and not isinstance(source, IterableDataset)
-    )
+    mapped = isinstance(source, Dataset) and not isinstance(source, IterableDataset)
+    return isinstance(source, Tensor | np.ndarray) or (mapped and hasattr(source, "__len__"))
 
 
 def _range(source: Any, start: int, stop: int | None) -> Any:
     """A range of the samples if they can be indexed; else all of them."""
-    if (start == 0 and stop is None) or not (
-        isinstance(source, Tensor | np.ndarray) or _indexed(source)
-    ):
+    if (start == 0 and stop is None) or not _indexed(source):
         return source
-    stop = len(source) if stop is None else stop
-    return (
-        source[start:stop]
-        if isinstance(source, Tensor | np.ndarray)
-        else Subset(source, range(start, stop))
-    )
+    if isinstance(source, Tensor | np.ndarray):
+        return source[start:stop]
+    return Subset(source, range(len(source))[start:stop])
 
 
 def _pieces(source: Any, size: int | None, device: torch.device | None) -> Iterable[Any]:
@@ -250,11 +250,12 @@ def _pieces(source: Any, size: int | None, device: torch.device | None) -> Itera
 
 def _stacked(dataset: Dataset[Any], size: int | None, device: torch.device | None) -> Iterator[Any]:
     """Batches of a Dataset's inputs; labels are ignored."""
-    first = 0
-    for samples in _grouped(
-        DataLoader(dataset, batch_size=None, collate_fn=lambda sample: sample), size, device
-    ):
-        inputs = [_inputs(sample) for sample in samples]
+    samples = iter(DataLoader(dataset, batch_size=None, collate_fn=_inputs))
+    begin = list(islice(samples, 1))
+    if size is None and begin:  # by the size of the first sample
+        size = _batch_size(math.prod(getattr(begin[0], "shape", ())), device)
+    samples, first = chain(begin, samples), 0
+    while inputs := list(islice(samples, size)):
         shapes = [tuple(getattr(sample, "shape", ())) for sample in inputs]
         for index, shape in enumerate(shapes):
             if shape != shapes[0]:
@@ -273,22 +274,7 @@ def _stacked(dataset: Dataset[Any], size: int | None, device: torch.device | Non
                 "makes tensors."
             ) from error
         yield stacked
-        first += len(samples)
-
-
-def _grouped(
-    samples: Iterable[Any], size: int | None, device: torch.device | None
-) -> Iterator[list[Any]]:
-    """Samples in lists of one length, which by default depends on the first sample."""
-    group: list[Any] = []
-    for sample in samples:
-        size = size or _batch_size(math.prod(getattr(_inputs(sample), "shape", ())), device)
-        group.append(sample)
-        if len(group) == size:
-            yield group
-            group = []
-    if group:
-        yield group
+        first += len(inputs)
 
 
 def _inputs(raw: Any) -> Any:
@@ -367,11 +353,6 @@ def _check_finite(batch: Float[Tensor, "b ..."], first: int) -> None:
             f"sample {first + index} holds {kind}. Remove it, for example "
             "data[data.isfinite().flatten(1).all(1)]."
         )
-
-
-def _describe(source: Any) -> str:
-    shape = getattr(source, "shape", None)
-    return f"{type(source).__name__}" + (f" of shape {tuple(shape)}" if shape is not None else "")
 
 
 @contextmanager

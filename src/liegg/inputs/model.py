@@ -29,7 +29,7 @@ from liegg._utils.errors import (
 )
 from liegg._utils.precision import coarsest, convolves, record_dtypes
 from liegg._utils.unwrap_compiled import is_compiled, original, uncompiled, unwrap
-from liegg.inputs.batches import Batches
+from liegg.inputs.batches import Batches, evenly_spaced
 from liegg.inputs.reachable import modules_inside
 
 PROBE_SAMPLES = 3
@@ -119,18 +119,22 @@ def eval_view(model: Any) -> Iterator[Model]:
         except Exception as error:
             notes = (*notes, Diagnosis.MODEL_NOT_COPIED(error=str(error)))
     owners = [module for module in (model, *modules) if isinstance(module, nn.Module)]
+    with uncompiled(), _eval_in_place(modules):
+        yield replace(with_weights_of(function, name, *owners), notes=notes)
+
+
+def with_weights_of(function: Callable[[Tensor], Tensor], name: str, *owners: nn.Module) -> Model:
+    """A function with the floating point types and the device of the weights of its modules."""
     tensors = [t for module in owners for t in (*module.parameters(), *module.buffers())]
     tensors = [tensor for tensor in tensors if tensor.dtype.is_floating_point]
-    with uncompiled(), _eval_in_place(modules):
-        yield Model(
-            function,
-            name,
-            dtype=tensors[0].dtype if tensors else None,
-            device=tensors[0].device if tensors else None,
-            dtypes=tuple(dict.fromkeys(tensor.dtype for tensor in tensors)),
-            convolves=convolves(*owners),
-            notes=notes,
-        )
+    return Model(
+        function,
+        name,
+        dtype=tensors[0].dtype if tensors else None,
+        device=tensors[0].device if tensors else None,
+        dtypes=tuple(dict.fromkeys(tensor.dtype for tensor in tensors)),
+        convolves=convolves(*owners),
+    )
 
 
 def with_input_dtype(model: Model, batches: Batches) -> Model:
@@ -175,9 +179,8 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
         BatchMixingError: a sample's output depends on the other samples.
         NotDifferentiableError: the output changes with the input but carries no derivative.
     """
-    # Neighbours may be equal in sorted data.
-    places = torch.linspace(0, len(x) - 1, min(PROBE_SAMPLES, len(x))).long()
-    batch, x = x, x[places.to(x.device)]
+    places = evenly_spaced(x, PROBE_SAMPLES)
+    batch, x = x, x[places]
     with torch.enable_grad(), record_dtypes() as dtypes:
         raw = _call(model.function, x.clone().requires_grad_())
     y = _checked_output(raw, x, model.name, places)
@@ -202,7 +205,10 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
             "operation along axis 0). Make each output depend on its own sample; in a function, "
             "call .eval() on the modules it uses."
         )
-    slope = _slope(model, batch, summed=summed) if raw.requires_grad else 0.0
+    slope = 0.0
+    if raw.requires_grad:
+        samples = batch[evenly_spaced(batch, SLOPE_SAMPLES)]
+        slope = call_within_memory(partial(_slope, model, summed=summed), samples)
     if slope == 0 and _varies(model, batch, summed=summed):
         raise NotDifferentiableError(
             f"the output of {model.name} changes with the input but carries no derivative: "
@@ -259,16 +265,8 @@ def _writes(model: Model, x: Float[Tensor, "b ..."]) -> bool:
     return batch._version != version or not torch.equal(batch, x)
 
 
-def _slope(model: Model, batch: Float[Tensor, "b ..."], *, summed: bool) -> float | None:
+def _slope(model: Model, x: Float[Tensor, "b ..."], *, summed: bool) -> float | None:
     """Mean squared gradient of the outputs' sum (random signs unless `summed`); None on failure."""
-    # Evenly spaced samples: sorted data may be flat at one end.
-    places = torch.linspace(0, len(batch) - 1, min(SLOPE_SAMPLES, len(batch))).long()
-    samples = batch[places.to(batch.device)]
-    return call_within_memory(partial(_slope_at, model, summed=summed), samples)
-
-
-def _slope_at(model: Model, x: Float[Tensor, "b ..."], *, summed: bool) -> float | None:
-    """Mean squared gradient at these samples."""
     leaf = x.clone().requires_grad_()
     with torch.enable_grad():
         try:

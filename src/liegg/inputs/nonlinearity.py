@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.device import call_within_memory
+from liegg.inputs.batches import evenly_spaced
 from liegg.inputs.model import Model
 
 PAIRS = 256
@@ -36,8 +37,7 @@ def nonlinearity(model: Model, x: Float[Tensor, "b ..."], *, pairs: int = PAIRS)
         >>> nonlinearity(Model(lambda x: x @ torch.ones(3, 1), "sum"), x) < 1e-10
         True
     """
-    places = torch.linspace(0, len(x) - 1, min(pairs, len(x))).long().to(x.device)
-    return call_within_memory(partial(midpoint_ratio, model), x[places])
+    return call_within_memory(partial(midpoint_ratio, model), x[evenly_spaced(x, pairs)])
 
 
 def midpoint_ratio(model: Callable[[Tensor], Tensor], x: Float[Tensor, "b ..."]) -> float | None:

@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from types import CellType, CodeType, FunctionType
+from types import CellType, CodeType
 from typing import Any
 
 from torch import Tensor, nn
@@ -35,7 +35,8 @@ def _held(part: Any) -> list[Any]:
     if inspect.isfunction(part):
         # An empty cell has no contents.
         cells = [cell.cell_contents for cell in part.__closure__ or () if cell != CellType()]
-        names = [] if _is_library(part) else _names(part.__code__)
+        is_library = (part.__module__ or "").partition(".")[0] in ("torch", "numpy")
+        names = [] if is_library else _names(part.__code__)
         variables = [part.__globals__.get(name) for name in names]
         defaults = [*(part.__defaults__ or ()), *(part.__kwdefaults__ or {}).values()]
         return [*cells, *defaults, *variables]
@@ -54,7 +55,3 @@ def _names(code: CodeType) -> list[str]:
         *code.co_names,
         *(name for inner in code.co_consts if inspect.iscode(inner) for name in _names(inner)),
     ]
-
-
-def _is_library(function: FunctionType) -> bool:
-    return (function.__module__ or "").partition(".")[0] in ("torch", "numpy")

@@ -18,8 +18,8 @@ from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import ArgumentError
 from liegg._utils.random import seeded
 from liegg._utils.unwrap_compiled import original, unwrap
-from liegg.inputs.batches import Batches, Data, as_batches
-from liegg.inputs.model import Model, check_not_lazy, with_input_dtype
+from liegg.inputs.batches import Data, as_batches
+from liegg.inputs.model import check_not_lazy, with_input_dtype, with_weights_of
 
 RESETS = ("reset_parameters", "_reset_parameters", "reset_running_stats")
 """Methods that reset a module; the first is called. Torch's attention has only the second."""
@@ -144,13 +144,9 @@ def calibrate(
             layer.reset_running_stats()
             layer.training, layer.momentum = True, None
         source = as_batches(data, batch_size=batch_size)
-        tensors = [t for t in (*module.parameters(), *module.buffers()) if t.is_floating_point()]
-        tensors = tensors or [torch.empty(0)]
-        dtypes = tuple(dict.fromkeys(tensor.dtype for tensor in tensors))
-        model = Model(module, type(module).__name__, dtypes[0], tensors[0].device, dtypes=dtypes)
+        model = with_weights_of(module, type(module).__name__, module)
         model = with_input_dtype(model, source)
-        prepared = Batches(source.source, source.size, model.dtype, model.device)
-        with closing(iter(prepared)) as iterator:
+        with closing(iter(source.prepared(model.dtype, model.device))) as iterator:
             for x in islice(iterator, batches if momenta else 0):
                 _run(module, x)
         for layer, momentum in momenta:

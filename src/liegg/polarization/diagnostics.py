@@ -1,11 +1,12 @@
 """Degenerate models (constant, piecewise constant, saturated, dead outputs), detected from sums."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from liegg._utils.diagnoses import Diagnosis, Remark, plural
@@ -80,20 +81,10 @@ class Diagnostics:
     Attributes:
         kind: `"ok"`; `"constant"`: nothing changes the output; `"flat"`: the output varies over the
             data but has no derivative.
-        dead: number of outputs that never move.
-        dead_outputs: the first of them.
-        still: fraction of samples at which every derivative is exactly zero.
-        effective: number of samples that carry the sensitivity, `(Σ s)² / Σ s²`.
-        saturated: whether they are few although the output varies over many.
         remarks: what this means and what to do; empty if the model is not degenerate.
     """
 
     kind: Literal["ok", "constant", "flat"]
-    dead: int
-    dead_outputs: tuple[int, ...]
-    still: float
-    effective: float
-    saturated: bool
     remarks: tuple[Remark, ...]
 
 
@@ -105,11 +96,20 @@ def init_sums(y: Float[Tensor, "b c"], *, each: bool = True) -> DiagnosticSums:
         each: whether every output has a row of its own (`outputs="each"`).
     """
     shift = y.detach().double().mean(0)
-    vectors = {name: torch.zeros_like(shift) for name in ("outputs", "squares")}
-    scalars = ("total", "spread", "motion", "concentration", "logarithm", "still")
-    numbers = {name: shift.new_zeros(()) for name in scalars}
-    motions = torch.zeros_like(shift) if each else None
-    return DiagnosticSums(0, shift, motions=motions, **vectors, **numbers)
+    zeros, zero = torch.zeros_like(shift), shift.new_zeros(())
+    return DiagnosticSums(
+        samples=0,
+        shift=shift,
+        outputs=zeros,
+        squares=zeros,
+        total=zero,
+        spread=zero,
+        motions=zeros if each else None,
+        motion=zero,
+        concentration=zero,
+        logarithm=zero,
+        still=zero,
+    )
 
 
 def update_sums(
@@ -169,33 +169,17 @@ def merge_sums(one: DiagnosticSums, other: DiagnosticSums) -> DiagnosticSums:
     return one._replace(**sums)
 
 
-def diagnose(
-    sums: DiagnosticSums,
-    *,
-    dtype: torch.dtype,
-    outputs: Outputs = "each",
-    rounding: float = ROUNDING,
-    carried: float = CARRIED,
-    evenness: float = EVENNESS,
-    steepness: float = STEEPNESS,
-    idle: float = IDLE,
-) -> Diagnostics:
+def diagnose(sums: DiagnosticSums, *, dtype: torch.dtype, outputs: Outputs = "each") -> Diagnostics:
     """Detect degenerate models, and verdicts that rest on few samples or outputs.
 
     An output never moves if its rows are exactly zero, or if both its rows and its variance are
     within rounding of its size; data on one orbit also leaves an output constant, but not without
-    derivative. A model is saturated if few samples carry the sensitivity, many carry the spread of
-    the output, and the typical sample hardly moves the output.
+    derivative.
 
     Args:
         sums: sums over all samples.
         dtype: precision of the model.
         outputs: which outputs had rows, as for `liegg.discover`.
-        rounding: rounding units of the dtype within which nothing moves.
-        carried: largest fraction of samples that carry the sensitivity of a saturated model.
-        evenness: largest ratio of their number to the number that carry the output's variance.
-        steepness: largest ratio of the typical (geometric mean) squared motion to that variance.
-        idle: fraction of samples without derivative from which on a warning is given.
 
     Raises:
         ArgumentError: there are no samples.
@@ -208,65 +192,57 @@ def diagnose(
     n = sums.samples
     if n == 0:
         raise ArgumentError("no samples were added: the model cannot be diagnosed.")
-    floor = (rounding * torch.finfo(dtype).eps) ** 2
+    floor = (ROUNDING * torch.finfo(dtype).eps) ** 2
     means = (sums.outputs / n).cpu()
     variances = (sums.squares.cpu() / n - means.square()).clamp_min(0)
     sizes = (sums.shift.cpu() + means).square() + variances
-    same = variances <= floor * sizes
+    dead = same = variances <= floor * sizes
     variance, unchanged, size = float(variances.sum()), bool(same.all()), float(sizes.sum())
     if outputs == "sum":
         size = float(sizes.sqrt().sum()) ** 2  # the rounding of a sum is that of its terms
         variance = max(float(sums.total) / n - float(means.sum()) ** 2, 0.0)
         unchanged = variance <= floor * size
-    motion, still = float(sums.motion), int(sums.still)
-    uneven = 1.0
     if sums.motions is not None:
         motions = sums.motions.cpu()
         dead = (motions == 0) | (same & (motions <= n * floor * sizes))
         quiet = bool(dead.all())
-        if not quiet:
-            alive = motions[~dead]
-            uneven = float((alive.max() / alive.min()).sqrt())
     else:
-        dead = same
+        motion = float(sums.motion)
         quiet = motion == 0 or (unchanged and motion <= n * floor * size)
-    kind = "ok" if not quiet else "constant" if unchanged else "flat"
-    effective = _effective(motion, float(sums.concentration), n - still)
+    if not quiet:
+        return Diagnostics("ok", tuple(_warnings(sums, dead, variance)))
+    if not unchanged:
+        return Diagnostics("flat", (Diagnosis.PIECEWISE_CONSTANT(),))
+    constant = Diagnosis.CONSTANT_OUTPUT if bool(same.all()) else Diagnosis.CONSTANT_SUM
+    where = f"all {plural(n, 'sample')}" if n > 1 else "the only sample"
+    return Diagnostics("constant", (constant(where=where),))
+
+
+def _warnings(sums: DiagnosticSums, dead: Bool[Tensor, " c"], variance: float) -> Iterator[Remark]:
+    """Outputs and samples on which the verdict does not rest, for a model that is not degenerate.
+
+    A model is saturated if few samples carry the sensitivity, many carry the spread of the output,
+    and the typical sample hardly moves the output.
+    """
+    n, still = sums.samples, int(sums.still)
+    effective = _effective(float(sums.motion), float(sums.concentration), n - still)
+    spread = _effective(float(sums.squares.sum()), float(sums.spread), n)
     typical = math.exp(float(sums.logarithm) / (n - still)) if 2 * still < n else 0.0
-    saturated = (
-        kind == "ok"
-        and effective < carried * n
-        and effective < evenness * _effective(float(sums.squares.sum()), float(sums.spread), n)
-        and typical < steepness * variance
-    )
-    dead_outputs = tuple(dead.nonzero().flatten().tolist())
-    remarks: list[Remark] = []
-    if kind != "ok":
-        softmax = outputs == "sum" and not bool(same.all())
-        where = f"all {plural(n, 'sample')}" if n > 1 else "the only sample"
-        remarks.append(
-            Diagnosis.PIECEWISE_CONSTANT()
-            if kind == "flat"
-            else (Diagnosis.CONSTANT_SUM if softmax else Diagnosis.CONSTANT_OUTPUT)(where=where)
-        )
-    else:
-        if dead_outputs:
-            remarks.append(_dead(dead_outputs, len(same)))
-        if uneven > UNEVEN and effective >= carried * n:
-            remarks.append(Diagnosis.UNEVEN_OUTPUTS(factor=uneven))
-        if saturated:
-            remarks.append(Diagnosis.SATURATED(n=max(1, round(effective)), total=n))
-        elif still >= idle * n and still:
-            remarks.append(Diagnosis.ZERO_DERIVATIVES(n=still, total=n, rest=n - still))
-    return Diagnostics(
-        kind=kind,
-        dead=len(dead_outputs),
-        dead_outputs=dead_outputs[:NAMED_OUTPUTS],
-        still=still / n,
-        effective=effective,
-        saturated=saturated,
-        remarks=tuple(remarks),
-    )
+    few = effective < CARRIED * n
+    if outputs := dead.nonzero().flatten().tolist():
+        more = ["…"] if len(outputs) > NAMED_OUTPUTS else []
+        names = ", ".join([*map(str, outputs[:NAMED_OUTPUTS]), *more])
+        count, total = len(outputs), len(dead)
+        yield Diagnosis.DEAD_OUTPUTS(n=count, total=total, outputs=names, rest=total - count)
+    if sums.motions is not None and not few:
+        alive = sums.motions.cpu()[~dead]
+        factor = float((alive.max() / alive.min()).sqrt())
+        if factor > UNEVEN:
+            yield Diagnosis.UNEVEN_OUTPUTS(factor=factor)
+    if few and effective < EVENNESS * spread and typical < STEEPNESS * variance:
+        yield Diagnosis.SATURATED(n=max(1, round(effective)), total=n)
+    elif still >= IDLE * n and still:
+        yield Diagnosis.ZERO_DERIVATIVES(n=still, total=n, rest=n - still)
 
 
 def _squares(rows: Float[Tensor, "b k p"]) -> Float[Tensor, "b k"]:
@@ -280,10 +256,3 @@ def _squares(rows: Float[Tensor, "b k p"]) -> Float[Tensor, "b k"]:
 def _effective(total: float, squares: float, count: int) -> float:
     """Number of equal terms with this sum and sum of squares; `count` if the squares overflow."""
     return total / squares * total if 0 < squares < math.inf else float(count)
-
-
-def _dead(outputs: tuple[int, ...], total: int) -> Remark:
-    names = ", ".join(map(str, outputs[:NAMED_OUTPUTS]))
-    names += ", …" if len(outputs) > NAMED_OUTPUTS else ""
-    n = len(outputs)
-    return Diagnosis.DEAD_OUTPUTS(n=n, total=total, outputs=names, rest=total - n)

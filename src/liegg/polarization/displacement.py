@@ -1,4 +1,4 @@
-"""How far the samples move: summed moments, squared lengths, and the effect of rounding on them."""
+"""The samples themselves: how far they move, with the effect of rounding, and how many differ."""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -7,11 +7,16 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from liegg._utils.device import to_device
 from liegg._utils.errors import NonFiniteError
 from liegg.actions import Action
 
 COARSE_FLOOR = 1e-6
 """Fraction of the displacement below which a float32 sum resolves nothing."""
+
+
+TOLERANCE = 1e-9
+"""Relative difference up to which two projections belong to equal samples."""
 
 
 class InputSums(NamedTuple):
@@ -88,10 +93,9 @@ def update(
     samples = workspace.as_double(x) if precomputed is None else x
     if block is not None and len(state.moments) > 1:
         moments = action.moments(samples, block, len(state.moments), precomputed=precomputed)
-    elif precomputed is None:
-        moments = action.moment(samples)[None]
-    else:
-        moments = action.moment(samples, precomputed=precomputed)[None]
+    else:  # a user's own action may not accept the keyword
+        known = {} if precomputed is None else {"precomputed": precomputed}
+        moments = action.moment(samples, **known)[None]
     # A size is all that is needed of the square, so the batch's own precision is enough.
     precision = torch.promote_types(x.dtype, torch.float32)
     square = torch.linalg.vector_norm(x, dtype=precision).double().square()
@@ -132,3 +136,35 @@ def finalise(
     mean_square = float(state.square) / state.samples
     noise = action.rounding_motion(precision, mean_square, tuple(first.shape[1:]))
     return moment, COARSE_FLOOR if coarse else 0.0, noise
+
+
+def add_samples(
+    projections: Float[Tensor, " k"], x: Float[Tensor, "b ..."], enough: int
+) -> Float[Tensor, " j"]:
+    """Add samples to those that differ: copies of a few samples are not more evidence.
+
+    Samples are compared by their projections on one random direction. A GPU is waited for until
+    there are enough.
+
+    Args:
+        projections: sorted projections of the samples so far, one for each that differs.
+        x: a batch.
+        enough: number of distinct samples from which on no more are looked at.
+    """
+    if len(projections) >= enough:
+        return projections
+    flat = x.detach().reshape(len(x), -1)
+    direction = torch.randn(
+        flat.shape[1], generator=torch.Generator().manual_seed(0), dtype=torch.float64
+    )
+    more = (flat.double() * to_device(direction, x.device)).sum(1).cpu()
+    return distinct(torch.cat([projections, more]))
+
+
+def distinct(projections: Float[Tensor, " k"]) -> Float[Tensor, " j"]:
+    """Sorted projections, one for each group of equal ones."""
+    if not len(projections):
+        return projections
+    values = projections.sort().values
+    step = values.diff() > TOLERANCE * values.abs().max()
+    return values[torch.cat([torch.ones(1, dtype=torch.bool), step])]

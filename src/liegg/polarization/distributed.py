@@ -7,8 +7,9 @@ whether a process failed, and a failing process takes part in exactly one more.
 import re
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
+from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -23,8 +24,14 @@ from liegg._utils.errors import ProcessError
 from liegg._utils.random import seeded
 from liegg._utils.version import __version__
 from liegg.inputs.batches import Batches
-from liegg.polarization.checkpoint import CHECKPOINT_SECONDS, Checkpoint, rank_path
-from liegg.polarization.fingerprint import difference, fingerprint, weight_checksums
+from liegg.polarization.checkpoint import (
+    CHECKPOINT_SECONDS,
+    Checkpoint,
+    difference,
+    fingerprint,
+    rank_path,
+    weight_checksums,
+)
 from liegg.polarization.state import PassState, from_tensors, merge, to_tensors
 from liegg.polarization.streaming import CENTRE_SAMPLES, PassPlan, init, update
 
@@ -40,21 +47,8 @@ END = 2**62
 """Position after the last sample, where the number of samples is unknown: beyond any data."""
 
 
-@dataclass(eq=False)
-class Group:
-    """The processes that take part.
-
-    Attributes:
-        rank: number of this process.
-        size: number of processes.
-        messages: process group for their messages, on the CPU.
-        failed: whether all know of a failure, or lost each other; no more messages are sent then.
-    """
-
-    rank: int
-    size: int
-    messages: Any
-    failed: bool = False
+Group = Any
+"""Process group of torch for messages between all processes, on the CPU."""
 
 
 class PassOptions(NamedTuple):
@@ -92,11 +86,10 @@ def join(*, timeout: float = TIMEOUT_SECONDS) -> Group | None:
     """
     if not dist.is_available() or not dist.is_initialized() or dist.get_world_size() == 1:
         return None
-    group = Group(dist.get_rank(), dist.get_world_size(), None)
-    with _explain_lost(group):
+    with _explain_lost():
         brief = timedelta(seconds=min(JOIN_SECONDS, timeout))
         meeting: Any = dist.new_group(backend="gloo", timeout=brief)
-        group.messages = dist.new_group(backend="gloo", timeout=timedelta(seconds=timeout))
+        group = dist.new_group(backend="gloo", timeout=timedelta(seconds=timeout))
         dist.destroy_process_group(meeting)
     return group
 
@@ -104,7 +97,7 @@ def join(*, timeout: float = TIMEOUT_SECONDS) -> Group | None:
 def leave(group: Group | None) -> None:
     """Leave the group; the caller's own group stays."""
     if group is not None and dist.is_initialized():
-        dist.destroy_process_group(group.messages)
+        dist.destroy_process_group(group)
 
 
 def run_collectively(group: Group | None, work: Callable[[], Result]) -> Result:
@@ -121,12 +114,13 @@ def run_collectively(group: Group | None, work: Callable[[], Result]) -> Result:
         return work()
     try:
         result = work()
+    except ProcessError:  # the others know of it, or are lost
+        raise
     except Exception as error:
-        if not group.failed:
-            try:
-                _gather(group, (f"{type(error).__name__}: {error}", None))
-            except ProcessError as lost:
-                raise error from lost
+        try:
+            _gather(group, (f"{type(error).__name__}: {error}", None))
+        except ProcessError as lost:
+            raise error from lost
         raise
     all_gather(group, None)
     return result
@@ -141,8 +135,7 @@ def all_gather(group: Group, value: Any) -> list[Any]:
     values = _gather(group, ("", value))
     for rank, (failure, _) in enumerate(values):
         if failure:
-            group.failed = True
-            raise ProcessError(f"process {rank} of {group.size} failed: {failure}")
+            raise ProcessError(f"process {rank} of {len(values)} failed: {failure}")
     return [value for _, value in values]
 
 
@@ -151,15 +144,14 @@ def check_agreement(group: Group, settings: dict[str, Any]) -> None:
     every = all_gather(group, settings)
     for rank, other in enumerate(every):
         if reason := difference(every[0], other):
-            group.failed = True
             raise ProcessError(
-                f"process {rank} of {group.size} differs from process 0 ({reason}). Start all of "
+                f"process {rank} of {len(every)} differs from process 0 ({reason}). Start all of "
                 "them alike, and give each the complete data: liegg splits it."
             )
 
 
 def merge_all(group: Group, state: PassState, like: PassState) -> PassState:
-    """Merge the states of all processes in process 0; all get the same result.
+    """Merge the states of all processes, in the same order in each of them; two are held at a time.
 
     Args:
         group: the processes.
@@ -169,22 +161,15 @@ def merge_all(group: Group, state: PassState, like: PassState) -> PassState:
     Raises:
         ProcessError: another process failed or was lost.
     """
-    device = like.output_square.device
-    for source in range(1, group.size):
+
+    def share(rank: int) -> PassState:
         all_gather(group, None)
-        message = [to_tensors(state) if group.rank == source else None]
-        with _explain_lost(group):
-            if group.rank == source:
-                dist.send_object_list(message, dst=0, group=group.messages)
-            elif group.rank == 0:
-                dist.recv_object_list(message, src=source, group=group.messages)
-        if group.rank == 0 and message[0] is not None:
-            state = merge(state, from_tensors(message[0], like, device))
-    all_gather(group, None)
-    message = [to_tensors(state) if group.rank == 0 else None]
-    with _explain_lost(group):
-        dist.broadcast_object_list(message, src=0, group=group.messages)
-    return from_tensors(message[0] or {}, like, device)
+        message: list[Any] = [to_tensors(state) if rank == dist.get_rank() else None]
+        with _explain_lost():
+            dist.broadcast_object_list(message, src=rank, group=group)
+        return from_tensors(message[0], like)
+
+    return reduce(merge, map(share, range(dist.get_world_size())))
 
 
 def accumulate(
@@ -217,7 +202,7 @@ def accumulate(
         CheckpointError: the file is damaged, of another analysis, or cannot be written.
     """
     group, empty = options.group, init(plan)
-    rank, size = (0, 1) if group is None else (group.rank, group.size)
+    rank, size = (0, 1) if group is None else (dist.get_rank(), dist.get_world_size())
     mark = _fingerprint(plan, batches, settings, processes=size, seed=seed, buffers=check_buffers)
     if group is not None:
         check_agreement(group, mark)
@@ -226,30 +211,24 @@ def accumulate(
         shift = all_gather(group, empty.diagnostics.shift.cpu())[0].to(plan.first.device)
         empty = empty._replace(diagnostics=empty.diagnostics._replace(shift=shift))
         batches = batches.share(rank, size)
-    start = to_tensors(empty)
-
-    def like() -> PassState:
-        return from_tensors(start, empty, plan.first.device)
-
     checkpoint = None
     if options.path is not None:
         path = rank_path(options.path, rank, size)
         device = {"device": plan.first.device.type}
         checkpoint = Checkpoint(path, mark | device, options.every)
-    state, count, notes = _read_share(plan, batches, like(), checkpoint, options.progress, seed)
+    state, count, notes = _read_share(plan, batches, empty, checkpoint, options.progress, seed)
     if group is None:
         return state, notes
     every = all_gather(group, (count, notes))
     counts = {rank: count for rank, (count, _) in enumerate(every) if count is not None}
     if len(set(counts.values())) > 1:
-        group.failed = True
         lengths = ", ".join(f"{count} in process {rank}" for rank, count in counts.items())
         raise ProcessError(
             f"the processes have data of different lengths ({lengths}). "
             "Give each the complete data: liegg splits it."
         )
     remarks = dict.fromkeys(note for _, notes in every for note in notes)
-    return merge_all(group, state, like()), tuple(remarks)
+    return merge_all(group, state, empty), tuple(remarks)
 
 
 def _fingerprint(
@@ -315,22 +294,21 @@ def _read_share(
 
 def _gather(group: Group, message: tuple[str, Any]) -> list[tuple[str, Any]]:
     """The messages of all processes: a failure, or empty, and a value."""
-    messages: list[Any] = [None] * group.size
-    with _explain_lost(group):
-        dist.all_gather_object(messages, message, group=group.messages)
+    messages: list[Any] = [None] * dist.get_world_size()
+    with _explain_lost():
+        dist.all_gather_object(messages, message, group=group)
     return messages
 
 
 @contextmanager
-def _explain_lost(group: Group) -> Iterator[None]:
+def _explain_lost() -> Iterator[None]:
     """Turn torch's communication errors into `ProcessError`; only messages belong inside."""
     try:
         yield
     except RuntimeError as error:
-        group.failed = True
         raise ProcessError(
-            f"process {group.rank} of {group.size} lost the others: one of them died, or does not "
-            f"run the same analysis ({communication_error(error)}). Make the call in all "
+            f"process {dist.get_rank()} of {dist.get_world_size()} lost the others: one of them "
+            f"died, or does not run the same analysis ({communication_error(error)}). Make the call in all "
             "processes, allow slow ones more time with timeout=, or pass processes='alone' to use "
             "only this one."
         ) from error

@@ -15,7 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.linalg import add_upper_square
-from liegg.polarization.r_factor import RFactor
+from liegg.polarization.r_factor import RFactor, merge
 
 RIDGES = (1e-15, 1e-14, 1e-13)
 """Fractions of the diagonal added until a Cholesky factor exists, all far below float32's 1e-10."""
@@ -136,3 +136,12 @@ def factor(state: Gram) -> RFactor:
     squares, vectors = torch.linalg.eigh(unit, UPLO="U")
     r = torch.linalg.qr(squares.clamp_min(0).sqrt()[:, None] * vectors.mT, mode="r").R
     return RFactor(r * lengths, state.rows)
+
+
+def join(exact: RFactor, squared: Gram) -> tuple[RFactor | Gram, str]:
+    """The rows of both, and how they were accumulated: `"qr"`, `"gram"` or `"qr+gram"`."""
+    if not squared.rows:
+        return exact, "qr"
+    if not exact.rows:
+        return squared, "gram"
+    return merge(exact, factor(squared)), "qr+gram"

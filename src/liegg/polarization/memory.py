@@ -13,9 +13,6 @@ from liegg.polarization import gram
 from liegg.polarization.r_factor import block_rows
 from liegg.polarization.sample_blocks import count_for
 
-Solver = Literal["full", "bottom"]
-Accumulator = Literal["qr", "gram"]
-
 BYTES = 8
 """Bytes per number: everything is float64."""
 
@@ -113,8 +110,8 @@ def estimate(
     columns: int,
     *,
     blocks: int = 1,
-    accumulator: Accumulator = "qr",
-    solver: Solver = "full",
+    accumulator: Literal["qr", "gram"] = "qr",
+    solver: Literal["full", "bottom"] = "full",
     count: int = 20,
     side: int = 0,
 ) -> Memory:
@@ -171,24 +168,17 @@ def check(needed: Memory, *, device: torch.device | str = "cpu", free: int | Non
     Raises:
         ArgumentError: it does not fit; the message says by how much, and what to do.
     """
-    where = torch.device(device)
-    stages = [(where, needed.peak)]
-    if where.type != "cpu":
-        stages.append((torch.device("cpu"), needed.solving))
-    for place, size in stages:
+    stages = {torch.device("cpu"): needed.solving} | {torch.device(device): needed.peak}
+    for place, size in stages.items():
         available = free_bytes(place) if free is None else free
         if available is not None and size > USABLE * available:
-            raise _too_large(needed, place, size, available)
-
-
-def _too_large(needed: Memory, place: torch.device, size: int, available: int) -> ArgumentError:
-    fits = int((USABLE * available / size) ** 0.5 * needed.columns)
-    return ArgumentError(
-        f"{needed}, but {place.type} has {readable(available)} free, enough for about {fits} "
-        "candidates. Use fewer with action.restrict(...) or liegg.actions.Blocks, Banded, Weights or "
-        "KroneckerSum; ask only for the smallest defects with run=liegg.Run(bottom=20); or use a "
-        "device with more memory."
-    )
+            fits = int((USABLE * available / size) ** 0.5 * needed.columns)
+            raise ArgumentError(
+                f"{needed}, but {place.type} has {readable(available)} free, enough for about "
+                f"{fits} candidates. Use fewer with action.restrict(...) or liegg.actions.Blocks, "
+                "Banded, Weights or KroneckerSum; ask only for the smallest defects with "
+                "run=liegg.Run(bottom=20); or use a device with more memory."
+            )
 
 
 def free_bytes(device: torch.device | str = "cpu") -> int | None:

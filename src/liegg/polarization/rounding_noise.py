@@ -8,6 +8,7 @@ from torch import Tensor
 
 from liegg._utils.device import call_within_memory
 from liegg.actions import Action
+from liegg.inputs.batches import evenly_spaced
 from liegg.inputs.model import Model
 from liegg.polarization import r_factor
 from liegg.polarization.rows import ROW_ELEMENTS, Plan, polarize, rows_per_sample
@@ -86,9 +87,9 @@ def scatter(
     """
     columns = action.size + (0 if output_action is None else output_action.size)
     room = max(1, ROW_ELEMENTS // (columns * rows_per_sample(plan.outputs, model)))
-    x = x[torch.linspace(0, len(x) - 1, min(samples, room, len(x))).long().to(x.device)]
     return call_within_memory(
-        lambda some: _scatter(model, action, some, plan, unit, output_action), x
+        lambda some: _scatter(model, action, some, plan, unit, output_action),
+        x[evenly_spaced(x, min(samples, room))],
     )
 
 

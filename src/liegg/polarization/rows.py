@@ -3,7 +3,7 @@
 import math
 import warnings
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float
@@ -77,7 +77,7 @@ def plan(
         The plan, with a note if `torch.func` cannot transform the model and plain autograd is used.
 
     Raises:
-        ArgumentError: `outputs` or `route` is invalid.
+        ArgumentError: `outputs` is invalid.
         ModelError: the requested route does not work, or no derivative can be computed at all.
     """
     if output_action is not None and outputs == "sum":
@@ -85,8 +85,6 @@ def plan(
             "outputs='sum' has no meaning with output_action: equivariance compares the outputs "
             "one by one."
         )
-    if route not in ("auto", *get_args(Route)):
-        raise ArgumentError(f"route={route!r}: expected 'auto', 'jvp', 'vjp' or 'autograd'.")
     passes = rows_per_sample(outputs, model)
     if passes == math.prod(model.output_shape) and outputs != "sum":
         outputs = "each"  # exact, and not more expensive than as many combinations
@@ -95,7 +93,10 @@ def plan(
     room = together_on(x, samples * max(x[0].numel(), math.prod(model.output_shape)))
     x = x[:PROBE_SAMPLES]
     reference = _reference(model, action, x)
-    notes = _large_rows(passes, columns)
+    notes: list[Remark] = []
+    if passes * columns > ROW_ELEMENTS:
+        size = f"{passes * columns * 8 / 2**30:.1f} GB"
+        notes.append(Diagnosis.MANY_ROWS(rows=passes, columns=columns, size=size))
     cheapest: tuple[Route, ...] = ("jvp", "vjp") if action.size < passes else ("vjp",)
     for candidate in cheapest if route == "auto" else (route,):
         many = {"jvp": min(room, action.size), "vjp": min(room, passes)}.get(candidate, 1)
@@ -205,14 +206,6 @@ def samples_at_once(outputs: Outputs, model: Model, columns: int) -> int:
     )
 
 
-def _large_rows(count: int, columns: int) -> list[Remark]:
-    """Advice if the rows of a single sample are large."""
-    if count * columns <= ROW_ELEMENTS:
-        return []
-    size = f"{count * columns * 8 / 2**30:.1f} GB"
-    return [Diagnosis.MANY_ROWS(rows=count, columns=columns, size=size)]
-
-
 def _reference(model: Model, action: Action, x: Tensor) -> Float[Tensor, " b"]:
     """Test rows by plain reverse mode, with which the other routes are compared."""
     try:
@@ -320,6 +313,8 @@ def _reverse(
 
     # Rows are contracted in the precision of the gradients, but at least float32.
     precise = torch.promote_types(x.dtype, torch.float32)
+    # A user's own action may not accept the keyword.
+    known = {} if precomputed is None else {"precomputed": precomputed}
     rows = []
     for some in cotangents(y.detach(), plan.outputs, plan.together, seed=plan.seed, first=first):
         slopes = torch.func.vmap(pull)(some)[0] if plan.together > 1 else pull(some[0])[0][None]
@@ -327,10 +322,8 @@ def _reverse(
         outer_factors = action.outer_factors(slopes, x.to(precise)) if halved else None
         if outer_factors is not None:
             rows.append(torch.cat(outer_factors, dim=2).double())
-        elif precomputed is None:  # a user's own action may not accept it
-            rows.append(action.contract(slopes, x.to(precise)).double())
         else:
-            rows.append(action.contract(slopes, x.to(precise), precomputed=precomputed).double())
+            rows.append(action.contract(slopes, x.to(precise), **known).double())
     return y.detach(), rows[0] if len(rows) == 1 else torch.cat(rows, dim=1)
 
 

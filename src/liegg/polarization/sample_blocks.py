@@ -96,11 +96,6 @@ class BlockAssigner:
                 "Give one to each sample."
             )
 
-    @property
-    def n_groups(self) -> int | None:
-        """Number of groups; None for independent samples."""
-        return None if self.groups is None else len(self.groups.unique())
-
 
 def as_groups(groups: Any) -> Int[Tensor, " n"] | None:
     """Labels as integers, in order of appearance; labels can be anything that can be compared.
@@ -147,7 +142,7 @@ class BlockRows(NamedTuple):
 
     factors: Float[Tensor, "p g g"]
     squares: Float[Tensor, "p g g"]
-    pending: tuple[Float[Tensor, "p _ g"], ...]
+    pending: Float[Tensor, "p _ g"]
     exact: Int[Tensor, " p"]
     squared: Int[Tensor, " p"]
     samples: Int[Tensor, " p"]
@@ -156,8 +151,8 @@ class BlockRows(NamedTuple):
 def init(count: int, columns: int, device: torch.device) -> BlockRows:
     """No rows."""
     factors = torch.zeros(count, columns, columns, dtype=torch.float64, device=device)
-    zeros = torch.zeros(3, count, dtype=torch.int64)
-    return BlockRows(factors, torch.zeros_like(factors), (), *(row.clone() for row in zeros))
+    counts = torch.zeros(count, dtype=torch.int64)
+    return BlockRows(factors, factors.clone(), factors[:, :0], counts, counts, counts)
 
 
 class RowBatch(NamedTuple):
@@ -175,7 +170,7 @@ class RowBatch(NamedTuple):
     samples: Int[Tensor, " p"]
     rows_per_sample: int
     squared: bool
-    summed: bool = False
+    summed: bool
 
 
 def arrange(
@@ -192,11 +187,11 @@ def arrange(
     samples, rows_per_sample = torch.bincount(block, minlength=count), rows.shape[1]
     tall = rows_per_sample >= TALL * rows.shape[2]
     if squared and tall:
-        squares = group_by_block(rows.mT @ rows, block, count).sum(1)
-        return RowBatch(squares, samples, rows_per_sample, squared, summed=True)
-    reduced = torch.linalg.qr(rows, mode="r").R if tall else rows
-    arranged = group_by_block(reduced, block, count).flatten(1, 2)
-    return RowBatch(arranged, samples, rows_per_sample, squared)
+        arranged = group_by_block(rows.mT @ rows, block, count).sum(1)
+    else:
+        reduced = torch.linalg.qr(rows, mode="r").R if tall else rows
+        arranged = group_by_block(reduced, block, count).flatten(1, 2)
+    return RowBatch(arranged, samples, rows_per_sample, squared, summed=squared and tall)
 
 
 def update(state: BlockRows, batch: RowBatch) -> BlockRows:
@@ -206,29 +201,29 @@ def update(state: BlockRows, batch: RowBatch) -> BlockRows:
     if batch.squared:
         if batch.summed:
             state.squares.add_(batch.rows)
-        else:
+        else:  # in place: new memory for all blocks would cost more than the sum
             state.squares.baddbmm_(batch.rows.mT, batch.rows)
         return state._replace(squared=state.squared + rows)
-    state = state._replace(pending=(*state.pending, batch.rows), exact=state.exact + rows)
-    waiting = sum(part.shape[1] for part in state.pending)
-    full = waiting >= max(BLOCK_COLUMNS * state.factors.shape[2], PENDING)
+    pending = torch.cat([state.pending, batch.rows], dim=1)
+    state = state._replace(pending=pending, exact=state.exact + rows)
+    full = pending.shape[1] >= max(BLOCK_COLUMNS * pending.shape[2], PENDING)
     return flush(state) if full else state
 
 
 def flush(state: BlockRows) -> BlockRows:
     """Fold the rows that still wait."""
-    if not state.pending:
+    if not state.pending.shape[1]:
         return state
-    r = torch.linalg.qr(torch.cat([state.factors, *state.pending], dim=1), mode="r").R
-    factors = torch.zeros_like(state.factors)
-    factors[:, : r.shape[1]] = r[:, : r.shape[2]]
-    return state._replace(factors=factors, pending=())
+    # At least as many rows as columns, so the factors are square.
+    stacked = torch.cat([state.factors, state.pending], dim=1)
+    factors = torch.linalg.qr(stacked, mode="r").R
+    return state._replace(factors=factors, pending=factors[:, :0])
 
 
 def merge(one: BlockRows, other: BlockRows) -> BlockRows:
     """Rows of the samples of both."""
     one, other = flush(one), flush(other)
-    return flush(one._replace(pending=(other.factors,)))._replace(
+    return flush(one._replace(pending=other.factors))._replace(
         squares=one.squares + other.squares,
         exact=one.exact + other.exact,
         squared=one.squared + other.squared,
@@ -246,24 +241,19 @@ def finalise(
         moments: moments of each block.
     """
     state = flush(state)
-    used = [number for number, samples in enumerate(state.samples.tolist()) if samples]
+    used = state.samples.nonzero().flatten().tolist()
     factors, squares = state.factors.cpu(), state.squares.cpu()
     exact, squared = state.exact.tolist(), state.squared.tolist()
-    total = Gram(squares.sum(0), sum(squared))
-    if not any(exact):
-        rows: tuple[RFactor | Gram, ...] = tuple(Gram(squares[i], squared[i]) for i in used)
-        whole, accumulator = total, "gram"
-    else:
-        stacked = r_factor.update(r_factor.init(factors.shape[2]), factors.flatten(0, 1))
-        whole, accumulator = stacked._replace(rows=sum(exact)), "qr"
-        rows = tuple(RFactor(factors[i], exact[i]) for i in used)
-        if any(squared):
-            whole, accumulator = r_factor.merge(whole, gram.factor(total)), "qr+gram"
-            rows = tuple(
-                r_factor.merge(
-                    RFactor(factors[i], exact[i]), gram.factor(Gram(squares[i], squared[i]))
-                )
-                for i in used
-            )
+    folded = factors[state.exact > 0].flatten(0, 1)
+    stacked = r_factor.update(r_factor.init(factors.shape[2]), folded)
+    whole, accumulator = gram.join(
+        stacked._replace(rows=sum(exact)), Gram(squares.sum(0), sum(squared))
+    )
+    blocks = [
+        gram.join(RFactor(factors[i], exact[i]), Gram(squares[i], squared[i]))[0] for i in used
+    ]
+    rows = tuple(
+        block if isinstance(whole, Gram) else RFactor(block.r, block.rows) for block in blocks
+    )
     parts = Parts(rows, moments.cpu()[used], tuple(state.samples[used].tolist()))
     return whole, parts, accumulator

@@ -6,7 +6,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg.inputs.distinct import DistinctSamples, merge_distinct
 from liegg.polarization import displacement, gram, r_factor, sample_blocks
 from liegg.polarization.diagnostics import DiagnosticSums, merge_sums
 from liegg.polarization.displacement import InputSums
@@ -26,54 +25,33 @@ class RowSums(NamedTuple):
 
     exact: RFactor
     squared: Gram
-    pending: tuple[Float[Tensor, "_ p"], ...] = ()
+    pending: Float[Tensor, "..."]
 
 
 class PassState(NamedTuple):
     """Everything that is kept of the samples seen so far; some tensors are updated in place.
 
     Attributes:
-        rows: all rows; None if the samples are assigned to blocks.
-        blocks: rows of each block; None if the samples are not assigned to blocks.
+        rows: all rows; those of each block if the samples are assigned to blocks.
         inputs: sums over the samples.
         output_square: sum of the squared lengths of the outputs.
         diagnostics: sums that reveal degenerate models.
-        distinct: which of the samples differ.
+        distinct: projections of the samples that differ, see `displacement.add_samples`.
         fits: samples that fitted into device memory, where a batch did not; else 0.
     """
 
-    rows: RowSums | None
-    blocks: BlockRows | None
+    rows: RowSums | BlockRows
     inputs: InputSums
     output_square: Float[Tensor, ""]
     diagnostics: DiagnosticSums
-    distinct: DistinctSamples
+    distinct: Float[Tensor, " k"]
     fits: int = 0
-
-
-def init(columns: int, blocks: int, inputs: InputSums, diagnostics: DiagnosticSums) -> PassState:
-    """The state of no samples.
-
-    Args:
-        columns: number of generators, including those of an output action.
-        blocks: number of blocks; 1 if the samples are not assigned to blocks.
-        inputs: sums over no samples.
-        diagnostics: sums over no samples.
-    """
-    device = inputs.square.device
-    return PassState(
-        rows=init_rows(columns, device) if blocks == 1 else None,
-        blocks=None if blocks == 1 else sample_blocks.init(blocks, columns, device),
-        inputs=inputs,
-        output_square=torch.zeros((), dtype=torch.float64, device=device),
-        diagnostics=diagnostics,
-        distinct=DistinctSamples(4 * columns + 1),
-    )
 
 
 def init_rows(columns: int, device: torch.device | None = None) -> RowSums:
     """No rows."""
-    return RowSums(r_factor.init(columns, device), gram.init(columns, device))
+    exact = r_factor.init(columns, device)
+    return RowSums(exact, gram.init(columns, device), exact.r.new_zeros(0))
 
 
 def fold(
@@ -119,31 +97,23 @@ def append(
         widths: as for `fold`.
     """
     size = block_rows(state.exact.r.shape[1], rows.device)
-    pending = (*state.pending, rows)
-    if sum(map(len, pending)) < size:
-        return state._replace(pending=pending)
-    for block in torch.cat(pending).split(size):
+    for block in torch.cat([state.pending, rows]).split(size):
         if len(block) < size:
-            return state._replace(pending=(block.clone(),))  # a view would keep all blocks alive
+            return state._replace(pending=block.clone())  # a view would keep all blocks alive
         state = fold(state, block, squared=squared, widths=widths)
-    return state._replace(pending=())
+    return state._replace(pending=rows.new_zeros(0))
 
 
 def flush(state: RowSums, *, squared: bool, widths: tuple[int, int] | None = None) -> RowSums:
     """Fold the rows that still wait."""
-    if not state.pending:
-        return state
-    rows = torch.cat(state.pending)
-    return fold(state._replace(pending=()), rows, squared=squared, widths=widths)
+    rows, state = state.pending, state._replace(pending=state.pending.new_zeros(0))
+    return fold(state, rows, squared=squared, widths=widths) if len(rows) else state
 
 
 def finalise_rows(state: RowSums) -> tuple[RFactor | Gram, str]:
     """All rows on the CPU, and how they were accumulated: `"qr"`, `"gram"` or `"qr+gram"`."""
     exact, squared, _ = state
-    if squared.rows and not exact.rows:
-        return Gram(squared.matrix.cpu(), squared.rows), "gram"
-    both = r_factor.merge(exact, gram.factor(squared)) if squared.rows else exact
-    return RFactor(both.r.cpu(), both.rows), "qr+gram" if squared.rows else "qr"
+    return gram.join(RFactor(exact.r.cpu(), exact.rows), Gram(squared.matrix.cpu(), squared.rows))
 
 
 def merge(one: PassState, other: PassState) -> PassState:
@@ -151,56 +121,47 @@ def merge(one: PassState, other: PassState) -> PassState:
 
     Commutative and associative up to rounding, so processes may merge in any order.
     """
-    rows, blocks = one.rows, one.blocks
-    if rows is not None and other.rows is not None:
-        squared, more = rows.squared, other.rows.squared
-        rows = RowSums(
-            r_factor.merge(rows.exact, other.rows.exact),
-            Gram(squared.matrix + more.matrix, squared.rows + more.rows),
-        )
-    if blocks is not None and other.blocks is not None:
-        blocks = sample_blocks.merge(blocks, other.blocks)
     return PassState(
-        rows,
-        blocks,
+        _merge_rows(one.rows, other.rows),
         displacement.merge(one.inputs, other.inputs),
         one.output_square + other.output_square,
         merge_sums(one.diagnostics, other.diagnostics),
-        merge_distinct(one.distinct, other.distinct),
+        displacement.distinct(torch.cat([one.distinct, other.distinct])),
         min(one.fits or other.fits, other.fits or one.fits),
     )
+
+
+def _merge_rows(one: Any, other: Any) -> RowSums | BlockRows:
+    """Rows of both, which are of one kind."""
+    if isinstance(one, BlockRows):
+        return sample_blocks.merge(one, other)
+    matrix, count = one.squared.matrix + other.squared.matrix, one.squared.rows + other.squared.rows
+    return RowSums(r_factor.merge(one.exact, other.exact), Gram(matrix, count), one.pending)
 
 
 def to_tensors(state: Any, prefix: str = "") -> dict[str, Tensor]:
     """A state as named tensors on the CPU; `from_tensors` restores it bit for bit.
 
     Args:
-        state: a record of tensors, numbers, tuples of tensors (stacked along their rows) and
-            records.
+        state: a record of tensors, numbers and records; what is empty or None is left out.
         prefix: put before the names.
     """
     tensors: dict[str, Tensor] = {}
-    for name, value in _entries(state):
-        if isinstance(value, Tensor):
-            tensors[prefix + name] = value.detach().cpu().contiguous()
-        elif isinstance(value, int):
-            tensors[prefix + name] = torch.tensor(value)
-        elif _is_record(value):
+    for name in state.__match_args__:
+        value = getattr(state, name)
+        if _is_record(value):
             tensors |= to_tensors(value, f"{prefix}{name}.")
-        elif value:
-            tensors[prefix + name] = torch.cat(value, dim=-2).cpu()
+        elif value is not None and torch.as_tensor(value).numel():
+            tensors[prefix + name] = torch.as_tensor(value).detach().cpu().contiguous()
     return tensors
 
 
-def from_tensors(
-    tensors: dict[str, Tensor], like: Any, device: torch.device, prefix: str = ""
-) -> Any:
+def from_tensors(tensors: dict[str, Tensor], like: Any, prefix: str = "") -> Any:
     """Restore what `to_tensors` returned.
 
     Args:
         tensors: the named tensors.
-        like: a state of no samples with the same columns, blocks and outputs.
-        device: device of the rows; other tensors go where they are in `like`.
+        like: a state with the same columns, blocks, outputs and devices.
         prefix: what stands before the names.
 
     Raises:
@@ -208,31 +169,23 @@ def from_tensors(
         ValueError: a tensor has another shape than this analysis needs.
     """
     values: dict[str, Any] = {}
-    for name, value in _entries(like):
-        key = prefix + name
-        if isinstance(value, Tensor):
+    for name in like.__match_args__:
+        key, value = prefix + name, getattr(like, name)
+        if _is_record(value):
+            value = from_tensors(tensors, value, f"{key}.")
+        elif isinstance(value, int):
+            value = int(tensors[key])
+        elif value is not None and (value.numel() or key in tensors):
             if value.numel() and tensors[key].shape != value.shape:
                 raise ValueError(
                     f"{key} has shape {tuple(tensors[key].shape)}; "
                     f"this analysis needs {tuple(value.shape)}"
                 )
-            values[name] = tensors[key].clone().to(value.device)
-        elif isinstance(value, int):
-            values[name] = int(tensors[key])
-        elif _is_record(value):
-            values[name] = from_tensors(tensors, value, device, f"{key}.")
-        elif key in tensors:
-            values[name] = (tensors[key].clone().to(device),)
-        else:
-            values[name] = value
+            value = tensors[key].clone().to(value.device)
+        values[name] = value
     return type(like)(**values)
 
 
 def _is_record(value: Any) -> bool:
-    return hasattr(value, "_fields") or hasattr(value, "__dataclass_fields__")
-
-
-def _entries(record: Any) -> list[tuple[str, Any]]:
-    """Names and values of the fields of a record."""
-    fields = record._fields if hasattr(record, "_fields") else record.__dataclass_fields__
-    return [(name, getattr(record, name)) for name in fields]
+    """Whether a value is a named tuple or a dataclass."""
+    return hasattr(value, "__match_args__")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -13,7 +13,6 @@ from liegg._utils.device import DeferredCheck, call_within_memory
 from liegg._utils.errors import DeviceMemoryError, NonFiniteError
 from liegg._utils.precision import coarsest
 from liegg.actions import Action
-from liegg.inputs.distinct import add_samples
 from liegg.inputs.model import Model
 from liegg.polarization import displacement, gram, sample_blocks
 from liegg.polarization import state as pass_state
@@ -22,8 +21,8 @@ from liegg.polarization.displacement import Workspace
 from liegg.polarization.gram import Gram
 from liegg.polarization.r_factor import RFactor
 from liegg.polarization.rows import Plan, polarize, samples_at_once
-from liegg.polarization.sample_blocks import BlockAssigner, Parts
-from liegg.polarization.state import PassState
+from liegg.polarization.sample_blocks import BlockAssigner, BlockRows, Parts
+from liegg.polarization.state import PassState, RowSums, init_rows
 
 CENTRE_SAMPLES = 64
 """Samples whose mean output is the centre of sums of squared outputs."""
@@ -128,23 +127,26 @@ def plan_pass(
         assigner: assigns the samples to blocks.
     """
     plan = PassPlan(model, action, row_plan, output_action, assigner, first, None)
-    if gram.allowed(first.dtype) and output_action is None and plan.blocks == 1:
-        factors = None
-        if row_plan.route != "jvp":
-            factors = action.outer_factors(torch.empty_like(first[:1])[:, None], first[:1])
-        if factors is not None:
-            return plan._replace(widths=(factors[0].shape[2], factors[1].shape[2]))
-    return plan
+    squares = gram.allowed(first.dtype) and output_action is None
+    if not squares or plan.blocks > 1 or row_plan.route == "jvp":
+        return plan
+    factors = action.outer_factors(torch.empty_like(first[:1])[:, None], first[:1])
+    if factors is None:
+        return plan
+    return plan._replace(widths=(factors[0].shape[2], factors[1].shape[2]))
 
 
 def init(plan: PassPlan) -> PassState:
     """The state of no samples."""
+    columns, blocks, device = plan.columns, plan.blocks, plan.first.device
+    one = blocks == 1
     outputs = call_within_memory(plan.model, plan.first[:CENTRE_SAMPLES])
-    return pass_state.init(
-        plan.columns,
-        plan.blocks,
-        displacement.init(plan.action, plan.first, plan.blocks),
-        init_sums(outputs, each=plan.row_plan.outputs == "each"),
+    return PassState(
+        rows=init_rows(columns, device) if one else sample_blocks.init(blocks, columns, device),
+        inputs=displacement.init(plan.action, plan.first, blocks),
+        output_square=torch.zeros((), dtype=torch.float64, device=device),
+        diagnostics=init_sums(outputs, each=plan.row_plan.outputs == "each"),
+        distinct=torch.zeros(0, dtype=torch.float64),
     )
 
 
@@ -188,34 +190,13 @@ def update(
             halved=plan.widths is not None,
             precomputed=workspace.precomputed,
         )
-        block = None if plan.assigner is None else plan.assigner.assign(number, len(x))
-        squared, arranged = plan.squares(number + len(x)), None
-        if block is not None and plan.blocks > 1:
-            arranged = sample_blocks.arrange(rows, block, plan.blocks, squared=squared)
-        more = state._replace(
-            inputs=displacement.update(state.inputs, x, workspace, block),
-            output_square=state.output_square
-            + torch.linalg.vector_norm(y, dtype=torch.float64).square(),
-            diagnostics=update_sums(
-                state.diagnostics,
-                rows[..., plan.n_output_generators :],
-                y,
-                split=None if plan.widths is None else plan.widths[0],
-            ),
-            distinct=add_samples(state.distinct, x),
-        )
+        sums, add_rows = _batch_sums(plan, state, number, x, rows, y, workspace)
         finite = torch.isfinite(rows.sum() + y.sum())
 
         def commit() -> None:
             nonlocal state
             check.submit(finite, partial(_check_finite, rows, y, number, plan.model.name))
-            state = more
-            if state.blocks is not None and arranged is not None:
-                state = state._replace(blocks=sample_blocks.update(state.blocks, arranged))
-            elif state.rows is not None:
-                flat = rows.flatten(0, 1)
-                sums = pass_state.append(state.rows, flat, squared=squared, widths=plan.widths)
-                state = state._replace(rows=sums)
+            state = sums._replace(rows=add_rows(state.rows))
 
         return commit
 
@@ -235,10 +216,40 @@ def update(
     size = samples_at_once(plan.row_plan.outputs, plan.model, plan.columns)
     run_in_pieces(numbered, size, prepare, recover=recover, progress=progress, after=batch_done)
     check.resolve()
-    if state.rows is None:
+    if isinstance(state.rows, BlockRows):
         return state
     rows = pass_state.flush(state.rows, squared=plan.squares(end), widths=plan.widths)
     return state._replace(rows=rows)
+
+
+def _batch_sums(
+    plan: PassPlan,
+    state: PassState,
+    first: int,
+    x: Float[Tensor, "b ..."],
+    rows: Float[Tensor, "b k p"],
+    y: Float[Tensor, "b c"],
+    workspace: Workspace,
+) -> tuple[PassState, Callable[[Any], RowSums | BlockRows]]:
+    """The state with all sums of a batch but its rows, and the function that adds these."""
+    squared = plan.squares(first + len(x))
+    block = None if plan.assigner is None else plan.assigner.assign(first, len(x))
+    if block is not None and plan.blocks > 1:
+        batch = sample_blocks.arrange(rows, block, plan.blocks, squared=squared)
+        add_rows = partial(sample_blocks.update, batch=batch)
+    else:
+        flat = rows.flatten(0, 1)
+        add_rows = partial(pass_state.append, rows=flat, squared=squared, widths=plan.widths)
+    square = torch.linalg.vector_norm(y, dtype=torch.float64).square()
+    input_rows = rows[..., plan.n_output_generators :]
+    split = None if plan.widths is None else plan.widths[0]
+    sums = state._replace(
+        inputs=displacement.update(state.inputs, x, workspace, block),
+        output_square=state.output_square + square,
+        diagnostics=update_sums(state.diagnostics, input_rows, y, split=split),
+        distinct=displacement.add_samples(state.distinct, x, enough=4 * plan.columns + 1),
+    )
+    return sums, add_rows
 
 
 def run_in_pieces(
@@ -271,10 +282,15 @@ def run_in_pieces(
             try:
                 commit = prepare(x, number)
             except torch.OutOfMemoryError as error:
-                size = _half(len(x), x.device, error)
-            if (
-                commit is None
-            ):  # outside of `except`, so that the failed attempt's tensors are freed
+                if len(x) == 1:
+                    reason = str(error).splitlines()[0]
+                    raise DeviceMemoryError(
+                        f"not even one sample fits into the memory of {x.device} ({reason}). Use "
+                        "a device with more memory, a model in half precision, or outputs='sum'."
+                    ) from error
+                size = (len(x) + 1) // 2
+            # Outside of `except`, so that the tensors of the failed attempt are freed.
+            if commit is None:
                 recover(size)
                 torch.cuda.empty_cache()
                 continue
@@ -284,16 +300,6 @@ def run_in_pieces(
                 progress(len(x))
         if after is not None:
             after(stop)
-
-
-def _half(samples: int, device: torch.device, error: Exception) -> int:
-    """Samples per piece to try next."""
-    if samples == 1:
-        raise DeviceMemoryError(
-            f"not even one sample fits into the memory of {device} ({str(error).splitlines()[0]}). "
-            "Use a device with more memory, a model in half precision, or outputs='sum'."
-        ) from error
-    return (samples + 1) // 2
 
 
 def finalise(plan: PassPlan, state: PassState) -> PassSums:
@@ -307,18 +313,15 @@ def finalise(plan: PassPlan, state: PassState) -> PassSums:
         ArgumentError: there are more labels of groups than samples.
         NonFiniteError: the moments overflow.
     """
-    samples, groups, parts = state.inputs.samples, None, None
-    if plan.assigner is not None:
+    samples, distinct, parts = state.inputs.samples, len(state.distinct), None
+    if plan.assigner is not None and plan.assigner.groups is not None:
         plan.assigner.check_count(samples)
-        groups = plan.assigner.n_groups
+        distinct = min(distinct, len(plan.assigner.groups.unique()))
     moment, floor, noise = displacement.finalise(state.inputs, plan.action, plan.first)
-    if state.blocks is not None:
-        rows, parts, accumulator = sample_blocks.finalise(state.blocks, state.inputs.moments)
-    elif state.rows is not None:
-        rows, accumulator = pass_state.finalise_rows(state.rows)
+    if isinstance(state.rows, BlockRows):
+        rows, parts, accumulator = sample_blocks.finalise(state.rows, state.inputs.moments)
     else:
-        raise ValueError("the state holds no rows")
-    distinct = state.distinct.count
+        rows, accumulator = pass_state.finalise_rows(state.rows)
     return PassSums(
         rows=rows,
         moment=moment,
@@ -333,7 +336,7 @@ def finalise(plan: PassPlan, state: PassState) -> PassSums:
             dtype=coarsest(plan.first.dtype, plan.model.arithmetic),
             outputs=plan.row_plan.outputs,
         ),
-        distinct=distinct if groups is None else min(distinct, groups),
+        distinct=distinct,
         fits=state.fits,
     )
 

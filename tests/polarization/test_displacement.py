@@ -8,31 +8,30 @@ from hypothesis import strategies as st
 import liegg
 from cases import normal
 from liegg._utils.diagnoses import Diagnosis
-from liegg.inputs.distinct import DistinctSamples, add_samples
+from liegg.polarization.displacement import add_samples
+
+NONE = torch.zeros(0, dtype=torch.float64)
 
 
 @given(st.integers(1, 12), st.integers(1, 5), st.integers(1, 7))
 @settings(max_examples=30, deadline=None)
 def test_copies_are_counted_once_whatever_the_batches(different, copies, size):
     x = normal(different, 4).repeat(copies, 1)
-    counted = DistinctSamples(1000)
+    counted = NONE
     for batch in x[torch.randperm(len(x), generator=torch.Generator().manual_seed(0))].split(size):
-        counted = add_samples(counted, batch)
-    assert counted.count == different
+        counted = add_samples(counted, batch, 1000)
+    assert len(counted) == different
 
 
 def test_nothing_more_is_looked_at_when_there_are_enough():
-    counted = DistinctSamples(5)
-    counted = add_samples(counted, normal(7, 3))
-    counted = add_samples(counted, normal(9, 3, seed=1))
-    assert counted.count == 7
+    counted = add_samples(NONE, normal(7, 3), 5)
+    assert add_samples(counted, normal(9, 3, seed=1), 5) is counted
+    assert len(counted) == 7
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
 def test_any_dtype_and_shape(dtype):
-    counted = DistinctSamples(100)
-    counted = add_samples(counted, normal(6, 2, 3).to(dtype))
-    assert counted.count == 6
+    assert len(add_samples(NONE, normal(6, 2, 3).to(dtype), 100)) == 6
 
 
 def test_discrete_data_decides_no_more_than_its_points():
