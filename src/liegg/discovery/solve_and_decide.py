@@ -27,8 +27,7 @@ from liegg.results.accumulated import Accumulated
 from liegg.results.naming import name_symmetries
 from liegg.results.symmetries import Symmetries
 from liegg.spectrum.defects import Defects, defects
-from liegg.spectrum.metrics import paper_spectrum
-from liegg.spectrum.smallest_defects import first_of
+from liegg.spectrum.spectrum import paper_spectrum
 
 STORED_SPECTRUM = 512
 """Candidates up to which the paper's spectrum is solved for and stored with the result."""
@@ -153,7 +152,13 @@ def _decide(
     complete = evidence(solution.values, bounds, floor=floor.value, control=control)
     bottom = accumulated.bottom
     if smallest is not None and bottom is not None and sums.parts is not None:
-        solution, bottom = first_of(solution, bottom, smallest)
+        # The others were needed for the intervals; copies let go of them.
+        first = slice(smallest)
+        values, directions = (
+            part[first].clone() for part in (solution.values, solution.directions)
+        )
+        solution = replace(solution, values=values, directions=directions)
+        bottom = replace(bottom, requested=smallest, residuals=bottom.residuals[first].clone())
         bounds = None if bounds is None else bounds[:smallest]
     unsolved = 0 if bottom is None else bottom.moving - len(solution.values)
     at_floor = int((solution.values <= min(floor.value, thresholds.threshold)).sum())

@@ -18,8 +18,13 @@ from liegg.decision.decide import Decision
 from liegg.results.account import Account, Candidate
 from liegg.results.accumulated import Accumulated
 from liegg.results.matrices import generators_of
-from liegg.spectrum.metrics import angles_to, paper_spectrum, symmetry_bias, symmetry_variance
-from liegg.spectrum.spectrum import Spectrum
+from liegg.spectrum.spectrum import (
+    Spectrum,
+    angles_to,
+    paper_spectrum,
+    symmetry_bias,
+    symmetry_variance,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

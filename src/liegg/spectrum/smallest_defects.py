@@ -5,25 +5,20 @@ the rest. The decision needs one number of the rest, the mean sensitivity $\kapp
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._utils.errors import ArgumentError
 from liegg._utils.linalg import FULL_SVD_LIMIT, fix_signs, orthonormal_columns, without_zero_rows
 from liegg.actions import Displacement
 from liegg.polarization.gram import Gram
 from liegg.spectrum.defects import TRIVIAL_TOLERANCE, Defects, trivial_of, whitening
-from liegg.spectrum.smallest_singular import smallest
-from liegg.spectrum.spectrum import Spectrum
+from liegg.spectrum.smallest_singular import smallest_singular
 
 MARGIN = 100.0
 """How far above the tolerance the smallest share of a displacement must be for no direction to be trivial: it is estimated."""
-
-ESTIMATES = 8
-"""Vectors, and steps of inverse iteration, that estimate it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,14 +36,6 @@ class Bottom:
     moving: int
     residuals: Float[Tensor, " k"]
     steps: int
-
-
-def check_count(count: int | None) -> None:
-    """Raise `ArgumentError` unless it is a number of directions, or None for all of them."""
-    if count is not None and (not isinstance(count, int) or isinstance(count, bool) or count < 1):
-        raise ArgumentError(
-            f"bottom={count!r}: expected how many of the smallest defects are wanted, for example bottom=20."
-        )
 
 
 def bottom(
@@ -75,16 +62,12 @@ def bottom(
     Returns:
         The smallest defects, and how they were solved for.
 
-    Raises:
-        ArgumentError: fewer than one is wanted.
-
     Examples:
         >>> factor = torch.diag(torch.tensor([3.0, 0.0, 2.0, 1.0], dtype=torch.float64))
         >>> found, how = bottom(factor, Displacement(torch.eye(4, dtype=torch.float64)), 10, 2)
         >>> found.values, found.sensitivity, how.moving
         (tensor([0.0000, 0.2857], dtype=torch.float64), 0.35, 4)
     """
-    check_count(count)
     r = without_zero_rows(rows.r if isinstance(rows, Gram) else rows)
     matrix, back, whiten, kernel = _whitened(r, displacement, max(trivial_tolerance, coverage))
     trivial, barely = trivial_of(kernel, displacement, trivial_tolerance, coverage)
@@ -94,32 +77,18 @@ def bottom(
             count, 0, r.new_zeros(0), 0
         )
     if sensitivity is None:
-        sensitivity = float(matrix.square().sum()) / samples / max(moving, 1)
+        sensitivity = float(matrix.square().sum()) / samples / moving
     square = (
         rows.between(whiten)
         if isinstance(rows, Gram) and whiten is not None and moving > FULL_SVD_LIMIT
         else None
     )
-    found = smallest(matrix, count, square=square)
+    found = smallest_singular(matrix, count, square=square)
     directions = back(found.vectors)
     directions = fix_signs(directions / directions.norm(dim=1, keepdim=True))
     scale = 1 / (samples * sensitivity) if sensitivity > 0 else 0.0
     solved = Defects(found.values.square() * scale, directions, trivial, sensitivity, barely)
     return solved, Bottom(count, moving, found.residuals * scale, found.steps)
-
-
-def first_of(solved: Defects, how: Bottom, count: int) -> tuple[Defects, Bottom]:
-    """The first of all defects, with their directions; the others were needed for the intervals."""
-    first = replace(
-        solved, values=solved.values[:count].clone(), directions=solved.directions[:count].clone()
-    )
-    return first, Bottom(count, how.moving, how.residuals[:count].clone(), how.steps)
-
-
-def bottom_spectrum(r: Float[Tensor, "m g"], samples: int, count: int) -> Spectrum:
-    """The smallest of the paper's variances with their directions; else as `liegg.spectrum.spectrum.spectrum`."""
-    found = smallest(r, count)
-    return Spectrum(found.values.square() / samples, fix_signs(found.vectors))
 
 
 def _whitened(
@@ -138,11 +107,7 @@ def _whitened(
     copies, block = displacement.repeat, displacement.block.to(r)
     side = block.shape[0]
     lengths = block.diagonal().clamp_min(0).sqrt()
-    if (
-        side > FULL_SVD_LIMIT
-        and bool((block.diagonal() > displacement.noise).all())
-        and bool((lengths > 0).all())
-    ):
+    if side > FULL_SVD_LIMIT and bool((block.diagonal() > max(displacement.noise, 0.0)).all()):
         unit = block / lengths[:, None] / lengths
         factor, trouble = torch.linalg.cholesky_ex(unit, upper=True)
         if not int(trouble) and _least(factor) > MARGIN * tolerance * float(
@@ -174,9 +139,8 @@ def _whitened(
 
 def _least(factor: Float[Tensor, "s s"]) -> float:
     """Smallest eigenvalue of the matrix with this Cholesky factor, from above, by inverse iteration."""
-    x = torch.randn(
-        len(factor), ESTIMATES, generator=torch.Generator().manual_seed(0), dtype=torch.float64
-    ).to(factor)
-    for _ in range(ESTIMATES):
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(len(factor), 8, generator=generator, dtype=torch.float64).to(factor)
+    for _ in range(8):
         x = orthonormal_columns(torch.cholesky_solve(x, factor, upper=True))
     return float((factor @ x).norm(dim=0).min().square())
