@@ -27,7 +27,7 @@ def test_motions_at_all_times_come_motion_by_motion():
     assert there.h[:, 0].tolist() == [1.0, 2.0, 10.0, 20.0]
     assert there.k is not None
     assert there.k[:, 0].tolist() == [2.0, 4.0, 20.0, 40.0]
-    assert motions.scaled(torch.tensor([3.0, 4.0])).h[:, 0].tolist() == [3.0, 40.0]
+    assert motions.scaled(3.0).h[:, 0].tolist() == [3.0, 30.0]
 
 
 def test_changes_are_squared_distances_of_every_sample():

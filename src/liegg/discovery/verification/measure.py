@@ -1,6 +1,5 @@
 """Finite motions of samples, and how much they change the output."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -36,10 +35,9 @@ class Directions(NamedTuple):
         """Some of the motions."""
         return Directions(self.h[some], None if self.k is None else self.k[some])
 
-    def scaled(self, by: Float[Tensor, " m"] | float) -> "Directions":
-        """Every motion times a number, or each one times its own."""
-        factor = by[:, None] if isinstance(by, Tensor) else by
-        return Directions(self.h * factor, None if self.k is None else self.k * factor)
+    def scaled(self, by: float) -> "Directions":
+        """Every motion times a number."""
+        return Directions(self.h * by, None if self.k is None else self.k * by)
 
     def along(self, times: Float[Tensor, " t"]) -> "Directions":
         """All motions at all times, time after time within a motion."""
@@ -176,14 +174,15 @@ def changes(question: Question, motions: Directions) -> Changes:
     has_classes = question.output_action is None and question.y.shape[1] > 1
     squared, classes = [], []
     for part in question.parts:
-        distances, others = [], []
-        for h, k in _few(motions, question.y[part].numel()):
+        y, distances, others = question.y[part], [], []
+        some = max(1, BATCH_ELEMENTS // y.numel())  # motions whose outputs fit into memory
+        for start in range(0, len(motions.h), some):
+            h, k = motions.rows(slice(start, start + some))
             moved = question.outputs(h, part)
             distances.append((moved - question.targets(k, part)).square().sum(2))
-            if has_classes:
-                others.append(moved.argmax(2) != question.y[part].argmax(1))
+            others.append(moved.argmax(2) != y.argmax(1))
         squared.append(torch.cat(distances))
-        classes += [torch.cat(others)] if has_classes else []
+        classes.append(torch.cat(others))
     whole = torch.cat(squared, dim=1).nan_to_num(nan=torch.inf, posinf=torch.inf)
     return Changes(whole, torch.cat(classes, dim=1) if has_classes else None)
 
@@ -205,10 +204,3 @@ def there_and_back(question: Question, motions: Directions) -> Float[Tensor, " m
                 k, act = motions.k[i], question.output_action.act
                 total[i] += (act(-k, act(k, shaped)) - shaped).square().sum()
     return total / (2 * len(question.x))
-
-
-def _few(motions: Directions, numbers: int) -> Iterator[Directions]:
-    """Motions in groups whose outputs, of `numbers` each, fit into memory."""
-    size = max(1, BATCH_ELEMENTS // numbers)
-    for start in range(0, len(motions.h), size):
-        yield motions.rows(slice(start, start + size))
