@@ -1,7 +1,9 @@
 """What follows the pass over the data: solve, decide, name, and record how."""
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -33,7 +35,7 @@ STORED_SPECTRUM = 512
 """Candidates up to which the paper's spectrum is solved for and stored with the result."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ModelInfo:
     """What the decision needs to know of the model and of how the pass ran.
 
@@ -41,30 +43,23 @@ class ModelInfo:
         dtype: precision of the model.
         device: kind of device that it ran on.
         model: its name.
+        unit: rounding unit of its arithmetic.
+        shape: shape of a sample.
         batch_size: samples per batch, as requested.
-        unit: rounding unit of its arithmetic; None for that of the dtype.
         slope: its mean squared gradient; None if not known.
-        numbers: numbers in a sample, which replace the conditioning if the gradient is not known.
         nonlinearity: its nonlinearity on the data; None if not known.
         notes: how it was opened, if that was unusual.
-        shape: shape of a sample; None if not known.
     """
 
     dtype: torch.dtype
     device: str
     model: str
+    unit: float
+    shape: tuple[int, ...]
     batch_size: int | None = None
-    unit: float | None = None
     slope: float | None = None
-    numbers: int = 1
     nonlinearity: float | None = None
     notes: tuple[Remark, ...] = ()
-    shape: tuple[int, ...] | None = None
-
-    @property
-    def rounding_unit(self) -> float:
-        """Rounding unit of the model's arithmetic."""
-        return torch.finfo(self.dtype).eps if self.unit is None else self.unit
 
 
 def solve_and_decide(
@@ -98,9 +93,9 @@ def solve_and_decide(
     floor = noise_floor(
         problem,
         solution,
-        unit=info.rounding_unit,
+        unit=info.unit,
         slope=info.slope,
-        numbers=info.numbers,
+        numbers=math.prod(info.shape),
         measure=measure,
     )
     if floor.response.still:
@@ -215,24 +210,6 @@ def _described(
         uncertainty=decision.uncertainty,
         is_lower_bound=decision.is_lower_bound,
     )
-    settings = {
-        "outputs": how.outputs,
-        "route": how.route,
-        "accumulator": sums.accumulator,
-        "seed": how.seed,
-        "batch_size": info.batch_size,
-        "bottom": None if bottom is None else bottom.requested,
-        **asdict(problem.thresholds),
-        "noise": sums.noise,
-        "unit": info.rounding_unit,
-        "nonlinearity": info.nonlinearity,
-        "blocks": 0 if sums.parts is None else len(sums.parts.samples),
-        "controls": "none" if sums.parts is None else "random",
-        "dtype": str(info.dtype).removeprefix("torch."),
-        "device": info.device,
-        "sample": None if info.shape is None else list(info.shape),
-        "versions": {"liegg": __version__, "torch": torch.__version__, "numpy": np.__version__},
-    }
     return Symmetries(
         model=info.model,
         action=action,
@@ -255,10 +232,35 @@ def _described(
             spectrum=spectrum,
             identification=identification,
         ),
-        settings=settings,
+        settings=_settings(problem, accumulated, how, info),
         notes=tuple(map(as_remark, (*info.notes, *how.notes, *_pass_notes(sums, info.device)))),
         _spectrum=spectrum,
     )
+
+
+def _settings(
+    problem: Problem, accumulated: Accumulated, how: Plan, info: ModelInfo
+) -> dict[str, Any]:
+    """How the analysis ran, as JSON values."""
+    sums, bottom = problem.sums, accumulated.bottom
+    return {
+        "outputs": how.outputs,
+        "route": how.route,
+        "accumulator": sums.accumulator,
+        "seed": how.seed,
+        "batch_size": info.batch_size,
+        "bottom": None if bottom is None else bottom.requested,
+        **asdict(problem.thresholds),
+        "noise": sums.noise,
+        "unit": info.unit,
+        "nonlinearity": info.nonlinearity,
+        "blocks": 0 if sums.parts is None else len(sums.parts.samples),
+        "controls": "none" if sums.parts is None else "random",
+        "dtype": str(info.dtype).removeprefix("torch."),
+        "device": info.device,
+        "sample": list(info.shape),
+        "versions": {"liegg": __version__, "torch": torch.__version__, "numpy": np.__version__},
+    }
 
 
 def _blocks(problem: Problem, solution: Defects) -> BlockStatistics | None:
