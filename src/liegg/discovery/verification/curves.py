@@ -81,11 +81,9 @@ def follow(
 
     Of both senses the larger; the share is None if there are no classes.
     """
-    found = changes(question, motions.along(_signed(times, both_ways=both_ways)))
-    change = _larger(found.squared.mean(1) / question.variance, len(motions.h), times)
-    if found.classes is None:
-        return change, None
-    return change, _larger(found.classes.double().mean(1), len(motions.h), times)
+    squared, classes = changes(question, motions.along(_signed(times, both_ways=both_ways)))
+    change = _larger(squared / question.variance, len(motions.h), times)
+    return change, None if classes is None else _larger(classes, len(motions.h), times)
 
 
 def radius(times: Float[Tensor, " t"], change: Float[Tensor, " t"], fraction: float) -> float:
