@@ -136,7 +136,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("Variances are per sample.", "values.square() / samples", "values.square()"),
         ("Directions have deterministic signs.", "fix_signs(basis.contiguous())", "-basis"),
     ),
-    *of("spectrum/metrics.py", "tests/spectrum/test_metrics.py")(
+    *of("spectrum/spectrum.py", "tests/spectrum/test_spectrum.py")(
         ("The symmetry variance is the smallest one.", "spectrum.values[0]", "spectrum.values[-1]")
     ),
     *of("spectrum/defects.py", "tests/spectrum/test_defects.py")(

@@ -11,8 +11,7 @@ import liegg
 from cases import mlp, normal, regular, square
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError
-from liegg.discovery.compare import SAME_SPAN, check_comparable, compare
-from liegg.discovery.paired_defects import along, within
+from liegg.discovery.compare import SAME_SPAN, along, check_comparable, compare, within
 
 THREE = liegg.Linear(3)
 DATA = {seed: normal(400, 3, seed=seed) for seed in (0, 1)}

@@ -194,7 +194,7 @@ def scenes(rank: int, folder: Path) -> dict:
             if note.diagnosis is Diagnosis.LAST_CHECKPOINT_FAILED
         ],
     }
-    for where in ("reinitialised_control.calibrate", "discover.verify", "analyse.probe"):
+    for where in ("discover.calibrate", "discover.verify", "analyse.probe"):
         found[where.split(".")[1]] = said(failing(f"liegg.discovery.{where}"))
     found["merge"] = said(failing("liegg.polarization.distributed.merge"))
     return found

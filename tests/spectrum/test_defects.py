@@ -173,6 +173,19 @@ def test_units_do_not_decide_what_moves():
     assert len(defects(factor(E), none, 200).trivial) == 3
 
 
+@pytest.mark.parametrize(("noise", "trivial"), [(0.0, 0), (1e-15, 3), (2.0, 9)])
+def test_motion_at_the_level_of_rounding_is_no_motion(noise, trivial):
+    """A feature that only rounding moves is not scaled up to a moving one, nor correlated with one."""
+    block = torch.diag(torch.tensor([1.0, 1.0, 1e-16], dtype=torch.float64))
+    block[0, 2] = block[2, 0] = 0.5e-8
+    solved = defects(factor(E), Displacement(block, repeat=3, noise=noise), 200)
+    assert (len(solved.trivial), len(solved.values)) == (trivial, 9 - trivial)
+    if trivial == 3:
+        third = torch.arange(9) % 3 == 2
+        assert not solved.trivial[:, ~third].any()
+        assert not solved.directions[:, third].any()
+
+
 def test_nothing_but_rounding_is_no_defect():
     solved = defects(
         factor(E), Displacement(torch.eye(9, dtype=torch.float64)), 200, sensitivity=0.0

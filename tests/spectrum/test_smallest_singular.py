@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cases import normal
-from liegg.spectrum.smallest_singular import RESIDUAL, smallest
+from liegg.spectrum.smallest_singular import RESIDUAL, smallest_singular
 
 SIDE, COUNT = 300, 12
 
@@ -47,7 +47,7 @@ def values(request):
 
 def test_values_are_scipys(values):
     matrix = matrix_of(values)
-    found = smallest(matrix, COUNT, full_limit=0)
+    found = smallest_singular(matrix, COUNT, full_limit=0)
     np.testing.assert_allclose(
         found.values,
         np.sort(scipy.linalg.svdvals(matrix.numpy()))[:COUNT],
@@ -59,7 +59,7 @@ def test_values_are_scipys(values):
 
 def test_vectors_are_orthonormal_and_go_with_their_values(values):
     matrix = matrix_of(values)
-    found = smallest(matrix, COUNT, full_limit=0)
+    found = smallest_singular(matrix, COUNT, full_limit=0)
     torch.testing.assert_close(
         found.vectors @ found.vectors.mT, torch.eye(COUNT, dtype=torch.float64), rtol=0, atol=1e-13
     )
@@ -74,7 +74,7 @@ def test_vectors_are_orthonormal_and_go_with_their_values(values):
 
 def test_residuals_are_those_of_the_pairs_and_small(values):
     matrix = matrix_of(values)
-    found = smallest(matrix, COUNT, full_limit=0)
+    found = smallest_singular(matrix, COUNT, full_limit=0)
     largest = max(float(values[-1]), 1e-100)
     exact = (
         matrix.mT / largest @ (matrix / largest @ found.vectors.mT)
@@ -89,7 +89,7 @@ def test_residuals_are_those_of_the_pairs_and_small(values):
 def test_the_null_space_is_scipys():
     matrix = matrix_of(VALUES["null space below a slope"])
     null = scipy.linalg.null_space(matrix.numpy(), rcond=1e-12)
-    found = smallest(matrix, COUNT, full_limit=0).vectors[:5].numpy()
+    found = smallest_singular(matrix, COUNT, full_limit=0).vectors[:5].numpy()
     assert np.max(scipy.linalg.subspace_angles(found.T, null)) < 1e-10
 
 
@@ -103,7 +103,7 @@ def test_an_exact_value_lies_within_every_residual(nulls, seed, count):
         + 1e-3
     )
     matrix = matrix_of([*[0.0] * nulls, *spread.tolist()], seed=seed)
-    found = smallest(matrix, count, full_limit=0)
+    found = smallest_singular(matrix, count, full_limit=0)
     squares = np.sort(scipy.linalg.svdvals(matrix.numpy())) ** 2
     for value, residual in zip(found.values.square(), found.residuals, strict=True):
         assert np.abs(squares - float(value)).min() <= float(residual) + 1e-14
@@ -113,23 +113,37 @@ def test_without_any_gap_it_goes_on_until_it_is_there():
     """The lower edge of a random matrix: values so close to each other that the residual shrinks by little in each step."""
     matrix = torch.linalg.qr(normal(12_000, 600), mode="r").R
     exact = torch.linalg.svdvals(matrix)
-    found = smallest(matrix, 20)
+    found = smallest_singular(matrix, 20)
     assert found.steps > 20
     assert float(found.residuals.max()) <= RESIDUAL * float(exact[0]) ** 2
     torch.testing.assert_close(found.values, exact.flip(0)[:20], rtol=1e-12, atol=0)
 
 
 def test_the_same_vectors_twice():
-    one, other = (smallest(matrix_of(VALUES["a gap"]), COUNT, full_limit=0) for _ in range(2))
+    one, other = (
+        smallest_singular(matrix_of(VALUES["a gap"]), COUNT, full_limit=0) for _ in range(2)
+    )
     torch.testing.assert_close(one.values, other.values, rtol=1e-9, atol=1e-12)
     overlap = (one.vectors @ other.vectors.mT).abs()
     torch.testing.assert_close(overlap, torch.eye(COUNT).double(), rtol=0, atol=1e-6)
     assert one.steps > 0
 
 
+def test_the_seed_alone_decides_which_part_of_a_null_space_is_found():
+    """Of 100 exact zeros 12 are wanted: any 12 are right, and the first vectors choose them."""
+    matrix = matrix_of(VALUES["null space larger than asked for"])
+    spans = {}
+    for name, seed, state in (("one", 0, 1), ("again", 0, 2), ("another", 3, 1)):
+        torch.manual_seed(state)  # the caller's own generator has no part in it
+        spans[name] = smallest_singular(matrix, COUNT, full_limit=0, seed=seed).vectors
+    overlap = {name: torch.linalg.svdvals(spans["one"] @ spans[name].mT) for name in spans}
+    assert float(overlap["again"].min()) > 1 - 1e-6
+    assert float(overlap["another"].min()) < 0.9
+
+
 def test_few_columns_are_solved_for_whole():
     matrix = normal(20, 10)
-    found = smallest(matrix, 50)
+    found = smallest_singular(matrix, 50)
     assert (len(found.values), found.steps) == (10, 0)
     np.testing.assert_allclose(
         found.values, np.sort(scipy.linalg.svdvals(matrix.numpy())), atol=1e-13

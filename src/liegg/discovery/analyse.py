@@ -1,6 +1,7 @@
 """One model: one pass over the data, and what follows from it."""
 
-from contextlib import closing
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import chain
@@ -9,8 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from liegg._utils.checks import check_seed
 from liegg._utils.device import explain_out_of_memory
 from liegg._utils.diagnoses import Diagnosis, Remark
+from liegg._utils.errors import ArgumentError
 from liegg._utils.forward_mode import differentiable_attention
 from liegg._utils.precision import coarsest, full_precision_products, rounding_unit
 from liegg._utils.random import seeded
@@ -18,7 +21,7 @@ from liegg.actions import Action
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.run import Run
 from liegg.discovery.solve_and_decide import ModelInfo, solve_and_decide
-from liegg.inputs.batches import Data, as_batches
+from liegg.inputs.batches import Batches, Data, as_batches
 from liegg.inputs.model import Model, eval_view, probe, with_input_dtype
 from liegg.inputs.nonlinearity import nonlinearity
 from liegg.polarization import memory
@@ -27,11 +30,8 @@ from liegg.polarization.output_sketch import Outputs
 from liegg.polarization.rounding_noise import scatter
 from liegg.polarization.rows import Plan, check_output_action, plan, rows_per_sample
 from liegg.polarization.sample_blocks import BlockAssigner
-from liegg.polarization.streaming import PassPlan, finalise, init, plan_pass, update
+from liegg.polarization.streaming import PassPlan, PassSums, finalise, init, plan_pass, update
 from liegg.results.symmetries import Symmetries
-
-ONE_READING = PassOptions()
-"""One process reads all of the data, once."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -46,6 +46,9 @@ class Request:
         seed: of random combinations and of whatever a loader draws.
         thresholds: what counts as a symmetry.
         run: how the analysis runs.
+
+    Raises:
+        ArgumentError: actions that are not actions, or a seed out of range.
     """
 
     data: Data
@@ -55,6 +58,14 @@ class Request:
     seed: int
     thresholds: Thresholds
     run: Run
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.action, Action) or not isinstance(self.output_action, Action | None):
+            raise ArgumentError(
+                "action and output_action must be actions, for example liegg.Linear(3), liegg.Affine(3, copies=20) or liegg.Image(), "
+                "with the brackets."
+            )
+        check_seed(self.seed)
 
     def settings(self) -> dict[str, Any]:
         """The question as JSON values; it must be the same in all processes, and when a pass resumes."""
@@ -71,7 +82,7 @@ def analyse(
     model: Any,
     request: Request,
     assigner: BlockAssigner | None = None,
-    options: PassOptions = ONE_READING,
+    options: PassOptions | None = None,
     *,
     buffers: bool = True,
 ) -> Symmetries:
@@ -81,8 +92,50 @@ def analyse(
         model: as for `discover`.
         request: the question.
         assigner: assigns samples to blocks; None for no intervals.
-        options: how the pass is shared and stored.
+        options: how the pass is shared and stored; by default one process reads all of the data, once.
         buffers: whether the model's buffers must be equal to the bit in all processes.
+    """
+    options = options or PassOptions()
+    with reading(model, request) as (function, batches, head, rest):
+        first = head[1]
+        function, how = _planned(function, first, request, intervals=assigner is not None)
+        curved = _nonlinearity(function, first)
+        steps = plan_pass(
+            function,
+            request.action.row_action,
+            first,
+            how,
+            output_action=request.output_action,
+            assigner=assigner,
+        )
+        notes: tuple[Remark, ...] = ()
+        if options.plain:
+            state = update(steps, init(steps), chain([head], rest), progress=options.progress)
+        else:
+            rest.close()  # the loader's generator is restored, so that it draws the same again
+            state, notes = accumulate(
+                steps,
+                batches,
+                request.settings(),
+                options,
+                seed=request.seed,
+                check_buffers=buffers,
+            )
+        if assigner is not None and assigner.count == 1:
+            notes = (Diagnosis.MANY_CANDIDATES(candidates=steps.action.size), *notes)
+        sums = finalise(steps, state)
+        return conclude(
+            steps, sums, request, batch_size=batches.size, nonlinearity=curved, notes=notes
+        )
+
+
+@contextmanager
+def reading(
+    model: Any, request: Request
+) -> Iterator[tuple[Model, Batches, tuple[int, Tensor], Generator[tuple[int, Tensor], None, None]]]:
+    """Open the model for analysis and the data for reading.
+
+    Yields the model in eval mode, all the data, the first batch with its position, and the batches after it.
     """
     batches = as_batches(request.data, batch_size=request.run.batch_size)
     with (
@@ -97,107 +150,89 @@ def analyse(
         with seeded(request.seed):
             function = with_input_dtype(function, batches)
         batches = batches.prepared(function.dtype, function.device)
-        notes: tuple[Remark, ...] = ()
-        with closing(batches.numbered()) as numbered:
-            start, first = next(numbered)
-            function, how = _planned(function, first, request)
-            _check_memory(function, first, how, request, intervals=assigner is not None)
-            nonlinearity = _nonlinearity(function, first)
-            steps = plan_pass(
-                function,
-                request.action.row_action,
-                first,
-                how,
-                output_action=request.output_action,
-                assigner=assigner,
-            )
-            if options.plain:
-                both = chain([(start, first)], numbered)
-                state = update(steps, init(steps), both, progress=options.progress)
-            else:
-                numbered.close()  # the loader's generator is restored, so that it draws the same again
-                state, notes = accumulate(
-                    steps,
-                    batches,
-                    request.settings(),
-                    options,
-                    seed=request.seed,
-                    check_buffers=buffers,
-                )
-        info = ModelInfo(
-            dtype=first.dtype,
-            device=first.device.type,
-            model=function.name,
-            batch_size=batches.size,
-            unit=_unit(function, first),
-            slope=function.slope,
-            numbers=first[0].numel(),
-            nonlinearity=nonlinearity,
-            notes=(*function.notes, *_block_notes(assigner, request), *notes),
-            shape=tuple(first.shape[1:]),
-        )
-        return solve_and_decide(
-            finalise(steps, state),
-            request.action,
-            how,
-            request.thresholds,
-            info,
-            output_action=request.output_action,
-            smallest=request.run.bottom,
-            measure=cache(partial(_scatter, steps, info.rounding_unit)),
-        )
+        with closing(batches.numbered()) as rest:
+            head = next(rest)
+            request.action.check(tuple(head[1].shape[1:]))
+            yield function, batches, head, rest
 
 
-def _planned(function: Model, first: Tensor, request: Request) -> tuple[Model, Plan]:
-    """The probed model, and how its rows are taken."""
-    request.action.check(tuple(first.shape[1:]))
+def conclude(
+    steps: PassPlan,
+    sums: PassSums,
+    request: Request,
+    *,
+    batch_size: int | None,
+    nonlinearity: float | None = None,
+    notes: tuple[Remark, ...] = (),
+) -> Symmetries:
+    """What follows the pass over the data.
+
+    Args:
+        steps: how the pass was made.
+        sums: what it accumulated.
+        request: the question; the output action is that of the pass.
+        batch_size: samples per batch.
+        nonlinearity: of the model; None if not known.
+        notes: on how the data was read.
+    """
+    model, first = steps.model, steps.first
+    coarse = coarsest(first.dtype, model.arithmetic)
+    info = ModelInfo(
+        dtype=first.dtype,
+        device=first.device.type,
+        model=model.name,
+        unit=rounding_unit(coarse, first.device, convolves=model.convolves),
+        shape=tuple(first.shape[1:]),
+        batch_size=batch_size,
+        slope=model.slope,
+        nonlinearity=nonlinearity,
+        notes=(*model.notes, *notes),
+    )
+    noise = partial(scatter, unit=info.unit, output_action=steps.output_action)
+    return solve_and_decide(
+        sums,
+        request.action,
+        steps.row_plan,
+        request.thresholds,
+        info,
+        output_action=steps.output_action,
+        smallest=request.run.bottom,
+        measure=cache(partial(noise, model, steps.action, first, steps.row_plan)),
+    )
+
+
+def _planned(
+    function: Model, first: Tensor, request: Request, *, intervals: bool
+) -> tuple[Model, Plan]:
+    """The probed model, and how its rows are taken.
+
+    Raises:
+        ArgumentError: there is less memory than the candidates need.
+    """
+    action, output_action = request.action, request.output_action
     with full_precision_products():
         function = probe(function, first, summed=request.outputs == "sum")
-        if request.output_action is not None:
-            check_output_action(request.output_action, function)
+        if output_action is not None:
+            check_output_action(output_action, function)
         how = plan(
             function,
-            request.action.row_action,
+            action.row_action,
             first,
             outputs=request.outputs,
             route=request.run.route,
-            output_action=request.output_action,
+            output_action=output_action,
             seed=request.seed,
         )
-    return function, how
-
-
-def _check_memory(
-    function: Model, first: Tensor, how: Plan, request: Request, *, intervals: bool
-) -> None:
-    """Raise `ArgumentError` if there is less memory than the candidates need."""
     need = memory.expected(
-        request.action,
-        output_action=request.output_action,
+        action,
+        output_action=output_action,
         dtype=first.dtype,
         rows=rows_per_sample(how.outputs, function),
         controls=intervals,
         bottom=request.run.bottom,
     )
     memory.check(need, device=first.device)
-
-
-def _unit(function: Model, first: Tensor) -> float:
-    """Rounding unit of the model's arithmetic."""
-    coarse = coarsest(first.dtype, function.arithmetic)
-    return rounding_unit(coarse, first.device, convolves=function.convolves)
-
-
-def _scatter(steps: PassPlan, unit: float) -> Any:
-    """How the rows of the model scatter by rounding."""
-    return scatter(
-        steps.model,
-        steps.action,
-        steps.first,
-        steps.row_plan,
-        unit=unit,
-        output_action=steps.output_action,
-    )
+    return function, how
 
 
 def _nonlinearity(function: Model, first: Tensor) -> float | None:
@@ -206,10 +241,3 @@ def _nonlinearity(function: Model, first: Tensor) -> float | None:
         return nonlinearity(function, first)
     except (RuntimeError, ValueError, ArithmeticError):
         return None
-
-
-def _block_notes(assigner: BlockAssigner | None, request: Request) -> tuple[Remark, ...]:
-    """That there are too many candidates for intervals, if they were requested."""
-    if assigner is None or assigner.count > 1:
-        return ()
-    return (Diagnosis.MANY_CANDIDATES(candidates=request.action.row_action.size),)

@@ -12,9 +12,10 @@ from liegg._utils.errors import ArgumentError
 from liegg._utils.linalg import canonical_basis, orthonormal_rows
 from liegg.actions import Action, MatrixAction
 from liegg.algebra.subspace import principal_angles
-from liegg.discovery.paired_defects import along, by_rank, of_rank, within
-from liegg.results.comparison import Comparison, PairedDefect, Side
+from liegg.decision.rank import evidence
+from liegg.results.comparison import Comparison, Measured, PairedDefect, Side
 from liegg.results.symmetries import Symmetries
+from liegg.spectrum.defects import squared_motion
 
 SAME_SPAN = 1e-6
 """Angle in radians below which two spans are one.
@@ -26,6 +27,9 @@ MAX_EXPLAINED = math.pi / 4
 
 MAX_TOLERANCE = 0.2
 """Largest share of a generator's largest entry that its words may leave out."""
+
+NEAREST = 3
+"""Candidates that are compared if neither model has a symmetry."""
 
 CANDIDATE_TOLERANCE = 0.1
 """The same for candidates, which are not symmetries."""
@@ -76,7 +80,7 @@ def compare(a: Symmetries, b: Symmetries) -> Comparison:
             for sym, vectors in ((a, vectors_a), (b, vectors_b))
         )
         overall = PairedDefect("both", "mean of the shared", None, *means)
-    elif not directions and (directions := by_rank(a, b)):
+    elif not directions and (directions := _by_rank(a, b)):
         overall = directions[0]
         directions = [*directions, _nearest("a", a, b), _nearest("b", b, a)]
     return Comparison(
@@ -133,7 +137,7 @@ def _nearest(name: str, sym: Symmetries, other: Symmetries) -> PairedDefect:
     h = sym.accumulated.solution.directions[:1] / sym.accumulated.solution.directions[:1].norm()
     (words,) = sym.action.describe(h, tolerance=CANDIDATE_TOLERANCE)
     there = along(other, other.action.own_coefficients(sym.action.whole_coefficients(h)))
-    defects = (of_rank(sym, 0), there) if name == "a" else (there, of_rank(sym, 0))
+    defects = (_of_rank(sym, 0), there) if name == "a" else (there, _of_rank(sym, 0))
     return PairedDefect(
         "neither", f"nearest of {name}: {words}", _generator(sym.action, h), *defects
     )
@@ -188,6 +192,67 @@ def _notes(a: Symmetries, b: Symmetries) -> tuple[Remark, ...]:
     if a.action.settings() != b.action.settings() and repr(a.action) != repr(b.action):
         notes.append(Diagnosis.ACTION_DIFFERS(a=repr(a.action), b=repr(b.action)))
     return tuple(notes)
+
+
+def within(sym: Symmetries, h: Float[Tensor, "s g"]) -> Measured:
+    r"""Mean defect over a space of symmetries, with the interval that allows for their choice.
+
+    In the solution's basis of unit motion, $A$ is diagonal and $M$ the identity: the mean is a
+    weighted mean of the solution's defects, with the diagonal of the projector as weights, and its
+    ends are at most as far out as theirs, weighted alike.
+
+    Args:
+        sym: the result that has these symmetries.
+        h: coefficients of independent directions in their span.
+    """
+    directions = sym.accumulated.solution.directions[: sym.nullity]
+    speeds = squared_motion(directions, sym.accumulated.displacement).sqrt()
+    unit = directions / speeds[:, None]
+    weights = orthonormal_rows(h @ torch.linalg.pinv(unit)).square().sum(0) / len(h)
+    values = sym.defects[: sym.nullity]
+    bounds = sym.intervals[: sym.nullity]
+    case = evidence(values, bounds, floor=sym.decision.floor)
+    low, high = (float(weights @ ends) for ends in (case.low, case.high))
+    if bool(sym.intervals.isnan().all()):
+        low = high = math.nan
+    return _measured(sym, float(weights @ values), low, high)
+
+
+def along(sym: Symmetries, h: Float[Tensor, "1 g"]) -> Measured:
+    """Defect of a direction that was found in other data."""
+    value, (low, high) = float(sym.defect(h)), sym.defect_interval(h)[0].tolist()
+    if sym.decision.undecided and value <= sym.decision.floor:
+        value = math.nan  # no sample determines it
+    return _measured(sym, value, low, high)
+
+
+def _of_rank(sym: Symmetries, rank: int) -> Measured:
+    """Defect of one of a result's own directions."""
+    return _measured(sym, float(sym.defects[rank]), *sym.intervals[rank].tolist())
+
+
+def _by_rank(a: Symmetries, b: Symmetries) -> list[PairedDefect]:
+    """The candidates of smallest defect of two models without symmetries; their motions differ."""
+    if a.decision.undecided or b.decision.undecided:
+        return []
+    return [
+        PairedDefect(
+            "neither",
+            f"candidate {i + 1} of each, two motions",
+            None,
+            _of_rank(a, i),
+            _of_rank(b, i),
+        )
+        for i in range(min(NEAREST, len(a.defects), len(b.defects)))
+    ]
+
+
+def _measured(sym: Symmetries, value: float, low: float, high: float) -> Measured:
+    """A defect with its interval; from 0 to the numerical floor if it is exact."""
+    floor = sym.decision.floor
+    if value <= floor:
+        return Measured(value, 0.0, floor, exact=True)
+    return Measured(value, low, high, exact=False)
 
 
 def check_comparable(a: Any, b: Any) -> None:

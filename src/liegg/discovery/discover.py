@@ -5,24 +5,27 @@ from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
+import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, SequentialSampler
 
 from liegg._utils.arguments import checked
-from liegg._utils.checks import check_seed
+from liegg._utils.device import explain_out_of_memory
+from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError
 from liegg.actions import Action
+from liegg.decision.controls import ReinitialisedControl, compare_with_reinitialised
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.analyse import Request, analyse
-from liegg.discovery.reinitialised_control import reinitialised_control
 from liegg.discovery.run import Run
 from liegg.discovery.verification.verify import verify
 from liegg.inputs.batches import Data, as_batches
-from liegg.inputs.reinitialise import reinitialise
+from liegg.inputs.reinitialise import calibrate, reinitialise
 from liegg.polarization.checkpoint import check_path
 from liegg.polarization.distributed import PassOptions, join, leave, run_collectively
 from liegg.polarization.output_sketch import Outputs
 from liegg.polarization.sample_blocks import BlockAssigner, as_groups, count_for
+from liegg.results.account import NEAREST
 from liegg.results.symmetries import Symmetries
 
 Control = Literal["none", "random", "reinitialised"]
@@ -97,10 +100,6 @@ def discover(
     group = join(timeout=run.timeout) if run.processes == "all" else None
 
     def analysed() -> Symmetries:
-        check_request(action, output_action, seed)
-        _check_controls(controls)
-        labels = as_groups(groups)
-        _check_early(model, data, labels, held_out, controls=controls)
         request = Request(
             data=data,
             action=action,
@@ -110,13 +109,15 @@ def discover(
             thresholds=thresholds,
             run=run,
         )
+        labels = as_groups(groups)
+        _check_early(model, data, labels, held_out, controls=controls)
         columns = action.row_action.size + (0 if output_action is None else output_action.size)
         assigner = None if controls == "none" else BlockAssigner(count_for(columns), labels)
         path = None if run.checkpoint is None else check_path(run.checkpoint)
         options = PassOptions(run.progress, group, path, run.checkpoint_every)
         sym = analyse(model, request, assigner, options)
         if controls == "reinitialised":
-            control = reinitialised_control(model, request, sym, options)
+            control = _reinitialised_control(model, request, sym, options)
             sym = replace(
                 sym,
                 controls=replace(sym.controls, reinitialised=control),
@@ -132,6 +133,47 @@ def discover(
         leave(group)
 
 
+def _reinitialised_control(
+    model: Any, request: Request, sym: Symmetries, options: PassOptions
+) -> ReinitialisedControl:
+    """Compare the directions found, and the nearest after them, with the same architecture re-initialised.
+
+    Args:
+        model: the model that was analysed.
+        request: the question.
+        sym: its answer.
+        options: how the passes are shared and stored.
+    """
+    count = min(len(sym.defects), sym.nullity + NEAREST)
+    directions = sym.accumulated.solution.directions[:count]
+    linear = request.thresholds.linear
+    along, own, near_linear, notes = [], [], [], ()
+    for draw in range(request.run.control_draws):
+        other = reinitialise(model, seed=request.seed + 1 + draw)
+        with explain_out_of_memory():
+            module = calibrate(other.module, request.data, batch_size=request.run.batch_size)
+        path = options.path
+        if path is not None:
+            path = path.with_name(f"{path.name}.control-{draw}")
+        found = analyse(
+            module, request, options=options._replace(progress=None, path=path), buffers=False
+        )
+        along.append(found.defect(directions))
+        padding = torch.full((count,), torch.nan, dtype=torch.float64)
+        own.append(torch.cat([found.defects, padding])[:count])
+        near_linear.append((found.settings["nonlinearity"] or 0.0) < linear)
+        notes = tuple(note for note in other.notes if note.diagnosis is not Diagnosis.UNCALIBRATED)
+    high = sym.intervals[:count, 1]
+    return compare_with_reinitialised(
+        torch.where(high.isnan(), sym.defects[:count], high),
+        along,
+        own,
+        notes,
+        floor=max(sym.decision.floor, request.thresholds.resolution),
+        same_direction_only=(sym.settings["nonlinearity"] or 0.0) >= linear and all(near_linear),
+    )
+
+
 def check_records(thresholds: Thresholds | None, run: Run | None) -> tuple[Thresholds, Run]:
     """The records with their defaults; raise `ArgumentError` for anything else."""
     for name, record, kind in (("thresholds", thresholds, Thresholds), ("run", run, Run)):
@@ -142,15 +184,12 @@ def check_records(thresholds: Thresholds | None, run: Run | None) -> tuple[Thres
     return thresholds or Thresholds(), run or Run()
 
 
-def _check_controls(controls: Any) -> None:
-    if controls not in get_args(Control) or isinstance(controls, bool):
-        raise ArgumentError(f"controls={controls!r}: expected 'none', 'random' or 'reinitialised'.")
-
-
 def _check_early(
     model: Any, data: Data, labels: Tensor | None, held_out: Data | None, *, controls: str
 ) -> None:
     """Raise `ArgumentError` for what would otherwise fail only after the pass."""
+    if controls not in get_args(Control):
+        raise ArgumentError(f"controls={controls!r}: expected 'none', 'random' or 'reinitialised'.")
     if labels is not None and controls == "none":
         raise ArgumentError(
             "groups= is for intervals, which controls='none' switches off. Leave one of them out."
@@ -170,13 +209,3 @@ def _check_early(
             )
     if controls == "reinitialised":
         reinitialise(model, seed=0)
-
-
-def check_request(action: Any, output_action: Any, seed: Any) -> None:
-    """Raise `ArgumentError` for actions that are not actions, and for a seed out of range."""
-    if not isinstance(action, Action) or not isinstance(output_action, Action | None):
-        raise ArgumentError(
-            "action and output_action must be actions, for example liegg.Linear(3), liegg.Affine(3, copies=20) or liegg.Image(), "
-            "with the brackets."
-        )
-    check_seed(seed)

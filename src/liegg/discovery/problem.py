@@ -68,12 +68,6 @@ class Problem:
         """Share of the displacement below which nothing is decided."""
         return max(self.thresholds.trivial_tolerance, self.thresholds.coverage)
 
-    def matrix(self) -> Float[Tensor, "m g"] | Gram:
-        """Rows of the input generators alone."""
-        if isinstance(self.rows, Gram):
-            return self.rows
-        return self.rows.r if self.elimination is None else self.elimination.r
-
 
 def pose(
     sums: PassSums, action: Action, output_action: Action | None, thresholds: Thresholds
@@ -117,7 +111,9 @@ def solve(problem: Problem, smallest: int | None, device: str) -> tuple[Defects,
         smallest: number of smallest defects; None for all.
         device: where the model ran; large problems are solved there, since a GPU is a hundred times faster.
     """
-    matrix, displacement = problem.matrix(), problem.displacement
+    matrix, displacement = problem.rows, problem.displacement
+    if not isinstance(matrix, Gram):
+        matrix = matrix.r if problem.elimination is None else problem.elimination.r
     candidates = displacement.repeat * displacement.block.shape[0]
     if device == "cuda" and candidates > FULL_SVD_LIMIT:
         displacement = replace(displacement, block=displacement.block.cuda())

@@ -11,7 +11,6 @@ from liegg.decision.controls import REINITIALISED_DRAWS
 from liegg.polarization.checkpoint import CHECKPOINT_SECONDS
 from liegg.polarization.distributed import TIMEOUT_SECONDS
 from liegg.polarization.rows import Route
-from liegg.spectrum.smallest_defects import check_count
 
 Processes = Literal["all", "alone"]
 
@@ -54,7 +53,11 @@ class Run:
         routes = ("auto", *get_args(Route))
         if self.route not in routes:
             raise ArgumentError(f"route={self.route!r}: expected one of {', '.join(routes)}.")
-        check_count(self.bottom)
+        count = self.bottom
+        if count is not None and (type(count) is not int or count < 1):
+            raise ArgumentError(
+                f"bottom={count!r}: expected how many of the smallest defects are wanted, for example bottom=20."
+            )
         if not isinstance(self.control_draws, int) or self.control_draws < 2:
             raise ArgumentError(
                 f"control_draws={self.control_draws!r}: expected at least 2, for example control_draws={REINITIALISED_DRAWS}."

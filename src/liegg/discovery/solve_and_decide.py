@@ -1,7 +1,9 @@
 """What follows the pass over the data: solve, decide, name, and record how."""
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,14 +29,13 @@ from liegg.results.accumulated import Accumulated
 from liegg.results.naming import name_symmetries
 from liegg.results.symmetries import Symmetries
 from liegg.spectrum.defects import Defects, defects
-from liegg.spectrum.metrics import paper_spectrum
-from liegg.spectrum.smallest_defects import first_of
+from liegg.spectrum.spectrum import paper_spectrum
 
 STORED_SPECTRUM = 512
 """Candidates up to which the paper's spectrum is solved for and stored with the result."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ModelInfo:
     """What the decision needs to know of the model and of how the pass ran.
 
@@ -42,30 +43,23 @@ class ModelInfo:
         dtype: precision of the model.
         device: kind of device that it ran on.
         model: its name.
+        unit: rounding unit of its arithmetic.
+        shape: shape of a sample.
         batch_size: samples per batch, as requested.
-        unit: rounding unit of its arithmetic; None for that of the dtype.
         slope: its mean squared gradient; None if not known.
-        numbers: numbers in a sample, which replace the conditioning if the gradient is not known.
         nonlinearity: its nonlinearity on the data; None if not known.
         notes: how it was opened, if that was unusual.
-        shape: shape of a sample; None if not known.
     """
 
     dtype: torch.dtype
     device: str
     model: str
+    unit: float
+    shape: tuple[int, ...]
     batch_size: int | None = None
-    unit: float | None = None
     slope: float | None = None
-    numbers: int = 1
     nonlinearity: float | None = None
     notes: tuple[Remark, ...] = ()
-    shape: tuple[int, ...] | None = None
-
-    @property
-    def rounding_unit(self) -> float:
-        """Rounding unit of the model's arithmetic."""
-        return torch.finfo(self.dtype).eps if self.unit is None else self.unit
 
 
 def solve_and_decide(
@@ -99,9 +93,9 @@ def solve_and_decide(
     floor = noise_floor(
         problem,
         solution,
-        unit=info.rounding_unit,
+        unit=info.unit,
         slope=info.slope,
-        numbers=info.numbers,
+        numbers=math.prod(info.shape),
         measure=measure,
     )
     if floor.response.still:
@@ -153,7 +147,13 @@ def _decide(
     complete = evidence(solution.values, bounds, floor=floor.value, control=control)
     bottom = accumulated.bottom
     if smallest is not None and bottom is not None and sums.parts is not None:
-        solution, bottom = first_of(solution, bottom, smallest)
+        # The others were needed for the intervals; copies let go of them.
+        first = slice(smallest)
+        values, directions = (
+            part[first].clone() for part in (solution.values, solution.directions)
+        )
+        solution = replace(solution, values=values, directions=directions)
+        bottom = replace(bottom, requested=smallest, residuals=bottom.residuals[first].clone())
         bounds = None if bounds is None else bounds[:smallest]
     unsolved = 0 if bottom is None else bottom.moving - len(solution.values)
     at_floor = int((solution.values <= min(floor.value, thresholds.threshold)).sum())
@@ -210,24 +210,6 @@ def _described(
         uncertainty=decision.uncertainty,
         is_lower_bound=decision.is_lower_bound,
     )
-    settings = {
-        "outputs": how.outputs,
-        "route": how.route,
-        "accumulator": sums.accumulator,
-        "seed": how.seed,
-        "batch_size": info.batch_size,
-        "bottom": None if bottom is None else bottom.requested,
-        **asdict(problem.thresholds),
-        "noise": sums.noise,
-        "unit": info.rounding_unit,
-        "nonlinearity": info.nonlinearity,
-        "blocks": 0 if sums.parts is None else len(sums.parts.samples),
-        "controls": "none" if sums.parts is None else "random",
-        "dtype": str(info.dtype).removeprefix("torch."),
-        "device": info.device,
-        "sample": None if info.shape is None else list(info.shape),
-        "versions": {"liegg": __version__, "torch": torch.__version__, "numpy": np.__version__},
-    }
     return Symmetries(
         model=info.model,
         action=action,
@@ -250,10 +232,35 @@ def _described(
             spectrum=spectrum,
             identification=identification,
         ),
-        settings=settings,
+        settings=_settings(problem, accumulated, how, info),
         notes=tuple(map(as_remark, (*info.notes, *how.notes, *_pass_notes(sums, info.device)))),
         _spectrum=spectrum,
     )
+
+
+def _settings(
+    problem: Problem, accumulated: Accumulated, how: Plan, info: ModelInfo
+) -> dict[str, Any]:
+    """How the analysis ran, as JSON values."""
+    sums, bottom = problem.sums, accumulated.bottom
+    return {
+        "outputs": how.outputs,
+        "route": how.route,
+        "accumulator": sums.accumulator,
+        "seed": how.seed,
+        "batch_size": info.batch_size,
+        "bottom": None if bottom is None else bottom.requested,
+        **asdict(problem.thresholds),
+        "noise": sums.noise,
+        "unit": info.unit,
+        "nonlinearity": info.nonlinearity,
+        "blocks": 0 if sums.parts is None else len(sums.parts.samples),
+        "controls": "none" if sums.parts is None else "random",
+        "dtype": str(info.dtype).removeprefix("torch."),
+        "device": info.device,
+        "sample": list(info.shape),
+        "versions": {"liegg": __version__, "torch": torch.__version__, "numpy": np.__version__},
+    }
 
 
 def _blocks(problem: Problem, solution: Defects) -> BlockStatistics | None:

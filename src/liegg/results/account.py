@@ -11,8 +11,7 @@ from liegg.algebra.identification import Identification
 from liegg.decision.decide import Decision
 from liegg.polarization.memory import readable
 from liegg.results.accumulated import Accumulated
-from liegg.spectrum.metrics import symmetry_bias
-from liegg.spectrum.spectrum import Spectrum
+from liegg.spectrum.spectrum import Spectrum, symmetry_bias
 
 NEAREST = 3
 """Directions after the last symmetry that are listed and described."""

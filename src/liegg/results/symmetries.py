@@ -18,8 +18,7 @@ from liegg.decision.decide import Decision
 from liegg.results.account import Account, Candidate, generators_of
 from liegg.results.accumulated import Accumulated
 from liegg.results.json_values import json_values
-from liegg.spectrum.metrics import angles_to, paper_spectrum, symmetry_bias
-from liegg.spectrum.spectrum import Spectrum
+from liegg.spectrum.spectrum import Spectrum, angles_to, paper_spectrum, symmetry_bias
 
 LISTED_NUMBERS = 2**21
 """Arrays of more numbers are not listed: null is in their place, and the arrays beside the record hold them."""

@@ -169,15 +169,18 @@ def defect_of(
         sensitivity: the mean sensitivity κ.
         trivial_tolerance: as for `defects`.
     """
-    parts = h.reshape(-1, displacement.repeat, displacement.block.shape[0])
-    moved = torch.einsum("drs,st,drt->d", parts, displacement.block, parts)
-    uncorrelated = torch.einsum("drs,s->d", parts.square(), displacement.block.diagonal())
-    rounding = (COEFFICIENT_UNITS * torch.finfo(h.dtype).eps) ** 2 * parts.square().sum((1, 2))
-    least = torch.maximum(
-        trivial_tolerance * uncorrelated, rounding * displacement.block.diagonal().max()
-    )
+    moved, diagonal = squared_motion(h, displacement), displacement.block.diagonal()
+    uncorrelated = h.square() @ diagonal.repeat(displacement.repeat)
+    rounding = (COEFFICIENT_UNITS * torch.finfo(h.dtype).eps) ** 2 * h.square().sum(1)
+    least = torch.maximum(trivial_tolerance * uncorrelated, rounding * diagonal.max())
     moving = moved > least.clamp_min(displacement.noise)
     changed = changes.square().sum(1) / samples
     return torch.where(
         moving, changed / (sensitivity * moved) if sensitivity > 0 else 0.0, torch.nan
     )
+
+
+def squared_motion(h: Float[Tensor, "d g"], displacement: Displacement) -> Float[Tensor, " d"]:
+    r"""Mean squared speed $h^\top M h$ of the data under each direction."""
+    parts = h.reshape(len(h), displacement.repeat, -1)
+    return torch.einsum("drs,st,drt->d", parts, displacement.block, parts)

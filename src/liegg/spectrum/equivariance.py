@@ -19,13 +19,11 @@ class Elimination:
     Attributes:
         r: factor `[m + g, g]` of what is left for the input generators.
         partner: `[m, g]`; the output generator that goes with `h` is `partner @ h`.
-        full: factor of the input columns alone, which measures how much the output moves at all.
         rank: number of independent output columns that were eliminated.
     """
 
     r: Float[Tensor, "p g"]
     partner: Float[Tensor, "m g"]
-    full: Float[Tensor, "p g"]
     rank: int
 
 
@@ -45,9 +43,9 @@ def eliminate(r: Float[Tensor, "p q"], outputs: int) -> Elimination:
     """
     left, right = r[:, :outputs], r[:, outputs:]
     if outputs == 0:
-        return Elimination(right, right.new_zeros(0, right.shape[1]), right, 0)
+        return Elimination(right, right.new_zeros(0, right.shape[1]), 0)
     u, values, v = torch.linalg.svd(left, full_matrices=False)
     kept = rank(values, RANK_TOLERANCE) if float(values[0]) > 0 else 0
     u, values, v = u[:, :kept], values[:kept], v[:kept]
     inside = u.mT @ right
-    return Elimination(right - u @ inside, -v.mT @ (inside / values[:, None]), right, kept)
+    return Elimination(right - u @ inside, -v.mT @ (inside / values[:, None]), kept)

@@ -4,26 +4,17 @@ Symmetries are the small end of the spectrum, and a full solution of many candid
 the rest. The decision needs one number of the rest, the mean sensitivity $\kappa$, which is a trace.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._utils.errors import ArgumentError
-from liegg._utils.linalg import FULL_SVD_LIMIT, fix_signs, orthonormal_columns, without_zero_rows
+from liegg._utils.linalg import FULL_SVD_LIMIT, fix_signs, without_zero_rows
 from liegg.actions import Displacement
 from liegg.polarization.gram import Gram
 from liegg.spectrum.defects import TRIVIAL_TOLERANCE, Defects, trivial_of, whitening
-from liegg.spectrum.smallest_singular import smallest
-from liegg.spectrum.spectrum import Spectrum
-
-MARGIN = 100.0
-"""How far above the tolerance the smallest share of a displacement must be for no direction to be trivial: it is estimated."""
-
-ESTIMATES = 8
-"""Vectors, and steps of inverse iteration, that estimate it."""
+from liegg.spectrum.smallest_singular import smallest_singular
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,14 +32,6 @@ class Bottom:
     moving: int
     residuals: Float[Tensor, " k"]
     steps: int
-
-
-def check_count(count: int | None) -> None:
-    """Raise `ArgumentError` unless it is a number of directions, or None for all of them."""
-    if count is not None and (not isinstance(count, int) or isinstance(count, bool) or count < 1):
-        raise ArgumentError(
-            f"bottom={count!r}: expected how many of the smallest defects are wanted, for example bottom=20."
-        )
 
 
 def bottom(
@@ -75,108 +58,52 @@ def bottom(
     Returns:
         The smallest defects, and how they were solved for.
 
-    Raises:
-        ArgumentError: fewer than one is wanted.
-
     Examples:
         >>> factor = torch.diag(torch.tensor([3.0, 0.0, 2.0, 1.0], dtype=torch.float64))
         >>> found, how = bottom(factor, Displacement(torch.eye(4, dtype=torch.float64)), 10, 2)
         >>> found.values, found.sensitivity, how.moving
         (tensor([0.0000, 0.2857], dtype=torch.float64), 0.35, 4)
     """
-    check_count(count)
     r = without_zero_rows(rows.r if isinstance(rows, Gram) else rows)
-    matrix, back, whiten, kernel = _whitened(r, displacement, max(trivial_tolerance, coverage))
+    displacement = replace(displacement, block=displacement.block.to(r))
+    whiten, kernel = _whitening(displacement, max(trivial_tolerance, coverage))
     trivial, barely = trivial_of(kernel, displacement, trivial_tolerance, coverage)
-    moving = matrix.shape[1]
+    moving = displacement.repeat * whiten.shape[1]
     if not moving:
         return Defects(r.new_zeros(0), r.new_zeros(0, r.shape[1]), trivial, 0.0, barely), Bottom(
             count, 0, r.new_zeros(0), 0
         )
+    matrix = (r.reshape(-1, len(whiten)) @ whiten).reshape(len(r), moving)
     if sensitivity is None:
-        sensitivity = float(matrix.square().sum()) / samples / max(moving, 1)
-    square = (
-        rows.between(whiten)
-        if isinstance(rows, Gram) and whiten is not None and moving > FULL_SVD_LIMIT
-        else None
-    )
-    found = smallest(matrix, count, square=square)
-    directions = back(found.vectors)
+        sensitivity = float(matrix.square().sum()) / samples / moving
+    square = None
+    if isinstance(rows, Gram) and moving > FULL_SVD_LIMIT:
+        square = rows.between(whiten)
+    found = smallest_singular(matrix, count, square=square)
+    directions = (found.vectors.reshape(-1, whiten.shape[1]) @ whiten.mT).reshape(-1, r.shape[1])
     directions = fix_signs(directions / directions.norm(dim=1, keepdim=True))
     scale = 1 / (samples * sensitivity) if sensitivity > 0 else 0.0
     solved = Defects(found.values.square() * scale, directions, trivial, sensitivity, barely)
     return solved, Bottom(count, moving, found.residuals * scale, found.steps)
 
 
-def first_of(solved: Defects, how: Bottom, count: int) -> tuple[Defects, Bottom]:
-    """The first of all defects, with their directions; the others were needed for the intervals."""
-    first = replace(
-        solved, values=solved.values[:count].clone(), directions=solved.directions[:count].clone()
-    )
-    return first, Bottom(count, how.moving, how.residuals[:count].clone(), how.steps)
+def _whitening(
+    displacement: Displacement, tolerance: float
+) -> tuple[Float[Tensor, "s k"], Float[Tensor, "s t"]]:
+    r"""As `liegg.spectrum.defects.whitening`, for a large block without diagonalising it if every direction moves the data.
 
-
-def bottom_spectrum(r: Float[Tensor, "m g"], samples: int, count: int) -> Spectrum:
-    """The smallest of the paper's variances with their directions; else as `liegg.spectrum.spectrum.spectrum`."""
-    found = smallest(r, count)
-    return Spectrum(found.values.square() / samples, fix_signs(found.vectors))
-
-
-def _whitened(
-    r: Float[Tensor, "m g"], displacement: Displacement, tolerance: float
-) -> tuple[
-    Float[Tensor, "m p"],
-    Callable[[Tensor], Tensor],
-    Float[Tensor, "s k"] | None,
-    Float[Tensor, "s t"],
-]:
-    r"""The factor times $W$ with $W^\top M W = 1$, the map back to coefficients, $W$ where it is formed, and the kernel of $M$.
-
-    A large block gets a Cholesky factor if every direction moves the data, which inverse iteration tells; a small one, or one with
-    a direction that may be trivial, is diagonalised.
+    With $M = L\,C^\top C\,L$ for the lengths $L$ and a Cholesky factor $C$, $W = L^{-1}C^{-1}$; the smallest eigenvalue of
+    $C^\top C$ is at least $1/\lVert C^{-1}\rVert_F^2$, which tells whether a direction may be trivial.
     """
-    copies, block = displacement.repeat, displacement.block.to(r)
-    side = block.shape[0]
-    lengths = block.diagonal().clamp_min(0).sqrt()
-    if (
-        side > FULL_SVD_LIMIT
-        and bool((block.diagonal() > displacement.noise).all())
-        and bool((lengths > 0).all())
+    block = displacement.block
+    if len(block) > FULL_SVD_LIMIT and bool(
+        (block.diagonal() > max(displacement.noise, 0.0)).all()
     ):
+        lengths = block.diagonal().sqrt()
         unit = block / lengths[:, None] / lengths
         factor, trouble = torch.linalg.cholesky_ex(unit, upper=True)
-        if not int(trouble) and _least(factor) > MARGIN * tolerance * float(
-            unit.abs().sum(1).max()
-        ):
-            parts = r.reshape(-1, side) / lengths
-            matrix = torch.linalg.solve_triangular(factor, parts, upper=True, left=False).reshape(
-                len(r), -1
-            )
-
-            def solved(vectors: Float[Tensor, "k p"]) -> Float[Tensor, "k g"]:
-                each = torch.linalg.solve_triangular(
-                    factor, vectors.reshape(-1, side).mT, upper=True
-                ).mT
-                return (each / lengths).reshape(len(vectors), -1)
-
-            return matrix, solved, None, block.new_zeros(side, 0)
-    whiten, kernel = whitening(Displacement(block, copies, displacement.noise), tolerance)
-    matrix = (r.reshape(-1, side) @ whiten).reshape(len(r), -1)
-    return (
-        matrix,
-        lambda vectors: (vectors.reshape(-1, whiten.shape[1]) @ whiten.mT).reshape(
-            len(vectors), -1
-        ),
-        whiten,
-        kernel,
-    )
-
-
-def _least(factor: Float[Tensor, "s s"]) -> float:
-    """Smallest eigenvalue of the matrix with this Cholesky factor, from above, by inverse iteration."""
-    x = torch.randn(
-        len(factor), ESTIMATES, generator=torch.Generator().manual_seed(0), dtype=torch.float64
-    ).to(factor)
-    for _ in range(ESTIMATES):
-        x = orthonormal_columns(torch.cholesky_solve(x, factor, upper=True))
-    return float((factor @ x).norm(dim=0).min().square())
+        inverse = torch.linalg.solve_triangular(factor, torch.eye(len(unit)).to(unit), upper=True)
+        least = 1 / float(inverse.square().sum())
+        if not int(trouble) and least > tolerance * float(unit.abs().sum(1).max()):
+            return inverse / lengths[:, None], block.new_zeros(len(block), 0)
+    return whitening(displacement, tolerance)

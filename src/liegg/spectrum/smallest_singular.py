@@ -39,7 +39,7 @@ EXTREME = 1e50
 """Size of the entries from which on their squares are taken of a rescaled matrix, as fourth powers would overflow."""
 
 
-class Smallest(NamedTuple):
+class SingularPairs(NamedTuple):
     """Smallest right singular pairs of a matrix.
 
     Attributes:
@@ -57,18 +57,15 @@ class Smallest(NamedTuple):
     steps: int
 
 
-def smallest(
+def smallest_singular(
     matrix: Float[Tensor, "m g"],
     count: int,
     *,
     square: Float[Tensor, "g g"] | None = None,
     full_limit: int = FULL_SVD_LIMIT,
     seed: int = 0,
-) -> Smallest:
+) -> SingularPairs:
     r"""Smallest right singular pairs by preconditioned subspace iteration, in blocks.
-
-    The subspace is $[X,\ C_\mu^{-1} G,\ P]$: the pairs so far, their residuals through the Cholesky factor of $C + \mu$, and the
-    last step. The ridge $\mu$ makes a null space no obstacle, and as $G$ is taken from the matrix itself it leaves no trace.
 
     Args:
         matrix: float64, on any device.
@@ -81,55 +78,62 @@ def smallest(
     count = min(count, columns)
     width = count + GUARD
     if columns <= max(full_limit, 4 * width):
-        values, vectors = right_singular(matrix)
-        values, vectors = values[:count], vectors[:count]
+        values, vectors = (part[:count] for part in right_singular(matrix))
         gap = matrix.mT @ (matrix @ vectors.mT) - vectors.mT * values.square()
-        return Smallest(values, vectors, gap.norm(dim=0), 0)
+        return SingularPairs(values, vectors, gap.norm(dim=0), 0)
     size = float(matrix.abs().max())
     if size > 0 and not 1 / EXTREME < size < EXTREME:
-        found = smallest(matrix / size, count, full_limit=full_limit, seed=seed)
+        found = smallest_singular(matrix / size, count, full_limit=full_limit, seed=seed)
         return found._replace(values=found.values * size, residuals=found.residuals * size**2)
     start = torch.randn(
         columns, width, generator=torch.Generator().manual_seed(seed), dtype=torch.float64
     ).to(matrix)
     top = _largest(matrix, start)
     if top == 0.0:
-        return Smallest(*_zeros(matrix, start, count), 0)
+        zero = matrix.new_zeros(count)
+        return SingularPairs(zero, orthonormal_columns(start)[:, :count].mT.contiguous(), zero, 0)
     square = (
         add_upper_square(matrix.new_zeros(columns, columns), matrix)
         if square is None
         else square.clone()
     )
-    factor = _cholesky(square, top)
-    x = orthonormal_columns(
-        torch.cholesky_solve(
-            orthonormal_columns(torch.cholesky_solve(start, factor, upper=True)), factor, upper=True
-        )
-    )
+    return _iterate(matrix, start, _cholesky(square, top), count, RESIDUAL * top)
+
+
+def _iterate(
+    matrix: Float[Tensor, "m g"],
+    start: Float[Tensor, "g w"],
+    factor: Float[Tensor, "g g"],
+    count: int,
+    tolerance: float,
+) -> SingularPairs:
+    r"""Improve the pairs until their residuals are below the tolerance, or shrink no more.
+
+    The subspace is $[X,\ C_\mu^{-1} G,\ P]$: the pairs so far, their residuals through the Cholesky factor of $C + \mu$, and the
+    last step. The ridge $\mu$ makes a null space no obstacle, and as $G$ is taken from the matrix itself it leaves no trace.
+    """
+    width, x, last = start.shape[1], start, start[:, :0]
+    for _ in range(2):
+        x = orthonormal_columns(torch.cholesky_solve(x, factor, upper=True))
     x, values, images = _ritz(matrix, x, width)
-    best, halved, last, since, steps = float("inf"), float("inf"), None, 0, 0
-    kept = x, values, images
+    best, halved, since, steps = float("inf"), float("inf"), 0, 0
+    kept = x, values, images  # replaced by the first step
     while steps < STEPS:
         steps += 1
         gap = matrix.mT @ images - x * values.square()
         worst = float(gap[:, :count].norm(dim=0).max())
         halved, since = (worst, 0) if worst < 0.5 * halved else (halved, since + 1)
         if worst < best:
-            best, kept = worst, (x, values, images)
-        if best <= RESIDUAL * top or since > PATIENCE:
+            best, kept = worst, (x, values, gap)
+        if best <= tolerance or since > PATIENCE:
             break
-        proposed = torch.cholesky_solve(
-            gap / gap.norm(dim=0).clamp_min(torch.finfo(gap.dtype).tiny), factor, upper=True
-        )
-        basis = orthonormal_columns(
-            torch.cat([x, proposed] if last is None else [x, proposed, last], dim=1)
-        )
+        lengths = gap.norm(dim=0).clamp_min(torch.finfo(gap.dtype).tiny)
+        proposed = torch.cholesky_solve(gap / lengths, factor, upper=True)
+        basis = orthonormal_columns(torch.cat([x, proposed, last], dim=1))
         new, values, images = _ritz(matrix, basis, width)
-        last = new - x @ (x.mT @ new)
-        x = new
-    x, values, images = (part[..., :count] for part in kept)
-    gap = matrix.mT @ images - x * values.square()
-    return Smallest(values, x.mT.contiguous(), gap.norm(dim=0), steps)
+        x, last = new, new - x @ (x.mT @ new)
+    x, values, gap = (part[..., :count] for part in kept)
+    return SingularPairs(values, x.mT.contiguous(), gap.norm(dim=0), steps)
 
 
 def _ritz(
@@ -154,14 +158,6 @@ def _largest(matrix: Float[Tensor, "m g"], start: Float[Tensor, "g q"]) -> float
             return 0.0
         x = x / length.max()
     return float((matrix @ orthonormal_columns(x)).norm(dim=0).max().square())
-
-
-def _zeros(
-    matrix: Tensor, start: Float[Tensor, "g q"], count: int
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Pairs of a matrix that is zero."""
-    zero = matrix.new_zeros(count)
-    return zero, orthonormal_columns(start)[:, :count].mT.contiguous(), zero
 
 
 def _cholesky(square: Float[Tensor, "g g"], top: float) -> Float[Tensor, "g g"]:

@@ -22,8 +22,8 @@ NETWORK = network_of(
 )
 
 
-def call(name, kind="Conv2d", leaf=True, new=True, same="", random=0.0, problem=""):
-    return Call(name, name.split("#")[0], kind, (2,), leaf, new, same, random, problem)
+def call(name, kind="Conv2d", leaf=True, **more):
+    return Call(name, name.split("#")[0], kind, leaf, shape=(2,), **more)
 
 
 CALLS = [

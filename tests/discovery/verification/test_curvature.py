@@ -6,7 +6,7 @@ from torch import Tensor
 
 import liegg
 from cases import normal
-from liegg.discovery.verification.curvature import curvature
+from liegg.discovery.verification.curves import curvature
 from liegg.discovery.verification.measure import Directions, Question
 from liegg.inputs.model import Model
 

@@ -67,7 +67,7 @@ def test_both_ways_is_the_larger():
     )
     shift = Directions(torch.tensor([[0.0, 1.0]], dtype=torch.float64), None)
     one, other, both = (
-        follow(question, some, TIMES, both_ways=ways).change
+        follow(question, some, TIMES, both_ways=ways)[0]
         for some, ways in ((shift, False), (shift.scaled(-1.0), False), (shift, True))
     )
     assert bool((one > other).all())

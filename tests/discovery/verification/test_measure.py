@@ -27,38 +27,49 @@ def test_motions_at_all_times_come_motion_by_motion():
     assert there.h[:, 0].tolist() == [1.0, 2.0, 10.0, 20.0]
     assert there.k is not None
     assert there.k[:, 0].tolist() == [2.0, 4.0, 20.0, 40.0]
-    assert motions.scaled(torch.tensor([3.0, 4.0])).h[:, 0].tolist() == [3.0, 40.0]
+    assert motions.scaled(3.0).h[:, 0].tolist() == [3.0, 30.0]
 
 
-def test_changes_are_squared_distances_of_every_sample():
+def test_changes_are_mean_squared_distances():
     question = asked(liegg.Linear(2), 2)
     one = torch.eye(2, dtype=torch.float64).flatten()[None]
-    found = changes(question, Directions(0.3 * one, None))
-    assert torch.allclose(
-        found.squared[0], (question.x * (torch.e**0.3 - 1)).square().sum(1), rtol=1e-9
-    )
-    assert found.classes is not None
-    assert not bool(found.classes.any())  # scaling keeps the order of the outputs
+    squared, classes = changes(question, Directions(0.3 * one, None))
+    expected = (question.x * (torch.e**0.3 - 1)).square().sum(1).mean()
+    assert float(squared[0]) == pytest.approx(float(expected), rel=1e-9)
+    assert classes is not None
+    assert classes.tolist() == [0.0]  # scaling keeps the order of the outputs
     half_turn = Directions(torch.tensor([[0.0, -3.1416, 3.1416, 0.0]]).double(), None)
-    turned = changes(question, half_turn)
-    assert turned.classes is not None
-    assert bool(turned.classes.all())
+    _, classes = changes(question, half_turn)
+    assert classes is not None
+    assert classes.tolist() == [1.0]
+
+
+def test_motions_and_samples_in_parts_give_the_same(monkeypatch):
+    question, h = asked(liegg.Linear(2), 2), normal(5, 4)
+    whole, others = changes(question, Directions(h, None))
+    for name, size in (("BATCH_ELEMENTS", 12), ("BATCH_SIZE", 3)):
+        monkeypatch.setattr(f"liegg.discovery.verification.measure.{name}", size)
+    parts, other_parts = changes(question, Directions(h, None))
+    assert len(question.parts) == 7
+    torch.testing.assert_close(parts, whole)
+    torch.testing.assert_close(other_parts, others)
 
 
 def test_outputs_that_move_along_do_not_change():
     linear = liegg.Linear(2)
     question = asked(linear, 2, output_action=linear)
     h = normal(3, 4)
-    found = changes(question, Directions(h, h))
-    assert float(found.squared.max()) < 1e-18
-    assert found.classes is None
+    squared, classes = changes(question, Directions(h, h))
+    assert float(squared.max()) < 1e-18
+    assert classes is None
 
 
 def test_what_is_not_finite_is_infinitely_far():
     model = Model(lambda x: (x[:, 0] - 10).clamp_max(0).log(), "log")
     question = Question(model, liegg.Linear(2), None, normal(5, 2))
-    found = changes(question, Directions(torch.eye(2, dtype=torch.float64).flatten()[None], None))
-    assert bool((found.squared == torch.inf).all())
+    one = torch.eye(2, dtype=torch.float64).flatten()[None]
+    squared, _ = changes(question, Directions(one, None))
+    assert squared.tolist() == [torch.inf]
 
 
 @pytest.mark.parametrize(

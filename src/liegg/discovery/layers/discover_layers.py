@@ -2,9 +2,8 @@
 
 import math
 from collections.abc import Callable, Mapping
-from contextlib import closing
-from dataclasses import dataclass, replace
-from functools import cache, partial
+from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import Any, cast
 
@@ -15,26 +14,24 @@ from torch import Tensor, nn
 from liegg._utils.arguments import checked
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import ArgumentError, ModelError, ShapeError, one_line
-from liegg._utils.forward_mode import differentiable_attention
-from liegg._utils.precision import coarsest, convolves, full_precision_products, rounding_unit
-from liegg._utils.random import seeded
+from liegg._utils.precision import convolves, full_precision_products
 from liegg.actions import Action
 from liegg.decision.thresholds import Thresholds
-from liegg.discovery.discover import ADVICE, check_records, check_request, discover
+from liegg.discovery.analyse import Request, analyse, conclude, reading
+from liegg.discovery.discover import ADVICE, check_records
 from liegg.discovery.layers.hooks import Layer, Network, network_of, truncate
 from liegg.discovery.layers.select import Layers, Selection, parse_selection, select_layers
-from liegg.discovery.layers.streaming import LayerPass, LayerProblems, stream_layers
+from liegg.discovery.layers.streaming import LayerPass, stream_layers
 from liegg.discovery.layers.tangents import plan_tangents
 from liegg.discovery.layers.trace import trace, with_arithmetic
 from liegg.discovery.run import Run
-from liegg.discovery.solve_and_decide import ModelInfo, memory_notes, solve_and_decide
-from liegg.inputs.batches import Data, as_batches
-from liegg.inputs.model import Model, arithmetic_note, eval_view, probe, with_input_dtype
+from liegg.discovery.solve_and_decide import memory_notes
+from liegg.inputs.batches import Data
+from liegg.inputs.model import Model, arithmetic_note, probe
 from liegg.polarization.output_sketch import Outputs
-from liegg.polarization.rounding_noise import scatter
 from liegg.polarization.rows import Plan, rows_per_sample
-from liegg.polarization.streaming import PassSums
-from liegg.results.layers import LayerResult, LayerSymmetries
+from liegg.polarization.streaming import PassPlan, PassSums
+from liegg.results.layers import LayerResult, LayerSymmetries, Problem
 from liegg.results.symmetries import Symmetries
 
 WIDE = 256
@@ -104,85 +101,69 @@ def discover_layers(
             f"model is a {type(model).__name__}; discover_layers needs an nn.Module. For a "
             "function or an exported program, use liegg.discover."
         )
-    check_request(action, output_action, seed)
     thresholds, run = check_records(thresholds, run)
-    if run.checkpoint is not None or run.bottom is not None:
-        raise ArgumentError(
-            "checkpoint= and bottom= are for liegg.discover; discover_layers takes liegg.Run(batch_size=, progress=)."
-        )
     request = Request(
         data=data,
         action=action,
         output_action=output_action,
         outputs=outputs,
-        batch_size=run.batch_size,
         seed=seed,
         thresholds=thresholds,
-        selection=parse_selection(layers),
+        run=run,
     )
+    if run.checkpoint is not None or run.bottom is not None:
+        raise ArgumentError(
+            "checkpoint= and bottom= are for liegg.discover; discover_layers takes liegg.Run(batch_size=, progress=)."
+        )
     if output_action is not None and outputs == "sum":
         raise ArgumentError(
             "outputs='sum' has no meaning with output_action: equivariance compares the outputs "
             "one by one."
         )
-    batches = as_batches(data, batch_size=run.batch_size)
-    with (
-        seeded(seed),
-        torch.inference_mode(False),
-        torch.no_grad(),
-        differentiable_attention(),
-        eval_view(model) as function,
-    ):
+    return _analyse_layers(model, request, parse_selection(layers))
+
+
+def _analyse_layers(model: nn.Module, request: Request, selection: Selection) -> LayerSymmetries:
+    """Plan the pass, make it, and solve every layer."""
+    with reading(model, request) as (function, batches, head, rest):
+        first = head[1]
+        request = replace(request, run=replace(request.run, batch_size=batches.size))
         network = network_of(cast(nn.Module, function.function), function.name)
-        function = with_input_dtype(function, batches)
-        batches = batches.prepared(function.dtype, function.device)
-        request = replace(request, batch_size=batches.size)
-        with closing(batches.numbered()) as numbered:
-            start, first = next(numbered)
-            action.check(tuple(first.shape[1:]))
-            network = with_arithmetic(network, first)
-            chosen, plan, notes = _plan_layers(network, first, request)
-            batch_iterator = chain([(start, first)], numbered)
-            problems: dict[str, LayerProblems] = {}
-            if plan.tangents.layers:
-                problems = stream_layers(plan, batch_iterator, progress=run.progress)
+        network = with_arithmetic(network, first)
+        chosen, plan, notes = _plan_layers(network, first, request, selection)
+        problems: dict[str, dict[Problem, PassSums]] = {}
+        if plan.tangents.layers:
+            problems = stream_layers(plan, chain([head], rest), progress=request.run.progress)
+        rest.close()  # the loader's generator is restored, so that other passes draw the same again
         results, more = _results(chosen, problems, plan, request)
-    notes += more
     if not results:
-        raise ModelError(f"no layer of {network.name} is left to analyse: {'; '.join(notes)}.")
-    fits = max((problem.invariance.fits for problem in problems.values()), default=0)
+        reasons = "; ".join([*notes, *more])
+        raise ModelError(f"no layer of {network.name} is left to analyse: {reasons}.")
+    fits = max((each["invariance"].fits for each in problems.values()), default=0)
     every_note = (
         *function.notes,
         *arithmetic_note(network.arithmetic or first.dtype, first.dtype),
         *(plan.tangents.notes if problems else ()),
         *memory_notes(fits, first.device.type),
         *notes,
+        *more,
     )
     samples = next(iter(results.values())).invariance.samples
     return LayerSymmetries(
-        tuple(results.values()), function.name, action, output_action, samples, every_note
+        layers=tuple(results.values()),
+        model=function.name,
+        action=request.action,
+        output_action=request.output_action,
+        samples=samples,
+        notes=every_note,
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Request:
-    """The user's question, for those layers that need more than the one pass."""
-
-    data: Data
-    action: Action
-    output_action: Action | None
-    outputs: Outputs
-    batch_size: int | None
-    seed: int
-    thresholds: Thresholds
-    selection: Selection
-
-
 def _plan_layers(
-    network: Network, first: Float[Tensor, "b ..."], request: Request
+    network: Network, first: Float[Tensor, "b ..."], request: Request, selection: Selection
 ) -> tuple[list[Layer], LayerPass, list[Remark]]:
     """Select the layers and plan the pass: the layers, the plan, and notes."""
-    selection, action = request.selection, request.action.row_action
+    action = request.action.row_action
     with full_precision_products():
         calls, writes = trace(
             network, first, lambda call, module: selection.pick(call, module, network)
@@ -225,19 +206,23 @@ def _output_actions(layers: list[Layer], output_action: Action | None) -> dict[s
 
 
 def _results(
-    layers: list[Layer], problems: Mapping[str, LayerProblems], plan: LayerPass, request: Request
+    layers: list[Layer],
+    problems: Mapping[str, Mapping[Problem, PassSums]],
+    plan: LayerPass,
+    request: Request,
 ) -> tuple[dict[str, LayerResult], list[Remark]]:
     """Results of all layers, and notes on those that are left out."""
     results: dict[str, LayerResult] = {}
     notes: list[Remark] = []
     for layer in layers:
         name = layer.name
+        if layer.same:
+            if layer.same in results:  # else the other layer was left out, and so is this one
+                other = results[layer.same]
+                results[name] = replace(other, name=name, kind=layer.kind, same=layer.same)
+            continue
         try:
-            if layer.same:
-                if layer.same in results:  # else the other layer was left out, and so is this one
-                    other = results[layer.same]
-                    results[name] = replace(other, name=name, kind=layer.kind, same=layer.same)
-            elif name in problems:
+            if name in problems:
                 results[name] = _solve_layer(layer, problems[name], plan, request)
             else:
                 results[name] = _analyse_alone(layer, plan, request)
@@ -249,113 +234,98 @@ def _results(
 
 
 def _solve_layer(
-    layer: Layer, problems: LayerProblems, plan: LayerPass, request: Request
+    layer: Layer, problems: Mapping[Problem, PassSums], plan: LayerPass, request: Request
 ) -> LayerResult:
     """Result of a layer that forward mode reaches."""
     network, first = plan.network, plan.first
-    function, name = truncate(network, layer), f"{network.name}.{layer.name}"
     row_plan = replace(plan.plans[layer.name], notes=plan.tangents.notes)
-    unit = rounding_unit(
-        coarsest(first.dtype, network.arithmetic), first.device, convolves=convolves(network.root)
-    )
-    info = ModelInfo(
-        first.dtype,
-        first.device.type,
-        name,
-        request.batch_size,
-        unit,
-        numbers=first[0].numel(),
-        shape=tuple(first.shape[1:]),
+    model = Model(
+        truncate(network, layer),
+        f"{network.name}.{layer.name}",
+        output_shape=layer.shape,
+        arithmetic=network.arithmetic,
+        convolves=convolves(network.root),
     )
 
     def symmetries(
-        problem: PassSums, function: Callable[[Tensor], Tensor], output_action: Action | None = None
+        problem: Problem, function: Callable[[Tensor], Tensor], output_action: Action | None
     ) -> Symmetries:
-        model = Model(function, name, output_shape=layer.shape)
-        noise = partial(scatter, unit=unit, output_action=output_action)
-        solve = partial(
-            solve_and_decide,
-            problem,
-            request.action,
+        steps = PassPlan(
+            replace(model, function=function),
+            plan.action,
             row_plan,
-            request.thresholds,
-            output_action=output_action,
-            measure=cache(partial(noise, model, plan.action, first, row_plan)),
+            output_action,
+            None,
+            first,
+            None,
         )
-        result = solve(info)
+        solve = partial(conclude, sums=problems[problem], request=request, batch_size=size)
+        result = solve(steps)
         if result.accumulated.solution.sensitivity > 0 or not len(result.defects):
             return result
         # Constant, a step function, or invariant under everything: the slope decides.
-        summed = row_plan.outputs == "sum"
-        return solve(replace(info, slope=probe(Model(function, name), first, summed=summed).slope))
+        slope = probe(Model(function, model.name), first, summed=row_plan.outputs == "sum").slope
+        return solve(steps._replace(model=replace(steps.model, slope=slope)))
 
-    notes: tuple[Remark, ...] = ()
-    if problems.zeros:
-        total = problems.invariance.samples
-        notes = (Diagnosis.LAYER_ZERO_OUTPUTS(n=problems.zeros, total=total),)
-    equivariance = None
-    if problems.equivariance is not None:
-        equivariance = symmetries(problems.equivariance, function, request.output_action)
-    return LayerResult(
-        name=layer.name,
-        kind=layer.kind,
-        shape=layer.shape,
-        invariance=symmetries(problems.invariance, function),
-        unit=symmetries(problems.unit, _unit_function(function)),
-        equivariance=equivariance,
-        notes=notes,
-    )
+    size = request.run.batch_size
+    lengths = problems["unit"]
+    zeros = lengths.samples - round(lengths.output_square * lengths.samples)
+    notes = ()
+    if zeros:
+        notes = (Diagnosis.LAYER_ZERO_OUTPUTS(n=zeros, total=lengths.samples),)
+    return _layer_result(layer, plan, symmetries, notes)
 
 
 def _analyse_alone(layer: Layer, plan: LayerPass, request: Request) -> LayerResult:
-    """Result of a layer that forward mode does not reach: `discover` on the truncated network."""
+    """Result of a layer that forward mode does not reach: one pass for the truncated network alone."""
     outputs, width = request.outputs, math.prod(layer.shape)
     notes = [Diagnosis.LAYER_ANALYSED_ALONE(reason=plan.tangents.unreached[layer.name])]
     if outputs == "each" and width > WIDE:
         outputs = COMBINATIONS
         notes.append(Diagnosis.LAYER_COMBINATIONS(n=width, combinations=COMBINATIONS))
-    function, output_action = truncate(plan.network, layer), plan.output_actions[layer.name]
 
     def symmetries(
-        function: Callable[[Tensor], Tensor], output_action: Action | None = None
+        _problem: Problem, function: Callable[[Tensor], Tensor], output_action: Action | None
     ) -> Symmetries:
-        return discover(
-            function,
-            request.data,
-            request.action,
-            output_action=output_action,
-            outputs=outputs,
-            seed=request.seed,
-            controls="none",
-            thresholds=request.thresholds,
-            run=Run(batch_size=request.batch_size),
-        )
+        run = Run(batch_size=request.run.batch_size)
+        own = replace(request, output_action=output_action, outputs=outputs, run=run)
+        return analyse(function, own)
 
+    return _layer_result(layer, plan, symmetries, tuple(notes))
+
+
+def _layer_result(
+    layer: Layer,
+    plan: LayerPass,
+    symmetries: Callable[[Problem, Callable[[Tensor], Tensor], Action | None], Symmetries],
+    notes: tuple[Remark, ...],
+) -> LayerResult:
+    """The result of a layer from the symmetries of the network truncated there."""
+    function, output_action = truncate(plan.network, layer), plan.output_actions[layer.name]
+    equivariance = None
+    if output_action is not None:
+        equivariance = symmetries("equivariance", function, output_action)
     return LayerResult(
         name=layer.name,
         kind=layer.kind,
         shape=layer.shape,
-        invariance=symmetries(function),
-        unit=symmetries(_unit_function(function)),
-        equivariance=None if output_action is None else symmetries(function, output_action),
-        notes=tuple(notes),
+        invariance=symmetries("invariance", function, None),
+        unit=symmetries("unit", _unit_function(function), None),
+        equivariance=equivariance,
+        notes=notes,
     )
 
 
 def _unit_function(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
-    """A function with its outputs scaled to unit length."""
+    """A function with its outputs scaled to unit length; 0 if they are 0; 1 for a single output."""
 
     def unit(x: Tensor) -> Tensor:
-        return _unit(function(x).reshape(len(x), -1))
+        y = function(x).reshape(len(x), -1)
+        if y.shape[1] == 1:
+            return torch.ones_like(y)
+        squares = y.double().square().sum(1, keepdim=True)
+        inverse = torch.where(squares > 0, squares, 1.0).rsqrt()
+        return y * torch.where(squares > 0, inverse, 0.0).to(y.dtype)
 
     unit.__name__ = function.__name__
     return unit
-
-
-def _unit(y: Float[Tensor, "b c"]) -> Float[Tensor, "b c"]:
-    """Outputs scaled to unit length; 0 if they are 0; 1 for a single output."""
-    if y.shape[1] == 1:
-        return torch.ones_like(y)
-    squares = y.double().square().sum(1, keepdim=True)
-    inverse = torch.where(squares > 0, squares, 1.0).rsqrt()
-    return y * torch.where(squares > 0, inverse, 0.0).to(y.dtype)

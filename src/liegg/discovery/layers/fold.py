@@ -1,5 +1,6 @@
 """Sums of a layer from its outputs and derivatives: invariance, direction, equivariance."""
 
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -93,34 +94,32 @@ def update(
     in_products = squared and plan.outputs == "each" and g <= MAX_PRODUCT_GENERATORS
     finite = torch.ones(len(y), dtype=torch.bool, device=y.device)
     if in_products:
-        products = (
-            _coarse_products(y, slopes) if unit >= COARSE_UNIT else _products(y, slopes, buffer)
-        )
+        coarse = unit >= COARSE_UNIT
+        products = _products(y, slopes, buffer.view(torch.float32) if coarse else buffer)
         finite = torch.isfinite(products[:, 0]).all(1)
         state = _add_products(state, products, c)
     if in_products and state.equivariance is None:
         return state, finite  # nothing was read back from the device
     if squared and plan.outputs == "sum":  # in the precision of the model, as reverse mode
         precise = torch.promote_types(y.dtype, torch.float32)
-        return _add_sums(state, y.to(precise), slopes.to(precise))
+        rows, along = _summed(y.to(precise), slopes.to(precise))
+        finite = torch.isfinite(along[:, 0]) & torch.isfinite(rows[:, 0]).all(1)
+        return _add_rows(state, rows, along, squared=True), finite
     step = max(1, CHUNK.get(y.device.type, CHUNK["cpu"]) // ((1 + g) * c))
     for start in range(0, len(y), step):
-        values = y[start : start + step]
-        both = _stack(values, slopes[:, start : start + step], buffer)
+        some = slice(start, start + step)
+        both = _stack(y[some], slopes[:, some], buffer)
         along = (both @ both[:, :1].mT)[:, :, 0]
-        finite[start : start + step] = torch.isfinite(along).all(1)
+        finite[some] = torch.isfinite(along).all(1)
         if not bool(finite.all()):
             break
-        rows = combine(
-            both.transpose(0, 1), plan.outputs, seed=plan.seed, first=first + start
-        ).permute(1, 2, 0)
+        combined = partial(combine, outputs=plan.outputs, seed=plan.seed, first=first + start)
+        rows = combined(both.transpose(0, 1)).permute(1, 2, 0)
         state = state if in_products else _add_rows(state, rows, along, squared=squared)
         if state.equivariance is not None and output_action is not None:
-            eta = output_action.fields(values.double().reshape(-1, *shape)).reshape(
-                len(values), output_action.size, c
-            )
-            eta = combine(eta.transpose(0, 1), plan.outputs, seed=plan.seed, first=first + start)
-            pair = torch.cat([-eta.permute(1, 2, 0), rows[:, :, 1:]], dim=2)
+            eta = output_action.fields(y[some].double().reshape(-1, *shape)).flatten(2)
+            eta = combined(eta.transpose(0, 1)).permute(1, 2, 0)
+            pair = torch.cat([-eta, rows[:, :, 1:]], dim=2)
             state = state._replace(equivariance=_fold(state.equivariance, pair, squared=False))
     return state, finite
 
@@ -137,7 +136,7 @@ def buffer_for(
 def _stack(
     y: Float[Tensor, "b c"], slopes: Float[Tensor, "g b c"], buffer: Float[Tensor, " n"]
 ) -> Float[Tensor, "b p c"]:
-    """Each sample's output and its derivatives in float64, in the buffer."""
+    """Each sample's output and its derivatives, in the buffer and its precision."""
     g, b, c = slopes.shape
     both = buffer[: b * (1 + g) * c].view(b, 1 + g, c)
     both[:, 0], both[:, 1:] = y, slopes.transpose(0, 1)
@@ -147,28 +146,13 @@ def _stack(
 def _products(
     y: Float[Tensor, "b c"], slopes: Float[Tensor, "g b c"], buffer: Float[Tensor, " n"]
 ) -> Float[Tensor, "b p p"]:
-    """Products between each sample's output and its derivatives."""
-    g, b, c = slopes.shape
-    products = torch.empty(b, 1 + g, 1 + g, dtype=torch.float64, device=y.device)
+    """Products between each sample's output and its derivatives, in the precision of the buffer."""
+    g, _, c = slopes.shape
     step = max(1, CACHED.get(y.device.type, CACHED["cpu"]) // ((1 + g) * c))
-    for start in range(0, b, step):
-        some = slice(start, start + step)
-        both = _stack(y[some], slopes[:, some], buffer)
-        torch.bmm(both, both.mT, out=products[some])
-    return products
-
-
-def _coarse_products(
-    y: Float[Tensor, "b c"], slopes: Float[Tensor, "g b c"]
-) -> Float[Tensor, "b p p"]:
-    """The same in float32, without a copy."""
-    y, slopes = y.float(), slopes.float()
-    g, b, _ = slopes.shape
-    products = torch.empty(b, 1 + g, 1 + g, dtype=torch.float64, device=y.device)
-    products[:, 1:, 1:] = torch.bmm(slopes.transpose(0, 1), slopes.permute(1, 2, 0))
-    products[:, 0, 1:] = torch.bmm(slopes.transpose(0, 1), y[:, :, None])[:, :, 0]
-    products[:, 0, 0] = y.square().sum(1)
-    return products  # the first column is not needed
+    stacks = (
+        _stack(*pieces, buffer) for pieces in zip(y.split(step), slopes.split(step, 1), strict=True)
+    )
+    return torch.cat([torch.bmm(both, both.mT) for both in stacks]).double()
 
 
 def _add_products(state: LayerSums, products: Float[Tensor, "b p p"], outputs: int) -> LayerSums:
@@ -185,22 +169,14 @@ def _add_products(state: LayerSums, products: Float[Tensor, "b p p"], outputs: i
     )
 
 
-def _add_sums(
-    state: LayerSums, y: Float[Tensor, "b c"], slopes: Float[Tensor, "g b c"]
-) -> tuple[LayerSums, Bool[Tensor, " b"]]:
-    """Add the rows of the summed outputs in the precision of the model."""
-    squares = y.square().sum(1).double()
-    along = (
-        torch.bmm(slopes.transpose(0, 1), y[:, :, None])[:, :, 0].double()
-        * _inverse(squares)[:, None]
-    )
-    plain = slopes.sum(2).double().mT  # torch sums pairwise, so rounding stays small
-    unit = (plain - y.sum(1).double()[:, None] * along) * _inverse(squares).sqrt()[:, None]
-    state = _add_lengths(state, squares)._replace(
-        invariance=_add_square(state.invariance, plain.mT @ plain, len(y)),
-        unit=_add_square(state.unit, unit.mT @ unit, len(y)),
-    )
-    return state, torch.isfinite(squares) & torch.isfinite(plain).all(1)
+def _summed(
+    y: Float[Tensor, "b c"], slopes: Float[Tensor, "g b c"]
+) -> tuple[Float[Tensor, "b 1 p"], Float[Tensor, "b p"]]:
+    """Sums of each sample's output and of its derivatives, and their products with the output."""
+    rows = torch.cat([y.sum(1, keepdim=True), slopes.sum(2).mT], dim=1)  # torch sums pairwise
+    products = torch.bmm(slopes.transpose(0, 1), y[:, :, None])[:, :, 0]
+    along = torch.cat([y.square().sum(1, keepdim=True), products], dim=1)
+    return rows[:, None].double(), along.double()
 
 
 def _add_rows(

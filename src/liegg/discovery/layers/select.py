@@ -61,16 +61,11 @@ def parse_selection(layers: Any) -> Selection:
     )
     picks = list(entries.values()) if isinstance(entries, Mapping) else []
     if isinstance(entries, Mapping | Sequence) and len(entries):
-        if all(isinstance(entry, str) for entry in entries) and all(
-            _is_pick(pick) for pick in picks
-        ):
-            return Selection(
-                dict(entries) if isinstance(entries, Mapping) else dict.fromkeys(entries)
-            )
-        if (
-            all(isinstance(entry, type) and issubclass(entry, nn.Module) for entry in entries)
-            and not picks
-        ):
+        valid = all(isinstance(pick, Pick) and not isinstance(pick, bool) for pick in picks)
+        if valid and all(isinstance(entry, str) for entry in entries):
+            return Selection(entries if isinstance(entries, Mapping) else dict.fromkeys(entries))
+        modules = all(isinstance(entry, type) and issubclass(entry, nn.Module) for entry in entries)
+        if modules and not picks:
             return Selection({}, tuple(entries))
     raise ArgumentError(
         f"layers={layers!r}: expected None for all, names such as ['conv1', 'block*'], types such "
@@ -175,10 +170,6 @@ def _matches(pattern: str, call: str, module: str, network: Network) -> bool:
 def _names(module: str, network: Network) -> list[str]:
     """All names of a module; a shared one has several."""
     return [name for name, first in network.aliases.items() if first == module]
-
-
-def _is_pick(value: Any) -> bool:
-    return value is None or (isinstance(value, int | str) and not isinstance(value, bool))
 
 
 def _list(names: Iterable[str]) -> str:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float
@@ -22,6 +21,7 @@ from liegg.polarization.displacement import Workspace
 from liegg.polarization.rows import Plan
 from liegg.polarization.state import RowSums, finalise_rows
 from liegg.polarization.streaming import PassSums, run_in_pieces
+from liegg.results.layers import Problem
 
 NUMBERS = {"cpu": 2**23, "cuda": 2**29}
 """Most numbers in the widest output and its tangents: 32 MB and 2 GB in float32.
@@ -33,22 +33,6 @@ BYTES_PER_NUMBER = 64
 
 PIECES = 8
 """Pieces in which tangents of that size are computed."""
-
-
-class LayerProblems(NamedTuple):
-    """The problems of one layer, on the CPU.
-
-    Attributes:
-        invariance: the problem of the outputs.
-        unit: the problem of the outputs scaled to unit length.
-        equivariance: the problem of the pair with an action on the outputs; None without one.
-        zeros: number of samples whose output is exactly 0.
-    """
-
-    invariance: PassSums
-    unit: PassSums
-    equivariance: PassSums | None
-    zeros: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,13 +57,19 @@ class LayerPass:
     output_actions: Mapping[str, Action | None]
     widest: int
 
+    @property
+    def unit(self) -> float:
+        """Rounding unit of the network's arithmetic."""
+        dtype = coarsest(self.first.dtype, self.network.arithmetic)
+        return rounding_unit(dtype, self.first.device, convolves=convolves(self.network.root))
+
 
 def stream_layers(
     plan: LayerPass,
     numbered: Iterable[tuple[int, Float[Tensor, "b ..."]]],
     *,
     progress: Callable[[int], object] | None = None,
-) -> dict[str, LayerProblems]:
+) -> dict[str, dict[Problem, PassSums]]:
     """Push the tangents of every batch through the network once, and fold the rows of all layers.
 
     Batches are split so that the widest output of the network and its tangents stay within
@@ -90,73 +80,42 @@ def stream_layers(
         numbered: batches, each with the position of its first sample in the data.
         progress: called with the number of samples after each part of a batch.
 
+    Returns:
+        For every layer what later stages need of each of its problems, on the CPU.
+
     Raises:
         NonFiniteError: an output or a derivative is not finite; the message names layer and sample.
         ModelError: the network does not make the same calls on every batch.
         DeviceMemoryError: not even one sample fits into device memory.
     """
-    network, action, first = plan.network, plan.action, plan.first
-    columns, device = action.size, first.device
+    action, device = plan.action, plan.first.device
     numbers = numbers_on(device)
-    size = max(1, numbers // ((1 + columns) * plan.widest))
-    dtype = coarsest(first.dtype, network.arithmetic)
-    unit = rounding_unit(dtype, device, convolves=convolves(network.root))
-    buffer = buffer_for(columns, plan.widest, size, device)
+    size = max(1, numbers // ((1 + action.size) * plan.widest))
+    fold_rows = partial(
+        _fold_rows, plan, unit=plan.unit, buffer=buffer_for(action.size, plan.widest, size, device)
+    )
     check, workspace = DeferredCheck(), Workspace(action)
-    tangents = torch.empty(0, dtype=first.dtype, device=device)
-    inputs, fits = displacement.init(action, first), 0
-    sums: dict[str, LayerSums] = {}
-    for layer in plan.tangents.layers:
-        output_action = plan.output_actions[layer.name]
-        output_columns = 0 if output_action is None else output_action.size
-        sums[layer.name] = fold.init(columns, output_columns, device)
+    tangents = torch.empty(0, dtype=plan.first.dtype, device=device)
+    inputs, fits = displacement.init(action, plan.first), 0
+    sums = {
+        name: fold.init(action.size, 0 if output_action is None else output_action.size, device)
+        for name, output_action in plan.output_actions.items()
+        if name in {layer.name for layer in plan.tangents.layers}
+    }
 
     def prepare(x: Tensor, number: int) -> Callable[[], None]:
         nonlocal tangents
-        more, finite = dict(sums), {}
-        squared = gram.allowed(first.dtype) and number + len(x) > 2 * columns
-
-        def visit(layer: Layer, y: Tensor, slopes: Tensor) -> None:
-            name = layer.name
-            more[name], finite[name] = fold.update(
-                more[name],
-                y,
-                slopes,
-                plan.plans[name],
-                squared=squared,
-                shape=layer.shape,
-                output_action=plan.output_actions[name],
-                first=number,
-                buffer=buffer,
-                unit=unit,
-            )
-
         workspace.prepare(x)
         tangents = _tangents(action, x, tangents, numbers // PIECES)
-        reach = push_tangents(
-            network,
-            x,
-            tangents,
-            plan.tangents.layers,
-            visit,
-            batching=plan.tangents.batching,
-            copy=plan.tangents.writes,
-        )
-        if reach.missing:
-            raise ModelError(
-                f"layer {reach.missing[0]!r} of {network.name} was reached before, but not at "
-                f"samples {number} to {number + len(x) - 1} "
-                f"({reach.reason or 'it was not called'}). Every batch must run through the same layers."
-            )
+        more, finite = fold_rows(sums, x, tangents, number)
         moved = displacement.update(inputs, x, workspace)
 
         def commit() -> None:
-            nonlocal inputs
+            nonlocal inputs, sums
             # One answer from the device for all layers.
             passed = torch.stack([flags.all() for flags in finite.values()]).all()
-            check.submit(passed, partial(_raise_nonfinite, finite, network, number))
-            sums.update(more)
-            inputs = moved
+            check.submit(passed, partial(_raise_nonfinite, finite, plan.network, number))
+            inputs, sums = moved, more
 
         return commit
 
@@ -168,30 +127,76 @@ def stream_layers(
 
     run_in_pieces(numbered, size, prepare, recover=recover, progress=progress)
     check.resolve()
-    moment, floor, noise = displacement.finalise(inputs, action, first)
+    moment, floor, noise = displacement.finalise(inputs, action, plan.first)
+    finalised = partial(PassSums, moment=moment, trivial_floor=floor, noise=noise, fits=fits)
+    return {name: _finalise(layer, inputs.samples, finalised) for name, layer in sums.items()}
 
-    def problem(rows: RowSums, square: Any) -> PassSums:
-        factor, accumulator = finalise_rows(rows)
-        return PassSums(
-            rows=factor,
-            moment=moment,
-            samples=inputs.samples,
-            output_square=float(square) / inputs.samples,
-            accumulator=accumulator,
-            trivial_floor=floor,
-            noise=noise,
-            fits=fits,
+
+def _fold_rows(
+    plan: LayerPass,
+    sums: Mapping[str, LayerSums],
+    x: Float[Tensor, "b ..."],
+    tangents: Float[Tensor, "g b ..."],
+    number: int,
+    *,
+    unit: float,
+    buffer: Float[Tensor, " n"],
+) -> tuple[dict[str, LayerSums], dict[str, Bool[Tensor, " b"]]]:
+    """Sums of all layers with the rows of one more batch, and which of its samples are finite."""
+    more, finite = dict(sums), {}
+    squared = gram.allowed(x.dtype) and number + len(x) > 2 * plan.action.size
+
+    def visit(layer: Layer, y: Tensor, slopes: Tensor) -> None:
+        name = layer.name
+        more[name], finite[name] = fold.update(
+            more[name],
+            y,
+            slopes,
+            plan.plans[name],
+            squared=squared,
+            shape=layer.shape,
+            output_action=plan.output_actions[name],
+            first=number,
+            buffer=buffer,
+            unit=unit,
         )
 
-    return {
-        name: LayerProblems(
-            problem(layer.invariance, layer.square),
-            problem(layer.unit, layer.nonzero),
-            None if layer.equivariance is None else problem(layer.equivariance, layer.square),
-            inputs.samples - round(float(layer.nonzero)),
+    missing = push_tangents(
+        plan.network,
+        x,
+        tangents,
+        plan.tangents.layers,
+        visit,
+        batching=plan.tangents.batching,
+        copy=plan.tangents.writes,
+    )
+    for name, reason in missing.items():
+        raise ModelError(
+            f"layer {name!r} of {plan.network.name} was reached before, but not at samples {number} "
+            f"to {number + len(x) - 1} ({reason}). Every batch must run through the same layers."
         )
-        for name, layer in sums.items()
+    return more, finite
+
+
+def _finalise(
+    sums: LayerSums, samples: int, finalised: Callable[..., PassSums]
+) -> dict[Problem, PassSums]:
+    """What later stages need of one layer; `finalised` knows what all layers share."""
+    lengths: dict[Problem, Tensor] = {
+        "invariance": sums.square,
+        "unit": sums.nonzero,
+        "equivariance": sums.square,
     }
+    problems: dict[Problem, PassSums] = {}
+    for problem, square in lengths.items():
+        rows: RowSums | None = getattr(sums, problem)
+        if rows is not None:
+            factor, accumulator = finalise_rows(rows)
+            mean = float(square) / samples
+            problems[problem] = finalised(
+                rows=factor, samples=samples, output_square=mean, accumulator=accumulator
+            )
+    return problems
 
 
 def numbers_on(device: torch.device) -> int:

@@ -30,19 +30,6 @@ SMALL, TINY = 1e-3, 1e-300
 
 
 @dataclass(frozen=True)
-class Reach:
-    """How far the tangents of one batch came.
-
-    Attributes:
-        missing: names of the layers that they did not reach.
-        reason: the operation that failed, in one line; empty if none did.
-    """
-
-    missing: tuple[str, ...] = ()
-    reason: str = ""
-
-
-@dataclass(frozen=True)
 class TangentPlan:
     """How tangents are pushed through the network; fixed before the first batch.
 
@@ -70,7 +57,7 @@ def push_tangents(
     *,
     batching: Batching = "vmap",
     copy: bool = True,
-) -> Reach:
+) -> dict[str, str]:
     """Push tangents through a network and visit every layer.
 
     Each layer is visited when its output is computed, so only forward mode itself holds memory.
@@ -85,11 +72,10 @@ def push_tangents(
         copy: pass a copy that the network may write into.
 
     Returns:
-        Which layers were not reached, and why: an operation without a forward rule stops the run.
+        Layers that were not reached, and why: an operation without a forward rule stops the run.
     """
     g, b = tangents.shape[:2]
-    missing = [layer.name for layer in layers]
-    reason = ""
+    missing = {layer.name: "it was not called" for layer in layers}
 
     def look(layer: Layer, output: Tensor) -> None:
         def receive(y: Tensor, slopes: Tensor) -> None:
@@ -101,16 +87,15 @@ def push_tangents(
         y, slope = forward_ad.unpack_dual(output)
         slope = torch.zeros_like(y) if slope is None else slope
         _Look.apply(y, slope, g if batching == "vmap" else 0, receive)
-        missing.remove(layer.name)
+        del missing[layer.name]
 
     def through(moving: Tensor) -> Tensor:
-        nonlocal reason
         try:
             run_to_layers(network, moving, layers, look)
         except (LieggError, torch.OutOfMemoryError):
             raise
         except Exception as error:  # whatever forward mode cannot do, reverse mode can
-            reason = one_line(error)
+            missing.update(dict.fromkeys(missing, one_line(error)))
         return moving.new_zeros(())
 
     if batching == "vmap":
@@ -122,7 +107,7 @@ def push_tangents(
         with forward_ad.dual_level(), FixedNorms():
             moving = forward_ad.make_dual(x.repeat(g, *[1] * (x.ndim - 1)), tangents.flatten(0, 1))
             through(moving.clone() if copy else moving)
-    return Reach(tuple(missing), reason)
+    return missing
 
 
 def plan_tangents(
@@ -145,7 +130,7 @@ def plan_tangents(
     x = x[:PROBE_SAMPLES]
     h = torch.randn(action.size, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     motion = action.field(h.to(x), x)
-    trials: dict[Batching, tuple[Reach, dict[str, Tensor]]] = {}
+    trials: dict[Batching, tuple[dict[str, str], dict[str, Tensor]]] = {}
     for batching in get_args(Batching):
         marks: dict[str, Tensor] = {}
 
@@ -157,18 +142,17 @@ def plan_tangents(
             # Where torch batches by a slow loop of its own, repeating the samples is faster.
             warnings.filterwarnings("error", message="There is a performance drop")
             pair = motion.expand(2, *motion.shape)
-            reach = push_tangents(network, x, pair, layers, mark, batching=batching)
-        trials[batching] = reach, marks
-        if not reach.missing:
+            missing = push_tangents(network, x, pair, layers, mark, batching=batching)
+        trials[batching] = missing, marks
+        if not missing:
             break
-    batching = min(trials, key=lambda batching: len(trials[batching][0].missing))
-    reach, marks = trials[batching]
-    unreached = dict.fromkeys(reach.missing, reach.reason or "it was not called")
+    batching = min(trials, key=lambda batching: len(trials[batching][0]))
+    unreached, marks = trials[batching]
     forward = [layer for layer in layers if layer.name not in unreached]
     unreached |= _disagreements(network, x, motion, forward, marks)
     notes = ()
     if batching == "repeat":
-        notes = (Diagnosis.SAMPLES_REPEATED(reason=trials["vmap"][0].reason),)
+        notes = (Diagnosis.SAMPLES_REPEATED(reason=next(iter(trials["vmap"][0].values()))),)
     reached = tuple(layer for layer in layers if layer.name not in unreached)
     return TangentPlan(batching, reached, unreached, writes, notes)
 

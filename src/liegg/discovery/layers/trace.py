@@ -24,35 +24,25 @@ class Call(NamedTuple):
         name: name of the call, as `Layer.name`.
         module: name of the module.
         kind: its class.
-        shape: shape of one sample's output.
         leaf: whether it called no other module.
         new: whether its output is a tensor that no call inside it returned.
         same: earlier call that returned the same tensor; empty if there is none.
-        random: relative change between two runs on the same samples, if more than rounding; else 0.
         problem: why it cannot be analysed; empty if it can.
+        shape: shape of one sample's output; during a run that of the complete output.
+        random: relative change between two runs on the same samples, if more than rounding; else 0.
+        marks: a projection and the length of every sample's output; None if it has no samples.
+        eps: rounding unit of the output.
     """
 
     name: str
     module: str
     kind: str
-    shape: tuple[int, ...]
     leaf: bool
-    new: bool
-    same: str
-    random: float
-    problem: str
-
-
-class _Record(NamedTuple):
-    """A call in one run; `marks` are a projection and the length of every sample's output."""
-
-    name: str
-    module: str
-    leaf: bool
-    new: bool
-    same: str
-    problem: str
+    new: bool = True
+    same: str = ""
+    problem: str = ""
     shape: tuple[int, ...] = ()
+    random: float = 0.0
     marks: Float[Tensor, "2 n"] | None = None
     eps: float = 0.0
 
@@ -78,33 +68,23 @@ def trace(
     """
     count = PROBE_SAMPLES if len(x) > 1 else 2  # a single sample is used twice
     x = x[torch.linspace(0, len(x) - 1, count).long().to(x.device)]
-    (records, writes), (again, _) = (_record_calls(network, x, pick) for _ in range(2))
-    second = {record.name: record for record in again}
+    (calls, writes), (again, _) = (_record_calls(network, x, pick) for _ in range(2))
+    second = {call.name: call for call in again}
     singles = [
-        {record.name: record for record in _record_calls(network, x[i : i + 1], pick)[0]}
+        {call.name: call for call in _record_calls(network, x[i : i + 1], pick)[0]}
         for i in range(len(x))
     ]
-    calls = []
-    for record in records:
-        name, random = record.name, 0.0
-        if record.marks is not None and name in second:
-            change = _change(record, second[name].marks)
-            random = change if change > min(100 * record.eps, 0.1) else 0.0
-        alone = [single[name] for single in singles if name in single]
-        calls.append(
-            Call(
-                name=name,
-                module=record.module,
-                kind=type(network.parts[record.module]).__name__,
-                shape=_sample_shape(record.shape, len(x)),
-                leaf=record.leaf,
-                new=record.new,
-                same=record.same,
-                random=random,
-                problem=record.problem or _mixing(record, alone, len(x)),
-            )
-        )
-    return calls, writes
+    checked = []
+    for call in calls:
+        random = 0.0
+        if call.marks is not None and call.name in second:
+            change = _change(call, second[call.name].marks)
+            random = change if change > min(100 * call.eps, 0.1) else 0.0
+        alone = [single[call.name] for single in singles if call.name in single]
+        problem = call.problem or _mixing(call, alone, len(x))
+        shape = _sample_shape(call.shape, len(x))
+        checked.append(call._replace(shape=shape, random=random, problem=problem))
+    return checked, writes
 
 
 def with_arithmetic(network: Network, x: Float[Tensor, "b ..."]) -> Network:
@@ -125,11 +105,11 @@ def projection(size: int, like: Tensor) -> Float[Tensor, " c"]:
 
 def _record_calls(
     network: Network, x: Float[Tensor, "n ..."], pick: Callable[[str, str], Pick]
-) -> tuple[list[_Record], bool]:
+) -> tuple[list[Call], bool]:
     """All calls of one run, and whether it wrote into its input."""
     batch = x.clone()
     version = batch._version  # torch's count of writes: values may not show it
-    records: list[_Record] = []
+    calls: list[Call] = []
     counts: Counter[str] = Counter()
     origins: dict[int, tuple[weakref.ref[Tensor], int, str]] = {}
     inside: list[set[str]] = [set()]  # per running module, the names of the calls that ended in it
@@ -141,37 +121,27 @@ def _record_calls(
         counts[module] += 1
         name = call_name(module, counts[module])
         nested = inside.pop()
+        inside[-1] |= {name, *nested}
+        call = Call(name, module, type(network.parts[module]).__name__, leaf=not nested)
         choice = pick(name, module)
         try:
             tensor = pick_tensor(output, choice, name)
         except ArgumentError as error:
             if choice is not None:
                 raise
-            records.append(_Record(name, module, not nested, True, "", str(error)))
-        else:
-            origin, same = origins.get(id(tensor)), ""
-            if origin is not None and origin[0]() is tensor and origin[1] == tensor._version:
-                same = origin[2]
-            origins[id(tensor)] = (weakref.ref(tensor), tensor._version, same or name)
-            marks, problem = None, ""
-            try:
-                marks = _marks(tensor, len(x))
-            except RuntimeError as error:  # inside a transform of the network's own
-                problem = f"the output of layer {name!r} cannot be read ({one_line(error)})"
-            records.append(
-                _Record(
-                    name=name,
-                    module=module,
-                    leaf=not nested,
-                    new=same not in nested,
-                    same=same,
-                    problem=problem,
-                    shape=tuple(tensor.shape),
-                    marks=marks,
-                    eps=torch.finfo(coarsest(tensor.dtype, x.dtype, network.arithmetic)).eps,
-                )
-            )
-        inside[-1] |= {name, *nested}
+            calls.append(call._replace(problem=str(error)))
+            return
+        origin, same = origins.get(id(tensor)), ""
+        if origin is not None and origin[0]() is tensor and origin[1] == tensor._version:
+            same = origin[2]
+        origins[id(tensor)] = (weakref.ref(tensor), tensor._version, same or name)
+        eps = torch.finfo(coarsest(tensor.dtype, x.dtype, network.arithmetic)).eps
+        call = call._replace(new=same not in nested, same=same, shape=tuple(tensor.shape), eps=eps)
+        try:
+            calls.append(call._replace(marks=_marks(tensor, len(x))))
+        except RuntimeError as error:  # inside a transform of the network's own
+            problem = f"the output of layer {name!r} cannot be read ({one_line(error)})"
+            calls.append(call._replace(problem=problem))
 
     with hooked(network.parts, after, before), torch.no_grad():
         try:
@@ -183,7 +153,7 @@ def _record_calls(
                 f"{network.name} failed on a batch of shape {tuple(x.shape)}, dtype {x.dtype}: "
                 f"{type(error).__name__}: {error}. It must accept a batch of any length."
             ) from error
-    return records, batch._version != version
+    return calls, batch._version != version
 
 
 def _marks(output: Tensor, samples: int) -> Float[Tensor, "2 n"] | None:
@@ -205,18 +175,18 @@ def _sample_shape(output: tuple[int, ...], samples: int) -> tuple[int, ...]:
     return output[1:] if several == 1 else (several, *output[1:])
 
 
-def _mixing(record: _Record, alone: list[_Record], samples: int) -> str:
+def _mixing(call: Call, alone: list[Call], samples: int) -> str:
     """Why an output is not one entry per sample; empty if it is."""
-    output = f"the output of layer {record.name!r}"
-    shape = f"{output} has shape {record.shape} for {samples} samples"
-    if record.marks is None or any(
-        single.shape != (record.shape[0] // samples, *record.shape[1:]) for single in alone
+    output = f"the output of layer {call.name!r}"
+    shape = f"{output} has shape {call.shape} for {samples} samples"
+    if call.marks is None or any(
+        single.shape != (call.shape[0] // samples, *call.shape[1:]) for single in alone
     ):
         return f"{shape}: its first axis is not that of the samples"
     if len(alone) < samples:
         return f"{shape}, but it is not called for every sample alone"
     marks = torch.cat([single.marks for single in alone if single.marks is not None], dim=1)
-    if (change := _change(record, marks)) > min(1000 * record.eps, 0.1):
+    if (change := _change(call, marks)) > min(1000 * call.eps, 0.1):
         return (
             f"{output} for a sample changes by {change:.1e} of its size with the other samples of "
             "a batch"
@@ -224,9 +194,9 @@ def _mixing(record: _Record, alone: list[_Record], samples: int) -> str:
     return ""
 
 
-def _change(record: _Record, marks: Float[Tensor, "2 n"] | None) -> float:
+def _change(call: Call, marks: Float[Tensor, "2 n"] | None) -> float:
     """Largest change of a projection, relative to the largest output."""
-    if record.marks is None or marks is None or marks.shape != record.marks.shape:
+    if call.marks is None or marks is None or marks.shape != call.marks.shape:
         return 1.0
-    size = float(record.marks[1].max()) + torch.finfo(torch.float64).tiny
-    return float((marks[0] - record.marks[0]).abs().max()) / size
+    size = float(call.marks[1].max()) + torch.finfo(torch.float64).tiny
+    return float((marks[0] - call.marks[0]).abs().max()) / size

@@ -1,26 +1,29 @@
-"""One curve: the change of the output along a motion and along its controls."""
+"""One curve: the change of the output along a motion and along its controls, and its curvature at the start."""
 
-from typing import NamedTuple
+from dataclasses import replace
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg.discovery.verification.measure import Directions, Question, changes, there_and_back
+from liegg.discovery.verification.measure import (
+    ROUNDING,
+    Directions,
+    Question,
+    changes,
+    there_and_back,
+)
 from liegg.discovery.verification.orbits import Orbit, grid
 from liegg.results.verification import Curvature, Curve
 
+FIRST_STEP = 0.4
+"""Largest step of a difference, as motion in multiples of the data's spread."""
 
-class MeanChanges(NamedTuple):
-    """Mean change of the output along motions, over a grid of times.
+STEP_RATIO = 4.0
+"""Each step over the next."""
 
-    Attributes:
-        change: `r(t)` of every motion.
-        classes: share of samples in another class; None if there are no classes.
-    """
-
-    change: Float[Tensor, "m t"]
-    classes: Float[Tensor, "m t"] | None
+SIGNIFICANT = 3.0
+"""Standard errors beyond which two values differ, and a slope is not zero."""
 
 
 def curve(
@@ -44,27 +47,28 @@ def curve(
         fraction: `r` up to which a motion holds.
         curvature: stored with the curve.
     """
-    times = grid(orbit.longest, points)
-    own, other = (
-        follow(question, some, times, both_ways=orbit.both_ways) for some in (motions, controls)
-    )
-    change = own.change.mean(0)
-    radii = torch.tensor(
-        [radius(times, each, fraction) for each in other.change], dtype=torch.float64
-    )
+    times, ways = grid(orbit.longest, points), orbit.both_ways
+    change, classes = follow(question, motions, times, both_ways=ways)
+    other, other_classes = follow(question, controls, times, both_ways=ways)
+    mean = change.mean(0)
+    radii = torch.tensor([radius(times, each, fraction) for each in other], dtype=torch.float64)
+    resampling = None
+    if question.resamples:
+        error = there_and_back(question, motions.along(_signed(times, both_ways=ways)))
+        resampling = _larger(error / question.variance, len(motions.h), times).mean(0)
     return Curve(
         times=times,
-        change=change,
-        control_mean=other.change.mean(0),
-        control_low=other.change.amin(0),
-        control_high=other.change.amax(0),
-        class_changes=None if own.classes is None else own.classes.mean(0),
-        control_class_changes=None if other.classes is None else other.classes.mean(0),
-        resampling=_resampling(question, motions, times, both_ways=orbit.both_ways),
+        change=mean,
+        control_mean=other.mean(0),
+        control_low=other.amin(0),
+        control_high=other.amax(0),
+        class_changes=None if classes is None else classes.mean(0),
+        control_class_changes=None if other_classes is None else other_classes.mean(0),
+        resampling=resampling,
         period=orbit.period,
-        both_ways=orbit.both_ways,
+        both_ways=ways,
         speed=orbit.speed / question.spread,
-        radius=radius(times, change, fraction),
+        radius=radius(times, mean, fraction),
         control_radius=float(radii.quantile(0.5)),
         curvature=curvature,
     )
@@ -72,14 +76,14 @@ def curve(
 
 def follow(
     question: Question, motions: Directions, times: Float[Tensor, " t"], *, both_ways: bool
-) -> MeanChanges:
-    """Change of the output under every motion at every time; the larger of both senses."""
-    found = changes(question, motions.along(_signed(times, both_ways=both_ways)))
-    shape = (len(motions.h), 2 if both_ways else 1, len(times))
-    mean = (found.squared.mean(1) / question.variance).cpu().reshape(shape).amax(1)
-    if found.classes is None:
-        return MeanChanges(mean, None)
-    return MeanChanges(mean, found.classes.double().mean(1).cpu().reshape(shape).amax(1))
+) -> tuple[Float[Tensor, "m t"], Float[Tensor, "m t"] | None]:
+    """Mean change `r(t)` of the output under every motion, and the share of samples in another class.
+
+    Of both senses the larger; the share is None if there are no classes.
+    """
+    squared, classes = changes(question, motions.along(_signed(times, both_ways=both_ways)))
+    change = _larger(squared / question.variance, len(motions.h), times)
+    return change, None if classes is None else _larger(classes, len(motions.h), times)
 
 
 def radius(times: Float[Tensor, " t"], change: Float[Tensor, " t"], fraction: float) -> float:
@@ -104,15 +108,85 @@ def radius(times: Float[Tensor, " t"], change: Float[Tensor, " t"], fraction: fl
     return start + (end - start) * (fraction**0.5 - low**0.5) / (high**0.5 - low**0.5)
 
 
-def _resampling(
-    question: Question, motions: Directions, times: Float[Tensor, " t"], *, both_ways: bool
-) -> Float[Tensor, " t"] | None:
-    if not question.resamples:
-        return None
-    signed = _signed(times, both_ways=both_ways)
-    error = there_and_back(question, motions.along(signed)).cpu() / question.variance
-    return error.reshape(len(motions.h), -1, len(times)).amax(1).mean(0)
-
-
 def _signed(times: Float[Tensor, " t"], *, both_ways: bool) -> Float[Tensor, " s"]:
     return torch.cat([times, -times]) if both_ways else times
+
+
+def _larger(
+    values: Float[Tensor, " p"], motions: int, times: Float[Tensor, " t"]
+) -> Float[Tensor, "m t"]:
+    """The larger of both senses, if values hold both."""
+    return values.cpu().reshape(motions, -1, len(times)).amax(1)
+
+
+def curvature(
+    question: Question,
+    direction: Directions,
+    time: float,
+    *,
+    predicted: float | None = None,
+    predicted_floor: float = 0.0,
+    analysed: int | None = None,
+) -> Curvature:
+    r"""Curvature of $r(t)$ at 0, $\mathrm{mean}\,|g'(0)|^2/\mathrm{var} f$ for $g(t) = f(e^{th}x) - e^{tk}f(x)$, by differences.
+
+    Central differences are taken for a row of steps, each a quarter of the one before, and two
+    neighbours are combined to fourth order (Richardson). Large steps suffer from higher orders,
+    small ones from rounding: the combination that differs least from the one before is used, and
+    that difference is the numerical error.
+
+    Args:
+        question: the model and its samples.
+        direction: one motion.
+        time: time in which the samples, at their initial speed, move as far as they are spread.
+        predicted: $h^\top A h$ of the analysis; None if there is none to compare.
+        predicted_floor: part of it that may be rounding.
+        analysed: number of samples of the analysis.
+
+    Returns:
+        Measured and predicted curvature, over the variance of the output.
+    """
+    eps = question.eps
+    steps = [
+        time * FIRST_STEP / STEP_RATIO**i
+        for i in range(16)
+        if i < 3 or FIRST_STEP / STEP_RATIO**i >= eps ** (1 / 3)
+    ]
+    slopes, gaps = _squares(question, direction, torch.tensor(steps, dtype=torch.float64))
+    best = int(gaps.mean(1).nan_to_num(nan=torch.inf).argmin())
+    squares = slopes[best + 1]
+    measured, gap = float(squares.mean()), float(gaps[best].mean().sqrt())
+    numerical = 2 * measured**0.5 * gap + gap**2
+    rounding = (ROUNDING * eps / steps[best + 2]) ** 2 * question.output_square
+    # Steps that agree better than the bound on rounding are the better measure of it.
+    floor = min(rounding, (SIGNIFICANT * gap) ** 2)
+    share = 1 / len(squares) + (1 / analysed if analysed else 0.0)
+    scatter = float(squares.std()) * share**0.5
+    over = question.variance
+    found = Curvature(measured / over, scatter / over, numerical / over, floor / over)
+    if predicted is None:
+        return found
+    allowed = SIGNIFICANT * scatter + numerical + floor + predicted_floor
+    distinct = measured > floor and predicted > predicted_floor
+    return replace(
+        found,
+        predicted=predicted / over,
+        ratio=measured / predicted if distinct else None,
+        agrees=abs(measured - predicted) <= allowed,
+    )
+
+
+def _squares(
+    question: Question, direction: Directions, steps: Float[Tensor, " s"]
+) -> tuple[Float[Tensor, "p n"], Float[Tensor, "q n"]]:
+    """Squared slopes per sample for each pair of steps, and squared differences between pairs."""
+    there = direction.along(torch.cat([steps, -steps]))
+    slopes, gaps = [], []
+    for part in question.parts:
+        off = question.outputs(there.h, part) - question.targets(there.k, part)
+        forth, back = off.chunk(2)
+        plain = (forth - back) / (2 * steps.to(off)[:, None, None])
+        better = (STEP_RATIO**2 * plain[1:] - plain[:-1]) / (STEP_RATIO**2 - 1)
+        slopes.append(better.square().sum(2))
+        gaps.append(better.diff(dim=0).square().sum(2))
+    return torch.cat(slopes, dim=1).cpu(), torch.cat(gaps, dim=1).cpu()

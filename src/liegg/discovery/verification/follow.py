@@ -1,6 +1,7 @@
-"""Following motions: the curves of given generators, of the group, and of further motions."""
+"""Following motions, and random ones of the same speed: the curves of generators, of the group, and of further motions."""
 
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -11,20 +12,12 @@ from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import ArgumentError
 from liegg.actions import Displacement
 from liegg.decision.decide import runs
-from liegg.discovery.verification.controls import (
-    best_partners,
-    moving,
-    random_directions,
-    random_elements,
-    speeds,
-)
-from liegg.discovery.verification.curvature import curvature
-from liegg.discovery.verification.curves import curve
+from liegg.discovery.verification.curves import curvature, curve
 from liegg.discovery.verification.measure import Directions, Question
 from liegg.discovery.verification.orbits import CLOSED, MAX_TURNS, Orbit, orbit
 from liegg.results.symmetries import Symmetries
 from liegg.results.verification import Curve
-from liegg.spectrum.defects import TRIVIAL_TOLERANCE
+from liegg.spectrum.defects import TRIVIAL_TOLERANCE, squared_motion, whitening
 
 
 class CurveOptions(NamedTuple):
@@ -52,66 +45,53 @@ class Controls(NamedTuple):
     directions: Directions
 
 
-class Predictions(NamedTuple):
-    """What the analysis says about the start of the curves.
-
-    Attributes:
-        slopes: mean squared slope of the output along each direction; None if it predicts nothing.
-        floors: part of it that may be rounding.
-        notes: why nothing is predicted.
-    """
-
-    slopes: Float[Tensor, " d"] | None
-    floors: Float[Tensor, " d"]
-    notes: tuple[Remark, ...] = ()
-
-
 def follow_all(
     question: Question, given: Directions, options: CurveOptions, *, group: bool = True
 ) -> tuple[tuple[Curve, ...], Curve | None, tuple[Remark, ...]]:
     """The curves of all generators, that of the group, and the notes.
 
+    Output directions that are not given are those that fit best.
+
     Raises:
         ArgumentError: a generator does not move the samples.
     """
+    if given.k is None:
+        given = given._replace(k=_partners(question, options.known, given.h))
     controls = _controls(question, options)
     lengths = speeds(given.h, controls.displacement)
     orbits = [orbit(question, h, longest=options.longest) for h in given.h]
-    for i, (path, length) in enumerate(zip(orbits, lengths, strict=True)):
-        if path.speed == 0 or not _moves(given.h[i], float(length), controls):
+    for i, (path, length) in enumerate(zip(orbits, lengths.tolist(), strict=True)):
+        if path.speed == 0 or not _moves(given.h[i], length, controls):
             raise ArgumentError(
                 f"generator {i + 1} does not move the samples, so it cannot be verified. "
                 "Leave it out."
             )
-    predictions = _predictions(question, given, options.known, lengths)
-    notes = [*predictions.notes, *_orbit_notes(orbits)]
+    slopes, floors, reasons = _predictions(question, given, options.known, lengths)
+    notes = [*reasons, *_orbit_notes(orbits)]
     if torch.linalg.matrix_rank(given.h) >= moving(controls.displacement, controls.tolerance):
         notes.append(Diagnosis.CONTROLS_INSIDE_SPAN())
-    knobs = {"points": options.points, "fraction": options.fraction}
+    along = partial(curve, question, points=options.points, fraction=options.fraction)
     curves = []
-    for i, (path, length) in enumerate(zip(orbits, lengths, strict=True)):
+    for i, (path, length) in enumerate(zip(orbits, lengths.tolist(), strict=True)):
         one = given.rows(slice(i, i + 1))
         start = curvature(
             question,
             one,
             question.spread / path.speed,
-            predicted=None if predictions.slopes is None else float(predictions.slopes[i]),
-            predicted_floor=float(predictions.floors[i]),
+            predicted=None if slopes is None else float(slopes[i]),
+            predicted_floor=float(floors[i]),
             analysed=None if options.known is None else options.known.samples,
         )
-        others = controls.directions.scaled(float(length))
-        curves.append(curve(question, one, others, path, curvature=start, **knobs))
+        curves.append(along(one, controls.directions.scaled(length), path, curvature=start))
     elements = None
     if group and len(given.h) > 1:
         mix = random_elements(given.h, controls.displacement, options.controls, options.seed)
         mixed = Directions(mix @ given.h, None if given.k is None else mix @ given.k)
-        ratios = [float(length) / path.speed for path, length in zip(orbits, lengths, strict=True)]
-        unit = sum(ratios) / len(ratios) * question.spread
+        ratios = lengths / torch.tensor([path.speed for path in orbits], dtype=torch.float64)
+        unit = float(ratios.mean()) * question.spread
         end = min(path.longest * path.speed for path in orbits) / question.spread
         way = Orbit(question.spread, end, both_ways=False)
-        elements = curve(
-            question, mixed.scaled(unit), controls.directions.scaled(unit), way, **knobs
-        )
+        elements = along(mixed.scaled(unit), controls.directions.scaled(unit), way)
     return tuple(curves), elements, tuple(notes)
 
 
@@ -119,14 +99,13 @@ def follow_others(
     question: Question, h: Float[Tensor, "k g"], options: CurveOptions
 ) -> tuple[Curve, ...]:
     """The curves of further motions; none if one of them does not move these samples."""
-    directions = Directions(h, partners(question, options.known, h))
     try:
-        return follow_all(question, directions, options, group=False)[0]
+        return follow_all(question, Directions(h, None), options, group=False)[0]
     except ArgumentError:
         return ()
 
 
-def partners(
+def _partners(
     question: Question, known: Symmetries | None, h: Float[Tensor, "m g"]
 ) -> Float[Tensor, "m p"] | None:
     """Output directions that fit input directions best; None for invariance."""
@@ -139,17 +118,15 @@ def _controls(question: Question, options: CurveOptions) -> Controls:
     """Random directions by the displacement of the analysis, or of the samples without one."""
     known = options.known
     if known is not None:
-        displacement, tolerance = (
-            known.accumulated.displacement,
-            float(known.settings["trivial_tolerance"]),
-        )
+        displacement = known.accumulated.displacement
+        tolerance = float(known.settings["trivial_tolerance"])
     else:
         x, action, tolerance = question.x.double(), question.action, TRIVIAL_TOLERANCE
         square = float(x.square().sum()) / len(x)
         noise = action.rounding_motion(torch.float64, square, tuple(x.shape[1:]))
         displacement = replace(action.displacement(action.moment(x).cpu(), len(x)), noise=noise)
     h = random_directions(displacement, options.controls, tolerance, options.seed)
-    return Controls(displacement, tolerance, Directions(h, partners(question, known, h)))
+    return Controls(displacement, tolerance, Directions(h, _partners(question, known, h)))
 
 
 def _moves(h: Float[Tensor, " g"], speed: float, controls: Controls) -> bool:
@@ -165,8 +142,7 @@ def _orbit_notes(orbits: list[Orbit]) -> list[Remark]:
     slow = [i for i, path in enumerate(orbits) if path.slow]
     notes = []
     if near:
-        gap = max(orbits[i].gap for i in near)
-        which = runs([i + 1 for i in near])
+        which, gap = runs([i + 1 for i in near]), max(orbits[i].gap for i in near)
         notes.append(Diagnosis.NEARLY_PERIODIC(count=len(near), generators=which, gap=gap))
     if slow:
         which = runs([i + 1 for i in slow])
@@ -176,17 +152,93 @@ def _orbit_notes(orbits: list[Orbit]) -> list[Remark]:
 
 def _predictions(
     question: Question, given: Directions, known: Symmetries | None, lengths: Float[Tensor, " d"]
-) -> Predictions:
-    """Mean squared slope of the output by the analysis, where it has the same units."""
+) -> tuple[Float[Tensor, " d"] | None, Float[Tensor, " d"], tuple[Remark, ...]]:
+    """What the analysis says about the start of the curves, where it has the same units.
+
+    Returns:
+        The mean squared slope of the output along each direction, or None if nothing is predicted;
+        the part of it that may be rounding; and why nothing is predicted.
+    """
     none = torch.zeros_like(lengths)
     if known is None:
-        return Predictions(None, none)
+        return None, none, ()
     if known.settings["outputs"] != "each" and question.y.shape[1] > 1:
-        return Predictions(None, none, (Diagnosis.NO_PREDICTION_OUTPUTS(),))
+        return None, none, (Diagnosis.NO_PREDICTION_OUTPUTS(),)
     if any(part.settings().get("derivative") == "paper" for part in known.action.parts):
-        return Predictions(None, none, (Diagnosis.NO_PREDICTION_PAPER(),))
+        return None, none, (Diagnosis.NO_PREDICTION_PAPER(),)
     columns = given.h if given.k is None else torch.cat([given.k, given.h], dim=1)
     slopes = (columns @ known.accumulated.factor.mT).square().sum(1) / known.samples
     gaps = question.slope_gaps(given.h) if question.resamples else 0.0
     floors = known.decision.floor * lengths.square() + gaps
-    return Predictions(slopes, known.accumulated.solution.sensitivity * floors)
+    return slopes, known.accumulated.solution.sensitivity * floors, ()
+
+
+def speeds(h: Float[Tensor, "m g"], displacement: Displacement) -> Float[Tensor, " m"]:
+    r"""Root mean square speed $\sqrt{h^\top M h}$ of the data under each direction."""
+    return squared_motion(h, displacement).clamp_min(0).sqrt()
+
+
+def random_directions(
+    displacement: Displacement, count: int, tolerance: float, seed: int
+) -> Float[Tensor, "m g"]:
+    r"""Directions of unit speed, uniform where it is a sphere: $h = M^{-1/2} z/|z|$ for normal $z$, on the range of $M$.
+
+    Args:
+        displacement: M of the data.
+        count: number of directions.
+        tolerance: share of the displacement of uncorrelated features below which nothing moves.
+        seed: of the normal numbers.
+
+    Examples:
+        >>> stretched = Displacement(torch.diag(torch.tensor([4.0, 1.0], dtype=torch.float64)))
+        >>> bool(
+        ...     (speeds(random_directions(stretched, 9, 1e-12, seed=0), stretched) - 1).abs().max()
+        ...     < 1e-12
+        ... )
+        True
+    """
+    whiten, _ = whitening(displacement, tolerance)
+    generator = torch.Generator().manual_seed(seed)
+    z = torch.randn(
+        count, displacement.repeat, whiten.shape[1], generator=generator, dtype=torch.float64
+    )
+    return (z / z.flatten(1).norm(dim=1)[:, None, None] @ whiten.mT).flatten(1)
+
+
+def moving(displacement: Displacement, tolerance: float) -> int:
+    """Number of independent directions that move the data."""
+    return displacement.repeat * whitening(displacement, tolerance)[0].shape[1]
+
+
+def random_elements(
+    span: Float[Tensor, "d g"], displacement: Displacement, count: int, seed: int
+) -> Float[Tensor, "m d"]:
+    """Combinations of directions that move the data: unit speed, uniform where it is a sphere."""
+    parts = span.reshape(len(span), displacement.repeat, -1)
+    between = torch.einsum("drs,st,ert->de", parts, displacement.block, parts)
+    squares, axes = torch.linalg.eigh(between)
+    independent = squares > 1e-12 * squares[-1]
+    generator = torch.Generator().manual_seed(seed + 1)  # not the numbers of the controls
+    z = torch.randn(count, int(independent.sum()), generator=generator, dtype=torch.float64)
+    return z / z.norm(dim=1, keepdim=True) @ (axes[:, independent] / squares[independent].sqrt()).mT
+
+
+def best_partners(question: Question, h: Float[Tensor, "m g"]) -> Float[Tensor, "m p"] | None:
+    """Output directions that fit input directions of unit speed best; None for invariance.
+
+    They are fitted by least squares on small motions. With any other output direction, a control
+    would look worse than it is.
+    """
+    action = question.output_action
+    if action is None:
+        return None
+    y = question.y.reshape(len(question.y), *question.model.output_shape)
+    step = question.eps ** (1 / 3) * question.spread
+    inverse = torch.linalg.pinv(action.displacement(action.moment(y), 1).dense(), hermitian=True)
+    total = torch.zeros(len(h), action.size, dtype=torch.float64, device=y.device)
+    for part in question.parts:
+        forth, back = question.outputs(torch.cat([h, -h]) * step, part).chunk(2)
+        for i, slope in enumerate((forth - back) / (2 * step)):
+            rows = action.contract(slope.reshape(y[part].shape)[:, None], y[part])
+            total[i] += rows.sum((0, 1))
+    return (total @ inverse.to(total)).cpu()

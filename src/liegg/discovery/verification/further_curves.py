@@ -1,5 +1,6 @@
 """Motions that are followed beside the symmetries: a readable basis, or the nearest candidates."""
 
+from contextlib import suppress
 from typing import NamedTuple
 
 import torch
@@ -24,12 +25,10 @@ class Others(NamedTuple):
     Attributes:
         coefficients: one row per motion.
         words: what each does.
-        matrices: the same generators as matrices; None if the action has none.
     """
 
     coefficients: Float[Tensor, "k g"]
     words: tuple[str, ...]
-    matrices: Float[Tensor, "k n n"] | None
 
 
 def others_of(sym: Symmetries) -> Others:
@@ -48,7 +47,7 @@ def others_of(sym: Symmetries) -> Others:
         words = action.describe(rows, tolerance=words_tolerance(sym))
     elif isinstance(action, MatrixAction) and not too_large:
         rows, words = _readable(sym, action)
-    return Others(rows, words, action.matrices(rows) if isinstance(action, MatrixAction) else None)
+    return Others(rows, words)
 
 
 def _readable(
@@ -58,20 +57,12 @@ def _readable(
     rows, words = [sym.coefficients[:0]], []
     readable = sym.identification.readable
     for matrix, text in list(zip(readable.generators, readable.words, strict=True))[:MAX_READABLE]:
-        row = _inside(action, matrix[None].to(sym.coefficients))
-        cosines = (sym.coefficients @ row.mT).abs() / row.norm(dim=1)
-        if len(row) and not bool((cosines >= PARALLEL).any()):
-            rows.append(row)
-            words.append(text)
+        with suppress(ArgumentError):  # rounded entries may leave a restriction slightly
+            row = action.coefficients(matrix[None].to(sym.coefficients))
+            if not bool(((sym.coefficients @ row.mT).abs() >= PARALLEL * row.norm()).any()):
+                rows.append(row)
+                words.append(text)
     return torch.cat(rows), tuple(words)
-
-
-def _inside(action: MatrixAction, matrix: Float[Tensor, "1 n n"]) -> Float[Tensor, "k g"]:
-    """Coefficients of a matrix; none if rounded entries leave a restriction slightly."""
-    try:
-        return action.coefficients(matrix)
-    except ArgumentError:
-        return matrix.new_zeros(0, action.size)
 
 
 def words_tolerance(sym: Symmetries) -> float:

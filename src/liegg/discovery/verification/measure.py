@@ -1,12 +1,11 @@
 """Finite motions of samples, and how much they change the output."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.precision import coarsest
@@ -36,27 +35,14 @@ class Directions(NamedTuple):
         """Some of the motions."""
         return Directions(self.h[some], None if self.k is None else self.k[some])
 
-    def scaled(self, by: Float[Tensor, " m"] | float) -> "Directions":
-        """Every motion times a number, or each one times its own."""
-        factor = by[:, None] if isinstance(by, Tensor) else by
-        return Directions(self.h * factor, None if self.k is None else self.k * factor)
+    def scaled(self, by: float) -> "Directions":
+        """Every motion times a number."""
+        return Directions(self.h * by, None if self.k is None else self.k * by)
 
     def along(self, times: Float[Tensor, " t"]) -> "Directions":
         """All motions at all times, time after time within a motion."""
         motions = lambda part: (times[:, None] * part[:, None]).flatten(0, 1)  # noqa: E731
         return Directions(motions(self.h), None if self.k is None else motions(self.k))
-
-
-class Changes(NamedTuple):
-    """What motions do to the output of every sample.
-
-    Attributes:
-        squared: squared distance from the target; infinite where the output is not finite.
-        classes: whether another output is the largest; None for one output or an output action.
-    """
-
-    squared: Float[Tensor, "m n"]
-    classes: Bool[Tensor, "m n"] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,21 +157,29 @@ def _layout(x: Float[Tensor, "n ..."]) -> torch.memory_format:
     return last
 
 
-def changes(question: Question, motions: Directions) -> Changes:
-    """What every motion does to the output of every sample."""
-    has_classes = question.output_action is None and question.y.shape[1] > 1
-    squared, classes = [], []
+def changes(
+    question: Question, motions: Directions
+) -> tuple[Float[Tensor, " m"], Float[Tensor, " m"] | None]:
+    """What every motion does to the output.
+
+    Returns:
+        The mean squared distance from the target, infinite where an output is not finite; and the
+        share of samples for which another output is the largest, None for one output or an output
+        action.
+    """
+    squared, others = torch.zeros(2, len(motions.h), dtype=torch.float64, device=question.y.device)
     for part in question.parts:
-        distances, others = [], []
-        for h, k in _few(motions, question.y[part].numel()):
+        y = question.y[part]
+        some = max(1, BATCH_ELEMENTS // y.numel())  # motions whose outputs fit into memory
+        for start in range(0, len(motions.h), some):
+            rows = slice(start, start + some)
+            h, k = motions.rows(rows)
             moved = question.outputs(h, part)
-            distances.append((moved - question.targets(k, part)).square().sum(2))
-            if has_classes:
-                others.append(moved.argmax(2) != question.y[part].argmax(1))
-        squared.append(torch.cat(distances))
-        classes += [torch.cat(others)] if has_classes else []
-    whole = torch.cat(squared, dim=1).nan_to_num(nan=torch.inf, posinf=torch.inf)
-    return Changes(whole, torch.cat(classes, dim=1) if has_classes else None)
+            squared[rows] += (moved - question.targets(k, part)).square().sum((1, 2))
+            others[rows] += (moved.argmax(2) != y.argmax(1)).sum(1)
+    has_classes = question.output_action is None and question.y.shape[1] > 1
+    mean = (squared / len(question.x)).nan_to_num(nan=torch.inf, posinf=torch.inf)
+    return mean, others / len(question.x) if has_classes else None
 
 
 def there_and_back(question: Question, motions: Directions) -> Float[Tensor, " m"]:
@@ -205,10 +199,3 @@ def there_and_back(question: Question, motions: Directions) -> Float[Tensor, " m
                 k, act = motions.k[i], question.output_action.act
                 total[i] += (act(-k, act(k, shaped)) - shaped).square().sum()
     return total / (2 * len(question.x))
-
-
-def _few(motions: Directions, numbers: int) -> Iterator[Directions]:
-    """Motions in groups whose outputs, of `numbers` each, fit into memory."""
-    size = max(1, BATCH_ELEMENTS // numbers)
-    for start in range(0, len(motions.h), size):
-        yield motions.rows(slice(start, start + size))

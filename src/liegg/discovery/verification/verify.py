@@ -1,5 +1,6 @@
 """The assembly: a model, held-out samples and symmetries in, their finite verification out."""
 
+import math
 from contextlib import closing
 from dataclasses import replace
 from typing import Any
@@ -11,11 +12,10 @@ from torch import Tensor
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError, ShapeError
 from liegg._utils.random import seeded
-from liegg.actions import Action
-from liegg.discovery.verification.follow import CurveOptions, follow_all, follow_others, partners
+from liegg.actions import Action, MatrixAction
+from liegg.discovery.verification.follow import CurveOptions, follow_all, follow_others
 from liegg.discovery.verification.further_curves import others_of
-from liegg.discovery.verification.measure import CONSTANT, Question
-from liegg.discovery.verification.request import actions_of, check_numbers, directions_of
+from liegg.discovery.verification.measure import CONSTANT, Directions, Question
 from liegg.inputs.batches import Batches, Data, as_batches
 from liegg.inputs.model import Model, eval_view, probe, with_input_dtype
 from liegg.polarization.rows import check_output_action
@@ -78,20 +78,15 @@ def verify(
         >>> result.holds, bool(result.curves[0].change.max() < 1e-20)
         (True, True)
     """
-    check_numbers(
-        samples=samples,
-        fraction=fraction,
-        points=points,
-        controls=controls,
-        seed=seed,
-        longest=longest,
-    )
     known = sym if isinstance(sym, Symmetries) else None
-    action, output_action = actions_of(sym, output_action)
-    given = directions_of(sym, action, output_action, generators, output_generators)
-    others = others_of(known) if known is not None and generators is None else None
+    options = CurveOptions(known, points, fraction, controls, seed, longest)
+    _check_numbers(samples, options)
+    action, output_action = _actions_of(sym, output_action)
+    given = _directions_of(sym, action, output_action, generators, output_generators)
+    beside = others_of(known) if known is not None and generators is None else None
+    others = beside if beside is not None and beside.words else None
     nothing = Diagnosis.NOTHING_TO_VERIFY if generators is None else Diagnosis.NO_GENERATOR_GIVEN
-    empty = Verification(
+    result = Verification(
         curves=(),
         group=None,
         fraction=fraction,
@@ -104,63 +99,66 @@ def verify(
         action=repr(action),
         notes=(nothing(),),
     )
-    if not len(given.h) and (others is None or not others.words):
-        return empty
+    if not len(given.h) and others is None:
+        return result
     with seeded(seed), torch.inference_mode(False), torch.no_grad(), eval_view(model) as function:
-        function = with_input_dtype(function, as_batches(data))
-        batches = Batches(as_batches(data).source, samples, function.dtype, function.device)
-        x = _read(batches, samples)
-        action.check(tuple(x.shape[1:]))
-        _check_shape(known, tuple(x.shape[1:]))
-        function = probe(function, x)
-        if output_action is not None:
-            check_output_action(output_action, function)
-        if known is not None and known.settings["outputs"] == "sum":
-            function = _summed(function)  # the analysis was about the sum
-        question = Question(function, action, output_action, x)
-        if not bool(torch.isfinite(question.y).all()):
-            raise ArgumentError(
-                f"{function.name} returned NaN or infinity for a sample. Correct the model there, or "
-                "remove the sample."
-            )
-        measured = replace(
-            empty,
+        question = _question(function, data, samples, known, action, output_action)
+        result = replace(
+            result,
             variance=question.variance,
             spread=question.spread,
-            samples=len(x),
-            model=function.name,
+            samples=len(question.x),
+            model=question.model.name,
         )
         if question.variance <= (CONSTANT * question.eps) ** 2 * question.output_square:
-            return replace(measured, notes=(*function.notes, Diagnosis.CONSTANT_HELD_OUT_OUTPUT()))
-        if given.k is None:
-            given = given._replace(k=partners(question, known, given.h))
-        options = CurveOptions(known, points, fraction, controls, seed, longest)
-        curves, group, notes = (
-            follow_all(question, given, options) if len(given.h) else ((), None, empty.notes)
-        )
-        further = (
-            follow_others(question, others.coefficients, options) if others and others.words else ()
-        )
-    result = replace(measured, curves=curves, group=group, notes=(*function.notes, *notes))
+            others = None
+            result = replace(result, notes=(Diagnosis.CONSTANT_HELD_OUT_OUTPUT(),))
+        elif len(given.h):
+            curves, group, notes = follow_all(question, given, options)
+            result = replace(result, curves=curves, group=group, notes=notes)
+        further = () if others is None else follow_others(question, others.coefficients, options)
+    result = replace(result, notes=(*question.model.notes, *result.notes))
     if others is None or not further:
         return result
-    generators = others.coefficients if others.matrices is None else others.matrices
+    rows = others.coefficients
+    generators = action.matrices(rows) if isinstance(action, MatrixAction) else rows
     return replace(result, others=further, other_words=others.words, other_generators=generators)
 
 
-def _check_shape(known: Symmetries | None, shape: tuple[int, ...]) -> None:
-    """Raise `ShapeError` for samples of another shape than the analysed ones."""
+def _question(
+    function: Model,
+    data: Data,
+    samples: int,
+    known: Symmetries | None,
+    action: Action,
+    output_action: Action | None,
+) -> Question:
+    """The probed model with the samples that are moved."""
+    function = with_input_dtype(function, as_batches(data))
+    x = _read(Batches(as_batches(data).source, samples, function.dtype, function.device), samples)
+    shape = tuple(x.shape[1:])
+    action.check(shape)
     analysed = None if known is None else known.settings.get("sample")
     if analysed is not None and tuple(analysed) != shape:
         raise ShapeError(
             f"a sample has shape {shape}; those that were analysed have {tuple(analysed)}. Pass "
             "samples of that shape."
         )
-
-
-def _summed(function: Model) -> Model:
-    """The model whose output is the sum of a model's outputs."""
-    return replace(function, function=lambda x: function(x).sum(1, keepdim=True), output_shape=(1,))
+    function = probe(function, x)
+    if output_action is not None:
+        check_output_action(output_action, function)
+    if known is not None and known.settings["outputs"] == "sum":  # the analysis was about the sum
+        every = function
+        function = replace(
+            function, function=lambda x: every(x).sum(1, keepdim=True), output_shape=(1,)
+        )
+    question = Question(function, action, output_action, x)
+    if not bool(torch.isfinite(question.y).all()):
+        raise ArgumentError(
+            f"{function.name} returned NaN or infinity for a sample. Correct the model there, or "
+            "remove the sample."
+        )
+    return question
 
 
 def _read(batches: Batches, samples: int) -> Float[Tensor, "n ..."]:
@@ -178,3 +176,79 @@ def _read(batches: Batches, samples: int) -> Float[Tensor, "n ..."]:
             "100."
         )
     return torch.cat(parts)
+
+
+def _actions_of(sym: Any, output_action: Any) -> tuple[Action, Action | None]:
+    """The actions on input and output."""
+    if isinstance(sym, Symmetries):
+        if output_action is not None:
+            raise ArgumentError(
+                "output_action was given with a result of discover(), which has its own. "
+                "Leave it out."
+            )
+        return sym.action, sym.output_action
+    if not isinstance(sym, Action) or not isinstance(output_action, Action | None):
+        raise ArgumentError(
+            f"sym is a {type(sym).__name__}; expected a result of liegg.discover(), or an action with "
+            "generators, for example verify(model, data, liegg.Linear(3), liegg.so(3)). "
+            "output_action must be an action too."
+        )
+    return sym, output_action
+
+
+def _directions_of(
+    sym: Symmetries | Action,
+    action: Action,
+    output_action: Action | None,
+    generators: Any,
+    output_generators: Any,
+) -> Directions:
+    """Coefficients of what is to be verified; those of the output may still be missing."""
+    if output_generators is not None and (output_action is None or generators is None):
+        raise ArgumentError(
+            "output_generators given without generators or without an output action: they need both."
+        )
+    if generators is None:
+        if not isinstance(sym, Symmetries):
+            raise ArgumentError(
+                "an action was given without generators: pass those to verify, for example "
+                "liegg.so(3)."
+            )
+        return Directions(
+            sym.coefficients,
+            None if sym.output_action is None else sym.accumulated.partners(sym.coefficients),
+        )
+    h = action.as_coefficients(generators).detach().to("cpu", torch.float64)
+    if output_generators is None or output_action is None:
+        return Directions(h, None)
+    k = output_action.as_coefficients(output_generators, "output_generators")
+    if len(k) != len(h):
+        raise ArgumentError(
+            f"{len(h)} generators and {len(k)} output_generators: expected one for each."
+        )
+    return Directions(h, k.detach().to("cpu", torch.float64))
+
+
+def _check_numbers(samples: Any, options: CurveOptions) -> None:
+    """Raise `ArgumentError` for numbers out of range."""
+    for name, value, smallest, usual in (
+        ("samples", samples, 2, 256),
+        ("points", options.points, 4, 25),
+        ("controls", options.controls, 1, 8),
+    ):
+        if not isinstance(value, int) or value < smallest:
+            raise ArgumentError(
+                f"{name}={value!r}: expected an integer of at least {smallest}, for example "
+                f"{name}={usual}."
+            )
+    seed, longest = options.seed, options.longest
+    if not isinstance(seed, int) or not 0 <= seed < 2**63:
+        raise ArgumentError(f"seed={seed!r}: expected an integer from 0 to 2^63 - 1.")
+    share = "a positive share of the variance, for example fraction=0.05"
+    multiple = "None or a positive multiple of the data's spread"
+    for name, value, what in (
+        ("fraction", options.fraction, share),
+        ("longest", 1.0 if longest is None else longest, multiple),
+    ):
+        if not isinstance(value, int | float) or not 0 < value < math.inf:
+            raise ArgumentError(f"{name}={value!r}: expected {what}.")

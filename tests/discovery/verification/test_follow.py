@@ -6,7 +6,7 @@ import torch
 import liegg
 from cases import normal, regular, square
 from liegg.actions import Displacement
-from liegg.discovery.verification.controls import (
+from liegg.discovery.verification.follow import (
     best_partners,
     moving,
     random_directions,
