@@ -26,7 +26,7 @@ from liegg.algebra.explanations import closure_reason, fit_reason, form_reasons,
 from liegg.algebra.families.candidates import PLAUSIBLE_STRETCH, Candidate, candidates
 from liegg.algebra.families.choice import CONFIDENT_MARGIN, margin_of, simplest
 from liegg.algebra.fit import REFUSAL_CHANCE, chi_square
-from liegg.algebra.forms.forms import preserved_forms
+from liegg.algebra.forms.forms import preserved
 from liegg.algebra.identification import Identification
 from liegg.algebra.structure.abstract import abstract_name
 from liegg.algebra.structure.real_forms import UNKNOWN
@@ -160,7 +160,7 @@ def _by_family(
     near = candidates(record.span, search_noise, stop_early=noise <= floor)
     if record.homogeneous and noise > floor:
         # An algebra that moves every covector is not affine, however little it moves one of them.
-        near = [one for one in near if len(preserved_forms(one.fit.generators).fixed_covectors)]
+        near = [one for one in near if len(preserved("covectors", one.fit.generators).answers)]
     resolved = [one for one in near if not one.stretched(search_noise)]
     noise = min([noise, *(max(one.fit.at_most(), floor) for one in resolved if one.fit.freedom)])
     choice = simplest(near, noise, 1.0 if error is not None else COINCIDENCE_CHANCE)
