@@ -51,7 +51,7 @@ def frame_of(form: Num[Tensor, "..."]) -> Float[Tensor, "n n"]:
         )
     positive = values > 0
     plus = vectors[:, positive] @ vectors[:, positive].mT
-    axes = pivots(plus, int(positive.sum()))
+    axes = pivots(plus.numpy(), int(positive.sum()))
     others = [i for i in range(len(form)) if i not in axes]
     rotation = torch.zeros_like(form)
     for columns, projector in ((axes, plus), (others, torch.eye(len(form)).to(plus) - plus)):
