@@ -12,7 +12,7 @@ from liegg._utils.diagnoses import Remark
 from liegg.algebra.bracket import structure_constants
 from liegg.algebra.closure import Closure
 from liegg.algebra.forms.forms import Forms, preserved_forms
-from liegg.algebra.forms.standard import standard_frame
+from liegg.algebra.forms.frame import standard_frame
 from liegg.algebra.structure.abstract import abstract_name
 from liegg.algebra.structure.invariants import Invariants, invariants
 from liegg.algebra.structure.real_forms import UNKNOWN

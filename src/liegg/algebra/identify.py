@@ -23,8 +23,14 @@ from liegg._utils.linalg import orthonormal_rows
 from liegg.algebra.bracket import killing_eigenvalues, structure_constants
 from liegg.algebra.closure import Closure, closure, generated, nearest_closed
 from liegg.algebra.explanations import closure_reason, fit_reason, form_reasons, open_reason, rivals
-from liegg.algebra.families.candidates import PLAUSIBLE_STRETCH, Candidate, candidates
-from liegg.algebra.families.choice import CONFIDENT_MARGIN, margin_of, simplest
+from liegg.algebra.families.candidates import (
+    CONFIDENT_MARGIN,
+    PLAUSIBLE_STRETCH,
+    Candidate,
+    candidates,
+    margin_of,
+    simplest,
+)
 from liegg.algebra.fit import REFUSAL_CHANCE, chi_square
 from liegg.algebra.forms.forms import preserved
 from liegg.algebra.identification import Identification

@@ -155,7 +155,9 @@ def test_the_point_of_a_rotation_stays(seed, centre):
     turn = float(normal(1, seed=seed)) * TURN
     generator = torch.zeros(3, 3, dtype=torch.float64)
     generator[:2, :2], generator[:2, 2] = turn, -turn @ place
-    expected = f"rotation about the point {vector(place.numpy())}" if any(centre) else "rotation in x₁–x₂"
+    expected = (
+        f"rotation about the point {vector(place.numpy())}" if any(centre) else "rotation in x₁–x₂"
+    )
     assert describe(generator, homogeneous=True) == expected
 
 

@@ -7,8 +7,16 @@ from jaxtyping import Complex, Float
 from torch import Tensor
 
 from liegg.algebra import catalog
-from liegg.algebra.families.record import Member, conjugate, traceless, usable
-from liegg.algebra.families.starts import commuting, complex_structure, hermitian, signed_frames
+from liegg.algebra.families.record import (
+    Member,
+    commuting,
+    complex_structure,
+    conjugate,
+    hermitian,
+    signed_frames,
+    traceless,
+    usable,
+)
 from liegg.algebra.structure.real_forms import pair
 
 STARTS = 2
