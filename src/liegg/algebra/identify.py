@@ -32,7 +32,7 @@ from liegg.algebra.families.candidates import (
     simplest,
 )
 from liegg.algebra.fit import REFUSAL_CHANCE, chi_square
-from liegg.algebra.forms.forms import preserved
+from liegg.algebra.forms.forms import preserved, preserved_forms
 from liegg.algebra.identification import Identification
 from liegg.algebra.structure.abstract import abstract_name
 from liegg.algebra.structure.real_forms import UNKNOWN
@@ -176,10 +176,11 @@ def _by_family(
         largest = LARGEST_ESTIMATED_NOISE if error is None else max(error, SMALLEST_SEARCH_NOISE)
         return _by_structure(record, closed, largest, floor)
     exact = canonical(choice.fit.generators)
+    forms = preserved_forms(exact)
     simpler = _simpler_algebra(record, choice, near)
     vague = bool(simpler) or noise > LARGEST_CONFIDENT_NOISE
     name, aliases, words = _names(choice, exact, homogeneous=record.homogeneous)
-    return _with_margin(
+    named = _with_margin(
         record,
         min(margin_of(choice, near, noise), 1.0 if vague else math.inf),
         name=name,
@@ -189,11 +190,13 @@ def _by_family(
         angle=choice.fit.angle,
         reasons=(
             closure_reason(closed),
-            *form_reasons(exact),
+            *form_reasons(forms),
             fit_reason(choice, noise, floor),
             *simpler,
         ),
     )
+    vars(named)["forms"] = forms  # cached there on demand: not computed again
+    return named
 
 
 def _simpler_algebra(
@@ -271,7 +274,7 @@ def _by_structure(
         aliases=abstract.aliases[1:],
         meaning=meaning(abstract.name, usual=False) if exact else "",
         angle=0.0 if exact else near.moved,
-        reasons=(closure_reason(closed), *form_reasons(basis), *abstract.reasons),
+        reasons=(closure_reason(closed), *form_reasons(preserved_forms(basis)), *abstract.reasons),
     )
 
 
@@ -279,7 +282,7 @@ def _one_parameter(record: Identification, largest_noise: float, floor: float) -
     """Name a single matrix of no special kind, and point out a special kind near it."""
     near = rivals(candidates(record.span, largest_noise), None, record.uncertainty, floor)
     margin = min((rival.needs / largest_noise for rival in near), default=math.inf)
-    reasons = [Diagnosis.ONE_PARAMETER_GROUP(), *form_reasons(record.span)]
+    reasons = [Diagnosis.ONE_PARAMETER_GROUP(), *form_reasons(preserved_forms(record.span))]
     if record.estimated and margin < CONFIDENT_MARGIN:
         reasons.append(Diagnosis.NEAR_SIMPLER_ALGEBRA(name=near[0].name, uncertainty=largest_noise))
     return _with_margin(

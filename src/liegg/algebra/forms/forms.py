@@ -16,6 +16,7 @@ generator, is $u^2$ times
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import torch
@@ -75,7 +76,7 @@ class Forms:
     errors: dict[str, float]
     uncertainty: float
 
-    @property
+    @cached_property
     def metric(self) -> Float[Tensor, "n n"] | None:
         """The regular symmetric form that is preserved, if there is exactly one up to scale.
 

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
 from liegg.algebra.families.classical import darboux
+from liegg.algebra.families.record import usable
 from liegg.algebra.forms.commutant import invariant_subspaces
 from liegg.algebra.forms.forms import preserved_forms
 from liegg.algebra.subspace import orthonormal
@@ -108,7 +109,7 @@ def standard_frame(generators: Float[Tensor, "d n n"]) -> Standard | None:
             if forms.metric is not None:
                 axes = frame_of(forms.metric)
                 metric = axes.mT @ forms.metric @ axes
-            elif len(forms.antisymmetric) == 1 and _regular(forms.antisymmetric[0]):
+            elif len(forms.antisymmetric) == 1 and usable(forms.antisymmetric[0]):
                 axes, metric = darboux(forms.antisymmetric[0]), None
             else:
                 return None
@@ -119,8 +120,3 @@ def standard_frame(generators: Float[Tensor, "d n n"]) -> Standard | None:
         return Standard(frame, None)
     inverse = torch.linalg.inv(frame)
     return Standard(frame, inverse.mT @ torch.block_diag(*metrics) @ inverse)
-
-
-def _regular(form: Float[Tensor, "n n"]) -> bool:
-    values = torch.linalg.svdvals(form)
-    return float(values[-1]) > 1e-6 * float(values[0])

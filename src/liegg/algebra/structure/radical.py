@@ -15,7 +15,6 @@ from liegg.algebra.structure.series import (
     Constants,
     Rows,
     brackets,
-    checked,
     derived_series,
     identity,
     null_rows,
@@ -45,7 +44,6 @@ def radical(constants: Constants, *, tolerance: float = 1e-8) -> Rows:
         >>> len(radical(structure_constants(se(3))))  # the translations
         3
     """
-    constants = checked(constants)
     space = identity(constants)
     derived = brackets(constants, space, space, tolerance=tolerance)
     return null_rows(derived @ killing_form(constants), tolerance * scale(constants) ** 2)
@@ -71,7 +69,6 @@ def nilradical(constants: Constants, *, tolerance: float = 1e-8) -> Rows:
         >>> len(nilradical(structure_constants(aff(3))))  # the translations, without the scaling
         3
     """
-    constants = checked(constants)
     rows = radical(constants, tolerance=tolerance)
     derived = brackets(constants, rows, rows, tolerance=tolerance)
     generic = torch.randn(
@@ -125,7 +122,6 @@ def levi(constants: Constants, *, tolerance: float = 1e-8) -> Rows:
         >>> len(levi(structure_constants(aff(3))))  # a copy of sl(3)
         8
     """
-    constants = checked(constants)
     rows = radical(constants, tolerance=tolerance)
     x = outside(identity(constants), rows)
     if len(x) == 0 or len(rows) == 0:

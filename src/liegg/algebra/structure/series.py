@@ -35,7 +35,6 @@ def centre(constants: Constants, *, tolerance: float = 1e-8) -> Rows:
         >>> len(centre(structure_constants(gl(3))))  # the multiples of the identity
         1
     """
-    constants = checked(constants)
     return null_rows(constants.flatten(1).mT, tolerance * scale(constants))
 
 
@@ -55,7 +54,6 @@ def derived_series(
     >>> [len(rows) for rows in derived_series(structure_constants(se(2)))]
     [3, 2, 0]
     """
-    constants = checked(constants)
     first = identity(constants) if start is None else start
     return _series(first, lambda last: brackets(constants, last, last, tolerance=tolerance))
 
@@ -68,7 +66,6 @@ def lower_central_series(constants: Constants, *, tolerance: float = 1e-8) -> tu
     >>> [len(rows) for rows in lower_central_series(structure_constants(shear(4)))]
     [6, 3, 1, 0]
     """
-    constants = checked(constants)
     first = identity(constants)
     return _series(first, lambda last: brackets(constants, first, last, tolerance=tolerance))
 

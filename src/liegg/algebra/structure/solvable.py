@@ -14,7 +14,6 @@ from liegg.algebra.structure.series import (
     Rows,
     brackets,
     centre,
-    checked,
     identity,
     null_rows,
     outside,
@@ -42,7 +41,6 @@ def nilpotent_name(constants: Constants, *, tolerance: float = 1e-8) -> Named | 
     >>> nilpotent_name(structure_constants(shear(3)))[0]
     ('heis(3)', 'n(3)', 'Bianchi II')
     """
-    constants = checked(constants)
     space = identity(constants)
     derived = brackets(constants, space, space, tolerance=tolerance)
     third = brackets(constants, space, derived, tolerance=tolerance)
@@ -90,7 +88,6 @@ def plane_name(constants: Constants, *, tolerance: float = 1e-8) -> Named | None
     >>> plane_name(structure_constants(se(2)))[0]
     ('se(2)', 'e(2)', 'Bianchi VII₀')
     """
-    constants = checked(constants)
     space = identity(constants)
     plane = brackets(constants, space, space, tolerance=tolerance)
     if len(space) != 3 or len(plane) != 2:
@@ -141,7 +138,6 @@ def translations(
     Returns:
         The ideal and the linear maps; None if the algebra is not of this kind.
     """
-    constants = checked(constants)
     threshold = tolerance * scale(constants)
     basis = brackets(constants, identity(constants), radical, tolerance=tolerance)
     if len(basis) == 0 or len(brackets(constants, basis, basis, tolerance=tolerance)):
