@@ -8,8 +8,7 @@ from functools import partial
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg.algebra.families.affine import affine
-from liegg.algebra.families.blocks import blocks
+from liegg.algebra.families.blocks import affine, blocks
 from liegg.algebra.families.classical import general, heisenberg, orthogonal, shears, symplectic
 from liegg.algebra.families.record import Member, Proposer
 from liegg.algebra.families.unitary import complex_linear

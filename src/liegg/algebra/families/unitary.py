@@ -70,17 +70,18 @@ def _in_frame(
         return Member(name, conjugate(torch.cat(standard), frame), stretch=stretch)
 
     phase, scaling = _real(1j * one), _real(one)
-    if d == 1:
-        yield member("u(1)" if m > 1 else "so(2)", phase)
-    if d == 2 * m * m:
-        yield member(f"gl({m},C)" if m > 1 else "so(2) ⊕ R", catalog.gl(m, "C"))
     if m == 1:
+        yield member("so(2)", phase) if d == 1 else member("so(2) ⊕ R", phase, scaling)
         return
-    if d == 2 * m * m - 2:
-        yield member(f"sl({m},C)", catalog.sl(m, "C"))
-    if d == 2 * m * m - 1:
-        yield member(f"sl({m},C) ⊕ R", catalog.sl(m, "C"), scaling)
-        yield member(f"sl({m},C) ⊕ u(1)", catalog.sl(m, "C"), phase)
+    special = catalog.sl(m, "C")
+    linear = (
+        ("u(1)", phase),
+        (f"sl({m},C)", special),
+        (f"sl({m},C) ⊕ R", special, scaling),
+        (f"sl({m},C) ⊕ u(1)", special, phase),
+        (f"gl({m},C)", special, phase, scaling),
+    )
+    yield from (member(name, *parts) for name, *parts in linear if sum(map(len, parts)) == d)
     if not m * m - 1 <= d <= m * m + 1:
         return
     matrices = traceless(complexified(torch.linalg.solve(frame, span @ frame)))
@@ -88,17 +89,19 @@ def _in_frame(
         for inside, p in signed_frames(form, flip=True):
             standard = complexified(catalog.su(p, m - p))
             inner = _real(inside @ standard @ torch.linalg.inv(inside))
-            name, axes = pair(p, m - p), inside[None]
+            name = pair(p, m - p)
+            unitary = (
+                (f"su({name})", inner),
+                (f"u({name})", inner, phase),
+                (f"su({name}) ⊕ R", inner, scaling),
+                (f"u({name}) ⊕ R", inner, phase, scaling),
+            )
             # su(1,1) acts on C² as sl(2,R) does on two copies of R², and is proposed as that.
-            real = (m, p) == (2, 1)
-            if d == m * m - 1 and not real:
-                yield member(f"su({name})", inner, inside=axes)
-            elif d == m * m:
-                yield member(f"u({name})", inner, phase, inside=axes)
-                if not real:
-                    yield member(f"su({name}) ⊕ R", inner, scaling, inside=axes)
-            elif d == m * m + 1:
-                yield member(f"u({name}) ⊕ R", inner, phase, scaling, inside=axes)
+            yield from (
+                member(name, *parts, inside=inside[None])
+                for name, *parts in unitary
+                if sum(map(len, parts)) == d and not name.startswith("su(1,1)")
+            )
 
 
 def complexified(matrices: Float[Tensor, "d n n"]) -> Complex[Tensor, "d m m"]:
