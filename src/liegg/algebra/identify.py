@@ -120,7 +120,13 @@ def identify(
         span,
         estimated=error is None,
         uncertainty=error or 0.0,
-        notes=_notes(len(matrices), len(span)),
+        notes=(
+            Diagnosis.DEPENDENT_GENERATORS(
+                given=len(matrices), dependent=len(matrices) - len(span), dimension=len(span)
+            ),
+        )
+        if len(span) < len(matrices)
+        else (),
         homogeneous=affine,
         coordinates=None
         if coordinates is None
@@ -346,16 +352,6 @@ def _checked_error(uncertainty: Any, count: int) -> float | None:
             f"or one for each of {count} generators."
         )
     return checked_uncertainty(float(errors.square().mean().sqrt()))
-
-
-def _notes(given: int, dimension: int) -> tuple[Remark, ...]:
-    if given == dimension:
-        return ()
-    return (
-        Diagnosis.DEPENDENT_GENERATORS(
-            given=given, dependent=given - dimension, dimension=dimension
-        ),
-    )
 
 
 def _is_affine(span: Float[Tensor, "d n n"], homogeneous: bool | None) -> bool:

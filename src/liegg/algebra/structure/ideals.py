@@ -16,14 +16,15 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg.algebra.bracket import adjoint, bracket, intertwiner_gram
-from liegg.algebra.structure.series import Constants, Rows, scale, span_rows
+from liegg.algebra.structure.series import (
+    GENERIC_ELEMENTS,
+    Constants,
+    Rows,
+    generic,
+    scale,
+    span_rows,
+)
 from liegg.algebra.subspace import components
-
-SEED = 21
-"""Seed of the generic elements; any other gives the same answers."""
-
-GENERIC_ELEMENTS = 8
-"""Number of generic elements tried; the one with the widest gap between eigenvalues decides."""
 
 EQUAL_EIGENVALUES = 1e-4
 """Distance below which eigenvalues of a generic element of unit size belong to one ideal.
@@ -100,9 +101,7 @@ def direct_summands(constants: Constants, *, tolerance: float = 1e-8) -> tuple[I
     if constants.shape[0] == 0:
         return ()
     basis = centroid(constants, tolerance=tolerance)
-    source = torch.Generator().manual_seed(SEED)
-    weights = torch.randn(GENERIC_ELEMENTS, len(basis), generator=source, dtype=torch.float64)
-    elements = torch.einsum("ab,bij->aij", weights, basis)
+    elements = torch.einsum("ab,bij->aij", generic(GENERIC_ELEMENTS, len(basis)), basis)
     elements = elements / torch.linalg.matrix_norm(elements, 2)[:, None, None]
     best = _most_generic(elements)
     ideals = [_ideal(best, i) for i in range(len(best.centres))]

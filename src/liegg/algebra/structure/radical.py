@@ -16,15 +16,13 @@ from liegg.algebra.structure.series import (
     Rows,
     brackets,
     derived_series,
+    generic,
     identity,
     null_rows,
     outside,
     scale,
 )
 from liegg.algebra.subspace import qr_rows
-
-SEED = 20
-"""Seed of the generic element; any other gives the same answers."""
 
 
 def radical(constants: Constants, *, tolerance: float = 1e-8) -> Rows:
@@ -71,9 +69,7 @@ def nilradical(constants: Constants, *, tolerance: float = 1e-8) -> Rows:
     """
     rows = radical(constants, tolerance=tolerance)
     derived = brackets(constants, rows, rows, tolerance=tolerance)
-    generic = torch.randn(
-        len(rows), generator=torch.Generator().manual_seed(SEED), dtype=torch.float64
-    )
+    element = generic(1, len(rows))[0]
     threshold = tolerance * scale(constants)
     conditions, upper = [rows.new_zeros(0, len(rows))], rows
     while len(upper):
@@ -82,16 +78,16 @@ def nilradical(constants: Constants, *, tolerance: float = 1e-8) -> Rows:
             lower = lower[:0]
         quotient = outside(upper, lower)
         actions = torch.einsum("ai,bj,ijk,ck->acb", rows, quotient, constants, quotient)
-        conditions.append(_traces(actions, generic, threshold))
+        conditions.append(_traces(actions, element, threshold))
         upper = lower
     return null_rows(torch.cat(conditions), threshold) @ rows
 
 
 def _traces(
-    actions: Float[Tensor, "r m m"], generic: Float[Tensor, " r"], floor: float
+    actions: Float[Tensor, "r m m"], element: Float[Tensor, " r"], floor: float
 ) -> Float[Tensor, "_ r"]:
     """The functionals tr(x yᵏ), k below the size of the matrices, with y scaled to norm one."""
-    one = torch.einsum("i,iab->ab", generic, actions)
+    one = torch.einsum("i,iab->ab", element, actions)
     size = float(torch.linalg.matrix_norm(one, 2))
     if size <= floor:
         return actions.new_zeros(0, len(actions))

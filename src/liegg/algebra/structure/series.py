@@ -15,6 +15,12 @@ from liegg._utils.errors import ArgumentError
 Constants = Float[Tensor, "d d d"]
 Rows = Float[Tensor, "_ d"]
 
+SEED = 20
+"""Seed of generic elements; any other gives the same answers."""
+
+GENERIC_ELEMENTS = 8
+"""Number of generic elements that are tried where the most generic one decides."""
+
 ROUNDING = 1e-10
 """Size below which all constants of unit matrices count as zero."""
 
@@ -123,6 +129,12 @@ def outside(rows: Rows, inner: Float[Tensor, "j d"]) -> Float[Tensor, "m d"]:
         return rows
     _, _, right = torch.linalg.svd(inner @ rows.mT, full_matrices=True)
     return right[len(inner) :] @ rows
+
+
+def generic(count: int, dimension: int) -> Float[Tensor, "c d"]:
+    """Coefficients of a few elements without any relation; others would give the same answers."""
+    source = torch.Generator().manual_seed(SEED)
+    return torch.randn(count, dimension, generator=source, dtype=torch.float64)
 
 
 def checked(constants: Num[Tensor, "..."]) -> Constants:
