@@ -7,6 +7,7 @@ import torch
 
 from cases import normal, regular
 from liegg.algebra import diagonal, gl, orthonormal, se, sl, so, sp, su, u
+from liegg.algebra.families.classical import complexified
 from liegg.algebra.families.record import (
     Member,
     bilinear,
@@ -18,7 +19,6 @@ from liegg.algebra.families.record import (
     traceless,
     usable,
 )
-from liegg.algebra.families.unitary import complexified
 from liegg.algebra.structure.real_forms import pair
 
 

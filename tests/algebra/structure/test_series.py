@@ -9,7 +9,7 @@ from algebra.gap import algebras as make
 from liegg._utils.errors import ArgumentError
 from liegg.algebra import aff, diagonal, gl, principal_angles, se, shear, so, u
 from liegg.algebra.bracket import structure_constants
-from liegg.algebra.structure.radical import radical
+from liegg.algebra.structure.ideals import radical
 from liegg.algebra.structure.series import (
     brackets,
     centre,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from algebra.gap import algebras as make
 from liegg.algebra import aff, se, shear, sl, so, sp, su, u
-from liegg.algebra.structure.radical import radical
+from liegg.algebra.structure.ideals import radical
 from liegg.algebra.structure.solvable import (
     nilpotent_name,
     plane_name,

@@ -9,9 +9,15 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg.algebra.families.blocks import affine, blocks
-from liegg.algebra.families.classical import general, heisenberg, orthogonal, shears, symplectic
+from liegg.algebra.families.classical import (
+    complex_linear,
+    general,
+    heisenberg,
+    orthogonal,
+    shears,
+    symplectic,
+)
 from liegg.algebra.families.record import Member, Proposer
-from liegg.algebra.families.unitary import complex_linear
 from liegg.algebra.fit import Fit, chi_square, fit
 
 PROPOSALS_PER_PART = 2
