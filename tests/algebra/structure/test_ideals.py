@@ -189,7 +189,7 @@ def test_a_levi_factor_that_is_hidden_is_found():
 
 
 def test_nothing_has_no_radical():
-    nothing = torch.zeros(0, 0, 0)
+    nothing = torch.zeros(0, 0, 0, dtype=torch.float64)
     assert radical(nothing).shape == nilradical(nothing).shape == levi(nothing).shape == (0, 0)
 
 

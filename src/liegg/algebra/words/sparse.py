@@ -178,7 +178,7 @@ def _eliminate(rows: Rows) -> Rows:
 
 def _presentable(rows: Rows) -> Rows:
     """Integers where possible, with signs and order that do not depend on the basis."""
-    scaled = []
+    scaled: list[np.ndarray] = []
     for row in rows / _largest(rows):
         for size in range(1, LARGEST_INTEGER + 1):
             if (abs(row * size - (row * size).round()) <= ROUNDING).all():
