@@ -83,7 +83,7 @@ def test_others_have_no_such_name():
 
 
 def test_rounding_does_not_make_a_name():
-    assert plane_name(torch.zeros(3, 3, 3)) is None
+    assert plane_name(torch.zeros(3, 3, 3, dtype=torch.float64)) is None
 
 
 def moved(generators, seed=1):
