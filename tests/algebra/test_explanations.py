@@ -6,7 +6,20 @@ import pytest
 import torch
 
 from liegg._utils.diagnoses import Diagnosis
-from liegg.algebra import diagonal, gl, heis, scaling, se, sl, so, sp, su, translation, u
+from liegg.algebra import (
+    diagonal,
+    gl,
+    heis,
+    preserved_forms,
+    scaling,
+    se,
+    sl,
+    so,
+    sp,
+    su,
+    translation,
+    u,
+)
 from liegg.algebra.closure import Closure
 from liegg.algebra.explanations import closure_reason, fit_reason, form_reasons, open_reason, rivals
 from liegg.algebra.families.candidates import Candidate
@@ -129,16 +142,22 @@ KINDS = ("symmetric_form", "antisymmetric_form", "vector", "covector", "volume")
 
 def test_what_is_preserved():
     for generators, counts, maps in PRESERVED.values():
-        reasons = form_reasons(generators)
+        reasons = form_reasons(preserved_forms(generators))
         assert said(reasons[0], Diagnosis.PRESERVES, **dict(zip(KINDS, counts, strict=True)))
         assert len(reasons) == (2 if maps else 1)
         assert not maps or said(reasons[1], Diagnosis.COMMUTANT, maps=maps)
 
 
 def test_the_words_of_what_is_preserved():
-    assert form_reasons(so(3, 1))[0].values["what"] == "a metric of signature (1, 3), volume"
-    assert form_reasons(gl(3))[0].values["what"] == "no form, no vector, not even volume"
-    assert form_reasons(translation(2))[0].values["what"] == (
+    assert (
+        form_reasons(preserved_forms(so(3, 1)))[0].values["what"]
+        == "a metric of signature (1, 3), volume"
+    )
+    assert (
+        form_reasons(preserved_forms(gl(3)))[0].values["what"]
+        == "no form, no vector, not even volume"
+    )
+    assert form_reasons(preserved_forms(translation(2)))[0].values["what"] == (
         "a symmetric form, 2 independent antisymmetric forms, every vector of a subspace R², "
         "a covector, volume"
     )

@@ -4,6 +4,7 @@ import functools
 from collections.abc import Callable
 from itertools import pairwise
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -226,17 +227,17 @@ def canonical_basis(rows: Float[Tensor, "d g"]) -> Float[Tensor, "d g"]:
     tensor([[1., 0.],
             [0., 1.]], dtype=torch.float64)
     """
-    rest, basis = rows, []
-    for _ in range(rows.shape[0]):
-        reach = rest.square().sum(0)
-        axis = int((reach >= reach.max() * (1 - 1e-8)).to(torch.int8).argmax())
-        inside = rest[:, axis] / rest[:, axis].norm()
+    rest, basis = rows.cpu().numpy(), []  # many small steps, which cost less in numpy
+    while len(rest):
+        reach = np.square(rest).sum(0)
+        axis = int((reach >= reach.max() * (1 - 1e-8)).argmax())
+        inside = rest[:, axis] / np.linalg.norm(rest[:, axis])
         basis.append(inside @ rest)
         # A reflection sends `inside` to the first axis; the other rows stay orthonormal.
-        pivot = inside.clone()
-        pivot[0] += 1.0 if inside[0] >= 0 else -1.0
-        rest = (rest - 2 * pivot[:, None] * (pivot @ rest)[None] / pivot.square().sum())[1:]
-    return fix_signs(torch.stack(basis)) if basis else rows
+        pivot = inside.copy()
+        pivot[0] += np.copysign(1.0, inside[0])
+        rest = (rest - np.outer(2 * pivot / (pivot @ pivot), pivot @ rest))[1:]
+    return fix_signs(torch.from_numpy(np.stack(basis)).to(rows)) if basis else rows
 
 
 def rank(values: Float[Tensor, " k"], tolerance: float) -> int:

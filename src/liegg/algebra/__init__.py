@@ -29,8 +29,7 @@ from liegg.algebra.catalog import (
 from liegg.algebra.closure import Closure, Refined, closure, generated, nearest_closed
 from liegg.algebra.forms.commutant import complex_structures, hermitian_forms, invariant_subspaces
 from liegg.algebra.forms.forms import Forms, preserved_forms, signature
-from liegg.algebra.forms.frame import frame_of
-from liegg.algebra.forms.standard import Standard, standard_frame
+from liegg.algebra.forms.frame import Standard, frame_of, standard_frame
 from liegg.algebra.identification import Alternative, Identification
 from liegg.algebra.identify import identify
 from liegg.algebra.structure.abstract import Abstract, abstract_name

@@ -102,15 +102,16 @@ class _Tangent:
         ).flatten(2)
         return cls(basis, outside, pairs @ basis.mT, pairs @ outside.mT, actions @ outside.mT)
 
-    def rms(self, residual: Float[Tensor, "d d m"]) -> float:
+    def rms(self, residual: Float[Tensor, "*k d d m"]) -> float:
         """Root mean square over pairs i < j; the tensor holds every pair twice."""
         pairs = math.comb(len(self.basis), 2)
         return float(residual.norm()) / math.sqrt(2 * pairs) if pairs else 0.0
 
-    def apply(self, move: Float[Tensor, "d m"]) -> Float[Tensor, "d d m"]:
-        """Apply the map L to a move, given in coordinates of the complement."""
-        first = torch.einsum("ia,ajm->ijm", move, self.actions)
-        return first - first.transpose(0, 1) - torch.einsum("ijk,km->ijm", self.constants, move)
+    def apply(self, move: Float[Tensor, "*k d m"]) -> Float[Tensor, "*k d d m"]:
+        """Apply the map L to moves, given in coordinates of the complement."""
+        first = torch.einsum("...ia,ajm->...ijm", move, self.actions)
+        inside = torch.einsum("ijk,...km->...ijm", self.constants, move)
+        return first - first.transpose(-3, -2) - inside
 
     def transpose(self, residual: Float[Tensor, "d d m"]) -> Float[Tensor, "d m"]:
         """Apply the transpose of L to residuals that are antisymmetric in i and j."""
@@ -142,8 +143,7 @@ def closure(
     basis = canonical(generators)
     tangent = _Tangent.at(basis)
     residuals, rms = tangent.residual.norm(dim=2), tangent.rms(tangent.residual)
-    squares = [tangent.rms(tangent.apply(move)) ** 2 for move in _noise(tangent, affine=affine)]
-    gain = math.sqrt(sum(squares) / NOISE_SAMPLES)
+    gain = tangent.rms(tangent.apply(_noise(tangent, affine=affine))) / math.sqrt(NOISE_SAMPLES)
     # Where no small move shows in the brackets.
     unexplained = math.nan if rms <= ROUNDING else math.inf
     return Closure(

@@ -2,14 +2,10 @@
 
 import math
 
-import torch
-from jaxtyping import Float
-from torch import Tensor
-
 from liegg._utils.diagnoses import Diagnosis, Remark, plural
 from liegg.algebra.closure import ROUNDING, Closure
 from liegg.algebra.families.candidates import Candidate
-from liegg.algebra.forms.forms import preserved_forms
+from liegg.algebra.forms.forms import Forms, signature
 from liegg.algebra.identification import Alternative
 from liegg.algebra.structure.real_forms import abelian
 
@@ -84,16 +80,15 @@ def fit_reason(choice: Candidate, noise: float, floor: float) -> Remark:
     )
 
 
-def form_reasons(exact: Float[Tensor, "d n n"]) -> tuple[Remark, ...]:
+def form_reasons(forms: Forms) -> tuple[Remark, ...]:
     """What an algebra preserves, and whether more than scalings commutes with it.
 
-    >>> from liegg.algebra import so, sp
-    >>> form_reasons(so(1, 3))
+    >>> from liegg.algebra import preserved_forms, so, sp
+    >>> form_reasons(preserved_forms(so(1, 3)))
     ('preserves a metric of signature (1, 3), volume',)
-    >>> form_reasons(sp(4))
+    >>> form_reasons(preserved_forms(sp(4)))
     ('preserves an antisymmetric form, volume',)
     """
-    forms, n = preserved_forms(exact), exact.shape[1]
     counts = {
         "symmetric form": len(forms.symmetric),
         "antisymmetric form": len(forms.antisymmetric),
@@ -102,8 +97,7 @@ def form_reasons(exact: Float[Tensor, "d n n"]) -> tuple[Remark, ...]:
     }
     words = [_words(count, noun) for noun, count in counts.items() if count]
     if forms.metric is not None:
-        values = torch.linalg.eigvalsh(forms.metric)
-        p, q = int((values > 0).sum()), int((values < 0).sum())
+        p, q, _ = signature(forms.metric, 0.0)
         words[0] = f"a metric of signature ({p}, {q})" if min(p, q) else "an inner product"
     words += ["volume"] if forms.traceless else []
     preserved = Diagnosis.PRESERVES(
@@ -113,7 +107,11 @@ def form_reasons(exact: Float[Tensor, "d n n"]) -> tuple[Remark, ...]:
     )
     maps = len(forms.commutant) - 1
     # Where all maps commute with it, it consists of scalings.
-    return (preserved, Diagnosis.COMMUTANT(maps=maps)) if 0 < maps < n * n - 1 else (preserved,)
+    return (
+        (preserved, Diagnosis.COMMUTANT(maps=maps))
+        if 0 < maps < forms.commutant[0].numel() - 1
+        else (preserved,)
+    )
 
 
 def _words(count: int, noun: str) -> str:

@@ -1,8 +1,8 @@
 """The identification of a span of matrices: a frozen record of its name and the evidence."""
 
 import math
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from jaxtyping import Float
@@ -12,13 +12,13 @@ from liegg._utils.diagnoses import Remark
 from liegg.algebra.bracket import structure_constants
 from liegg.algebra.closure import Closure
 from liegg.algebra.forms.forms import Forms, preserved_forms
-from liegg.algebra.forms.standard import Standard, standard_frame
+from liegg.algebra.forms.frame import standard_frame
 from liegg.algebra.structure.abstract import abstract_name
 from liegg.algebra.structure.invariants import Invariants, invariants
 from liegg.algebra.structure.real_forms import UNKNOWN
 from liegg.algebra.subspace import orthonormal
 from liegg.algebra.words.latex import brackets_latex, generators_latex
-from liegg.algebra.words.readable import Readable, adapted
+from liegg.algebra.words.readable import Readable, adapted, with_frame
 
 LISTED_RIVALS = 3
 """Alternatives that the text lists."""
@@ -140,19 +140,14 @@ class Identification:
         """A basis with few entries, in words; and one in the frame of the preserved form."""
         if self.unseen:
             return Readable(self.span, ())
-        basis = partial(adapted, homogeneous=self.homogeneous, coordinates=self.coordinates)
-        plain = basis(self.span, uncertainty=min(self.uncertainty, 0.1))
-        axes = self._standard if self.known else None
+        how = {"homogeneous": self.homogeneous, "coordinates": self.coordinates}
+        plain = adapted(self.span, uncertainty=min(self.uncertainty, 0.1), **how)
+        # Of the linear parts, if the maps are affine.
+        linear = orthonormal(self.generators[:, :-1, :-1]) if self.homogeneous else self.generators
+        axes = standard_frame(linear) if self.known else None
         if axes is None:
             return plain
-        standard = basis(self.generators, form=axes.form, frame=axes.frame, uncertainty=1e-7)
-        return replace(standard, generators=plain.generators, words=plain.words)
-
-    @property
-    def _standard(self) -> Standard | None:
-        """Frame of the named algebra, of its linear parts if it is affine."""
-        linear = orthonormal(self.generators[:, :-1, :-1]) if self.homogeneous else self.generators
-        return standard_frame(linear)
+        return with_frame(plain, self.generators, **axes._asdict(), **how, uncertainty=1e-7)
 
     def latex(self, *, framed: bool = False) -> str:
         """The readable generators and their brackets, as LaTeX for amsmath.

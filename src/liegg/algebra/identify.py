@@ -23,10 +23,16 @@ from liegg._utils.linalg import orthonormal_rows
 from liegg.algebra.bracket import killing_eigenvalues, structure_constants
 from liegg.algebra.closure import Closure, closure, generated, nearest_closed
 from liegg.algebra.explanations import closure_reason, fit_reason, form_reasons, open_reason, rivals
-from liegg.algebra.families.candidates import PLAUSIBLE_STRETCH, Candidate, candidates
-from liegg.algebra.families.choice import CONFIDENT_MARGIN, margin_of, simplest
+from liegg.algebra.families.candidates import (
+    CONFIDENT_MARGIN,
+    PLAUSIBLE_STRETCH,
+    Candidate,
+    candidates,
+    margin_of,
+    simplest,
+)
 from liegg.algebra.fit import REFUSAL_CHANCE, chi_square
-from liegg.algebra.forms.forms import preserved_forms
+from liegg.algebra.forms.forms import preserved, preserved_forms
 from liegg.algebra.identification import Identification
 from liegg.algebra.structure.abstract import abstract_name
 from liegg.algebra.structure.real_forms import UNKNOWN
@@ -114,7 +120,13 @@ def identify(
         span,
         estimated=error is None,
         uncertainty=error or 0.0,
-        notes=_notes(len(matrices), len(span)),
+        notes=(
+            Diagnosis.DEPENDENT_GENERATORS(
+                given=len(matrices), dependent=len(matrices) - len(span), dimension=len(span)
+            ),
+        )
+        if len(span) < len(matrices)
+        else (),
         homogeneous=affine,
         coordinates=None
         if coordinates is None
@@ -160,7 +172,7 @@ def _by_family(
     near = candidates(record.span, search_noise, stop_early=noise <= floor)
     if record.homogeneous and noise > floor:
         # An algebra that moves every covector is not affine, however little it moves one of them.
-        near = [one for one in near if len(preserved_forms(one.fit.generators).fixed_covectors)]
+        near = [one for one in near if len(preserved("covectors", one.fit.generators).answers)]
     resolved = [one for one in near if not one.stretched(search_noise)]
     noise = min([noise, *(max(one.fit.at_most(), floor) for one in resolved if one.fit.freedom)])
     choice = simplest(near, noise, 1.0 if error is not None else COINCIDENCE_CHANCE)
@@ -170,10 +182,11 @@ def _by_family(
         largest = LARGEST_ESTIMATED_NOISE if error is None else max(error, SMALLEST_SEARCH_NOISE)
         return _by_structure(record, closed, largest, floor)
     exact = canonical(choice.fit.generators)
+    forms = preserved_forms(exact)
     simpler = _simpler_algebra(record, choice, near)
     vague = bool(simpler) or noise > LARGEST_CONFIDENT_NOISE
     name, aliases, words = _names(choice, exact, homogeneous=record.homogeneous)
-    return _with_margin(
+    named = _with_margin(
         record,
         min(margin_of(choice, near, noise), 1.0 if vague else math.inf),
         name=name,
@@ -183,11 +196,13 @@ def _by_family(
         angle=choice.fit.angle,
         reasons=(
             closure_reason(closed),
-            *form_reasons(exact),
+            *form_reasons(forms),
             fit_reason(choice, noise, floor),
             *simpler,
         ),
     )
+    vars(named)["forms"] = forms  # cached there on demand: not computed again
+    return named
 
 
 def _simpler_algebra(
@@ -265,7 +280,7 @@ def _by_structure(
         aliases=abstract.aliases[1:],
         meaning=meaning(abstract.name, usual=False) if exact else "",
         angle=0.0 if exact else near.moved,
-        reasons=(closure_reason(closed), *form_reasons(basis), *abstract.reasons),
+        reasons=(closure_reason(closed), *form_reasons(preserved_forms(basis)), *abstract.reasons),
     )
 
 
@@ -273,7 +288,7 @@ def _one_parameter(record: Identification, largest_noise: float, floor: float) -
     """Name a single matrix of no special kind, and point out a special kind near it."""
     near = rivals(candidates(record.span, largest_noise), None, record.uncertainty, floor)
     margin = min((rival.needs / largest_noise for rival in near), default=math.inf)
-    reasons = [Diagnosis.ONE_PARAMETER_GROUP(), *form_reasons(record.span)]
+    reasons = [Diagnosis.ONE_PARAMETER_GROUP(), *form_reasons(preserved_forms(record.span))]
     if record.estimated and margin < CONFIDENT_MARGIN:
         reasons.append(Diagnosis.NEAR_SIMPLER_ALGEBRA(name=near[0].name, uncertainty=largest_noise))
     return _with_margin(
@@ -337,16 +352,6 @@ def _checked_error(uncertainty: Any, count: int) -> float | None:
             f"or one for each of {count} generators."
         )
     return checked_uncertainty(float(errors.square().mean().sqrt()))
-
-
-def _notes(given: int, dimension: int) -> tuple[Remark, ...]:
-    if given == dimension:
-        return ()
-    return (
-        Diagnosis.DEPENDENT_GENERATORS(
-            given=given, dependent=given - dimension, dimension=dimension
-        ),
-    )
 
 
 def _is_affine(span: Float[Tensor, "d n n"], homogeneous: bool | None) -> bool:

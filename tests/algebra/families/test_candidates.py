@@ -1,5 +1,7 @@
 """All models near a span: names, order, what is dropped, and the best few."""
 
+import math
+
 import pytest
 import torch
 
@@ -18,15 +20,18 @@ from liegg.algebra import (
     su,
 )
 from liegg.algebra.families.candidates import (
+    LARGER_FAMILY_CHANCE,
     PART_NOISE_FACTOR,
     PLAUSIBLE_STRETCH,
     PROPOSALS_PER_PART,
     Candidate,
     best,
     candidates,
+    margin_of,
+    simplest,
 )
 from liegg.algebra.families.record import Member
-from liegg.algebra.fit import Fit
+from liegg.algebra.fit import Fit, chi_square
 
 NOISE = 1e-7
 ALGEBRAS = {
@@ -180,3 +185,69 @@ def test_nothing_far_is_among_the_best_and_nothing_has_one_model():
     assert list(best(orthonormal(normal(3, 3, 3)), 1e-6)) == []
     (member,) = best(torch.zeros(0, 2, 2, dtype=torch.float64), NOISE)
     assert (member.name, member.generators.shape) == ("", (0, 2, 2))
+
+
+ALLOWED = 0.01
+
+
+def rival(
+    name: str, orbit: int, needs: float, *, stretch: float = 1.0, freedom: int = 10
+) -> Candidate:
+    """A candidate of 3 × 3 matrices that an uncertainty of `needs` just explains."""
+    distance = needs * chi_square(freedom, 1 - 1e-4) ** 0.5 / 3
+    generators = torch.zeros(2, 3, 3, dtype=torch.float64)
+    return Candidate(
+        Member(name, generators, stretch=stretch),
+        Fit(generators, distance, distance, orbit, freedom, 1.0),
+    )
+
+
+def test_the_smallest_family_that_noise_admits_is_named():
+    small, large, far = (rival("small", 3, 0.009), rival("large", 5, 0.008), rival("far", 1, 0.02))
+    assert simplest([large, far, small], ALLOWED, 1.0) is small
+    assert simplest([far], ALLOWED, 1.0) is None
+
+
+def test_of_equal_families_the_nearest_is_named():
+    one, other = rival("one", 3, 0.009), rival("other", 3, 0.004)
+    assert simplest([one, other], ALLOWED, 1.0) is other
+
+
+def test_a_larger_family_is_named_where_its_freedom_does_not_explain_how_much_better_it_fits():
+    small = rival("small", 3, 0.0099)
+    limit = (
+        small.fit.misfit(ALLOWED) - chi_square(2, 1 - LARGER_FAMILY_CHANCE)
+    ) ** 0.5 / small.fit.misfit(ALLOWED) ** 0.5
+    as_explained, better = (
+        rival("large", 5, 0.0099 * limit * 1.01),
+        rival("large", 5, 0.0099 * limit * 0.99),
+    )
+    assert simplest([small, as_explained], ALLOWED, 1.0) is small
+    assert simplest([small, better], ALLOWED, 1.0) is better
+
+
+def test_stretched_look_alikes_are_not_named():
+    assert simplest([rival("stretched", 3, 0.001, stretch=1e3)], ALLOWED, 1.0) is None
+    assert simplest([rival("stretched", 3, 1e-7, stretch=1e3)], 1e-6, 1.0) is not None
+
+
+def test_luck_is_not_named():
+    lucky = rival("lucky", 3, 0.009, freedom=1)
+    assert lucky.fit.coincidence > 1e-4
+    assert simplest([lucky], ALLOWED, 1.0) is lucky
+    assert simplest([lucky], ALLOWED, 1e-4) is None
+
+
+def test_the_margin_is_what_another_name_as_simple_would_need():
+    chosen = rival("chosen", 3, 0.009)
+    assert margin_of(chosen, [chosen], ALLOWED) == math.inf
+    assert margin_of(
+        chosen, [chosen, rival("simpler", 2, 0.05), rival("equal", 3, 0.03)], ALLOWED
+    ) == pytest.approx(3.0)
+    assert margin_of(chosen, [chosen, rival("larger", 4, 0.011)], ALLOWED) == math.inf
+
+
+def test_a_larger_family_that_fits_leaves_it_open_unless_it_is_stretched():
+    for stretch, margin in [(PLAUSIBLE_STRETCH * 0.9, 1.0), (PLAUSIBLE_STRETCH * 1.1, math.inf)]:
+        chosen, larger = (rival("chosen", 3, 0.009), rival("larger", 5, 0.0089, stretch=stretch))
+        assert margin_of(chosen, [chosen, larger], ALLOWED) == margin

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
 from liegg._utils.linalg import canonical_basis, fix_signs, orthonormal_rows
-from liegg.algebra.forms.forms import ZERO_EIGENVALUE, oriented, preserved_forms, signature
-from liegg.algebra.subspace import orthonormal
+from liegg.algebra.forms.forms import ZERO_EIGENVALUE, oriented, preserved, signature
+from liegg.algebra.subspace import checked_uncertainty, orthonormal
 
 RANDOM_ELEMENTS = 64
 """Number of random elements of the commutant that are tried as complex structures."""
@@ -65,7 +65,7 @@ def complex_structures(
         The matrix, or None.
 
     Examples:
-        >>> from liegg.algebra import u
+        >>> from liegg.algebra import preserved_forms, u
         >>> complex_structures(preserved_forms(u(1)).commutant).round(decimals=12) + 0.0
         tensor([[ 0., -1.],
                 [ 1.,  0.]], dtype=torch.float64)
@@ -113,15 +113,16 @@ def hermitian_forms(
         Their real parts, with complex signatures.
 
     Examples:
-        >>> from liegg.algebra import su
+        >>> from liegg.algebra import preserved_forms, su
         >>> J = complex_structures(preserved_forms(su(3)).commutant)
         >>> hermitian_forms(su(3), J).signatures
         ((3, 0, 0),)
     """
     structure = structure.to(torch.float64)
-    preserved = preserved_forms(generators, uncertainty=uncertainty)
-    symmetric = preserved.symmetric
-    n = symmetric.shape[1]
+    basis = orthonormal(generators)
+    n = basis.shape[1]
+    null = preserved("symmetric", basis, checked_uncertainty(uncertainty))
+    symmetric = null.answers.unflatten(1, (n, n))
     one = torch.eye(n).to(structure)
     if structure.shape != (n, n) or float((structure @ structure + one).norm()) > 1e-6 * n:
         raise ArgumentError(
@@ -136,7 +137,7 @@ def hermitian_forms(
     rows = torch.einsum("ka,aij->kij", left.mT[values < 1], symmetric + images)
     forms = canonical_basis(orthonormal_rows(rows.flatten(1))).unflatten(1, (n, n))
     forms = torch.stack([oriented(form) for form in forms]) if len(forms) else forms
-    tolerance = max(ZERO_EIGENVALUE, 3 * preserved.errors["symmetric"])
+    tolerance = max(ZERO_EIGENVALUE, 3 * null.error)
     real = [signature(form, tolerance) for form in forms]
     return HermitianForms(forms, tuple((p // 2, q // 2, zero // 2) for p, q, zero in real))
 
@@ -169,10 +170,12 @@ def invariant_subspaces(
         >>> [part.shape[1] for part in invariant_subspaces(diagonal(3))]
         [1, 1, 1]
     """
-    forms = preserved_forms(generators, uncertainty=uncertainty)
-    n = forms.commutant.shape[1]
+    basis = orthonormal(generators)
+    null = preserved("commutant", basis, checked_uncertainty(uncertainty))
+    n = basis.shape[1]
     space = torch.eye(n, dtype=torch.float64)
-    parts = _split(space, space, forms.commutant, max(ROUNDING, 2 * forms.errors["commutant"]))
+    commutant = canonical_basis(null.answers).unflatten(1, (n, n))
+    parts = _split(space, space, commutant, max(ROUNDING, 2 * null.error))
     bases = [canonical_basis(orthonormal_rows(part.mT)).mT for part in parts]
     position = torch.arange(n, dtype=torch.float64)
     return sorted(

@@ -16,6 +16,8 @@ generator, is $u^2$ times
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float, Inexact, Num
@@ -28,6 +30,12 @@ from liegg.algebra.subspace import checked_uncertainty, orthonormal
 
 ROUNDING = 1e-9
 """Residual that rounding explains, at condition numbers up to 100."""
+
+SIGNS = {"symmetric": 1, "antisymmetric": -1}
+"""Kinds of forms."""
+
+KINDS = (*SIGNS, "vectors", "covectors", "commutant", "trace")
+"""What a span may preserve, as in the table above."""
 
 ZERO_EIGENVALUE = 1e-8
 """Eigenvalue of a form that counts as zero, relative to the largest.
@@ -68,7 +76,7 @@ class Forms:
     errors: dict[str, float]
     uncertainty: float
 
-    @property
+    @cached_property
     def metric(self) -> Float[Tensor, "n n"] | None:
         """The regular symmetric form that is preserved, if there is exactly one up to scale.
 
@@ -85,9 +93,17 @@ class Forms:
         return form / torch.linalg.det(form).abs() ** (1 / len(form))
 
 
-@dataclass(frozen=True, eq=False)
-class _Null:
-    rows: Float[Tensor, "k c"]
+class Null(NamedTuple):
+    """Answers of one kind.
+
+    Attributes:
+        answers: orthonormal matrices or vectors, flattened, one per row.
+        values: singular values of the map, ascending.
+        gap: first nonzero value over the last zero one.
+        error: expected error of an answer of unit length.
+    """
+
+    answers: Float[Tensor, "k g"]
     values: Float[Tensor, " c"]
     gap: float
     error: float
@@ -114,31 +130,67 @@ def preserved_forms(generators: Num[Tensor, "d ..."], *, uncertainty: float = 0.
     """
     uncertainty = checked_uncertainty(uncertainty)
     basis = orthonormal(generators)
-    n = basis.shape[1]
-    even, odd = symmetric_units(n, 1), symmetric_units(n, -1)
-    units = torch.eye(n * n, dtype=torch.float64).unflatten(1, (n, n))
-    trace = basis.diagonal(dim1=1, dim2=2).sum(1)[:, None, None]
-    maps = {
-        "symmetric": (form_map(basis, even), math.sqrt(2 * n + 2) / n),
-        "antisymmetric": (form_map(basis, odd), math.sqrt(2 * n - 2) / n),
-        "vectors": (basis, 1 / math.sqrt(n)),
-        "covectors": (basis.mT, 1 / math.sqrt(n)),
-        "commutant": (bracket(basis[:, None], units).flatten(2).mT, math.sqrt(2 / n)),
-        "trace": (trace, 1 / math.sqrt(n)),
-    }
-    null = {kind: _null(stack, uncertainty * constant) for kind, (stack, constant) in maps.items()}
+    null = {kind: preserved(kind, basis, uncertainty) for kind in KINDS}
+    bases = {kind: canonical_basis(space.answers) for kind, space in null.items()}
+    sides = basis.shape[1:]
     return Forms(
-        symmetric=_matrices(null["symmetric"].rows @ even.flatten(1), n),
-        antisymmetric=_matrices(null["antisymmetric"].rows @ odd.flatten(1), n),
-        fixed_vectors=canonical_basis(null["vectors"].rows),
-        fixed_covectors=canonical_basis(null["covectors"].rows),
-        commutant=_matrices(null["commutant"].rows, n),
-        traceless=len(null["trace"].rows) == 1,
+        symmetric=bases["symmetric"].unflatten(1, sides),
+        antisymmetric=bases["antisymmetric"].unflatten(1, sides),
+        fixed_vectors=bases["vectors"],
+        fixed_covectors=bases["covectors"],
+        commutant=bases["commutant"].unflatten(1, sides),
+        traceless=len(bases["trace"]) == 1,
         residuals={kind: space.values for kind, space in null.items()},
         gap={kind: space.gap for kind, space in null.items()},
         errors={kind: space.error for kind, space in null.items()},
         uncertainty=uncertainty,
     )
+
+
+def preserved(kind: str, basis: Float[Tensor, "d n n"], uncertainty: float = 0.0) -> Null:
+    """Answers of one of the `KINDS`, the null space of its map stacked over generators.
+
+    Args:
+        kind: which.
+        basis: orthonormal generators.
+        uncertainty: relative error of each of them.
+    """
+    maps, units, constant = _equations(kind, basis)
+    d, _, unknowns = maps.shape
+    expected = uncertainty * constant  # the residual of a true answer, per generator
+    threshold = max(3 * expected, ROUNDING)
+    if d == 0:
+        return Null(units, maps.new_zeros(unknowns), math.inf, 0.0)
+    # Squaring would lose the digits below 1e-8; a QR factorisation keeps them and leaves a small
+    # SVD.
+    reduced = torch.linalg.qr(maps.flatten(0, 1), mode="r").R / math.sqrt(d)
+    _, values, right = svd(reduced)
+    values = values.flip(0)
+    count = int((values <= threshold).sum())
+    last = float(values[count - 1]) if count else threshold
+    first = float(values[count]) if count < unknowns else threshold
+    # To first order, noise spreads evenly over the independent equations, one per unknown and
+    # generator, and each singular direction divides its share by its value.
+    error = expected * math.sqrt(float((values[count:] ** -2).sum()) / max(d * unknowns, 1))
+    answers = right.flip(0)[:count] @ units
+    return Null(answers, values, first / last if last > 0 else math.inf, error)
+
+
+def _equations(
+    kind: str, basis: Float[Tensor, "d n n"]
+) -> tuple[Float[Tensor, "d r c"], Float[Tensor, "c g"], float]:
+    """The map of a kind, the unit answers its columns stand for, and the constant of its noise."""
+    n = basis.shape[1]
+    if kind in SIGNS:
+        units = symmetric_units(n, SIGNS[kind])
+        return form_map(basis, units), units.flatten(1), math.sqrt(2 * n + 2 * SIGNS[kind]) / n
+    if kind == "commutant":
+        one = torch.eye(n * n).to(basis)
+        maps = bracket(basis[:, None], one.unflatten(1, (n, n)))
+        return maps.flatten(2).mT, one, math.sqrt(2 / n)
+    trace = basis.diagonal(dim1=1, dim2=2).sum(1)[:, None, None]
+    maps = {"vectors": basis, "covectors": basis.mT, "trace": trace}[kind]
+    return maps, torch.eye(maps.shape[2]).to(basis), 1 / math.sqrt(n)
 
 
 def signature(
@@ -181,35 +233,13 @@ def oriented(form: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
     return form if negative == 0 or 0 < positive < negative else -form
 
 
-def _null(maps: Float[Tensor, "d r c"], expected: float) -> _Null:
-    """Null space of maps stacked over generators.
-
-    `expected` is the residual of a true answer, per generator.
-    """
-    d, _, unknowns = maps.shape
-    threshold = max(3 * expected, ROUNDING)
-    if d == 0:
-        return _Null(torch.eye(unknowns).to(maps), maps.new_zeros(unknowns), math.inf, 0.0)
-    # Squaring would lose the digits below 1e-8; a QR factorisation keeps them and leaves a small
-    # SVD.
-    reduced = torch.linalg.qr(maps.flatten(0, 1), mode="r").R / math.sqrt(d)
-    _, values, right = svd(reduced)
-    values = values.flip(0)
-    count = int((values <= threshold).sum())
-    last = float(values[count - 1]) if count else threshold
-    first = float(values[count]) if count < unknowns else threshold
-    # To first order, noise spreads evenly over the independent equations, one per unknown and
-    # generator, and each singular direction divides its share by its value.
-    error = expected * math.sqrt(float((values[count:] ** -2).sum()) / max(d * unknowns, 1))
-    return _Null(right.flip(0)[:count], values, first / last if last > 0 else math.inf, error)
-
-
 def symmetric_units(n: int, sign: int) -> Float[Tensor, "c n n"]:
     """Orthonormal basis of the symmetric (`sign` 1) or antisymmetric (-1) matrices."""
     i, j = torch.triu_indices(n, n, 0 if sign > 0 else 1)
     basis = torch.zeros(len(i), n, n, dtype=torch.float64)
-    basis[range(len(i)), i, j] += 1
-    basis[range(len(i)), j, i] += sign
+    every = torch.arange(len(i))
+    basis[every, i, j] = 1
+    basis[every, j, i] = sign
     return basis / basis.flatten(1).norm(dim=1)[:, None, None]
 
 
@@ -220,7 +250,3 @@ def form_map(
     left = torch.einsum("dji,cjk->dcik", matrices.conj(), forms)
     right = torch.einsum("cij,djk->dcik", forms, matrices)
     return (left + right).flatten(2).mT
-
-
-def _matrices(rows: Float[Tensor, "k g"], n: int) -> Float[Tensor, "k n n"]:
-    return canonical_basis(rows).unflatten(1, (n, n))

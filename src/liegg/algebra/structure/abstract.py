@@ -9,7 +9,6 @@ from liegg.algebra.bracket import jacobi_residual
 from liegg.algebra.structure.ideals import direct_summands
 from liegg.algebra.structure.invariants import Invariants, Simple, invariants
 from liegg.algebra.structure.real_forms import UNKNOWN, bracketed, sum_names
-from liegg.algebra.structure.semidirect import preserves_area, semidirect_name, translations
 from liegg.algebra.structure.series import (
     Constants,
     Rows,
@@ -21,7 +20,13 @@ from liegg.algebra.structure.series import (
     restricted,
     span_rows,
 )
-from liegg.algebra.structure.solvable import nilpotent_name, plane_name
+from liegg.algebra.structure.solvable import (
+    nilpotent_name,
+    plane_name,
+    preserves_area,
+    semidirect_name,
+    translations,
+)
 
 JACOBI_SHARE = 0.03
 """Largest violation of the Jacobi identity, as a share of the tolerance.

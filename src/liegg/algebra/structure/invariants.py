@@ -7,8 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg.algebra.bracket import killing_form
-from liegg.algebra.structure.ideals import Ideal, direct_summands
-from liegg.algebra.structure.radical import levi, nilradical, radical
+from liegg.algebra.structure.ideals import Ideal, direct_summands, levi, nilradical, radical
 from liegg.algebra.structure.real_forms import UNKNOWN, aliases, real_form
 from liegg.algebra.structure.roots import Roots, cartan_subalgebra, root_system
 from liegg.algebra.structure.series import (

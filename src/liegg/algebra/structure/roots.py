@@ -7,14 +7,17 @@ from jaxtyping import Complex, Float, Int
 from torch import Tensor
 
 from liegg.algebra.bracket import adjoint, killing_form
-from liegg.algebra.structure.series import Constants, Rows, checked, null_rows, outside, scale
+from liegg.algebra.structure.series import (
+    GENERIC_ELEMENTS,
+    SEED,
+    Constants,
+    Rows,
+    generic,
+    null_rows,
+    outside,
+    scale,
+)
 from liegg.algebra.subspace import components
-
-SEED = 22
-"""Seed of the generic elements; any other gives the same answers."""
-
-GENERIC_ELEMENTS = 8
-"""Number of generic elements tried; the most regular one decides."""
 
 LARGEST_FRACTION = 0.02
 """Largest distance of a Cartan number from an integer; exact constants stay below 1e-6."""
@@ -61,20 +64,14 @@ def cartan_subalgebra(constants: Constants, *, tolerance: float = 1e-8) -> Rows:
         >>> len(cartan_subalgebra(structure_constants(su(3))))
         2
     """
-    constants = checked(constants)
     kernels = [_kernel(element, tolerance * scale(constants)) for element in _generic(constants)]
     return min(kernels, key=len)
 
 
 def _generic(constants: Constants) -> Float[Tensor, "m d d"]:
     """Adjoint matrices of random elements of unit length."""
-    source = torch.Generator().manual_seed(SEED)
-    elements = torch.randn(
-        GENERIC_ELEMENTS, constants.shape[0], generator=source, dtype=torch.float64
-    )
-    return torch.einsum(
-        "mi,iab->mab", torch.nn.functional.normalize(elements, dim=1), adjoint(constants)
-    )
+    elements = torch.nn.functional.normalize(generic(GENERIC_ELEMENTS, len(constants)), dim=1)
+    return torch.einsum("mi,iab->mab", elements, adjoint(constants))
 
 
 def _kernel(matrix: Float[Tensor, "d d"], threshold: float) -> Rows:
@@ -108,13 +105,12 @@ def root_system(constants: Constants, *, tolerance: float = 1e-8) -> Roots | Non
         >>> root_system(structure_constants(so(5))).types
         ('B2',)
     """
-    constants = checked(constants)
     if constants.shape[0] == 0:
         empty = torch.zeros(0, 0, dtype=torch.int64)
         return Roots(constants.new_zeros(0, 0), empty, empty, (), ())
-    generic = _generic(constants)
-    values, vectors = torch.linalg.eig(generic.to(torch.complex128))
-    kernels = [null_rows(element, tolerance * scale(constants)) for element in generic]
+    elements = _generic(constants)
+    values, vectors = torch.linalg.eig(elements.to(torch.complex128))
+    kernels = [null_rows(element, tolerance * scale(constants)) for element in elements]
     rank = min(len(kernel) for kernel in kernels)
     if rank == len(constants):
         return None

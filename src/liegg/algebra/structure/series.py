@@ -15,6 +15,12 @@ from liegg._utils.errors import ArgumentError
 Constants = Float[Tensor, "d d d"]
 Rows = Float[Tensor, "_ d"]
 
+SEED = 20
+"""Seed of generic elements; any other gives the same answers."""
+
+GENERIC_ELEMENTS = 8
+"""Number of generic elements that are tried where the most generic one decides."""
+
 ROUNDING = 1e-10
 """Size below which all constants of unit matrices count as zero."""
 
@@ -35,7 +41,6 @@ def centre(constants: Constants, *, tolerance: float = 1e-8) -> Rows:
         >>> len(centre(structure_constants(gl(3))))  # the multiples of the identity
         1
     """
-    constants = checked(constants)
     return null_rows(constants.flatten(1).mT, tolerance * scale(constants))
 
 
@@ -55,7 +60,6 @@ def derived_series(
     >>> [len(rows) for rows in derived_series(structure_constants(se(2)))]
     [3, 2, 0]
     """
-    constants = checked(constants)
     first = identity(constants) if start is None else start
     return _series(first, lambda last: brackets(constants, last, last, tolerance=tolerance))
 
@@ -68,7 +72,6 @@ def lower_central_series(constants: Constants, *, tolerance: float = 1e-8) -> tu
     >>> [len(rows) for rows in lower_central_series(structure_constants(shear(4)))]
     [6, 3, 1, 0]
     """
-    constants = checked(constants)
     first = identity(constants)
     return _series(first, lambda last: brackets(constants, first, last, tolerance=tolerance))
 
@@ -126,6 +129,12 @@ def outside(rows: Rows, inner: Float[Tensor, "j d"]) -> Float[Tensor, "m d"]:
         return rows
     _, _, right = torch.linalg.svd(inner @ rows.mT, full_matrices=True)
     return right[len(inner) :] @ rows
+
+
+def generic(count: int, dimension: int) -> Float[Tensor, "c d"]:
+    """Coefficients of a few elements without any relation; others would give the same answers."""
+    source = torch.Generator().manual_seed(SEED)
+    return torch.randn(count, dimension, generator=source, dtype=torch.float64)
 
 
 def checked(constants: Num[Tensor, "..."]) -> Constants:

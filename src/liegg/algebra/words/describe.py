@@ -3,13 +3,14 @@
 from collections import Counter
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from jaxtyping import Float, Num
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
-from liegg.algebra.words.motions import Motion, View, parts, simple
-from liegg.algebra.words.wording import coordinate_names, direction, listed, number, vector
+from liegg.algebra.words.motions import Matrix, Motion, View, parts, simple
+from liegg.algebra.words.wording import Vector, coordinate_names, direction, listed, number, vector
 
 
 def describe(
@@ -76,66 +77,66 @@ def describe(
         raise ArgumentError(
             f"the form has shape {tuple(form.shape)}; expected ({n}, {n}), one axis per coordinate."
         )
-    matrix = generator.to(torch.float64)
-    size = float(matrix.abs().max()) if matrix.numel() else 0.0
+    matrix = generator.detach().to(torch.float64).numpy()
+    size = float(abs(matrix).max()) if matrix.size else 0.0
     if size == 0:
         return "no motion"
-    matrix = torch.where(matrix.abs() > tolerance * size, matrix / size, 0.0)
-    if homogeneous and bool(matrix[n].any()):
+    matrix = np.where(abs(matrix) > tolerance * size, matrix / size, 0.0)
+    if homogeneous and matrix[n].any():
         raise ArgumentError(
             f"the last row of the generator is {matrix[n].tolist()}; "
             "expected zeros, as homogeneous matrices have."
         )
     linear, shift = matrix[:n, :n], matrix[:n, n:].sum(1)
-    if not bool(linear.any()):
+    if not linear.any():
         return f"translation along {direction(shift, names, tolerance)[0]}"
     scale, signs = _metric(linear, form, tolerance)
     view = View(names, signs, tolerance)
     words, motion = _linear(scale[:, None] * linear / scale, view, size)
-    further = _affine(linear, shift, motion, view)
+    further = _affine(linear, shift, motion, view) if shift.any() else ""
     if further.startswith(" about") and words == f"rotation in {'–'.join(names)}":
         return f"rotation{further}"  # of the whole plane
     return words + further
 
 
 def _metric(
-    linear: Tensor, form: Tensor | None, tolerance: float
-) -> tuple[Tensor, tuple[int, ...] | None]:
+    linear: Matrix, form: Tensor | None, tolerance: float
+) -> tuple[Vector, tuple[int, ...] | None]:
     """Scales of the axes in which a diagonal form is diag(±1), and its signs.
 
     Ones and None if it does not apply.
     """
-    ones = torch.ones(len(linear)).to(linear)
+    ones = np.ones(len(linear))
     if form is None:
         return ones, None
-    form = form.to(linear) / form.abs().max().to(linear)
-    weights, image = form.diagonal(), form @ linear
-    off_diagonal = (form - torch.diag(weights)).abs()
-    if float(off_diagonal.max()) > tolerance or float(weights.abs().min()) <= tolerance:
+    metric = form.to(torch.float64).numpy()
+    metric = metric / abs(metric).max()
+    weights, image = metric.diagonal(), metric @ linear
+    off_diagonal = abs(metric - np.diag(weights))
+    if off_diagonal.max() > tolerance or abs(weights).min() <= tolerance:
         return ones, None
-    signs = tuple(int(sign) for sign in weights.sign().tolist())
-    if bool((weights.abs() >= 1 - 2 * tolerance).all()):
+    signs = tuple(int(sign) for sign in np.sign(weights))
+    if (abs(weights) >= 1 - 2 * tolerance).all():
         return ones, signs
-    preserved = bool(((image + image.mT).abs() <= 2 * tolerance).all())
-    return (weights.abs().sqrt(), signs) if preserved else (ones, None)
+    preserved = (abs(image + image.T) <= 2 * tolerance).all()
+    return (np.sqrt(abs(weights)), signs) if preserved else (ones, None)
 
 
-def _linear(matrix: Tensor, view: View, size: float) -> tuple[str, Motion]:
+def _linear(matrix: Matrix, view: View, size: float) -> tuple[str, Motion]:
     """Words for a linear motion, and the motion to which further amounts are relative."""
     motion = simple(matrix, view)
     if motion is not None:
         return str(motion), motion
     for one, two in parts(matrix, view):
-        first, second = simple(one, view), simple(two, view)
-        if first is not None and second is not None:
+        if (first := simple(one, view)) and (second := simple(two, view)):
             return f"{first} with {second.beside(first)}", first
     words = _spectrum(matrix, view, size)
     return words, Motion(words, "", 1 / size)
 
 
-def _affine(linear: Tensor, shift: Tensor, motion: Motion, view: View) -> str:
+def _affine(linear: Matrix, shift: Vector, motion: Motion, view: View) -> str:
     """Further words for x' = Lx + t = L(x - c) + s: a centre c, and a remaining translation s."""
-    centre = -torch.linalg.pinv(linear, rtol=max(1e-9, view.tolerance)) @ shift
+    centre = -np.linalg.pinv(linear, rcond=max(1e-9, view.tolerance)) @ shift
     rest = shift + linear @ centre
     words = ""
     if not view.zero(centre):
@@ -146,12 +147,12 @@ def _affine(linear: Tensor, shift: Tensor, motion: Motion, view: View) -> str:
     return words
 
 
-def _spectrum(matrix: Tensor, view: View, size: float) -> str:
-    if view.zero(torch.linalg.matrix_power(matrix, len(matrix))):
-        rank = int(torch.linalg.matrix_rank(matrix, rtol=view.tolerance))
+def _spectrum(matrix: Matrix, view: View, size: float) -> str:
+    if view.zero(np.linalg.matrix_power(matrix, len(matrix))):
+        rank = np.linalg.matrix_rank(matrix, tol=view.tolerance * np.linalg.norm(matrix, 2))
         return f"nilpotent linear map of rank {rank}"
     counts: Counter[str] = Counter()
-    values = torch.linalg.eigvals(matrix.to(torch.complex128)).tolist()
+    values = np.linalg.eigvals(matrix.astype(np.complex128)).tolist()
     # Four decimals: the eigenvalues of a Jordan block are not known better.
     rounded = [(round(value.real, 4), round(value.imag, 4)) for value in values]
     for real, imaginary in sorted(rounded, reverse=True):

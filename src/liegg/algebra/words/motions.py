@@ -4,14 +4,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from jaxtyping import Float
-from torch import Tensor
 
-from liegg._utils.linalg import canonical_basis, fix_signs
-from liegg.algebra.words.wording import direction, listed, number, vector
+from liegg._utils.linalg import canonical_basis
+from liegg.algebra.words.wording import direction, first_largest, listed, number, vector
 
-Matrix = Float[Tensor, "n n"]
+Matrix = Float[np.ndarray, "n n"]
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,9 @@ class View:
     signs: tuple[int, ...] | None
     tolerance: float
 
-    def zero(self, values: Tensor) -> bool:
+    def zero(self, values: np.ndarray | np.floating) -> bool:
         """Whether all entries, which may be sums of two, are below twice the tolerance."""
-        return values.numel() == 0 or float(values.abs().max()) <= 2 * self.tolerance
+        return bool((abs(values) <= 2 * self.tolerance).all())
 
     @property
     def time(self) -> int | None:
@@ -67,7 +67,7 @@ def simple(matrix: Matrix, view: View) -> Motion | None:
     """The simple motion that a matrix generates; None if it generates none.
 
     >>> view = View(("x", "y"), None, 1e-6)
-    >>> str(simple(torch.tensor([[0.0, 2.0], [0.0, 0.0]]), view))
+    >>> str(simple(np.array([[0.0, 2.0], [0.0, 0.0]]), view))
     'shear of x by y'
     """
     motions = (kind(matrix, view) for kind in (scaling, rotation, plane, boost, rank_one))
@@ -77,8 +77,8 @@ def simple(matrix: Matrix, view: View) -> Motion | None:
 def scaling(matrix: Matrix, view: View) -> Motion | None:
     """Diagonal matrices: one rate, two opposite ones, or several."""
     rates = matrix.diagonal()
-    axes = (rates.abs() > view.tolerance).nonzero().flatten().tolist()
-    if not axes or not view.zero(matrix - torch.diag(rates)):
+    axes = (abs(rates) > view.tolerance).nonzero()[0].tolist()
+    if not axes or not view.zero(matrix - np.diag(rates)):
         return None
     speed, names = float(rates[axes[0]]), [view.names[i] for i in axes]
     if view.zero(rates[axes] - speed):
@@ -92,21 +92,21 @@ def scaling(matrix: Matrix, view: View) -> Motion | None:
 
 def rotation(matrix: Matrix, view: View) -> Motion | None:
     """Antisymmetric matrices: rotations in coordinate planes, about axes, in tilted planes."""
-    if not view.zero(matrix + matrix.mT):
+    if not view.zero(matrix + matrix.T):
         return None
-    pairs, matrix = _pairs(matrix, view), (matrix - matrix.mT) / 2
+    pairs, matrix = _pairs(matrix, view), (matrix - matrix.T) / 2
     if len({i for pair in pairs for i in pair}) == 2 * len(pairs):
         return _rotation_of_coordinates(matrix, pairs, view)
     if len(matrix) == 3:
-        axis = torch.stack([matrix[2, 1], matrix[0, 2], matrix[1, 0]])
+        axis = matrix[[2, 0, 1], [1, 2, 0]]
         text, speed = direction(axis, view.names, view.tolerance)
         return Motion("rotation", f" about the axis {text}", speed)
-    _, values, right = torch.linalg.svd(matrix)
+    _, values, right = np.linalg.svd(matrix)
     speeds = values[::2][values[::2] > view.tolerance * len(matrix)]
     if not len(speeds):
         return None  # all speeds are below the tolerance
     if len(speeds) == 1:
-        one, two = canonical_basis(right[:2])
+        one, two = canonical_basis(torch.from_numpy(right[:2])).numpy()
         place = f" in the plane spanned by {vector(one)} and {vector(two)}"
         return Motion("rotation", place, float(two @ matrix @ one))
     ratios = listed([number(float(speed / speeds[0])) for speed in speeds])
@@ -118,7 +118,7 @@ def _rotation_of_coordinates(matrix: Matrix, pairs: list[tuple[int, int]], view:
     # Each plane is written in the order in which it rotates like the first one.
     speed, half = float(matrix[pairs[0][1], pairs[0][0]]), len(matrix) // 2
     planes = [(i, j) if float(matrix[j, i]) * speed > 0 else (j, i) for i, j in pairs]
-    ratios = torch.stack([matrix[j, i] for i, j in planes]) / speed
+    ratios = np.array([matrix[j, i] for i, j in planes]) / speed
     texts = [f"{view.names[i]}–{view.names[j]}" for i, j in planes]
     if len(pairs) == 1:
         return Motion("rotation", f" in {texts[0]}", speed)
@@ -157,9 +157,9 @@ def boost(matrix: Matrix, view: View) -> Motion | None:
     if view.time is None:
         return None
     space = [i for i in range(len(matrix)) if i != view.time]
-    rest = matrix.clone()
+    rest = matrix.copy()
     rest[space, view.time] = rest[view.time, space] = 0
-    if not view.zero(matrix - matrix.mT) or not view.zero(rest):
+    if not view.zero(matrix - matrix.T) or not view.zero(rest):
         return None
     names = [view.names[i] for i in space]
     text, speed = direction(matrix[space, view.time], names, view.tolerance)
@@ -168,12 +168,11 @@ def boost(matrix: Matrix, view: View) -> Motion | None:
 
 def rank_one(matrix: Matrix, view: View) -> Motion | None:
     """Matrices u vᵀ: shears along u by v·x where u ⊥ v, scalings along u where v = u."""
-    left, values, right = torch.linalg.svd(matrix)
-    if float(values[0]) <= view.tolerance or not view.zero(
-        matrix - values[0] * torch.outer(left[:, 0], right[0])
-    ):
+    left, values, right = np.linalg.svd(matrix)
+    along, by = left[:, 0], right[0]
+    if values[0] <= view.tolerance or not view.zero(matrix - values[0] * np.outer(along, by)):
         return None
-    along, by = fix_signs(torch.stack([left[:, 0], right[0]]))
+    along, by = (unit * np.sign(unit[first_largest(unit)]) for unit in (along, by))
     speed = float(along @ matrix @ by)
     if view.zero(along - by):
         return Motion("scaling", f" along {vector(along)}", speed)
@@ -186,19 +185,19 @@ def rank_one(matrix: Matrix, view: View) -> Motion | None:
 
 def _pairs(matrix: Matrix, view: View) -> list[tuple[int, int]]:
     """Pairs i < j of coordinates of which one drives the other."""
-    size = matrix.abs().maximum(matrix.abs().mT)
-    return [tuple(pair) for pair in (size.triu(1) > view.tolerance).nonzero().tolist()]
+    size = np.maximum(abs(matrix), abs(matrix.T))
+    return [(i, j) for i, j in np.argwhere(np.triu(size, 1) > view.tolerance).tolist()]
 
 
 def parts(matrix: Matrix, view: View) -> Sequence[tuple[Matrix, Matrix]]:
     """Ways to split a matrix: off a scaling, diagonal or rotation, or into two pairs of axes."""
-    diagonal = torch.diag(matrix.diagonal())
-    uniform = torch.eye(len(matrix)).to(matrix) * matrix.diagonal().mean()
-    turn = (matrix - matrix.mT) / 2
+    diagonal = np.diag(matrix.diagonal())
+    uniform = np.eye(len(matrix)) * matrix.diagonal().mean()
+    turn = (matrix - matrix.T) / 2
     ways = [(matrix - uniform, uniform), (matrix - diagonal, diagonal), (turn, matrix - turn)]
     pairs = _pairs(matrix, view)
     if len(pairs) == 2 and view.zero(diagonal):
-        first = torch.zeros_like(matrix)
+        first = np.zeros_like(matrix)
         for i, j in (pairs[0], pairs[0][::-1]):
             first[i, j] = matrix[i, j]
         ways.insert(0, (first, matrix - first))

@@ -85,7 +85,7 @@ def meaning(
     if "⋉" in name:
         linear, _, shifts = name.rpartition(" ⋉ ")
         return f"{linear} together with what looks like translations along {shifts}"
-    parts = _parts(name)
+    parts = name.split(" ⊕ ")
     words = "; ".join(dict.fromkeys(filter(None, map(_words, parts))))
     if not words:
         return ""
@@ -101,10 +101,6 @@ def _words(name: str) -> str:
         if match := re.fullmatch(pattern, name):
             return text.format(*match.groups()).replace(" 1 dimensions", " one dimension")
     return ""
-
-
-def _parts(name: str) -> list[str]:
-    return name.split(" ⊕ ")
 
 
 def other_names(name: str) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Readable generators: with few entries, in words, and in the frame of a form."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import torch
@@ -101,19 +101,50 @@ def adapted(
                 f"expected ({inner}, {inner}), one axis per coordinate."
             )
     words = partial(describe, homogeneous=homogeneous, tolerance=_tolerance(n, uncertainty))
-    plain = tuple(words(a, coordinates=names, form=form) for a in basis)
+    plain = Readable(basis, tuple(words(a, coordinates=names, form=form) for a in basis))
     if frame is None and form is None:
-        return Readable(basis, plain)
+        return plain
     axes = frame_of(form) if frame is None and form is not None else _regular(frame)
-    metric = None if form is None else axes.mT @ form.to(axes) @ axes
-    extended = torch.block_diag(axes, torch.eye(n - inner).to(axes))
+    return with_frame(
+        plain,
+        generators,
+        frame=axes,
+        form=form,
+        homogeneous=homogeneous,
+        coordinates=names,
+        uncertainty=uncertainty,
+    )
+
+
+def with_frame(
+    plain: Readable,
+    generators: Num[Tensor, "d n n"],
+    *,
+    frame: Float[Tensor, "m m"],
+    form: Float[Tensor, "m m"] | None,
+    homogeneous: bool,
+    coordinates: Sequence[str] | None,
+    uncertainty: float,
+) -> Readable:
+    """Add the basis in a frame to a readable basis; arguments as those of `adapted`."""
+    metric = None if form is None else frame.mT @ form.to(frame) @ frame
+    inner, n = len(frame), generators.shape[1]
+    extended = torch.block_diag(frame, torch.eye(n - inner).to(frame))
     framed, rotations, boosts = _in_frame(
         generators, extended, None if homogeneous else metric, uncertainty
     )
-    same = torch.allclose(axes, torch.eye(inner).to(axes), rtol=0, atol=EQUAL_ENTRIES)
+    same = torch.allclose(frame, torch.eye(inner).to(frame), rtol=0, atol=EQUAL_ENTRIES)
+    names = coordinate_names(inner, coordinates)
     primed = names if same else tuple(f"{name}′" for name in names)
-    framed_words = tuple(words(a, coordinates=primed, form=metric) for a in framed)
-    return Readable(basis, plain, extended, framed, framed_words, rotations, boosts)
+    words = partial(describe, homogeneous=homogeneous, tolerance=_tolerance(n, uncertainty))
+    return replace(
+        plain,
+        frame=extended,
+        framed=framed,
+        framed_words=tuple(words(a, coordinates=primed, form=metric) for a in framed),
+        rotations=rotations,
+        boosts=boosts,
+    )
 
 
 def _in_frame(

@@ -2,12 +2,14 @@ r"""A basis of a span with few nonzero entries, small integers where the span ha
 
 import math
 
+import numpy as np
 import torch
 from jaxtyping import Float, Num
 from torch import Tensor
 
-from liegg._utils.linalg import orthonormal_rows
 from liegg.algebra.subspace import checked_uncertainty, orthonormal, principal_angles
+
+Rows = Float[np.ndarray, "d g"]
 
 ROUNDING = 1e-9
 """Relative size of an entry that rounding explains, at condition numbers of 100 and more."""
@@ -77,25 +79,28 @@ def sparse_basis(
     d, n = basis.shape[:2]
     if d == 0:
         return basis
-    frame = torch.eye(n).to(basis) if frame is None else frame.to(basis)
-    back = torch.linalg.inv(frame)
+    axes = np.eye(n) if frame is None else frame.to(basis).numpy()
+    back = np.linalg.inv(axes)
     # Column by column, so that the image of the first coordinate comes first.
-    rows = (back @ basis @ frame).mT.flatten(1)
+    rows = (back @ basis.numpy() @ axes).swapaxes(1, 2).reshape(d, n * n)
     noise = uncertainty / n
-    scales = torch.outer(frame.norm(dim=0), back.norm(dim=1)).flatten()
+    scales = np.outer(np.linalg.norm(axes, axis=0), np.linalg.norm(back, axis=1)).ravel()
     echelon, spread = _echelon(rows, scales, ties=max(1e-8, 4 * uncertainty))
     # Twice the spectral norm of a random matrix with entries of this size.
     allowed = max(100 * ROUNDING, 2 * noise * (math.sqrt(d) + math.sqrt(n * n - d)))
     for deviations in DEVIATIONS:
         rounded = _rounded(echelon, deviations * noise * spread)
-        matrices = _presentable(_eliminate(rounded)).unflatten(1, (n, n)).mT.contiguous()
-        angles = principal_angles((frame @ matrices @ back).flatten(1), basis.flatten(1))
+        matrices = _presentable(_eliminate(rounded)).reshape(d, n, n).swapaxes(1, 2)
+        image = torch.from_numpy(axes @ matrices @ back)
+        angles = principal_angles(image.flatten(1), basis.flatten(1))
         if len(angles) == d and float(angles[-1]) <= allowed:
-            return matrices
-    return _presentable(echelon).unflatten(1, (n, n)).mT.contiguous()
+            break
+    else:
+        matrices = _presentable(echelon).reshape(d, n, n).swapaxes(1, 2)
+    return torch.from_numpy(np.ascontiguousarray(matrices))
 
 
-def pivots(projector: Float[Tensor, "g g"], count: int, *, ties: float = 1e-8) -> list[int]:
+def pivots(projector: Float[np.ndarray, "g g"], count: int, *, ties: float = 1e-8) -> list[int]:
     """Coordinate axes nearest to a space, each after the directions of those before it are removed.
 
     Args:
@@ -104,84 +109,83 @@ def pivots(projector: Float[Tensor, "g g"], count: int, *, ties: float = 1e-8) -
         ties: axes whose squared projection is within this share of the largest count as equally
             near; the first is taken.
 
-    >>> pivots(torch.ones(2, 2, dtype=torch.float64) / 2, 1)
+    >>> pivots(np.ones((2, 2)) / 2, 1)
     [0]
     """
     axes: list[int] = []
     for _ in range(count):
-        reach = projector.diagonal().clone()
+        reach = projector.diagonal().copy()
         reach[axes] = 0
-        axis = int((reach >= reach.max() * (1 - ties)).to(torch.int8).argmax())
+        axis = int((reach >= reach.max() * (1 - ties)).argmax())
         column = projector[:, axis]
-        projector = projector - torch.outer(column, projector[axis]) / column[axis]
+        projector = projector - np.outer(column, projector[axis]) / column[axis]
         axes.append(axis)
     return axes
 
 
-def _echelon(
-    rows: Float[Tensor, "d g"], noise: Float[Tensor, " g"], ties: float
-) -> tuple[Float[Tensor, "d g"], Float[Tensor, "d g"]]:
+def _echelon(rows: Rows, noise: Float[np.ndarray, " g"], ties: float) -> tuple[Rows, Rows]:
     r"""Reduced row echelon form, and the standard deviations of its entries.
 
     Noise of deviation $s_j$ in the columns of $V$ reaches $R = V_P^{-1}V$ directly and through the
     pivots $P$: $\Delta R = V_P^{-1}(\Delta V - \Delta V_P R)$, so $\sigma_{ij}^2 =
     |V_P^{-1}|_i^2\,(s_j^2 + \sum_{p \in P} s_p^2 R_{pj}^2)$.
     """
-    unit = orthonormal_rows(rows, tolerance=0.0)
-    columns = sorted(pivots(unit.mT @ unit, len(rows), ties=min(ties, 0.5)))
-    inverse = torch.linalg.inv(rows[:, columns])
+    unit = np.linalg.svd(rows, full_matrices=False)[2]
+    columns = sorted(pivots(unit.T @ unit, len(rows), ties=min(ties, 0.5)))
+    inverse = np.linalg.inv(rows[:, columns])
     echelon = inverse @ rows
-    echelon[:, columns] = torch.eye(len(columns)).to(rows)
-    through = noise.square() + noise[columns].square() @ echelon.square()
-    return echelon, inverse.norm(dim=1, keepdim=True) * through.sqrt()
+    echelon[:, columns] = np.eye(len(columns))
+    through = np.square(noise) + np.square(noise[columns]) @ np.square(echelon)
+    return echelon, np.linalg.norm(inverse, axis=1, keepdims=True) * np.sqrt(through)
 
 
-def _rounded(echelon: Float[Tensor, "d g"], error: Float[Tensor, "d g"]) -> Float[Tensor, "d g"]:
+def _rounded(echelon: Rows, error: Rows) -> Rows:
     """Entries replaced by the simplest fraction within their error."""
-    tolerance = error.clamp(max=0.25).maximum(ROUNDING * echelon.abs().amax(1, keepdim=True))
-    rounded, pending = echelon.clone(), torch.ones_like(echelon, dtype=torch.bool)
+    tolerance = np.maximum(error.clip(max=0.25), ROUNDING * _largest(echelon))
+    rounded, pending = echelon.copy(), np.ones_like(echelon, dtype=bool)
     for denominator in range(1, LARGEST_INTEGER + 1):
         near = (echelon * denominator).round() / denominator
         telling = (denominator == 1) | (denominator**2 * tolerance <= COINCIDENCE_CHANCE)
-        fits = pending & telling & ((echelon - near).abs() <= tolerance)
-        rounded, pending = torch.where(fits, near, rounded), pending & ~fits
+        fits = pending & telling & (abs(echelon - near) <= tolerance)
+        rounded, pending = np.where(fits, near, rounded), pending & ~fits
     return rounded
 
 
-def _eliminate(rows: Float[Tensor, "d g"]) -> Float[Tensor, "d g"]:
+def _largest(rows: Float[np.ndarray, "*d g"]) -> Float[np.ndarray, "*d 1"]:
+    """Largest size of an entry in each row."""
+    return abs(rows).max(-1, keepdims=True)
+
+
+def _eliminate(rows: Rows) -> Rows:
     """Add multiples of one row to others as long as that leaves fewer nonzeros."""
-    counts, before = _counts(rows), -1
+    counts, before = (abs(rows) > ROUNDING * _largest(rows)).sum(1).tolist(), -1
     while sum(counts) != before:
         before = sum(counts)
         for k in range(len(rows)):
             # Axes inside the span are rows already, so a row with two entries cannot be shortened.
             long = [i for i in range(len(rows)) if i != k and counts[i] > 2]
-            at = (rows[k].abs() > 0.01 * rows[k].abs().max()).nonzero().flatten()
+            if not long:
+                continue
+            at = (abs(rows[k]) > 0.01 * abs(rows[k]).max()).nonzero()[0]
             trials = rows[long, None] - (rows[long][:, at] / rows[k, at])[:, :, None] * rows[k]
-            trials = torch.where(
-                trials.abs() > ROUNDING * rows[long, None].abs().amax(2, keepdim=True), trials, 0.0
-            )
-            sizes = trials.ne(0).sum(2)
+            trials = np.where(abs(trials) > ROUNDING * _largest(rows[long, None]), trials, 0.0)
+            sizes = (trials != 0).sum(2)
             for i, trial, size in zip(long, trials, sizes, strict=True):
-                if int(size.min()) < counts[i]:
+                if size.min() < counts[i]:
                     rows[i], counts[i] = trial[size.argmin()], int(size.min())
     return rows
 
 
-def _counts(rows: Float[Tensor, "d g"]) -> list[int]:
-    return (rows.abs() > ROUNDING * rows.abs().amax(1, keepdim=True)).sum(1).tolist()
-
-
-def _presentable(rows: Float[Tensor, "d g"]) -> Float[Tensor, "d g"]:
+def _presentable(rows: Rows) -> Rows:
     """Integers where possible, with signs and order that do not depend on the basis."""
-    scaled = []
-    for row in rows / rows.abs().amax(1, keepdim=True):
+    scaled: list[np.ndarray] = []
+    for row in rows / _largest(rows):
         for size in range(1, LARGEST_INTEGER + 1):
-            if torch.allclose(row * size, (row * size).round(), rtol=0, atol=ROUNDING):
+            if (abs(row * size - (row * size).round()) <= ROUNDING).all():
                 row = (row * size).round()
                 break
-        first = int((row.abs() >= 0.05 * row.abs().max()).to(torch.int8).argmax())
-        scaled.append(row * row[first].sign() + 0.0)  # no negative zeros
-    support = [(row.abs() > ROUNDING * row.abs().max()).nonzero().flatten() for row in scaled]
-    order = sorted(range(len(scaled)), key=lambda i: support[i].tolist())
-    return torch.stack([scaled[i] for i in order])
+        first = (abs(row) >= 0.05 * abs(row).max()).argmax()
+        scaled.append(row * np.sign(row[first]) + 0.0)  # no negative zeros
+    return np.stack(
+        sorted(scaled, key=lambda row: (abs(row) > ROUNDING * abs(row).max()).nonzero()[0].tolist())
+    )

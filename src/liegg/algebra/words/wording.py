@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-import torch
+import numpy as np
 from jaxtyping import Float
-from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
-from liegg._utils.linalg import fix_signs
+
+Vector = Float[np.ndarray, " m"]
 
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 """Digits of the default names x₁, x₂ and so on."""
@@ -43,34 +43,40 @@ def number(value: float) -> str:
     return "0" if text in ("-0", "") else text.replace("-", "−")
 
 
-def vector(values: Float[Tensor, " m"]) -> str:
+def vector(values: Vector) -> str:
     """Entries in brackets, all with one decimal where that is enough, otherwise with two.
 
-    >>> vector(torch.tensor([0.6, 0.8])), vector(torch.tensor([0.0, 0.7071, -0.7071]))
+    >>> vector(np.array([0.6, 0.8])), vector(np.array([0.0, 0.7071, -0.7071]))
     ('(0.6, 0.8)', '(0.00, 0.71, −0.71)')
     """
-    decimals = 1 if float((values - values.round(decimals=1)).abs().max()) < 0.005 else 2
+    decimals = 1 if float(abs(values - values.round(1)).max()) < 0.005 else 2
     # Python's `z` writes a negative number that rounds to zero without its sign.
-    texts = [f"{float(value):z.{decimals}f}".replace("-", "−") for value in values]
+    texts = [f"{value:z.{decimals}f}".replace("-", "−") for value in values.tolist()]
     return f"({', '.join(texts)})"
 
 
-def direction(
-    values: Float[Tensor, " m"], names: Sequence[str], tolerance: float
-) -> tuple[str, float]:
+def first_largest(values: Vector) -> int:
+    """Place of the first entry as large as the largest, up to a relative 1e-8.
+
+    >>> first_largest(np.array([0.5, -0.7, 0.7]))
+    1
+    """
+    return int((abs(values) >= abs(values).max() * (1 - 1e-8)).argmax())
+
+
+def direction(values: Vector, names: Sequence[str], tolerance: float) -> tuple[str, float]:
     """A direction by the name of its axis, or as a unit vector.
 
     And its length, negative if it was reversed.
 
-    >>> direction(torch.tensor([0.0, -2.0]), ("x", "y"), 1e-6)
+    >>> direction(np.array([0.0, -2.0]), ("x", "y"), 1e-6)
     ('y', -2.0)
     """
-    length = float(values.norm())
-    unit = fix_signs(values[None] / length)[0] if length else values
-    axis = int(unit.abs().argmax())
-    signed = length if float(values[axis]) * float(unit[axis]) >= 0 else -length
-    others = torch.cat([unit[:axis], unit[axis + 1 :]])
-    return (vector(unit) if bool((others.abs() > tolerance).any()) else names[axis]), signed
+    axis = first_largest(values)
+    length = float(np.copysign(np.linalg.norm(values), values[axis]))
+    unit = values / (length or 1.0)
+    others = np.delete(unit, axis)
+    return (vector(unit) if (abs(others) > tolerance).any() else names[axis]), length
 
 
 def listed(words: Sequence[str]) -> str:
