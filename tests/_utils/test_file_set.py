@@ -238,13 +238,13 @@ def test_writers_wait_for_each_other(tmp_path):
     assert set(everything(tmp_path)) == {"a.txt", "b.txt", MANIFEST}
 
 
-@pytest.mark.skipif(file_set.fcntl is None, reason="this system has no advisory locks")
 def test_a_held_lock_is_named(tmp_path, monkeypatch):
+    fcntl = pytest.importorskip("fcntl")
     monkeypatch.setattr(file_set, "LOCK_SECONDS", 0.05)
     write_files(tmp_path, OLD)
     handle = os.open(tmp_path, os.O_RDONLY)
     try:
-        file_set.fcntl.flock(handle, file_set.fcntl.LOCK_EX)
+        fcntl.flock(handle, fcntl.LOCK_EX)
         for refused in (lambda: write_files(tmp_path, NEW), lambda: read_files(tmp_path, OLD)):
             with pytest.raises(RecordError, match="being written by another process"):
                 refused()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import liegg
-from liegg.cli.files import first_samples, load_samples, removed_on_failure
+from liegg.cli.files import first_samples, load_samples
 
 
 def test_a_fraction_or_a_file_is_held_out(tmp_path: Path) -> None:
@@ -45,20 +45,3 @@ def test_the_first_samples_are_native_copies() -> None:
     assert not first.any()
     with pytest.raises(liegg.LieggError, match="expected numbers"):
         first_samples(np.array([["a", "b"]]))
-
-
-@pytest.mark.parametrize("name", ["new", "old", "full"])
-def test_only_a_new_and_empty_folder_is_removed_after_a_failure(tmp_path: Path, name: str) -> None:
-    folder = tmp_path / name
-    if name == "old":
-        folder.mkdir()
-
-    def fail() -> None:
-        folder.mkdir(exist_ok=True)
-        if name == "full":
-            (folder / "file").touch()
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt), removed_on_failure(folder):
-        fail()
-    assert folder.exists() == (name != "new")

@@ -44,7 +44,7 @@ def state_of_process() -> tuple[Any, ...]:
     return (
         torch.get_rng_state().numpy().tobytes(),
         random.getstate(),
-        np.random.get_state()[1].tobytes(),  # noqa: NPY002
+        str(np.random.get_state()),  # noqa: NPY002
         torch.is_grad_enabled(),
         torch.is_inference_mode_enabled(),
         torch.get_num_threads(),

@@ -204,13 +204,13 @@ def _either(texts: list[str]) -> str:
 
 
 def _convert_int(value: Any) -> int:
-    is_bool = isinstance(value, bool | np.bool_) or getattr(value, "dtype", None) is torch.bool
     try:
-        if not is_bool:
-            return operator.index(value)
+        number = operator.index(value)
     except (TypeError, ValueError, RuntimeError) as error:
         raise MismatchError("a whole number") from error
-    raise MismatchError("a whole number")
+    if isinstance(value, bool) or getattr(value, "dtype", None) in (bool, torch.bool):
+        raise MismatchError("a whole number")
+    return number
 
 
 def _convert_float(value: Any) -> float:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-import torch
+from torch._C import _functorch  # pyright: ignore[reportAttributeAccessIssue]
 
 from liegg._utils.errors import ArgumentError
 
@@ -33,7 +33,7 @@ def one_at_a_time(function: Callable[Parameters, Result]) -> Callable[Parameters
     @wraps(function)
     def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         with _LOCK:
-            if torch._C._functorch.maybe_current_level() is not None:
+            if _functorch.maybe_current_level() is not None:
                 raise ArgumentError(
                     f"{function.__name__}() cannot run inside torch.func.vmap, grad or jvp: it takes "
                     "derivatives itself. Call it outside, once for each model."

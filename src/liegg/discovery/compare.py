@@ -13,14 +13,9 @@ from liegg._utils.linalg import canonical_basis, orthonormal_rows
 from liegg.actions import Action, MatrixAction
 from liegg.algebra.subspace import principal_angles
 from liegg.decision.rank import evidence
-from liegg.results.comparison import Comparison, Measured, PairedDefect, Side
+from liegg.results.comparison import SAME_SPAN, Comparison, Measured, PairedDefect, Side
 from liegg.results.symmetries import Symmetries
 from liegg.spectrum.defects import squared_motion
-
-SAME_SPAN = 1e-6
-"""Angle in radians below which two spans are one.
-
-It allows for rounding in exact directions, as far as usual data amplifies it."""
 
 MAX_EXPLAINED = math.pi / 4
 """Largest angle that uncertainties may explain: beyond it two directions differ more than not."""

@@ -14,6 +14,11 @@ from liegg.results.tables import as_html, value_range
 OUTPUT_DIFFERENCE = 0.1
 """Relative difference above which output generators differ, unless uncertainties explain more."""
 
+SAME_SPAN = 1e-6
+"""Angle in radians below which two spans are one.
+
+It allows for rounding in exact directions, as far as usual data amplifies it."""
+
 
 @dataclass(frozen=True)
 class Measured:

@@ -3,8 +3,7 @@
 import math
 
 from liegg._utils.diagnoses import plural
-from liegg.actions.restricted import SAME_SPAN
-from liegg.results.comparison import Comparison, Measured, PairedDefect, Side
+from liegg.results.comparison import SAME_SPAN, Comparison, Measured, PairedDefect, Side
 from liegg.results.tables import TABLE_LINES, value_range, without_middle, wrapped
 
 MAX_WORDS = 32

@@ -14,7 +14,7 @@ from liegg._utils.errors import ArgumentError
 from liegg.actions import Action
 from liegg.results.symmetries import Symmetries
 from liegg.results.tables import as_html
-from liegg.spectrum.metrics import symmetry_variance
+from liegg.spectrum.spectrum import symmetry_variance
 
 Problem = Literal["invariance", "unit", "equivariance"]
 """Of the output, of the output scaled to unit length, or of the pair with an output action."""

@@ -186,6 +186,9 @@ def _presentable(rows: Rows) -> Rows:
                 break
         first = (abs(row) >= 0.05 * abs(row).max()).argmax()
         scaled.append(row * np.sign(row[first]) + 0.0)  # no negative zeros
-    return np.stack(
-        sorted(scaled, key=lambda row: (abs(row) > ROUNDING * abs(row).max()).nonzero()[0].tolist())
-    )
+
+    def places(row: np.ndarray) -> list[int]:
+        """Entries that are not zero."""
+        return np.flatnonzero(np.abs(row) > ROUNDING * np.abs(row).max()).tolist()
+
+    return np.stack(sorted(scaled, key=places))
