@@ -53,7 +53,7 @@ def checked(
         (3, 1.0)
         >>> f("3")
         Traceback (most recent call last):
-        liegg._utils.errors.ArgumentError: f(): x='3': expected a whole number.
+        liegg._utils.errors.ArgumentError: x='3': expected a whole number.
         >>> f(1, heldout=2)
         Traceback (most recent call last):
         liegg._utils.errors.ArgumentError: f() has no argument 'heldout'. Did you mean held_out=?
@@ -128,9 +128,7 @@ class _Signature:
             try:
                 bound.arguments[name] = convert(value, hint)
             except MismatchError as error:
-                raise ArgumentError(
-                    f"{self.owner}(): {name}={shown(value)}: expected {error}."
-                ) from None
+                raise ArgumentError(f"{name}={shown(value)}: expected {error}.") from None
         return bound
 
     @cached_property
