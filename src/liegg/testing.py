@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.arguments import checked
 from liegg._utils.forward_mode import jvp
 from liegg.actions import Action, Linear, MatrixAction
 from liegg.algebra.subspace import orthonormal, principal_angles
@@ -17,6 +18,7 @@ from liegg.inputs.batches import Data
 from liegg.results.symmetries import Symmetries
 
 
+@checked()
 def assert_invariant(
     model: Any,
     data: Data,
@@ -48,6 +50,7 @@ def assert_invariant(
     return sym
 
 
+@checked()
 def assert_equivariant(
     model: Any,
     data: Data,
@@ -86,6 +89,7 @@ def assert_equivariant(
     return sym
 
 
+@checked()
 def assert_same_span(
     one: Float[Tensor, "d n n"], other: Float[Tensor, "e n n"], *, tolerance: float = 1e-6
 ) -> None:

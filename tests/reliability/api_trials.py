@@ -82,7 +82,7 @@ VALUES: dict[str, Value] = {
     "'rotation'": "rotation",
     "a lone surrogate": "\ud800",
     "a text with NUL": "a\0b",
-    "a function": len,
+    "a function": repr,
     "a class": int,
     "int64(3)": np.int64(3),
     "float32(2)": np.float32(2),

@@ -3,7 +3,6 @@
 import hashlib
 import random
 import signal
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -55,7 +54,6 @@ def state_of_process() -> tuple[Any, ...]:
         torch.backends.cuda.mem_efficient_sdp_enabled(),
         torch.backends.cuda.matmul.allow_tf32,
         torch.are_deterministic_algorithms_enabled(),
-        str(warnings.filters[:1]),
         signal.getsignal(signal.SIGTERM),
         signal.getsignal(signal.SIGINT),
         Path.cwd(),
@@ -111,12 +109,12 @@ def outcome_of(
             answer = trial()
             outcome = Outcome.ANSWERED if right(answer) else Outcome.WRONG
         text = repr(answer)[:100]
-    except LieggError as error:
+    except (LieggError, AssertionError) as error:  # the public assertions raise the latter
         outcome, text = Outcome.REFUSED, f"{type(error).__name__}: {error}"
     except HangError:
         outcome, text = Outcome.HANG, ""
     except Exception as error:
-        outcome, text = Outcome.RAW, f"{type(error).__name__}: {error}"
+        outcome, text = Outcome.RAW, f"{type(error).__name__}: {error}".splitlines()[0]
     if state_of_process() != before:
         outcome = Outcome.CHANGED
     if user is not None and files_of(user) != files:

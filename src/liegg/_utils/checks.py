@@ -1,8 +1,6 @@
-"""Checks that several stages share: seeds, paths, finite numbers, checksums."""
+"""Checks that several stages share: seeds, finite numbers, checksums."""
 
 import hashlib
-import os
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -14,24 +12,8 @@ from liegg._utils.errors import ArgumentError
 
 def check_seed(seed: Any) -> None:
     """Raise `ArgumentError` unless a seed is a whole number that torch accepts."""
-    if not isinstance(seed, int) or not 0 <= seed < 2**63:
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
         raise ArgumentError(f"seed={seed}: expected a whole number from 0 to 2^63 - 1.")
-
-
-def check_path(path: Any, name: str = "folder") -> Path:
-    """A path that was given as an argument; raise `ArgumentError` unless it is one.
-
-    Args:
-        path: what was given.
-        name: the argument.
-    """
-    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
-        raise ArgumentError(f"{name}={path!r}: expected a path, for example 'run'.")
-    if not str(path) or not str(path).isprintable():
-        raise ArgumentError(
-            f"{name}={str(path)!r}: expected a path without control characters, for example 'run'."
-        )
-    return Path(path)
 
 
 def first_nonfinite(values: Float[Tensor, "b ..."]) -> int | None:

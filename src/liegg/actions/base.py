@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -209,6 +210,8 @@ class Action(ABC):
         Raises:
             ArgumentError: not a finite real tensor, another shape, or matrices outside the family.
         """
+        if isinstance(generators, np.ndarray) and generators.dtype.kind == "f":
+            generators = torch.from_numpy(np.ascontiguousarray(generators))
         given = generators.dtype if isinstance(generators, Tensor) else type(generators).__name__
         real = isinstance(generators, Tensor) and generators.is_floating_point()
         if not real or not bool(torch.isfinite(generators).all()):

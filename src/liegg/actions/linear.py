@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import pad
 
+from liegg._utils.arguments import checked_fields
 from liegg._utils.errors import ArgumentError, ShapeError
 from liegg._utils.linalg import group_by_block
 from liegg.actions.base import Displacement, MatrixAction
@@ -34,11 +35,6 @@ class VectorAction(MatrixAction):
                 f"{name}({self.n}, copies={self.copies}): both must be positive, for example "
                 f"{name}(5, copies=2)."
             )
-        if self.layout not in ("copies_first", "vector_first"):
-            raise ArgumentError(
-                f"layout={self.layout!r}: expected 'copies_first' (samples [copies, n]) or "
-                "'vector_first' (samples [n, copies])."
-            )
 
     @property
     def ambient(self) -> int:
@@ -62,6 +58,8 @@ class VectorAction(MatrixAction):
         if shape == stacked[::-1]:
             other = "vector_first" if first else "copies_first"
             hint = f" The axes are swapped: pass {name}({n}, copies={copies}, layout='{other}')."
+        elif 0 in shape:
+            hint = " There is no number in it."
         elif len(shape) == 2:
             vectors = f"{shape[0]} vectors of dimension {shape[1]}"
             hint = f" For {vectors} pass {name}({shape[1]}, copies={shape[0]})."
@@ -172,6 +170,7 @@ class VectorAction(MatrixAction):
         return stacked.to(x.dtype).reshape(x.shape)
 
 
+@checked_fields
 @dataclass(frozen=True)
 class Linear(VectorAction):
     r"""Every linear map of $\mathbb{R}^n$, the same on each of `copies` vectors: $x_k \mapsto e^{h} x_k$.
@@ -197,6 +196,7 @@ class Linear(VectorAction):
         return matrices.flatten(1)
 
 
+@checked_fields
 @dataclass(frozen=True)
 class Affine(VectorAction):
     r"""Every affine map of $\mathbb{R}^n$, the same on each of `copies` vectors.

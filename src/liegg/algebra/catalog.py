@@ -5,15 +5,23 @@ $\mathbb{C}^n$ written as $\mathbb{R}^{2n}$ with all real parts first: $A + iB$ 
 matrix `[[A, -B], [B, A]]`. Affine ones are homogeneous, `[n+1, n+1]` with a zero last row.
 """
 
+from typing import Literal
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.arguments import checked
 from liegg._utils.errors import ArgumentError
 
 Generators = Float[Tensor, "d n n"]
+Field = Literal["R", "C"]
+
+LARGEST_BYTES = 2**34
+"""Generators that would be larger are refused."""
 
 
+@checked()
 def so(p: int, q: int = 0) -> Generators:
     """Rotations of R^p.
 
@@ -33,21 +41,24 @@ def so(p: int, q: int = 0) -> Generators:
     return _stack([sign[i] * sign[j] * _unit(n, j, i) - _unit(n, i, j) for i, j in pairs], n)
 
 
+@checked()
 def o(n: int) -> Generators:
     """Algebra of O(n), the same as `so(n)`: reflections are not connected to the identity."""
     return so(n)
 
 
-def gl(n: int, field: str = "R") -> Generators:
+@checked()
+def gl(n: int, field: Field = "R") -> Generators:
     """All linear maps of R^n.
 
     With `field="C"` all complex ones of C^n, as real matrices [2n, 2n].
     """
     _positive(n, "gl", "n")
-    return _over(_stack([_unit(n, i, j) for i in range(n) for j in range(n)], n), field, "gl")
+    return _over(_stack([_unit(n, i, j) for i in range(n) for j in range(n)], n), field)
 
 
-def sl(n: int, field: str = "R") -> Generators:
+@checked()
+def sl(n: int, field: Field = "R") -> Generators:
     """Linear maps of R^n that preserve volume: traceless matrices.
 
     With `field="C"` the complex ones, as real matrices [2n, 2n].
@@ -55,17 +66,16 @@ def sl(n: int, field: str = "R") -> Generators:
     _positive(n, "sl", "n")
     off = [_unit(n, i, j) for i in range(n) for j in range(n) if i != j]
     return _over(
-        _stack(off + [_unit(n, i, i) - _unit(n, i + 1, i + 1) for i in range(n - 1)], n),
-        field,
-        "sl",
+        _stack(off + [_unit(n, i, i) - _unit(n, i + 1, i + 1) for i in range(n - 1)], n), field
     )
 
 
+@checked()
 def sp(n: int) -> Generators:
     """Linear maps of R^n, n = 2m, that preserve the area form of (q₁…q_m, p₁…p_m): sp(2m, R)."""
     if n < 2 or n % 2:
         raise ArgumentError(f"sp({n}): the dimension must be even and positive, for example sp(4).")
-    m = n // 2
+    m = _positive(n, "sp", "n") // 2
     blocks = [_unit(n, i, j) - _unit(n, m + j, m + i) for i in range(m) for j in range(m)]
     for low, high in ((0, m), (m, 0)):
         blocks += [
@@ -76,6 +86,7 @@ def sp(n: int) -> Generators:
     return _stack(blocks, n)
 
 
+@checked()
 def u(p: int, q: int = 0) -> Generators:
     """Unitary maps of C^p, as real matrices [2p, 2p].
 
@@ -85,6 +96,7 @@ def u(p: int, q: int = 0) -> Generators:
     return torch.cat([su(p, q), realify(torch.zeros(n, n), torch.eye(n))[None]])
 
 
+@checked()
 def su(p: int, q: int = 0) -> Generators:
     """Unitary maps of determinant one, as real matrices.
 
@@ -104,6 +116,7 @@ def su(p: int, q: int = 0) -> Generators:
     return _stack(real + imaginary + diagonal, 2 * n)
 
 
+@checked()
 def se(p: int, q: int = 0) -> Generators:
     """Rotations and translations of R^p, homogeneous.
 
@@ -112,34 +125,40 @@ def se(p: int, q: int = 0) -> Generators:
     return torch.cat([_homogeneous(so(p, q)), translation(p + q)])
 
 
+@checked()
 def aff(n: int) -> Generators:
     """All affine maps of R^n, homogeneous [n+1, n+1]."""
     return torch.cat([_homogeneous(gl(n)), translation(n)])
 
 
+@checked()
 def translation(n: int) -> Generators:
     """Translations of R^n, homogeneous [n+1, n+1]."""
-    _positive(n, "translation", "n")
+    _positive(n, "translation", "n", n)
     return _stack([_unit(n + 1, i, n) for i in range(n)], n + 1)
 
 
+@checked()
 def scaling(n: int) -> Generators:
     """Uniform scaling of R^n: the identity matrix."""
-    return torch.eye(_positive(n, "scaling", "n"), dtype=torch.float64)[None]
+    return torch.eye(_positive(n, "scaling", "n", 1), dtype=torch.float64)[None]
 
 
+@checked()
 def diagonal(n: int) -> Generators:
     """Independent scaling of each coordinate."""
-    _positive(n, "diagonal", "n")
+    _positive(n, "diagonal", "n", n)
     return _stack([_unit(n, i, i) for i in range(n)], n)
 
 
+@checked()
 def shear(n: int) -> Generators:
     """Shears: the strictly upper triangular matrices."""
     _positive(n, "shear", "n")
     return _stack([_unit(n, i, j) for i in range(n) for j in range(i + 1, n)], n)
 
 
+@checked()
 def heis(dimension: int) -> Generators:
     """Heisenberg algebra of odd dimension 2m + 1, as matrices [m+2, m+2].
 
@@ -153,7 +172,7 @@ def heis(dimension: int) -> Generators:
             f"heis({dimension}): the dimension must be odd and at least 3; heis(3) is the smallest."
         )
     m = (dimension - 1) // 2
-    n = m + 2
+    n = _positive(m + 2, "heis", "half the dimension", dimension)
     return _stack(
         [
             *(_unit(n, 0, 1 + i) for i in range(m)),
@@ -182,9 +201,7 @@ def direct_sum(*algebras: Float[Tensor, "_ _ _"]) -> Generators:
     return torch.cat(parts)
 
 
-def _over(generators: Generators, field: str, name: str) -> Float[Tensor, "k m m"]:
-    if field not in ("R", "C"):
-        raise ArgumentError(f'{name}(field={field!r}): expected "R" or "C".')
+def _over(generators: Generators, field: Field) -> Float[Tensor, "k m m"]:
     zero = torch.zeros_like(generators)
     return (
         generators
@@ -193,10 +210,24 @@ def _over(generators: Generators, field: str, name: str) -> Float[Tensor, "k m m
     )
 
 
-def _positive(n: int, name: str, what: str) -> int:
+def _positive(n: int, name: str, what: str, count: int | None = None) -> int:
+    """The dimension; refuse one without matrices, or with more of them than fit into memory.
+
+    Args:
+        n: the dimension.
+        name: of the algebra.
+        what: the dimension in words.
+        count: number of generators; by default all matrices.
+    """
     if n < 1:
         raise ArgumentError(
             f"{name}(): {what} is {n}; expected a positive dimension, for example {name}(3)."
+        )
+    if (size := 8 * n * n * (count or n * n)) > LARGEST_BYTES:
+        raise ArgumentError(
+            f"{name}(): {what} is {n}, so its generators would take {size >> 30} GiB; at most "
+            f"{LARGEST_BYTES >> 30} GiB are made. Choose a smaller dimension, or an action such as "
+            "liegg.actions.Banded, which needs no matrices."
         )
     return n
 

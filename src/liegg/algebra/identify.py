@@ -17,6 +17,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.arguments import checked
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import ArgumentError
 from liegg._utils.linalg import orthonormal_rows
@@ -70,6 +71,7 @@ LARGEST_EQUATIONS = 2e7
 Takes seconds at most."""
 
 
+@checked()
 def identify(
     generators: Tensor | Iterable[Any],
     *,
@@ -107,6 +109,8 @@ def identify(
     """
     tensor = _as_tensor(generators)
     matrices = checked_generators(tensor)
+    if len(matrices) and float(size := matrices.abs().max()) > 0:
+        matrices = matrices / size  # squares of very large or small numbers would overflow
     if too_large(len(matrices), matrices.shape[1]):
         return unseen(len(matrices), matrices.shape[1])
     single = tensor.is_floating_point() and tensor.dtype != torch.float64
@@ -351,7 +355,13 @@ def _checked_error(uncertainty: Any, count: int) -> float | None:
             f"uncertainty has shape {tuple(errors.shape)}; expected one number, "
             f"or one for each of {count} generators."
         )
-    return checked_uncertainty(float(errors.square().mean().sqrt()))
+    error = checked_uncertainty(float(errors.square().mean().sqrt()))
+    if error >= math.pi / 2:
+        raise ArgumentError(
+            f"uncertainty={uncertainty!r} is an angle in radians by which a generator is off; from "
+            "π/2 on nothing is known about it. Expected less, for example 0.01."
+        )
+    return error
 
 
 def _is_affine(span: Float[Tensor, "d n n"], homogeneous: bool | None) -> bool:

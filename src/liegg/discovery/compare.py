@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.arguments import checked
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import ArgumentError
 from liegg._utils.linalg import canonical_basis, orthonormal_rows
@@ -30,6 +31,7 @@ CANDIDATE_TOLERANCE = 0.1
 """The same for candidates, which are not symmetries."""
 
 
+@checked()
 def compare(a: Symmetries, b: Symmetries) -> Comparison:
     r"""Compare two results: the same symmetries? which model is more invariant?
 

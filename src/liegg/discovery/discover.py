@@ -13,6 +13,7 @@ from liegg._utils.arguments import checked
 from liegg._utils.device import explain_out_of_memory
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError
+from liegg._utils.one_at_a_time import one_at_a_time
 from liegg.actions import Action
 from liegg.decision.controls import ReinitialisedControl, compare_with_reinitialised
 from liegg.decision.thresholds import Thresholds
@@ -49,6 +50,7 @@ ADVICE = {
 
 
 @checked(ADVICE)
+@one_at_a_time
 def discover(
     model: Any,
     data: Data,

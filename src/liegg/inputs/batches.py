@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset, IterableDataset, Subset, default_collate
+from torch.utils.data import Dataset, IterableDataset, Subset, default_collate
 
 from liegg._utils.checks import first_nonfinite
 from liegg._utils.device import DeferredCheck, to_device
@@ -21,9 +21,11 @@ from liegg._utils.errors import (
     DataError,
     DtypeError,
     EmptyDataError,
+    LieggError,
     NonFiniteError,
     OneShotDataError,
     ShapeError,
+    one_line,
 )
 
 Data = Any
@@ -124,7 +126,7 @@ class Batches:
         first, shape, is_first = 0 if in_order else self.start, None, True
         with _restored_generators(self.source):
             source = _range(self.source, self.start, self.stop)
-            for index, raw in enumerate(_pieces(source, self.size, self.device)):
+            for index, raw in enumerate(_read(_pieces(source, self.size, self.device))):
                 batch = _as_tensor(_inputs(raw), first)
                 if batch.shape[0] == 0:
                     continue
@@ -184,6 +186,8 @@ def as_batches(data: Data, *, batch_size: int | None = None) -> Batches:
             f"batch_size={batch_size}: expected a positive number of samples, for example "
             f"batch_size={BATCH_SIZE}."
         )
+    if isinstance(data, Tensor):
+        _check_plain(data)
     if isinstance(data, Tensor | np.ndarray) and data.ndim == 0:
         raise ShapeError(
             "data is a single number; expected samples along the first axis, for example shape "
@@ -248,9 +252,28 @@ def _pieces(source: Any, size: int | None, device: torch.device | None) -> Itera
     return source
 
 
+def _read(pieces: Iterable[Any]) -> Iterator[Any]:
+    """What the user's data gives; whatever goes wrong there is a `DataError`, and never the end of the data."""
+    count = 0
+    try:
+        for piece in pieces:
+            yield piece
+            count += 1
+    except (LieggError, torch.OutOfMemoryError):
+        raise
+    except Exception as error:
+        raise DataError(
+            f"the data could not be read after {count} batches: {one_line(error)}. Check that "
+            "iterating over it works."
+        ) from error
+
+
 def _stacked(dataset: Dataset[Any], size: int | None, device: torch.device | None) -> Iterator[Any]:
     """Batches of a Dataset's inputs; labels are ignored."""
-    samples = iter(DataLoader(dataset, batch_size=None, collate_fn=_inputs))
+    count = len(dataset) if _indexed(dataset) else None  # pyright: ignore[reportArgumentType]
+    samples = map(
+        _inputs, iter(dataset) if count is None else map(dataset.__getitem__, range(count))
+    )
     begin = list(islice(samples, 1))
     if size is None and begin:  # by the size of the first sample
         size = _batch_size(math.prod(getattr(begin[0], "shape", ())), device)
@@ -294,9 +317,12 @@ def _as_tensor(batch: Any, first: int) -> Float[Tensor, "b ..."]:
     if isinstance(batch, np.ndarray):
         if batch.dtype.kind != "f" or batch.dtype.itemsize > 8:  # torch has no long double
             raise _wrong_dtype(batch.dtype)
-        batch = torch.tensor(
-            batch if batch.dtype.isnative else batch.astype(batch.dtype.newbyteorder("="))
-        )
+        if np.ma.is_masked(batch):
+            raise DataError(
+                f"the batch that starts at sample {first} has masked entries, which would be read as "
+                "numbers. Fill them with data.filled(value), or leave these samples out."
+            )
+        batch = torch.from_numpy(np.array(batch, dtype=batch.dtype.newbyteorder("="), order="C"))
     if not isinstance(batch, Tensor):
         hint = "For dictionaries pass the inputs alone, for example [batch['x'] for batch in data]."
         if isinstance(batch, int | float):
@@ -305,30 +331,46 @@ def _as_tensor(batch: Any, first: int) -> Float[Tensor, "b ..."]:
             f"the batch that starts at sample {first} is a {type(batch).__name__}; expected a "
             f"tensor or array, or a tuple whose first entry is one. {hint}"
         )
+    _check_plain(batch)
     if batch.ndim == 0:
         raise ShapeError(
             f"the batch that starts at sample {first} is a single number; expected samples along "
             "the first axis."
         )
-    if not batch.dtype.is_floating_point:
+    if not batch.dtype.is_floating_point or batch.dtype.itemsize < 2:
         raise _wrong_dtype(batch.dtype)
     # A tensor created in inference mode cannot be differentiated; its copy can.
     return batch.clone() if batch.is_inference() else batch.detach()
 
 
+def _check_plain(tensor: Tensor) -> None:
+    """Raise `DataError` for tensors without an array of values: sparse, nested, quantised, on the device meta."""
+    kinds = {
+        "nested": (tensor.is_nested, "torch.stack(samples) of samples of one shape"),
+        "sparse": (not tensor.is_nested and tensor.layout is not torch.strided, "data.to_dense()"),
+        "quantised": (tensor.is_quantized, "data.dequantize()"),
+        "without values, on the device 'meta'": (tensor.is_meta, "data with values"),
+    }
+    for kind, (found, remedy) in kinds.items():
+        if found:
+            raise DataError(
+                f"data is a tensor that is {kind}; expected a plain one. Pass {remedy}."
+            )
+
+
 def _wrong_dtype(dtype: np.dtype | torch.dtype) -> DtypeError:
-    if isinstance(dtype, torch.dtype):
+    numpy = isinstance(dtype, np.dtype)
+    converted = "data.astype('float32')" if numpy else "data.float()"
+    if dtype.kind == "c" if numpy else dtype.is_complex:
+        remedy = "np.stack([data.real, data.imag], -1)" if numpy else "torch.view_as_real(data)"
+    elif dtype.kind in "iub" if numpy else not dtype.is_floating_point:
         remedy = (
-            "torch.view_as_real(data)"
-            if dtype.is_complex
-            else "data.float(), for bytes data.float() / 255"
+            f"{converted} where they are measurements, such as pixels (divided by 255). Labels such as "
+            "token ids or atomic numbers cannot be moved: analyse the part of the model behind its "
+            "embedding"
         )
     else:
-        remedy = (
-            "np.stack([data.real, data.imag], -1)"
-            if dtype.kind == "c"
-            else "data.astype('float32'), for bytes divided by 255"
-        )
+        remedy = converted
     return DtypeError(
         f"data has dtype {dtype}; derivatives need real floating point numbers. Pass {remedy}."
     )

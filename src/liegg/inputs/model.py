@@ -240,6 +240,10 @@ def check_not_lazy(module: nn.Module, name: str) -> None:
         raise ModelError(
             f"{name} has lazy parameters that do not exist yet. Call it once on a batch before."
         )
+    if any(tensor.is_meta for tensor in (*module.parameters(), *module.buffers())):
+        raise ModelError(
+            f"{name} has parameters without values, on the device 'meta'. Load its weights first."
+        )
 
 
 def _dtype_name(dtype: torch.dtype | None) -> str:
@@ -318,6 +322,11 @@ def _checked_output(y: Any, x: Tensor, name: str, places: Tensor) -> Float[Tenso
         raise DtypeError(
             f"{name} returned a {type(y).__name__}; expected one tensor. Wrap it: "
             "lambda x: model(x)[0], or ['logits']."
+        )
+    if y.layout is not torch.strided or y.is_meta:
+        raise DtypeError(
+            f"{name} returned a tensor without plain values ({y.layout}, on {y.device}); expected a "
+            "dense one. Return y.to_dense()."
         )
     if y.ndim == 0 or y.shape[0] != x.shape[0]:
         raise ShapeError(

@@ -172,9 +172,9 @@ def merge_sums(one: DiagnosticSums, other: DiagnosticSums) -> DiagnosticSums:
 def diagnose(sums: DiagnosticSums, *, dtype: torch.dtype, outputs: Outputs = "each") -> Diagnostics:
     """Detect degenerate models, and verdicts that rest on few samples or outputs.
 
-    An output never moves if its rows are exactly zero, or if both its rows and its variance are
-    within rounding of its size; data on one orbit also leaves an output constant, but not without
-    derivative.
+    An output never moves if its rows are zero or smaller than the smallest number of the model's
+    precision, or if both its rows and its variance are within rounding of its size; data on one
+    orbit also leaves an output constant, but not without derivative.
 
     Args:
         sums: sums over all samples.
@@ -192,7 +192,7 @@ def diagnose(sums: DiagnosticSums, *, dtype: torch.dtype, outputs: Outputs = "ea
     n = sums.samples
     if n == 0:
         raise ArgumentError("no samples were added: the model cannot be diagnosed.")
-    floor = (ROUNDING * torch.finfo(dtype).eps) ** 2
+    floor, lost = (ROUNDING * torch.finfo(dtype).eps) ** 2, torch.finfo(dtype).tiny ** 2
     means = (sums.outputs / n).cpu()
     variances = (sums.squares.cpu() / n - means.square()).clamp_min(0)
     sizes = (sums.shift.cpu() + means).square() + variances
@@ -204,11 +204,11 @@ def diagnose(sums: DiagnosticSums, *, dtype: torch.dtype, outputs: Outputs = "ea
         unchanged = variance <= floor * size
     if sums.motions is not None:
         motions = sums.motions.cpu()
-        dead = (motions == 0) | (same & (motions <= n * floor * sizes))
+        dead = (motions <= n * lost) | (same & (motions <= n * floor * sizes))
         quiet = bool(dead.all())
     else:
         motion = float(sums.motion)
-        quiet = motion == 0 or (unchanged and motion <= n * floor * size)
+        quiet = motion <= n * lost or (unchanged and motion <= n * floor * size)
     if not quiet:
         return Diagnostics("ok", tuple(_warnings(sums, dead, variance)))
     if not unchanged:

@@ -4,9 +4,11 @@ The sum over the blocks describes all the data; the differences between blocks g
 Memory is that of one factor per block, whatever the number of samples.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -112,8 +114,10 @@ def as_groups(groups: Any) -> Int[Tensor, " n"] | None:
         )
     labels = groups.tolist() if hasattr(groups, "tolist") else list(groups)
     # Tensors of equal value are not equal dictionary keys.
-    labels = [label.tolist() if isinstance(label, Tensor) else label for label in labels]
-    if any(label != label for label in labels):
+    labels = [
+        label.tolist() if isinstance(label, Tensor | np.ndarray) else label for label in labels
+    ]
+    if any(isinstance(label, float) and math.isnan(label) for label in labels):
         raise ArgumentError(
             "groups holds NaN, which does not equal itself. Give every sample a label."
         )

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.arguments import shown
 from liegg._utils.errors import ArgumentError
 from liegg.actions import Action, MatrixAction
 from liegg.algebra.words.wording import coordinate_names
@@ -209,6 +210,11 @@ def plane_of(
     )
 
 
+EXPECTED_SAMPLES = (
+    "expected a few inputs of the model, [k, *x], of finite numbers, for example samples=data[:8]."
+)
+
+
 def checked_samples(action: Action, samples: Tensor | np.ndarray) -> Float[Tensor, "k ..."]:
     """The first samples as float64 on the CPU.
 
@@ -220,13 +226,14 @@ def checked_samples(action: Action, samples: Tensor | np.ndarray) -> Float[Tenso
         ArgumentError: they are not finite real numbers.
         ShapeError: the action does not move samples of this shape.
     """
-    tensor = torch.as_tensor(samples)
-    first = tensor[:STORED_SAMPLES]
-    if first.ndim < 2 or not len(first) or first.is_complex() or not bool(first.isfinite().all()):
-        raise ArgumentError(
-            f"samples have shape {tuple(tensor.shape)} and type {tensor.dtype}; expected a few inputs "
-            "of the model, [k, *x], of finite numbers, for example samples=data[:8]."
-        )
+    try:
+        first = torch.as_tensor(samples[:STORED_SAMPLES])
+        real = first.ndim > 1 and len(first) > 0 and not first.is_complex()
+        real = real and bool(first.to_dense().isfinite().all())
+    except (TypeError, ValueError, RuntimeError, IndexError) as error:
+        raise ArgumentError(f"samples={shown(samples)}: {EXPECTED_SAMPLES}") from error
+    if not real:
+        raise ArgumentError(f"samples={shown(samples)}: {EXPECTED_SAMPLES}")
     action.check(tuple(first.shape[1:]))
     return first.detach().to("cpu", torch.float64)
 

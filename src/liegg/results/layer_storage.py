@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 from torch import Tensor
 
-from liegg._utils.checks import check_path
+from liegg._utils.arguments import checked
 from liegg._utils.diagnoses import remark_from_dict, stored_remark
 from liegg._utils.errors import RecordError
 from liegg._utils.file_set import is_plain, read_manifest, write_files
@@ -25,7 +25,7 @@ LAYER_FILES = ("layers.json", "layers.safetensors")
 """What stored layers consist of."""
 
 
-def save_layers(result: LayerSymmetries, folder: str | Path) -> Path:
+def save_layers(result: LayerSymmetries, folder: Path) -> Path:
     """Write the results of all layers as `layers.json` and `layers.safetensors`, listed in `manifest.json`.
 
     Args:
@@ -81,7 +81,8 @@ def layer_files(result: LayerSymmetries) -> dict[str, bytes]:
     return storage.pair_of_files(LAYER_FILES, index, arrays)
 
 
-def load_layers(folder: str | Path) -> LayerSymmetries:
+@checked()
+def load_layers(folder: Path) -> LayerSymmetries:
     """Read what `LayerSymmetries.save` wrote; arrays are restored bit for bit.
 
     Args:
@@ -90,7 +91,6 @@ def load_layers(folder: str | Path) -> LayerSymmetries:
     Raises:
         RecordError: a file is missing, damaged, changed since, or of another format.
     """
-    folder = check_path(folder)
     with storage.damage_named(folder, "a folder of stored layers", "result.save(...)"):
         index = json.loads(storage.read_stored(folder, LAYER_FILES[:1])[LAYER_FILES[0]])
         storage.check_format(folder, index["format"], FORMAT, OLDER_FORMATS)

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.arguments import checked
 from liegg._utils.diagnoses import Remark, plural
 from liegg._utils.errors import ArgumentError
 from liegg.actions import Action
@@ -101,14 +102,18 @@ class LayerSymmetries:
     def __len__(self) -> int:
         return len(self.layers)
 
+    @checked()
     def __getitem__(self, which: int | str) -> LayerResult:
         if not isinstance(which, str):
-            return self.layers[which]
+            if -len(self) <= which < len(self):
+                return self.layers[which]
+            raise ArgumentError(f"there is no layer {which}: {len(self)} were analysed.")
         for layer in self.layers:
             if layer.name == which:
                 return layer
         raise ArgumentError(f"no layer {which!r} was analysed; there are {', '.join(self.names)}.")
 
+    @checked()
     def variance(self, of: Problem = "invariance") -> Float[Tensor, " l"]:
         """The paper's symmetry variance of every layer; NaN if a layer does not have the problem.
 
@@ -117,6 +122,7 @@ class LayerSymmetries:
         """
         return self._each(of, lambda sym: symmetry_variance(sym.spectrum))
 
+    @checked()
     def bias(
         self, reference: Float[Tensor, "e n n"], of: Problem = "invariance"
     ) -> Float[Tensor, " l"]:
@@ -128,6 +134,7 @@ class LayerSymmetries:
         """
         return self._each(of, lambda sym: float(sym.bias(reference)[0]))
 
+    @checked()
     def defect(
         self, reference: Float[Tensor, "e n n"] | None = None, of: Problem = "invariance"
     ) -> Float[Tensor, " l"]:
@@ -153,7 +160,8 @@ class LayerSymmetries:
             "notes": list(self.notes),
         }
 
-    def save(self, folder: str | Path) -> Path:
+    @checked()
+    def save(self, folder: Path) -> Path:
         """Write `layers.json` and every layer's results into a folder; see `load_layers`."""
         from liegg.results.layer_storage import save_layers
 

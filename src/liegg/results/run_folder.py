@@ -14,7 +14,7 @@ import torch
 from safetensors import torch as tensors
 from torch import Tensor
 
-from liegg._utils.checks import check_path
+from liegg._utils.arguments import checked
 from liegg._utils.errors import RecordError, ReportError
 from liegg._utils.file_set import Manifest, check_target, read_manifest, read_regular, write_files
 from liegg._utils.version import __version__
@@ -70,8 +70,9 @@ class RunFolder:
     title: str | None = None
 
 
+@checked()
 def write_run(
-    folder: str | Path,
+    folder: Path,
     sym: Symmetries,
     *,
     samples: Tensor | None = None,
@@ -96,7 +97,6 @@ def write_run(
         RecordError: the folder cannot be written to, or holds other things under these names.
         ReportError: the result is stored, but its report could not be made.
     """
-    folder = check_path(folder)
     files = result_files(sym)
     if title is not None:
         files[TITLE] = json_bytes({"title": title})
@@ -150,18 +150,19 @@ def save_elsewhere(sym: Symmetries, layers: LayerSymmetries | None) -> str:
         return f"The result could not be stored in a temporary folder either: {error}"
 
 
-def check_run_folder(folder: str | Path, *more: str) -> None:
+@checked()
+def check_run_folder(folder: Path, *more: str) -> None:
     """Raise `RecordError` if `write_run` would refuse a folder, or more files in it; nothing is created."""
-    check_target(check_path(folder), (*ALL_FILES, *more))
+    check_target(folder, (*ALL_FILES, *more))
 
 
-def read_run(folder: str | Path) -> RunFolder:
+@checked()
+def read_run(folder: Path) -> RunFolder:
     """Read a run folder back; one that `Symmetries.save` wrote will do.
 
     Raises:
         RecordError: a file is missing, damaged or changed since it was written.
     """
-    folder = check_path(folder)
     sym = load(folder)
     place = next((place for place in (folder, folder / OLD_LAYERS) if has_layers(place)), None)
     with damage_named(folder):
@@ -174,14 +175,15 @@ def read_run(folder: str | Path) -> RunFolder:
         )
 
 
-def read_log(folder: str | Path) -> str:
+@checked()
+def read_log(folder: Path) -> str:
     """What was typed and when.
 
     Raises:
         RecordError: the folder has no log.
     """
     try:
-        return read_regular(check_path(folder) / LOG).decode(errors="replace")
+        return read_regular(folder / LOG).decode(errors="replace")
     except OSError as error:
         raise RecordError(
             f"{folder} has no {LOG}: liegg discover --out writes one, sym.save(...) does not."

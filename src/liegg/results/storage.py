@@ -14,7 +14,7 @@ import torch
 from safetensors import torch as tensors
 from torch import Tensor
 
-from liegg._utils.checks import check_path
+from liegg._utils.arguments import checked
 from liegg._utils.diagnoses import remark_from_dict
 from liegg._utils.errors import RecordError
 from liegg._utils.file_set import MANIFEST, read_files, read_manifest, read_regular, write_files
@@ -56,7 +56,7 @@ BLOCK_ARRAYS = ("rows", "motions", "total", "samples")
 """Arrays of `BlockStatistics`."""
 
 
-def save(sym: Symmetries, folder: str | Path) -> Path:
+def save(sym: Symmetries, folder: Path) -> Path:
     """Write a result into a folder as `record.json` and `arrays.safetensors`, listed with checksums in `manifest.json`.
 
     Args:
@@ -109,8 +109,9 @@ def json_bytes(record: dict[str, Any]) -> bytes:
     return (json.dumps(record, indent=1, allow_nan=False) + "\n").encode()
 
 
+@checked()
 def load(
-    folder: str | Path, *, action: Action | None = None, output_action: Action | None = None
+    folder: Path, *, action: Action | None = None, output_action: Action | None = None
 ) -> Symmetries:
     """Read back a result that `Symmetries.save` wrote; its numbers come back bit for bit, and nothing is computed.
 
@@ -122,7 +123,6 @@ def load(
     Raises:
         RecordError: a file is missing, damaged, changed since, or of another format, or the action does not fit.
     """
-    folder = check_path(folder)
     with damage_named(folder):
         record, arrays = read_pair(folder, FILES)
         check_format(folder, record["format"], FORMAT, OLDER_FORMATS)

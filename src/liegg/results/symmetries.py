@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.arguments import checked
 from liegg._utils.diagnoses import Remark
 from liegg._utils.errors import ArgumentError, MissingExtraError
 from liegg.actions import Action
@@ -130,6 +131,7 @@ class Symmetries:
             smallest=None if bottom is None else bottom.requested,
         )
 
+    @checked()
     def bias(self, reference: Float[Tensor, "e n n"]) -> Float[Tensor, " g"]:
         """The paper's symmetry bias of every direction of the spectrum against a reference algebra.
 
@@ -138,10 +140,12 @@ class Symmetries:
         """
         return symmetry_bias(self.spectrum, self.action, reference)
 
+    @checked()
     def angles(self, reference: Float[Tensor, "e n n"]) -> Float[Tensor, " k"]:
         """Principal angles in radians, ascending, between the symmetries and a reference algebra."""
         return angles_to(self.coefficients, self.action, reference)
 
+    @checked()
     def defect(
         self,
         generators: Float[Tensor, "d *n"],
@@ -167,6 +171,7 @@ class Symmetries:
             trivial_tolerance=tolerance,
         )
 
+    @checked()
     def defect_interval(self, generators: Float[Tensor, "d *n"]) -> Float[Tensor, "d 2"]:
         """Interval of the defect of any generators that were fixed before the data was seen.
 
@@ -239,7 +244,8 @@ class Symmetries:
             }
         )
 
-    def save(self, folder: str | Path) -> Path:
+    @checked()
+    def save(self, folder: Path) -> Path:
         """Write the result into a folder, which is created if needed; `liegg.load` reads it back."""
         from liegg.results.storage import save
 

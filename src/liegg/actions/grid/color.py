@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.arguments import checked
 from liegg._utils.errors import ArgumentError, ShapeError
 from liegg.actions.base import Displacement, MatrixAction
 from liegg.actions.grid.maps import MapAction
@@ -120,6 +121,7 @@ class Channels(MapAction):
         return replace(self.maps, copies=math.prod(x.shape[1:]) // self.channels)
 
 
+@checked()
 def Color(  # noqa: N802, one of the actions, which are named as classes are
     group: ColorGroup = "affine", *, channels: int = 3, shape: tuple[int, ...] | None = None
 ) -> MatrixAction:

@@ -1,12 +1,13 @@
 """Images, volumes and sequences: which maps of their coordinates are candidates."""
 
-from typing import Literal, get_args
+from typing import Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import pad
 
+from liegg._utils.arguments import checked
 from liegg._utils.errors import ArgumentError
 from liegg.actions.base import MatrixAction
 from liegg.actions.grid.grid import NAMES, Grid
@@ -16,6 +17,7 @@ from liegg.algebra.catalog import scaling, se
 Group = Literal["linear", "affine", "similarity", "euclidean"]
 
 
+@checked()
 def Image(  # noqa: N802, one of the actions, which are named as classes are
     group: Group | Float[Tensor, "r n n"] = "linear",
     *,
@@ -58,6 +60,7 @@ def Image(  # noqa: N802, one of the actions, which are named as classes are
     return _on_grid(2, group, derivative, border, sigma, shape, frame)
 
 
+@checked()
 def Volume(  # noqa: N802
     group: Group | Float[Tensor, "r n n"] = "linear",
     *,
@@ -77,6 +80,7 @@ def Volume(  # noqa: N802
     return _on_grid(3, group, derivative, border, sigma, shape, frame)
 
 
+@checked()
 def Sequence(  # noqa: N802
     group: Group | Float[Tensor, "r n n"] = "affine",
     *,
@@ -107,32 +111,9 @@ def _on_grid(
 ) -> MatrixAction:
     """The linear or affine action, or its restriction."""
     name = NAMES[dimension]
-    if not isinstance(sigma, int | float) or isinstance(sigma, bool):
-        raise ArgumentError(f"sigma={sigma!r}: expected a width in pixels, for example sigma=1.0.")
-    if not isinstance(frame, int) or isinstance(frame, bool):
-        raise ArgumentError(f"frame={frame!r}: expected a number of pixels, for example frame=1.")
-    if shape is not None and not (
-        isinstance(shape, tuple | list) and all(isinstance(side, int) for side in shape)
-    ):
-        raise ArgumentError(
-            f"shape={shape!r}: expected the sides of a sample, for example shape={(28,) * dimension}."
-        )
 
     def whole(*, translations: bool) -> Grid:
-        return Grid(
-            dimension,
-            translations,
-            derivative,
-            border,
-            float(sigma),
-            None if shape is None else tuple(shape),
-            frame,
-        )
-
-    if not isinstance(group, str | Tensor):
-        raise ArgumentError(
-            f"group is a {type(group).__name__}; {name} takes a name, such as 'affine', or a tensor of generators."
-        )
+        return Grid(dimension, translations, derivative, border, sigma, shape, frame)
 
     if isinstance(group, Tensor):
         sides = tuple(group.shape[1:])
@@ -144,11 +125,6 @@ def _on_grid(
         return whole(translations=sides[0] == dimension + 1).restrict(group)
     if group == "linear" or group == "affine":
         return whole(translations=group == "affine")
-    if group not in get_args(Group):
-        names = ", ".join(map(repr, get_args(Group)))
-        raise ArgumentError(
-            f"group={group!r}: {name} knows {names}, or takes a tensor of generators."
-        )
     rotations = se(dimension)
     similarities = torch.cat([rotations, pad(scaling(dimension), (0, 1, 0, 1))])
     basis = rotations if group == "euclidean" else similarities

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from liegg._utils.arguments import checked
 from liegg._utils.errors import ArgumentError
 from liegg._utils.linalg import canonical_basis, orthonormal_rows
 from liegg.actions.base import MatrixAction
@@ -15,6 +16,7 @@ Algebra = Float[Tensor, "_ _ _"]
 """Matrices `[r, k, k]`; those of different parts differ in number and size."""
 
 
+@checked()
 def Blocks(  # noqa: N802, one of the actions, which are named as classes are
     sizes: Sequence[int],
     algebra: Algebra | Sequence[Algebra | None] | None = None,
@@ -112,6 +114,7 @@ def blocks_from_settings(
     )
 
 
+@checked()
 def Banded(n: int, width: int = 1, *, shared: bool = False, periodic: bool = False) -> MatrixAction:  # noqa: N802
     r"""Matrices with entries near the diagonal, $|i - j| \le$ `width`: neighbours move each number.
 
@@ -150,6 +153,7 @@ def Banded(n: int, width: int = 1, *, shared: bool = False, periodic: bool = Fal
     return Sparse(entries(n, matrix, row, column, value), made, f"Banded({n}, {width}{words})")
 
 
+@checked()
 def Weights(groups: Sequence[int] | Int[Tensor, " n"]) -> MatrixAction:  # noqa: N802
     """One factor per group of numbers: which matter, and which only in proportion to others?
 
@@ -163,7 +167,7 @@ def Weights(groups: Sequence[int] | Int[Tensor, " n"]) -> MatrixAction:  # noqa:
         >>> Weights([0, 0, 1, 1, -1])
         Weights(2 groups of 5 numbers)
     """
-    label = torch.tensor(_integers(groups, "groups"))
+    label = torch.tensor(_integers(groups, "groups"), dtype=torch.int64)
     member = (label >= 0).nonzero()[:, 0]
     counts = torch.bincount(label[member])
     if not len(member) or not bool(counts.all()):

@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.arguments import checked
 from liegg._utils.errors import ArgumentError, ShapeError
 from liegg._utils.linalg import fix_signs
 from liegg.actions.structured.constructors import algebra_basis
@@ -88,11 +89,12 @@ class KroneckerSum(StructuredAction):
     sizes: tuple[int, ...]
     algebras: tuple[Float[Tensor, "_ _ _"] | None, ...]
 
+    @checked(owner="KroneckerSum")
     def __init__(
         self, sizes: Sequence[int], algebras: Sequence[Float[Tensor, "_ _ _"] | None] | None = None
     ) -> None:
         sides = tuple(sizes)
-        if not sides or not all(isinstance(side, int) and side >= 1 for side in sides):
+        if not sides or min(sides) < 1:
             raise ArgumentError(
                 f"sizes={sides}: expected the length of every axis, for example KroneckerSum((28, 28))."
             )

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from liegg._utils.arguments import checked
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import ArgumentError, ModelError, ShapeError, one_line
+from liegg._utils.one_at_a_time import one_at_a_time
 from liegg._utils.precision import convolves, full_precision_products
 from liegg.actions import Action
 from liegg.decision.thresholds import Thresholds
@@ -42,6 +43,7 @@ COMBINATIONS = 64
 
 
 @checked(ADVICE)
+@one_at_a_time
 def discover_layers(
     model: Any,
     data: Data,

@@ -9,8 +9,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.arguments import checked
+from liegg._utils.checks import check_seed
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError, ShapeError
+from liegg._utils.one_at_a_time import one_at_a_time
 from liegg._utils.random import seeded
 from liegg.actions import Action, MatrixAction
 from liegg.discovery.verification.follow import CurveOptions, follow_all, follow_others
@@ -22,7 +25,12 @@ from liegg.polarization.rows import check_output_action
 from liegg.results.symmetries import Symmetries
 from liegg.results.verification import Verification
 
+LARGEST_COUNT = 100_000
+"""Most samples, points and controls."""
 
+
+@checked()
+@one_at_a_time
 def verify(
     model: Any,
     data: Data,
@@ -236,19 +244,18 @@ def _check_numbers(samples: Any, options: CurveOptions) -> None:
         ("points", options.points, 4, 25),
         ("controls", options.controls, 1, 8),
     ):
-        if not isinstance(value, int) or value < smallest:
+        if not smallest <= value <= LARGEST_COUNT:
             raise ArgumentError(
-                f"{name}={value!r}: expected an integer of at least {smallest}, for example "
-                f"{name}={usual}."
+                f"{name}={value!r}: expected an integer from {smallest} to {LARGEST_COUNT}, for "
+                f"example {name}={usual}."
             )
-    seed, longest = options.seed, options.longest
-    if not isinstance(seed, int) or not 0 <= seed < 2**63:
-        raise ArgumentError(f"seed={seed!r}: expected an integer from 0 to 2^63 - 1.")
+    check_seed(options.seed)
+    longest = options.longest
     share = "a positive share of the variance, for example fraction=0.05"
     multiple = "None or a positive multiple of the data's spread"
     for name, value, what in (
         ("fraction", options.fraction, share),
         ("longest", 1.0 if longest is None else longest, multiple),
     ):
-        if not isinstance(value, int | float) or not 0 < value < math.inf:
+        if not 0 < value < math.inf:
             raise ArgumentError(f"{name}={value!r}: expected {what}.")

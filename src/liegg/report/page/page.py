@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
+from liegg._utils.arguments import checked
 from liegg._utils.atomic_write import write_text
 from liegg._utils.errors import MissingExtraError
 from liegg.report.numbers import angle, number
@@ -27,9 +28,10 @@ ESCAPES = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 """What could end a script element or begin another; `json` escapes U+2028 and U+2029 itself."""
 
 
+@checked()
 def write_report(
     sym: Symmetries,
-    path: str | Path,
+    path: Path,
     *,
     samples: Tensor | np.ndarray | None = None,
     layers: LayerSymmetries | None = None,
