@@ -11,6 +11,7 @@ from torch import nn
 from torch.utils.data import Dataset
 
 import liegg
+from liegg._utils.diagnoses import Diagnosis
 
 Value = Any
 
@@ -92,7 +93,8 @@ VALUES: dict[str, Value] = {
 
 def is_so3(found: Any) -> bool:
     """A right answer to the question of `sym`: so(3), or no answer."""
-    return (found.nullity, found.name) == (3, "so(3)") or found.decision.undecided
+    nothing = found.decision.sentence.diagnosis is Diagnosis.NOTHING_MOVES
+    return (found.nullity, found.name) == (3, "so(3)") or found.decision.undecided or nothing
 
 
 def on_sphere(**options: Any) -> Any:
@@ -267,7 +269,10 @@ def odd_data() -> Iterator[tuple[str, Any]]:
     yield "batches of other types", [x[:10], x[10:].float()]
     yield "batches, one nan", [x[:20], x[20:] * torch.nan]
     yield "huge", x * 1e200
+    yield "large", x * 1e70
     yield "tiny", x * 1e-200
+    yield "small", x * 1e-70
+    yield "underflowing", (x * 1e-30).float()
     yield "data set that stops", Broken(StopIteration())
     yield "data set that fails", Broken(RuntimeError("disk"))
     yield "data set with an index error", Broken(IndexError("no more"))

@@ -20,6 +20,7 @@ from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import (
     ArgumentError,
     BatchMixingError,
+    DataError,
     DtypeError,
     ModelError,
     NonFiniteError,
@@ -34,6 +35,9 @@ from liegg.inputs.reachable import modules_inside
 
 PROBE_SAMPLES = 3
 """Samples on which a model is probed: one of them has neighbours on both sides."""
+
+LARGEST = 1e75
+"""Numbers up to this, and down to its inverse, have fourth powers in float64."""
 
 SLOPE_SAMPLES = 64
 """Samples at which the slope is measured; a rectified network may be flat at a few."""
@@ -178,7 +182,14 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
         RandomModelError: two calls differ.
         BatchMixingError: a sample's output depends on the other samples.
         NotDifferentiableError: the output changes with the input but carries no derivative.
+        DataError: the numbers are too large or too small to be squared.
     """
+    largest = float(x.abs().max()) if x.numel() else 0.0
+    if largest > 0 and not 1 / LARGEST < largest < LARGEST:
+        raise DataError(
+            f"the largest number of the data is {largest:.0e}: squares of such numbers are lost. "
+            "Rescale the data, and undo it at the beginning of the model."
+        )
     places = evenly_spaced(x, PROBE_SAMPLES)
     batch, x = x, x[places]
     with torch.enable_grad(), record_dtypes() as dtypes:
@@ -201,8 +212,8 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
     if (change := float((alone - y).abs().max()) / scale) > min(1000 * eps, 0.1):
         raise BatchMixingError(
             f"the output of {model.name} for a sample changes by {change:.1e} of its size when the "
-            "other samples of the batch are left out: it mixes samples (batch statistics, or an "
-            "operation along axis 0). Make each output depend on its own sample; in a function, "
+            "other samples of the batch are left out: it mixes samples (batch statistics, a quantised "
+            "layer that scales by the batch, or an operation along axis 0). Make each output depend on its own sample; in a function, "
             "call .eval() on the modules it uses."
         )
     slope = 0.0

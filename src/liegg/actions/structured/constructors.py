@@ -16,6 +16,10 @@ Algebra = Float[Tensor, "_ _ _"]
 """Matrices `[r, k, k]`; those of different parts differ in number and size."""
 
 
+LARGEST_SIDE = 10**7
+"""Most numbers in a sample."""
+
+
 @checked()
 def Blocks(  # noqa: N802, one of the actions, which are named as classes are
     sizes: Sequence[int],
@@ -135,9 +139,10 @@ def Banded(n: int, width: int = 1, *, shared: bool = False, periodic: bool = Fal
         (8998, 5)
     """
     widest = (n - 1) // 2 if periodic else n - 1
-    if n < 1 or not 0 <= width <= widest:
+    if not 1 <= n <= LARGEST_SIDE or not 0 <= width <= widest:
         raise ArgumentError(
-            f"Banded({n}, {width}): expected n of at least 1 and a width from 0 to {max(widest, 0)}, for example Banded(784, 1)."
+            f"Banded({n}, {width}): expected n from 1 to {LARGEST_SIDE} and a width from 0 to {max(widest, 0)}, "
+            "for example Banded(784, 1)."
         )
     row = torch.arange(n).repeat_interleave(2 * width + 1)
     diagonal = torch.arange(2 * width + 1).repeat(n)
