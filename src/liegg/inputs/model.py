@@ -213,13 +213,15 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
         raise BatchMixingError(
             f"the output of {model.name} for a sample changes by {change:.1e} of its size when the "
             "other samples of the batch are left out: it mixes samples (batch statistics, a quantised "
-            "layer that scales by the batch, or an operation along axis 0). Make each output depend on its own sample; in a function, "
-            "call .eval() on the modules it uses."
+            "layer that scales by the batch, or an operation along axis 0). Make each output depend "
+            "on its own sample; in a function, call .eval() on the modules it uses."
         )
     slope = 0.0
     if raw.requires_grad:
         samples = batch[evenly_spaced(batch, SLOPE_SAMPLES)]
         slope = call_within_memory(partial(_slope, model, summed=summed), samples)
+    if slope is not None and slope * largest**2 <= torch.finfo(arithmetic).tiny ** 2:
+        slope = 0.0  # what it does to the output is too small to be a number of this precision
     if slope == 0 and _varies(model, batch, summed=summed):
         raise NotDifferentiableError(
             f"the output of {model.name} changes with the input but carries no derivative: "
