@@ -104,7 +104,9 @@ def test_eight_threads_get_the_answers_of_one(calls):
     torch.manual_seed(5)
     before = state_of_process()
     assert hammer(8, calls) == Counter()
-    assert state_of_process() == before
+    after = state_of_process()
+    # beartype, which checks types in the tests, draws from Python's own generator
+    assert after[:1] + after[2:] == before[:1] + before[2:]
     assert SHARED.training
     assert SHARED.drop.training
 

@@ -17,6 +17,7 @@ FILES = {
     "run.json",
     "o5-demo.png",
     "o5-demo.svg",
+    "manifest.json",
 }
 
 

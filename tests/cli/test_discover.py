@@ -21,7 +21,7 @@ NETWORK = NORM | {"--model": "nets_for_cli:build"}
 
 
 def discover(options: dict[str, str], *more: str) -> tuple[int, str, str]:
-    return run("discover", *[word for pair in options.items() for word in pair], *more)
+    return run("discover", *[word for pair in options.items() for word in pair if word], *more)
 
 
 def test_the_result_is_printed_and_saved(folder: Path) -> None:
@@ -76,7 +76,9 @@ def test_an_exported_program(folder: Path) -> None:
     program = torch.export.export(network, (torch.zeros(2, 4),), dynamic_shapes=({0: batch},))
     torch.export.save(program, "model.pt2")
     options = NORM | {"--model": "model.pt2", "--action": "affine:2x2"}
-    code, out, _ = discover(options, "--json")
+    code, _, err = discover(options, "--json")
+    assert (code, "--trust-model" in err) == (2, True)
+    code, out, _ = discover(options, "--json", "--trust-model")
     assert code == 0
     direct = liegg.discover(network, np.load("x.npy"), liegg.Affine(2, copies=2))
     assert json.loads(out)["spectrum"] == pytest.approx(direct.spectrum.values.tolist(), rel=1e-4)
@@ -134,8 +136,9 @@ def test_foreign_byte_order(folder: Path) -> None:
         ({"--model": "syntax_for_cli:f"}, "failed with SyntaxError"),
         ({"--model": "raising_for_cli:f"}, "failed with RuntimeError: at import"),
         ({"--model": "attribute_for_cli:f"}, "failed with AttributeError: module 'os'"),
-        ({"--model": "absent.pt2"}, "'absent.pt2': there is no such file"),
-        ({"--model": "junk.pt2"}, "torch.export.save"),
+        ({"--model": "absent.pt2", "--trust-model": ""}, "'absent.pt2': there is no such file"),
+        ({"--model": "junk.pt2", "--trust-model": ""}, "torch.export.save"),
+        ({"--model": "junk.pt2"}, "--trust-model"),
         ({"--weights": "junk.safetensors"}, "cannot be read"),
         ({"--weights": "other.safetensors"}, "do not fit nets_for_cli:build"),
         ({"--data": "number.npy"}, "expected samples along the first axis"),

@@ -79,7 +79,7 @@ def prepare(folder: Path) -> None:
     (folder / "taken").mkdir()
     (folder / "taken" / "record.json").write_text("mine")
     (folder / "file").write_text("mine")
-    (folder / "link").symlink_to(folder / "proj")
+    (folder / "link").symlink_to("proj")
 
 
 def _huge() -> bytes:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import hashlib
 import json
 import math
 import sys
@@ -396,6 +397,7 @@ def edit(folder, **changes):
 def drop_array(folder, name):
     arrays = load_file(folder / "arrays.safetensors")
     save_file({k: v.clone() for k, v in arrays.items() if k != name}, folder / "arrays.safetensors")
+    edit(folder, arrays=hashlib.sha256((folder / "arrays.safetensors").read_bytes()).hexdigest())
 
 
 def cut(path):
@@ -407,9 +409,9 @@ DAMAGE = {
     "no arrays": (lambda f: (f / "arrays.safetensors").unlink(), "arrays.safetensors is missing"),
     "half a record": (lambda f: cut(f / "record.json"), "JSONDecodeError"),
     "no text": (lambda f: (f / "record.json").write_bytes(b"\xff\xfe"), "damaged"),
-    "a list": (lambda f: (f / "record.json").write_text("[]"), "TypeError"),
-    "no tensors": (lambda f: (f / "arrays.safetensors").write_bytes(b"no"), "SafetensorError"),
-    "half the arrays": (lambda f: cut(f / "arrays.safetensors"), "SafetensorError"),
+    "a list": (lambda f: (f / "record.json").write_text("[]"), "damaged"),
+    "no tensors": (lambda f: (f / "arrays.safetensors").write_bytes(b"no"), "belongs to another"),
+    "half the arrays": (lambda f: cut(f / "arrays.safetensors"), "belongs to another"),
     "no decision": (lambda f: edit(f, decision=None), "decision"),
     "no rows": (lambda f: drop_array(f, "rows"), "'rows'"),
     "no block": (lambda f: drop_array(f, "blocks.total"), "'blocks.total'"),

@@ -261,9 +261,9 @@ def _convert_tensor(value: Any, hint: Any) -> Tensor:
         value = value if value.is_floating_point() else value.double()
     names = hint.dim_str.split()
     sizes = [pair for pair in zip(names, value.shape, strict=False) if pair[0] != "_"]
-    if "..." not in names and (
-        value.ndim != len(names) or len(dict(sizes)) != len(set(sizes))
-    ):  # the same name on two axes stands for the same size
+    variadic = any(name == "..." or name.startswith("*") for name in names)
+    consistent = len(dict(sizes)) == len(set(sizes))  # one name on two axes is one size
+    if not variadic and (value.ndim != len(names) or not consistent):
         raise MismatchError(axes)
     return value
 

@@ -39,7 +39,12 @@ def write_text(text: str, path: str | Path) -> Path:
         kind = "a folder" if path.is_dir() else "not a regular file"
         example = path / "report.html" if path.is_dir() else "report.html"
         raise ArgumentError(f"{path} is {kind}; expected a file to write, for example {example}.")
-    write_bytes(text.encode(), path)
+    try:
+        write_bytes(text.encode(), path)
+    except OSError as error:
+        raise ArgumentError(
+            f"{path} cannot be written: {error.strerror or error}. Choose another place."
+        ) from error
     return path
 
 

@@ -161,6 +161,7 @@ class Diagnosis(Enum):
     )
 
     # discovery/verification: notes
+    VERIFICATION_FAILED = (Kind.NOTE, "the verification on held-out samples is missing: {error}")
     NOTHING_TO_VERIFY = (Kind.NOTE, "there is no symmetry to verify: none was found")
     NO_GENERATOR_GIVEN = (Kind.NOTE, "no generator was given to verify")
     CONSTANT_HELD_OUT_OUTPUT = (

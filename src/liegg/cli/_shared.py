@@ -1,5 +1,6 @@
 """What the commands share: panels and options of the help, exit codes, progress bars."""
 
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -75,8 +76,25 @@ def print_result(sym: Any, layers: Any, short: str, *, json: bool, quiet: bool) 
         typer.echo(printable("\n\n".join(parts)))
 
 
+IN_PYTHON = (
+    (r"\b(?:liegg\.)?Linear\((\d+), copies=(\d+)[^)]*\)", r"linear:\1x\2"),
+    (r"\b(?:liegg\.)?Affine\((\d+), copies=(\d+)[^)]*\)", r"affine:\1x\2"),
+    (r"\b(?:liegg\.)?Linear\((\d+)\)", r"linear:\1"),
+    (r"\b(?:liegg\.)?Affine\((\d+)\)", r"affine:\1"),
+    (r"\bliegg\.Image\(\)", "image"),
+    (r"\b(outputs|seed|checkpoint|timeout|bottom|route)=", r"--\1 "),
+    (r"\bbatch_size=", "--batch-size "),
+    (r"\bcontrol_draws=", "--control-draws "),
+    (r"\bcheckpoint_every=", "--checkpoint-every "),
+    (r"\bheld_out=?", "--held-out "),
+)
+"""What the messages of the library say in Python, and the words of the command line for it."""
+
+
 def print_error(message: str) -> None:
-    """Print one message to standard error; control characters in it cannot steer the terminal."""
+    """Print a message to standard error, in the words of the command line; it cannot steer the terminal."""
+    for python, words in IN_PYTHON:
+        message = re.sub(python, words, message)
     typer.echo(f"liegg: {printable(message)}", err=True)
 
 

@@ -56,7 +56,7 @@ def parse_action(text: str) -> Action:
 
 def _parse_part(part: str, text: str) -> Action:
     """Parse one action of a sum; `text` is the whole sum, for messages."""
-    if match := re.fullmatch(r"(linear|affine):(\d+)(?:x(\d+))?", part):
+    if match := re.fullmatch(r"(linear|affine):(\d{1,9})(?:x(\d{1,9}))?", part):
         make = Linear if match[1] == "linear" else Affine
         return make(int(match[2]), copies=int(match[3] or 1))
     kind, *words = part.split(":")
@@ -79,7 +79,9 @@ def _parse_part(part: str, text: str) -> Action:
 
 def _parse_word(word: str, kind: str) -> tuple[str, Any]:
     """The argument that a word after a colon sets, and its value."""
-    if re.fullmatch(r"\d+(x\d+)+", word) or (word.isdigit() and kind == "sequence"):
+    if re.fullmatch(r"\d{1,9}(x\d{1,9})+", word) or (
+        word.isdecimal() and len(word) < 10 and kind == "sequence"
+    ):
         return "shape", tuple(int(side) for side in word.split("x"))
     for name, pattern, convert in COLOR_WORDS if kind == "color" else GRID_WORDS:
         if match := re.fullmatch(pattern, word):

@@ -59,7 +59,8 @@ Model = Annotated[
     str,
     option(
         INPUT,
-        "package.module:factory (called without arguments), or an exported program model.pt2.",
+        "package.module:factory (imported, and called without arguments), or an exported program "
+        "model.pt2 with --trust-model.",
     ),
 ]
 Weights = Annotated[
@@ -67,6 +68,10 @@ Weights = Annotated[
     option(
         INPUT, "Weights for the factory's module: .safetensors, or a state dict in .pt or .pth."
     ),
+]
+TrustModel = Annotated[
+    bool,
+    option(INPUT, "Read an exported program, which can run code that it holds.", "--trust-model"),
 ]
 Data = Annotated[str, option(INPUT, "x.npy with samples along the first axis, or x.npz:name.")]
 Groups = Annotated[
@@ -170,6 +175,7 @@ def discover(
     data: Data,
     action: ActionText,
     weights: Weights = None,
+    trust_model: TrustModel = False,
     groups: Groups = None,
     device: Device = None,
     output_action: OutputAction = None,
@@ -204,7 +210,7 @@ def discover(
 
     liegg discover --model nets:cnn --weights w.pt --data images.npy --action image:affine --held-out 0.2 --layers --out run
 
-    liegg discover --model model.pt2 --data x.npz:points --action affine:3x20 --output-action linear:3 --json
+    liegg discover --model model.pt2 --trust-model --data x.npz:points --action affine:3x20 --output-action linear:3 --json
 
     torchrun --nproc-per-node 4 -m liegg discover --model nets:cnn --weights w.pt --data x.npy --action image --device cuda
 
@@ -264,6 +270,7 @@ def _finish(
     options: SimpleNamespace, sym: "Symmetries", inputs: _Inputs, clock: "Clock", *, hidden: bool
 ) -> None:
     """Analyse the layers if asked, print, and write; what fails is said after the rest is safe."""
+    from liegg._utils.diagnoses import Diagnosis
     from liegg._utils.errors import RecordError, ReportError
     from liegg.results.run_folder import save_elsewhere, write_run
 
@@ -285,6 +292,9 @@ def _finish(
             raise RecordError(f"{error} {save_elsewhere(sym, layers)}") from error
         if not (options.json or options.quiet):
             typer.echo(f"\nRun folder: {out}\nReport: {page}")
+    for note in sym.notes:
+        if note.diagnosis is Diagnosis.VERIFICATION_FAILED:
+            raise LieggError(str(note))
     if isinstance(failure, LieggError):
         raise LieggError(f"the result is complete, but its layers are missing: {failure}")
     if failure is not None:
@@ -304,7 +314,7 @@ def _load(options: SimpleNamespace, *, is_first: bool) -> _Inputs:
 
     samples = files.load_samples(options.data, options.held_out, options.groups)
     device = options.device and local_device(options.device)
-    model = load_model(options.model, options.weights, device)
+    model = load_model(options.model, options.weights, device, trusted=options.trust_model)
     if options.layers and not isinstance(model, Module):
         raise LieggError(
             f"--layers needs a torch.nn.Module; {options.model} gave a {type(model).__name__}. Leave "

@@ -1,4 +1,4 @@
-"""Models as the command line names them: a factory, or an exported program. Nothing is ever unpickled."""
+"""Models as the command line names them: a factory, or an exported program that the user trusts."""
 
 import importlib
 import logging
@@ -14,22 +14,30 @@ from liegg._utils.errors import ArgumentError
 from liegg._utils.random import seeded
 
 
-def load_model(text: str, weights: Path | None = None, device: str | None = None) -> Any:
+def load_model(
+    text: str, weights: Path | None = None, device: str | None = None, *, trusted: bool = False
+) -> Any:
     """Load a model from `package.module:factory`, or from an exported program `model.pt2`.
 
     Args:
         text: the factory is called without arguments; a `torch.nn.Module` is taken as it is.
         weights: safetensors file, or a state dict in a .pt or .pth file; names and shapes must match the module.
         device: where to put the module; None leaves it where it is.
+        trusted: whether an exported program may be read, which can run code that it holds.
 
     Raises:
-        ArgumentError: the name does not exist, the factory fails, or the weights do not fit.
+        ArgumentError: the program is not trusted, the name does not exist, the factory fails, or the weights do not fit.
     """
     if device is not None:
         check_device(device)
     if text.endswith(".pt2"):
         if weights is not None:
             raise ArgumentError("--weights needs a factory; an exported program has its own.")
+        if not trusted:
+            raise ArgumentError(
+                f"model {text!r}: reading an exported program can run code that the file holds. Pass "
+                "--trust-model if you know where it comes from; or name a factory, package.module:factory."
+            )
         model: Any = _load_program(Path(text))
     else:
         with seeded(0):  # a factory with random weights gives the same ones every time
@@ -80,6 +88,8 @@ def _load_weights(model: torch.nn.Module, text: str, weights: Path) -> None:
 
 def _load_state(weights: Path) -> dict[str, torch.Tensor]:
     """Read the named tensors of a file; .pt and .pth files with torch's reader that runs no code."""
+    if not weights.is_file():
+        raise ArgumentError(f"weights {str(weights)!r}: there is no such file.")
     try:
         if weights.suffix not in (".pt", ".pth"):
             return load_file(weights)

@@ -1,6 +1,7 @@
 """The verb: a model and data in, symmetries out."""
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
@@ -11,9 +12,10 @@ from torch.utils.data import DataLoader, SequentialSampler
 
 from liegg._utils.arguments import checked
 from liegg._utils.device import explain_out_of_memory
-from liegg._utils.diagnoses import Diagnosis
-from liegg._utils.errors import ArgumentError
+from liegg._utils.diagnoses import Diagnosis, plural
+from liegg._utils.errors import ArgumentError, DataError, LieggError
 from liegg._utils.one_at_a_time import one_at_a_time
+from liegg._utils.random import seeded
 from liegg.actions import Action
 from liegg.decision.controls import ReinitialisedControl, compare_with_reinitialised
 from liegg.decision.thresholds import Thresholds
@@ -47,6 +49,10 @@ ADVICE = {
     },
 }
 """Keywords of `Run`, of `Thresholds` and of other libraries, and what to type instead."""
+
+
+VERIFIED_SAMPLES = 256
+"""Held-out samples that are read."""
 
 
 @checked(ADVICE)
@@ -112,7 +118,9 @@ def discover(
             run=run,
         )
         labels = as_groups(groups)
-        _check_early(model, data, labels, held_out, controls=controls)
+        _check_early(model, data, labels, controls=controls)
+        if held_out is not None:
+            _check_held_out(held_out, request)
         columns = action.row_action.size + (0 if output_action is None else output_action.size)
         assigner = None if controls == "none" else BlockAssigner(count_for(columns), labels)
         path = None if run.checkpoint is None else check_path(run.checkpoint)
@@ -125,9 +133,7 @@ def discover(
                 controls=replace(sym.controls, reinitialised=control),
                 settings=sym.settings | {"controls": controls},
             )
-        if held_out is None:
-            return sym
-        return replace(sym, verification=verify(model, held_out, sym, seed=seed))
+        return sym if held_out is None else _verified(model, held_out, sym, seed)
 
     try:
         return run_collectively(group, analysed)
@@ -186,9 +192,7 @@ def check_records(thresholds: Thresholds | None, run: Run | None) -> tuple[Thres
     return thresholds or Thresholds(), run or Run()
 
 
-def _check_early(
-    model: Any, data: Data, labels: Tensor | None, held_out: Data | None, *, controls: str
-) -> None:
+def _check_early(model: Any, data: Data, labels: Tensor | None, *, controls: str) -> None:
     """Raise `ArgumentError` for what would otherwise fail only after the pass."""
     if controls not in get_args(Control):
         raise ArgumentError(f"controls={controls!r}: expected 'none', 'random' or 'reinitialised'.")
@@ -202,12 +206,32 @@ def _check_early(
         raise ArgumentError(
             "groups= needs the samples in a fixed order, but the loader shuffles them. Pass shuffle=False."
         )
-    if held_out is not None:
-        as_batches(held_out)
-        sized = hasattr(held_out, "__len__") and not isinstance(held_out, DataLoader)
-        if sized and len(held_out) < 2:
-            raise ArgumentError(
-                f"held_out has {len(held_out)} samples; at least 2 are needed to verify anything."
-            )
     if controls == "reinitialised":
         reinitialise(model, seed=0)
+
+
+def _check_held_out(held_out: Data, request: Request) -> None:
+    """Raise `DataError` for held-out samples that could not be verified on after the pass."""
+    count = 0
+    try:
+        with seeded(request.seed), closing(iter(as_batches(held_out))) as batches:
+            for batch in batches:
+                request.action.check(tuple(batch.shape[1:]))
+                count += len(batch)
+                if count >= VERIFIED_SAMPLES:
+                    break
+    except DataError as error:
+        raise type(error)(f"held_out: {error}") from error
+    if count < 2:
+        raise ArgumentError(
+            f"held_out has {plural(count, 'sample')}; at least 2 are needed to verify anything."
+        )
+
+
+def _verified(model: Any, held_out: Data, sym: Symmetries, seed: int) -> Symmetries:
+    """The result with its verification, or with a note that says why there is none: it is not lost."""
+    try:
+        return replace(sym, verification=verify(model, held_out, sym, seed=seed))
+    except LieggError as error:
+        note = Diagnosis.VERIFICATION_FAILED(error=str(error))
+        return replace(sym, notes=(*sym.notes, note))

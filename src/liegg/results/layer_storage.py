@@ -25,6 +25,7 @@ LAYER_FILES = ("layers.json", "layers.safetensors")
 """What stored layers consist of."""
 
 
+@checked()
 def save_layers(result: LayerSymmetries, folder: Path) -> Path:
     """Write the results of all layers as `layers.json` and `layers.safetensors`, listed in `manifest.json`.
 

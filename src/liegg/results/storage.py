@@ -56,6 +56,7 @@ BLOCK_ARRAYS = ("rows", "motions", "total", "samples")
 """Arrays of `BlockStatistics`."""
 
 
+@checked()
 def save(sym: Symmetries, folder: Path) -> Path:
     """Write a result into a folder as `record.json` and `arrays.safetensors`, listed with checksums in `manifest.json`.
 

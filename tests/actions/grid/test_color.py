@@ -239,7 +239,7 @@ def test_settings_make_a_smaller_group_again(group):
         (
             lambda: liegg.Color("hue"),  # pyright: ignore[reportArgumentType]
             ArgumentError,
-            r"group='hue': Color knows 'affine', 'linear', 'gains' and 'tone'\.",
+            r"group='hue': expected 'affine', 'linear', 'gains' or 'tone'\.",
         ),
         (
             lambda: liegg.Color(channels=0),
