@@ -99,7 +99,7 @@ def test_every_choice_is_recorded():
         ({"outputs": 0}, ArgumentError, "outputs=0: expected"),
         ({"run": liegg.Run(batch_size=0)}, ArgumentError, "batch_size=0: expected"),
         ({"seed": -1}, ArgumentError, "seed=-1: expected"),
-        ({"action": liegg.Linear}, ArgumentError, "must be actions"),
+        ({"action": liegg.Linear}, ArgumentError, "action=.*expected an action"),
         ({"thresholds": 0.1}, ArgumentError, "thresholds=0.1: expected .*Thresholds"),
         ({"run": "fast"}, ArgumentError, "run='fast': expected .*Run"),
         ({"controls": "all"}, ArgumentError, "controls='all': expected 'none', 'random'"),
@@ -306,5 +306,5 @@ def test_groups_need_an_order_and_a_use():
         liegg.discover(
             square, normal(50, 3), liegg.Linear(3), groups=list(range(50)), controls="none"
         )
-    with pytest.raises(ArgumentError, match="held_out has 1 samples; at least 2 are needed"):
+    with pytest.raises(ArgumentError, match="held_out has 1 sample; at least 2 are needed"):
         liegg.discover(square, normal(50, 3), liegg.Linear(3), held_out=normal(1, 3))

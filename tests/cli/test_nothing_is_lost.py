@@ -1,0 +1,135 @@
+"""Whatever fails after the analysis, the result is printed and stored; and nothing is left behind after a refusal."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import liegg
+from cli.test_discover import NETWORK, NORM, discover
+
+
+def full(*_, **__):
+    raise OSError(28, "No space left on device")
+
+
+def test_a_full_disk_at_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = folder / "elsewhere"
+    place.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(place))
+    real = os.fsync
+    monkeypatch.setattr(
+        os,
+        "fsync",
+        lambda handle: (
+            full() if "run" in str(Path(f"/proc/self/fd/{handle}").readlink()) else real(handle)
+        ),
+    )
+    code, out, err = discover(NORM, "--out", "run")
+    assert code == 2
+    assert "6 symmetries" in out
+    assert "No space left on device" in err
+    (kept,) = place.glob("liegg-*")
+    assert str(kept) in err
+    assert liegg.load(kept).nullity == 6
+    assert not Path("run").exists()
+
+
+def test_a_report_that_fails(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_, **__):
+        raise RuntimeError("no page today")
+
+    monkeypatch.setattr("liegg.report.page.page.report_html", fails)
+    code, out, err = discover(NORM, "--out", "run")
+    assert (code, "6 symmetries" in out, "liegg report run" in err) == (2, True, True)
+    assert liegg.load("run").nullity == 6
+
+
+def test_layers_that_fail(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_, **__):
+        raise liegg.LieggError("no layers today")
+
+    monkeypatch.setattr("liegg.discover_layers", fails)
+    code, out, err = discover(NETWORK, "--layers", "--out", "run")
+    assert (code, "no layers today" in err) == (2, True)
+    assert out.startswith(str(liegg.load("run")))
+
+
+def test_layers_of_a_function_are_refused_before_the_analysis(folder: Path) -> None:
+    code, out, err = discover(NORM, "--layers", "--out", "run")
+    assert (code, out) == (2, "")
+    assert "--layers needs a torch.nn.Module" in err
+    assert not Path("run").exists()
+
+
+def test_a_verification_that_fails(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_, **__):
+        raise liegg.LieggError("no verification today")
+
+    monkeypatch.setattr("liegg.discovery.discover.verify", fails)
+    code, out, err = discover(NORM, "--held-out", "0.2", "--out", "run")
+    assert (code, "no verification today" in err, "6 symmetries" in out) == (2, True, True)
+    assert liegg.load("run").nullity == 6
+
+
+@pytest.mark.parametrize("values", ["nan", "narrow", "one"])
+def test_bad_held_out_samples_are_refused_before_the_analysis(folder: Path, values: str) -> None:
+    x = np.load("x.npy")
+    bad = {"nan": np.where(x > 2, np.nan, x), "narrow": x[:, :3], "one": x[:1]}[values]
+    np.save("bad.npy", bad)
+    code, out, err = discover(NORM, "--held-out", "bad.npy", "--out", "a/b/run")
+    assert (code, out, "held" in err) == (2, "", True)
+    assert not Path("a").exists()
+
+
+def test_a_folder_of_someone_else_is_refused_before_the_analysis(folder: Path) -> None:
+    Path("mine").mkdir()
+    Path("mine", "record.json").write_text("mine")
+    code, out, err = discover(NORM, "--out", "mine")
+    assert (code, out, "already holds record.json" in err) == (2, "", True)
+    assert Path("mine", "record.json").read_text() == "mine"
+
+
+def test_names_cannot_steer_the_terminal(folder: Path) -> None:
+    code, out, err = discover(NORM | {"--data": "a\x1b[31m.npy"})
+    assert (code, "\x1b" in out + err) == (2, False)
+
+
+SLOW = """
+import time
+def norm():
+    def f(x):
+        time.sleep(0.05)
+        return x.square().sum(1)
+    return f
+"""
+
+
+@pytest.mark.slow
+def test_sigterm_ends_a_run_and_leaves_nothing(folder: Path) -> None:
+    Path("slow_net.py").write_text(SLOW)
+    words = [
+        "--model",
+        "slow_net:norm",
+        "--data",
+        "x.npy",
+        "--action",
+        "linear:4",
+        "--batch-size",
+        "2",
+    ]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "liegg", "discover", *words, "--out", "a/b/run"],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(8)
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, "interrupted" in err) == (143, True)
+    assert not Path("a").exists()
