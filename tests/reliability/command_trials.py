@@ -1,5 +1,6 @@
 """Command lines that make no sense, or meet damaged files, in a folder with files of the user."""
 
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -59,6 +60,8 @@ def prepare(folder: Path) -> None:
     np.savez(folder / "x.npz", one=x, two=2 * x)
     np.savez(folder / "empty.npz")
     (folder / "cut.npy").write_bytes((folder / "x.npy").read_bytes()[:200])
+    with zipfile.ZipFile(folder / "bomb.npz", "w") as archive:
+        archive.writestr("x.npy", _huge())
     (folder / "cut.npz").write_bytes((folder / "x.npz").read_bytes()[:300])
     (folder / "huge.npy").write_bytes(_huge())
     (folder / "text.npy").write_text("no array")
@@ -118,7 +121,7 @@ def commands() -> Iterator[Command]:
     for data in (
         "", "missing.npy", "x", "x.txt", "x.npz", "x.npz:three", "x.npz:", "empty.npz", "cut.npy",
         "cut.npz", "text.npy", "flat.npy", "nan.npy", "narrow.npy", "none.npy", "whole.npy",
-        "texts.npy", "objects.npy", "huge.npy", "proj", "a\x1b[31m.npy", "/dev/null", "nets.py",
+        "texts.npy", "objects.npy", "huge.npy", "bomb.npz", "bomb.npz:x", "proj", "a\x1b[31m.npy", "/dev/null", "nets.py",
     ):  # fmt: skip
         yield Command(discover(data=data))
     for action in (

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from liegg._utils.arguments import shown
 from liegg._utils.errors import ArgumentError
 from liegg.actions import Action, Affine, Color, Image, Linear, Product, Sequence, Volume
 from liegg.actions.grid.stencils import BORDERS, SCHEMES
@@ -61,20 +62,20 @@ def _parse_part(part: str, text: str) -> Action:
         return make(int(match[2]), copies=int(match[3] or 1))
     kind, *words = part.split(":")
     if kind not in GRID_ACTIONS:
-        raise ArgumentError(f"action {text!r}: {GRAMMAR}")
+        raise ArgumentError(f"action {shown(text)}: {GRAMMAR}")
     arguments: dict[str, Any] = {}
     for word in words:
         name, value = _parse_word(word, kind)
         if name in arguments or not word:
             problem = f"a second {name}, {word!r}" if word else "nothing after a colon"
-            raise ArgumentError(f"action {text!r}: {problem}. {GRAMMAR}")
+            raise ArgumentError(f"action {shown(text)}: {problem}. {GRAMMAR}")
         arguments[name] = value
     if kind == "color" and "shape" in arguments:
         arguments.setdefault("channels", arguments["shape"][0])
     try:
         return GRID_ACTIONS[kind](**arguments)
     except ArgumentError as error:
-        raise ArgumentError(f"action {text!r}: {error} {GRAMMAR}") from error
+        raise ArgumentError(f"action {shown(text)}: {error} {GRAMMAR}") from error
 
 
 def _parse_word(word: str, kind: str) -> tuple[str, Any]:

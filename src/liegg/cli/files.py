@@ -1,5 +1,6 @@
 """Arrays as the command line names them. Nothing is ever unpickled."""
 
+import math
 import zipfile
 from pathlib import Path
 from typing import NamedTuple
@@ -8,6 +9,7 @@ import numpy as np
 import torch
 
 from liegg._utils.errors import ArgumentError, DataError
+from liegg.polarization.memory import free_bytes, readable
 from liegg.results.run_folder import STORED_SAMPLES
 
 
@@ -99,7 +101,22 @@ def _load_from_archive(path: Path, key: str) -> np.ndarray:
                 f"data '{path}': {missing}choose one of its arrays, for example {path}:{names[0]}; "
                 f"it holds {', '.join(names)}."
             )
+        _check_size(path, key)
         return archive[key]
+
+
+def _check_size(path: Path, key: str) -> None:
+    """Raise `DataError` if an array of an archive would not fit into memory: a few bytes can declare any size."""
+    with zipfile.ZipFile(path) as archive, archive.open(f"{key}.npy") as file:
+        version = np.lib.format.read_magic(file)
+        read = np.lib.format.read_array_header_1_0
+        shape, _, dtype = (read if version == (1, 0) else np.lib.format.read_array_header_2_0)(file)
+    size, free = math.prod(shape) * dtype.itemsize, free_bytes()
+    if free is not None and size > free:
+        raise DataError(
+            f"data '{path}:{key}' has {shape} numbers, {readable(size)}; {readable(free)} of memory are "
+            "free. Save it with numpy.save: a .npy file is read in parts."
+        )
 
 
 def first_samples(samples: np.ndarray) -> torch.Tensor:
