@@ -16,13 +16,20 @@ from liegg._utils.errors import ArgumentError
 from liegg.actions import Action
 from liegg.decision.controls import ReinitialisedControl, compare_with_reinitialised
 from liegg.decision.thresholds import Thresholds
+from liegg.discovery.agreement import asked
 from liegg.discovery.analyse import Request, analyse
 from liegg.discovery.run import Run
 from liegg.discovery.verification.verify import verify
 from liegg.inputs.batches import Data, as_batches
 from liegg.inputs.reinitialise import calibrate, reinitialise
 from liegg.polarization.checkpoint import check_path
-from liegg.polarization.distributed import PassOptions, join, leave, run_collectively
+from liegg.polarization.distributed import (
+    PassOptions,
+    check_agreement,
+    join,
+    leave,
+    run_collectively,
+)
 from liegg.polarization.output_sketch import Outputs
 from liegg.polarization.sample_blocks import BlockAssigner, as_groups, count_for
 from liegg.results.account import NEAREST
@@ -111,6 +118,9 @@ def discover(
         )
         labels = as_groups(groups)
         _check_early(model, data, labels, held_out, controls=controls)
+        if group is not None:
+            what = asked(request, controls=controls, labels=labels, held_out=held_out)
+            check_agreement(group, what)
         columns = action.row_action.size + (0 if output_action is None else output_action.size)
         assigner = None if controls == "none" else BlockAssigner(count_for(columns), labels)
         path = None if run.checkpoint is None else check_path(run.checkpoint)

@@ -136,7 +136,13 @@ def all_gather(group: Group, value: Any) -> list[Any]:
 
 
 def check_agreement(group: Group, settings: dict[str, Any]) -> None:
-    """Raise `ProcessError` in every process unless all analyse the same model and data alike."""
+    """Raise `ProcessError` in every process unless all have the same settings.
+
+    Args:
+        group: the processes.
+        settings: what must be equal; the message names the first that is not. May be a
+            `fingerprint`.
+    """
     every = all_gather(group, settings)
     for rank, other in enumerate(every):
         if reason := difference(every[0], other):
