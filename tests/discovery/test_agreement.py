@@ -10,6 +10,7 @@ import liegg
 from cases import normal
 from liegg.discovery.agreement import HELD_OUT_SAMPLES, MAY_DIFFER, asked
 from liegg.discovery.analyse import Request
+from liegg.inputs.batches import Data
 from liegg.polarization.checkpoint import difference
 
 REQUEST = Request(
@@ -25,7 +26,7 @@ X = normal(300, 3)
 LABELS = torch.arange(10)
 
 
-def what(request=REQUEST, *, controls="random", labels=LABELS, held_out=X):
+def what(request=REQUEST, *, controls="random", labels=LABELS, held_out: Data = X):
     return asked(request, controls=controls, labels=labels, held_out=held_out)
 
 
