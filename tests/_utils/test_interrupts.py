@@ -1,6 +1,9 @@
 """Ctrl-C and SIGTERM: they wait where asked, the second does not, and handlers are put back."""
 
+import os
 import signal
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -71,6 +74,32 @@ def test_a_handler_of_the_caller_is_left_alone(number):
         assert waiting.pending is None
     finally:
         signal.signal(number, before)
+
+
+FORKED = """
+import os, signal, sys, time
+from liegg._utils.interrupts import deferred_interrupts
+with deferred_interrupts() as waiting:
+    child = os.fork()
+    if child == 0:
+        time.sleep(60)
+        os._exit(0)
+    os.kill(child, signal.SIGTERM)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), waiting.pending)
+"""
+
+
+def test_a_forked_worker_ends_at_once():
+    """A pool of workers that is terminated inside a pass must not wait for a batch of the parent."""
+    done = subprocess.run(
+        [sys.executable, "-c", FORKED],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=50,
+    )
+    assert done.stderr == ""
+    assert done.stdout.split() == [str(-signal.SIGTERM), "None"]
 
 
 def test_in_another_thread_no_handler_is_set():

@@ -1,5 +1,6 @@
 """Ctrl-C, and SIGTERM, which job schedulers send before they kill and which is handled alike."""
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -60,7 +61,13 @@ def deferred_interrupts() -> Iterator[DeferredInterrupt]:
         if (handler := signal.getsignal(number)) in known
     }
 
+    owner = os.getpid()
+
     def remember(number: int, _: Any) -> None:
+        if number == signal.SIGTERM and os.getpid() != owner:  # a forked worker that is to end
+            signal.signal(signal.SIGTERM, before[signal.SIGTERM])
+            signal.raise_signal(number)
+            return
         waiting.pending = Terminated() if number == signal.SIGTERM else KeyboardInterrupt()
         for other in before:
             signal.signal(other, at_once[other])
