@@ -79,11 +79,14 @@ def test_a_handler_of_the_caller_is_left_alone(number):
 FORKED = """
 import os, signal, sys, time
 from liegg._utils.interrupts import deferred_interrupts
+ready, begun = os.pipe()
 with deferred_interrupts() as waiting:
     child = os.fork()
     if child == 0:
+        os.write(begun, b"x")  # before that, Python forgets signals
         time.sleep(60)
         os._exit(0)
+    os.read(ready, 1)
     os.kill(child, signal.SIGTERM)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), waiting.pending)
 """
