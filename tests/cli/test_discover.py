@@ -15,6 +15,7 @@ from safetensors.torch import save_file
 import liegg
 from command import run
 from liegg.inputs.batches import Batches
+from liegg.polarization.rows import polarize
 
 NORM = {"--model": "nets_for_cli:norm", "--data": "x.npy", "--action": "linear:4"}
 NETWORK = NORM | {"--model": "nets_for_cli:build"}
@@ -189,7 +190,7 @@ def test_a_mistake_ends_with_one_message_and_exit_code_two(
 def test_an_interrupted_run_resumes_from_its_checkpoint(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read, starts = Batches.numbered, []
+    read, starts, computed = Batches.numbered, [], []
 
     def interrupted(self, on_end=None):
         for entry in read(self, on_end):
@@ -199,15 +200,20 @@ def test_an_interrupted_run_resumes_from_its_checkpoint(
                 signal.raise_signal(signal.SIGINT)
             yield entry
 
+    def polarized(*arguments, first, **options):
+        computed.append(first)
+        return polarize(*arguments, first=first, **options)
+
     monkeypatch.setattr(Batches, "numbered", interrupted)
     words = ("-q", "--batch-size", "20", "--checkpoint", "c")
     code, out, err = discover(NETWORK, *words)
     assert (code, out) == (130, "")
     assert "resume" in err
     assert Path("c").exists()
-    starts.clear()
+    monkeypatch.setattr(Batches, "numbered", read)
+    monkeypatch.setattr("liegg.polarization.streaming.polarize", polarized)
     assert discover(NETWORK, *words, "--checkpoint-every", "0")[0] == 0
-    assert starts == [0, *range(80, 300, 20)]  # earlier batches are not read again
+    assert computed == [*range(80, 300, 20)]  # earlier batches are only read again
 
 
 def test_the_bar_counts_the_samples_of_the_first_process(

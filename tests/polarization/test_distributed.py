@@ -80,6 +80,23 @@ def loader(x, **options):
     return torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x), batch_size=100, **options)
 
 
+def different_options(rank: int) -> dict[str, dict]:
+    """Options that are not the same in two processes, by what the message names."""
+    x = normal(50, 3)
+    return {
+        "thresholds.threshold": {"thresholds": liegg.Thresholds(threshold=0.02 + 0.01 * rank)},
+        "thresholds.level": {"thresholds": liegg.Thresholds(level=0.9 + 0.01 * rank)},
+        "run.bottom": {"run": liegg.Run(bottom=2 + rank)},
+        "run.route": {"run": liegg.Run(route=("vjp", "autograd")[rank])},
+        "run.control_draws": {"run": liegg.Run(control_draws=2 + rank)},
+        "controls": {"controls": ("none", "random")[rank]},
+        "held_out": {"held_out": x + rank},
+        "groups": {"groups": [i // 2 for i in range(1001)] if rank else None},
+        "outputs": {"outputs": ("each", 1)[rank]},
+        "output_action": {"output_action": (None, liegg.Linear(2))[rank]},
+    }
+
+
 def scenes(rank: int, folder: Path) -> dict:
     """One analysis after the other in which the processes differ; by name, what came out in this one."""
     x, action = normal(1001, 3), liegg.Linear(3)
@@ -153,6 +170,8 @@ def scenes(rank: int, folder: Path) -> dict:
     )
     path, holed = folder / "checkpoint", x.clone()
     holed[850, 0] = torch.nan
+    changed = x.clone()
+    changed[850, 0] += 1e-9
     found = {
         "alone": said(
             lambda: liegg.discover(mlp(3, 8, 2), x, action, run=liegg.Run(processes="alone"))
@@ -174,6 +193,11 @@ def scenes(rank: int, folder: Path) -> dict:
         "again": said(
             lambda: liegg.discover(mlp(3, 8, 2), loader(x), action, run=liegg.Run(checkpoint=path))
         ),
+        "changed": said(
+            lambda: liegg.discover(
+                mlp(3, 8, 2), loader(changed), action, run=liegg.Run(checkpoint=path)
+            )
+        ),
         "shuffled": float((shuffled.intervals - alone.intervals).abs().nan_to_num().max()),
         "nudged": said(nudged),
         "ending": said(ending),
@@ -194,6 +218,10 @@ def scenes(rank: int, folder: Path) -> dict:
             if note.diagnosis is Diagnosis.LAST_CHECKPOINT_FAILED
         ],
     }
+    for name, options in different_options(rank).items():
+        found[name] = said(
+            lambda options=options: liegg.discover(mlp(3, 8, 2), x, action, **options)
+        )
     for where in ("discover.calibrate", "discover.verify", "analyse.probe"):
         found[where.split(".")[1]] = said(failing(f"liegg.discovery.{where}"))
     found["merge"] = said(failing("liegg.polarization.distributed.merge"))
@@ -335,6 +363,19 @@ def many(tmp_path_factory) -> list[dict]:
 )
 def test_processes_that_were_started_differently_all_say_so(many, scene, text):
     assert all(text in found[scene] for found in many)
+
+
+@pytest.mark.parametrize("option", different_options(0))
+def test_options_that_differ_are_named_by_all(many, option):
+    text = f"ProcessError: process 1 of 2 differs from process 0 ({option}: "
+    assert all(found[option].startswith(text) for found in many)
+
+
+def test_a_sample_that_changed_after_the_checkpoint_is_seen_by_the_process_that_read_it(many):
+    one, other = sorted(found["changed"] for found in many)
+    assert one.startswith("CheckpointError: ")
+    assert "was written for other data" in one
+    assert "failed: CheckpointError: " in other
 
 
 def test_an_error_in_one_is_told_by_all(many):

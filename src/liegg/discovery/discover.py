@@ -19,13 +19,20 @@ from liegg._utils.random import seeded
 from liegg.actions import Action
 from liegg.decision.controls import ReinitialisedControl, compare_with_reinitialised
 from liegg.decision.thresholds import Thresholds
+from liegg.discovery.agreement import asked
 from liegg.discovery.analyse import Request, analyse
 from liegg.discovery.run import Run
 from liegg.discovery.verification.verify import verify
 from liegg.inputs.batches import Data, as_batches
 from liegg.inputs.reinitialise import calibrate, reinitialise
 from liegg.polarization.checkpoint import check_path
-from liegg.polarization.distributed import PassOptions, join, leave, run_collectively
+from liegg.polarization.distributed import (
+    PassOptions,
+    check_agreement,
+    join,
+    leave,
+    run_collectively,
+)
 from liegg.polarization.output_sketch import Outputs
 from liegg.polarization.sample_blocks import BlockAssigner, as_groups, count_for
 from liegg.results.account import NEAREST
@@ -40,7 +47,7 @@ ADVICE = {
     "limits": "Pass thresholds=liegg.Thresholds(...).",
     "n_samples": "Pass fewer samples, for example data[:1000].",
     "num_workers": "Pass a DataLoader with num_workers=.",
-    "shuffle": "Pass a DataLoader; the order of the samples does not matter.",
+    "shuffle": "Pass a DataLoader; the order of the samples changes only the intervals, by a few percent.",
     "verify": "Pass held_out= samples, or call liegg.verify.",
     **{name: f"Pass run=liegg.Run({name}=...)." for name in Run.__dataclass_fields__},
     **{
@@ -121,6 +128,9 @@ def discover(
         _check_early(model, data, labels, controls=controls)
         if held_out is not None:
             _check_held_out(held_out, request)
+        if group is not None:
+            what = asked(request, controls=controls, labels=labels, held_out=held_out)
+            check_agreement(group, what)
         columns = action.row_action.size + (0 if output_action is None else output_action.size)
         assigner = None if controls == "none" else BlockAssigner(count_for(columns), labels)
         path = None if run.checkpoint is None else check_path(run.checkpoint)

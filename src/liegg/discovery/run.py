@@ -29,7 +29,8 @@ class Run:
         progress: called with the number of samples after each batch.
         checkpoint: file to which the state of the pass is written. If the process is killed and the same call is
             repeated, the pass resumes there and ends with the same numbers. Several processes, and re-initialised models, each
-            have a file of their own. Ctrl-C waits for the end of a batch to write it.
+            have a file of their own. Earlier samples are read again, without the model, and must be the same. Ctrl-C and
+            SIGTERM wait for the end of a batch to write it.
         checkpoint_every: seconds between two checkpoints, at least.
         processes: inside an initialised `torch.distributed` group, `"all"` processes call this together, each
             reads its share of the samples, and all get the same result; `"alone"` ignores the group.

@@ -39,6 +39,19 @@ PROBE_SAMPLES = 3
 LARGEST = 1e75
 """Numbers up to this, and down to its inverse, have fourth powers in float64."""
 
+RANDOM_UNITS, MIXING_UNITS, MOST = 100, 1000, 0.1
+"""Most rounding units by which two calls, or a sample in and out of a batch, may differ, and most of
+the output's size, which half precision would exceed."""
+
+RANDOM_ADVICE = (
+    "Pass the nn.Module itself (it is analysed in eval mode), or call .eval() on what your function "
+    "uses, or fix its noise."
+)
+
+MIXING_ADVICE = (
+    "Make each output depend on its own sample; in a function, call .eval() on the modules it uses."
+)
+
 SLOPE_SAMPLES = 64
 """Samples at which the slope is measured; a rectified network may be flat at a few."""
 
@@ -203,18 +216,16 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
     scale = float(y.abs().max()) + torch.finfo(y.dtype).tiny
     arithmetic = coarsest(x.dtype, y.dtype, *dtypes())
     eps = torch.finfo(arithmetic).eps
-    if (change := float((again - y).abs().max()) / scale) > min(100 * eps, 0.1):
+    if (change := float((again - y).abs().max()) / scale) > min(RANDOM_UNITS * eps, MOST):
         raise RandomModelError(
             f"two calls of {model.name} on the same {len(x)} samples differ by {change:.1e} of the "
-            "output's size: the model draws random numbers. Pass the nn.Module itself (it is "
-            "analysed in eval mode), or call .eval() on what your function uses, or fix its noise."
+            f"output's size: the model draws random numbers. {RANDOM_ADVICE}"
         )
-    if (change := float((alone - y).abs().max()) / scale) > min(1000 * eps, 0.1):
+    if (change := float((alone - y).abs().max()) / scale) > min(MIXING_UNITS * eps, MOST):
         raise BatchMixingError(
             f"the output of {model.name} for a sample changes by {change:.1e} of its size when the "
             "other samples of the batch are left out: it mixes samples (batch statistics, a quantised "
-            "layer that scales by the batch, or an operation along axis 0). Make each output depend "
-            "on its own sample; in a function, call .eval() on the modules it uses."
+            f"layer that scales by the batch, or an operation along axis 0). {MIXING_ADVICE}"
         )
     slope = 0.0
     if raw.requires_grad:

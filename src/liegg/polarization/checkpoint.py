@@ -6,10 +6,8 @@ in all processes that share one.
 
 import json
 import re
-import signal
-import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,14 +23,19 @@ from liegg._utils.atomic_write import atomic_path
 from liegg._utils.checks import checksum
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import ArgumentError, CheckpointError
+from liegg._utils.interrupts import DeferredInterrupt, deferred_interrupts
 from liegg.inputs.reachable import modules_inside
+from liegg.polarization.sample_digest import sample_digest
 from liegg.polarization.state import PassState, from_tensors, to_tensors
 
 CHECKPOINT_SECONDS = 30.0
 """Least number of seconds between two checkpoints."""
 
-FORMAT = "4"
+FORMAT = "5"
 """Version of the layout of a checkpoint."""
+
+END = 2**62
+"""Position after the last sample, where the number of samples is unknown: beyond any data."""
 
 OUTPUT_TOLERANCE = 1e-2
 """Relative difference of outputs that rounding on other machines may cause."""
@@ -42,6 +45,7 @@ DIFFERENCES = {
     "buffers": "the model: its buffers, such as running means, are not the same; load one state "
     "dict everywhere",
     "groups": "groups: the labels are not the same",
+    "held_out": "held_out: the samples are not the same",
     "spread": "data: samples after the first are not the same",
 }
 """Message for each checksum that may differ."""
@@ -61,7 +65,9 @@ class Checkpoint:
     fingerprint: dict[str, Any]
     every: float = CHECKPOINT_SECONDS
     _last: float = field(default_factory=time.monotonic)
-    _interrupted: bool = False
+    _interrupt: DeferredInterrupt = field(default_factory=DeferredInterrupt)
+    _digest: Tensor = field(default_factory=lambda: torch.zeros((), dtype=torch.int64))
+    _stored_digest: int = 0
 
     def load(self, empty: PassState) -> tuple[PassState, int] | None:
         """The stored state and the number of the next sample; None if there is no file.
@@ -96,6 +102,7 @@ class Checkpoint:
                     "arguments, remove the file to start over, or name another."
                 )
             state = from_tensors(tensors, empty)
+            self._stored_digest = int(header["digest"])
             return state, int(header["position"])
         except CheckpointError:
             raise
@@ -105,12 +112,55 @@ class Checkpoint:
                 "used. Remove it to start over."
             ) from error
 
+    def unread(
+        self, numbered: Iterable[tuple[int, Float[Tensor, "_ ..."]]], position: int
+    ) -> Iterator[tuple[int, Float[Tensor, "_ ..."]]]:
+        """Batches from a position on; those before are compared with what the stored state has read.
+
+        A digest of all samples that were read is kept, and stored with the state.
+
+        Args:
+            numbered: batches from the beginning, each with the position of its first sample.
+            position: what `load` returned; 0 if there is no file.
+
+        Raises:
+            CheckpointError: an earlier sample is not the same.
+        """
+        checked = False
+        for first, batch in numbered:
+            earlier, rest = batch[: max(0, position - first)], batch[max(0, position - first) :]
+            if len(earlier):
+                self._add(earlier, first)
+            if not len(rest):
+                self._interrupt.raise_if_any()  # what is stored stays as it is
+                continue
+            if not checked:
+                self._check_earlier(position)
+            checked = True
+            self._add(rest, max(first, position))
+            yield max(first, position), rest
+        if not checked:
+            self._check_earlier(position)
+
+    def _add(self, samples: Float[Tensor, "b ..."], first: int) -> None:
+        """Add samples that are read to the digest."""
+        self._digest = self._digest.to(samples.device) + sample_digest(samples, first)
+
+    def _check_earlier(self, position: int) -> None:
+        """Raise `CheckpointError` unless the samples so far are those that the state has read."""
+        if int(self._digest) != self._stored_digest:
+            where = "" if position >= END else f" before sample {position}"
+            raise CheckpointError(
+                f"{self.path} was written for other data: samples{where} changed since then. "
+                "Restore them, or remove the file to start over. If the data draws random numbers, "
+                "it must draw them from the generators of torch, numpy or random, which are seeded."
+            )
+
     def save_if_due(self, state: PassState, position: int) -> None:
-        """Write the state if the last checkpoint is old enough; after Ctrl-C write it and stop."""
-        if self._interrupted or time.monotonic() - self._last >= self.every:
+        """Write the state if the last checkpoint is old enough, or after a signal; then stop."""
+        if self._interrupt.pending or time.monotonic() - self._last >= self.every:
             self.save(state, position)
-        if self._interrupted:
-            raise KeyboardInterrupt
+        self._interrupt.raise_if_any()
 
     def finish(self, state: PassState, position: int) -> tuple[Remark, ...]:
         """Write the state of all samples; a failure is only noted, because there is a result."""
@@ -118,8 +168,7 @@ class Checkpoint:
             self.save(state, position)
         except CheckpointError as error:
             return (Diagnosis.LAST_CHECKPOINT_FAILED(error=str(error)),)
-        if self._interrupted:
-            raise KeyboardInterrupt
+        self._interrupt.raise_if_any()
         return ()
 
     def save(self, state: PassState, position: int) -> None:
@@ -128,6 +177,7 @@ class Checkpoint:
         header = {
             "format": FORMAT,
             "position": str(position),
+            "digest": str(int(self._digest)),
             "fingerprint": json.dumps(self.fingerprint),
         }
         with self._explain_failure(), atomic_path(self.path) as temporary:
@@ -137,24 +187,12 @@ class Checkpoint:
 
     @contextmanager
     def defer_interrupt(self) -> Iterator[None]:
-        """Let Ctrl-C wait for the next `save_if_due`, so that a pass stops between two batches.
+        """Let Ctrl-C and SIGTERM wait for the next `save_if_due`: a pass stops between two batches.
 
-        A second Ctrl-C does not wait. A handler of the caller is left alone.
+        A second signal does not wait. A handler of the caller is left alone.
         """
-        in_main = threading.current_thread() is threading.main_thread()
-        if not in_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        with deferred_interrupts() as self._interrupt:
             yield
-            return
-
-        def remember(*_: Any) -> None:
-            self._interrupted = True
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-
-        signal.signal(signal.SIGINT, remember)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def _clean_up(self) -> None:
         """Remove temporary files of killed processes; raise `CheckpointError` if not writable."""
@@ -252,7 +290,7 @@ def difference(one: dict[str, Any], other: dict[str, Any]) -> str:
     for name in sorted({*one, *other} - {"answers"}):
         if one.get(name) != other.get(name):
             return DIFFERENCES.get(name) or f"{name}: {one.get(name)} and {other.get(name)}"
-    a, b = (torch.tensor(record["answers"], dtype=torch.float64) for record in (one, other))
+    a, b = (torch.tensor(record.get("answers", ()), dtype=torch.float64) for record in (one, other))
     size = max(float(a.norm()), float(b.norm()))
     if a.shape != b.shape or float((a - b).norm()) > OUTPUT_TOLERANCE * size:
         return "the model: its outputs for the first samples are not the same"

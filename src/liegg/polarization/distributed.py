@@ -5,9 +5,8 @@ whether a process failed, and a failing process takes part in exactly one more.
 """
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, nullcontext
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
 from datetime import timedelta
 from functools import reduce
 from pathlib import Path
@@ -26,6 +25,7 @@ from liegg._utils.version import __version__
 from liegg.inputs.batches import Batches
 from liegg.polarization.checkpoint import (
     CHECKPOINT_SECONDS,
+    END,
     Checkpoint,
     difference,
     fingerprint,
@@ -42,10 +42,6 @@ TIMEOUT_SECONDS = 1800.0
 
 JOIN_SECONDS = 120.0
 """Most seconds that a process waits for the others at the start, in case one never comes."""
-
-END = 2**62
-"""Position after the last sample, where the number of samples is unknown: beyond any data."""
-
 
 Group = Any
 """Process group of torch for messages between all processes, on the CPU."""
@@ -140,7 +136,13 @@ def all_gather(group: Group, value: Any) -> list[Any]:
 
 
 def check_agreement(group: Group, settings: dict[str, Any]) -> None:
-    """Raise `ProcessError` in every process unless all analyse the same model and data alike."""
+    """Raise `ProcessError` in every process unless all have the same settings.
+
+    Args:
+        group: the processes.
+        settings: what must be equal; the message names the first that is not. May be a
+            `fingerprint`.
+    """
     every = all_gather(group, settings)
     for rank, other in enumerate(every):
         if reason := difference(every[0], other):
@@ -270,26 +272,45 @@ def _read_share(
     seed: int,
 ) -> tuple[PassState, int | None, tuple[Remark, ...]]:
     """State of a share, number of all samples if that had to be counted, and notes."""
-    position = batches.start
-    stored = None if checkpoint is None else checkpoint.load(state)
+    counts: list[int] = []
+    with seeded(seed), closing(batches.numbered(on_end=counts.append)) as numbered:
+        if checkpoint is None:
+            state, notes = update(plan, state, numbered, progress=progress, start=batches.start), ()
+        else:
+            end = next((end for end in (batches.stop, batches.count) if end is not None), END)
+            state, notes = _read_stored(
+                plan, numbered, state, checkpoint, start=batches.start, end=end, progress=progress
+            )
+    return state, counts[0] if batches.count is None else None, notes
+
+
+def _read_stored(
+    plan: PassPlan,
+    numbered: Iterable[tuple[int, Tensor]],
+    state: PassState,
+    checkpoint: Checkpoint,
+    *,
+    start: int,
+    end: int,
+    progress: Callable[[int], object] | None,
+) -> tuple[PassState, tuple[Remark, ...]]:
+    """State of a share from `start` to `end` that is resumed and stored, and notes."""
+    position = start
+    stored = checkpoint.load(state)
     if stored is not None:
         state, position = stored
         if progress is not None:
             progress(state.inputs.samples)
-    if position >= END:
-        return state, None, ()
-    counts: list[int] = []
-    rest = replace(batches, start=position)
-    with (
-        seeded(seed),
-        closing(rest.numbered(on_end=counts.append)) as numbered,
-        nullcontext() if checkpoint is None else checkpoint.defer_interrupt(),
-    ):
-        after = None if checkpoint is None else checkpoint.save_if_due
-        state = update(plan, state, numbered, progress=progress, after=after, start=position)
-    end = next((end for end in (batches.stop, batches.count) if end is not None), END)
-    notes = () if checkpoint is None else checkpoint.finish(state, end)
-    return state, counts[0] if batches.count is None else None, notes
+    with checkpoint.defer_interrupt():
+        state = update(
+            plan,
+            state,
+            checkpoint.unread(numbered, position),
+            progress=progress,
+            after=checkpoint.save_if_due,
+            start=position,
+        )
+        return state, checkpoint.finish(state, end)
 
 
 def _gather(group: Group, message: tuple[str, Any]) -> list[tuple[str, Any]]:

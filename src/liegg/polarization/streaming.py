@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from liegg._utils.checks import first_nonfinite
@@ -14,6 +14,7 @@ from liegg._utils.errors import DeviceMemoryError, NonFiniteError
 from liegg._utils.precision import coarsest
 from liegg.actions import Action
 from liegg.inputs.model import Model
+from liegg.inputs.spot_check import SpotCheck
 from liegg.polarization import displacement, gram, sample_blocks
 from liegg.polarization import state as pass_state
 from liegg.polarization.diagnostics import Diagnostics, diagnose, init_sums, update_sums
@@ -161,7 +162,7 @@ def update(
 ) -> PassState:
     """Add batches: fold their rows, sum the moments of the samples and the squares of the outputs.
 
-    A GPU is never waited for; numbers that are not finite are detected one batch later.
+    A GPU is never waited for; what is wrong in a batch is detected one batch later.
 
     Args:
         plan: how the pass is made.
@@ -173,10 +174,13 @@ def update(
 
     Raises:
         NonFiniteError: a derivative is not finite; the message names the sample.
+        RandomModelError: two calls differ; only batches 1, 2, 4, 8, ... are checked.
+        BatchMixingError: a sample's output depends on the others; as above.
         ArgumentError: the groups do not fit the samples.
         DeviceMemoryError: not even one sample fits into device memory.
     """
     check, workspace, end = DeferredCheck(), Workspace(plan.action), start
+    spot_check = SpotCheck(plan.model)
 
     def prepare(x: Tensor, number: int) -> Callable[[], None]:
         workspace.prepare(x)
@@ -191,11 +195,12 @@ def update(
             precomputed=workspace.precomputed,
         )
         sums, add_rows = _batch_sums(plan, state, number, x, rows, y, workspace)
-        finite = torch.isfinite(rows.sum() + y.sum())
+        passed, look_closer = _checks(spot_check, x, rows, y, number)
 
         def commit() -> None:
             nonlocal state
-            check.submit(finite, partial(_check_finite, rows, y, number, plan.model.name))
+            check.submit(passed, look_closer)
+            spot_check.pieces += 1
             state = sums._replace(rows=add_rows(state.rows))
 
         return commit
@@ -220,6 +225,26 @@ def update(
         return state
     rows = pass_state.flush(state.rows, squared=plan.squares(end), widths=plan.widths)
     return state._replace(rows=rows)
+
+
+def _checks(
+    spot_check: SpotCheck,
+    x: Float[Tensor, "b ..."],
+    rows: Float[Tensor, "b k p"],
+    y: Float[Tensor, "b c"],
+    first: int,
+) -> tuple[Bool[Tensor, ""], Callable[[], None]]:
+    """Whether rows and outputs are as they should be, on the device; and what raises if not."""
+    passed, due = torch.isfinite(rows.sum() + y.sum()), spot_check.due(first)
+    if due:
+        passed = passed & spot_check.agrees(x, y, first)
+
+    def look_closer() -> None:
+        _check_finite(rows, y, first, spot_check.model.name)
+        if due:
+            spot_check.confirm(x, first)
+
+    return passed, look_closer
 
 
 def _batch_sums(
