@@ -99,7 +99,7 @@ def test_every_choice_is_recorded():
         ({"outputs": 0}, ArgumentError, "outputs=0: expected"),
         ({"run": liegg.Run(batch_size=0)}, ArgumentError, "batch_size=0: expected"),
         ({"seed": -1}, ArgumentError, "seed=-1: expected"),
-        ({"action": liegg.Linear}, ArgumentError, "must be actions"),
+        ({"action": liegg.Linear}, ArgumentError, "action=.*: expected an action, for example"),
         ({"thresholds": 0.1}, ArgumentError, "thresholds=0.1: expected .*Thresholds"),
         ({"run": "fast"}, ArgumentError, "run='fast': expected .*Run"),
         ({"controls": "all"}, ArgumentError, "controls='all': expected 'none', 'random'"),
