@@ -286,7 +286,8 @@ if __name__ == "__main__":
     work(Path(sys.argv[1]))
 
 
-@pytest.mark.parametrize("count", [2, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [2, 3])
 def test_many_processes_give_the_answer_of_one(tmp_path, count):
     assert started(tmp_path, "same", count) == [0] * count
     found = [json.loads((tmp_path / f"{rank}.json").read_text()) for rank in range(count)]
@@ -308,6 +309,7 @@ def test_many_processes_give_the_answer_of_one(tmp_path, count):
             )
 
 
+@pytest.mark.slow
 def test_the_others_stop_when_one_dies(tmp_path):
     start = time.monotonic()
     assert started(tmp_path, "dies") == [3, -9]
