@@ -43,6 +43,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @cache
 def scope(path: str) -> str:
     """Group of tests that one process runs: a file, or all files that read the same results."""
+    if path.startswith("tests/report/"):
+        return "report"
     text = (Path(__file__).parent / path).read_text(encoding="utf-8")
     return next((group for word, group in SHARED.items() if word in text), path)
 
