@@ -23,7 +23,7 @@ test: $(VENV)/.installed-dev   ## Lint, types, fast tests and doctests: under fi
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --numprocesses 2 -m "not slow"; tests=$$?; \
 	wait $$types || { cat $(VENV)/types.log; exit 1; }; exit $$tests
 
-test-slow: $(VENV)/.installed-dev  ## Tests marked slow: quick studies, kill and resume, documentation pages, benchmarks.
+test-slow: $(VENV)/.installed-dev  ## Tests marked slow: quick studies, several processes, browser, noise, documentation pages, benchmarks.
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --numprocesses 2 -m slow
 
 # Uses the Python at hand, which needs torch with CUDA, numpy, scipy, safetensors, jaxtyping, pytest and hypothesis.

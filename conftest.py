@@ -20,6 +20,9 @@ collect_ignore = ["tests/gpu"]
 ALONE = ("tests/test_benchmarks.py", "tests/test_documentation.py")
 """Files whose tests are long and share nothing."""
 
+SHARED = {"quick_folder": "quick", "analysed(case)": "cases", "recorded.analyses": "cases"}
+"""Words of files that share results, and the group: the quick studies, and the functions of known symmetry."""
+
 
 def pytest_report_header(config: pytest.Config) -> str:
     """Say whether shapes are checked."""
@@ -39,9 +42,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @cache
 def scope(path: str) -> str:
-    """Group of tests that one process runs: a file, or all files that read the quick studies."""
+    """Group of tests that one process runs: a file, or all files that read the same results."""
+    if path.startswith("tests/report/"):
+        return "report"
     text = (Path(__file__).parent / path).read_text(encoding="utf-8")
-    return "quick" if "quick_folder" in text else path
+    return next((group for word, group in SHARED.items() if word in text), path)
 
 
 @pytest.hookimpl(optionalhook=True)

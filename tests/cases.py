@@ -3,11 +3,13 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 import torch
 from torch import Tensor
 
+import liegg
 from liegg import algebra
 from liegg.actions import Action, Affine, Linear
 
@@ -382,6 +384,12 @@ CASES = [
     classifier(),
     by_construction(),
 ]
+
+
+@cache
+def analysed(case: Case) -> liegg.Symmetries:
+    """What `discover` finds for a case; computed once for all tests that a process runs."""
+    return liegg.discover(case.function, case.data, case.action)
 
 
 @dataclass(frozen=True, eq=False)

@@ -376,7 +376,7 @@ MUTATIONS: tuple[Mutation, ...] = (
             "(case.high <= weak)",
         )
     ),
-    *of("results/storage.py", "tests/results/test_storage.py")(
+    *of("results/record.py", "tests/results/test_storage.py")(
         ("Intervals are stored.", '"intervals": sym.intervals,', '"intervals": 0 * sym.intervals,'),
         ("An action of another size is refused.", "if given.size != size:", "if False:"),
     ),
@@ -389,6 +389,76 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     *of("_utils/atomic_write.py", "tests/_utils", "tests/studies/test_provenance.py")(
         ("Half a file is never left behind.", "temporary.unlink(missing_ok=True)", "pass")
+    ),
+    *of("_utils/file_set.py", "tests/_utils/test_file_set.py")(
+        (
+            "A file is read only if it has the checksum of the manifest.",
+            "if hashlib.sha256(content).hexdigest() == manifest.files[name]:",
+            "if True:",
+        ),
+        (
+            "A file that the manifest does not list is not overwritten.",
+            "if name not in listed.files and name not in listed.stale:",
+            "if False:",
+        ),
+        (
+            "A stale file that was changed since is not removed.",
+            "if hashlib.sha256(read_regular(folder / name)).hexdigest() == digest:",
+            "if True:",
+        ),
+        ("A manifest cannot name files outside its folder.", "if not is_plain(name)]", "if False]"),
+        (
+            "After a fault the manifest lists what was there before.",
+            "if before.files:\n            _write_manifest(folder, before)",
+            "if False:\n            _write_manifest(folder, before)",
+        ),
+    ),
+    *of("_utils/arguments.py", "tests/_utils/test_arguments.py")(
+        (
+            "True is not a whole number.",
+            'if isinstance(value, bool) or getattr(value, "dtype", None) in (bool, torch.bool):',
+            "if False:",
+        ),
+        ("True is not a number.", " and not isinstance(value, bool | np.bool_)", ""),
+        ("NaN is not a number.", "if not math.isnan(number):", "if True:"),
+        ("A path has no control characters.", "if text and text.isprintable():", "if text:"),
+        (
+            "An unknown keyword is refused.",
+            "if name not in self.names and not self._takes_any_keyword:",
+            "if False:",
+        ),
+    ),
+    *of("_utils/text.py", "tests/_utils/test_text.py")(
+        (
+            "Escapes do not reach the terminal.",
+            'one if one.isprintable() or one in "\\n\\t" else',
+            "one if True else",
+        )
+    ),
+    *of("_utils/interrupts.py", "tests/_utils/test_interrupts.py")(
+        ("SIGTERM is an interrupt.", "signal.signal(signal.SIGTERM, stop)", "pass"),
+        (
+            "After the block SIGTERM means what it did.",
+            "signal.signal(signal.SIGTERM, signal.SIG_DFL)",
+            "pass",
+        ),
+        (
+            "A handler of the caller is left alone.",
+            "if not in_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:",
+            "if not in_main:",
+        ),
+    ),
+    *of("discovery/run.py", "tests/discovery/test_run.py")(
+        (
+            "A timeout of no time is refused.",
+            '("timeout", 1e-9, TIMEOUT_SECONDS)',
+            '("timeout", -1e9, TIMEOUT_SECONDS)',
+        ),
+        (
+            "One re-initialised model is too few.",
+            "if self.control_draws < 2:",
+            "if self.control_draws < 1:",
+        ),
     ),
     *of("_utils/device.py", "tests/_utils/test_device.py")(
         ("Trouble is raised once.", "if not bool(passed):", "if False:"),

@@ -73,6 +73,7 @@ def table(algebras, factor, *, affine):
     return seen
 
 
+@pytest.mark.slow
 def test_with_the_noise_stated_the_name_is_right():
     for algebras, affine, factor in [
         (AFFINE, True, 1.0),
@@ -87,6 +88,7 @@ def test_with_the_noise_stated_the_name_is_right():
             )  # of 2; a name may be unsure where an uncertainty of 0.1 is stated
 
 
+@pytest.mark.slow
 def test_without_a_stated_noise_no_wrong_name_is_sure():
     for algebras, affine in [(AFFINE, True), (LINEAR, False)]:
         for name, names in table(algebras, None, affine=affine).items():

@@ -155,6 +155,7 @@ def test_with_many_samples_the_choice_of_directions_no_longer_matters():
     torch.testing.assert_close(fixed, sym.intervals, rtol=0.02, atol=0.0)
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_fixed_direction_covers():
     model, samples, repetitions = mlp(3, 8, 2), 200, 60
     fixed = torch.cat([liegg.so(3), normal(5, 3, 3, seed=9)])

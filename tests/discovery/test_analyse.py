@@ -10,6 +10,7 @@ import oracle
 from cases import (
     CASES,
     FromInnerProducts,
+    analysed,
     conjugated_rotation,
     lorentz,
     mlp,
@@ -29,7 +30,7 @@ def test_a_function_of_known_symmetry(case):
         case.data.numpy(), generators, copies=case.copies, vector_first=case.vector_first
     )
     e = oracle.polarization(oracle.jacobians(case.function, case.data), xi)
-    sym = liegg.discover(case.function, case.data, case.action)
+    sym = analysed(case)
     solution = sym.accumulated.solution
 
     # the count, and nothing undecided

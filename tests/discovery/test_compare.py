@@ -11,7 +11,8 @@ import liegg
 from cases import mlp, normal, regular, square
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError
-from liegg.discovery.compare import SAME_SPAN, along, check_comparable, compare, within
+from liegg.discovery.compare import along, check_comparable, compare, within
+from liegg.results.comparison import SAME_SPAN
 
 THREE = liegg.Linear(3)
 DATA = {seed: normal(400, 3, seed=seed) for seed in (0, 1)}

@@ -17,6 +17,7 @@ from cases import (
     CASES,
     EQUIVARIANT,
     FromInnerProducts,
+    analysed,
     conjugated_map,
     lorentz,
     mlp,
@@ -105,7 +106,7 @@ def drawn(image: Callable[..., torch.Tensor] = images) -> torch.Tensor:
 def analyses() -> Iterator[tuple[str, Callable[[], Any]]]:
     """Names and calls."""
     for case in CASES:
-        yield f"{case.name}/float64", lambda c=case: liegg.discover(c.function, c.data, c.action)
+        yield f"{case.name}/float64", lambda c=case: analysed(c)
     for case in CASES:
         if case.name in (
             "norm-5",

@@ -28,6 +28,8 @@ if CHROMIUM is None:
         "the page was not tried in a browser: no chromium is installed", allow_module_level=True
     )
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = "</script><script>window.hit = 1</script><img src=x onerror='window.hit = 2'>"
 ROTATION = torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64)
 

@@ -1,5 +1,6 @@
 """Page, notebook and figures of an action without matrices: coefficients with its own words."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,8 @@ def parabola():
     """sin(y - x²), which only ∂x + 2x∂y keeps."""
     x = normal(200, 2)
     model = lambda x: torch.sin(x[:, 1] - x[:, 0].square())  # noqa: E731
-    return liegg.discover(model, x[:150], Plane(), held_out=x[150:])
+    sym = liegg.discover(model, x[:150], Plane())
+    return replace(sym, verification=liegg.verify(model, x[150:], sym, points=4, controls=2))
 
 
 @pytest.fixture(scope="module")

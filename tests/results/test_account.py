@@ -28,6 +28,7 @@ print(json.dumps({
 """
 
 
+@pytest.mark.slow
 def test_three_thousand_generators_of_three_thousand_rows(tmp_path):
     """As matrices they would take 216 GB."""
     done = subprocess.run(

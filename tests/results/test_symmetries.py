@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 import liegg
-from cases import CASES, conjugated_map, lorentz, network, normal
+from cases import CASES, analysed, conjugated_map, lorentz, network, normal
 from liegg.algebra import principal_angles
 
 NAMES = {
@@ -42,7 +42,7 @@ NAMES = {
 
 def test_every_case_of_known_symmetry_has_its_name():
     for case in CASES:
-        sym = liegg.discover(case.function, case.data, case.action)
+        sym = analysed(case)
         assert sym.name == NAMES[case.name], case
         assert sym.identification.confident, case
         if sym.nullity:
@@ -186,13 +186,9 @@ KEYS = {
 }
 
 
-def summed(case):
-    return liegg.discover(case.function, case.data, case.action).to_dict()
-
-
 def test_is_json():
     for case in CASES:
-        record = summed(case)
+        record = analysed(case).to_dict()
         assert json.loads(json.dumps(record, allow_nan=False)) == record, case
         assert record.keys() == KEYS, case
 
@@ -225,13 +221,13 @@ def test_tells_what_was_found():
 
 
 def test_each_generator_has_its_numbers():
-    record = summed(lorentz())
+    record = analysed(lorentz()).to_dict()
     assert len(record["generator_variance"]) == len(record["generator_defect"]) == 6
     assert max(record["generator_defect"]) < 1e-28
 
 
 def test_none_found():
-    record = summed(network())
+    record = analysed(network()).to_dict()
     assert (record["nullity"], record["generators"], record["generator_defect"]) == (0, [], [])
     assert len(record["candidates"]) == 3
     assert record["candidates"][0]["interval"][0] < record["candidates"][0]["defect"]

@@ -27,8 +27,8 @@ def test_writing_again_replaces(tmp_path):
     assert read_results(str(tmp_path), "o5") == RESULTS | {"quick": True}
 
 
-def unwritable(self: Path, *_: object, **__: object) -> int:
-    self.write_bytes(b'{"study": "o')
+def unwritable(path: Path, *_: object) -> None:
+    path.write_bytes(b'{"study": "o')
     raise OSError("no space left on device")
 
 
@@ -40,10 +40,10 @@ def test_a_failing_write_leaves_the_old_file(tmp_path, monkeypatch, failure):
         new["value"] = math.nan
     elif failure == "no JSON":
         new["value"] = {1, 2}
+    elif failure == "a full disk":
+        monkeypatch.setattr("liegg._utils.atomic_write.sync", unwritable)
     else:
-        monkeypatch.setattr(
-            Path, "write_text" if failure == "a full disk" else "replace", unwritable
-        )
+        monkeypatch.setattr(Path, "replace", unwritable)
     with pytest.raises((ValueError, TypeError, OSError), match=r"JSON|no space left"):
         write_json(new, path)
     monkeypatch.undo()

@@ -32,7 +32,11 @@ UNION = (Union, types.UnionType)
 
 
 class MismatchError(Exception):
-    """A value does not fit an annotation; the text says what was expected."""
+    """A value does not fit an annotation; the arguments are what was expected, each one a possibility."""
+
+    def __str__(self) -> str:
+        *first, last = self.args
+        return f"{', '.join(first)} or {last}" if first else last
 
 
 def checked(
@@ -178,7 +182,7 @@ def convert(value: Any, hint: Any) -> Any:
             for choice in get_args(hint)
         ):
             return value
-        raise MismatchError(_either([repr(choice) for choice in get_args(hint)]))
+        raise MismatchError(*map(repr, get_args(hint)))
     if hasattr(hint, "dims") and hasattr(hint, "dim_str"):
         return _convert_tensor(value, hint)
     if hint in _CONVERTERS:
@@ -193,12 +197,8 @@ def _convert_union(value: Any, hints: tuple[Any, ...]) -> Any:
         try:
             return convert(value, hint)
         except MismatchError as error:
-            expected.append(str(error))
-    raise MismatchError(_either(list(dict.fromkeys(expected))))
-
-
-def _either(texts: list[str]) -> str:
-    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} or {texts[-1]}"
+            expected += error.args
+    raise MismatchError(*dict.fromkeys(expected))
 
 
 def _convert_int(value: Any) -> int:

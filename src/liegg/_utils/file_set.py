@@ -72,7 +72,8 @@ def check_target(folder: str | Path, names: Collection[str]) -> None:
     if not os.access(existing, os.W_OK | os.X_OK):
         raise RecordError(f"{existing} cannot be written to. Choose another folder.")
     if folder.is_dir():
-        _check_names(folder, read_manifest(folder), names)
+        with _locked(folder, shared=True):  # a writer may be half way
+            _check_names(folder, read_manifest(folder), names)
 
 
 def write_files(

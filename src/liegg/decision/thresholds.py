@@ -54,8 +54,7 @@ class Thresholds:
     def __post_init__(self) -> None:
         for field in fields(self):
             value, (low, high, closed, expected) = getattr(self, field.name), _RANGES[field.name]
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            if not number or not (low <= value if closed else low < value) or not value < high:
+            if not (low <= value if closed else low < value) or not value < high:
                 raise ArgumentError(
                     f"{field.name}={value!r}: expected {expected}, for example {field.name}={field.default:g}."
                 )

@@ -13,7 +13,6 @@ from torch import Tensor
 from liegg._utils.checks import check_seed
 from liegg._utils.device import explain_out_of_memory
 from liegg._utils.diagnoses import Diagnosis, Remark
-from liegg._utils.errors import ArgumentError
 from liegg._utils.forward_mode import differentiable_attention
 from liegg._utils.precision import coarsest, full_precision_products, rounding_unit
 from liegg._utils.random import seeded
@@ -48,7 +47,7 @@ class Request:
         run: how the analysis runs.
 
     Raises:
-        ArgumentError: actions that are not actions, or a seed out of range.
+        ArgumentError: a seed out of range.
     """
 
     data: Data
@@ -60,11 +59,6 @@ class Request:
     run: Run
 
     def __post_init__(self) -> None:
-        if not isinstance(self.action, Action) or not isinstance(self.output_action, Action | None):
-            raise ArgumentError(
-                "action and output_action must be actions, for example liegg.Linear(3), liegg.Affine(3, copies=20) or liegg.Image(), "
-                "with the brackets."
-            )
         check_seed(self.seed)
 
     def settings(self) -> dict[str, Any]:

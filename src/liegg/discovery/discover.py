@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -111,7 +111,7 @@ def discover(
         >>> sym.nullity, sym.name, bool(sym.angles(liegg.so(3)).max() < 1e-12)
         (3, 'so(3)', True)
     """
-    thresholds, run = check_records(thresholds, run)
+    thresholds, run = thresholds or Thresholds(), run or Run()
     group = join(timeout=run.timeout) if run.processes == "all" else None
 
     def analysed() -> Symmetries:
@@ -192,20 +192,8 @@ def _reinitialised_control(
     )
 
 
-def check_records(thresholds: Thresholds | None, run: Run | None) -> tuple[Thresholds, Run]:
-    """The records with their defaults; raise `ArgumentError` for anything else."""
-    for name, record, kind in (("thresholds", thresholds, Thresholds), ("run", run, Run)):
-        if record is not None and not isinstance(record, kind):
-            raise ArgumentError(
-                f"{name}={record!r}: expected a record, for example {name}=liegg.{kind.__name__}(...)."
-            )
-    return thresholds or Thresholds(), run or Run()
-
-
 def _check_early(model: Any, data: Data, labels: Tensor | None, *, controls: str) -> None:
     """Raise `ArgumentError` for what would otherwise fail only after the pass."""
-    if controls not in get_args(Control):
-        raise ArgumentError(f"controls={controls!r}: expected 'none', 'random' or 'reinitialised'.")
     if labels is not None and controls == "none":
         raise ArgumentError(
             "groups= is for intervals, which controls='none' switches off. Leave one of them out."

@@ -13,6 +13,7 @@ from liegg._utils.file_set import is_plain, read_manifest, write_files
 from liegg.actions import action_from_settings
 from liegg.results import storage
 from liegg.results.layers import LayerResult, LayerSymmetries, Problem
+from liegg.results.record import from_record, to_record
 from liegg.results.symmetries import Symmetries
 
 FORMAT = 3
@@ -53,7 +54,7 @@ def layer_files(result: LayerSymmetries) -> dict[str, bytes]:
             return None
         if id(sym) not in places:
             places[id(sym)] = len(records)
-            record, own = storage.to_record(sym)
+            record, own = to_record(sym)
             arrays.update({f"{len(records)}.{name}": array for name, array in own.items()})
             records.append(record)
         return places[id(sym)]
@@ -103,7 +104,7 @@ def load_layers(folder: Path) -> LayerSymmetries:
             number, _, own = name.partition(".")
             parts[int(number)][own] = array
         records = zip(index["results"], parts, strict=True)
-        return _assemble(index, dict(enumerate(storage.from_record(*one) for one in records)))
+        return _assemble(index, dict(enumerate(from_record(*one) for one in records)))
 
 
 def has_layers(folder: Path) -> bool:

@@ -37,7 +37,7 @@ ACTIONS = {
     "weights": (liegg.actions.Weights([0, 0, 1, -1, 1, 2]), 3),
     "grid": (liegg.actions.KroneckerSum((3, 4)), 9 + 16 - 1),
     "tensor": (liegg.actions.KroneckerSum((2, 3, 4)), 4 + 9 + 16 - 2),
-    "tensor, fewer than numbers": (liegg.actions.KroneckerSum((3, 3, 3)), 27 - 2),
+    "tensor, fewer than numbers": (liegg.actions.KroneckerSum((2, 2, 2, 2)), 16 - 3),
     "grid with rotations": (liegg.actions.KroneckerSum((3, 3), [algebra.so(3), None]), 12),
     "grid with traces": (
         liegg.actions.KroneckerSum(

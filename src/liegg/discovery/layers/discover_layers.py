@@ -19,7 +19,7 @@ from liegg._utils.precision import convolves, full_precision_products
 from liegg.actions import Action
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.analyse import Request, analyse, conclude, reading
-from liegg.discovery.discover import ADVICE, check_records
+from liegg.discovery.discover import ADVICE
 from liegg.discovery.layers.hooks import Layer, Network, network_of, truncate
 from liegg.discovery.layers.select import Layers, Selection, parse_selection, select_layers
 from liegg.discovery.layers.streaming import LayerPass, stream_layers
@@ -103,7 +103,7 @@ def discover_layers(
             f"model is a {type(model).__name__}; discover_layers needs an nn.Module. For a "
             "function or an exported program, use liegg.discover."
         )
-    thresholds, run = check_records(thresholds, run)
+    thresholds, run = thresholds or Thresholds(), run or Run()
     request = Request(
         data=data,
         action=action,
