@@ -85,6 +85,12 @@ class Action(ABC):
         coefficients = self._vector(h)
         return flow(lambda moved: self.field(coefficients, moved), x)
 
+    def act_all(
+        self, h: Float[Tensor, "m g"], x: Float[Tensor, "b ..."]
+    ) -> Float[Tensor, "m b ..."]:
+        """Move the same samples by several finite motions; override it to share work."""
+        return torch.stack([self.act(row, x) for row in h])
+
     def field(self, h: Float[Tensor, " g"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
         """Velocity of each sample under the motion with coefficients `h`."""
         if self._overrides("fields") or self._overrides("tangents"):
