@@ -1,16 +1,16 @@
 """Finite motions of samples, and how much they change the output."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from liegg._utils.precision import coarsest
 from liegg.actions import Action
+from liegg.discovery.verification.meter import Meter
 from liegg.inputs.batches import BATCH_ELEMENTS, BATCH_SIZE
 from liegg.inputs.model import Model
 
@@ -36,7 +36,7 @@ class Directions(NamedTuple):
     h: Float[Tensor, "m g"]
     k: Float[Tensor, "m p"] | None
 
-    def rows(self, some: slice) -> "Directions":
+    def rows(self, some: slice | list[int] | Int[Tensor, " r"]) -> "Directions":
         """Some of the motions."""
         return Directions(self.h[some], None if self.k is None else self.k[some])
 
@@ -44,35 +44,14 @@ class Directions(NamedTuple):
         """Every motion times a number."""
         return Directions(self.h * by, None if self.k is None else self.k * by)
 
+    def times(self, by: Float[Tensor, " m"]) -> "Directions":
+        """Every motion times a number of its own."""
+        return Directions(self.h * by[:, None], None if self.k is None else self.k * by[:, None])
+
     def along(self, times: Float[Tensor, " t"]) -> "Directions":
         """All motions at all times, time after time within a motion."""
         motions = lambda part: (times[:, None] * part[:, None]).flatten(0, 1)  # noqa: E731
         return Directions(motions(self.h), None if self.k is None else motions(self.k))
-
-
-@dataclass
-class Meter:
-    """Counts samples that a model evaluates, and reports them.
-
-    Attributes:
-        report: called with `done` and `total`; None for nothing.
-        total: evaluations expected, at least 1.
-        done: evaluations so far, at most `total`.
-    """
-
-    report: Callable[[int, int], object] | None = None
-    total: int = 1
-    done: int = 0
-
-    def advance(self, count: int) -> None:
-        """Count evaluations."""
-        self.done = min(self.done + count, self.total)
-        if self.report is not None:
-            self.report(self.done, self.total)
-
-    def finish(self) -> None:
-        """Report the end."""
-        self.advance(self.total)
 
 
 @dataclass(frozen=True, eq=False)
