@@ -52,8 +52,8 @@ def curve(
     times, ways = grid(orbit.longest, points), orbit.both_ways
     if isinstance(controls, Profile):
         found = follow_selected(question, motions, times, both_ways=ways, fraction=fraction)
-        other, other_classes = controls.at(found.times, both_ways=ways)
-        reference = controls.times, controls.at(controls.times, both_ways=ways)[0]
+        other, other_classes = controls.at(found.times)
+        reference = controls.times, controls.change
     else:
         found = _follow_all_times(question, motions, times, both_ways=ways)
         other, other_classes = follow(question, controls, times, both_ways=ways)

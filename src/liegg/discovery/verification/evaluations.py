@@ -32,5 +32,4 @@ def expected_evaluations(
     share = -(-samples // shares(samples))
     each = START + (2 + again) * points
     elements = group * points * (3 + again)  # every sample is moved by two elements, at most three
-    profile = controls * 2 * PROFILE_EVALUATIONS
-    return samples * (curves * each + elements) + share * profile
+    return samples * (curves * each + elements) + share * controls * PROFILE_EVALUATIONS

@@ -50,26 +50,20 @@ class Controls:
     profile: Profile | None = None
 
     def followed(
-        self, question: Question, options: CurveOptions, curves: list[tuple[float, bool]]
+        self, question: Question, options: CurveOptions, ends: list[float]
     ) -> Directions | Profile:
-        """The directions, or for large samples their profile as far as curves go.
+        """The directions, or for large samples their profile as far as curves move the data.
 
         Args:
             question: the model and its samples.
             options: how curves are measured.
-            curves: how far each curve moves the data, and whether both ways.
+            ends: how far each curve moves the data.
         """
         if not at_selected_times(question, options.effort):
             return self.directions
-        ends, both_ways = [end for end, _ in curves], any(ways for _, ways in curves)
-        if self.profile is None or not self.profile.reaches(max(ends), both_ways=both_ways):
-            self.profile = profile(
-                question,
-                self.directions,
-                (min(ends), max(ends)),
-                both_ways=both_ways,
-                fraction=options.fraction,
-            )
+        if self.profile is None or not self.profile.reaches(max(ends)):
+            span = min(ends), max(ends)
+            self.profile = profile(question, self.directions, span, fraction=options.fraction)
         return self.profile
 
 
@@ -103,11 +97,8 @@ def follow_all(
     if torch.linalg.matrix_rank(given.h) >= moving(controls.displacement, controls.tolerance):
         notes.append(Diagnosis.CONTROLS_INSIDE_SPAN())
     along = partial(curve, question, points=options.points, fraction=options.fraction)
-    ways = [
-        (path.longest * length, path.both_ways)
-        for path, length in zip(orbits, lengths.tolist(), strict=True)
-    ]
-    random = controls.followed(question, options, ways)
+    ends = [path.longest * length for path, length in zip(orbits, lengths.tolist(), strict=True)]
+    random = controls.followed(question, options, ends)
     curves = []
     for i, (path, length) in enumerate(zip(orbits, lengths.tolist(), strict=True)):
         one = given.rows(slice(i, i + 1))

@@ -1,5 +1,6 @@
 """Curves of large samples: motions are measured at selected times, random directions once for all curves."""
 
+import math
 from typing import Literal, NamedTuple
 
 import torch
@@ -24,7 +25,7 @@ of the shortest curve: before it the change is quadratic."""
 PROFILE_EVALUATIONS = PROFILE_POINTS // PROFILE_SKIP + 3
 """Times of a random direction that are measured at most: the first, and two by bisection."""
 
-MIN_SHARE, MAX_SHARES = 8, 8
+MIN_SHARE, MAX_SHARES = 16, 8
 """Samples that a random direction moves at least, and shares into which samples are divided at most."""
 
 
@@ -37,41 +38,40 @@ def shares(samples: int) -> int:
     """Number of shares of the samples: each random direction moves one, all directions together all.
 
     >>> [shares(count) for count in (10, 16, 256)]
-    [1, 2, 8]
+    [1, 1, 8]
     """
     return max(1, min(MAX_SHARES, samples // MIN_SHARE))
 
 
 class Profile(NamedTuple):
-    """Change of the output along random directions, between measured times interpolated.
+    """Change of the output along random directions, interpolated between measured times.
+
+    They are followed in one sense: the other sense of a random direction is as random.
 
     Attributes:
         times: ascending.
-        change: `r` of each direction and sense at each time.
+        change: `r` of each direction at each time.
         classes: share of samples in another class; None if there are no classes.
     """
 
     times: Float[Tensor, " t"]
-    change: Float[Tensor, "m w t"]
-    classes: Float[Tensor, "m w t"] | None
+    change: Float[Tensor, "m t"]
+    classes: Float[Tensor, "m t"] | None
 
-    def reaches(self, end: float, *, both_ways: bool) -> bool:
-        """Whether it was measured that far, up to a tenth, in these senses."""
-        return end <= 1.1 * float(self.times[-1]) and self.change.shape[1] > int(both_ways)
+    def reaches(self, end: float) -> bool:
+        """Whether it was measured that far, up to a tenth."""
+        return end <= 1.1 * float(self.times[-1])
 
     def scaled(self, by: float) -> "Profile":
         """The same directions, each times a number."""
         return self._replace(times=self.times / by)
 
     def at(
-        self, times: Float[Tensor, " t"], *, both_ways: bool
+        self, times: Float[Tensor, " t"]
     ) -> tuple[Float[Tensor, "m t"], Float[Tensor, "m t"] | None]:
-        """Change and changed classes at other times; of both senses the larger."""
-        ways = slice(None) if both_ways else slice(1)
-        change = between(self.times, self.change[:, ways].amax(1), times)
-        if self.classes is None:
-            return change, None
-        return change, between(self.times, self.classes[:, ways].amax(1), times)
+        """Change and changed classes at other times."""
+        change = between(self.times, self.change, times)
+        return change, None if self.classes is None else between(self.times, self.classes, times)
 
 
 def between(
@@ -114,12 +114,7 @@ def measure_shares(
 
 
 def profile(
-    question: Question,
-    directions: Directions,
-    ends: tuple[float, float],
-    *,
-    both_ways: bool,
-    fraction: float,
+    question: Question, directions: Directions, ends: tuple[float, float], *, fraction: float
 ) -> Profile:
     """Follow random directions, each on a share of the samples.
 
@@ -130,30 +125,26 @@ def profile(
         question: the model and its samples.
         directions: the directions.
         ends: times at which the shortest and the longest curve end.
-        both_ways: whether to follow `-t` too.
         fraction: `r` up to which a motion holds.
     """
-    start, end = torch.tensor([PROFILE_START * ends[0], ends[1]], dtype=torch.float64).log()
-    times = torch.linspace(float(start), float(end), PROFILE_POINTS, dtype=torch.float64).exp()
-    signs = [1.0, -1.0] if both_ways else [1.0]
-    signed = directions.along(torch.tensor(signs, dtype=torch.float64))
-    ways, count = len(signs), len(signed.h)
-    values = torch.full((2, count, PROFILE_POINTS), torch.nan, dtype=torch.float64)
-    known = torch.zeros(count, PROFILE_POINTS, dtype=torch.bool)
-    wanted = torch.zeros_like(known)
+    start, end = math.log(PROFILE_START * ends[0]), math.log(ends[1])
+    times = torch.linspace(start, end, PROFILE_POINTS, dtype=torch.float64).exp()
+    values = torch.full((2, len(directions.h), PROFILE_POINTS), torch.nan, dtype=torch.float64)
+    known = torch.zeros(values.shape[1:], dtype=torch.bool)
+    wanted = known.clone()
     wanted[:, (PROFILE_POINTS - 1) % PROFILE_SKIP :: PROFILE_SKIP] = True
     has_classes = False
     while bool(wanted.any()):
         rows, columns = wanted.nonzero().unbind(1)
-        there = signed.rows(rows).times(times[columns])
-        owners = (rows // ways).tolist()
-        change, classes = measure_shares(question, there, owners, shares(len(question.x)))
+        there = directions.rows(rows).times(times[columns])
+        of = shares(len(question.x))
+        change, classes = measure_shares(question, there, rows.tolist(), of)
         values[0, rows, columns], has_classes = change, classes is not None
         values[1, rows, columns] = 0.0 if classes is None else classes
-        known |= wanted
+        known = known | wanted
         wanted = _middles(known, values[0], fraction)
-    full = torch.stack([_filled(times, one, known) for one in values]).unflatten(1, (-1, ways))
-    return Profile(times, full[0], full[1] if has_classes else None)
+    change, classes = (_filled(times, one, known) for one in values)
+    return Profile(times, change, classes if has_classes else None)
 
 
 def _middles(
