@@ -8,12 +8,14 @@ import json
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
 import liegg
+from liegg.discovery.verification.selected_times import Effort
 from liegg.results import Verification
 from liegg.studies.provenance import provenance, write_json
 
@@ -125,8 +127,9 @@ def measured(name: str, side: int, repeats: int) -> dict[str, object]:
     works: dict[str, Callable[[], object]] = {"discovery": lambda: discover(model)}
     counts = {"discovery": evaluations(discover, model)}
     found, seconds = {}, {}
-    for effort in ("auto", "full"):
-        verify = lambda f, e=effort: liegg.verify(f, held_out, sym, effort=e)  # noqa: E731
+    efforts: tuple[Effort, ...] = ("auto", "full")
+    for effort in efforts:
+        verify = partial(liegg.verify, data=held_out, sym=sym, effort=effort)
         works[effort] = lambda verify=verify: verify(model)
         counts[effort] = evaluations(verify, model)
         begin = time.process_time()

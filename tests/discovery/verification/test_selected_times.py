@@ -1,3 +1,4 @@
+# pyright: reportIncompatibleMethodOverride=false, reportAssignmentType=false
 """Large samples: fewer evaluations, the same verdicts; what is interpolated is what it stands for."""
 
 import pytest
