@@ -99,7 +99,7 @@ def check_verifications(cases: list[dict]) -> None:
         auto, full = case["verdicts"]["auto"], case["verdicts"]["full"]
         assert auto["each_holds"] == full["each_holds"]
         assert auto["radius"] == pytest.approx(full["radius"], rel=0.05)  # the group by sampling
-        assert case["evaluations"]["auto"] < 0.3 * case["evaluations"]["full"]
+        assert case["evaluations"]["auto"] < 0.35 * case["evaluations"]["full"]
 
 
 @pytest.mark.slow
