@@ -44,6 +44,7 @@ lint: $(VENV)/.installed-dev   ## Formatting, lint rules, types.
 bench: $(VENV)/.installed-dev  ## Measure speed and memory as ratios in one run; writes results/bench-*.json.
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/images.py
+	$(BIN)/python benchmarks/verification.py
 	$(BIN)/python benchmarks/derivatives.py
 	$(BIN)/python benchmarks/training.py
 	$(BIN)/python benchmarks/layers.py

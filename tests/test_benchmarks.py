@@ -70,6 +70,39 @@ def test_quick_run_for_images_stores_cost_and_memory(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_quick_run_for_verification_stores_equal_verdicts(tmp_path: Path) -> None:
+    out = tmp_path / "bench.json"
+    subprocess.run(
+        [
+            sys.executable,
+            str(ROOT / "benchmarks" / "verification.py"),
+            "--quick",
+            "--out",
+            str(out),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    cases = json.loads(out.read_text())["cases"]
+    assert [case["symmetries"] for case in cases] == [0, 1, 2]
+    check_verifications(cases)
+
+
+def test_stored_verifications_have_equal_verdicts_and_fewer_evaluations() -> None:
+    cases = json.loads((ROOT / "results" / "bench-verification.json").read_text())["cases"]
+    assert [case["side"] for case in cases] == [28, 28, 28, 64, 64, 64]
+    check_verifications(cases)
+
+
+def check_verifications(cases: list[dict]) -> None:
+    for case in cases:
+        auto, full = case["verdicts"]["auto"], case["verdicts"]["full"]
+        assert auto["each_holds"] == full["each_holds"]
+        assert auto["radius"] == pytest.approx(full["radius"], rel=0.05)  # the group by sampling
+        assert case["evaluations"]["auto"] < 0.35 * case["evaluations"]["full"]
+
+
+@pytest.mark.slow
 def test_quick_run_for_training_stores_a_ratio_for_every_shape(tmp_path: Path) -> None:
     command = [
         sys.executable,

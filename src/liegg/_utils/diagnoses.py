@@ -191,6 +191,12 @@ class Diagnosis(Enum):
         "no curvature was predicted: derivative='paper' measures slopes in other units than motions",
     )
 
+    SELECTED_TIMES = (
+        Kind.NOTE,
+        "samples of {numbers} numbers: measured at selected times, random directions and elements of the group on "
+        "{share:sample} each; effort='full' measures all",
+    )
+
     # discovery/verification: what a curve shows
     HOLDS_FOR_PERIOD = (Kind.REASON, "holds over the complete period, r at most {change:.2g}")
     HOLDS_THROUGHOUT = (

@@ -86,6 +86,10 @@ class Action(ABC):
         coefficients = self._vector(h)
         return flow(lambda moved: self.field(coefficients, moved), x)
 
+    def act_all(self, h: Float[Tensor, "m g"], x: Tensor) -> Float[Tensor, "m b ..."]:
+        """Move the same samples by several finite motions; override it to share work."""
+        return torch.stack([self.act(row, x) for row in h])
+
     def field(self, h: Float[Tensor, " g"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
         """Velocity of each sample under the motion with coefficients `h`."""
         if self._overrides("fields") or self._overrides("tangents"):
@@ -108,8 +112,7 @@ class Action(ABC):
 
     def fields(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b g ..."]:
         """Velocities of each sample under every candidate generator."""
-        unit = torch.eye(self.size, dtype=x.dtype, device=x.device)
-        return self.tangents(unit, x).transpose(0, 1)
+        return self.tangents(torch.eye(self.size).to(x), x).transpose(0, 1)
 
     def check(self, shape: tuple[int, ...]) -> None:
         """Raise `ShapeError` unless a sample of this shape can be acted on; any by default."""
@@ -121,8 +124,7 @@ class Action(ABC):
     def settings(self) -> dict[str, Any]:
         """JSON values from which the action is made again: `{"kind": ..., ...}`.
 
-        The default names the class; a stored result then needs `liegg.load(folder, action=...)`,
-        or a kind of its own that `liegg.actions.register` knows.
+        The default names the class; `liegg.load` then needs `action=`, or a registered kind.
         """
         name = f"{type(self).__module__}.{type(self).__qualname__}"
         return {"kind": "custom", "class": name, "size": self.size}

@@ -81,6 +81,12 @@ class Restricted(Action):
         """The parent's motion."""
         return self.parent.act(self.whole_coefficients(self._vector(h)), x)
 
+    def act_all(
+        self, h: Float[Tensor, "m r"], x: Float[Tensor, "b ..."]
+    ) -> Float[Tensor, "m b ..."]:
+        """The parent's motions."""
+        return self.parent.act_all(self.whole_coefficients(h), x)
+
     def tangents(
         self, h: Float[Tensor, "t r"], x: Float[Tensor, "b ..."]
     ) -> Float[Tensor, "t b ..."]:

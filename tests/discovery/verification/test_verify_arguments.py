@@ -20,6 +20,8 @@ WRONG_NUMBERS = [
     ({"fraction": 0.0}, "fraction=0.0: expected a positive share of the variance"),
     ({"fraction": float("inf")}, "fraction=inf"),
     ({"longest": -1.0}, "longest=-1.0: expected None or a positive multiple"),
+    ({"effort": "little"}, "effort='little': expected 'auto' or 'full'"),
+    ({"progress": 3}, "progress is a int; expected a function of two numbers"),
     ({"output_generators": liegg.so(3)}, "without an output action"),
     ({"generators": [1, 2]}, "generators were given as list; expected a real floating point"),
     ({"generators": torch.full((1, 3, 3), torch.nan)}, "finite numbers"),

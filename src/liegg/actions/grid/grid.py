@@ -130,20 +130,27 @@ class Grid(MapAction):
 
     def act(self, h: Float[Tensor, "..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
         """Move every sample by exp(h), with cubic interpolation and the border rule."""
+        return self.act_all(self._vector(h)[None], x)[0]
+
+    def act_all(
+        self, h: Float[Tensor, "m g"], x: Float[Tensor, "b ..."]
+    ) -> Float[Tensor, "m b ..."]:
+        """As `act` for every motion; the splines through the samples are computed once."""
         self.check(tuple(x.shape[1:]))
         signals = self.staged(x)
-        matrix = self.matrices(self._vector(h).to(device=x.device, dtype=x.dtype)[None])[0]
-        inverse = torch.linalg.matrix_exp(-matrix)
+        inverse = torch.linalg.matrix_exp(-self.matrices(h.to(device=x.device, dtype=x.dtype)))
         sides = signals.shape[2:]
         unit = min(sides) / 2
-        places = coordinates(tuple(sides)).to(x) @ inverse[: self.dimension, : self.dimension].mT
+        linear = inverse[:, : self.dimension, : self.dimension]
+        places = coordinates(tuple(sides)).to(x) @ linear.mT
         if self.translations:
-            places = places + inverse[: self.dimension, self.dimension]
+            places = places + inverse[:, None, : self.dimension, self.dimension]
         middle = (torch.tensor(sides) - 1) / 2
         signs = torch.tensor([1.0, -1.0, 1.0][-self.dimension :])  # only y runs against its axis
         # From (x, y, z) to the order of the axes.
-        pixels = places.flip(1) * unit * signs.to(x) + middle.to(x)
-        return resample(signals.flatten(0, 1), pixels, self.border).reshape(x.shape)
+        pixels = places.flip(2) * unit * signs.to(x) + middle.to(x)
+        moved = resample(signals.flatten(0, 1), pixels.flatten(0, 1), self.border)
+        return moved.unflatten(1, pixels.shape[:2]).movedim(1, 0).reshape(len(h), *x.shape)
 
     def precompute(self, x: Float[Tensor, "b ..."], into: Any = None) -> tuple[Tensor, ...]:
         """Derivatives `[b, c, p]` along x, y, z per unit of the coordinates, and one scratch array."""

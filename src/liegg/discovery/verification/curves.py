@@ -14,6 +14,7 @@ from liegg.discovery.verification.measure import (
     there_and_back,
 )
 from liegg.discovery.verification.orbits import Orbit, grid
+from liegg.discovery.verification.selected_times import Followed, Profile, follow_selected
 from liegg.results.verification import Curvature, Curve
 
 FIRST_STEP = 0.4
@@ -29,7 +30,7 @@ SIGNIFICANT = 3.0
 def curve(
     question: Question,
     motions: Directions,
-    controls: Directions,
+    controls: Directions | Profile,
     orbit: Orbit,
     *,
     points: int,
@@ -41,37 +42,55 @@ def curve(
     Args:
         question: the model and its samples.
         motions: the motions in question, of one speed.
-        controls: random motions of the same speed.
+        controls: random motions of the same speed; if they were measured before, the motions are
+            followed at selected times too.
         orbit: how far to go.
         points: number of times.
         fraction: `r` up to which a motion holds.
         curvature: stored with the curve.
     """
     times, ways = grid(orbit.longest, points), orbit.both_ways
-    change, classes = follow(question, motions, times, both_ways=ways)
-    other, other_classes = follow(question, controls, times, both_ways=ways)
-    mean = change.mean(0)
-    radii = torch.tensor([radius(times, each, fraction) for each in other], dtype=torch.float64)
-    resampling = None
-    if question.resamples:
-        error = there_and_back(question, motions.along(_signed(times, both_ways=ways)))
-        resampling = _larger(error / question.variance, len(motions.h), times).mean(0)
+    if isinstance(controls, Profile):
+        found = follow_selected(question, motions, times, both_ways=ways, fraction=fraction)
+        other, other_classes = controls.at(found.times)
+        reference = controls.times, controls.change
+    else:
+        found = _follow_all_times(question, motions, times, both_ways=ways)
+        other, other_classes = follow(question, controls, times, both_ways=ways)
+        reference = times, other
+    radii = torch.tensor(
+        [min(radius(reference[0], each, fraction), orbit.longest) for each in reference[1]],
+        dtype=torch.float64,
+    )
     return Curve(
-        times=times,
-        change=mean,
+        times=found.times,
+        change=found.change,
         control_mean=other.mean(0),
         control_low=other.amin(0),
         control_high=other.amax(0),
-        class_changes=None if classes is None else classes.mean(0),
+        class_changes=found.classes,
         control_class_changes=None if other_classes is None else other_classes.mean(0),
-        resampling=resampling,
+        resampling=found.resampling,
         period=orbit.period,
         both_ways=ways,
         speed=orbit.speed / question.spread,
-        radius=radius(times, mean, fraction),
+        radius=radius(found.times, found.change, fraction),
         control_radius=float(radii.quantile(0.5)),
         curvature=curvature,
     )
+
+
+def _follow_all_times(
+    question: Question, motions: Directions, times: Float[Tensor, " t"], *, both_ways: bool
+) -> Followed:
+    """Follow motions at all times; several are averaged."""
+    change, classes = follow(question, motions, times, both_ways=both_ways)
+    resampling = None
+    if question.resamples:
+        error = there_and_back(question, motions.along(_signed(times, both_ways=both_ways)))
+        resampling = _larger(error / question.variance, len(motions.h), times).mean(0)
+    mean_classes = None if classes is None else classes.mean(0)
+    return Followed(times, change.mean(0), mean_classes, resampling)
 
 
 def follow(

@@ -1,6 +1,6 @@
 """Following motions, and random ones of the same speed: the curves of generators, of the group, and of further motions."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from liegg.decision.decide import runs
 from liegg.discovery.verification.curves import curvature, curve
 from liegg.discovery.verification.measure import Directions, Question
 from liegg.discovery.verification.orbits import CLOSED, MAX_TURNS, Orbit, orbit
+from liegg.discovery.verification.selected_times import Effort, Profile, at_selected_times, profile
 from liegg.results.symmetries import Symmetries
 from liegg.results.verification import Curve
 from liegg.spectrum.defects import TRIVIAL_TOLERANCE, squared_motion, whitening
@@ -29,24 +30,50 @@ class CurveOptions(NamedTuple):
     controls: int
     seed: int
     longest: float | None
+    effort: Effort = "auto"
 
 
-class Controls(NamedTuple):
+@dataclass
+class Controls:
     """Random directions for comparison.
 
     Attributes:
         displacement: M, by which they move the data as much as the directions in question.
         tolerance: share of it below which a direction does not move the data.
         directions: random directions of unit speed.
+        profile: what they do to the output, if it was measured once for all curves.
     """
 
     displacement: Displacement
     tolerance: float
     directions: Directions
+    profile: Profile | None = None
+
+    def followed(
+        self, question: Question, options: CurveOptions, ends: list[float]
+    ) -> Directions | Profile:
+        """The directions, or for large samples their profile as far as curves move the data.
+
+        Args:
+            question: the model and its samples.
+            options: how curves are measured.
+            ends: how far each curve moves the data.
+        """
+        if not at_selected_times(question, options.effort):
+            return self.directions
+        if self.profile is None or not self.profile.reaches(max(ends)):
+            span = min(ends), max(ends)
+            self.profile = profile(question, self.directions, span, fraction=options.fraction)
+        return self.profile
 
 
 def follow_all(
-    question: Question, given: Directions, options: CurveOptions, *, group: bool = True
+    question: Question,
+    given: Directions,
+    options: CurveOptions,
+    controls: Controls,
+    *,
+    group: bool = True,
 ) -> tuple[tuple[Curve, ...], Curve | None, tuple[Remark, ...]]:
     """The curves of all generators, that of the group, and the notes.
 
@@ -57,7 +84,6 @@ def follow_all(
     """
     if given.k is None:
         given = given._replace(k=_partners(question, options.known, given.h))
-    controls = _controls(question, options)
     lengths = speeds(given.h, controls.displacement)
     orbits = [orbit(question, h, longest=options.longest) for h in given.h]
     for i, (path, length) in enumerate(zip(orbits, lengths.tolist(), strict=True)):
@@ -71,6 +97,8 @@ def follow_all(
     if torch.linalg.matrix_rank(given.h) >= moving(controls.displacement, controls.tolerance):
         notes.append(Diagnosis.CONTROLS_INSIDE_SPAN())
     along = partial(curve, question, points=options.points, fraction=options.fraction)
+    ends = [path.longest * length for path, length in zip(orbits, lengths.tolist(), strict=True)]
+    random = controls.followed(question, options, ends)
     curves = []
     for i, (path, length) in enumerate(zip(orbits, lengths.tolist(), strict=True)):
         one = given.rows(slice(i, i + 1))
@@ -82,7 +110,7 @@ def follow_all(
             predicted_floor=float(floors[i]),
             analysed=None if options.known is None else options.known.samples,
         )
-        curves.append(along(one, controls.directions.scaled(length), path, curvature=start))
+        curves.append(along(one, random.scaled(length), path, curvature=start))
     elements = None
     if group and len(given.h) > 1:
         mix = random_elements(given.h, controls.displacement, options.controls, options.seed)
@@ -91,16 +119,16 @@ def follow_all(
         unit = float(ratios.mean()) * question.spread
         end = min(path.longest * path.speed for path in orbits) / question.spread
         way = Orbit(question.spread, end, both_ways=False)
-        elements = along(mixed.scaled(unit), controls.directions.scaled(unit), way)
+        elements = along(mixed.scaled(unit), random.scaled(unit), way)
     return tuple(curves), elements, tuple(notes)
 
 
 def follow_others(
-    question: Question, h: Float[Tensor, "k g"], options: CurveOptions
+    question: Question, h: Float[Tensor, "k g"], options: CurveOptions, controls: Controls
 ) -> tuple[Curve, ...]:
     """The curves of further motions; none if one of them does not move these samples."""
     try:
-        return follow_all(question, Directions(h, None), options, group=False)[0]
+        return follow_all(question, Directions(h, None), options, controls, group=False)[0]
     except ArgumentError:
         return ()
 
@@ -114,7 +142,7 @@ def _partners(
     return known.accumulated.partners(h)
 
 
-def _controls(question: Question, options: CurveOptions) -> Controls:
+def random_controls(question: Question, options: CurveOptions) -> Controls:
     """Random directions by the displacement of the analysis, or of the samples without one."""
     known = options.known
     if known is not None:

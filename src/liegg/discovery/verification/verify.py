@@ -1,9 +1,10 @@
 """The assembly: a model, held-out samples and symmetries in, their finite verification out."""
 
 import math
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import torch
 from jaxtyping import Float
@@ -16,14 +17,22 @@ from liegg._utils.errors import ArgumentError, ShapeError
 from liegg._utils.one_at_a_time import one_at_a_time
 from liegg._utils.random import seeded
 from liegg.actions import Action, MatrixAction
-from liegg.discovery.verification.follow import CurveOptions, follow_all, follow_others
-from liegg.discovery.verification.further_curves import others_of
+from liegg.discovery.verification.evaluations import expected_evaluations
+from liegg.discovery.verification.follow import (
+    CurveOptions,
+    follow_all,
+    follow_others,
+    random_controls,
+)
+from liegg.discovery.verification.further_curves import Others, others_of
 from liegg.discovery.verification.measure import CONSTANT, Directions, Question
+from liegg.discovery.verification.meter import Meter
+from liegg.discovery.verification.selected_times import Effort, at_selected_times, shares
 from liegg.inputs.batches import Batches, Data, as_batches
 from liegg.inputs.model import Model, eval_view, probe, with_input_dtype
 from liegg.polarization.rows import check_output_action
 from liegg.results.symmetries import Symmetries
-from liegg.results.verification import Verification
+from liegg.results.verification import Curve, Verification
 
 LARGEST_COUNT = 100_000
 """Most samples, points and controls."""
@@ -45,6 +54,8 @@ def verify(
     controls: int = 8,
     seed: int = 0,
     longest: float | None = None,
+    effort: Effort = "auto",
+    progress: Callable[[int, int], object] | None = None,
 ) -> Verification:
     r"""Move held-out samples along symmetries by finite transformations and measure the output.
 
@@ -62,11 +73,16 @@ def verify(
         output_generators: what each of `generators` does to the output; by default the best fit.
         samples: maximum number of samples.
         fraction: share of the output's variance up to which a motion holds.
-        points: number of times at which each motion is measured.
+        points: number of times at which each motion is measured; at most, if they are selected.
         controls: number of random directions, and of random elements of the group.
         seed: of these, and of a loader that shuffles.
         longest: how far to follow every motion, in multiples of the data's spread at the initial
             speed; by default a complete period, or 1 for motions without one.
+        effort: `"auto"` measures samples of 512 or more numbers, such as images, at selected times,
+            and random directions on a share of the samples each; a note says so. `"full"` measures
+            everything at all times.
+        progress: called with the number of samples that the model has evaluated, and with how many
+            are expected at most; at the end both are equal.
 
     Returns:
         A curve per generator and one for the group, with radius and curvature. If the generators
@@ -87,8 +103,9 @@ def verify(
         (True, True)
     """
     known = sym if isinstance(sym, Symmetries) else None
-    options = CurveOptions(known, points, fraction, controls, seed, longest)
+    options = CurveOptions(known, points, fraction, controls, seed, longest, effort)
     _check_numbers(samples, options)
+    _check_choices(effort, progress)
     action, output_action = _actions_of(sym, output_action)
     given = _directions_of(sym, action, output_action, generators, output_generators)
     beside = others_of(known) if known is not None and generators is None else None
@@ -110,7 +127,9 @@ def verify(
     if not len(given.h) and others is None:
         return result
     with seeded(seed), torch.inference_mode(False), torch.no_grad(), eval_view(model) as function:
-        question = _question(function, data, samples, known, action, output_action)
+        question = replace(
+            _question(function, data, samples, known, action, output_action), meter=Meter(progress)
+        )
         result = replace(
             result,
             variance=question.variance,
@@ -118,19 +137,42 @@ def verify(
             samples=len(question.x),
             model=question.model.name,
         )
+        further = ()
         if question.variance <= (CONSTANT * question.eps) ** 2 * question.output_square:
-            others = None
             result = replace(result, notes=(Diagnosis.CONSTANT_HELD_OUT_OUTPUT(),))
-        elif len(given.h):
-            curves, group, notes = follow_all(question, given, options)
-            result = replace(result, curves=curves, group=group, notes=notes)
-        further = () if others is None else follow_others(question, others.coefficients, options)
+        else:
+            result, further = _followed(question, given, others, options, result)
+        question.meter.finish()
     result = replace(result, notes=(*question.model.notes, *result.notes))
     if others is None or not further:
         return result
     rows = others.coefficients
     generators = action.matrices(rows) if isinstance(action, MatrixAction) else rows
     return replace(result, others=further, other_words=others.words, other_generators=generators)
+
+
+def _followed(
+    question: Question,
+    given: Directions,
+    others: Others | None,
+    options: CurveOptions,
+    result: Verification,
+) -> tuple[Verification, tuple[Curve, ...]]:
+    """The result with all curves of the generators, and the curves of further motions."""
+    count = 0 if others is None else len(others.coefficients)
+    question.meter.total = expected_evaluations(question, len(given.h), count, options)
+    random = random_controls(question, options)
+    if len(given.h):
+        curves, group, notes = follow_all(question, given, options, random)
+        result = replace(result, curves=curves, group=group, notes=notes)
+    further = ()
+    if others is not None:
+        further = follow_others(question, others.coefficients, options, random)
+    if at_selected_times(question, options.effort):
+        share = math.ceil(len(question.x) / shares(len(question.x)))
+        note = Diagnosis.SELECTED_TIMES(numbers=question.x[0].numel(), share=share)
+        result = replace(result, notes=(*result.notes, note))
+    return result, further
 
 
 def _question(
@@ -235,6 +277,17 @@ def _directions_of(
             f"{len(h)} generators and {len(k)} output_generators: expected one for each."
         )
     return Directions(h, k.detach().to("cpu", torch.float64))
+
+
+def _check_choices(effort: Any, progress: Any) -> None:
+    """Raise `ArgumentError` for what is no effort or cannot be called."""
+    if effort not in get_args(Effort):
+        raise ArgumentError(f"effort={effort!r}: expected 'auto' or 'full'.")
+    if progress is not None and not callable(progress):
+        raise ArgumentError(
+            f"progress is a {type(progress).__name__}; expected a function of two numbers, for example "
+            "progress=print."
+        )
 
 
 def _check_numbers(samples: Any, options: CurveOptions) -> None:
