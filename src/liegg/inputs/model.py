@@ -57,6 +57,7 @@ class Model:
             fewer digits.
         arithmetic: coarsest floating point type between input and output; known after `probe`.
         dtypes: all floating point types of the parameters and buffers; see `with_input_dtype`.
+        weights: numbers in the parameters and buffers; None for a callable without any.
         notes: remarks on how the model is analysed.
     """
 
@@ -70,6 +71,7 @@ class Model:
     convolves: bool = False
     arithmetic: torch.dtype | None = None
     dtypes: tuple[torch.dtype, ...] = ()
+    weights: int | None = None
     notes: tuple[Remark, ...] = ()
 
     def __call__(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b c"]:
@@ -133,6 +135,7 @@ def with_weights_of(function: Callable[[Tensor], Tensor], name: str, *owners: nn
         dtype=tensors[0].dtype if tensors else None,
         device=tensors[0].device if tensors else None,
         dtypes=tuple(dict.fromkeys(tensor.dtype for tensor in tensors)),
+        weights=sum(tensor.numel() for tensor in tensors) or None,
         convolves=convolves(*owners),
     )
 

@@ -12,6 +12,7 @@ from liegg._utils.checks import first_nonfinite
 from liegg._utils.device import DeferredCheck, call_within_memory
 from liegg._utils.errors import DeviceMemoryError, NonFiniteError
 from liegg._utils.precision import coarsest
+from liegg._utils.threads import SMALL_PRODUCTS, one_if, threads
 from liegg.actions import Action
 from liegg.inputs.model import Model
 from liegg.polarization import displacement, gram, sample_blocks
@@ -196,7 +197,8 @@ def update(
         def commit() -> None:
             nonlocal state
             check.submit(finite, partial(_check_finite, rows, y, number, plan.model.name))
-            state = sums._replace(rows=add_rows(state.rows))
+            with threads(one_if(rows.numel() * plan.columns <= SMALL_PRODUCTS)):
+                state = sums._replace(rows=add_rows(state.rows))
 
         return commit
 
