@@ -15,8 +15,8 @@ SMALL_COLUMNS = 512
 SMALL_PRODUCTS = 2**26
 """Products up to which a sum of products is formed on one thread: about ten milliseconds."""
 
-TINY_PRODUCTS = 2**22
-"""Products of inputs and weights of a batch up to which a model runs on one thread: about a millisecond."""
+TINY_PRODUCTS = 2**24
+"""Products of samples (of images: pixels) and weights up to which a model runs on one thread: a few milliseconds."""
 
 
 @contextmanager

@@ -94,8 +94,6 @@ def fit(
         span: orthonormal generators of the span, as many.
         steps: largest number of Gauss–Newton steps.
     """
-    from scipy.linalg import expm
-
     n, target = span.shape[1], span.flatten(1).numpy()
     current = start = _qr_rows(algebra.flatten(1).numpy())
     residual, change = _outside(current, target), np.eye(n)
@@ -108,7 +106,9 @@ def fit(
         while damping < 1e8:
             step = np.linalg.solve(square + damping * scale * np.eye(n * n), -pull)
             # Long steps are cut to unit length.
-            frame = expm(step.reshape(n, n) * min(1.0, 1.0 / (np.linalg.norm(step) + 1e-300)))
+            short = step.reshape(n, n) * min(1.0, 1.0 / (np.linalg.norm(step) + 1e-300))
+            # Not by scipy, whose threads spin on matrices as small as these.
+            frame = torch.linalg.matrix_exp(torch.from_numpy(short)).numpy()
             moved = frame @ current.reshape(-1, n, n) @ np.linalg.inv(frame)
             there = _qr_rows(moved.reshape(-1, n * n))
             residual_there = _outside(there, target)

@@ -220,8 +220,8 @@ def conclude(
 
 def _model_threads(model: Model, batch: Tensor) -> int:
     """Threads of the model's own passes: the caller's, unless its weights and the batch are tiny."""
-    tiny = model.weights is not None and model.weights * batch.numel() <= TINY_PRODUCTS
-    return one_if(tiny)
+    places = len(batch) if batch.ndim == 2 else batch.numel()  # where each weight may be used
+    return one_if(model.weights is not None and model.weights * places <= TINY_PRODUCTS)
 
 
 def _planned(
