@@ -114,9 +114,7 @@ def solve(
     return -squares.clamp_min(torch.finfo(torch.float64).tiny).log() - lengths.log(), mixing
 
 
-def _weighted(
-    shares: Float[Tensor, "d p"], sums: Float[Tensor, "p k k"]
-) -> Float[Tensor, "d k k"]:
+def _weighted(shares: Float[Tensor, "d p"], sums: Float[Tensor, "p k k"]) -> Float[Tensor, "d k k"]:
     """Weighted sums over the blocks."""
     return (shares @ sums.flatten(1)).unflatten(1, sums.shape[1:])
 

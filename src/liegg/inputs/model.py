@@ -4,6 +4,7 @@ The caller's model is left as it was.
 """
 
 import copy
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from liegg._utils.checks import first_nonfinite
-from liegg._utils.device import call_within_memory
+from liegg._utils.device import call_within_memory, to_device
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import (
     ArgumentError,
@@ -188,7 +189,7 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
         raw = _call(model.function, x.clone().requires_grad_())
     y = _checked_output(raw, x, model.name, places)
     with torch.no_grad():
-        again = _call(model.function, x).reshape(len(x), -1)
+        again, in_place = _call_again(model.function, x)
         alone = torch.cat(
             [_call(model.function, x[i : i + 1]).reshape(1, -1) for i in range(len(x))]
         )
@@ -221,7 +222,7 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
     return replace(
         model,
         output_shape=tuple(raw.shape[1:]),
-        in_place=_writes(model, x),
+        in_place=in_place,
         slope=slope,
         arithmetic=arithmetic,
         notes=(*model.notes, *arithmetic_note(arithmetic, x.dtype)),
@@ -259,13 +260,14 @@ def _accepts(model: Model, x: Tensor) -> bool:
     return True
 
 
-def _writes(model: Model, x: Float[Tensor, "b ..."]) -> bool:
-    """Whether the model writes into its input, by torch's count of writes."""
+def _call_again(
+    function: Callable[[Tensor], Tensor], x: Float[Tensor, "b ..."]
+) -> tuple[Float[Tensor, "b c"], bool]:
+    """Outputs, and whether the model writes into its input, by torch's count of writes."""
     batch = x.clone()
     version = batch._version
-    with torch.no_grad():
-        model.function(batch)
-    return batch._version != version or not torch.equal(batch, x)
+    y = _call(function, batch, copy=False).reshape(len(x), -1)
+    return y, batch._version != version or not torch.equal(batch, x)
 
 
 def _slope(model: Model, x: Float[Tensor, "b ..."], *, summed: bool) -> float | None:
@@ -283,9 +285,11 @@ def _slope(model: Model, x: Float[Tensor, "b ..."], *, summed: bool) -> float | 
                 "this dtype on this device, or pass model.float()."
             ) from error
         generator = torch.Generator().manual_seed(0)
-        signs = torch.randint(0, 2, y.shape, generator=generator).to(y) * 2 - 1
         try:
-            signs = torch.ones_like(y) if summed else signs
+            signs = torch.ones_like(y)
+            if not summed:
+                drawn = torch.randint(0, 2, y.shape, generator=generator)
+                signs = to_device(2 * drawn - 1, y.device, y.dtype)
             slope = torch.autograd.grad(y, leaf, signs, materialize_grads=True)[0]
         except torch.OutOfMemoryError:
             raise
@@ -302,9 +306,9 @@ def _varies(model: Model, batch: Float[Tensor, "b ..."], *, summed: bool) -> boo
     return bool((y != y[:1]).any())
 
 
-def _call(function: Callable[[Tensor], Any], x: Tensor) -> Any:
+def _call(function: Callable[[Tensor], Any], x: Tensor, *, copy: bool = True) -> Any:
     try:
-        return function(x.clone())
+        return function(x.clone() if copy else x)
     except torch.OutOfMemoryError:
         raise  # explained as such by `explain_out_of_memory`
     except Exception as error:
@@ -361,6 +365,13 @@ def _eval_view(module: nn.Module) -> nn.Module:
         )
         for weight in module.parameters()
         if id(weight) not in rewritten
+    }
+    # A module has a dozen dictionaries of hooks, mostly empty, which `deepcopy` takes long for.
+    memo |= {
+        id(value): OrderedDict()
+        for part in module.modules()
+        for value in vars(part).values()
+        if type(value) is OrderedDict and not value
     }
     view = unwrap(copy.deepcopy(module, memo)).eval()
     return view.requires_grad_(False) if not isinstance(view, torch.jit.ScriptModule) else view

@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.device import call_within_memory
+from liegg._utils.random import signs_like
 from liegg.actions import Action
 from liegg.inputs.batches import evenly_spaced
 from liegg.inputs.model import Model
@@ -102,9 +103,8 @@ def _scatter(
     output_action: Action | None,
 ) -> Scatter:
     """The scatter at these samples."""
-    generator = torch.Generator().manual_seed(plan.seed)
-    signs = 2 * torch.randint(0, 2, x.shape, generator=generator).to(x.device) - 1
-    shifted = (x.double() * (1 + unit * signs.double())).to(x.dtype)
+    signs = signs_like(x, seed=plan.seed).double()
+    shifted = (x.double() * (1 + unit * signs)).to(x.dtype)
     (one, y), (other, z) = (
         polarize(model, action, samples, plan, output_action=output_action)
         for samples in (x, shifted)
