@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -79,6 +78,7 @@ def scatter(
         omitted.
 
     Examples:
+        >>> import torch
         >>> from liegg.actions import Linear
         >>> x = torch.randn(200, 3, generator=torch.Generator().manual_seed(0)).bfloat16()
         >>> square = Model(lambda x: (x * x).sum(1), "square")
@@ -146,6 +146,7 @@ def measured_floor(
         gap: smallest ratio between symmetries and the rest.
 
     Examples:
+        >>> import torch
         >>> values = torch.tensor([0.0001, 0.002, 0.9], dtype=torch.float64)
         >>> measured_floor(0.001, values, torch.full_like(values, 0.001), trusted=0.001, most=0.02)
         0.004
