@@ -46,9 +46,7 @@ def two_vectors(samples: int) -> Case:
     torch.manual_seed(0)
     widths = (10, 32, 32, 32, 32)
     layers = [
-        part
-        for before, after in pairwise(widths)
-        for part in (nn.Linear(before, after), nn.SiLU())
+        part for before, after in pairwise(widths) for part in (nn.Linear(before, after), nn.SiLU())
     ]
     model = nn.Sequential(*layers, nn.Linear(32, 1))
     return model, torch.randn(samples, 10), liegg.Linear(5, copies=2)

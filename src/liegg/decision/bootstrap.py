@@ -70,7 +70,9 @@ def resolve(
     lengths: Float[Tensor, " r"],
     sensitivity: float,
     weights: Float[Tensor, "d p"],
-) -> tuple[Float[Tensor, "d r"], Float[Tensor, "d k k"]]:
+    *,
+    directions: bool = True,
+) -> tuple[Float[Tensor, "d r"], Float[Tensor, "d _ k"]]:
     """Solve the pair again for every draw.
 
     Args:
@@ -78,16 +80,19 @@ def resolve(
         lengths: mean squared change of the output per squared motion of every direction found, ascending and positive.
         sensitivity: mean sensitivity κ of all the data.
         weights: from `draw_blocks`.
+        directions: whether the directions are needed too, which cost twice as much as the defects alone.
 
     Returns:
         For every draw the logarithm of each defect over the one that was found, ascending by the found ones; and its directions in
-        those that were solved, as rows.
+        those that were solved, as rows (none if not needed).
     """
     fixed = (weights @ moments.change) / (weights @ moments.motion).clamp_min(
         torch.finfo(torch.float64).tiny
     )
     logs = (fixed / lengths).clamp_min(torch.finfo(torch.float64).tiny).log()
-    logs[:, moments.solved], mixing = solve(moments, lengths[moments.solved], weights)
+    logs[:, moments.solved], mixing = solve(
+        moments, lengths[moments.solved], weights, directions=directions
+    )
     return logs - _log_sensitivities(moments, sensitivity, weights)[:, None], mixing
 
 
@@ -99,8 +104,12 @@ def _log_sensitivities(
 
 
 def solve(
-    moments: Moments, lengths: Float[Tensor, " k"], weights: Float[Tensor, "d p"]
-) -> tuple[Float[Tensor, "d k"], Float[Tensor, "d k k"]]:
+    moments: Moments,
+    lengths: Float[Tensor, " k"],
+    weights: Float[Tensor, "d p"],
+    *,
+    directions: bool = True,
+) -> tuple[Float[Tensor, "d k"], Float[Tensor, "d _ k"]]:
     """Solve the pair for weighted sums of the blocks: logarithms of the lengths over those given, and the directions as rows."""
     if not len(lengths):
         return weights.new_zeros(len(weights), 0), weights.new_zeros(len(weights), 0, 0)
@@ -109,7 +118,7 @@ def solve(
     lower = _root(_weighted(shares, moments.changes) * (scale[:, None] * scale))
     motions = _root(_weighted(shares, moments.motions))
     between = torch.linalg.solve_triangular(lower, scale[:, None] * motions, upper=False)
-    squares, vectors = _left_singular(between)
+    squares, vectors = _left_singular(between, vectors=directions)
     mixing = torch.linalg.solve_triangular(lower.mT, vectors, upper=True).mT * scale
     return -squares.clamp_min(torch.finfo(torch.float64).tiny).log() - lengths.log(), mixing
 
@@ -127,12 +136,16 @@ def _root(matrices: Float[Tensor, "d k k"]) -> Float[Tensor, "d k k"]:
 
 
 def _left_singular(
-    matrices: Float[Tensor, "d k k"],
-) -> tuple[Float[Tensor, "d k"], Float[Tensor, "d k k"]]:
-    """Squared singular values, descending, and left singular vectors as columns."""
-    squares, vectors = torch.linalg.eigh(matrices @ matrices.mT)
+    matrices: Float[Tensor, "d k k"], *, vectors: bool = True
+) -> tuple[Float[Tensor, "d k"], Float[Tensor, "d k _"]]:
+    """Squared singular values, descending, and left singular vectors as columns (none if not needed)."""
+    square, columns = matrices @ matrices.mT, matrices[:, :, :0]
+    if vectors:
+        squares, columns = torch.linalg.eigh(square)
+    else:
+        squares = torch.linalg.eigvalsh(square)
     if bool((squares[:, 0] >= SQUARED_RANGE * squares[:, -1]).all()):
-        return squares.flip(1), vectors.flip(2)
+        return squares.flip(1), columns.flip(2)
     # Of the transpose, whose rows are as large as the values that they belong to.
     _, values, right = torch.linalg.svd(matrices.mT)
     return values.square(), right.mT
@@ -189,7 +202,7 @@ def student_quantile(level: float, freedom: int) -> float:
 
 
 def span_angle(
-    mixing: Float[Tensor, "d k k"], directions: Float[Tensor, "k g"], number: int, *, level: float
+    mixing: Float[Tensor, "d _ k"], directions: Float[Tensor, "k g"], number: int, *, level: float
 ) -> float:
     """Largest principal angle between the first directions and those of a draw, in the given share of draws.
 

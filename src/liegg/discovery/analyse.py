@@ -149,9 +149,10 @@ def reading(
         differentiable_attention(),
         eval_view(model) as function,
     ):
-        # A loader draws the same numbers whenever it is read from its beginning.
-        with seeded(request.seed):
-            function = with_input_dtype(function, batches)
+        if len(function.dtypes) > 1:
+            # A loader draws the same numbers whenever it is read from its beginning.
+            with seeded(request.seed):
+                function = with_input_dtype(function, batches)
         batches = batches.prepared(function.dtype, function.device)
         with closing(batches.numbered()) as rest:
             head = next(rest)

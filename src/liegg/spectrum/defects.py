@@ -182,5 +182,5 @@ def defect_of(
 
 def squared_motion(h: Float[Tensor, "d g"], displacement: Displacement) -> Float[Tensor, " d"]:
     r"""Mean squared speed $h^\top M h$ of the data under each direction."""
-    parts = h.reshape(len(h), displacement.repeat, -1)
-    return torch.einsum("drs,st,drt->d", parts, displacement.block, parts)
+    parts = h.reshape(len(h), displacement.repeat, len(displacement.block))
+    return (parts @ displacement.block).mul(parts).sum((1, 2))
