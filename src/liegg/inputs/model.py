@@ -284,12 +284,9 @@ def _slope(model: Model, x: Float[Tensor, "b ..."], *, summed: bool) -> float | 
                 f"{leaf.dtype} with gradients on: {error}. Check that model(data).sum().backward() works in "
                 "this dtype on this device, or pass model.float()."
             ) from error
-        generator = torch.Generator().manual_seed(0)
+        drawn = torch.randint(0, 2, y.shape, generator=torch.Generator().manual_seed(0))
+        signs = torch.ones_like(y) if summed else to_device(2 * drawn - 1, y.device, y.dtype)
         try:
-            signs = torch.ones_like(y)
-            if not summed:
-                drawn = torch.randint(0, 2, y.shape, generator=generator)
-                signs = to_device(2 * drawn - 1, y.device, y.dtype)
             slope = torch.autograd.grad(y, leaf, signs, materialize_grads=True)[0]
         except torch.OutOfMemoryError:
             raise

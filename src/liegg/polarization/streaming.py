@@ -14,7 +14,7 @@ from liegg._utils.errors import DeviceMemoryError, NonFiniteError
 from liegg._utils.precision import coarsest
 from liegg._utils.threads import SMALL_PRODUCTS, one_if, threads
 from liegg.actions import Action
-from liegg.inputs.batches import evenly_spaced
+from liegg.inputs.batches import affordable
 from liegg.inputs.model import Model
 from liegg.polarization import displacement, gram, sample_blocks
 from liegg.polarization import state as pass_state
@@ -142,7 +142,8 @@ def init(plan: PassPlan) -> PassState:
     """The state of no samples."""
     columns, blocks, device = plan.columns, plan.blocks, plan.first.device
     one = blocks == 1
-    outputs = call_within_memory(plan.model, plan.first[evenly_spaced(plan.first, CENTRE_SAMPLES)])
+    some = plan.first[: affordable(plan.first, CENTRE_SAMPLES)]
+    outputs = call_within_memory(plan.model, some)
     return PassState(
         rows=init_rows(columns, device) if one else sample_blocks.init(blocks, columns, device),
         inputs=displacement.init(plan.action, plan.first, blocks),
