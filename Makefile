@@ -50,6 +50,7 @@ bench: $(VENV)/.installed-dev  ## Measure speed and memory as ratios in one run;
 	$(BIN)/python benchmarks/layers.py
 	$(BIN)/python benchmarks/identify.py
 	$(BIN)/python benchmarks/controls.py
+	$(BIN)/python benchmarks/fixed_cost.py
 	$(BIN)/python benchmarks/growth.py
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/many_outputs.py

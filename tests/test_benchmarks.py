@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import derivatives
+import fixed_cost
 import growth
 import images
 import liegg
@@ -259,6 +260,19 @@ def test_the_model_of_scaling_is_recovered_from_times_that_follow_it() -> None:
             "weak": 5.5 / (0.5 + 5 + 0.4),
         }
     )
+
+
+@pytest.mark.slow
+def test_fixed_cost_has_a_row_for_every_size_and_two_numbers_of_threads(tmp_path: Path) -> None:
+    stored = quick("fixed_cost.py", tmp_path / "bench.json")
+    assert [(row["case"], row["samples"]) for row in stored["cpu"]] == [
+        (case, samples) for case in fixed_cost.CASES for samples in fixed_cost.SAMPLES[:2]
+    ]
+    assert len(stored["cuda"]) == torch.cuda.is_available()
+    for row in stored["cpu"] + stored["cuda"]:
+        assert row["ratio"] == pytest.approx(row["call_seconds"] / row["pass_seconds"])
+    busy = stored["busy"]
+    assert busy["ratio"] == pytest.approx(busy["all_seconds"] / busy["one_seconds"])
 
 
 @pytest.mark.slow

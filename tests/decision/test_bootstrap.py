@@ -109,6 +109,17 @@ def test_small_lengths_keep_their_digits_beside_large_ones_and_large_beside_smal
         np.testing.assert_allclose(changed / moved, precise_values(a, m), rtol=1e-4)
 
 
+@pytest.mark.parametrize("decades", [2, 20])
+def test_lengths_do_not_depend_on_whether_directions_are_asked_for(decades):
+    """By eigenvalues for a narrow spectrum, by singular values for a wide one."""
+    lengths = torch.logspace(-decades, 0, 5, dtype=torch.float64)
+    moments, weights = problem(lengths), draw_blocks(12, 20, 1)
+    logs, mixing = solve(moments, lengths, weights)
+    alone, _ = solve(moments, lengths, weights, directions=False)
+    assert mixing.shape == (20, 5, 5)
+    torch.testing.assert_close(alone, logs, rtol=0, atol=1e-9)
+
+
 def precise_values(a, m):
     """Generalised eigenvalues, ascending."""
     with mpmath.workdps(60):

@@ -27,7 +27,7 @@ from liegg._utils.errors import (
     OneShotDataError,
     ShapeError,
 )
-from liegg.inputs.batches import Batches, as_batches
+from liegg.inputs.batches import Batches, as_batches, evenly_spaced
 
 X = torch.randn(10, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
 LABELS = torch.arange(10)
@@ -521,3 +521,14 @@ def test_the_first_sample_of_a_dataset_decides_its_batches(monkeypatch):
     dataset = TensorDataset(torch.zeros(9, 10), torch.zeros(9))
     assert [len(batch) for batch in as_batches(dataset)] == [4, 4, 1]
     assert [len(batch) for batch in as_batches(dataset, batch_size=6)] == [6, 3]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"), [(2, 200), (2**16, 64), (2**19, 8), (2**22, 8)], ids=str
+)
+def test_fewer_large_samples_are_taken_but_never_less_than_eight(numbers, expected):
+    x = torch.zeros(1).expand(200, numbers)
+    places = evenly_spaced(x, 256)
+    assert len(places) == len(places.unique()) == expected
+    assert (int(places[0]), int(places[-1])) == (0, 199)
+    assert len(evenly_spaced(x, 3)) == 3

@@ -46,13 +46,13 @@ class BlockStatistics:
     def motion(self, h: Float[Tensor, "r g"]) -> Float[Tensor, "p r"]:
         """Squared motion along directions."""
         parted = h.unflatten(1, (-1, self.motions.shape[1]))
-        products = torch.einsum("krs,krt->kst", parted, parted).flatten(1)
+        products = (parted.mT @ parted).flatten(1)
         return self.motions.flatten(1) @ products.mT
 
     def motion_between(self, h: Float[Tensor, "k g"]) -> Float[Tensor, "p k k"]:
         """Squared motion between every two directions."""
         parted = h.unflatten(1, (-1, self.motions.shape[1]))
-        return torch.einsum("krs,pst->pkrt", parted, self.motions).flatten(2) @ h.mT
+        return (parted @ self.motions[:, None]).flatten(2) @ h.mT
 
 
 def block_statistics(
@@ -78,10 +78,14 @@ def block_statistics(
     rows = torch.stack(
         [block.matrix if isinstance(block, Gram) else block.r for block in parts.rows]
     )
+    motions = torch.stack([action.displacement(moment, 1).block for moment in parts.moments])
+    row_motions = motions
+    if wide is not action:
+        row_motions = torch.stack([wide.displacement(m, 1).block for m in parts.moments])
     total = _sensitivities(
         parts,
         rows,
-        wide,
+        row_motions,
         row_displacement,
         0 if partner is None else len(partner),
         trivial_tolerance,
@@ -92,7 +96,6 @@ def block_statistics(
         columns = inner.mT if partner is None else torch.cat([partner, inner.mT])
         rows = rows @ columns
         rows = columns.mT @ rows if squared else torch.linalg.qr(rows, mode="r").R
-    motions = torch.stack([action.displacement(moment, 1).block for moment in parts.moments])
     return BlockStatistics(
         rows.contiguous(),
         motions.contiguous(),
@@ -105,7 +108,7 @@ def block_statistics(
 def _sensitivities(
     parts: Parts,
     rows: Float[Tensor, "p q q"],
-    wide: Action,
+    motions: Float[Tensor, "p s s"],
     displacement: Displacement,
     n_output_generators: int,
     trivial_tolerance: float,
@@ -123,8 +126,7 @@ def _sensitivities(
         moved = rows[:, :, n_output_generators:].reshape(len(rows), -1, side) @ whiten
         changes = moved.mT @ moved
     mean = changes.sum(0) / sum(parts.samples)
-    inner = torch.stack([wide.displacement(moment, 1).block for moment in parts.moments])
-    motions = whiten.mT @ inner @ whiten
+    motions = whiten.mT @ motions @ whiten
     samples = torch.tensor(parts.samples, dtype=torch.float64)
     each = (
         changes.diagonal(dim1=1, dim2=2).sum(1)

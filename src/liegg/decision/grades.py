@@ -41,21 +41,21 @@ def threshold_sensitivity(case: Evidence, thresholds: Thresholds) -> tuple[tuple
     Each is moved by up to 15 % either way; `"interval"` is named if the grade changes with the defect's interval, `"level"` if it
     changes with the interval's nominal coverage. Empty for a direction whose grade is clear.
     """
-    own = rule(case.floor, thresholds)
+    own = rule(case.floor, thresholds).tolist()
     factors = [
         1 + sign * (BORDERLINE_FACTOR - 1) * step / BORDERLINE_STEPS
         for sign in (1, -1)
         for step in range(1, BORDERLINE_STEPS + 1)
     ]
     moved = [(name, factor) for name in RULE for factor in factors]
-    rows = [own, *(own * _scales(name, factor) for name, factor in moved)]
+    rows = [own, *(_scaled(own, name, factor) for name, factor in moved)]
     names = ["", *(name for name, _ in moved)]
     others = _other_intervals(case)
     names += ["level"] * len(OTHER_LEVELS) + ["interval"] * (len(others) - len(OTHER_LEVELS))
-    numbers = torch.stack(rows + [own] * len(others))
+    numbers = torch.tensor(rows + [own] * len(others), dtype=torch.float64)
     numbers[:, RULE.index("minimum_gap")].clamp_(min=1.0)
     values, low, high = (
-        torch.stack([part] * len(rows) + [other[k] for other in others])
+        torch.cat([part.expand(len(rows), -1), torch.stack([other[k] for other in others])])
         for k, part in enumerate(case[:3])
     )
     places = _places(case._replace(values=values, low=low, high=high), numbers)
@@ -66,12 +66,13 @@ def threshold_sensitivity(case: Evidence, thresholds: Thresholds) -> tuple[tuple
     )
 
 
-def _scales(name: str, factor: float) -> Float[Tensor, "7"]:
-    """Factors of all numbers that move one threshold; the floor goes with the square of its own."""
+def _scaled(numbers: list[float], name: str, factor: float) -> list[float]:
+    """The numbers of the rule with one threshold moved; the floor goes with the square of its own."""
     power = 2 if name == "floor_factor" else 1
-    return torch.tensor(
-        [factor**power if one == name else 1.0 for one in RULE], dtype=torch.float64
-    )
+    return [
+        number * factor**power if one == name else number
+        for one, number in zip(RULE, numbers, strict=True)
+    ]
 
 
 def _other_intervals(case: Evidence) -> list[tuple[Tensor, Tensor, Tensor]]:

@@ -127,17 +127,19 @@ def certainty(draws: Bootstrap, case: Evidence, nullity: int, thresholds: Thresh
         thresholds: what counts as one.
     """
     weights = draws.weights[:RESOLVED_DRAWS]
-    logs, mixing = resolve(draws.moments, draws.lengths, draws.sensitivity, weights)
+    exact = case.values[~draws.above]
+    last = min(max(max(nullity, 1) - len(exact), 0), len(draws.directions))
+    logs, mixing = resolve(
+        draws.moments, draws.lengths, draws.sensitivity, weights, directions=last > 0
+    )
     # A draw errs from the result as the result does from the truth.
     shifted = case.values[draws.above] * (-logs).exp()
-    exact = case.values[~draws.above]
     spectra = torch.cat([exact.expand(len(logs), -1), shifted.sort(dim=1).values], dim=1)
     counts = count(
         Evidence(spectra, spectra, spectra, case.floor), rule(case.floor, thresholds)
     ).double()
     tail = (1 - thresholds.level) / 2
     low, high = counts.quantile(torch.tensor([tail, 1 - tail], dtype=torch.float64)).tolist()
-    last = min(max(max(nullity, 1) - len(exact), 0), len(draws.directions))
     return Certainty(
         nullity=(min(int(low // 1), nullity), max(int(-(-high // 1)), nullity)),
         support=float((counts == nullity).double().mean()),

@@ -3,7 +3,7 @@
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from itertools import chain
 from typing import Any
 
@@ -16,6 +16,7 @@ from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.forward_mode import differentiable_attention
 from liegg._utils.precision import coarsest, full_precision_products, rounding_unit
 from liegg._utils.random import seeded
+from liegg._utils.threads import SMALL_COLUMNS, TINY_PRODUCTS, one_if, threads
 from liegg.actions import Action
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.run import Run
@@ -26,7 +27,7 @@ from liegg.inputs.nonlinearity import nonlinearity
 from liegg.polarization import memory
 from liegg.polarization.distributed import PassOptions, accumulate
 from liegg.polarization.output_sketch import Outputs
-from liegg.polarization.rounding_noise import scatter
+from liegg.polarization.rounding_noise import Scatter, scatter
 from liegg.polarization.rows import Plan, check_output_action, plan, rows_per_sample
 from liegg.polarization.sample_blocks import BlockAssigner
 from liegg.polarization.streaming import PassPlan, PassSums, finalise, init, plan_pass, update
@@ -92,32 +93,34 @@ def analyse(
     options = options or PassOptions()
     with reading(model, request) as (function, batches, head, rest):
         first = head[1]
-        function, how = _planned(function, first, request, intervals=assigner is not None)
-        curved = _nonlinearity(function, first)
-        steps = plan_pass(
-            function,
-            request.action.row_action,
-            first,
-            how,
-            output_action=request.output_action,
-            assigner=assigner,
-        )
         notes: tuple[Remark, ...] = ()
-        if options.plain:
-            state = update(steps, init(steps), chain([head], rest), progress=options.progress)
-        else:
-            rest.close()  # the loader's generator is restored, so that it draws the same again
-            state, notes = accumulate(
-                steps,
-                batches,
-                request.settings(),
-                options,
-                seed=request.seed,
-                check_buffers=buffers,
+        with threads(_model_threads(function, first)):
+            function, how = _planned(function, first, request, intervals=assigner is not None)
+            curved = _nonlinearity(function, first)
+            steps = plan_pass(
+                function,
+                request.action.row_action,
+                first,
+                how,
+                output_action=request.output_action,
+                assigner=assigner,
             )
+            if options.plain:
+                state = update(steps, init(steps), chain([head], rest), progress=options.progress)
+            else:
+                rest.close()  # the loader's generator is restored, so that it draws the same again
+                state, notes = accumulate(
+                    steps,
+                    batches,
+                    request.settings(),
+                    options,
+                    seed=request.seed,
+                    check_buffers=buffers,
+                )
         if assigner is not None and assigner.count == 1:
             notes = (Diagnosis.MANY_CANDIDATES(candidates=steps.action.size), *notes)
-        sums = finalise(steps, state)
+        with threads(one_if(steps.columns <= SMALL_COLUMNS)):
+            sums = finalise(steps, state)
         return conclude(
             steps, sums, request, batch_size=batches.size, nonlinearity=curved, notes=notes
         )
@@ -140,9 +143,10 @@ def reading(
         differentiable_attention(),
         eval_view(model) as function,
     ):
-        # A loader draws the same numbers whenever it is read from its beginning.
-        with seeded(request.seed):
-            function = with_input_dtype(function, batches)
+        if len(function.dtypes) > 1:
+            # A loader draws the same numbers whenever it is read from its beginning.
+            with seeded(request.seed):
+                function = with_input_dtype(function, batches)
         batches = batches.prepared(function.dtype, function.device)
         with closing(batches.numbered()) as rest:
             head = next(rest)
@@ -182,17 +186,37 @@ def conclude(
         nonlinearity=nonlinearity,
         notes=(*model.notes, *notes),
     )
-    noise = partial(scatter, unit=info.unit, output_action=steps.output_action)
-    return solve_and_decide(
-        sums,
-        request.action,
-        steps.row_plan,
-        request.thresholds,
-        info,
-        output_action=steps.output_action,
-        smallest=request.run.bottom,
-        measure=cache(partial(noise, model, steps.action, first, steps.row_plan)),
-    )
+    own_threads = _model_threads(model, first)
+
+    @cache
+    def measure() -> Scatter:
+        with threads(own_threads):
+            return scatter(
+                model,
+                steps.action,
+                first,
+                steps.row_plan,
+                unit=info.unit,
+                output_action=steps.output_action,
+            )
+
+    with threads(one_if(steps.columns <= SMALL_COLUMNS)):
+        return solve_and_decide(
+            sums,
+            request.action,
+            steps.row_plan,
+            request.thresholds,
+            info,
+            output_action=steps.output_action,
+            smallest=request.run.bottom,
+            measure=measure,
+        )
+
+
+def _model_threads(model: Model, batch: Tensor) -> int:
+    """Threads of the model's own passes: the caller's, unless its weights and the batch are tiny."""
+    places = len(batch) if batch.ndim == 2 else batch.numel()  # where each weight may be used
+    return one_if(model.weights is not None and model.weights * places <= TINY_PRODUCTS)
 
 
 def _planned(

@@ -43,6 +43,10 @@ GPU_FACTOR = 8
 SPACED_SAMPLES = 16
 """Evenly spaced samples that identify data beyond its first batch."""
 
+SPACED_NUMBERS, FEWEST_SPACED = 2**22, 8
+"""Most numbers in the evenly spaced samples of a batch on which a model is probed: 27 images of 3 × 224 × 224; and the samples
+that are taken however large they are."""
+
 
 @dataclass(frozen=True)
 class Batches:
@@ -215,10 +219,22 @@ def as_batches(data: Data, *, batch_size: int | None = None) -> Batches:
 def evenly_spaced(x: Float[Tensor, "b ..."], count: int) -> Int[Tensor, " k"]:
     """Positions of evenly spaced samples of a batch, which represent it even if it is sorted.
 
+    Fewer of large samples, see `affordable`. A GPU is not waited for.
+
     >>> evenly_spaced(torch.zeros(9, 2), 3)
     tensor([0, 4, 8])
     """
-    return torch.linspace(0, len(x) - 1, min(count, len(x))).long().to(x.device)
+    return to_device(torch.linspace(0, len(x) - 1, affordable(x, count)).long(), x.device)
+
+
+def affordable(x: Float[Tensor, "b ..."], count: int) -> int:
+    """How many of a number of samples a probe takes: their numbers are bounded, but `FEWEST_SPACED` are always taken.
+
+    >>> affordable(torch.zeros(1).expand(100, 3, 224, 224), 64)
+    27
+    """
+    few = max(FEWEST_SPACED, SPACED_NUMBERS // max(1, math.prod(x.shape[1:])))
+    return min(count, few, len(x))
 
 
 def _batch_size(numbers: int, device: torch.device | None) -> int:

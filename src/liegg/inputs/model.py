@@ -4,6 +4,7 @@ The caller's model is left as it was.
 """
 
 import copy
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from liegg._utils.checks import first_nonfinite
-from liegg._utils.device import call_within_memory
+from liegg._utils.device import call_within_memory, to_device
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import (
     ArgumentError,
@@ -74,6 +75,7 @@ class Model:
             fewer digits.
         arithmetic: coarsest floating point type between input and output; known after `probe`.
         dtypes: all floating point types of the parameters and buffers; see `with_input_dtype`.
+        weights: numbers in the parameters and buffers; None for a callable without any.
         notes: remarks on how the model is analysed.
     """
 
@@ -87,6 +89,7 @@ class Model:
     convolves: bool = False
     arithmetic: torch.dtype | None = None
     dtypes: tuple[torch.dtype, ...] = ()
+    weights: int | None = None
     notes: tuple[Remark, ...] = ()
 
     def __call__(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b c"]:
@@ -150,6 +153,7 @@ def with_weights_of(function: Callable[[Tensor], Tensor], name: str, *owners: nn
         dtype=tensors[0].dtype if tensors else None,
         device=tensors[0].device if tensors else None,
         dtypes=tuple(dict.fromkeys(tensor.dtype for tensor in tensors)),
+        weights=sum(tensor.numel() for tensor in tensors) or None,
         convolves=convolves(*owners),
     )
 
@@ -209,7 +213,7 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
         raw = _call(model.function, x.clone().requires_grad_())
     y = _checked_output(raw, x, model.name, places)
     with torch.no_grad():
-        again = _call(model.function, x).reshape(len(x), -1)
+        again, in_place = _call_again(model.function, x)
         alone = torch.cat(
             [_call(model.function, x[i : i + 1]).reshape(1, -1) for i in range(len(x))]
         )
@@ -242,7 +246,7 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
     return replace(
         model,
         output_shape=tuple(raw.shape[1:]),
-        in_place=_writes(model, x),
+        in_place=in_place,
         slope=slope,
         arithmetic=arithmetic,
         notes=(*model.notes, *arithmetic_note(arithmetic, x.dtype)),
@@ -284,13 +288,14 @@ def _accepts(model: Model, x: Tensor) -> bool:
     return True
 
 
-def _writes(model: Model, x: Float[Tensor, "b ..."]) -> bool:
-    """Whether the model writes into its input, by torch's count of writes."""
+def _call_again(
+    function: Callable[[Tensor], Tensor], x: Float[Tensor, "b ..."]
+) -> tuple[Float[Tensor, "b c"], bool]:
+    """Outputs, and whether the model writes into its input, by torch's count of writes."""
     batch = x.clone()
     version = batch._version
-    with torch.no_grad():
-        model.function(batch)
-    return batch._version != version or not torch.equal(batch, x)
+    y = _call(function, batch, copy=False).reshape(len(x), -1)
+    return y, batch._version != version or not torch.equal(batch, x)
 
 
 def _slope(model: Model, x: Float[Tensor, "b ..."], *, summed: bool) -> float | None:
@@ -307,10 +312,9 @@ def _slope(model: Model, x: Float[Tensor, "b ..."], *, summed: bool) -> float | 
                 f"{leaf.dtype} with gradients on: {error}. Check that model(data).sum().backward() works in "
                 "this dtype on this device, or pass model.float()."
             ) from error
-        generator = torch.Generator().manual_seed(0)
-        signs = torch.randint(0, 2, y.shape, generator=generator).to(y) * 2 - 1
+        drawn = torch.randint(0, 2, y.shape, generator=torch.Generator().manual_seed(0))
+        signs = torch.ones_like(y) if summed else to_device(2 * drawn - 1, y.device, y.dtype)
         try:
-            signs = torch.ones_like(y) if summed else signs
             slope = torch.autograd.grad(y, leaf, signs, materialize_grads=True)[0]
         except torch.OutOfMemoryError:
             raise
@@ -327,9 +331,9 @@ def _varies(model: Model, batch: Float[Tensor, "b ..."], *, summed: bool) -> boo
     return bool((y != y[:1]).any())
 
 
-def _call(function: Callable[[Tensor], Any], x: Tensor) -> Any:
+def _call(function: Callable[[Tensor], Any], x: Tensor, *, copy: bool = True) -> Any:
     try:
-        return function(x.clone())
+        return function(x.clone() if copy else x)
     except torch.OutOfMemoryError:
         raise  # explained as such by `explain_out_of_memory`
     except Exception as error:
@@ -391,6 +395,13 @@ def _eval_view(module: nn.Module) -> nn.Module:
         )
         for weight in module.parameters()
         if id(weight) not in rewritten
+    }
+    # A module has a dozen dictionaries of hooks, mostly empty, which `deepcopy` takes long for.
+    memo |= {
+        id(value): OrderedDict()
+        for part in module.modules()
+        for value in vars(part).values()
+        if type(value) is OrderedDict and not value
     }
     view = unwrap(copy.deepcopy(module, memo)).eval()
     return view.requires_grad_(False) if not isinstance(view, torch.jit.ScriptModule) else view

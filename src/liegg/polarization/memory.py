@@ -26,6 +26,9 @@ Bottom: whitened factor, its square, the Cholesky factors and their operands."""
 BOTTOM_VECTORS = 12
 """Blocks of vectors `[g, count]` that the solver for the smallest defects holds."""
 
+NEGLIGIBLE = 2**24
+"""Bytes that are there on any device that has loaded torch."""
+
 USABLE = 0.9
 """Fraction of the free memory that may be used: the model, the data and others need the rest."""
 
@@ -163,13 +166,15 @@ def check(needed: Memory, *, device: torch.device | str = "cpu", free: int | Non
     Args:
         needed: result of `estimate`.
         device: device of the rows; the problem is solved on the CPU.
-        free: free bytes; by default what the device reports.
+        free: free bytes; by default what the device reports, which is not asked about a few megabytes.
 
     Raises:
         ArgumentError: it does not fit; the message says by how much, and what to do.
     """
     stages = {torch.device("cpu"): needed.solving} | {torch.device(device): needed.peak}
     for place, size in stages.items():
+        if free is None and size <= NEGLIGIBLE:
+            continue
         available = free_bytes(place) if free is None else free
         if available is not None and size > USABLE * available:
             fits = int((USABLE * available / size) ** 0.5 * needed.columns)

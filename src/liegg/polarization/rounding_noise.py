@@ -2,11 +2,11 @@
 
 from typing import NamedTuple
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.device import call_within_memory
+from liegg._utils.random import signs_like
 from liegg.actions import Action
 from liegg.inputs.batches import evenly_spaced
 from liegg.inputs.model import Model
@@ -78,6 +78,7 @@ def scatter(
         omitted.
 
     Examples:
+        >>> import torch
         >>> from liegg.actions import Linear
         >>> x = torch.randn(200, 3, generator=torch.Generator().manual_seed(0)).bfloat16()
         >>> square = Model(lambda x: (x * x).sum(1), "square")
@@ -102,9 +103,8 @@ def _scatter(
     output_action: Action | None,
 ) -> Scatter:
     """The scatter at these samples."""
-    generator = torch.Generator().manual_seed(plan.seed)
-    signs = 2 * torch.randint(0, 2, x.shape, generator=generator).to(x.device) - 1
-    shifted = (x.double() * (1 + unit * signs.double())).to(x.dtype)
+    signs = signs_like(x, seed=plan.seed).double()
+    shifted = (x.double() * (1 + unit * signs)).to(x.dtype)
     (one, y), (other, z) = (
         polarize(model, action, samples, plan, output_action=output_action)
         for samples in (x, shifted)
@@ -146,6 +146,7 @@ def measured_floor(
         gap: smallest ratio between symmetries and the rest.
 
     Examples:
+        >>> import torch
         >>> values = torch.tensor([0.0001, 0.002, 0.9], dtype=torch.float64)
         >>> measured_floor(0.001, values, torch.full_like(values, 0.001), trusted=0.001, most=0.02)
         0.004

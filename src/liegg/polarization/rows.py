@@ -332,7 +332,7 @@ def _test_rows(
 ) -> Float[Tensor, " b"]:
     """Rows of random combinations of the outputs along one random direction, for any route."""
     h = _test_direction(action)
-    trial = Plan(2, route, together=min(together, 2))
+    trial = Plan(min(2, math.prod(model.output_shape)), route, together=min(together, 2))
     if route == "jvp":
         tangents = action.field(h.to(x), x).expand(trial.together, *x.shape)
         slopes = _push(model, x, tangents, trial.together)[1]

@@ -12,7 +12,9 @@ from liegg._utils.checks import first_nonfinite
 from liegg._utils.device import DeferredCheck, call_within_memory
 from liegg._utils.errors import DeviceMemoryError, NonFiniteError
 from liegg._utils.precision import coarsest
+from liegg._utils.threads import SMALL_PRODUCTS, one_if, threads
 from liegg.actions import Action
+from liegg.inputs.batches import affordable
 from liegg.inputs.model import Model
 from liegg.inputs.spot_check import SpotCheck
 from liegg.polarization import displacement, gram, sample_blocks
@@ -141,7 +143,8 @@ def init(plan: PassPlan) -> PassState:
     """The state of no samples."""
     columns, blocks, device = plan.columns, plan.blocks, plan.first.device
     one = blocks == 1
-    outputs = call_within_memory(plan.model, plan.first[:CENTRE_SAMPLES])
+    some = plan.first[: affordable(plan.first, CENTRE_SAMPLES)]
+    outputs = call_within_memory(plan.model, some)
     return PassState(
         rows=init_rows(columns, device) if one else sample_blocks.init(blocks, columns, device),
         inputs=displacement.init(plan.action, plan.first, blocks),
@@ -201,7 +204,8 @@ def update(
             nonlocal state
             check.submit(passed, look_closer)
             spot_check.pieces += 1
-            state = sums._replace(rows=add_rows(state.rows))
+            with threads(one_if(rows.numel() * plan.columns <= SMALL_PRODUCTS)):
+                state = sums._replace(rows=add_rows(state.rows))
 
         return commit
 

@@ -183,4 +183,4 @@ def defect_of(
 def squared_motion(h: Float[Tensor, "d g"], displacement: Displacement) -> Float[Tensor, " d"]:
     r"""Mean squared speed $h^\top M h$ of the data under each direction."""
     parts = h.reshape(len(h), displacement.repeat, len(displacement.block))
-    return torch.einsum("drs,st,drt->d", parts, displacement.block, parts)
+    return (parts @ displacement.block).mul(parts).sum((1, 2))
