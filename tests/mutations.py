@@ -313,8 +313,8 @@ MUTATIONS: tuple[Mutation, ...] = (
         ),
         (
             "A logarithm of a squared value is twice a logarithm.",
-            "return -2 * values.clamp_min",
-            "return -1 * values.clamp_min",
+            "return -squares.clamp_min",
+            "return -0.5 * squares.clamp_min",
         ),
         (
             "The angle of a span is that of what lies outside.",
@@ -436,7 +436,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         )
     ),
     *of("_utils/interrupts.py", "tests/_utils/test_interrupts.py")(
-        ("SIGTERM is an interrupt.", "signal.signal(signal.SIGTERM, stop)", "pass"),
+        ("SIGTERM is an interrupt.", "signal.signal(signal.SIGTERM, _terminate)", "pass"),
         (
             "After the block SIGTERM means what it did.",
             "signal.signal(signal.SIGTERM, signal.SIG_DFL)",
@@ -444,7 +444,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         ),
         (
             "A handler of the caller is left alone.",
-            "if not in_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:",
+            "if not _in_main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:",
             "if not in_main:",
         ),
     ),

@@ -86,7 +86,7 @@ MATRICES = Float[Tensor, "d n n"]
         (float | None, 2, 2.0),
         (Literal["each", "sum"] | int, np.int32(4), 4),
         (Literal["each", "sum"] | int, "sum", "sum"),
-        (str | Path, "run", "run"),
+        (str | Path, "run", Path("run")),
         (Path | None, "run", Path("run")),
         (tuple[int, ...], [np.int64(2), 3], (2, 3)),
         (Sequence[int], np.array([2, 3]), [2, 3]),

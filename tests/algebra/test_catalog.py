@@ -1,5 +1,7 @@
 """Every algebra of the catalogue: dimension, closure under the bracket, and the form it preserves."""
 
+from typing import Any, cast
+
 import numpy as np
 import pytest
 import torch
@@ -278,8 +280,8 @@ def test_errors():
         ),
         (lambda: algebra.u(3, -1), r"su\(3, -1\): p and q must not be negative"),
         (lambda: algebra.se(3, -1), r"so\(3, -1\): p and q must not be negative"),
-        (lambda: algebra.sl(2, "H"), r"field='H': expected 'R' or 'C'"),
-        (lambda: algebra.gl(2, "c"), r"field='c': expected 'R' or 'C'"),
+        (lambda: algebra.sl(2, cast("Any", "H")), r"field='H': expected 'R' or 'C'"),
+        (lambda: algebra.gl(2, cast("Any", "c")), r"field='c': expected 'R' or 'C'"),
         (lambda: algebra.gl(0, "C"), r"gl\(\): n is 0; expected a positive dimension"),
         (
             lambda: algebra.heis(4),

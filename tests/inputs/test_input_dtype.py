@@ -9,7 +9,8 @@ from cases import normal
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.precision import coarsest, record_dtypes
 from liegg.inputs.batches import as_batches
-from liegg.inputs.model import eval_view, probe, with_input_dtype
+from liegg.inputs.model import eval_view, with_input_dtype
+from liegg.inputs.probe import probe
 
 BFLOAT = torch.finfo(torch.bfloat16).eps
 COARSE = Diagnosis.COARSE_ARITHMETIC(arithmetic="bfloat16", dtype="float32")

@@ -23,7 +23,8 @@ from liegg._utils.errors import (
     RandomModelError,
     ShapeError,
 )
-from liegg.inputs.model import eval_view, probe
+from liegg.inputs.model import eval_view
+from liegg.inputs.probe import probe
 
 X = torch.randn(40, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
 LINEAR = liegg.Linear(3)

@@ -12,7 +12,8 @@ from cases import normal
 from liegg._utils.errors import ArgumentError
 from liegg.actions import Linear
 from liegg.algebra import catalog
-from liegg.inputs.model import Model, eval_view, probe
+from liegg.inputs.model import Model, eval_view
+from liegg.inputs.probe import probe
 from liegg.polarization.rounding_noise import EXCUSED, SAMPLES, measured_floor, scatter
 from liegg.polarization.rows import Plan, plan
 from liegg.studies.error_rates.cases import product

@@ -16,7 +16,8 @@ import liegg
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError, ModelError, ShapeError
 from liegg.actions import Action
-from liegg.inputs.model import Model, eval_view, probe
+from liegg.inputs.model import Model, eval_view
+from liegg.inputs.probe import probe
 from liegg.polarization.output_sketch import Outputs
 from liegg.polarization.rows import TOGETHER_ELEMENTS, Plan, Route, plan
 from liegg.polarization.rows import polarize as rows_and_outputs

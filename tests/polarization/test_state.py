@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 import liegg
 from cases import mlp, normal, numbered
-from liegg.inputs.model import eval_view, probe
+from liegg.inputs.model import eval_view
+from liegg.inputs.probe import probe
 from liegg.polarization import r_factor, state
 from liegg.polarization.rows import plan as plan_rows
 from liegg.polarization.sample_blocks import BlockAssigner

@@ -193,7 +193,7 @@ def convert(value: Any, hint: Any) -> Any:
 def _convert_union(value: Any, hints: tuple[Any, ...]) -> Any:
     """The first of several annotations that the value fits."""
     expected = []
-    for hint in hints:
+    for hint in (one for one in hints if not (one is str and Path in hints)):  # a text names a path
         try:
             return convert(value, hint)
         except MismatchError as error:

@@ -1,6 +1,7 @@
 """How candidate generators move a sample: one file per kind of input."""
 
-from liegg.actions.base import Action, Displacement, MatrixAction
+from liegg.actions.base import Action, MatrixAction
+from liegg.actions.displacement import Displacement
 from liegg.actions.grid.color import Channels, Color
 from liegg.actions.grid.grid import Grid
 from liegg.actions.grid.image import Image, Sequence, Volume

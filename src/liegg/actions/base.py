@@ -1,7 +1,6 @@
 """Stage 2, actions: how each candidate generator moves a sample."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -11,6 +10,7 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
 from liegg._utils.forward_mode import jvp
+from liegg.actions.displacement import Displacement
 from liegg.actions.flow import flow
 from liegg.algebra.words.describe import describe
 from liegg.algebra.words.wording import combination
@@ -20,34 +20,6 @@ if TYPE_CHECKING:
 
 NUMERICAL_SETTINGS = ("layout", "derivative", "border", "sigma", "shape", "frame", "label")
 """Settings that say how an action is computed, and not which motions it has."""
-
-
-@dataclass(frozen=True)
-class Displacement:
-    r"""Mean squared motion of the data, $M = \mathrm{mean}\ \xi^\top \xi = I_{\text{repeat}} \otimes \text{block}$.
-
-    The Kronecker form is what the linear and affine actions have; any other $M$ is its own block
-    with `repeat = 1`. It is summed in float64: a direction is called trivial at a relative 1e-12,
-    four decades above the rounding error of that sum.
-
-    Attributes:
-        block: symmetric positive semidefinite `[s, s]`.
-        repeat: number of copies of the block on the diagonal.
-        noise: squared motion up to which a generator is taken to move the data by rounding alone.
-    """
-
-    block: Float[Tensor, "s s"]
-    repeat: int = 1
-    noise: float = 0.0
-
-    @property
-    def typical(self) -> float:
-        """Mean squared motion per candidate generator."""
-        return float(self.block.diagonal().mean())
-
-    def dense(self) -> Float[Tensor, "g g"]:
-        """The complete matrix `[g, g]`."""
-        return torch.block_diag(*[self.block] * self.repeat)
 
 
 class Action(ABC):
@@ -212,21 +184,19 @@ class Action(ABC):
         Raises:
             ArgumentError: not a finite real tensor, another shape, or matrices outside the family.
         """
-        if isinstance(generators, np.ndarray) and generators.dtype.kind == "f":
-            generators = torch.from_numpy(np.ascontiguousarray(generators))
         given = generators.dtype if isinstance(generators, Tensor) else type(generators).__name__
-        real = isinstance(generators, Tensor) and generators.is_floating_point()
-        if not real or not bool(torch.isfinite(generators).all()):
+        tensor = _real_tensor(generators)
+        if tensor is None or not bool(torch.isfinite(tensor).all()):
             raise ArgumentError(
                 f"{name} were given as {given}; expected a real floating point tensor of finite "
                 f"numbers: {self._generator_shapes}."
             )
-        if generators.ndim == 2 and generators.shape[1] == self.size:
-            return generators
-        if generators.ndim == 3 and isinstance(self, MatrixAction):
-            return self.coefficients(generators)
+        if tensor.ndim == 2 and tensor.shape[1] == self.size:
+            return tensor
+        if tensor.ndim == 3 and isinstance(self, MatrixAction):
+            return self.coefficients(tensor)
         raise ArgumentError(
-            f"{name} have shape {tuple(generators.shape)}; expected {self._generator_shapes}, "
+            f"{name} have shape {tuple(tensor.shape)}; expected {self._generator_shapes}, "
             f"generators of {self!r}."
         )
 
@@ -401,3 +371,12 @@ def _motions(settings: Any) -> Any:
     if isinstance(settings, dict):
         return {k: _motions(v) for k, v in settings.items() if k not in NUMERICAL_SETTINGS}
     return [_motions(value) for value in settings] if isinstance(settings, list) else settings
+
+
+def _real_tensor(generators: Any) -> Tensor | None:
+    """An array or tensor of real numbers as a tensor; None for anything else."""
+    if isinstance(generators, np.ndarray) and generators.dtype.kind == "f":
+        return torch.from_numpy(np.ascontiguousarray(generators))
+    if isinstance(generators, Tensor) and generators.is_floating_point():
+        return generators
+    return None

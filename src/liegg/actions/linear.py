@@ -11,7 +11,8 @@ from torch.nn.functional import pad
 from liegg._utils.arguments import checked_fields
 from liegg._utils.errors import ArgumentError, ShapeError
 from liegg._utils.linalg import group_by_block
-from liegg.actions.base import Displacement, MatrixAction
+from liegg.actions.base import MatrixAction
+from liegg.actions.displacement import Displacement
 
 Layout = Literal["copies_first", "vector_first"]
 

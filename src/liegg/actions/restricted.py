@@ -9,7 +9,8 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
 from liegg._utils.linalg import orthonormal_rows
-from liegg.actions.base import Action, Displacement, MatrixAction
+from liegg.actions.base import Action, MatrixAction
+from liegg.actions.displacement import Displacement
 from liegg.algebra.subspace import principal_angles
 
 PROJECTION_LIMIT = 1024

@@ -22,8 +22,9 @@ from liegg.decision.thresholds import Thresholds
 from liegg.discovery.run import Run
 from liegg.discovery.solve_and_decide import ModelInfo, solve_and_decide
 from liegg.inputs.batches import Batches, Data, as_batches
-from liegg.inputs.model import Model, eval_view, probe, with_input_dtype
+from liegg.inputs.model import Model, eval_view, with_input_dtype
 from liegg.inputs.nonlinearity import nonlinearity
+from liegg.inputs.probe import probe
 from liegg.polarization import memory
 from liegg.polarization.distributed import PassOptions, accumulate
 from liegg.polarization.output_sketch import Outputs

@@ -14,19 +14,17 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.utils.data import Dataset, IterableDataset, Subset, default_collate
 
-from liegg._utils.checks import first_nonfinite
 from liegg._utils.device import DeferredCheck, to_device
 from liegg._utils.errors import (
     ArgumentError,
     DataError,
-    DtypeError,
     EmptyDataError,
     LieggError,
-    NonFiniteError,
     OneShotDataError,
     ShapeError,
     one_line,
 )
+from liegg.inputs.checked_batch import as_tensor, check_finite, check_plain, inputs_of, ragged
 
 Data = Any
 """Tensor, numpy array, Dataset, DataLoader, or any re-iterable of batches."""
@@ -131,19 +129,19 @@ class Batches:
         with _restored_generators(self.source):
             source = _range(self.source, self.start, self.stop)
             for index, raw in enumerate(_read(_pieces(source, self.size, self.device))):
-                batch = _as_tensor(_inputs(raw), first)
+                batch = as_tensor(inputs_of(raw), first)
                 if batch.shape[0] == 0:
                     continue
                 shape = batch.shape[1:] if shape is None else shape
                 if batch.shape[1:] != shape:
-                    raise _ragged(first, tuple(batch.shape[1:]), tuple(shape))
+                    raise ragged(first, tuple(batch.shape[1:]), tuple(shape))
                 offset, stride = self.stride
                 if in_order and (index % stride != offset or first < self.start):
                     first += batch.shape[0]
                     continue
                 batch = self._moved(batch)
                 # One reduction in the usual case; the exact search only on suspicion.
-                check.submit(torch.isfinite(batch.sum()), partial(_check_finite, batch, first))
+                check.submit(torch.isfinite(batch.sum()), partial(check_finite, batch, first))
                 if is_first:  # the model is probed on it
                     check.resolve()
                 is_first = False
@@ -191,7 +189,7 @@ def as_batches(data: Data, *, batch_size: int | None = None) -> Batches:
             f"batch_size={BATCH_SIZE}."
         )
     if isinstance(data, Tensor):
-        _check_plain(data)
+        check_plain(data)
     if isinstance(data, Tensor | np.ndarray) and data.ndim == 0:
         raise ShapeError(
             "data is a single number; expected samples along the first axis, for example shape "
@@ -288,7 +286,7 @@ def _stacked(dataset: Dataset[Any], size: int | None, device: torch.device | Non
     """Batches of a Dataset's inputs; labels are ignored."""
     count = len(dataset) if _indexed(dataset) else None  # pyright: ignore[reportArgumentType]
     samples = map(
-        _inputs, iter(dataset) if count is None else map(dataset.__getitem__, range(count))
+        inputs_of, iter(dataset) if count is None else map(dataset.__getitem__, range(count))
     )
     begin = list(islice(samples, 1))
     if size is None and begin:  # by the size of the first sample
@@ -298,7 +296,7 @@ def _stacked(dataset: Dataset[Any], size: int | None, device: torch.device | Non
         shapes = [tuple(getattr(sample, "shape", ())) for sample in inputs]
         for index, shape in enumerate(shapes):
             if shape != shapes[0]:
-                raise _ragged(first + index, shape, shapes[0])
+                raise ragged(first + index, shape, shapes[0])
         try:
             # numpy also stacks read-only and foreign-endian arrays
             stacked = (
@@ -314,103 +312,6 @@ def _stacked(dataset: Dataset[Any], size: int | None, device: torch.device | Non
             ) from error
         yield stacked
         first += len(inputs)
-
-
-def _inputs(raw: Any) -> Any:
-    """The input part of a batch: the first entry of a tuple or list, else the batch itself."""
-    if isinstance(raw, tuple | list):
-        if not raw:
-            raise DataError(
-                "a batch is an empty tuple; expected a tensor, or a tuple whose first entry is the "
-                "input."
-            )
-        return raw[0]
-    return raw
-
-
-def _as_tensor(batch: Any, first: int) -> Float[Tensor, "b ..."]:
-    """Check type and dtype of a batch; arrays are copied, so memory maps are never written."""
-    if isinstance(batch, np.ndarray):
-        if batch.dtype.kind != "f" or batch.dtype.itemsize > 8:  # torch has no long double
-            raise _wrong_dtype(batch.dtype)
-        if np.ma.is_masked(batch):
-            raise DataError(
-                f"the batch that starts at sample {first} has masked entries, which would be read as "
-                "numbers. Fill them with data.filled(value), or leave these samples out."
-            )
-        batch = torch.from_numpy(np.array(batch, dtype=batch.dtype.newbyteorder("="), order="C"))
-    if not isinstance(batch, Tensor):
-        hint = "For dictionaries pass the inputs alone, for example [batch['x'] for batch in data]."
-        if isinstance(batch, int | float):
-            hint = "For lists of numbers pass torch.tensor(data)."
-        raise DataError(
-            f"the batch that starts at sample {first} is a {type(batch).__name__}; expected a "
-            f"tensor or array, or a tuple whose first entry is one. {hint}"
-        )
-    _check_plain(batch)
-    if batch.ndim == 0:
-        raise ShapeError(
-            f"the batch that starts at sample {first} is a single number; expected samples along "
-            "the first axis."
-        )
-    if not batch.dtype.is_floating_point or batch.dtype.itemsize < 2:
-        raise _wrong_dtype(batch.dtype)
-    # A tensor created in inference mode cannot be differentiated; its copy can.
-    return batch.clone() if batch.is_inference() else batch.detach()
-
-
-def _check_plain(tensor: Tensor) -> None:
-    """Raise `DataError` for tensors without an array of values: sparse, nested, quantised, on the device meta."""
-    kinds = {
-        "nested": (tensor.is_nested, "torch.stack(samples) of samples of one shape"),
-        "sparse": (not tensor.is_nested and tensor.layout is not torch.strided, "data.to_dense()"),
-        "quantised": (tensor.is_quantized, "data.dequantize()"),
-        "without values, on the device 'meta'": (tensor.is_meta, "data with values"),
-    }
-    for kind, (found, remedy) in kinds.items():
-        if found:
-            raise DataError(
-                f"data is a tensor that is {kind}; expected a plain one. Pass {remedy}."
-            )
-
-
-def _wrong_dtype(dtype: np.dtype | torch.dtype) -> DtypeError:
-    numpy = isinstance(dtype, np.dtype)
-    converted = "data.astype('float32')" if numpy else "data.float()"
-    if dtype.kind == "c" if numpy else dtype.is_complex:
-        remedy = "np.stack([data.real, data.imag], -1)" if numpy else "torch.view_as_real(data)"
-    elif dtype.kind in "iub" if numpy else not dtype.is_floating_point:
-        remedy = (
-            f"{converted} where they are measurements, such as pixels (divided by 255). Labels such as "
-            "token ids or atomic numbers cannot be moved: analyse the part of the model behind its "
-            "embedding"
-        )
-    else:
-        remedy = converted
-    return DtypeError(
-        f"data has dtype {dtype}; derivatives need real floating point numbers. Pass {remedy}."
-    )
-
-
-def _ragged(index: int, shape: tuple[int, ...], before: tuple[int, ...]) -> ShapeError:
-    return ShapeError(
-        f"sample {index} has shape {shape}, the samples before it {before}. "
-        "All samples must have one shape: pad or resample them first."
-    )
-
-
-def _check_finite(batch: Float[Tensor, "b ..."], first: int) -> None:
-    """Raise `NonFiniteError` naming the first sample with NaN or infinity."""
-    if (index := first_nonfinite(batch)) is not None:
-        kind = (
-            "NaN"
-            if bool(batch[index].isnan().any())
-            else f"a value that is infinite in {batch.dtype}"
-        )
-        raise NonFiniteError(
-            f"sample {first + index} holds {kind}. Remove it, for example "
-            "data[data.isfinite().flatten(1).all(1)]."
-        )
 
 
 @contextmanager

@@ -8,53 +8,18 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from liegg._utils.checks import first_nonfinite
-from liegg._utils.device import call_within_memory, to_device
 from liegg._utils.diagnoses import Diagnosis, Remark
-from liegg._utils.errors import (
-    ArgumentError,
-    BatchMixingError,
-    DataError,
-    DtypeError,
-    ModelError,
-    NonFiniteError,
-    NotDifferentiableError,
-    RandomModelError,
-    ShapeError,
-)
-from liegg._utils.precision import coarsest, convolves, record_dtypes
+from liegg._utils.errors import ArgumentError, ModelError
+from liegg._utils.precision import convolves
 from liegg._utils.unwrap_compiled import is_compiled, original, uncompiled, unwrap
-from liegg.inputs.batches import Batches, evenly_spaced
+from liegg.inputs.batches import Batches
 from liegg.inputs.reachable import modules_inside
-
-PROBE_SAMPLES = 3
-"""Samples on which a model is probed: one of them has neighbours on both sides."""
-
-LARGEST = 1e75
-"""Numbers up to this, and down to its inverse, have fourth powers in float64."""
-
-RANDOM_UNITS, MIXING_UNITS, MOST = 100, 1000, 0.1
-"""Most rounding units by which two calls, or a sample in and out of a batch, may differ, and most of
-the output's size, which half precision would exceed."""
-
-RANDOM_ADVICE = (
-    "Pass the nn.Module itself (it is analysed in eval mode), or call .eval() on what your function "
-    "uses, or fix its noise."
-)
-
-MIXING_ADVICE = (
-    "Make each output depend on its own sample; in a function, call .eval() on the modules it uses."
-)
-
-SLOPE_SAMPLES = 64
-"""Samples at which the slope is measured; a rectified network may be flat at a few."""
 
 
 @dataclass(frozen=True)
@@ -181,78 +146,6 @@ def with_input_dtype(model: Model, batches: Batches) -> Model:
     return replace(model, dtype=dtype, notes=(*model.notes, note))
 
 
-def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> Model:
-    """Check that the model is a deterministic, differentiable function of one sample.
-
-    Args:
-        model: the model.
-        x: the first batch; a few of its samples are used.
-        summed: whether the question is about the sum of the outputs.
-
-    Returns:
-        The model with its output shape, its slope and its arithmetic.
-
-    Raises:
-        ShapeError: the output does not have one entry per sample.
-        DtypeError: the output is not real floating point.
-        NonFiniteError: an output is NaN or infinite.
-        RandomModelError: two calls differ.
-        BatchMixingError: a sample's output depends on the other samples.
-        NotDifferentiableError: the output changes with the input but carries no derivative.
-        DataError: the numbers are too large or too small to be squared.
-    """
-    largest = float(x.abs().max()) if x.numel() else 0.0
-    if largest > 0 and not 1 / LARGEST < largest < LARGEST:
-        raise DataError(
-            f"the largest number of the data is {largest:.0e}: squares of such numbers are lost. "
-            "Rescale the data, and undo it at the beginning of the model."
-        )
-    places = evenly_spaced(x, PROBE_SAMPLES)
-    batch, x = x, x[places]
-    with torch.enable_grad(), record_dtypes() as dtypes:
-        raw = _call(model.function, x.clone().requires_grad_())
-    y = _checked_output(raw, x, model.name, places)
-    with torch.no_grad():
-        again, in_place = _call_again(model.function, x)
-        alone = torch.cat(
-            [_call(model.function, x[i : i + 1]).reshape(1, -1) for i in range(len(x))]
-        )
-    scale = float(y.abs().max()) + torch.finfo(y.dtype).tiny
-    arithmetic = coarsest(x.dtype, y.dtype, *dtypes())
-    eps = torch.finfo(arithmetic).eps
-    if (change := float((again - y).abs().max()) / scale) > min(RANDOM_UNITS * eps, MOST):
-        raise RandomModelError(
-            f"two calls of {model.name} on the same {len(x)} samples differ by {change:.1e} of the "
-            f"output's size: the model draws random numbers. {RANDOM_ADVICE}"
-        )
-    if (change := float((alone - y).abs().max()) / scale) > min(MIXING_UNITS * eps, MOST):
-        raise BatchMixingError(
-            f"the output of {model.name} for a sample changes by {change:.1e} of its size when the "
-            "other samples of the batch are left out: it mixes samples (batch statistics, a quantised "
-            f"layer that scales by the batch, or an operation along axis 0). {MIXING_ADVICE}"
-        )
-    slope = 0.0
-    if raw.requires_grad:
-        samples = batch[evenly_spaced(batch, SLOPE_SAMPLES)]
-        slope = call_within_memory(partial(_slope, model, summed=summed), samples)
-    if slope is not None and slope * largest**2 <= torch.finfo(arithmetic).tiny ** 2:
-        slope = 0.0  # what it does to the output is too small to be a number of this precision
-    if slope == 0 and _varies(model, batch, summed=summed):
-        raise NotDifferentiableError(
-            f"the output of {model.name} changes with the input but carries no derivative: "
-            "something inside detaches it (torch.no_grad, .detach(), .numpy(), argmax, rounding). "
-            "Return the differentiable quantity, such as logits."
-        )
-    return replace(
-        model,
-        output_shape=tuple(raw.shape[1:]),
-        in_place=in_place,
-        slope=slope,
-        arithmetic=arithmetic,
-        notes=(*model.notes, *arithmetic_note(arithmetic, x.dtype)),
-    )
-
-
 def arithmetic_note(arithmetic: torch.dtype, dtype: torch.dtype) -> tuple[Remark, ...]:
     """A note if a model computes with fewer digits than its samples have."""
     if torch.finfo(arithmetic).eps <= torch.finfo(dtype).eps:
@@ -286,98 +179,6 @@ def _accepts(model: Model, x: Tensor) -> bool:
     except (RuntimeError, TypeError, ValueError):
         return False
     return True
-
-
-def _call_again(
-    function: Callable[[Tensor], Tensor], x: Float[Tensor, "b ..."]
-) -> tuple[Float[Tensor, "b c"], bool]:
-    """Outputs, and whether the model writes into its input, by torch's count of writes."""
-    batch = x.clone()
-    version = batch._version
-    y = _call(function, batch, copy=False).reshape(len(x), -1)
-    return y, batch._version != version or not torch.equal(batch, x)
-
-
-def _slope(model: Model, x: Float[Tensor, "b ..."], *, summed: bool) -> float | None:
-    """Mean squared gradient of the outputs' sum (random signs unless `summed`); None on failure."""
-    leaf = x.clone().requires_grad_()
-    with torch.enable_grad():
-        try:
-            y = model(leaf)
-        except torch.OutOfMemoryError:
-            raise
-        except RuntimeError as error:
-            raise ModelError(
-                f"{model.name} failed on a batch of shape {tuple(leaf.shape)} and dtype "
-                f"{leaf.dtype} with gradients on: {error}. Check that model(data).sum().backward() works in "
-                "this dtype on this device, or pass model.float()."
-            ) from error
-        drawn = torch.randint(0, 2, y.shape, generator=torch.Generator().manual_seed(0))
-        signs = torch.ones_like(y) if summed else to_device(2 * drawn - 1, y.device, y.dtype)
-        try:
-            slope = torch.autograd.grad(y, leaf, signs, materialize_grads=True)[0]
-        except torch.OutOfMemoryError:
-            raise
-        except RuntimeError:
-            return None  # there is no derivative at all, which `rows.plan` reports
-    return float(slope.double().square().sum()) / len(leaf)
-
-
-def _varies(model: Model, batch: Float[Tensor, "b ..."], *, summed: bool) -> bool:
-    """Whether two samples of a batch have different outputs."""
-    with torch.no_grad():
-        y = call_within_memory(model, batch)
-        y = y.sum(1, keepdim=True) if summed else y
-    return bool((y != y[:1]).any())
-
-
-def _call(function: Callable[[Tensor], Any], x: Tensor, *, copy: bool = True) -> Any:
-    try:
-        return function(x.clone() if copy else x)
-    except torch.OutOfMemoryError:
-        raise  # explained as such by `explain_out_of_memory`
-    except Exception as error:
-        raise ModelError(
-            f"the model failed on a batch of shape {tuple(x.shape)}, dtype {x.dtype}: "
-            f"{type(error).__name__}: {error}. It must accept a batch of any length; an exported "
-            "program needs a dynamic batch axis (dynamic_shapes="
-            "{'x': {0: torch.export.Dim('batch')}}), a function of one sample torch.func.vmap(f)."
-        ) from error
-
-
-def _checked_output(y: Any, x: Tensor, name: str, places: Tensor) -> Float[Tensor, "b c"]:
-    if not isinstance(y, Tensor):
-        raise DtypeError(
-            f"{name} returned a {type(y).__name__}; expected one tensor. Wrap it: "
-            "lambda x: model(x)[0], or ['logits']."
-        )
-    if y.layout is not torch.strided or y.is_meta:
-        raise DtypeError(
-            f"{name} returned a tensor without plain values ({y.layout}, on {y.device}); expected a "
-            "dense one. Return y.to_dense()."
-        )
-    if y.ndim == 0 or y.shape[0] != x.shape[0]:
-        raise ShapeError(
-            f"{name} returned shape {tuple(y.shape)} for a batch of {x.shape[0]} samples; expected "
-            f"{x.shape[0]} along the first axis. If it takes one sample, pass "
-            "torch.func.vmap(model)."
-        )
-    if not y.dtype.is_floating_point:
-        raise DtypeError(
-            f"{name} returned {y.dtype}; symmetries need real floating point outputs. Return "
-            "logits, not classes."
-        )
-    y = y.detach().reshape(x.shape[0], -1)
-    if y.shape[1] == 0:
-        raise ShapeError(
-            f"{name} returned shape {(x.shape[0], 0)}: no output at all. Return at least one "
-            "number per sample."
-        )
-    if (bad := first_nonfinite(y)) is not None:
-        raise NonFiniteError(
-            f"{name} returned NaN or infinity for sample {int(places[bad])}. Check it there."
-        )
-    return y
 
 
 def _eval_view(module: nn.Module) -> nn.Module:

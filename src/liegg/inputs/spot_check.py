@@ -9,7 +9,8 @@ from torch import Tensor
 
 from liegg._utils.errors import BatchMixingError, RandomModelError
 from liegg._utils.precision import coarsest, full_precision_products, rounding_unit
-from liegg.inputs.model import MIXING_ADVICE, MIXING_UNITS, MOST, RANDOM_ADVICE, RANDOM_UNITS, Model
+from liegg.inputs.model import Model
+from liegg.inputs.probe import MIXING_ADVICE, MIXING_UNITS, MOST, RANDOM_ADVICE, RANDOM_UNITS
 
 LENIENCE = 10
 """How many times more than in the probe outputs may differ: many samples are drawn, not three."""

@@ -14,7 +14,8 @@ from liegg._utils.errors import ArgumentError, ModelError, ShapeError, one_line
 from liegg._utils.forward_mode import jvp
 from liegg._utils.precision import coarsest
 from liegg.actions import Action
-from liegg.inputs.model import PROBE_SAMPLES, Model
+from liegg.inputs.model import Model
+from liegg.inputs.probe import PROBE_SAMPLES
 from liegg.polarization.output_sketch import Outputs, combine, cotangents
 
 Route = Literal["jvp", "vjp", "autograd"]

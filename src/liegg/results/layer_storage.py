@@ -27,7 +27,7 @@ LAYER_FILES = ("layers.json", "layers.safetensors")
 
 
 @checked()
-def save_layers(result: LayerSymmetries, folder: Path) -> Path:
+def save_layers(result: LayerSymmetries, folder: str | Path) -> Path:
     """Write the results of all layers as `layers.json` and `layers.safetensors`, listed in `manifest.json`.
 
     Args:
@@ -84,7 +84,7 @@ def layer_files(result: LayerSymmetries) -> dict[str, bytes]:
 
 
 @checked()
-def load_layers(folder: Path) -> LayerSymmetries:
+def load_layers(folder: str | Path) -> LayerSymmetries:
     """Read what `LayerSymmetries.save` wrote; arrays are restored bit for bit.
 
     Args:
@@ -93,6 +93,7 @@ def load_layers(folder: Path) -> LayerSymmetries:
     Raises:
         RecordError: a file is missing, damaged, changed since, or of another format.
     """
+    folder = Path(folder)
     with storage.damage_named(folder, "a folder of stored layers", "result.save(...)"):
         index = json.loads(storage.read_stored(folder, LAYER_FILES[:1])[LAYER_FILES[0]])
         storage.check_format(folder, index["format"], FORMAT, OLDER_FORMATS)

@@ -161,7 +161,7 @@ class LayerSymmetries:
         }
 
     @checked()
-    def save(self, folder: Path) -> Path:
+    def save(self, folder: str | Path) -> Path:
         """Write `layers.json` and every layer's results into a folder; see `load_layers`."""
         from liegg.results.layer_storage import save_layers
 

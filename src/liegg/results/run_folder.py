@@ -72,7 +72,7 @@ class RunFolder:
 
 @checked()
 def write_run(
-    folder: Path,
+    folder: str | Path,
     sym: Symmetries,
     *,
     samples: Tensor | None = None,
@@ -97,7 +97,7 @@ def write_run(
         RecordError: the folder cannot be written to, or holds other things under these names.
         ReportError: the result is stored, but its report could not be made.
     """
-    files = result_files(sym)
+    folder, files = Path(folder), result_files(sym)
     if title is not None:
         files[TITLE] = json_bytes({"title": title})
     if samples is not None:
@@ -151,18 +151,19 @@ def save_elsewhere(sym: Symmetries, layers: LayerSymmetries | None) -> str:
 
 
 @checked()
-def check_run_folder(folder: Path, *more: str) -> None:
+def check_run_folder(folder: str | Path, *more: str) -> None:
     """Raise `RecordError` if `write_run` would refuse a folder, or more files in it; nothing is created."""
     check_target(folder, (*ALL_FILES, *more))
 
 
 @checked()
-def read_run(folder: Path) -> RunFolder:
+def read_run(folder: str | Path) -> RunFolder:
     """Read a run folder back; one that `Symmetries.save` wrote will do.
 
     Raises:
         RecordError: a file is missing, damaged or changed since it was written.
     """
+    folder = Path(folder)
     sym = load(folder)
     place = next((place for place in (folder, folder / OLD_LAYERS) if has_layers(place)), None)
     with damage_named(folder):
@@ -176,14 +177,14 @@ def read_run(folder: Path) -> RunFolder:
 
 
 @checked()
-def read_log(folder: Path) -> str:
+def read_log(folder: str | Path) -> str:
     """What was typed and when.
 
     Raises:
         RecordError: the folder has no log.
     """
     try:
-        return read_regular(folder / LOG).decode(errors="replace")
+        return read_regular(Path(folder) / LOG).decode(errors="replace")
     except OSError as error:
         raise RecordError(
             f"{folder} has no {LOG}: liegg discover --out writes one, sym.save(...) does not."

@@ -32,7 +32,7 @@ FILES = ("record.json", "arrays.safetensors")
 
 
 @checked()
-def save(sym: Symmetries, folder: Path) -> Path:
+def save(sym: Symmetries, folder: str | Path) -> Path:
     """Write a result into a folder as `record.json` and `arrays.safetensors`, listed with checksums in `manifest.json`.
 
     Args:
@@ -87,7 +87,7 @@ def json_bytes(record: dict[str, Any]) -> bytes:
 
 @checked()
 def load(
-    folder: Path, *, action: Action | None = None, output_action: Action | None = None
+    folder: str | Path, *, action: Action | None = None, output_action: Action | None = None
 ) -> Symmetries:
     """Read back a result that `Symmetries.save` wrote; its numbers come back bit for bit, and nothing is computed.
 
@@ -99,6 +99,7 @@ def load(
     Raises:
         RecordError: a file is missing, damaged, changed since, or of another format, or the action does not fit.
     """
+    folder = Path(folder)
     with damage_named(folder):
         record, arrays = read_pair(folder, FILES)
         check_format(folder, record["format"], FORMAT, OLDER_FORMATS)

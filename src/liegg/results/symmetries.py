@@ -245,7 +245,7 @@ class Symmetries:
         )
 
     @checked()
-    def save(self, folder: Path) -> Path:
+    def save(self, folder: str | Path) -> Path:
         """Write the result into a folder, which is created if needed; `liegg.load` reads it back."""
         from liegg.results.storage import save
 

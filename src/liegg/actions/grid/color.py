@@ -10,7 +10,8 @@ from torch import Tensor
 
 from liegg._utils.arguments import checked
 from liegg._utils.errors import ArgumentError, ShapeError
-from liegg.actions.base import Displacement, MatrixAction
+from liegg.actions.base import MatrixAction
+from liegg.actions.displacement import Displacement
 from liegg.actions.grid.maps import MapAction
 from liegg.actions.linear import Affine, Linear
 

@@ -28,7 +28,8 @@ from liegg.discovery.layers.trace import trace, with_arithmetic
 from liegg.discovery.run import Run
 from liegg.discovery.solve_and_decide import memory_notes
 from liegg.inputs.batches import Data
-from liegg.inputs.model import Model, arithmetic_note, probe
+from liegg.inputs.model import Model, arithmetic_note
+from liegg.inputs.probe import probe
 from liegg.polarization.output_sketch import Outputs
 from liegg.polarization.rows import Plan, rows_per_sample
 from liegg.polarization.streaming import PassPlan, PassSums

@@ -17,7 +17,7 @@ from liegg._utils.precision import coarsest
 from liegg.actions import Action
 from liegg.discovery.layers.hooks import Layer, Network, run_to_layers
 from liegg.discovery.layers.trace import projection
-from liegg.inputs.model import PROBE_SAMPLES
+from liegg.inputs.probe import PROBE_SAMPLES
 
 Batching = Literal["vmap", "repeat"]
 """Tangents batched by vmap, or every sample repeated for each tangent."""

@@ -14,7 +14,7 @@ from torch import Tensor
 from liegg._utils.errors import ArgumentError, LieggError, ModelError, one_line
 from liegg._utils.precision import coarsest, record_dtypes
 from liegg.discovery.layers.hooks import Network, Pick, call_name, hooked, pick_tensor
-from liegg.inputs.model import PROBE_SAMPLES
+from liegg.inputs.probe import PROBE_SAMPLES
 
 
 class Call(NamedTuple):

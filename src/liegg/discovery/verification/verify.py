@@ -29,7 +29,8 @@ from liegg.discovery.verification.measure import CONSTANT, Directions, Question
 from liegg.discovery.verification.meter import Meter
 from liegg.discovery.verification.selected_times import Effort, at_selected_times, shares
 from liegg.inputs.batches import Batches, Data, as_batches
-from liegg.inputs.model import Model, eval_view, probe, with_input_dtype
+from liegg.inputs.model import Model, eval_view, with_input_dtype
+from liegg.inputs.probe import probe
 from liegg.polarization.rows import check_output_action
 from liegg.results.symmetries import Symmetries
 from liegg.results.verification import Curve, Verification

@@ -31,7 +31,7 @@ ESCAPES = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 @checked()
 def write_report(
     sym: Symmetries,
-    path: Path,
+    path: str | Path,
     *,
     samples: Tensor | np.ndarray | None = None,
     layers: LayerSymmetries | None = None,

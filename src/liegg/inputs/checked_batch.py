@@ -1,0 +1,109 @@
+"""One batch of the user's data as a tensor of real numbers, or an error that says what it is instead."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg._utils.checks import first_nonfinite
+from liegg._utils.errors import DataError, DtypeError, NonFiniteError, ShapeError
+
+
+def inputs_of(raw: Any) -> Any:
+    """The input part of a batch: the first entry of a tuple or list, else the batch itself."""
+    if isinstance(raw, tuple | list):
+        if not raw:
+            raise DataError(
+                "a batch is an empty tuple; expected a tensor, or a tuple whose first entry is the "
+                "input."
+            )
+        return raw[0]
+    return raw
+
+
+def as_tensor(batch: Any, first: int) -> Float[Tensor, "b ..."]:
+    """Check type and dtype of a batch; arrays are copied, so memory maps are never written."""
+    if isinstance(batch, np.ndarray):
+        if batch.dtype.kind != "f" or batch.dtype.itemsize > 8:  # torch has no long double
+            raise _wrong_dtype(batch.dtype)
+        if np.ma.is_masked(batch):
+            raise DataError(
+                f"the batch that starts at sample {first} has masked entries, which would be read as "
+                "numbers. Fill them with data.filled(value), or leave these samples out."
+            )
+        batch = torch.from_numpy(np.array(batch, dtype=batch.dtype.newbyteorder("="), order="C"))
+    if not isinstance(batch, Tensor):
+        hint = "For dictionaries pass the inputs alone, for example [batch['x'] for batch in data]."
+        if isinstance(batch, int | float):
+            hint = "For lists of numbers pass torch.tensor(data)."
+        raise DataError(
+            f"the batch that starts at sample {first} is a {type(batch).__name__}; expected a "
+            f"tensor or array, or a tuple whose first entry is one. {hint}"
+        )
+    check_plain(batch)
+    if batch.ndim == 0:
+        raise ShapeError(
+            f"the batch that starts at sample {first} is a single number; expected samples along "
+            "the first axis."
+        )
+    if not batch.dtype.is_floating_point or batch.dtype.itemsize < 2:
+        raise _wrong_dtype(batch.dtype)
+    # A tensor created in inference mode cannot be differentiated; its copy can.
+    return batch.clone() if batch.is_inference() else batch.detach()
+
+
+def check_plain(tensor: Tensor) -> None:
+    """Raise `DataError` for tensors without an array of values: sparse, nested, quantised, on the device meta."""
+    kinds = {
+        "nested": (tensor.is_nested, "torch.stack(samples) of samples of one shape"),
+        "sparse": (not tensor.is_nested and tensor.layout is not torch.strided, "data.to_dense()"),
+        "quantised": (tensor.is_quantized, "data.dequantize()"),
+        "without values, on the device 'meta'": (tensor.is_meta, "data with values"),
+    }
+    for kind, (found, remedy) in kinds.items():
+        if found:
+            raise DataError(
+                f"data is a tensor that is {kind}; expected a plain one. Pass {remedy}."
+            )
+
+
+def _wrong_dtype(dtype: np.dtype | torch.dtype) -> DtypeError:
+    numpy = isinstance(dtype, np.dtype)
+    converted = "data.astype('float32')" if numpy else "data.float()"
+    if dtype.kind == "c" if numpy else dtype.is_complex:
+        remedy = "np.stack([data.real, data.imag], -1)" if numpy else "torch.view_as_real(data)"
+    elif dtype.kind in "iub" if numpy else not dtype.is_floating_point:
+        remedy = (
+            f"{converted} where they are measurements, such as pixels (divided by 255). Labels such as "
+            "token ids or atomic numbers cannot be moved: analyse the part of the model behind its "
+            "embedding"
+        )
+    else:
+        remedy = converted
+    return DtypeError(
+        f"data has dtype {dtype}; derivatives need real floating point numbers. Pass {remedy}."
+    )
+
+
+def ragged(index: int, shape: tuple[int, ...], before: tuple[int, ...]) -> ShapeError:
+    """The error for a sample of another shape than those before it."""
+    return ShapeError(
+        f"sample {index} has shape {shape}, the samples before it {before}. "
+        "All samples must have one shape: pad or resample them first."
+    )
+
+
+def check_finite(batch: Float[Tensor, "b ..."], first: int) -> None:
+    """Raise `NonFiniteError` naming the first sample with NaN or infinity."""
+    if (index := first_nonfinite(batch)) is not None:
+        kind = (
+            "NaN"
+            if bool(batch[index].isnan().any())
+            else f"a value that is infinite in {batch.dtype}"
+        )
+        raise NonFiniteError(
+            f"sample {first + index} holds {kind}. Remove it, for example "
+            "data[data.isfinite().flatten(1).all(1)]."
+        )
