@@ -445,7 +445,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         (
             "A handler of the caller is left alone.",
             "if not _in_main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:",
-            "if not in_main:",
+            "if not _in_main_thread():",
         ),
     ),
     *of("discovery/run.py", "tests/discovery/test_run.py")(

@@ -399,7 +399,7 @@ ERRORS: dict[str, tuple[Any, type[Exception], str]] = {
     "batch mean": (
         lambda x: x - x.mean(0),
         BatchMixingError,
-        "it mixes samples (batch statistics, or an operation along axis 0)",
+        "it mixes samples (batch statistics, a quantised layer",
     ),
     "batch rank": (
         lambda x: x.sum(1) * len(x),

@@ -384,14 +384,17 @@ def test_only_the_last_writing_failed(tmp_path, monkeypatch, trouble):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(("path", "kind"), [("", "empty"), ("folder", "a folder")])
-def test_a_path_that_is_no_file(tmp_path, monkeypatch, path, kind):
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("", "checkpoint='': expected a path"),
+        ("folder", "checkpoint='folder' is a folder; expected"),
+    ],
+)
+def test_a_path_that_is_no_file(tmp_path, monkeypatch, path, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
-    with pytest.raises(
-        liegg.LieggError,
-        match=f"checkpoint='{path}' is {kind}; expected a file, for example checkpoint='run.ch",
-    ):
+    with pytest.raises(liegg.LieggError, match=message):
         liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), run=liegg.Run(checkpoint=path))
 
 

@@ -25,7 +25,7 @@ def test_layers_are_reached_by_place_and_by_name(found):
     assert [layer.name for layer in found] == list(found.names) == ["0", "1", "2"]
     assert found[0] is found["0"]
     assert found[-1].name == "2"
-    with pytest.raises(IndexError):
+    with pytest.raises(ArgumentError, match="there is no layer 3: 3 were analysed"):
         found[3]
     with pytest.raises(ArgumentError, match="no layer 'conv1' was analysed; there are 0, 1, 2"):
         found["conv1"]

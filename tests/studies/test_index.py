@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from liegg._utils.errors import MissingExtraError, ResultsError
+from liegg._utils.errors import LieggError, MissingExtraError, ResultsError
 from liegg.studies.index import STUDIES, write_index
 from studies.claims import planted
 
@@ -227,7 +227,7 @@ def test_a_failing_write_leaves_the_old_page(folder, monkeypatch):
         raise OSError("no space left on device")
 
     monkeypatch.setattr("liegg._utils.atomic_write.sync", full)
-    with pytest.raises(OSError, match="no space left"):
+    with pytest.raises(LieggError, match="no space left"):
         write_index(folder)
     assert path.read_bytes() == known
 

@@ -96,9 +96,9 @@ def test_samples_that_fit():
 WRONG_KNOBS = [
     (
         {"derivative": "sobel"},
-        "derivative='sobel': expected one of 'spectral', 'central', 'gaussian', 'paper'.",
+        "derivative='sobel': expected 'spectral', 'central', 'gaussian' or 'paper'.",
     ),
-    ({"border": "mirror"}, "border='mirror': expected one of 'replicate', 'zeros', 'periodic'."),
+    ({"border": "mirror"}, "border='mirror': expected 'replicate', 'zeros' or 'periodic'."),
     ({"sigma": 0.0}, "sigma=0.0: expected a width of at least 0.1 pixels, for example sigma=1.0."),
     ({"sigma": -1}, "sigma=-1.0: expected a width of at least 0.1"),
     ({"sigma": math.nan}, "sigma=nan: expected a width of at least 0.1"),
@@ -237,14 +237,17 @@ WRONG_KINDS = [
         lambda: loose.Image(torch.eye(2, dtype=torch.complex64)[None]),
         "generators were given as torch.complex64",
     ),
-    (lambda: loose.Image(sigma=None), "sigma=None: expected a width in pixels"),
+    (lambda: loose.Image(sigma=None), "sigma=None: expected a number"),
+    (lambda: loose.Image(shape="28x28"), "shape='28x28': expected a list or None"),
     (
-        lambda: loose.Image(shape="28x28"),
-        "shape='28x28': expected the sides of a sample, for example shape=(28, 28)",
+        lambda: loose.Image(shape=(12.5, 12)),
+        "shape=(12.5, 12): expected a list, each member a whole number or None",
     ),
-    (lambda: loose.Image(shape=(12.5, 12)), "shape=(12.5, 12): expected the sides"),
-    (lambda: loose.Color(channels=2.5), "channels=2.5: expected a positive number"),
-    (lambda: loose.Image().restrict(np.eye(2)[None]), "generators were given as ndarray"),
+    (lambda: loose.Color(channels=2.5), "channels=2.5: expected a whole number"),
+    (
+        lambda: loose.Image().restrict(np.eye(2, dtype=int)[None]),
+        "generators were given as ndarray",
+    ),
     (
         lambda: loose.Image().act(torch.zeros(5), torch.zeros(1, 4, 4)),
         "a motion was given as shape (5,); expected one generator",

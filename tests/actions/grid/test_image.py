@@ -99,7 +99,7 @@ def test_knobs_reach_the_whole_action():
     [
         (
             lambda: liegg.Image("rotation"),  # pyright: ignore[reportArgumentType]
-            r"group='rotation': expected 'linear', 'affine', 'similarity' or 'euclidean' or a tensor \[r, n, n\]\.",
+            r"group='rotation': expected 'linear', 'affine', 'similarity', 'euclidean' or a tensor \[r, n, n\]\.",
         ),
         (
             lambda: liegg.Volume("so3"),  # pyright: ignore[reportArgumentType]

@@ -223,7 +223,10 @@ WRONG = [
         r"sizes=\[\]: expected positive numbers, for example Blocks\(\[4\] \* 196\)",
     ),
     (lambda: liegg.actions.Blocks([2, 0]), r"sizes=\[2, 0\]: expected positive"),
-    (lambda: liegg.actions.Blocks([True]), r"sizes=\[True\]: expected a list of integers"),
+    (
+        lambda: liegg.actions.Blocks([True]),
+        r"sizes=\[True\]: expected a list, each member a whole number",
+    ),
     (
         lambda: liegg.actions.Blocks([2, 2], order=[0, 1, 2, 2]),
         "order has 4 entries; expected every index from 0 to 3 once",

@@ -271,7 +271,7 @@ def test_the_page_is_written_atomically_and_reproducibly(rotations, tmp_path, mo
         raise OSError("no room")
 
     monkeypatch.setattr(Path, "replace", stop)
-    with pytest.raises(OSError, match="no room"):
+    with pytest.raises(liegg.LieggError, match="no room"):
         write_report(rotations, path, title="another")
     assert path.read_bytes() == before
     assert [file.name for file in path.parent.iterdir()] == ["report.html"]

@@ -150,10 +150,10 @@ def test_times_are_told_with_enough_digits(exact):
 @pytest.mark.parametrize(
     ("samples", "message"),
     [
-        (torch.zeros(3), r"samples have shape \(3,\)"),
+        (torch.zeros(3), r"samples=a tensor of shape \(3,\)"),
         (torch.zeros(0, 3), "expected a few inputs of the model"),
         (torch.full((2, 3), torch.nan), "finite numbers"),
-        (torch.zeros(2, 3, dtype=torch.complex64), "complex64"),
+        (torch.zeros(2, 3, dtype=torch.complex64), "finite numbers"),
     ],
 )
 def test_samples_that_are_none(exact, samples, message):
