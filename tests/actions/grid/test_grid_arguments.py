@@ -101,7 +101,7 @@ WRONG_KNOBS = [
     ({"border": "mirror"}, "border='mirror': expected 'replicate', 'zeros' or 'periodic'."),
     ({"sigma": 0.0}, "sigma=0.0: expected a width of at least 0.1 pixels, for example sigma=1.0."),
     ({"sigma": -1}, "sigma=-1.0: expected a width of at least 0.1"),
-    ({"sigma": math.nan}, "sigma=nan: expected a width of at least 0.1"),
+    ({"sigma": math.nan}, "sigma=nan: expected a number"),
     ({"sigma": math.inf}, "sigma=inf: expected a width of at least 0.1"),
     (
         {"shape": (784,)},
@@ -226,8 +226,8 @@ loose: Any = liegg
 
 WRONG_KINDS = [
     (
-        lambda: loose.Image(np.eye(2)[None]),
-        "group is a ndarray; Image takes a name, such as 'affine', or a tensor",
+        lambda: loose.Image(np.eye(2)),
+        "group=an array of shape (2, 2): expected 'linear', 'affine', 'similarity', 'euclidean' or a tensor",
     ),
     (
         lambda: loose.Image(torch.full((1, 2, 2), torch.nan)),
@@ -235,7 +235,7 @@ WRONG_KINDS = [
     ),
     (
         lambda: loose.Image(torch.eye(2, dtype=torch.complex64)[None]),
-        "generators were given as torch.complex64",
+        "group=a tensor of shape (1, 2, 2): expected",
     ),
     (lambda: loose.Image(sigma=None), "sigma=None: expected a number"),
     (lambda: loose.Image(shape="28x28"), "shape='28x28': expected a list or None"),

@@ -242,7 +242,7 @@ WRONG = [
     (lambda: liegg.actions.Blocks([2], torch.zeros(1, 2, 2)), "no matrix other than zero"),
     (
         lambda: liegg.actions.Banded(4, 4),
-        r"Banded\(4, 4\): expected n of at least 1 and a width from 0 to 3",
+        r"Banded\(4, 4\): expected n from 1 to 10000000 and a width from 0 to 3",
     ),
     (lambda: liegg.actions.Banded(4, 2, periodic=True), "a width from 0 to 1"),
     (lambda: liegg.actions.Weights([0, 2]), r"groups=\[0, 2\]: expected every index from 0"),
