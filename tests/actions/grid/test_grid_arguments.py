@@ -235,7 +235,7 @@ WRONG_KINDS = [
     ),
     (
         lambda: loose.Image(torch.eye(2, dtype=torch.complex64)[None]),
-        "group=a tensor of shape (1, 2, 2): expected",
+        "generators were given as torch.complex64",
     ),
     (lambda: loose.Image(sigma=None), "sigma=None: expected a number"),
     (lambda: loose.Image(shape="28x28"), "shape='28x28': expected a list or None"),
