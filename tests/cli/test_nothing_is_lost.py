@@ -102,8 +102,10 @@ def test_names_cannot_steer_the_terminal(folder: Path) -> None:
 
 SLOW = """
 import time
+from pathlib import Path
 def norm():
     def f(x):
+        Path("reading").touch()
         time.sleep(0.05)
         return x.square().sum(1)
     return f
@@ -128,7 +130,11 @@ def test_sigterm_ends_a_run_and_leaves_nothing(folder: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
     )
-    time.sleep(8)
+    for _ in range(600):
+        if Path("reading").exists():
+            break
+        time.sleep(0.1)
+    time.sleep(0.5)
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=60)
     assert (process.returncode, "interrupted" in err) == (143, True)

@@ -64,7 +64,8 @@ def test_a_file_that_one_task_lacks_is_reported_by_all(
 
 def test_an_interrupted_process_leaves_nothing(folder: Path) -> None:
     Path("slow_for_cli.py").write_text(
-        "import time\n\ndef slow(x):\n    time.sleep(0.05)\n    return x.square().sum(1)\n\n"
+        "import time\nfrom pathlib import Path\n\ndef slow(x):\n    Path('reading').touch()\n"
+        "    time.sleep(0.05)\n    return x.square().sum(1)\n\n"
         "def build():\n    return slow\n"
     )
     words = "--model slow_for_cli:build --data x.npy --action linear:4 --batch-size 2 --out run"
@@ -75,7 +76,7 @@ def test_an_interrupted_process_leaves_nothing(folder: Path) -> None:
         text=True,
     )
     for _ in range(600):
-        if Path("run").exists():  # made just before the data is read
+        if Path("reading").exists():
             break
         time.sleep(0.1)
     time.sleep(0.5)
