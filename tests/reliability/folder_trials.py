@@ -1,6 +1,5 @@
 """Stored folders that were damaged, mixed, edited or replaced by something else, read and written over."""
 
-import hashlib
 import json
 import os
 import shutil
@@ -14,6 +13,7 @@ from torch import nn
 
 import liegg
 from liegg.results.run_folder import read_run, write_run
+from stored import accept_changes
 
 FILES = (
     "manifest.json",
@@ -79,15 +79,15 @@ def damages() -> Iterator[Damage]:
         yield Damage(f"{name} of another run", lambda r, o, u, n=name: _from_other(r, o, n))
         yield Damage(
             f"{name} cut, accepted in the manifest",
-            lambda r, o, u, n=name: (_cut(r / n, 0.5), accept(r)),
+            lambda r, o, u, n=name: (_cut(r / n, 0.5), accept_changes(r)),
         )
         yield Damage(
             f"{name} emptied, accepted in the manifest",
-            lambda r, o, u, n=name: ((r / n).write_bytes(b""), accept(r)),
+            lambda r, o, u, n=name: ((r / n).write_bytes(b""), accept_changes(r)),
         )
         yield Damage(
             f"{name} of another run, accepted in the manifest",
-            lambda r, o, u, n=name: (_from_other(r, o, n), accept(r)),
+            lambda r, o, u, n=name: (_from_other(r, o, n), accept_changes(r)),
             harmless=name == "samples.safetensors",
         )
     yield from _of_records()
@@ -180,7 +180,7 @@ def _of_records() -> Iterator[Damage]:
     for text, change in changes.items():
         yield Damage(
             f"record.json: {text}",
-            lambda r, o, u, c=change: (_edit(r / "record.json", c), accept(r)),
+            lambda r, o, u, c=change: (_edit(r / "record.json", c), accept_changes(r)),
         )
     for text, change in {
         "another format": {"format": 99},
@@ -192,7 +192,7 @@ def _of_records() -> Iterator[Damage]:
     }.items():
         yield Damage(
             f"layers.json: {text}",
-            lambda r, o, u, c=change: (_edit(r / "layers.json", c), accept(r)),
+            lambda r, o, u, c=change: (_edit(r / "layers.json", c), accept_changes(r)),
         )
     for text, content in {
         "deep": "[" * 100_000,
@@ -203,7 +203,7 @@ def _of_records() -> Iterator[Damage]:
     }.items():
         yield Damage(
             f"record.json: {text}",
-            lambda r, o, u, c=content: ((r / "record.json").write_text(c), accept(r)),
+            lambda r, o, u, c=content: ((r / "record.json").write_text(c), accept_changes(r)),
         )
 
 
@@ -224,15 +224,6 @@ def _of_manifest() -> Iterator[Damage]:
         yield Damage(
             f"manifest.json: {text}", lambda r, o, u, c=change: _edit(r / "manifest.json", c)
         )
-
-
-def accept(folder: Path) -> None:
-    """Let the manifest list the files as they are now."""
-    manifest = json.loads((folder / "manifest.json").read_text())
-    for name in manifest["files"]:
-        if (folder / name).is_file():
-            manifest["files"][name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
-    (folder / "manifest.json").write_text(json.dumps(manifest))
 
 
 def _cut(path: Path, share: float) -> None:

@@ -3,7 +3,6 @@
 import hashlib
 import random
 import signal
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -120,10 +119,3 @@ def outcome_of(
     if user is not None and files_of(user) != files:
         outcome = Outcome.TOUCHED
     return outcome, text
-
-
-def row(name: str, outcomes: list[Outcome]) -> str:
-    """A row of the table: trials, answered, refused, and each of the bad outcomes."""
-    count = Counter(outcomes)
-    numbers = [len(outcomes), *(count[outcome] for outcome in Outcome)]
-    return f"| {name} | {' | '.join(map(str, numbers))} |"

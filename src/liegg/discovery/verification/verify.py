@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -106,7 +106,6 @@ def verify(
     known = sym if isinstance(sym, Symmetries) else None
     options = CurveOptions(known, points, fraction, controls, seed, longest, effort)
     _check_numbers(samples, options)
-    _check_choices(effort, progress)
     action, output_action = _actions_of(sym, output_action)
     given = _directions_of(sym, action, output_action, generators, output_generators)
     beside = others_of(known) if known is not None and generators is None else None
@@ -278,17 +277,6 @@ def _directions_of(
             f"{len(h)} generators and {len(k)} output_generators: expected one for each."
         )
     return Directions(h, k.detach().to("cpu", torch.float64))
-
-
-def _check_choices(effort: Any, progress: Any) -> None:
-    """Raise `ArgumentError` for what is no effort or cannot be called."""
-    if effort not in get_args(Effort):
-        raise ArgumentError(f"effort={effort!r}: expected 'auto' or 'full'.")
-    if progress is not None and not callable(progress):
-        raise ArgumentError(
-            f"progress is a {type(progress).__name__}; expected a function of two numbers, for example "
-            "progress=print."
-        )
 
 
 def _check_numbers(samples: Any, options: CurveOptions) -> None:
