@@ -13,9 +13,9 @@ from liegg.decision.thresholds import Thresholds
 
 FLOOR = 1e-27
 USUAL = Thresholds(
-    threshold=0.03, minimum_gap=10.0, resolution=1e-4, strong=1e-3, weak=0.5, clear=0.3
+    threshold=0.03, minimum_gap=10.0, resolution=1e-4, strong=1e-3, weak=0.5, effect=0.3
 )
-SCALED = ("threshold", "resolution", "strong", "weak", "clear")
+SCALED = ("threshold", "resolution", "strong", "weak")
 """Thresholds that are defects."""
 
 

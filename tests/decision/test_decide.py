@@ -10,7 +10,14 @@ import torch
 from cases import normal
 from liegg import algebra
 from liegg._utils.diagnoses import Diagnosis, Kind
-from liegg.decision.decide import DataFacts, decide, runs, symmetry_directions, with_certainty
+from liegg.decision.decide import (
+    DataFacts,
+    decide,
+    reduced,
+    runs,
+    symmetry_directions,
+    with_certainty,
+)
 from liegg.decision.intervals import Certainty
 from liegg.decision.rank import evidence
 from liegg.decision.thresholds import Thresholds
@@ -56,13 +63,6 @@ def test_counts():
         assert decision.undecided == 0
 
 
-def test_directions_at_the_floor_without_a_gap_are_not_counted():
-    solution = solved([1e-28, 5e-28, 2e-27, 0.9])
-    decision = decided(solution, thresholds=Thresholds(threshold=1e-27))
-    assert (decision.nullity, decision.exact) == (0, 0)
-    assert symmetry_directions(solution, decision).shape == (0, 4)
-
-
 def test_a_coarse_floor_does_not_hide_a_clear_gap():
     assert decided([1e-6, 1.5e-6, 1.2, 1.5], floor=0.6).nullity == 2
 
@@ -72,7 +72,8 @@ def test_the_gap():
         ([0.0, 0.5, 1.0], 0.5 / FLOOR),  # a zero is at the floor
         ([1e-3, 0.5, 1.0], 500.0),
         ([0.0, 0.0, 0.0], math.inf),
-        ([0.5, 1.0, 1.5], 0.5 / FLOOR),  # none counted: the first over the floor
+        ([0.5, 1.0, 1.5], 2.0),  # none counted: the widest
+        ([0.05, 0.06, 1.2], 20.0),  # none counted: after the weak ones
         ([], math.inf),
     ):
         assert decided(values).gap == pytest.approx(gap), values
@@ -81,8 +82,8 @@ def test_the_gap():
 def test_thresholds_decide_and_are_recorded():
     values = [0.02, 0.15, 1.0]
     for expected, thresholds in (
-        (0, Thresholds(clear=0.1)),
-        (1, Thresholds(minimum_gap=5.0, clear=0.1)),
+        (0, Thresholds()),
+        (1, Thresholds(minimum_gap=5.0)),
         (0, Thresholds(minimum_gap=5.0, threshold=0.01)),
     ):
         decision = decided(values, thresholds=thresholds)
@@ -93,9 +94,6 @@ def test_thresholds_decide_and_are_recorded():
         )
     loose = Thresholds(minimum_gap=5.0, threshold=0.2)
     assert decided([0.02, 0.15, 1.5], thresholds=loose).nullity == 2
-    values = [1e-30, 1e-30, 1e-3, 2e-3, 1.0]
-    assert decided(values, thresholds=Thresholds(resolution=0.0)).nullity == 2
-    assert decided(values).nullity == 4
 
 
 @pytest.mark.parametrize(
@@ -112,8 +110,12 @@ def test_too_few_samples_leave_zeros_undecided(samples, eliminated, nullity, und
     values = [0.0] * 3 + [0.5, 0.8, 1.0, 1.2, 1.4, 1.6]
     decision = decided(values, samples=samples, eliminated=eliminated)
     assert (decision.nullity, decision.exact, decision.undecided) == (nullity, nullity, undecided)
-    doubled = decided(values, samples=samples + 50, distinct=samples, eliminated=eliminated)
-    assert (doubled.nullity, doubled.undecided) == (nullity, undecided)  # copies are not evidence
+    # Copies are not evidence, and one of those that differ may be 0.
+    for rest in ({"distinct": samples + 1}, {"active": samples + 1}):
+        doubled = decided(values, samples=samples + 50, eliminated=eliminated, **rest)
+        assert (doubled.nullity, doubled.undecided) == (nullity, undecided)
+    known = decided(values, samples=samples, eliminated=eliminated, saturated=lambda: True)
+    assert (known.nullity, known.undecided) == (3, 0)  # samples of many rows may suffice
 
 
 def test_undecided_says_how_many_samples_are_needed():
@@ -173,8 +175,15 @@ def test_trivial_directions_are_never_counted():
     [
         (
             [0.0, 0.0, 1.0],
-            [Diagnosis.COUNTED_AT_FLOOR, Diagnosis.GAP_AFTER],
-            {"nullity": 2, "total": 3, "floor": FLOOR, "gap": 1 / FLOOR},
+            [Diagnosis.COUNTED_AT_FLOOR, Diagnosis.GAP_AFTER, Diagnosis.NONE_VIOLATES],
+            {
+                "nullity": 2,
+                "total": 3,
+                "floor": FLOOR,
+                "gap": 1 / FLOOR,
+                "samples": 100,
+                "share": 0.03,
+            },
         ),
         (
             [2e-3, 4e-3, 1.0],
@@ -183,12 +192,12 @@ def test_trivial_directions_are_never_counted():
         ),
         (
             [0.0, 0.0],
-            [Diagnosis.COUNTED_AT_FLOOR, Diagnosis.NONE_LEFT],
-            {"nullity": 2, "total": 2, "floor": FLOOR},
+            [Diagnosis.COUNTED_AT_FLOOR, Diagnosis.NONE_LEFT, Diagnosis.NONE_VIOLATES],
+            {"nullity": 2, "total": 2, "floor": FLOOR, "samples": 100, "share": 0.03},
         ),
         ([0.5, 1.0], [Diagnosis.SMALLEST_ABOVE_THRESHOLD], {"smallest": 0.5, "threshold": 0.03}),
         (
-            [0.01, 0.02, 0.1],
+            [0.01, 0.02, 0.1, 0.9],
             [Diagnosis.NO_GAP],
             {"below": 2, "threshold": 0.03, "smallest": 0.01, "minimum_gap": 10.0},
         ),
@@ -214,7 +223,8 @@ def test_reasons(values, reasons, numbers):
         ([0.25, 1.0, 2.0], Diagnosis.WEAK_CANDIDATES, {"weak": 1, "percent": "50"}),
         ([0.81, 1.0, 2.0], Diagnosis.NO_SYMMETRY, {"percent": "90"}),
         ([0.99, 1.0, 2.0], Diagnosis.NO_SYMMETRY, {"percent": "99.5"}),  # three digits near 100
-        ([0.01, 0.02, 0.1], Diagnosis.NO_CLEAR_COUNT, {"below": 2, "percent": "10"}),
+        ([0.01, 0.02, 0.1, 0.9], Diagnosis.NO_CLEAR_COUNT, {"below": 2, "percent": "10"}),
+        ([0.04, 0.09, 1.0, 1.1], Diagnosis.WEAK_CLUSTER, {"weak": 2, "percent": "30"}),
     ],
 )
 def test_the_verdict(values, member, numbers):
@@ -252,6 +262,51 @@ def test_what_the_data_does_not_cover_is_warned_of():
     assert hardly.values["percent"] == pytest.approx(1e-3)
 
 
+def test_units_matter_only_for_what_is_not_exact():
+    def warned(values, **facts):
+        return members(decided(values, **facts).warnings)
+
+    sizes = torch.tensor([1.0, 36.0], dtype=torch.float64)  # squares
+    for facts, member in (
+        ({"feature_sizes": sizes}, Diagnosis.MIXED_UNITS),
+        ({"principal_ratio": 6.0}, Diagnosis.MIXED_SIZES),
+    ):
+        assert warned([1e-3, 1.0, 2.0], **facts) == [member]
+        assert warned([0.0, 1.0, 2.0], **facts) == []
+
+
+def test_small_defects_count_only_if_enough_samples_carry_the_sensitivity():
+    values = [0.0, 2e-4, 3e-3, 1.0, 1.2, 1.4]
+    many, few = (decided(values, carriers=c) for c in (3.5, 2.5))
+    assert (many.nullity, many.warnings) == (3, ())
+    assert (few.nullity, few.exact, few.levels) == (1, 1, (1, 1, 1, 3))
+    assert few.grades == ("exact", "weak", "weak", "none", "none", "none")
+    assert members(few.warnings) == [Diagnosis.FEW_CARRIERS]
+    assert decided([0.0, 1.0, 1.2], carriers=0.5).nullity == 1  # exact on every sample
+
+
+def test_a_small_defect_with_a_large_effect_is_not_counted_and_says_so():
+    solution = solved([0.01, 1.0, 1.2])
+    case = evidence(solution.values, floor=FLOOR, response=16.0)
+    decision = decide(solution, case, DataFacts(samples=100), Thresholds())
+    assert (decision.nullity, decision.response) == (0, 16.0)
+    assert decision.reasons[-1].diagnosis is Diagnosis.EFFECT_TOO_LARGE
+    assert decision.reasons[-1].values["effect"] == pytest.approx(0.4)
+
+
+def test_a_decision_with_fewer_symmetries():
+    solution, facts = solved([0.0, 2e-3, 1.0, 1.2]), DataFacts(samples=100)
+    case = evidence(solution.values, floor=FLOOR)
+    whole = decide(solution, case, facts, Thresholds())
+    warning = Diagnosis.LEVEL_NOT_CLOSED(directions=1, residual=0.3)
+    fewer = reduced(whole, solution.values, facts, 1, warning)
+    assert (whole.nullity, fewer.nullity, fewer.levels) == (2, 1, (1, 1, 1, 2))
+    assert fewer.grades == ("exact", "weak", "none", "none")
+    assert fewer.sentence.diagnosis is Diagnosis.EXACT
+    assert fewer.warnings == (warning,)
+    assert fewer.gap == pytest.approx(2e-3 / FLOOR)
+
+
 def test_a_borderline_direction_is_named():
     decision = decided([0.028, 1.0, 1.2])
     assert decision.grades[0] == "approximate"
@@ -270,7 +325,7 @@ def test_an_interval_that_reaches_the_next_direction_takes_the_symmetry_away():
 def test_intervals_are_added_to_a_decision_but_not_to_an_undecided_one():
     sure = Certainty((1, 2), 0.7, 0.25, 0.95, 32, 100)
     decision = decided([1e-4, 1.0, 1.2])
-    assert decision.nullity_interval == (1, 1)
+    assert decision.nullity_interval is None
     assert decision.uncertainty == pytest.approx(1e-2)  # √(1e-4 / 1)
     certain = with_certainty(decision, sure)
     assert (certain.certainty, certain.nullity_interval, certain.uncertainty) == (
@@ -287,12 +342,13 @@ def test_intervals_are_added_to_a_decision_but_not_to_an_undecided_one():
 
 
 def test_of_the_smallest_alone_a_count_needs_a_defect_after_it():
-    """The last may be followed by one that is hardly larger; only a direction at the floor counts whatever follows."""
-    values = [1e-4, 1e-4, 0.5]
+    """The last may be followed by one that is hardly larger; only exact and strong directions count whatever follows."""
+    values = [2e-3, 2e-3, 0.5]
     assert decided(values, unsolved=20).nullity == decided([*values, 1.0]).nullity == 2
     assert decided(values[:2], unsolved=20).nullity == 0
     assert decided(values[:2]).nullity == 2
-    assert decided([0.0, 1e-4], unsolved=20).nullity == 1
+    assert decided([0.0, 2e-3], unsolved=20).nullity == 1
+    assert decided([1e-4, 1e-4], unsolved=20).nullity == 2
     assert decided([0.0, 0.0], unsolved=20).nullity == 2
 
 
@@ -301,7 +357,11 @@ def test_a_lower_bound():
     assert found.is_lower_bound
     assert found.sentence.diagnosis is Diagnosis.EXACT
     assert found.sentence.values == {"nullity": 2, "lower_bound": True}
-    assert members(found.reasons) == [Diagnosis.COUNTED_AT_FLOOR, Diagnosis.NEXT_UNSOLVED]
+    assert members(found.reasons) == [
+        Diagnosis.COUNTED_AT_FLOOR,
+        Diagnosis.NEXT_UNSOLVED,
+        Diagnosis.NONE_VIOLATES,
+    ]
     assert found.gap == 1.0
     (warning,) = found.warnings
     assert warning.diagnosis is Diagnosis.MORE_MAY_FOLLOW
@@ -309,7 +369,7 @@ def test_a_lower_bound():
     inside = decided([0.0, 0.5], unsolved=20)
     assert (inside.is_lower_bound, inside.sentence.values["lower_bound"]) == (False, False)
     assert inside.warnings == ()
-    some = decided([0.0, 0.0, 1e-4, 2e-3], unsolved=20)
+    some = decided([0.0, 0.0, 2e-3, 4e-3], unsolved=20)
     assert (some.nullity, some.is_lower_bound) == (2, False)
     assert some.sentence.values["lower_bound"]  # defects below the threshold go on to the end
 

@@ -15,7 +15,7 @@ from liegg.decision.grades import (
     grade,
     threshold_sensitivity,
 )
-from liegg.decision.rank import Evidence, evidence
+from liegg.decision.rank import Evidence, evidence, levels, rule
 from spectra import FLOOR, SCALED, SOME_THRESHOLDS, USUAL, case_of, counted, spectra
 
 SHORT = {"exact": "E", "strong": "S", "approximate": "A", "weak": "w", "none": "-"}
@@ -39,16 +39,11 @@ def graded(values, thresholds=None, **rest):
         ([0.6, 0.7, 1.0, 2.0], "----"),
         ([0.03, 0.3, 1.0, 2.0], "Aw--"),  # all borders belong to the better side
         ([1e-3, 0.5, 1.0, 2.0], "Sw--"),
-        (
-            [0.001, 0.029, 0.28, 1.0],
-            "www-",
-        ),  # a gap that ends below what is clear must be wider, and the next is none
+        ([0.001, 0.029, 0.28, 1.0], "Sww-"),  # strong without a gap; the next has none either
+        ([0.0284, 0.0308, 0.0335, 1.03], "www-"),
         ([0.0, 0.0, 0.0], "EEE"),
         ([1e-4, 1e-4, 1e-4], "SSS"),  # nothing is left to be set apart from
-        (
-            [1e-30, 1e-30, 0.01, 0.31, 1.0],
-            "EEww-",
-        ),  # a small defect beside exact ones is not one of them
+        ([1e-30, 1e-30, 0.01, 0.31, 1.0], "EEAw-"),  # a small defect beside exact ones
         (
             [1e-30, 1e-30, 1e-3, 2e-3, 1.0, 1.5],
             "EESA--",
@@ -65,19 +60,8 @@ def test_grades_by_hand(values, expected):
         ([0.02, 1.0, 1.0], {"threshold": 0.01}, "w--"),
         ([0.05, 1.0, 1.0], {"threshold": 0.06}, "A--"),
         ([0.02, 1.0, 1.0], {"minimum_gap": 60.0}, "w--"),
-        ([0.02, 0.12, 0.9], {"minimum_gap": 5.0}, "ww-"),  # the gap of 6 ends below what is clear
-        ([0.02, 0.12, 0.9], {"minimum_gap": 5.0, "clear": 0.1}, "Aw-"),
-        ([0.02, 0.32, 0.9], {"clear": 0.6}, "ww-"),
-        (
-            [1e-5, 2e-3, 0.05, 1.0],
-            {"resolution": 1e-3, "clear": 0.0},
-            "SAw-",
-        ),  # alike below the resolution: gap of 25 beats 2
-        (
-            [1e-5, 2e-3, 0.05, 1.0],
-            {"resolution": 1e-6, "clear": 0.0},
-            "Sww-",
-        ),  # gap of 200 beats 25
+        ([0.02, 0.12, 0.9], {"minimum_gap": 5.0}, "Aw-"),
+        ([0.02, 0.12, 0.9], {"minimum_gap": 7.0}, "ww-"),
         ([5e-4, 1.0], {"strong": 4e-4}, "A-"),
         ([2e-3, 1.0], {"strong": 2e-3}, "S-"),
         ([0.6, 1.0], {"weak": 0.7}, "w-"),
@@ -120,16 +104,18 @@ def test_intervals_and_controls(values, rest, expected):
     assert graded(values, **rest) == expected
 
 
-def test_exact_directions_need_no_clear_gap():
-    """The next defect, 0.05, lies below `clear`: a learned symmetry in front of it would need a gap of 60, an exact one of 10."""
+def test_exact_and_strong_directions_need_no_gap():
     assert graded([0.0, 0.05, 0.06]) == "Eww"
-    assert graded([2e-3, 0.05, 0.06]) == "www"
-    assert graded([2e-3, 0.05, 0.06], replace(USUAL, clear=0.05)) == "Aww"
+    assert graded([9e-4, 2e-3, 5e-3, 0.02]) == "SAAA"  # nothing is left after the last
+    assert graded([9e-4, 2e-3, 5e-3, 0.02, 0.1]) == "Swwww"
     assert graded([2e-3, 0.05, 0.06], floor=3e-3) == "Eww"
 
 
-def test_directions_at_the_floor_without_a_gap_are_not_exact():
-    assert graded([1e-28, 5e-28, 2e-27, 0.9], replace(USUAL, threshold=1e-27, clear=0.0)) == "www-"
+def test_a_grade_needs_a_small_effect_too():
+    """A response of 900 makes every squared effect 900 times the defect; largest: 0.3 for a symmetry."""
+    for defect, letter in ((3e-6, "S"), (5e-5, "A"), (2e-4, "w"), (0.02, "-")):
+        case = case_of([defect, 1.0])._replace(response=900.0)
+        assert SHORT[grade(case, USUAL)[0]] == letter
 
 
 def test_a_coarse_floor_does_not_hide_a_clear_gap():
@@ -138,21 +124,13 @@ def test_a_coarse_floor_does_not_hide_a_clear_gap():
 
 @given(spectra(), SOME_THRESHOLDS)
 @settings(max_examples=60, deadline=None)
-def test_grades_are_the_rule_in_words(case, thresholds):
-    number = counted(case, thresholds)
+def test_grades_are_the_levels_and_weak_neighbours(case, thresholds):
+    ends = levels(case, rule(case.floor, thresholds)).tolist()
     for i, name in enumerate(grade(case, thresholds)):
-        value, high = float(case.values[i]), float(case.high[i])
-        if i < number:
-            high = float(case.high[: i + 1].max())  # none is better than one before it
-            assert name == (
-                "exact"
-                if value <= case.floor
-                else "strong"
-                if high <= thresholds.strong
-                else "approximate"
-            )
-        else:
-            assert name == ("weak" if high <= thresholds.weak and high < case.control else "none")
+        high = float(case.high[i])
+        inside = [level for level, end in zip(GRADES, ends, strict=False) if i < end]
+        near = "weak" if high <= thresholds.weak and high < case.control else "none"
+        assert name == (inside[0] if inside else near)
 
 
 @given(spectra(), SOME_THRESHOLDS, st.sampled_from([2.0**-9, 2.0**-3, 2.0**5]))
@@ -205,7 +183,7 @@ def test_wider_intervals_never_make_more_strong_or_weak(case, thresholds, times)
 
 # Borderline grades.
 
-MOVED = ("strong", "threshold", "weak", "minimum_gap", "clear", "resolution", "floor_factor")
+MOVED = ("strong", "threshold", "weak", "minimum_gap", "effect", "floor_factor")
 
 
 def with_moved(case, thresholds, name, times):
@@ -282,9 +260,9 @@ def test_marks_are_earned(case, thresholds):
         ([0.028, 1.0], {}, ["threshold", ""]),
         ([0.032, 1.0], {}, ["threshold", ""]),
         ([0.45, 1.0], {}, ["weak", ""]),
-        ([0.029, 0.31, 1.0], {}, ["threshold, minimum_gap, clear", "", ""]),
-        ([0.02, 0.21, 1.0], {}, ["", "", ""]),
-        ([0.023, 0.28, 1.0], {}, ["minimum_gap, clear", "", ""]),
+        ([0.029, 0.31, 1.0], {}, ["threshold, minimum_gap", "", ""]),
+        ([0.02, 0.21, 1.0], {}, ["minimum_gap", "", ""]),
+        ([0.02, 0.25, 1.0], {}, ["", "", ""]),
         ([1.2e-27, 1.0], {}, ["floor_factor", ""]),
         ([0.9e-27, 1.0], {}, ["floor_factor", ""]),
         ([5e-4, 1.0], {"wide": [1.0, 2.5]}, ["", "interval"]),  # from 0.4 to 2.5: may be weak

@@ -45,6 +45,11 @@ class Diagnosis(Enum):
         "No symmetry: the nearest candidate moves the output by {percent} % of what an average direction does "
         "({weak:weak candidate}).",
     )
+    WEAK_CLUSTER = (
+        Kind.VERDICT,
+        "{weak:weak symmetry}, not counted: {weak:?a direction|directions} along which the output moves by up to {percent} % of what "
+        "it does along an average one, set apart from the rest by a gap of {gap:.3g} times.",
+    )
     NO_CLEAR_COUNT = (
         Kind.VERDICT,
         "No clear count: {below:direction} {below:?lies|lie} below the threshold (the output moves by {percent} % of the average "
@@ -78,6 +83,10 @@ class Diagnosis(Enum):
         Kind.REASON,
         "{nullity} of {total:direction} {nullity:?has a defect|have defects} up to {largest:.2g}",
     )
+    NONE_VIOLATES = (
+        Kind.REASON,
+        "none of {samples:sample} violates what is exact, so that at most {share:.2%} of such data do (95 %)",
+    )
     GAP_AFTER = (Kind.REASON, "the next defect is {gap:.3g} times larger")
     NONE_LEFT = (Kind.REASON, "no direction is left")
     NEXT_UNSOLVED = (Kind.REASON, "the next defect was not solved for")
@@ -89,6 +98,11 @@ class Diagnosis(Enum):
         Kind.REASON,
         "{below:defect} {below:?lies|lie} below the threshold {threshold:g} (from {smallest:.2g}), but no gap of {minimum_gap:g} "
         "times (more before a small defect) with separate intervals follows",
+    )
+    EFFECT_TOO_LARGE = (
+        Kind.REASON,
+        "direction {place} has a defect of {defect:.2g}, but a motion as large as the data's own spread would change the output by "
+        "{effect:.0%} of its spread",
     )
     BORDERLINE = (
         Kind.REASON,
@@ -114,6 +128,27 @@ class Diagnosis(Enum):
         Kind.WARNING,
         "the largest of the {solved:defect} solved for, {largest:.2g}, is below the threshold: there may be more symmetries. Solve "
         "for more: bottom={suggested}",
+    )
+    FEW_CARRIERS = (
+        Kind.WARNING,
+        "about {carriers} of {samples:sample} carry the sensitivity of the output: too few to tell {directions:small defect} from "
+        "missing constraints, so that {directions:?it is|they are} not counted. Use more samples where the output changes",
+    )
+    SPAN_NOT_CLOSED = (
+        Kind.WARNING,
+        "the brackets of the {directions:direction} leave their span by up to {residual:.2g}, more than the uncertainty explains: "
+        "they do not generate a group of this dimension, so that some of them are no symmetries. More samples, or a smaller family "
+        "of candidates, would tell",
+    )
+    LEVEL_NOT_CLOSED = (
+        Kind.WARNING,
+        "{directions:direction} below the threshold {directions:?is|are} not counted: together with the others the brackets leave "
+        "the span by up to {residual:.2g}, more than the uncertainty explains, without {directions:?it|them} they do not",
+    )
+    MIXED_SIZES = (
+        Kind.WARNING,
+        "the sizes of the data along its principal axes differ by a factor of {ratio:.0f}: motions along the longer ones look like "
+        "symmetries, and other units of the features give other defects. Standardise the data, and undo it before the model",
     )
     MIXED_UNITS = (
         Kind.WARNING,
@@ -400,6 +435,15 @@ class Diagnosis(Enum):
     MORE_THAN_SOLVED = (
         Kind.REASON,
         "there may be more symmetries than were solved for; a larger bottom= would tell",
+    )
+
+    NAME_DOES_NOT_HOLD = (
+        Kind.REASON,
+        "the generators of {name} themselves have defects up to {defect:.2g}, more than the {limit:.2g} that their grade allows",
+    )
+    SAME_ON_THIS_DATA = (
+        Kind.REASON,
+        "the data cannot tell it from {name}: they differ by {count:direction} that {count:?does|do} not move this data",
     )
 
     # algebra: identification of a span

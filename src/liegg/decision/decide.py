@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -12,14 +12,20 @@ from torch import Tensor
 
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.linalg import canonical_basis, fix_signs, orthonormal_rows
-from liegg.decision.grades import grade, threshold_sensitivity
+from liegg.decision.grades import COUNTED, grade, threshold_sensitivity
 from liegg.decision.intervals import Certainty
-from liegg.decision.rank import Evidence, count, rule
+from liegg.decision.rank import Evidence, levels, rule
 from liegg.decision.thresholds import Thresholds
 from liegg.spectrum.defects import Defects
 
 COMPARABLE_SIZES = 30.0
 """Ratio of the features' sizes above which their motions are not comparable; defects then differ by its square."""
+
+METRIC_SIZES = 5.0
+"""Ratio of the data's sizes along its principal axes above which the units of the features decide about a defect of 0.03."""
+
+VIOLATING_SAMPLES = 3.0
+"""Rule of three: if no sample violates a direction, at most this many over their number do so in the population, at 95 %."""
 
 NARROW_SHARE = 0.75
 """Share of the data's squared size along one axis above which the data lies in a narrow cone."""
@@ -39,12 +45,15 @@ class Decision:
             nothing moves the output; not counted.
         trivial: directions that do not move the data, or hardly; not counted.
         unsolved: directions that move the data but were not solved for.
-        gap: first defect not counted over the last one counted (or the floor); infinite if none is left, 1 if not solved for.
+        levels: directions that are exact, up to strong, up to approximate, up to weak; each level contains the one before.
+        gap: first defect after the symmetries over the last one (or the floor); infinite if none is left, 1 if not solved for.
+            Without symmetries, after the weak ones that a gap separates, or else the widest gap between two neighbours.
         grades: of every direction that moves the data: exact, strong, approximate, weak, none.
         borderline: for every direction the thresholds that its grade depends on, and `interval` or
             `level`; empty where the grade is clear.
         floor: defect below which a direction is exact.
         control: defect that few random directions of equal displacement stay below; infinite without that control.
+        response: squared effect of a direction whose defect is 1, see `liegg.decision.rank.Evidence`; 0 if not known.
         uncertainty: angle in radians by which a found unit generator may be off.
         certainty: intervals of the count and of the angle of the span; None without intervals.
         thresholds: the numbers that decided.
@@ -58,11 +67,13 @@ class Decision:
     undecided: int
     trivial: int
     unsolved: int
+    levels: tuple[int, ...]
     gap: float
     grades: tuple[str, ...]
     borderline: tuple[tuple[str, ...], ...]
     floor: float
     control: float
+    response: float
     uncertainty: float
     certainty: Certainty | None
     thresholds: Thresholds
@@ -76,9 +87,9 @@ class Decision:
         return self.unsolved > 0 and self.nullity == len(self.grades)
 
     @property
-    def nullity_interval(self) -> tuple[int, int]:
-        """Interval of the number of symmetries; the number itself twice without intervals."""
-        return (self.nullity, self.nullity) if self.certainty is None else self.certainty.nullity
+    def nullity_interval(self) -> tuple[int, int] | None:
+        """Interval of the number of symmetries; None if no interval was made."""
+        return None if self.certainty is None else self.certainty.nullity
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +103,10 @@ class DataFacts:
         unsolved: directions that move the data but were not solved for; their defects are no smaller than the others.
         feature_sizes: summed squares of the features; None where features have no units of their own.
         along_one_axis: share of the data's squared size along one axis.
+        principal_ratio: largest over smallest size of the data along its principal axes, if the action moves vectors as a whole.
+        active: samples whose output has a derivative; None if not known.
+        carriers: samples that carry the sensitivity; None if not known.
+        saturated: says whether half of the samples already constrain all that all of them do; None if that cannot be told.
         nonlinearity: squared relative nonlinearity of the model between samples; None if not known.
         degenerate: nothing moves the output at all.
     """
@@ -102,8 +117,18 @@ class DataFacts:
     unsolved: int = 0
     feature_sizes: Float[Tensor, " n"] | None = None
     along_one_axis: float = 0.0
+    principal_ratio: float = 1.0
+    active: int | None = None
+    carriers: float | None = None
+    saturated: Callable[[], bool] | None = None
     nonlinearity: float | None = None
     degenerate: bool = False
+
+    @property
+    def independent(self) -> int:
+        """Samples that can each be evidence: that differ, and that have a derivative."""
+        known = (self.samples, self.distinct, self.active)
+        return min(number for number in known if number is not None)
 
 
 def decide(
@@ -129,12 +154,18 @@ def decide(
     values, floor = solution.values, case.floor
     total = len(values) + facts.unsolved
     at_floor = int((values <= min(floor, thresholds.threshold)).sum())
-    nullity = int(count(case, rule(floor, thresholds)))
+    ends = tuple(levels(case, rule(floor, thresholds)).tolist())
     grades, borderline = grade(case, thresholds), threshold_sensitivity(case, thresholds)
     doubts, undecided = _about_samples(solution, facts, total, at_floor)
     if undecided:
-        nullity, grades, borderline = 0, ("none",) * len(values), ((),) * len(values)
-    gap = _gap_after(values, nullity, floor)
+        ends, grades = (0,) * len(ends), ("none",) * len(values)
+        borderline = ((),) * len(values)
+    nullity = ends[2]
+    if few := _few_carriers(facts, total - nullity, found=nullity - at_floor):
+        doubts.append(few)
+        ends, nullity = (at_floor, at_floor, at_floor, ends[3]), at_floor
+        grades = (*grades[:at_floor], *("weak" if g in COUNTED else g for g in grades[at_floor:]))
+    gap = _gap_after(values, nullity or ends[3], floor)
     if undecided or (facts.unsolved and nullity == len(values)):
         gap = 1.0
     open_end = facts.unsolved > 0 and float(values[-1]) <= max(thresholds.threshold, floor)
@@ -144,18 +175,21 @@ def decide(
                 solved=len(values), largest=float(values[-1]), suggested=2 * len(values)
             )
         )
-    doubts += _about_the_data(solution, facts, thresholds, found=nullity > 0 or "weak" in grades)
+    found, inexact = nullity > 0 or "weak" in grades, nullity > at_floor
+    doubts += _about_the_data(solution, facts, thresholds, found=found, inexact=inexact)
     decision = Decision(
         nullity=nullity,
         exact=min(at_floor, nullity),
         undecided=undecided,
         trivial=len(solution.trivial),
         unsolved=facts.unsolved,
+        levels=ends,
         gap=gap,
         grades=grades,
         borderline=borderline,
         floor=floor,
         control=case.control,
+        response=case.response,
         uncertainty=mixing_angle(values, nullity, floor),
         certainty=None,
         thresholds=thresholds,
@@ -165,7 +199,23 @@ def decide(
     )
     if not total:
         return decision
-    return _in_words(decision, values, equivariance=facts.eliminated > 0, open_end=open_end)
+    return _in_words(decision, values, facts, open_end=open_end)
+
+
+def _few_carriers(facts: DataFacts, constraints: int, *, found: int) -> Remark | None:
+    """That too few samples carry the sensitivity to tell small defects from missing constraints; None if enough do.
+
+    Args:
+        facts: what is known of the samples.
+        constraints: directions that are not symmetries.
+        found: symmetries above the floor.
+    """
+    needed = constraints + facts.eliminated
+    if found <= 0 or facts.carriers is None or needed < facts.carriers:
+        return None
+    return Diagnosis.FEW_CARRIERS(
+        carriers=max(1, round(facts.carriers)), samples=facts.samples, directions=found
+    )
 
 
 def _about_samples(
@@ -178,13 +228,16 @@ def _about_samples(
         return [], 0
     if solution.sensitivity == 0:
         return [Diagnosis.INVARIANT_UNDER_ALL()], 0
-    samples = facts.samples if facts.distinct is None else min(facts.distinct, facts.samples)
+    samples = facts.independent
     numbers = {
         "samples": samples,
         "different": samples < facts.samples and samples < 2 * total,
         "total": total,
     }
-    if at_floor and total - at_floor + facts.eliminated >= samples:
+    # Of samples that differ one may be 0, which constrains nothing.
+    enough = samples - (samples < facts.samples)
+    short = at_floor and total - at_floor + facts.eliminated >= enough
+    if short and not (facts.saturated is not None and facts.saturated()):
         needed = total + facts.eliminated
         return [
             Diagnosis.TOO_FEW_SAMPLES(
@@ -195,12 +248,15 @@ def _about_samples(
 
 
 def _about_the_data(
-    solution: Defects, facts: DataFacts, thresholds: Thresholds, *, found: bool
+    solution: Defects, facts: DataFacts, thresholds: Thresholds, *, found: bool, inexact: bool
 ) -> list[Remark]:
-    """What the data does not cover, and what data would."""
+    """What the data does not cover, and what data would. Exact symmetries do not depend on the units of the features."""
     remarks = []
-    if (ratio := _size_ratio(facts.feature_sizes)) > COMPARABLE_SIZES:
+    ratio = _size_ratio(facts.feature_sizes)
+    if ratio > COMPARABLE_SIZES or (inexact and ratio > METRIC_SIZES):
         remarks.append(Diagnosis.MIXED_UNITS(ratio=ratio))
+    elif inexact and facts.principal_ratio > METRIC_SIZES:
+        remarks.append(Diagnosis.MIXED_SIZES(ratio=facts.principal_ratio))
     elif found and facts.along_one_axis > NARROW_SHARE:
         remarks.append(Diagnosis.NARROW_CONE(percent=100 * facts.along_one_axis))
     if not_moved := len(solution.trivial) - solution.barely:
@@ -214,10 +270,13 @@ def _about_the_data(
 
 
 def _in_words(
-    decision: Decision, values: Float[Tensor, " r"], *, equivariance: bool, open_end: bool
+    decision: Decision, values: Float[Tensor, " r"], facts: DataFacts, *, open_end: bool
 ) -> Decision:
     """The decision with its verdict and reasons."""
     reasons = [] if decision.undecided else _reasons(decision, values)
+    if decision.exact:
+        share = VIOLATING_SAMPLES / max(facts.independent, 1)
+        reasons.append(Diagnosis.NONE_VIOLATES(samples=facts.independent, share=min(share, 1.0)))
     doubtful = [
         i + 1
         for i, names in enumerate(decision.borderline)
@@ -228,8 +287,50 @@ def _in_words(
         reasons.append(
             Diagnosis.BORDERLINE(count=len(doubtful), places=runs(doubtful), names=", ".join(names))
         )
+    equivariance = facts.eliminated > 0
+    if effect := _effect_too_large(decision, values):
+        reasons.append(effect)
     sentence = _sentence(decision, values, equivariance=equivariance, open_end=open_end)
     return replace(decision, sentence=sentence, reasons=tuple(reasons))
+
+
+def _effect_too_large(decision: Decision, values: Float[Tensor, " r"]) -> Remark | None:
+    """That the first direction after the symmetries has a small defect but a large effect; None if not."""
+    place, thresholds = decision.nullity, decision.thresholds
+    if decision.undecided or place >= len(values):
+        return None
+    defect = float(values[place])
+    effect = math.sqrt(decision.response * defect)
+    if defect > thresholds.threshold or effect <= thresholds.effect:
+        return None
+    return Diagnosis.EFFECT_TOO_LARGE(place=place + 1, defect=defect, effect=effect)
+
+
+def reduced(
+    decision: Decision, values: Float[Tensor, " r"], facts: DataFacts, number: int, warning: Remark
+) -> Decision:
+    """The decision with fewer symmetries; the others become weak.
+
+    Args:
+        decision: the decision.
+        values: all defects.
+        facts: what it knew of the data.
+        number: how many of the first directions are symmetries.
+        warning: why the others are not counted.
+    """
+    grades = decision.grades
+    fewer = replace(
+        decision,
+        nullity=number,
+        exact=min(decision.exact, number),
+        levels=(*(min(end, number) for end in decision.levels[:3]), decision.levels[3]),
+        grades=(*grades[:number], *("weak" if g in COUNTED else g for g in grades[number:])),
+        gap=_gap_after(values, number or decision.levels[3], decision.floor),
+        uncertainty=mixing_angle(values, number, decision.floor),
+        certainty=None,
+        warnings=(*decision.warnings, warning),
+    )
+    return _in_words(fewer, values, facts, open_end=False)
 
 
 def _reasons(decision: Decision, values: Float[Tensor, " r"]) -> list[Remark]:
@@ -259,8 +360,11 @@ def _sentence(
         return Diagnosis.UNDECIDED(undecided=decision.undecided, total=total)
     if not nullity:
         percent = _percent(float(values[0]))
-        if below := int((values <= threshold).sum()):
+        if (below := int((values <= threshold).sum())) and not decision.levels[3]:
             return Diagnosis.NO_CLEAR_COUNT(below=below, percent=percent)
+        if cluster := decision.levels[3]:
+            percent = _percent(float(values[cluster - 1]))
+            return Diagnosis.WEAK_CLUSTER(weak=cluster, percent=percent, gap=decision.gap)
         if weak := decision.grades.count("weak"):
             return Diagnosis.WEAK_CANDIDATES(weak=weak, percent=percent)
         return Diagnosis.NO_SYMMETRY(percent=percent)
@@ -343,10 +447,12 @@ def _size_ratio(squares: Float[Tensor, " n"] | None) -> float:
     return float(sizes.max() / sizes.min()) if len(sizes) else 1.0
 
 
-def _gap_after(values: Float[Tensor, " r"], nullity: int, floor: float) -> float:
-    """First defect not counted over the last one counted, or over the floor."""
-    if nullity == len(values):
+def _gap_after(values: Float[Tensor, " r"], number: int, floor: float) -> float:
+    """First defect after a number of directions over the last of them, or over the floor; without any, the widest gap."""
+    if number == len(values):
         return math.inf
-    return max(float(values[nullity]), floor) / max(
-        float(values[nullity - 1]) if nullity else 0.0, floor
-    )
+    lifted = values.clamp_min(max(floor, torch.finfo(values.dtype).tiny))
+    gaps = lifted[1:] / lifted[:-1]
+    if not number:
+        return float(gaps.max()) if len(gaps) else 1.0
+    return float(gaps[number - 1])

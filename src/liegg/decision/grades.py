@@ -3,9 +3,9 @@
 | grade | meaning |
 |---|---|
 | exact | at the numerical floor: this arithmetic cannot tell it from a symmetry |
-| strong | separated by a gap and by its interval; δ² with its whole interval is at most `strong` |
-| approximate | separated by a gap and by its interval; δ² is at most `threshold` |
-| weak | not counted: δ² with its whole interval is at most `weak` and below random directions of equal displacement |
+| strong | δ² with its whole interval is at most `strong`, whatever the others are |
+| approximate | δ² is at most `threshold`, and a gap and its interval separate it from the rest |
+| weak | not counted: separated in the same way with δ² up to `weak`, or with its whole interval below `weak` and random directions |
 | none | everything else that moves the data |
 | trivial | does not move the data, so that it is undecided |
 """
@@ -14,11 +14,14 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from liegg.decision.rank import RULE, Evidence, count, rule
+from liegg.decision.rank import RULE, Evidence, levels, rule, scale
 from liegg.decision.thresholds import Thresholds
 
 GRADES = ("exact", "strong", "approximate", "weak", "none")
 """From best to worst."""
+
+COUNTED = GRADES[:3]
+"""Grades of symmetries."""
 
 BORDERLINE_FACTOR = 1.15
 """A grade that changes when a threshold moves by up to this factor, either way, is borderline."""
@@ -94,13 +97,11 @@ def _other_intervals(case: Evidence) -> list[tuple[Tensor, Tensor, Tensor]]:
     return others
 
 
-def _places(case: Evidence, numbers: Float[Tensor, "*e 7"]) -> Int[Tensor, "*d r"]:
+def _places(case: Evidence, numbers: Float[Tensor, "*e 6"]) -> Int[Tensor, "*d r"]:
     """Grades as their places in `GRADES`."""
-    values = case.values
-    floor, *_, strong, weak = numbers[..., None, :].unbind(-1)
-    largest = case.high.cummax(-1).values if values.shape[-1] else case.high
-    counted = torch.arange(values.shape[-1]) < count(case, numbers)[..., None]
-    # No counted direction has a better grade than one before it.
-    symmetry = torch.where(values <= floor, 0, torch.where(largest <= strong, 1, 2))
-    near = (case.high <= weak) & (case.high < case.control)
-    return torch.where(counted, symmetry, torch.where(near, 3, 4))
+    weak = numbers[..., None, RULE.index("weak")]
+    places = torch.arange(case.values.shape[-1])
+    ends = levels(case, numbers)
+    grades = (places >= ends[..., None]).sum(-2)
+    near = (case.high * scale(case, numbers) <= weak) & (case.high < case.control)
+    return torch.where((grades == len(GRADES) - 1) & near, GRADES.index("weak"), grades)

@@ -17,7 +17,7 @@ from liegg.decision.bootstrap import (
     resolve,
     span_angle,
 )
-from liegg.decision.rank import Evidence, count, rule
+from liegg.decision.rank import Evidence, count, rule, scale
 from liegg.decision.thresholds import Thresholds
 from liegg.spectrum.defects import Defects
 
@@ -135,13 +135,15 @@ def certainty(draws: Bootstrap, case: Evidence, nullity: int, thresholds: Thresh
     # A draw errs from the result as the result does from the truth.
     shifted = case.values[draws.above] * (-logs).exp()
     spectra = torch.cat([exact.expand(len(logs), -1), shifted.sort(dim=1).values], dim=1)
-    counts = count(
-        Evidence(spectra, spectra, spectra, case.floor), rule(case.floor, thresholds)
-    ).double()
+    drawn = Evidence(spectra, spectra, spectra, case.floor, response=case.response)
+    numbers = rule(case.floor, thresholds)
+    counts = count(drawn, numbers).double()
     tail = (1 - thresholds.level) / 2
     low, high = counts.quantile(torch.tensor([tail, 1 - tail], dtype=torch.float64)).tolist()
+    # Without a gap it is open how many of those below the threshold are symmetries.
+    open_end = int((case.low * scale(case, numbers) <= thresholds.threshold).sum())
     return Certainty(
-        nullity=(min(int(low // 1), nullity), max(int(-(-high // 1)), nullity)),
+        nullity=(min(int(low // 1), nullity), max(int(-(-high // 1)), nullity, open_end)),
         support=float((counts == nullity).double().mean()),
         angle=span_angle(mixing, draws.directions, last, level=thresholds.level),
         level=thresholds.level,

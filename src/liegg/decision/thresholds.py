@@ -20,9 +20,9 @@ class Thresholds:
         strong: largest defect of a strong symmetry. At 0.001 the output moves by at most 3 % of the average.
         weak: largest defect of a weak symmetry, which is not counted. At 0.6 the output moves by at
             most 77 % of the average.
-        clear: defect from which a direction is clearly not a symmetry. The gap before a smaller
-            defect must be wider by as much.
-        resolution: defects below this are equal when gaps are compared.
+        effect: largest effect of a symmetry: change of the output relative to its spread, for a motion as large as the data's own
+            spread. The other grades have the share of it that the root of their largest defect is of that of `threshold`.
+        resolution: defects below this are equal when models are compared.
         floor_factor: rounding units of the model's arithmetic within which a direction counts as
             exact. Exact symmetries stay within 3.
         trivial_tolerance: share of the displacement of uncorrelated features below which a direction
@@ -43,7 +43,7 @@ class Thresholds:
     minimum_gap: float = 10.0
     strong: float = 1e-3
     weak: float = 0.6
-    clear: float = 0.3
+    effect: float = 0.3
     resolution: float = 1e-4
     floor_factor: float = 20.0
     trivial_tolerance: float = TRIVIAL_TOLERANCE
@@ -65,7 +65,7 @@ _RANGES: dict[str, tuple[float, float, bool, str]] = {
     "minimum_gap": (1, math.inf, True, "a ratio of 1 or more"),
     "strong": (0, math.inf, True, "0 or a positive defect"),
     "weak": (0, math.inf, True, "0 or a positive defect"),
-    "clear": (0, math.inf, True, "0 or a positive defect"),
+    "effect": (0, math.inf, False, "a positive share of the output's spread"),
     "resolution": (0, math.inf, True, "0 or a small defect"),
     "floor_factor": (0, math.inf, False, "a positive number of rounding units"),
     "trivial_tolerance": (0, 1, False, "a share between 0 and 1"),

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -10,15 +10,14 @@ import torch
 
 from liegg._utils.diagnoses import Diagnosis, Remark, as_remark
 from liegg._utils.version import __version__
-from liegg.actions import Action, Displacement
+from liegg.actions import Action
+from liegg.algebra.identification import Identification
 from liegg.decision.block_statistics import BlockStatistics, block_statistics
 from liegg.decision.controls import Controls, RandomControl, random_directions
-from liegg.decision.decide import DataFacts, Decision, decide, symmetry_directions, with_certainty
-from liegg.decision.intervals import bootstrap, certainty
-from liegg.decision.noise_floor import Response
-from liegg.decision.rank import evidence
+from liegg.decision.decide import Decision, symmetry_directions
 from liegg.decision.thresholds import Thresholds
-from liegg.discovery.problem import Floor, Problem, noise_floor, pose, solve
+from liegg.discovery.problem import Problem, noise_floor, pose, solve
+from liegg.discovery.verdict import ModelInfo, Verdict, give_verdict
 from liegg.polarization.gram import Gram
 from liegg.polarization.rounding_noise import Scatter
 from liegg.polarization.rows import Plan
@@ -26,40 +25,18 @@ from liegg.polarization.sample_blocks import FEWEST
 from liegg.polarization.streaming import PassSums
 from liegg.results.account import account_of
 from liegg.results.accumulated import Accumulated
-from liegg.results.naming import name_symmetries
+from liegg.results.naming import name_symmetries, questioned
 from liegg.results.symmetries import Symmetries
+from liegg.results.tower import tower_of
 from liegg.spectrum.defects import Defects, defects
+from liegg.spectrum.smallest_defects import Bottom
 from liegg.spectrum.spectrum import paper_spectrum
 
 STORED_SPECTRUM = 512
 """Candidates up to which the paper's spectrum is solved for and stored with the result."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class ModelInfo:
-    """What the decision needs to know of the model and of how the pass ran.
-
-    Attributes:
-        dtype: precision of the model.
-        device: kind of device that it ran on.
-        model: its name.
-        unit: rounding unit of its arithmetic.
-        shape: shape of a sample.
-        batch_size: samples per batch, as requested.
-        slope: its mean squared gradient; None if not known.
-        nonlinearity: its nonlinearity on the data; None if not known.
-        notes: how it was opened, if that was unusual.
-    """
-
-    dtype: torch.dtype
-    device: str
-    model: str
-    unit: float
-    shape: tuple[int, ...]
-    batch_size: int | None = None
-    slope: float | None = None
-    nonlinearity: float | None = None
-    notes: tuple[Remark, ...] = ()
+OPEN_RESIDUAL = 0.1
+"""Part of a bracket of unit generators outside their span from which on the span is open, unless its uncertainty explains it."""
 
 
 def solve_and_decide(
@@ -115,81 +92,75 @@ def solve_and_decide(
         bottom=bottom,
         seed=how.seed,
     )
-    decision, accumulated, intervals = _decide(
-        problem, accumulated, floor, info, random, smallest=smallest
+    verdict = give_verdict(problem, accumulated, floor, info, random, smallest=smallest)
+    accumulated = replace(
+        accumulated, solution=verdict.solution, bottom=_cut(bottom, smallest, problem)
     )
     return _described(
-        problem,
-        accumulated,
-        decision,
-        intervals,
-        how,
-        info,
-        output_action=output_action,
-        random=random,
+        problem, accumulated, verdict, how, info, output_action=output_action, random=random
     )
 
 
-def _decide(
-    problem: Problem,
-    accumulated: Accumulated,
-    floor: Floor,
-    info: ModelInfo,
-    random: RandomControl | None,
-    *,
-    smallest: int | None,
-) -> tuple[Decision, Accumulated, torch.Tensor]:
-    """The decision, the solution cut to what was requested, and the intervals of its defects."""
-    sums, thresholds, solution = problem.sums, problem.thresholds, accumulated.solution
-    control = float("inf") if random is None else random.low
-    draws = bootstrap(accumulated.blocks, solution, floor=floor.value, seed=accumulated.seed)
-    bounds = None if draws is None else draws.bounds(level=thresholds.level)
-    complete = evidence(solution.values, bounds, floor=floor.value, control=control)
-    bottom = accumulated.bottom
-    if smallest is not None and bottom is not None and sums.parts is not None:
-        # The others were needed for the intervals; copies let go of them.
-        first = slice(smallest)
-        values, directions = (
-            part[first].clone() for part in (solution.values, solution.directions)
-        )
-        solution = replace(solution, values=values, directions=directions)
-        bottom = replace(bottom, requested=smallest, residuals=bottom.residuals[first].clone())
-        bounds = None if bounds is None else bounds[:smallest]
-    unsolved = 0 if bottom is None else bottom.moving - len(solution.values)
-    at_floor = int((solution.values <= min(floor.value, thresholds.threshold)).sum())
-    following = float("inf")
-    if unsolved and at_floor < len(solution.values):
-        following = float(solution.values[-1])
-    case = evidence(
-        solution.values, bounds, floor=floor.value, control=control, following=following
+def _cut(bottom: Bottom | None, smallest: int | None, problem: Problem) -> Bottom | None:
+    """How the smallest defects were solved for, without the others that only intervals needed."""
+    if bottom is None or smallest is None or problem.sums.parts is None:
+        return bottom
+    return replace(bottom, requested=smallest, residuals=bottom.residuals[:smallest].clone())
+
+
+def _named(
+    problem: Problem, accumulated: Accumulated, verdict: Verdict
+) -> tuple[Verdict, torch.Tensor, Identification]:
+    """The verdict, its generators and their name; of the levels, the largest that is closed under the bracket.
+
+    Symmetries of a function form an algebra. Where the span of all of them is not closed, some are none; if a smaller level is
+    closed, only that is counted, and otherwise a warning says so.
+    """
+    everything = verdict.decision
+    first = _name(problem, accumulated, everything)
+    residual = _left_open(first[1])
+    if residual is None:
+        return verdict, *first
+    for number in sorted({end for end in everything.levels[:2] if end > 0}, reverse=True):
+        if number >= everything.nullity:
+            continue
+        left = everything.nullity - number
+        warning = Diagnosis.LEVEL_NOT_CLOSED(directions=left, residual=residual)
+        fewer = verdict.fewer(number, warning)
+        smaller = _name(problem, accumulated, fewer.decision)
+        if _left_open(smaller[1]) is None:
+            return fewer, *smaller
+    warning = Diagnosis.SPAN_NOT_CLOSED(directions=everything.nullity, residual=residual)
+    warned = replace(everything, warnings=(*everything.warnings, warning))
+    return replace(verdict, decision=warned), *first
+
+
+def _name(
+    problem: Problem, accumulated: Accumulated, decision: Decision
+) -> tuple[torch.Tensor, Identification]:
+    """Generators of the symmetries, and their name with what speaks against it."""
+    coefficients = symmetry_directions(accumulated.solution, decision)
+    identification = name_symmetries(
+        problem.action,
+        coefficients,
+        uncertainty=decision.uncertainty,
+        is_lower_bound=decision.is_lower_bound,
     )
-    facts = DataFacts(
-        samples=sums.samples,
-        distinct=sums.distinct,
-        eliminated=0 if problem.elimination is None else problem.elimination.rank,
-        unsolved=unsolved,
-        feature_sizes=problem.action.feature_sizes(sums.moment),
-        along_one_axis=_along_one_axis(problem.row_displacement),
-        nonlinearity=info.nonlinearity,
-        degenerate=solution.sensitivity == 0
-        and len(solution.values) > 0
-        and not floor.response.reacts,
-    )
-    warnings = _model_warnings(sums, floor.response)
-    decision = decide(solution, case, facts, thresholds, warnings=warnings)
-    if draws is not None and not decision.undecided:
-        sure = certainty(draws, complete, decision.nullity, thresholds)
-        decision = with_certainty(decision, sure)
-    if bounds is None:
-        bounds = torch.full((len(solution.values), 2), torch.nan, dtype=torch.float64)
-    return decision, replace(accumulated, solution=solution, bottom=bottom), bounds
+    return coefficients, questioned(identification, problem.action, accumulated, decision)
+
+
+def _left_open(identification: Identification) -> float | None:
+    """How far brackets leave a span that is not closed within its uncertainty; None if it is closed, or that is not known."""
+    closed = identification.closure
+    if closed is None or closed.closed or closed.largest <= OPEN_RESIDUAL:
+        return None
+    return closed.largest
 
 
 def _described(
     problem: Problem,
     accumulated: Accumulated,
-    decision: Decision,
-    intervals: torch.Tensor,
+    verdict: Verdict,
     how: Plan,
     info: ModelInfo,
     *,
@@ -198,18 +169,13 @@ def _described(
 ) -> Symmetries:
     """The result with its name, words, spectrum and settings."""
     sums, action = problem.sums, problem.action
-    coefficients = symmetry_directions(accumulated.solution, decision)
+    verdict, coefficients, identification = _named(problem, accumulated, verdict)
+    decision, intervals = verdict.decision, verdict.bounds
     bottom = accumulated.bottom
     spectrum = None
     if action.size <= STORED_SPECTRUM:
         count = None if bottom is None else bottom.requested
         spectrum = paper_spectrum(accumulated.factor, action.size, sums.samples, smallest=count)
-    identification = name_symmetries(
-        action,
-        coefficients,
-        uncertainty=decision.uncertainty,
-        is_lower_bound=decision.is_lower_bound,
-    )
     return Symmetries(
         model=info.model,
         action=action,
@@ -219,6 +185,7 @@ def _described(
         coefficients=coefficients,
         intervals=intervals,
         identification=identification,
+        tower=tower_of(action, accumulated.solution, decision, identification),
         controls=Controls(random),
         verification=None,
         accumulated=accumulated,
@@ -291,25 +258,6 @@ def _random_control(problem: Problem, solution: Defects, *, seed: int) -> Random
             trivial_tolerance=problem.covered,
         ).values
     return random_directions(values, seed=seed)
-
-
-def _model_warnings(sums: PassSums, response: Response) -> tuple[Remark, ...]:
-    """What is wrong with the model."""
-    diagnostics = sums.diagnostics
-    ill = diagnostics is not None and diagnostics.kind != "ok"
-    if response.measured and not response.reacts and not ill:
-        return (Diagnosis.ONLY_ROUNDING(),)
-    if diagnostics is None or (diagnostics.kind == "flat" and response.reacts):
-        return ()
-    return diagnostics.remarks
-
-
-def _along_one_axis(displacement: Displacement) -> float:
-    """Share of the data's squared size along one axis, if the action moves vectors as a whole."""
-    if displacement.repeat == 1 or displacement.block.shape[0] != displacement.repeat:
-        return 0.0
-    squares = torch.linalg.eigvalsh(displacement.block)
-    return float(squares[-1] / squares.sum()) if float(squares.sum()) > 0 else 0.0
 
 
 def memory_notes(fits: int, device: str) -> list[Remark]:

@@ -82,10 +82,16 @@ class Diagnostics:
         kind: `"ok"`; `"constant"`: nothing changes the output; `"flat"`: the output varies over the
             data but has no derivative.
         remarks: what this means and what to do; empty if the model is not degenerate.
+        variance: of the outputs that had rows, together.
+        active: samples whose output has any derivative along the candidates.
+        carriers: samples that carry the sensitivity, as many equal ones as have its sum and its sum of squares.
     """
 
     kind: Literal["ok", "constant", "flat"]
     remarks: tuple[Remark, ...]
+    variance: float = 0.0
+    active: int = 0
+    carriers: float = 0.0
 
 
 def init_sums(y: Float[Tensor, "b c"], *, each: bool = True) -> DiagnosticSums:
@@ -210,7 +216,10 @@ def diagnose(sums: DiagnosticSums, *, dtype: torch.dtype, outputs: Outputs = "ea
         motion = float(sums.motion)
         quiet = motion <= n * lost or (unchanged and motion <= n * floor * size)
     if not quiet:
-        return Diagnostics("ok", tuple(_warnings(sums, dead, variance)))
+        active = n - int(sums.still)
+        carriers = _effective(float(sums.motion), float(sums.concentration), active)
+        warnings = tuple(_warnings(sums, dead, variance))
+        return Diagnostics("ok", warnings, variance, active, carriers)
     if not unchanged:
         return Diagnostics("flat", (Diagnosis.PIECEWISE_CONSTANT(),))
     constant = Diagnosis.CONSTANT_OUTPUT if bool(same.all()) else Diagnosis.CONSTANT_SUM

@@ -18,6 +18,9 @@ COARSE_FLOOR = 1e-6
 TOLERANCE = 1e-9
 """Relative difference up to which two projections belong to equal samples."""
 
+CENTRE_SAMPLES = 64
+"""Samples whose mean is the centre of sums of squared distances."""
+
 
 class InputSums(NamedTuple):
     """Sums over the samples themselves, whatever the model.
@@ -26,11 +29,17 @@ class InputSums(NamedTuple):
         moments: summed moments of each block, from which the action computes the displacement.
         square: summed squared lengths of the samples.
         samples: number of samples.
+        centre: mean of the first samples, from which distances are measured; not additive.
+        offset: sum of the samples less the centre.
+        distance: summed squared distances from the centre.
     """
 
     moments: Float[Tensor, "p s s"]
     square: Float[Tensor, ""]
     samples: int
+    centre: Float[Tensor, "..."]
+    offset: Float[Tensor, "..."]
+    distance: Float[Tensor, ""]
 
 
 @dataclass(eq=False)
@@ -72,7 +81,10 @@ def init(action: Action, first: Float[Tensor, "b ..."], blocks: int = 1) -> Inpu
     """
     moment = action.moment(first[:1].double())
     zeros = moment.new_zeros(blocks, *moment.shape, dtype=torch.float64)
-    return InputSums(zeros, zeros.new_zeros(()), 0)
+    zero = zeros.new_zeros(())
+    precision = torch.promote_types(first.dtype, torch.float32)
+    centre = first[:CENTRE_SAMPLES].detach().mean(0, dtype=precision)
+    return InputSums(zeros, zero, 0, centre, torch.zeros_like(centre, dtype=torch.float64), zero)
 
 
 def update(
@@ -99,14 +111,32 @@ def update(
     # A size is all that is needed of the square, so the batch's own precision is enough.
     precision = torch.promote_types(x.dtype, torch.float32)
     square = torch.linalg.vector_norm(x, dtype=precision).double().square()
-    return InputSums(state.moments + moments, state.square + square, state.samples + len(x))
+    apart = x.detach().to(precision) - state.centre
+    return state._replace(
+        moments=state.moments + moments,
+        square=state.square + square,
+        samples=state.samples + len(x),
+        offset=state.offset + apart.sum(0),
+        distance=state.distance + torch.linalg.vector_norm(apart).double().square(),
+    )
 
 
 def merge(one: InputSums, other: InputSums) -> InputSums:
-    """Sums over the samples of both."""
+    """Sums over the samples of both, which must have started from the same `init`."""
     return InputSums(
-        one.moments + other.moments, one.square + other.square, one.samples + other.samples
+        one.moments + other.moments,
+        one.square + other.square,
+        one.samples + other.samples,
+        one.centre,
+        one.offset + other.offset,
+        one.distance + other.distance,
     )
+
+
+def spread(state: InputSums) -> float:
+    """Mean squared distance of the samples from their mean."""
+    offset = float((state.offset / state.samples).square().sum())
+    return max(float(state.distance) / state.samples - offset, 0.0)
 
 
 def finalise(

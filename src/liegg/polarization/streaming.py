@@ -47,6 +47,7 @@ class PassSums(NamedTuple):
         distinct: number of distinct samples (and of groups, if fewer), as far as it matters; None
             if not counted.
         fits: samples that fitted into device memory, where a batch did not; else 0.
+        spread: mean squared distance of the samples from their mean; None if not summed.
     """
 
     rows: RFactor | Gram
@@ -60,6 +61,7 @@ class PassSums(NamedTuple):
     diagnostics: Diagnostics | None = None
     distinct: int | None = None
     fits: int = 0
+    spread: float | None = None
 
 
 class PassPlan(NamedTuple):
@@ -367,6 +369,7 @@ def finalise(plan: PassPlan, state: PassState) -> PassSums:
         ),
         distinct=distinct,
         fits=state.fits,
+        spread=displacement.spread(state.inputs),
     )
 
 

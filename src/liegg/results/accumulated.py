@@ -15,6 +15,9 @@ from liegg.polarization.r_factor import RFactor
 from liegg.spectrum.defects import Defects, defect_of
 from liegg.spectrum.smallest_defects import Bottom
 
+SPAN_TOLERANCE = 1e-10
+"""Share of the largest squared motion in a span below which a direction of it does not move the data."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Accumulated:
@@ -89,6 +92,20 @@ class Accumulated:
             self.solution.sensitivity,
             trivial_tolerance=trivial_tolerance,
         )
+
+    def largest_defect(self, h: Float[Tensor, "d g"]) -> float:
+        """Largest defect of any direction in the span of given ones that moves the data."""
+        h = h.to(self.factor)
+        parts = h.unflatten(1, (-1, len(self.displacement.block)))
+        motion = (parts @ self.displacement.block).flatten(1) @ h.mT
+        squares, axes = torch.linalg.eigh(motion)
+        moving = squares > SPAN_TOLERANCE * squares[-1].clamp_min(torch.finfo(h.dtype).tiny)
+        if not bool(moving.any()) or self.solution.sensitivity <= 0:
+            return 0.0
+        whiten = axes[:, moving] / squares[moving].sqrt()
+        changes = whiten.mT @ self.changes(h)
+        largest = float(torch.linalg.matrix_norm(changes, ord=2)) ** 2
+        return largest / self.samples / self.solution.sensitivity
 
     def interval(
         self, h: Float[Tensor, "d g"], values: Float[Tensor, " d"], *, floor: float, level: float

@@ -1,15 +1,34 @@
-"""The name of the algebra that the symmetries of a result span."""
+"""The name of the algebra that the symmetries of a result span, and what speaks against it."""
 
+from collections.abc import Iterator
+from dataclasses import replace
+
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._utils.diagnoses import Diagnosis
+from liegg._utils.diagnoses import Diagnosis, Remark
+from liegg._utils.errors import ArgumentError
+from liegg._utils.linalg import orthonormal_rows
 from liegg.actions import Action, MatrixAction
+from liegg.algebra.catalog import se, sl, so
 from liegg.algebra.identification import Identification
 from liegg.algebra.identify import identify, too_large, unseen
+from liegg.decision.decide import Decision
+from liegg.decision.rank import Evidence, rule, scale
+from liegg.results.accumulated import Accumulated
 
 LARGEST_UNCERTAINTY = 0.5
 """Angle in radians beyond which an uncertainty says nothing."""
+
+OWN_DEFECTS = 2.0
+"""Factor by which the generators of the name may have larger defects than the span itself."""
+
+SAME_SPAN = 1e-6
+"""Part of a unit generator outside a span up to which it lies in it."""
+
+LARGEST_STANDARD = 12
+"""Dimension of vectors up to which standard algebras are compared with what the data cannot tell."""
 
 
 def name_symmetries(
@@ -43,3 +62,74 @@ def name_symmetries(
     )
     _ = identification.readable  # computed here, once, so that printing only reads
     return identification
+
+
+def questioned(
+    identification: Identification, action: Action, accumulated: Accumulated, decision: Decision
+) -> Identification:
+    """The identification, not sure if its own generators fail the test that the span passed, or if the data cannot tell.
+
+    Args:
+        identification: the name of the span.
+        action: the candidate generators.
+        accumulated: what the pass left.
+        decision: which directions are symmetries.
+    """
+    if not identification.known or not decision.nullity or not isinstance(action, MatrixAction):
+        return identification
+    doubts = [_does_not_hold(identification, action, accumulated, decision)]
+    if len(accumulated.solution.trivial):
+        doubts += _same_on_this_data(identification, action, accumulated, decision)
+    reasons = [doubt for doubt in doubts if doubt is not None]
+    if not reasons:
+        return identification
+    return replace(identification, confident=False, reasons=(*identification.reasons, *reasons))
+
+
+def _does_not_hold(
+    identification: Identification,
+    action: MatrixAction,
+    accumulated: Accumulated,
+    decision: Decision,
+) -> Remark | None:
+    """That the named generators have larger defects than the grade of the span allows; None if they hold."""
+    try:
+        named = action.as_coefficients(identification.generators)
+    except ArgumentError:  # the name lies outside of the candidates
+        return None
+    thresholds, values = decision.thresholds, accumulated.solution.values
+    approximate = decision.grades[decision.nullity - 1] == "approximate"
+    case = Evidence(values, values, values, decision.floor, response=decision.response)
+    factor = float(scale(case, rule(decision.floor, thresholds)))
+    limit = (thresholds.threshold if approximate else thresholds.strong) / factor
+    limit = max(limit, OWN_DEFECTS * max(float(values[decision.nullity - 1]), decision.floor))
+    defect = accumulated.largest_defect(named)
+    if defect <= limit:
+        return None
+    return Diagnosis.NAME_DOES_NOT_HOLD(name=identification.name, defect=defect, limit=limit)
+
+
+def _same_on_this_data(
+    identification: Identification,
+    action: MatrixAction,
+    accumulated: Accumulated,
+    decision: Decision,
+) -> Iterator[Remark]:
+    """Standard algebras that differ from the span only by directions that do not move the data."""
+    n = action.ambient - action.homogeneous
+    if n > LARGEST_STANDARD:
+        return
+    solution = accumulated.solution
+    still = orthonormal_rows(solution.trivial)
+    whole = orthonormal_rows(torch.cat([still, solution.directions[: decision.nullity]]))
+    standard = {f"se({n})": se(n)} if action.homogeneous else {f"so({n})": so(n), f"sl({n})": sl(n)}
+    for name, generators in standard.items():
+        try:
+            rows = orthonormal_rows(action.as_coefficients(generators).to(whole))
+        except ArgumentError:
+            continue
+        outside = float((rows - rows @ whole.mT @ whole).norm(dim=1).max())
+        moving = torch.linalg.matrix_rank(rows - rows @ still.mT @ still, atol=SAME_SPAN)
+        same = outside <= max(SAME_SPAN, decision.uncertainty) and int(moving) == decision.nullity
+        if same and name != identification.name:
+            yield Diagnosis.SAME_ON_THIS_DATA(name=name, count=len(still))

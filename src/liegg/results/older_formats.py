@@ -87,7 +87,11 @@ def upgraded(record: Record, arrays: dict[str, Tensor]) -> tuple[Record, dict[st
             "borderline": [names.split(", ") if names else [] for names in old["near"]],
             "uncertainty": uncertainty,
             "certainty": certainty,
-            "thresholds": {field.name: settings[field.name] for field in fields(Thresholds)},
+            "thresholds": {
+                field.name: settings[field.name]
+                for field in fields(Thresholds)
+                if field.name in settings
+            },
         },
         "stored": {
             "gram": False,

@@ -26,6 +26,7 @@ from liegg.results.account import Account, Candidate
 from liegg.results.accumulated import Accumulated
 from liegg.results.json_values import json_values
 from liegg.results.symmetries import Symmetries
+from liegg.results.tower import level_from_dict
 from liegg.results.verification import verification_from_dict
 from liegg.spectrum.defects import Defects
 from liegg.spectrum.smallest_defects import Bottom
@@ -143,6 +144,7 @@ def from_record(
         coefficients=arrays["coefficients"],
         intervals=arrays["intervals"],
         identification=identification_from_record(stored["identification"], names),
+        tower=tuple(map(level_from_dict, record.get("tower", ()))),
         controls=_controls(record, arrays),
         verification=None
         if record["verification"] is None
@@ -173,23 +175,42 @@ def _action(settings: dict[str, Any], given: Action | None, size: int, name: str
 
 def _decision(record: dict[str, Any]) -> Decision:
     sure = record["certainty"]
-    values = {field.name: record[field.name] for field in dataclasses.fields(Decision)}
+    values = {
+        field.name: record.get(field.name) for field in dataclasses.fields(Decision)
+    } | _before_levels(record)
     return Decision(
         **values
         | {
             "gap": _number(record["gap"], math.inf),
             "control": _number(record["control"], math.inf),
             "grades": tuple(record["grades"]),
+            "levels": tuple(values["levels"]),
             "borderline": tuple(map(tuple, record["borderline"])),
             "certainty": None
             if sure is None
             else Certainty(**sure | {"nullity": tuple(sure["nullity"])}),
-            "thresholds": Thresholds(**record["thresholds"]),
+            "thresholds": Thresholds(
+                **{name: record["thresholds"][name] for name in _kept(record["thresholds"])}
+            ),
             "sentence": remark_from_dict(record["sentence"]),
             "reasons": tuple(map(remark_from_dict, record["reasons"])),
             "warnings": tuple(map(remark_from_dict, record["warnings"])),
         }
     )
+
+
+def _before_levels(record: dict[str, Any]) -> dict[str, Any]:
+    """What results before 0.2.0 did not store: levels follow from the grades, and effects were not measured."""
+    if "levels" in record:
+        return {}
+    kinds, nullity = record["grades"][: record["nullity"]], record["nullity"]
+    strong = sum(kind in ("exact", "strong") for kind in kinds)
+    return {"levels": (record["exact"], strong, nullity, nullity), "response": 0.0}
+
+
+def _kept(stored: dict[str, float]) -> list[str]:
+    """Names of the stored thresholds that there still are."""
+    return [field.name for field in dataclasses.fields(Thresholds) if field.name in stored]
 
 
 def _controls(record: dict[str, Any], arrays: dict[str, Tensor]) -> Controls:

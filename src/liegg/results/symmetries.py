@@ -1,6 +1,6 @@
 """The result: one frozen record of what was found, with everything needed to question it."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from liegg.decision.decide import Decision
 from liegg.results.account import Account, Candidate, generators_of
 from liegg.results.accumulated import Accumulated
 from liegg.results.json_values import json_values
+from liegg.results.tower import Level
 from liegg.spectrum.spectrum import Spectrum, angles_to, paper_spectrum, symmetry_bias
 
 LISTED_NUMBERS = 2**21
@@ -38,6 +39,7 @@ class Symmetries:
         coefficients: `[d, g]`, orthonormal coefficients of the symmetries, smallest defect first.
         intervals: `[r, 2]`, interval of every defect; NaN where there is none.
         identification: the name of the algebra that the generators span, with reasons and a readable basis.
+        tower: the levels exact, strong, approximate and weak as far as they differ, each with its own name.
         controls: random directions and re-initialised models for comparison.
         verification: what finite transformations of held-out samples showed; None if not requested.
         accumulated: sums over the data, which answer questions about any direction.
@@ -54,6 +56,7 @@ class Symmetries:
     coefficients: Float[Tensor, "d g"]
     intervals: Float[Tensor, "r 2"]
     identification: Identification
+    tower: tuple[Level, ...]
     controls: Controls
     verification: Any
     accumulated: Accumulated
@@ -232,6 +235,7 @@ class Symmetries:
                 "generator_defect": self.account.defects,
                 "trivial": _listed(self.accumulated.solution.trivial),
                 "identification": self.identification.to_dict(),
+                "tower": [asdict(level) for level in self.tower],
                 "decision": _decision(self.decision),
                 "control": self.controls.random,
                 "reinitialised": None

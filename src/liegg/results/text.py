@@ -36,6 +36,7 @@ def table(sym: Symmetries) -> str:
         *_bottom(sym),
         *_certainty(sym),
         *_algebra(sym),
+        *_tower(sym),
         *_reinitialised(sym),
         *(
             []
@@ -57,7 +58,9 @@ def _directions(sym: Symmetries, room: int) -> list[str]:
     head = f"  {'':>4}  {'defect δ²':>11}  {level:^23}  {'grade':<13}"
     if variances is not None:
         head += f"  {'variance σ²/|D|':>15}   (paper's, its own order)"
-    end = sym.nullity + NEAREST  # some more, so that the gap can be seen
+    end = (
+        max(sym.nullity, sym.decision.levels[-1]) + NEAREST
+    )  # some more, so that the gap can be seen
     rows = [
         f"{_row(sym, i)}  {'' if variances is None else f'{variances[i]:>15.3e}'}".rstrip()
         for i in range(min(len(sym.defects), end))
@@ -137,6 +140,20 @@ def _reinitialised(sym: Symmetries) -> list[str]:
         f"δ² {value_range(medians[: max(sym.nullity, 1)])} along the same directions; learned: {what}",
         *_first([f"  note: {text}" for text in control.notes], "sym.controls.reinitialised.notes"),
     ]
+
+
+def _tower(sym: Symmetries) -> list[str]:
+    """The levels, if there are several, or one that is not counted."""
+    if not sym.tower or (len(sym.tower) == 1 and sym.tower[0].dimension == sym.nullity):
+        return []
+    parts = []
+    for level in sym.tower:
+        size = (
+            "exact" if level.grade == "exact" else f"up to {100 * math.sqrt(level.largest):.2g} %"
+        )
+        name = level.name if level.confident else f"{level.name}?"
+        parts.append(f"{size}: {name} (dimension {level.dimension}, {level.grade})")
+    return [f"  levels: {'; '.join(parts)}"]
 
 
 def _algebra(sym: Symmetries) -> list[str]:

@@ -1,0 +1,212 @@
+"""The verdict on a solution: the decision with what it was based on."""
+
+import math
+from dataclasses import dataclass, replace
+from functools import partial
+
+import torch
+
+from liegg._utils.diagnoses import Diagnosis, Remark
+from liegg.actions import Displacement
+from liegg.decision.controls import RandomControl
+from liegg.decision.decide import DataFacts, Decision, decide, reduced, with_certainty
+from liegg.decision.intervals import Bootstrap, bootstrap, certainty
+from liegg.decision.noise_floor import Response
+from liegg.decision.rank import Evidence, evidence
+from liegg.discovery.problem import Floor, Problem
+from liegg.polarization.streaming import PassSums
+from liegg.results.accumulated import Accumulated
+from liegg.spectrum.defects import TRIVIAL_TOLERANCE, Defects
+
+ROUNDING_UNITS = 100.0
+"""Rounding units of its size within which the spread of an output is rounding: data on one orbit of an exact symmetry."""
+
+SEEN_SHARE = 1e-6
+"""Share of a direction's squared change that half of the samples must show; samples that add no constraint show 0."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelInfo:
+    """What the decision needs to know of the model and of how the pass ran.
+
+    Attributes:
+        dtype: precision of the model.
+        device: kind of device that it ran on.
+        model: its name.
+        unit: rounding unit of its arithmetic.
+        shape: shape of a sample.
+        batch_size: samples per batch, as requested.
+        slope: its mean squared gradient; None if not known.
+        nonlinearity: its nonlinearity on the data; None if not known.
+        notes: how it was opened, if that was unusual.
+    """
+
+    dtype: torch.dtype
+    device: str
+    model: str
+    unit: float
+    shape: tuple[int, ...]
+    batch_size: int | None = None
+    slope: float | None = None
+    nonlinearity: float | None = None
+    notes: tuple[Remark, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Verdict:
+    """The decision with what it was based on, so that it can be made again for fewer symmetries.
+
+    Attributes:
+        decision: the decision.
+        solution: the solution, cut to what was requested.
+        bounds: interval of every defect; NaN where there is none.
+        complete: the evidence of all directions that were solved for.
+        draws: the bootstrap; None without intervals.
+        facts: what is known of the data.
+    """
+
+    decision: Decision
+    solution: Defects
+    bounds: torch.Tensor
+    complete: Evidence
+    draws: Bootstrap | None
+    facts: DataFacts
+
+    def with_intervals(self, decision: Decision) -> Decision:
+        """A decision with the intervals of its count and of the angle of its span."""
+        if self.draws is None or decision.undecided:
+            return decision
+        sure = certainty(self.draws, self.complete, decision.nullity, decision.thresholds)
+        return with_certainty(decision, sure)
+
+    def fewer(self, number: int, warning: Remark) -> "Verdict":
+        """The verdict with fewer symmetries."""
+        decision = reduced(self.decision, self.solution.values, self.facts, number, warning)
+        return replace(self, decision=self.with_intervals(decision))
+
+
+def give_verdict(
+    problem: Problem,
+    accumulated: Accumulated,
+    floor: Floor,
+    info: ModelInfo,
+    random: RandomControl | None,
+    *,
+    smallest: int | None,
+) -> Verdict:
+    """The decision, the solution cut to what was requested, and the intervals of its defects."""
+    sums, thresholds, solution = problem.sums, problem.thresholds, accumulated.solution
+    shared = {
+        "floor": floor.value,
+        "control": float("inf") if random is None else random.low,
+        "response": _response(sums, solution, info.unit),
+    }
+    draws = bootstrap(accumulated.blocks, solution, floor=floor.value, seed=accumulated.seed)
+    bounds = None if draws is None else draws.bounds(level=thresholds.level)
+    complete = evidence(solution.values, bounds, **shared)
+    if smallest is not None and accumulated.bottom is not None and sums.parts is not None:
+        # The others were needed for the intervals; copies let go of them.
+        first = slice(smallest)
+        values, directions = (
+            part[first].clone() for part in (solution.values, solution.directions)
+        )
+        solution = replace(solution, values=values, directions=directions)
+        bounds = None if bounds is None else bounds[:smallest]
+    bottom = accumulated.bottom
+    unsolved = 0 if bottom is None else bottom.moving - len(solution.values)
+    at_floor = int((solution.values <= min(floor.value, thresholds.threshold)).sum())
+    following = float("inf")
+    if unsolved and at_floor < len(solution.values):
+        following = float(solution.values[-1])
+    case = evidence(solution.values, bounds, following=following, **shared)
+    facts = _facts(problem, solution, floor, info, unsolved=unsolved)
+    warnings = _model_warnings(sums, floor.response)
+    decision = decide(solution, case, facts, thresholds, warnings=warnings)
+    if bounds is None:
+        bounds = torch.full((len(solution.values), 2), torch.nan, dtype=torch.float64)
+    verdict = Verdict(
+        decision=decision,
+        solution=solution,
+        bounds=bounds,
+        complete=complete,
+        draws=draws,
+        facts=facts,
+    )
+    return replace(verdict, decision=verdict.with_intervals(decision))
+
+
+def _facts(
+    problem: Problem, solution: Defects, floor: Floor, info: ModelInfo, *, unsolved: int
+) -> DataFacts:
+    """What is known of the data and the model."""
+    sums, diagnostics = problem.sums, problem.sums.diagnostics
+    known = diagnostics is not None and diagnostics.kind == "ok"
+    return DataFacts(
+        samples=sums.samples,
+        distinct=sums.distinct,
+        eliminated=0 if problem.elimination is None else problem.elimination.rank,
+        unsolved=unsolved,
+        feature_sizes=problem.action.feature_sizes(sums.moment),
+        along_one_axis=_along_one_axis(problem.row_displacement),
+        principal_ratio=_principal_ratio(problem.row_displacement),
+        active=diagnostics.active if known else None,
+        carriers=diagnostics.carriers if known else None,
+        saturated=partial(_saturated, problem, solution, floor.value),
+        nonlinearity=info.nonlinearity,
+        degenerate=solution.sensitivity == 0
+        and len(solution.values) > 0
+        and not floor.response.reacts,
+    )
+
+
+def _response(sums: PassSums, solution: Defects, unit: float) -> float:
+    """Squared effect of a direction whose defect is 1; 0 if the spread of the output is not known, or only rounding."""
+    if sums.diagnostics is None or sums.spread is None:
+        return 0.0
+    variance, average = sums.diagnostics.variance, solution.sensitivity * sums.spread
+    if variance <= (ROUNDING_UNITS * unit) ** 2 * max(sums.output_square, average):
+        return 0.0
+    return average / variance
+
+
+def _saturated(problem: Problem, solution: Defects, floor: float) -> bool:
+    """Whether each half of the samples constrains every direction above the floor, so that the others are not just unseen."""
+    parts, action = problem.sums.parts, problem.action
+    directions = solution.directions[solution.values > floor]
+    if parts is None or problem.elimination is not None or not len(directions):
+        return False
+    if action.row_action is not action:
+        directions = action.whole_coefficients(directions)
+    changes = [block.r @ directions.mT for block in parts.rows]
+    scale = torch.stack([change.square().sum(0) for change in changes]).sum(0).rsqrt()
+    squares = torch.stack([scale[:, None] * (c.mT @ c) * scale for c in changes])
+    halves = (squares[::2].sum(0), squares[1::2].sum(0))
+    return all(float(torch.linalg.eigvalsh(half)[0]) > SEEN_SHARE for half in halves)
+
+
+def _principal_ratio(displacement: Displacement) -> float:
+    """Largest over smallest size of the data along its principal axes that it moves, if the action moves vectors as a whole."""
+    if displacement.repeat == 1 or displacement.block.shape[0] != displacement.repeat:
+        return 1.0
+    squares = torch.linalg.eigvalsh(displacement.block)
+    squares = squares[squares > TRIVIAL_TOLERANCE * squares[-1]]
+    return math.sqrt(float(squares[-1] / squares[0])) if len(squares) else 1.0
+
+
+def _along_one_axis(displacement: Displacement) -> float:
+    """Share of the data's squared size along one axis, if the action moves vectors as a whole."""
+    if displacement.repeat == 1 or displacement.block.shape[0] != displacement.repeat:
+        return 0.0
+    squares = torch.linalg.eigvalsh(displacement.block)
+    return float(squares[-1] / squares.sum()) if float(squares.sum()) > 0 else 0.0
+
+
+def _model_warnings(sums: PassSums, response: Response) -> tuple[Remark, ...]:
+    """What is wrong with the model."""
+    diagnostics = sums.diagnostics
+    ill = diagnostics is not None and diagnostics.kind != "ok"
+    if response.measured and not response.reacts and not ill:
+        return (Diagnosis.ONLY_ROUNDING(),)
+    if diagnostics is None or (diagnostics.kind == "flat" and response.reacts):
+        return ()
+    return diagnostics.remarks

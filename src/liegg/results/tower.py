@@ -1,0 +1,82 @@
+"""The tower: exact, strong, approximate and weak symmetries, each level an algebra that contains the one before."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+from liegg.actions import Action
+from liegg.algebra.identification import Identification
+from liegg.decision.decide import Decision, mixing_angle, symmetry_directions
+from liegg.decision.grades import GRADES
+from liegg.results.naming import name_symmetries
+from liegg.spectrum.defects import Defects
+
+
+@dataclass(frozen=True)
+class Level:
+    """All directions up to a grade.
+
+    Attributes:
+        grade: the worst grade among them.
+        dimension: how many they are.
+        name: name of their algebra; "unknown" if it has none.
+        confident: whether the name is sure.
+        largest: their largest defect δ².
+        effect: change of the output relative to its spread that the last of them makes, to first order, when it moves the data as
+            far as the data's own spread.
+    """
+
+    grade: str
+    dimension: int
+    name: str
+    confident: bool
+    largest: float
+    effect: float
+
+
+def tower_of(
+    action: Action, solution: Defects, decision: Decision, identification: Identification
+) -> tuple[Level, ...]:
+    """The levels that differ, smallest first; names those that the identification of the symmetries does not name.
+
+    Args:
+        action: the candidate generators.
+        solution: all directions.
+        decision: how many there are up to each grade.
+        identification: the name of the counted ones.
+    """
+    tower, before = [], 0
+    for grade, number in zip(GRADES, decision.levels, strict=False):
+        if number == before:
+            continue
+        before, name = number, identification
+        if number != decision.nullity:
+            name = _named(action, solution, decision, number)
+        largest = float(solution.values[number - 1])
+        tower.append(
+            Level(
+                grade=grade,
+                dimension=number,
+                name=name.name,
+                confident=name.confident,
+                largest=largest,
+                effect=math.sqrt(decision.response * largest),
+            )
+        )
+    return tuple(tower)
+
+
+def _named(action: Action, solution: Defects, decision: Decision, number: int) -> Identification:
+    """Identify the first directions."""
+    exact = min(decision.levels[0], number)
+    level = replace(decision, nullity=number, exact=exact)
+    return name_symmetries(
+        action,
+        symmetry_directions(solution, level),
+        uncertainty=mixing_angle(solution.values, number, decision.floor),
+    )
+
+
+def level_from_dict(record: dict[str, Any]) -> Level:
+    """The level that was written down."""
+    return Level(**record)
