@@ -1,0 +1,47 @@
+"""Judge a series of traps in several processes and store one row per case, to try rules on.
+
+Series 0 is for choosing thresholds; the error rates of `liegg reproduce traps` are of another one.
+"""
+
+import argparse
+import os
+import time
+from pathlib import Path
+
+from liegg.studies.error_rates.traps_catalog import FAMILIES, cases
+from liegg.studies.error_rates.traps_run import judge_all
+from liegg.studies.provenance import provenance, write_json
+from liegg.studies.traps import summary, table
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--series", type=int, default=0, help="seed of the series")
+    parser.add_argument("--each", type=int, help="cases of each family; by default the full form")
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument(
+        "--families", nargs="*", default=[], help="only those whose name has a word"
+    )
+    parser.add_argument("--out", type=Path, default=Path("traps.json"))
+    given = parser.parse_args()
+    chosen = [
+        family
+        for family in FAMILIES
+        if not given.families or any(word in family for word in given.families)
+    ]
+    keys = [key for key in cases(given.series, each=given.each) if key.family in chosen]
+    begin = time.perf_counter()
+    rows = judge_all(keys, processes=given.processes)
+    seconds = time.perf_counter() - begin
+    results = {"seeds": [given.series], "cases": rows, **summary(rows)}
+    command = f"python benchmarks/traps.py --series {given.series}"
+    write_json(
+        results | {"provenance": provenance(command, seconds=seconds, device="cpu")}, given.out
+    )
+    print(table(results))
+    print(f"{len(rows)} cases in {seconds:.0f} s: {given.out}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,356 @@
+"""Is a verdict about a trap right, honest, missed, or confident and wrong?"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from math import degrees, isfinite
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg._utils.errors import LieggError
+from liegg._utils.linalg import orthonormal_rows
+from liegg.actions import Action, MatrixAction
+from liegg.algebra.bracket import bracket
+from liegg.algebra.identify import identify, too_large
+from liegg.decision.thresholds import Thresholds
+from liegg.discovery.discover import discover
+from liegg.results.symmetries import Symmetries
+from liegg.studies.error_rates.judgement import shortened
+from liegg.studies.error_rates.traps_record import Trap
+
+VERDICTS = ("right", "honest", "missed", "confident wrong")
+
+LEVELS = ("exact", "strong", "approximate")
+"""Levels of a claim, from the strongest to the weakest."""
+
+OUTSIDE = 0.2
+"""Angle in radians from the true algebra beyond which a counted direction is not in it."""
+
+EXACT_DEFECT = 1e-8
+"""Largest true defect of a direction that may be called exact."""
+
+MARGIN = 1.5
+"""Factor by which a true defect may exceed the threshold of a grade: the grade is an estimate."""
+
+NO_EXCUSE = frozenset({"NOT_MOVED", "BARELY_MOVED", "DEAD_OUTPUTS", "TEXT"})
+"""Warnings about something else; they do not make a false claim honest."""
+
+STORED = 20
+"""Directions whose numbers are stored for each case."""
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """Directions that are reported as symmetries at one level.
+
+    Attributes:
+        level: one of `LEVELS`.
+        coefficients: orthonormal, of all directions at this level or a stronger one.
+        name: name of their span; empty where it has none of its own.
+        sure: whether the name is stated without reservation.
+        generators: matrices of the named algebra; None without a name.
+    """
+
+    level: str
+    coefficients: Float[Tensor, "d g"]
+    name: str = ""
+    sure: bool = False
+    generators: Float[Tensor, "e n n"] | None = None
+
+
+def claims(sym: Symmetries) -> list[Claim]:
+    """What a result claims, level by level; the only place that reads the levels of a result."""
+    grades = sym.decision.grades[: sym.nullity]
+    found = []
+    for place, level in enumerate(LEVELS):
+        count = sum(grade in LEVELS[: place + 1] for grade in grades)
+        if count > (len(found[-1].coefficients) if found else 0):
+            found.append(Claim(level, sym.coefficients[:count]))
+    name = sym.identification
+    if found and name.known and not name.unseen:
+        last = found[-1]
+        found[-1] = Claim(last.level, last.coefficients, name.name, name.confident, name.generators)
+    return found
+
+
+def warned(sym: Symmetries) -> list[str]:
+    """Names of the warnings of a result."""
+    return [
+        getattr(getattr(text, "diagnosis", None), "name", "TEXT") for text in sym.decision.warnings
+    ]
+
+
+class Measured:
+    """The truth about directions of a trap: angles to its algebra, and defects of its population.
+
+    Attributes:
+        algebra: orthonormal coefficients of the algebra, without what does not move the data.
+        known: the same, with the broken part.
+    """
+
+    def __init__(self, trap: Trap, sym: Symmetries) -> None:
+        self._still = sym.accumulated.solution.trivial
+        self.algebra = self._span(trap.action, trap.algebra)
+        broken = trap.algebra[:0] if trap.broken is None else trap.broken
+        self.known = self._span(trap.action, torch.cat([trap.algebra, broken]))
+        self._large = None
+        if trap.population is not None:
+            self._large = discover(
+                trap.reference or trap.model,
+                trap.population(),
+                trap.action,
+                output_action=trap.output_action,
+                controls="none",
+            )
+
+    def _span(self, action: Action, matrices: Float[Tensor, "d m m"]) -> Float[Tensor, "k g"]:
+        if not len(matrices):
+            return self._still.new_zeros(0, action.size)
+        return orthonormal_rows(self._moving(action.as_coefficients(matrices)))
+
+    def _moving(self, rows: Float[Tensor, "d g"]) -> Float[Tensor, "d g"]:
+        """Without the part that does not move the data, about which nothing is known."""
+        rows = rows.to(torch.float64)
+        return rows - rows @ self._still.mT @ self._still
+
+    def outside(self, rows: Float[Tensor, "d g"], *, known: bool = False) -> float:
+        """Largest angle of a direction of a span from the algebra, in radians.
+
+        Args:
+            rows: coefficients that span it.
+            known: take the algebra with its broken part.
+        """
+        span = orthonormal_rows(self._moving(rows)) if len(rows) else rows
+        algebra = self.known if known else self.algebra
+        if not len(span):
+            return 0.0
+        if not len(algebra):
+            return torch.pi / 2
+        rest = span - span @ algebra.mT @ algebra
+        return float(torch.linalg.matrix_norm(rest, 2).clamp(max=1).asin())
+
+    def defect(self, rows: Float[Tensor, "d g"]) -> float | None:
+        """Largest defect of the population in a span; None if it was not measured."""
+        if self._large is None or not len(rows):
+            return None
+        sums = self._large.accumulated
+        changes = sums.changes(rows.to(sums.factor))
+        top = changes @ changes.mT / sums.samples
+        parts = rows.to(sums.factor).reshape(
+            len(rows), sums.displacement.repeat, len(sums.displacement.block)
+        )
+        moved = (parts @ sums.displacement.block).flatten(1) @ parts.flatten(1).mT
+        lengths, axes = torch.linalg.eigh(moved)
+        keep = lengths > 1e-12 * lengths[-1]
+        whiten = axes[:, keep] / lengths[keep].sqrt()
+        kappa = sums.solution.sensitivity
+        return float(torch.linalg.eigvalsh(whiten.mT @ top @ whiten)[-1].clamp_min(0)) / kappa
+
+
+def limit(level: str, thresholds: Thresholds) -> float:
+    """Largest true defect for which a claim at this level is not false."""
+    limits = {
+        "exact": EXACT_DEFECT,
+        "strong": thresholds.strong,
+        "approximate": thresholds.threshold,
+    }
+    return limits[level] if level == "exact" else MARGIN * limits[level]
+
+
+def false_claims(trap: Trap, sym: Symmetries, truth: Measured) -> Iterator[dict[str, Any]]:
+    """Every claim of a result that is not true: of a direction, of a grade, or of a name."""
+    for claim in claims(sym):
+        angle = truth.outside(claim.coefficients, known=True)
+        defect = truth.defect(claim.coefficients)
+        numbers = {"level": claim.level, "angle": angle, "defect": defect}
+        if angle > OUTSIDE and (trap.strict or defect is None):
+            yield {"claim": "count"} | numbers
+        elif defect is not None and defect > limit(claim.level, sym.decision.thresholds):
+            yield {"claim": "grade"} | numbers
+        if claim.sure and (why := _wrong_name(trap, claim, truth, sym.decision.thresholds)):
+            yield {"claim": "name", "level": claim.level, "name": claim.name, "why": why}
+
+
+def _wrong_name(trap: Trap, claim: Claim, truth: Measured, thresholds: Thresholds) -> str:
+    """Why a sure name is wrong; empty if it is not."""
+    for span, broken in ((truth.algebra, False), (truth.known, True)):
+        if len(claim.coefficients) == len(span):
+            near = truth.outside(claim.coefficients, known=broken) <= OUTSIDE
+            right = right_names(trap, broken=broken)
+            if near and right and not _matches(claim.name, right):
+                return f"the algebra is {right[0]}"
+            break
+    else:
+        if trap.strict:
+            return "the algebra has another dimension"
+    if claim.generators is None or not isinstance(trap.action, MatrixAction):
+        return ""
+    try:
+        rows = trap.action.as_coefficients(claim.generators)
+    except LieggError:
+        return ""  # a named algebra outside the candidates cannot be measured
+    defect = truth.defect(rows)
+    if defect is not None and defect > limit("approximate", thresholds):
+        return "its generators do not preserve the function"
+    return ""
+
+
+def _matches(name: str, right: tuple[str, ...]) -> bool:
+    """Whether a name is one of the right ones, up to words after a comma; `*` stands for numbers."""
+    return any(fnmatchcase(given, one) for given in (name, name.split(", ")[0]) for one in right)
+
+
+def right_names(trap: Trap, *, broken: bool = False) -> tuple[str, ...]:
+    """Names of the true algebra, with its broken part on request; none if it has no name."""
+    if trap.names:
+        return trap.names
+    parts = [trap.algebra] + ([trap.broken] if broken and trap.broken is not None else [])
+    matrices = torch.cat(parts)
+    if not len(matrices) or too_large(len(matrices), matrices.shape[-1]):
+        return ()
+    homogeneous = isinstance(trap.action, MatrixAction) and trap.action.homogeneous
+    found = identify(matrices, homogeneous=homogeneous)
+    return (found.name, *found.aliases) if found.known else ()
+
+
+def classify(trap: Trap, sym: Symmetries, truth: Measured) -> dict[str, Any]:
+    """The verdict about a verdict, and every false claim.
+
+    *Right*: nothing false is claimed and nothing is missed. *Honest*: wrong, or nothing, but with a
+    warning, "undecided", or a range that contains the truth. *Missed*: fewer than there are, and
+    not a word about it. *Confident wrong*: something false, and not a word about it.
+    """
+    decision, right = sym.decision, len(truth.algebra)
+    false = list(false_claims(trap, sym, truth))
+    ends = _range(sym)
+    wide = ends is not None and any(
+        ends[0] <= size <= ends[1] != ends[0] for size in (right, len(truth.known))
+    )
+    excuses = [name for name in warned(sym) if name not in NO_EXCUSE]
+    careful = bool(excuses) or decision.undecided > 0 or wide
+    split = right < sym.nullity < len(truth.known)
+    missed = sym.nullity < findable(truth, decision.thresholds) or split
+    if false:
+        verdict = "honest" if careful else "confident wrong"
+    elif missed:
+        verdict = "honest" if careful or not trap.decidable else "missed"
+    else:
+        verdict = "right"
+    exact = sum(grade == "exact" for grade in decision.grades[: sym.nullity])
+    undergraded = verdict == "right" and exact < right <= sym.nullity
+    return {"verdict": verdict, "false": false, "careful": careful, "undergraded": undergraded}
+
+
+def findable(truth: Measured, thresholds: Thresholds) -> int:
+    """Directions that should be counted: the algebra, and its broken part if its defects allow."""
+    defect = truth.defect(truth.known)
+    small = defect is not None and defect <= thresholds.threshold / MARGIN
+    return len(truth.known if small else truth.algebra)
+
+
+def _range(sym: Symmetries) -> tuple[int, int] | None:
+    ends = sym.decision.nullity_interval
+    return None if ends is None else (int(ends[0]), int(ends[1]))
+
+
+def judge_trap(trap: Trap) -> dict[str, Any]:
+    """Analyse a trap with the default settings and judge the verdict.
+
+    Returns:
+        As JSON values: the verdict with its false claims, what was reported, and the numbers of the
+        first directions, from which other rules can be tried without the models.
+    """
+    facts = {
+        "label": trap.label,
+        "action": repr(trap.action),
+        "samples": len(trap.data),
+        "dtype": str(trap.data.dtype).removeprefix("torch."),
+        "strict": trap.strict,
+        "decidable": trap.decidable,
+        "expected": len(trap.algebra),
+    }
+    try:
+        sym = discover(
+            trap.model, trap.data, trap.action, output_action=trap.output_action, groups=trap.groups
+        )
+    except LieggError as error:
+        verdict = "right" if trap.refused else "missed" if trap.decidable else "honest"
+        return facts | {
+            "verdict": verdict,
+            "false": [],
+            "refused": f"{type(error).__name__}: {error}",
+        }
+    truth = Measured(trap, sym)
+    found = classify(trap, sym, truth)
+    false = [{key: _plain(value) for key, value in one.items()} for one in found.pop("false")]
+    return facts | found | {"false": false} | _reported(sym, truth) | _numbers(trap, sym, truth)
+
+
+def _reported(sym: Symmetries, truth: Measured) -> dict[str, Any]:
+    """What the result says."""
+    decision, name, ends = sym.decision, sym.identification, _range(sym)
+    return {
+        "expected": len(truth.algebra),
+        "known": len(truth.known),
+        "known_defect": _plain(truth.defect(truth.known)),
+        "nullity": sym.nullity,
+        "undecided": decision.undecided,
+        "range": None if ends is None else list(ends),
+        "grades": list(decision.grades[:STORED]),
+        "warnings": warned(sym),
+        "name": sym.name,
+        "sure": name.confident,
+        "margin": _plain(name.margin),
+        "uncertainty": _plain(decision.uncertainty),
+        "angle": _plain(degrees(truth.outside(sym.coefficients, known=True)))
+        if sym.nullity
+        else None,
+    }
+
+
+def _numbers(trap: Trap, sym: Symmetries, truth: Measured) -> dict[str, Any]:
+    """Numbers of the first directions, and of the spans of the first k of them."""
+    directions = sym.accumulated.solution.directions[:STORED]
+    spans = [directions[: k + 1] for k in range(len(directions))]
+    outputs = trap.model(trap.data).detach().to(torch.float64).reshape(len(trap.data), -1)
+    data = trap.data.to(torch.float64).flatten(1)
+    return {
+        "defects": [_plain(value) for value in sym.defects[:STORED].tolist()],
+        "intervals": [[_plain(end) for end in ends] for ends in sym.intervals[:STORED].tolist()],
+        "kappa": _plain(sym.accumulated.solution.sensitivity),
+        "floor": _plain(sym.decision.floor),
+        "directions": len(sym.defects),
+        "trivial": len(sym.accumulated.solution.trivial),
+        "rows": sym.accumulated.rows.rows,
+        "nonlinearity": _plain(sym.settings["nonlinearity"] or 0.0),
+        "data_variance": _plain(float(data.var(0).sum())),
+        "output_variance": _plain(float(outputs.var(0).sum())),
+        "outside": [_plain(truth.outside(span)) for span in spans],
+        "outside_known": [_plain(truth.outside(span, known=True)) for span in spans],
+        "population": [_plain(truth.defect(span)) for span in spans],
+        "closure": [_plain(open_by(span, trap.action)) for span in spans],
+    }
+
+
+def open_by(rows: Float[Tensor, "d g"], action: Action) -> float | None:
+    """Largest part of a bracket of unit generators outside their span; None without matrices."""
+    if not isinstance(action, MatrixAction) or len(rows) * action.ambient > 400:
+        return None
+    if len(rows) < 2:
+        return 0.0
+    matrices = action.matrices(orthonormal_rows(rows))
+    basis = orthonormal_rows(matrices.flatten(1))
+    matrices = basis.unflatten(1, matrices.shape[1:])
+    left, right = torch.triu_indices(len(basis), len(basis), 1)
+    brackets = bracket(matrices[left], matrices[right]).flatten(1)
+    return float((brackets - brackets @ basis.mT @ basis).norm(dim=1).max())
+
+
+def _plain(value: Any) -> Any:
+    """A JSON value: numbers of four digits, nothing infinite."""
+    if isinstance(value, float):
+        return shortened(value) if isfinite(value) else None
+    return value
