@@ -277,7 +277,7 @@ def test_units_matter_only_for_what_is_not_exact():
 
 def test_small_defects_count_only_if_enough_samples_carry_the_sensitivity():
     values = [0.0, 2e-4, 3e-3, 1.0, 1.2, 1.4]
-    many, few = (decided(values, carriers=c) for c in (3.5, 2.5))
+    many, few = (decided(values, carriers=c) for c in (6.5, 5.5))
     assert (many.nullity, many.warnings) == (3, ())
     assert (few.nullity, few.exact, few.levels) == (1, 1, (1, 1, 1, 3))
     assert few.grades == ("exact", "weak", "weak", "none", "none", "none")

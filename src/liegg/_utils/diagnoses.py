@@ -134,6 +134,11 @@ class Diagnosis(Enum):
         "about {carriers} of {samples:sample} carry the sensitivity of the output: too few to tell {directions:small defect} from "
         "missing constraints, so that {directions:?it is|they are} not counted. Use more samples where the output changes",
     )
+    OUTPUT_BREAKS = (
+        Kind.WARNING,
+        "output {output} (of {outputs}, counted from 0) alone moves by {percent:.0f} % of its own average along a direction that "
+        "counts: the larger outputs hide it. Divide every output by its spread, or analyse it alone",
+    )
     SPAN_NOT_CLOSED = (
         Kind.WARNING,
         "the brackets of the {directions:direction} leave their span by up to {residual:.2g}, more than the uncertainty explains: "

@@ -24,6 +24,9 @@ COMPARABLE_SIZES = 30.0
 METRIC_SIZES = 5.0
 """Ratio of the data's sizes along its principal axes above which the units of the features decide about a defect of 0.03."""
 
+CARRIERS = 2.0
+"""Samples that must carry the sensitivity for each direction that is no symmetry, so that small defects are not missing constraints."""
+
 VIOLATING_SAMPLES = 3.0
 """Rule of three: if no sample violates a direction, at most this many over their number do so in the population, at 95 %."""
 
@@ -210,7 +213,7 @@ def _few_carriers(facts: DataFacts, constraints: int, *, found: int) -> Remark |
         constraints: directions that are not symmetries.
         found: symmetries above the floor.
     """
-    needed = constraints + facts.eliminated
+    needed = CARRIERS * (constraints + facts.eliminated)
     if found <= 0 or facts.carriers is None or needed < facts.carriers:
         return None
     return Diagnosis.FEW_CARRIERS(

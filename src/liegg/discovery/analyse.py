@@ -19,6 +19,7 @@ from liegg._utils.random import seeded
 from liegg._utils.threads import SMALL_COLUMNS, TINY_PRODUCTS, one_if, threads
 from liegg.actions import Action
 from liegg.decision.thresholds import Thresholds
+from liegg.discovery.each_output import with_single_outputs
 from liegg.discovery.run import Run
 from liegg.discovery.solve_and_decide import ModelInfo, solve_and_decide
 from liegg.inputs.batches import Batches, Data, as_batches
@@ -202,7 +203,7 @@ def conclude(
             )
 
     with threads(one_if(steps.columns <= SMALL_COLUMNS)):
-        return solve_and_decide(
+        sym = solve_and_decide(
             sums,
             request.action,
             steps.row_plan,
@@ -212,6 +213,8 @@ def conclude(
             smallest=request.run.bottom,
             measure=measure,
         )
+    with threads(own_threads):
+        return with_single_outputs(sym, steps)
 
 
 def _model_threads(model: Model, batch: Tensor) -> int:

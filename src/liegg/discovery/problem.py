@@ -11,6 +11,7 @@ from torch import Tensor
 from liegg._utils.linalg import FULL_SVD_LIMIT, without_zero_rows
 from liegg.actions import Action, Displacement
 from liegg.decision.noise_floor import (
+    INCONCLUSIVE_UNIT,
     Response,
     numerical_floor,
     response,
@@ -202,6 +203,8 @@ def noise_floor(
     if responds.still or measure is None:
         return Floor(floor, responds)
     trusted = trusted_floor(unit, thresholds, conditioning=conditioning)
+    if unit >= INCONCLUSIVE_UNIT:  # a break that matters can be smaller than what may be rounding
+        floor = trusted = min(rounding_bound(0.0, thresholds, conditioning=conditioning), trusted)
     most = min(rounding_bound(unit, thresholds, conditioning=conditioning), thresholds.threshold)
     in_doubt = bool(((solution.values > trusted) & (solution.values <= most)).any())
     if in_doubt or hides(floor, solution.values, thresholds.minimum_gap):

@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import LieggError
 from liegg._utils.linalg import orthonormal_rows
 from liegg.actions import Action, MatrixAction
@@ -150,10 +151,10 @@ class Measured:
         return float(torch.linalg.eigvalsh(whiten.mT @ top @ whiten)[-1].clamp_min(0)) / kappa
 
 
-def limit(level: str, thresholds: Thresholds) -> float:
-    """Largest true defect for which a claim at this level is not false."""
+def limit(level: str, thresholds: Thresholds, floor: float = 0.0) -> float:
+    """Largest true defect for which a claim at this level is not false; "exact" means up to the stated floor."""
     limits = {
-        "exact": EXACT_DEFECT,
+        "exact": max(EXACT_DEFECT, floor),
         "strong": thresholds.strong,
         "approximate": thresholds.threshold,
     }
@@ -168,7 +169,9 @@ def false_claims(trap: Trap, sym: Symmetries, truth: Measured) -> Iterator[dict[
         numbers = {"level": claim.level, "angle": angle, "defect": defect}
         if angle > OUTSIDE and (trap.strict or defect is None):
             yield {"claim": "count"} | numbers
-        elif defect is not None and defect > limit(claim.level, sym.decision.thresholds):
+        elif defect is not None and defect > limit(
+            claim.level, sym.decision.thresholds, sym.decision.floor
+        ):
             yield {"claim": "grade"} | numbers
         if claim.sure and (why := _wrong_name(trap, claim, truth, sym.decision.thresholds)):
             yield {"claim": "name", "level": claim.level, "name": claim.name, "why": why}
@@ -230,7 +233,7 @@ def classify(trap: Trap, sym: Symmetries, truth: Measured) -> dict[str, Any]:
         ends[0] <= size <= ends[1] != ends[0] for size in (right, len(truth.known))
     )
     excuses = [name for name in warned(sym) if name not in NO_EXCUSE]
-    careful = bool(excuses) or decision.undecided > 0 or wide
+    careful = bool(excuses) or decision.undecided > 0 or wide or _says_how_many_violate(trap, sym)
     split = right < sym.nullity < len(truth.known)
     missed = sym.nullity < findable(truth, decision.thresholds) or split
     if false:
@@ -242,6 +245,18 @@ def classify(trap: Trap, sym: Symmetries, truth: Measured) -> dict[str, Any]:
     exact = sum(grade == "exact" for grade in decision.grades[: sym.nullity])
     undergraded = verdict == "right" and exact < right <= sym.nullity
     return {"verdict": verdict, "false": false, "careful": careful, "undergraded": undergraded}
+
+
+def _says_how_many_violate(trap: Trap, sym: Symmetries) -> bool:
+    """Whether all that is counted is exact on every sample, and the stated share that may violate it covers the true one."""
+    decision = sym.decision
+    shares = [
+        reason.values["share"]
+        for reason in decision.reasons
+        if reason.diagnosis is Diagnosis.NONE_VIOLATES
+    ]
+    exact = decision.exact == decision.nullity
+    return exact and trap.violating > 0 and any(share >= trap.violating for share in shares)
 
 
 def findable(truth: Measured, thresholds: Thresholds) -> int:

@@ -38,6 +38,8 @@ class Trap:
             the exact algebra.
         broken: a basis of candidates beside the algebra that preserve the function nearly: all of
             them are found, at a grade that their true defects allow, or none.
+        violating: share of all samples that violate what the others obey exactly; 0 for none. "Exact" is then honest if the
+            result says that as many may.
     """
 
     model: Function
@@ -54,6 +56,7 @@ class Trap:
     reference: Function | None = None
     names: tuple[str, ...] = ()
     broken: Float[Tensor, "k m m"] | None = None
+    violating: float = 0.0
 
 
 Maker = Callable[[torch.Generator, int], Trap]

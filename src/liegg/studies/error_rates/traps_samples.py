@@ -1,5 +1,7 @@
 """Traps of the data: samples that are no evidence, or that see only a part of the space."""
 
+import math
+
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
@@ -137,6 +139,7 @@ def rare(generator: torch.Generator, index: int) -> Trap:
         algebra=pad(catalog.so(n - 1), (1, 0, 1, 0)) if n > 2 else nothing(n),
         label=f"N = {samples}",
         decidable=False,
+        violating=math.erfc(border / math.sqrt(2)) / 2,
     )
 
 
