@@ -99,7 +99,7 @@ def test_images(folder: Path) -> None:
 
 
 def test_layers_get_the_same_outputs_and_thresholds(folder: Path) -> None:
-    limits = ["threshold=0.9", "minimum_gap=1.01", "clear=0.01"]
+    limits = ["threshold=0.9", "minimum_gap=1.01", "effect=3.0"]
     words = [word for limit in limits for word in ("--limit", limit)]
     record = json.loads(discover(NETWORK, "--layers", "--json", "--outputs", "sum", *words)[1])
     last = record["layers"]["layers"][-1]["invariance"]

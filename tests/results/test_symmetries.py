@@ -44,7 +44,8 @@ def test_every_case_of_known_symmetry_has_its_name():
     for case in CASES:
         sym = analysed(case)
         assert sym.name == NAMES[case.name], case
-        assert sym.identification.confident, case
+        # Data in a plane cannot tell rotations of space from motions of the plane.
+        assert sym.identification.confident == (case.name != "plane"), case
         if sym.nullity:
             named = sym.identification.generators.flatten(1)
             angles = principal_angles(named, sym.generators.flatten(1))
@@ -114,13 +115,7 @@ def test_images_have_coordinates_x_and_y():
     images = (
         bumps[:, :, None] * torch.exp(-10 * (place - 0.2 * normal(100, 1, seed=1)) ** 2)[:, None, :]
     )[:, None]
-    sym = liegg.discover(
-        lambda x: x.sum((1, 2, 3)),
-        images,
-        liegg.Image("affine"),
-        controls="none",
-        thresholds=liegg.Thresholds(clear=0.0),
-    )
+    sym = liegg.discover(lambda x: x.sum((1, 2, 3)), images, liegg.Image("affine"), controls="none")
     assert (sym.identification.coordinates, sym.identification.homogeneous) == (("x", "y"), True)
     assert sym.nullity
     assert all("x" in words or "y" in words for words in sym.identification.readable.words)
@@ -165,6 +160,7 @@ KEYS = {
     "output_generators",
     "generator_variance",
     "generator_defect",
+    "tower",
     "trivial",
     "name",
     "identification",

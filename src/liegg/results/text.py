@@ -151,8 +151,10 @@ def _tower(sym: Symmetries) -> list[str]:
         size = (
             "exact" if level.grade == "exact" else f"up to {100 * math.sqrt(level.largest):.2g} %"
         )
-        name = level.name if level.confident else f"{level.name}?"
-        parts.append(f"{size}: {name} (dimension {level.dimension}, {level.grade})")
+        name = f"{level.name}{'' if level.confident else ' (not sure)'}"
+        if level.name == "unknown":
+            name = plural(level.dimension, "direction")
+        parts.append(f"{size}: {name}{', not counted' * (level.dimension > sym.nullity)}")
     return [f"  levels: {'; '.join(parts)}"]
 
 
