@@ -275,16 +275,6 @@ def test_units_matter_only_for_what_is_not_exact():
         assert warned([0.0, 1.0, 2.0], **facts) == []
 
 
-def test_small_defects_count_only_if_enough_samples_carry_the_sensitivity():
-    values = [0.0, 2e-4, 3e-3, 1.0, 1.2, 1.4]
-    many, few = (decided(values, carriers=c) for c in (6.5, 5.5))
-    assert (many.nullity, many.warnings) == (3, ())
-    assert (few.nullity, few.exact, few.levels) == (1, 1, (1, 1, 1, 3))
-    assert few.grades == ("exact", "weak", "weak", "none", "none", "none")
-    assert members(few.warnings) == [Diagnosis.FEW_CARRIERS]
-    assert decided([0.0, 1.0, 1.2], carriers=0.5).nullity == 1  # exact on every sample
-
-
 def test_a_small_defect_with_a_large_effect_is_not_counted_and_says_so():
     solution = solved([0.01, 1.0, 1.2])
     case = evidence(solution.values, floor=FLOOR, response=16.0)

@@ -129,10 +129,11 @@ class Diagnosis(Enum):
         "the largest of the {solved:defect} solved for, {largest:.2g}, is below the threshold: there may be more symmetries. Solve "
         "for more: bottom={suggested}",
     )
-    FEW_CARRIERS = (
+    UNSTABLE_SPAN = (
         Kind.WARNING,
-        "about {carriers} of {samples:sample} carry the sensitivity of the output: too few to tell {directions:small defect} from "
-        "missing constraints, so that {directions:?it is|they are} not counted. Use more samples where the output changes",
+        "{directions:direction} with a small defect {directions:?is|are} not counted: other samples of this kind would turn "
+        "{directions:?it|them} by up to {degrees:.0f}°. About {carriers} of {samples:sample} carry the sensitivity of the output; use "
+        "more samples where it changes",
     )
     OUTPUT_BREAKS = (
         Kind.WARNING,
@@ -149,6 +150,11 @@ class Diagnosis(Enum):
         Kind.WARNING,
         "{directions:direction} below the threshold {directions:?is|are} not counted: together with the others the brackets leave "
         "the span by up to {residual:.2g}, more than the uncertainty explains, without {directions:?it|them} they do not",
+    )
+    LEVEL_WITHOUT_NAME = (
+        Kind.WARNING,
+        "{directions:?one more direction|{directions} more directions} below the threshold (up to {percent:.2g} %) {directions:?is|are} "
+        "not counted: with {directions:?it|them} the algebra has no sure name, without {directions:?it|them} it is {name}",
     )
     MIXED_SIZES = (
         Kind.WARNING,

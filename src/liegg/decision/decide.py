@@ -24,9 +24,6 @@ COMPARABLE_SIZES = 30.0
 METRIC_SIZES = 5.0
 """Ratio of the data's sizes along its principal axes above which the units of the features decide about a defect of 0.03."""
 
-CARRIERS = 2.0
-"""Samples that must carry the sensitivity for each direction that is no symmetry, so that small defects are not missing constraints."""
-
 VIOLATING_SAMPLES = 3.0
 """Rule of three: if no sample violates a direction, at most this many over their number do so in the population, at 95 %."""
 
@@ -108,7 +105,6 @@ class DataFacts:
         along_one_axis: share of the data's squared size along one axis.
         principal_ratio: largest over smallest size of the data along its principal axes, if the action moves vectors as a whole.
         active: samples whose output has a derivative; None if not known.
-        carriers: samples that carry the sensitivity; None if not known.
         saturated: says whether half of the samples already constrain all that all of them do; None if that cannot be told.
         nonlinearity: squared relative nonlinearity of the model between samples; None if not known.
         degenerate: nothing moves the output at all.
@@ -122,7 +118,6 @@ class DataFacts:
     along_one_axis: float = 0.0
     principal_ratio: float = 1.0
     active: int | None = None
-    carriers: float | None = None
     saturated: Callable[[], bool] | None = None
     nonlinearity: float | None = None
     degenerate: bool = False
@@ -164,10 +159,6 @@ def decide(
         ends, grades = (0,) * len(ends), ("none",) * len(values)
         borderline = ((),) * len(values)
     nullity = ends[2]
-    if few := _few_carriers(facts, total - nullity, found=nullity - at_floor):
-        doubts.append(few)
-        ends, nullity = (at_floor, at_floor, at_floor, ends[3]), at_floor
-        grades = (*grades[:at_floor], *("weak" if g in COUNTED else g for g in grades[at_floor:]))
     gap = _gap_after(values, nullity or ends[3], floor)
     if undecided or (facts.unsolved and nullity == len(values)):
         gap = 1.0
@@ -203,22 +194,6 @@ def decide(
     if not total:
         return decision
     return _in_words(decision, values, facts, open_end=open_end)
-
-
-def _few_carriers(facts: DataFacts, constraints: int, *, found: int) -> Remark | None:
-    """That too few samples carry the sensitivity to tell small defects from missing constraints; None if enough do.
-
-    Args:
-        facts: what is known of the samples.
-        constraints: directions that are not symmetries.
-        found: symmetries above the floor.
-    """
-    needed = CARRIERS * (constraints + facts.eliminated)
-    if found <= 0 or facts.carriers is None or needed < facts.carriers:
-        return None
-    return Diagnosis.FEW_CARRIERS(
-        carriers=max(1, round(facts.carriers)), samples=facts.samples, directions=found
-    )
 
 
 def _about_samples(

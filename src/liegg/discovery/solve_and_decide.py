@@ -10,7 +10,7 @@ import torch
 
 from liegg._utils.diagnoses import Diagnosis, Remark, as_remark
 from liegg._utils.version import __version__
-from liegg.actions import Action
+from liegg.actions import Action, MatrixAction
 from liegg.algebra.identification import Identification
 from liegg.decision.block_statistics import BlockStatistics, block_statistics
 from liegg.decision.controls import Controls, RandomControl, random_directions
@@ -114,25 +114,36 @@ def _named(
     """The verdict, its generators and their name; of the levels, the largest that is closed under the bracket.
 
     Symmetries of a function form an algebra. Where the span of all of them is not closed, some are none; if a smaller level is
-    closed, only that is counted, and otherwise a warning says so.
+    closed, only that is counted, and otherwise a warning says so. The same where only a smaller level has a sure name.
     """
     everything = verdict.decision
     first = _name(problem, accumulated, everything)
     residual = _left_open(first[1])
-    if residual is None:
+    if residual is None and (first[1].confident or not isinstance(problem.action, MatrixAction)):
         return verdict, *first
     for number in sorted({end for end in everything.levels[:2] if end > 0}, reverse=True):
         if number >= everything.nullity:
             continue
-        left = everything.nullity - number
-        warning = Diagnosis.LEVEL_NOT_CLOSED(directions=left, residual=residual)
-        fewer = verdict.fewer(number, warning)
+        fewer = verdict.fewer(number, Diagnosis.TEXT(text=""))
         smaller = _name(problem, accumulated, fewer.decision)
-        if _left_open(smaller[1]) is None:
-            return fewer, *smaller
+        if _left_open(smaller[1]) is None and (residual is not None or smaller[1].confident):
+            warning = _why_fewer(verdict, number, residual, smaller[1].name)
+            return verdict.fewer(number, warning), *smaller
+    if residual is None:
+        return verdict, *first
     warning = Diagnosis.SPAN_NOT_CLOSED(directions=everything.nullity, residual=residual)
     warned = replace(everything, warnings=(*everything.warnings, warning))
     return replace(verdict, decision=warned), *first
+
+
+def _why_fewer(verdict: Verdict, number: int, residual: float | None, name: str) -> Remark:
+    """Why only the first directions are counted: brackets leave the span of all, or it has no sure name."""
+    left = verdict.decision.nullity - number
+    if residual is not None:
+        return Diagnosis.LEVEL_NOT_CLOSED(directions=left, residual=residual)
+    largest = float(verdict.solution.values[verdict.decision.nullity - 1])
+    percent = 100 * math.sqrt(largest)
+    return Diagnosis.LEVEL_WITHOUT_NAME(directions=left, percent=percent, name=name)
 
 
 def _name(

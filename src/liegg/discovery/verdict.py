@@ -21,6 +21,9 @@ from liegg.spectrum.defects import TRIVIAL_TOLERANCE, Defects
 ROUNDING_UNITS = 100.0
 """Rounding units of its size within which the spread of an output is rounding: data on one orbit of an exact symmetry."""
 
+UNSTABLE_ANGLE = 0.5
+"""Angle in radians by which the span of symmetries may turn from one bootstrap draw to another."""
+
 SEEN_SHARE = 1e-6
 """Share of a direction's squared change that half of the samples must show; samples that add no constraint show 0."""
 
@@ -132,7 +135,24 @@ def give_verdict(
         draws=draws,
         facts=facts,
     )
-    return replace(verdict, decision=verdict.with_intervals(decision))
+    verdict = replace(verdict, decision=verdict.with_intervals(decision))
+    return _stable(verdict, sums)
+
+
+def _stable(verdict: Verdict, sums: PassSums) -> Verdict:
+    """The verdict without symmetries above the floor if their span is not the same for other samples of this kind."""
+    decision = verdict.decision
+    found, sure = decision.nullity - decision.exact, decision.certainty
+    if found <= 0 or sure is None or sure.angle <= UNSTABLE_ANGLE:
+        return verdict
+    carriers = sums.samples if sums.diagnostics is None else sums.diagnostics.carriers
+    warning = Diagnosis.UNSTABLE_SPAN(
+        directions=found,
+        degrees=math.degrees(sure.angle),
+        carriers=max(1, round(carriers)),
+        samples=sums.samples,
+    )
+    return verdict.fewer(decision.exact, warning)
 
 
 def _facts(
@@ -150,7 +170,6 @@ def _facts(
         along_one_axis=_along_one_axis(problem.row_displacement),
         principal_ratio=_principal_ratio(problem.row_displacement),
         active=diagnostics.active if known else None,
-        carriers=diagnostics.carriers if known else None,
         saturated=partial(_saturated, problem, solution, floor.value),
         nonlinearity=info.nonlinearity,
         degenerate=solution.sensitivity == 0
