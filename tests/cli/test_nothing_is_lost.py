@@ -40,6 +40,19 @@ def test_a_full_disk_at_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert not Path("run").exists()
 
 
+def test_no_room_anywhere(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The result is printed at least, and no empty folder stays behind."""
+    place = folder / "elsewhere"
+    place.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(place))
+    monkeypatch.setattr(os, "fsync", full)
+    code, out, err = discover(NORM, "--out", "run")
+    assert (code, "6 symmetries" in out) == (2, True)
+    assert "could not be stored in a temporary folder either" in err
+    assert not any(place.iterdir())
+    assert not Path("run").exists()
+
+
 def test_a_report_that_fails(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_, **__):
         raise RuntimeError("no page today")
