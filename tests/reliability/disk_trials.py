@@ -82,10 +82,10 @@ def full_disks() -> Iterator[tuple[str, Outcome, str]]:
                 (Path(place) / "temporary").mkdir()
                 with patch("tempfile.tempdir", str(Path(place) / "temporary")):
                     try:
-                        outcome = trial(Path(place), disk, blocks)
+                        outcome, text = trial(Path(place), disk, blocks)
                     except HangError:
-                        outcome = Outcome.HANG, ""
-                    yield f"{title}, {blocks} blocks free", *outcome
+                        outcome, text = Outcome.HANG, ""
+                    yield f"{title}, {blocks} blocks free", outcome, text
     sys.path[:] = before
 
 

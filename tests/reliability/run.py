@@ -182,7 +182,7 @@ def table(rows: dict[str, dict[str, Any]], *, total: bool = True) -> str:
         total: whether a column with the sum of the others comes first.
     """
     head = ["", *(["trials"] if total else []), *next(iter(rows.values()))]
-    lines = [head, ["---"] * len(head)]
+    lines: list[list[Any]] = [head, ["---"] * len(head)]
     for title, row in rows.items():
         lines.append([title, *([sum(row.values())] if total else []), *row.values()])
     return "".join(f"| {' | '.join(map(str, line))} |\n" for line in lines)

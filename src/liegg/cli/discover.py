@@ -304,8 +304,9 @@ def _finish(
             raise LieggError(str(note))
     if isinstance(failure, LieggError):
         raise LieggError(f"the result is complete, but its layers are missing: {failure}")
-    if unprinted is not None or failure is not None:
-        raise unprinted or failure
+    for error in (unprinted, failure):
+        if error is not None:
+            raise error
 
 
 def _load(options: SimpleNamespace, *, is_first: bool) -> _Inputs:
