@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 
 import liegg
 from cli.test_discover import NETWORK, NORM, discover
@@ -38,6 +39,51 @@ def test_a_full_disk_at_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert str(kept) in err
     assert liegg.load(kept).nullity == 6
     assert not Path("run").exists()
+
+
+def test_no_room_anywhere(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The result is printed at least, and no empty folder stays behind."""
+    place = folder / "elsewhere"
+    place.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(place))
+    monkeypatch.setattr(os, "fsync", full)
+    code, out, err = discover(NORM, "--out", "run")
+    assert (code, "6 symmetries" in out) == (2, True)
+    assert "could not be stored in a temporary folder either" in err
+    assert not any(place.iterdir())
+    assert not Path("run").exists()
+
+
+@pytest.mark.parametrize("out", [("--out", "run"), ()])
+def test_standard_output_on_a_full_disk(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, out: tuple[str, ...]
+) -> None:
+    """The result is stored where it was asked for, or in a temporary folder."""
+    place = folder / "elsewhere"
+    place.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(place))
+    real = typer.echo
+    monkeypatch.setattr(
+        typer, "echo", lambda *given, err=False, **more: real(*given, err=True) if err else full()
+    )
+    code, printed, err = discover(NORM, *out)
+    assert (code, printed) == (2, "")
+    assert "standard output cannot be written: No space left on device" in err
+    (kept,) = [Path("run")] if out else place.iterdir()
+    assert str(kept) in err
+    assert liegg.load(kept).nullity == 6
+
+
+def test_a_reader_that_went_away(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after `| head`: the run folder is complete, and there is no message."""
+
+    def gone(*_, **__):
+        raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr(typer, "echo", gone)
+    assert discover(NORM, "--out", "run") == (1, "", "")
+    assert Path("run", "report.html").is_file()
+    assert liegg.load("run").nullity == 6
 
 
 def test_a_report_that_fails(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,10 +1,7 @@
 """Passes that are killed and taken up again end with the same numbers; damaged and foreign files are refused."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,85 +14,26 @@ from cases import mlp, normal
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import CheckpointError
 from liegg.polarization.checkpoint import Checkpoint, rank_path
+from reliability import kill_trials
+from reliability.outcomes import Outcome
 
 X = normal(1000, 3)
 
-SCRIPT = """
-import json, os, random, signal, sys, time
-import torch
-import liegg
-torch.set_num_threads(1)
-path, controls, most = sys.argv[1], sys.argv[2], int(sys.argv[3])
-x = torch.randn(300 * (most + 1), 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-weight = torch.randn(3, 8, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
 
-def slow(x):
-    time.sleep(0.002)
-    return torch.tanh(x @ weight).sum(1, keepdim=True) * x.square().sum(1, keepdim=True)
-
-def analyse(path, every):
-    sym = liegg.discover(slow, x, liegg.Linear(3), controls=controls, run=liegg.Run(batch_size=20, checkpoint=path, checkpoint_every=every))
-    factor = sym.accumulated.factor
-    found = {
-        "sums": (factor.mT @ factor).tolist(),
-        "defects": sym.defects.tolist(),
-        "intervals": sym.intervals.nan_to_num(-1.0).tolist(),
-        "samples": sym.samples,
-    }
-    with open(path + ".json", "w") as file:
-        json.dump(found, file)
-
-draw, kills = random.Random(0), 0
-while not os.path.exists(path + ".json"):
-    before = os.stat(path).st_mtime_ns if os.path.exists(path) else 0
-    child = os.fork()  # a process of its own that has imported everything already
-    if child == 0:
-        analyse(path, 0.0)
-        os._exit(0)
-    ended = 0
-    if kills < most:  # then it may end
-        early = draw.random() < 0.2  # one in five before it gets anywhere; the others after it wrote, so that all get further
-        while not early and not ended and (os.stat(path).st_mtime_ns if os.path.exists(path) else 0) == before:
-            time.sleep(0.0005)
-            ended = os.waitpid(child, os.WNOHANG)[0]
-        time.sleep(draw.uniform(0, 0.02))
-        if not ended and os.waitpid(child, os.WNOHANG)[0] == 0:
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            kills += 1
-    elif os.waitpid(child, 0)[1] != 0:
-        sys.exit("the analysis failed")
-analyse(path + "-whole", 1e9)  # last: a process that has used autograd cannot be forked where torch has CUDA
-print(kills)
-"""
+def test_killed_at_random_moments_it_ends_with_the_same_numbers(tmp_path):
+    """Killed twice at moments drawn from a fixed seed; `tests/reliability` kills 25 times."""
+    assert kill_trials.run_chain(tmp_path, "random", 2) == ""
+    outcomes = [kill_trials.outcome_of_kill(tmp_path, number) for number in (1, 2)]
+    assert outcomes == [(Outcome.ANSWERED, "")] * 2
 
 
-@pytest.mark.parametrize(
-    ("controls", "kills"),
-    [
-        ("random", 1),
-        pytest.param("random", 20, marks=pytest.mark.slow),
-        pytest.param("none", 8, marks=pytest.mark.slow),
-    ],
-)
-def test_killed_at_random_moments_it_ends_with_the_same_numbers(tmp_path, controls, kills):
-    """Killed at moments drawn from a fixed seed, in the middle of writing too: after every batch it writes."""
-    quiet = ("-W", "ignore::DeprecationWarning")  # Python 3.12 warns of forks beside threads
-    words = [sys.executable, *quiet, "-c", SCRIPT, str(tmp_path / "c"), controls, str(kills)]
-    done = subprocess.run(
-        words,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.stderr == ""
-    assert int(done.stdout) == kills
-    again, whole = (
-        json.loads((tmp_path / name).read_text()) for name in ("c.json", "c-whole.json")
-    )
-    assert again.pop("samples") == whole.pop("samples") == 300 * (kills + 1)
-    assert_same_numbers(again, whole)
+def test_wrong_numbers_after_a_kill_are_seen(tmp_path):
+    numbers = {"sums": [[1.0]], "defects": [1.0], "intervals": [[0.5, 2.0]], "samples": [300]}
+    (tmp_path / "whole.json").write_text(json.dumps(numbers))
+    for name, value in (("sums", [[1.1]]), ("defects", [1 + 1e-6]), ("samples", [299])):
+        (tmp_path / "1.json").write_text(json.dumps(numbers | {name: value}))
+        assert kill_trials.outcome_of_kill(tmp_path, 1)[0] is Outcome.WRONG
+    assert kill_trials.outcome_of_kill(tmp_path, 2, "failed") == (Outcome.RAW, "failed")
 
 
 def numbers(sym: liegg.Symmetries) -> dict:

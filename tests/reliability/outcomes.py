@@ -3,6 +3,7 @@
 import hashlib
 import random
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -13,6 +14,7 @@ import numpy as np
 import torch
 
 from liegg._utils.errors import LieggError
+from liegg._utils.precision import SETTINGS
 
 SECONDS = 60
 """A trial that takes longer hangs."""
@@ -28,6 +30,7 @@ class Outcome(StrEnum):
     HANG = "hang"
     CHANGED = "state of the process changed"
     TOUCHED = "files of the user touched"
+    LOST = "a result or a checkpoint lost"
 
 
 GOOD = (Outcome.ANSWERED, Outcome.REFUSED)
@@ -51,12 +54,25 @@ def state_of_process() -> tuple[Any, ...]:
         torch.backends.cuda.math_sdp_enabled(),
         torch.backends.cuda.flash_sdp_enabled(),
         torch.backends.cuda.mem_efficient_sdp_enabled(),
+        torch.backends.cuda.cudnn_sdp_enabled(),
         torch.backends.cuda.matmul.allow_tf32,
+        *(setting.fp32_precision for setting in SETTINGS),
+        torch.backends.cudnn.benchmark,
+        torch.backends.cudnn.deterministic,
+        torch.get_float32_matmul_precision(),
+        torch.is_anomaly_enabled(),
+        compiler_stance(),
         torch.are_deterministic_algorithms_enabled(),
         signal.getsignal(signal.SIGTERM),
         signal.getsignal(signal.SIGINT),
         Path.cwd(),
     )
+
+
+def compiler_stance() -> str:
+    """Whether compiled models are compiled, or run as they were written."""
+    dynamo = sys.modules.get("torch._dynamo.eval_frame")
+    return "default" if dynamo is None else dynamo._stance.stance
 
 
 def files_of(folder: Path) -> dict[str, str]:

@@ -1,8 +1,8 @@
-"""Run all trials of bad input, and write their outcomes down.
+"""Run all trials of bad input and of faults, and write their outcomes down.
 
-python tests/reliability/run.py            prints the table and every bad outcome
-python tests/reliability/run.py --write    also writes results/reliability.json and the table of docs/reliability.md
-python tests/reliability/run.py --only api
+python tests/reliability/run.py            prints the tables and every bad outcome
+python tests/reliability/run.py --write    also writes results/reliability.json and the tables of docs/reliability.md
+python tests/reliability/run.py --only threads    the others stay as they are stored
 """
 
 import argparse
@@ -14,12 +14,17 @@ import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 
-from reliability import api_trials, command_trials, folder_trials  # noqa: E402
+from reliability import api_trials, command_trials, folder_trials, memory_trials  # noqa: E402
+from reliability.disk_trials import full_disks  # noqa: E402
+from reliability.kill_trials import kills  # noqa: E402
 from reliability.outcomes import (  # noqa: E402
     GOOD,
     HangError,
@@ -29,9 +34,12 @@ from reliability.outcomes import (  # noqa: E402
     state_of_process,
     time_limit,
 )
+from reliability.rank_trials import rank_deaths  # noqa: E402
+from reliability.thread_trials import threads  # noqa: E402
 
 PAGE, STORED = ROOT / "docs" / "reliability.md", ROOT / "results" / "reliability.json"
-BEGIN, END = "<!-- trials -->\n", "<!-- end of trials -->\n"
+PARTS = ("trials", "faults", "memory")
+"""Tables of the page, each between `<!-- name -->` and `<!-- end of name -->`."""
 
 Outcomes = Iterator[tuple[str, Outcome, str]]
 
@@ -116,35 +124,88 @@ def _judged(command, done, before, files, folder) -> tuple[Outcome, str]:
 
 
 LISTS = {
-    "calls of the public functions": calls,
-    "damaged folders, read": read_folders,
-    "damaged folders, written over": written_folders,
-    "command lines": command_lines,
+    "trials": {
+        "calls of the public functions": calls,
+        "damaged folders, read": read_folders,
+        "damaged folders, written over": written_folders,
+        "command lines": command_lines,
+    },
+    "faults": {
+        "kills of a pass": kills,
+        "deaths of one process of several": rank_deaths,
+        "full disks": full_disks,
+        "calls in eight threads": threads,
+    },
 }
 
 
-def run(only: str = "") -> tuple[dict[str, dict[str, int]], list[str]]:
-    """Counts of the outcomes of every list, and a line about each bad one."""
-    counts, bad = {}, []
-    os.fsync = lambda _: None  # writing through to the disk is slow, and not what is tried
-    for title, trials in LISTS.items():
-        if only not in title:
-            continue
-        count: Counter[str] = Counter()
-        for name, outcome, text in trials():
-            count[outcome.value] += 1
-            if outcome not in GOOD:
-                bad.append(f"{title}: {name}: {outcome.value}: {text}")
-        counts[title] = {outcome.value: count[outcome.value] for outcome in Outcome}
-    return counts, bad
+def run(only: str = "") -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Counts of the outcomes of every list, the peaks of memory, and a line about each bad one."""
+    found: dict[str, dict[str, Any]] = {}
+    bad: list[str] = []
+    for part, lists in LISTS.items():
+        columns = [outcome for outcome in Outcome if part == "faults" or outcome != Outcome.LOST]
+        found[part] = {}
+        for title, trials in lists.items():
+            if only in title:
+                # writing through to the disk is slow, and not what is tried
+                with patch("os.fsync", lambda _: None) if part == "trials" else nullcontext():
+                    count = _counted(title, trials(), bad)
+                found[part][title] = {outcome.value: count[outcome] for outcome in columns}
+    if only in "memory":
+        found["memory"] = memory_trials.measured()
+        if not memory_trials.flat(found["memory"]):
+            bad.append(f"memory grows with the samples: {found['memory']}")
+    return found, bad
 
 
-def table(counts: dict[str, dict[str, int]]) -> str:
-    """The counts as a table in Markdown."""
-    head = ["", "trials", *(outcome.value for outcome in Outcome)]
-    lines = [head, ["---"] * len(head)]
-    lines += [[title, sum(row.values()), *row.values()] for title, row in counts.items()]
+def _counted(title: str, trials: Outcomes, bad: list[str]) -> Counter[Outcome]:
+    """Count the outcomes of a list; bad ones are appended."""
+    count: Counter[Outcome] = Counter()
+    for name, outcome, text in trials:
+        count[outcome] += 1
+        if outcome not in GOOD:
+            bad.append(f"{title}: {name}: {outcome.value}: {text}")
+    return count
+
+
+def tables(found: dict[str, dict[str, Any]]) -> dict[str, str]:
+    """The counts and the peaks as tables in Markdown."""
+    return {part: table(found[part], total=part != "memory") for part in PARTS if found.get(part)}
+
+
+def table(rows: dict[str, dict[str, Any]], *, total: bool = True) -> str:
+    """One table in Markdown.
+
+    Args:
+        rows: the numbers of every row, by the titles of the columns.
+        total: whether a column with the sum of the others comes first.
+    """
+    head = ["", *(["trials"] if total else []), *next(iter(rows.values()))]
+    lines: list[list[Any]] = [head, ["---"] * len(head)]
+    for title, row in rows.items():
+        lines.append([title, *([sum(row.values())] if total else []), *row.values()])
     return "".join(f"| {' | '.join(map(str, line))} |\n" for line in lines)
+
+
+def shown(page: str, part: str) -> slice:
+    """Where a table is on the page."""
+    begin, end = f"<!-- {part} -->\n", f"<!-- end of {part} -->\n"
+    return slice(page.index(begin) + len(begin), page.index(end))
+
+
+def write(found: dict[str, dict[str, Any]]) -> None:
+    """Store the outcomes of what was run, and put them on the page; the rest stays."""
+    stored = json.loads(STORED.read_text(encoding="utf-8"))
+    merged = {part: stored.get(part, {}) | found.get(part, {}) for part in PARTS}
+    for part, lists in LISTS.items():
+        merged[part] = {title: merged[part][title] for title in lists if title in merged[part]}
+    STORED.write_text(json.dumps(merged, indent=1) + "\n", encoding="utf-8")
+    page = PAGE.read_text(encoding="utf-8")
+    for part, text in tables(merged).items():
+        place = shown(page, part)
+        page = page[: place.start] + text + page[place.stop :]
+    PAGE.write_text(page, encoding="utf-8")
 
 
 def main() -> int:
@@ -156,16 +217,12 @@ def main() -> int:
     parser.add_argument("--only", default="", help="lists whose title contains this")
     parser.add_argument("--json", type=Path, help="file for the counts")
     chosen = parser.parse_args()
-    counts, bad = run(chosen.only)
+    found, bad = run(chosen.only)
     if chosen.json is not None:
-        chosen.json.write_text(json.dumps(counts), encoding="utf-8")
-    print(table(counts))
-    print("\n".join(bad))
+        chosen.json.write_text(json.dumps(found), encoding="utf-8")
+    print("\n".join([*tables(found).values(), *bad]))
     if chosen.write:
-        STORED.write_text(json.dumps({"trials": counts}, indent=1) + "\n", encoding="utf-8")
-        page = PAGE.read_text(encoding="utf-8")
-        start, stop = page.index(BEGIN) + len(BEGIN), page.index(END)
-        PAGE.write_text(page[:start] + table(counts) + page[stop:], encoding="utf-8")
+        write(found)
     return int(bool(bad))
 
 

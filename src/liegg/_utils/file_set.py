@@ -99,6 +99,8 @@ def write_files(
         try:
             _replace(folder, files, keep)
         except OSError as error:
+            if _holds(folder, files):  # it counts; what is left is tidied by the next write
+                return folder
             raise RecordError(
                 f"{folder} cannot be written: {error.strerror or error}. What it held before is "
                 "unchanged. Free some space or choose another folder."
@@ -208,6 +210,15 @@ def _check_names(folder: Path, manifest: Manifest | None, names: Collection[str]
             )
         if name in listed.files and not listed.part:
             _read(folder, listed, name)
+
+
+def _holds(folder: Path, files: Mapping[str, bytes]) -> bool:
+    """Whether these files are complete in the set of a folder."""
+    try:
+        manifest = read_manifest(folder) or Manifest()
+        return all(_read(folder, manifest, name) == content for name, content in files.items())
+    except (OSError, KeyError, RecordError):
+        return False
 
 
 def _replace(folder: Path, files: Mapping[str, bytes], keep: Collection[str]) -> None:

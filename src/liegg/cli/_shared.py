@@ -1,9 +1,10 @@
 """What the commands share: panels and options of the help, exit codes, progress bars."""
 
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Annotated, Any
 
 import typer
@@ -50,11 +51,31 @@ RESUMABLE = "interrupted. Repeat the command to resume."
 """What is printed after Ctrl-C."""
 
 
+def echo(text: str, *, newline: bool = True) -> None:
+    """Print to standard output.
+
+    Raises:
+        LieggError: it cannot be written to, as on a full disk.
+        BrokenPipeError: its reader is gone; typer ends the command without a word.
+    """
+    try:
+        typer.echo(text, nl=newline)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        with suppress(OSError, ValueError):  # what is still buffered would fail again at the end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise LieggError(
+            f"standard output cannot be written: {error.strerror or error}. Free some space, or name "
+            "another file."
+        ) from error
+
+
 def print_json(value: dict[str, Any]) -> None:
     """Print a result as JSON to standard output."""
     from json import dumps
 
-    typer.echo(dumps(value, indent=1, allow_nan=False))
+    echo(dumps(value, indent=1, allow_nan=False))
 
 
 def print_result(sym: Any, layers: Any, short: str, *, json: bool, quiet: bool) -> None:
@@ -70,10 +91,10 @@ def print_result(sym: Any, layers: Any, short: str, *, json: bool, quiet: bool) 
     if json:
         print_json(sym.to_dict() | ({} if layers is None else {"layers": layers.to_dict()}))
     elif quiet:
-        typer.echo(short)
+        echo(short)
     else:
         parts = (str(part) for part in (sym, layers) if part is not None)
-        typer.echo(printable("\n\n".join(parts)))
+        echo(printable("\n\n".join(parts)))
 
 
 IN_PYTHON = (
@@ -95,7 +116,8 @@ def print_error(message: str) -> None:
     """Print a message to standard error, in the words of the command line; it cannot steer the terminal."""
     for python, words in IN_PYTHON:
         message = re.sub(python, words, message)
-    typer.echo(f"liegg: {printable(message)}", err=True)
+    with suppress(OSError):  # standard error is full or closed; the exit code remains
+        typer.echo(f"liegg: {printable(message)}", err=True)
 
 
 @contextmanager

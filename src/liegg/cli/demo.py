@@ -5,13 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from liegg.cli._shared import (
     OUTPUT,
     TRUST,
     Json,
     Quiet,
+    echo,
     exit_codes,
     option,
     print_json,
@@ -76,9 +75,9 @@ def demo(
             paths = {"figures": [str(path) for path in figures], "report": str(page)}
             print_json(sym.to_dict() | paths)
         elif quiet:
-            typer.echo(str(sym.nullity))
+            echo(str(sym.nullity))
         else:
-            typer.echo(
+            echo(
                 f"trained: mean squared error {error:.3f}\n\n{sym}\n\n"
                 f"{_comparison_with_so5(sym, so5)}\n\n"
                 f"Result: {out / 'record.json'}\nFigure: {figures[0]}\nReport: {page}\n\n"

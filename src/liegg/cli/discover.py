@@ -19,6 +19,7 @@ from liegg.cli._shared import (
     TRUST,
     Json,
     Quiet,
+    echo,
     exit_codes,
     option,
     print_error,
@@ -274,13 +275,16 @@ def _finish(
     from liegg._utils.errors import RecordError, ReportError
     from liegg.results.run_folder import save_elsewhere, write_run
 
-    layers, failure = None, None
+    layers, failure, unprinted = None, None, None
     try:
         if options.layers:
             layers = _analyse_layers(inputs, clock, options.batch_size, hidden=hidden)
     except (LieggError, KeyboardInterrupt) as error:
         failure = error
-    print_result(sym, layers, str(sym.nullity), json=options.json, quiet=options.quiet)
+    try:
+        print_result(sym, layers, str(sym.nullity), json=options.json, quiet=options.quiet)
+    except (LieggError, BrokenPipeError) as error:
+        unprinted = error
     if (out := options.out) is not None:
         try:
             page = write_run(
@@ -290,15 +294,19 @@ def _finish(
             raise
         except RecordError as error:
             raise RecordError(f"{error} {save_elsewhere(sym, layers)}") from error
-        if not (options.json or options.quiet):
-            typer.echo(f"\nRun folder: {out}\nReport: {page}")
+        if not (options.json or options.quiet or unprinted):
+            echo(f"\nRun folder: {out}\nReport: {page}")
+    if isinstance(unprinted, LieggError):
+        place = save_elsewhere(sym, layers) if out is None else f"The result is stored in {out}."
+        raise LieggError(f"{unprinted} {place}")
     for note in sym.notes:
         if note.diagnosis is Diagnosis.VERIFICATION_FAILED:
             raise LieggError(str(note))
     if isinstance(failure, LieggError):
         raise LieggError(f"the result is complete, but its layers are missing: {failure}")
-    if failure is not None:
-        raise failure
+    for error in (unprinted, failure):
+        if error is not None:
+            raise error
 
 
 def _load(options: SimpleNamespace, *, is_first: bool) -> _Inputs:

@@ -13,6 +13,7 @@ from liegg.cli._shared import (
     RESUMABLE,
     Json,
     Quiet,
+    echo,
     exit_codes,
     option,
     print_json,
@@ -92,5 +93,5 @@ def reproduce(
             else:
                 table = runner.table(str(study), results)
                 place = f"Results: {out / str(study)}.json"
-            typer.echo(place if quiet else f"{table}\n{place}")
+            echo(place if quiet else f"{table}\n{place}")
         launcher.end()

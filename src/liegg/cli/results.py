@@ -11,6 +11,7 @@ from liegg.cli._shared import (
     OUTPUT,
     Json,
     Quiet,
+    echo,
     exit_codes,
     option,
     print_json,
@@ -41,7 +42,7 @@ def show(
 
         if log:
             text = read_log(run)
-            print_json({"log": text}) if json else typer.echo(text, nl=False)
+            print_json({"log": text}) if json else echo(text, newline=False)
             return
         stored = read_run(run)
         short = f"{stored.sym.nullity} {stored.sym.name}" if stored.sym.nullity else "0"
@@ -88,7 +89,7 @@ def report(
         if json:
             print_json({"report": str(page), "bytes": page.stat().st_size})
         else:
-            typer.echo(str(page) if quiet else f"Report: {page}")
+            echo(str(page) if quiet else f"Report: {page}")
 
 
 def compare(
@@ -115,4 +116,4 @@ def compare(
         if json:
             print_json(comparison.to_dict())
         else:
-            typer.echo(comparison.sentence if quiet else str(comparison))
+            echo(comparison.sentence if quiet else str(comparison))

@@ -142,9 +142,14 @@ def add_files(folder: Path, paths: Iterable[Path]) -> list[Path]:
 
 def save_elsewhere(sym: Symmetries, layers: LayerSymmetries | None) -> str:
     """Store a result in a new temporary folder, since its own place failed; a sentence that says where it is."""
+    files = result_files(sym) | ({} if layers is None else layer_files(layers))
     try:
         folder = Path(tempfile.mkdtemp(prefix="liegg-"))
-        write_files(folder, result_files(sym) | ({} if layers is None else layer_files(layers)))
+        try:
+            write_files(folder, files)
+        except RecordError:
+            folder.rmdir()
+            raise
         return f"The result is in {folder} instead; liegg report {folder} makes its page."
     except (OSError, RecordError) as error:
         return f"The result could not be stored in a temporary folder either: {error}"
