@@ -142,19 +142,18 @@ class Diagnosis(Enum):
     )
     SPAN_NOT_CLOSED = (
         Kind.WARNING,
-        "the brackets of the {directions:direction} leave their span by up to {residual:.2g}, more than the uncertainty explains: "
-        "they do not generate a group of this dimension, so that some of them are no symmetries. More samples, or a smaller family "
-        "of candidates, would tell",
+        "the brackets of the {directions:direction} leave their span by up to {residual:.2g}: they do not generate a group of this "
+        "dimension, so that some of them are no symmetries. More samples, or a smaller family of candidates, would tell",
     )
     LEVEL_NOT_CLOSED = (
         Kind.WARNING,
         "{directions:direction} below the threshold {directions:?is|are} not counted: together with the others the brackets leave "
-        "the span by up to {residual:.2g}, more than the uncertainty explains, without {directions:?it|them} they do not",
+        "the span by up to {residual:.2g}, without {directions:?it|them} they do not",
     )
-    LEVEL_WITHOUT_NAME = (
+    UNCERTAIN_SPAN = (
         Kind.WARNING,
-        "{directions:?one more direction|{directions} more directions} below the threshold (up to {percent:.2g} %) {directions:?is|are} "
-        "not counted: with {directions:?it|them} the algebra has no sure name, without {directions:?it|them} it is {name}",
+        "the {directions:direction} may be off by up to {degrees:.0f}°: no gap sets the last apart from the next, or few samples "
+        "determine {directions:?it|them} (about {carriers} of {samples} carry the sensitivity of the output)",
     )
     MIXED_SIZES = (
         Kind.WARNING,

@@ -1,6 +1,5 @@
 """What follows the pass over the data: solve, decide, name, and record how."""
 
-import math
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any
@@ -10,7 +9,7 @@ import torch
 
 from liegg._utils.diagnoses import Diagnosis, Remark, as_remark
 from liegg._utils.version import __version__
-from liegg.actions import Action, MatrixAction
+from liegg.actions import Action
 from liegg.algebra.identification import Identification
 from liegg.decision.block_statistics import BlockStatistics, block_statistics
 from liegg.decision.controls import Controls, RandomControl, random_directions
@@ -35,8 +34,9 @@ from liegg.spectrum.spectrum import paper_spectrum
 STORED_SPECTRUM = 512
 """Candidates up to which the paper's spectrum is solved for and stored with the result."""
 
-OPEN_RESIDUAL = 0.1
-"""Part of a bracket of unit generators outside their span from which on the span is open, unless its uncertainty explains it."""
+OPEN_RESIDUAL, SURELY_OPEN = 0.1, 0.3
+"""Part of a bracket of unit generators outside their span from which on the span is open unless its uncertainty explains it, and
+from which on it is open in any case."""
 
 
 def solve_and_decide(
@@ -114,36 +114,26 @@ def _named(
     """The verdict, its generators and their name; of the levels, the largest that is closed under the bracket.
 
     Symmetries of a function form an algebra. Where the span of all of them is not closed, some are none; if a smaller level is
-    closed, only that is counted, and otherwise a warning says so. The same where only a smaller level has a sure name.
+    closed, only that is counted, and otherwise a warning says so.
     """
     everything = verdict.decision
     first = _name(problem, accumulated, everything)
     residual = _left_open(first[1])
-    if residual is None and (first[1].confident or not isinstance(problem.action, MatrixAction)):
+    if residual is None:
         return verdict, *first
     for number in sorted({end for end in everything.levels[:2] if end > 0}, reverse=True):
         if number >= everything.nullity:
             continue
-        fewer = verdict.fewer(number, Diagnosis.TEXT(text=""))
+        left = everything.nullity - number
+        fewer = verdict.fewer(
+            number, Diagnosis.LEVEL_NOT_CLOSED(directions=left, residual=residual)
+        )
         smaller = _name(problem, accumulated, fewer.decision)
-        if _left_open(smaller[1]) is None and (residual is not None or smaller[1].confident):
-            warning = _why_fewer(verdict, number, residual, smaller[1].name)
-            return verdict.fewer(number, warning), *smaller
-    if residual is None:
-        return verdict, *first
+        if _left_open(smaller[1]) is None:
+            return fewer, *smaller
     warning = Diagnosis.SPAN_NOT_CLOSED(directions=everything.nullity, residual=residual)
     warned = replace(everything, warnings=(*everything.warnings, warning))
     return replace(verdict, decision=warned), *first
-
-
-def _why_fewer(verdict: Verdict, number: int, residual: float | None, name: str) -> Remark:
-    """Why only the first directions are counted: brackets leave the span of all, or it has no sure name."""
-    left = verdict.decision.nullity - number
-    if residual is not None:
-        return Diagnosis.LEVEL_NOT_CLOSED(directions=left, residual=residual)
-    largest = float(verdict.solution.values[verdict.decision.nullity - 1])
-    percent = 100 * math.sqrt(largest)
-    return Diagnosis.LEVEL_WITHOUT_NAME(directions=left, percent=percent, name=name)
 
 
 def _name(
@@ -161,11 +151,11 @@ def _name(
 
 
 def _left_open(identification: Identification) -> float | None:
-    """How far brackets leave a span that is not closed within its uncertainty; None if it is closed, or that is not known."""
-    closed = identification.closure
-    if closed is None or closed.closed or closed.largest <= OPEN_RESIDUAL:
+    """How far brackets leave a span that is not closed; None if it is closed within its uncertainty, or that is not known."""
+    found = identification.closure
+    if found is None or found.largest <= (SURELY_OPEN if found.closed else OPEN_RESIDUAL):
         return None
-    return closed.largest
+    return found.largest
 
 
 def _described(

@@ -21,8 +21,9 @@ from liegg.spectrum.defects import TRIVIAL_TOLERANCE, Defects
 ROUNDING_UNITS = 100.0
 """Rounding units of its size within which the spread of an output is rounding: data on one orbit of an exact symmetry."""
 
-UNSTABLE_ANGLE = 0.5
-"""Angle in radians by which the span of symmetries may turn from one bootstrap draw to another."""
+UNCERTAIN_ANGLE, UNSTABLE_ANGLE = 0.35, 0.5
+"""Angle in radians by which symmetries may be off before a warning says so, and by which their span may turn from one bootstrap draw
+to another before they are not counted."""
 
 SEEN_SHARE = 1e-6
 """Share of a direction's squared change that half of the samples must show; samples that add no constraint show 0."""
@@ -140,19 +141,22 @@ def give_verdict(
 
 
 def _stable(verdict: Verdict, sums: PassSums) -> Verdict:
-    """The verdict without symmetries above the floor if their span is not the same for other samples of this kind."""
+    """The verdict without symmetries above the floor whose span other samples of this kind would turn; a warning if by less."""
     decision = verdict.decision
     found, sure = decision.nullity - decision.exact, decision.certainty
-    if found <= 0 or sure is None or sure.angle <= UNSTABLE_ANGLE:
+    if found <= 0 or decision.uncertainty <= UNCERTAIN_ANGLE:
         return verdict
     carriers = sums.samples if sums.diagnostics is None else sums.diagnostics.carriers
-    warning = Diagnosis.UNSTABLE_SPAN(
-        directions=found,
-        degrees=math.degrees(sure.angle),
-        carriers=max(1, round(carriers)),
-        samples=sums.samples,
-    )
-    return verdict.fewer(decision.exact, warning)
+    numbers = {
+        "directions": found,
+        "degrees": math.degrees(min(decision.uncertainty, math.pi / 2)),
+        "carriers": max(1, round(carriers)),
+        "samples": sums.samples,
+    }
+    if sure is not None and sure.angle > UNSTABLE_ANGLE:
+        return verdict.fewer(decision.exact, Diagnosis.UNSTABLE_SPAN(**numbers))
+    warning = Diagnosis.UNCERTAIN_SPAN(**numbers)
+    return replace(verdict, decision=replace(decision, warnings=(*decision.warnings, warning)))
 
 
 def _facts(
