@@ -1,5 +1,6 @@
 """What follows the pass over the data: solve, decide, name, and record how."""
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any
