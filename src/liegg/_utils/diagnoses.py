@@ -150,6 +150,11 @@ class Diagnosis(Enum):
         "{directions:direction} below the threshold {directions:?is|are} not counted: together with the others the brackets leave "
         "the span by up to {residual:.2g}, without {directions:?it|them} they do not",
     )
+    LEVEL_FAR = (
+        Kind.WARNING,
+        "{directions:direction} below the threshold {directions:?is|are} not counted: together with the others "
+        "{directions:?it is|they are} {degrees:.0f}° away from the nearest algebra, {name}",
+    )
     UNCERTAIN_SPAN = (
         Kind.WARNING,
         "the {directions:direction} may be off by up to {degrees:.0f}°: no gap sets the last apart from the next, or few samples "

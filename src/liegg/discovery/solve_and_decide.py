@@ -35,6 +35,9 @@ from liegg.spectrum.spectrum import paper_spectrum
 STORED_SPECTRUM = 512
 """Candidates up to which the paper's spectrum is solved for and stored with the result."""
 
+FAR = 0.17
+"""Angle in radians to the nearest algebra beyond which a span that has no sure name is no algebra."""
+
 OPEN_RESIDUAL, SURELY_OPEN = 0.1, 0.3
 """Part of a bracket of unit generators outside their span from which on the span is open unless its uncertainty explains it, and
 from which on it is open in any case."""
@@ -115,26 +118,39 @@ def _named(
     """The verdict, its generators and their name; of the levels, the largest that is closed under the bracket.
 
     Symmetries of a function form an algebra. Where the span of all of them is not closed, some are none; if a smaller level is
-    closed, only that is counted, and otherwise a warning says so.
+    closed, only that is counted, and otherwise a warning says so. The same where the span of all is far from any algebra and a
+    smaller level has a sure name.
     """
     everything = verdict.decision
     first = _name(problem, accumulated, everything)
     residual = _left_open(first[1])
-    if residual is None:
+    far = residual is None and _far_from_its_name(first[1])
+    if residual is None and not far:
         return verdict, *first
     for number in sorted({end for end in everything.levels[:2] if end > 0}, reverse=True):
         if number >= everything.nullity:
             continue
-        left = everything.nullity - number
-        fewer = verdict.fewer(
-            number, Diagnosis.LEVEL_NOT_CLOSED(directions=left, residual=residual)
-        )
+        fewer = verdict.fewer(number, _why_fewer(everything.nullity - number, residual, first[1]))
         smaller = _name(problem, accumulated, fewer.decision)
-        if _left_open(smaller[1]) is None:
+        if _left_open(smaller[1]) is None and (smaller[1].confident or not far):
             return fewer, *smaller
+    if residual is None:
+        return verdict, *first
     warning = Diagnosis.SPAN_NOT_CLOSED(directions=everything.nullity, residual=residual)
     warned = replace(everything, warnings=(*everything.warnings, warning))
     return replace(verdict, decision=warned), *first
+
+
+def _why_fewer(left: int, residual: float | None, name: Identification) -> Remark:
+    """Why the last directions are not counted: brackets leave the span of all, or it is far from any algebra."""
+    if residual is not None:
+        return Diagnosis.LEVEL_NOT_CLOSED(directions=left, residual=residual)
+    return Diagnosis.LEVEL_FAR(directions=left, degrees=math.degrees(name.angle), name=name.name)
+
+
+def _far_from_its_name(identification: Identification) -> bool:
+    """Whether the nearest algebra is not sure, and far from the span."""
+    return identification.known and not identification.confident and identification.angle > FAR
 
 
 def _name(
