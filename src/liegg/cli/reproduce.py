@@ -30,6 +30,7 @@ Study = StrEnum(
         "sample-complexity",
         "cifar10",
         "false-discovery",
+        "traps",
         "all",
         "claims",
     ],

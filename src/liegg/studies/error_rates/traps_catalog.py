@@ -1,25 +1,28 @@
 """All families of traps, and the cases of a series."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from liegg.studies.error_rates.traps_algebras import ALGEBRA_TRAPS
 from liegg.studies.error_rates.traps_hidden import HIDDEN
 from liegg.studies.error_rates.traps_models import MODELS
+from liegg.studies.error_rates.traps_names import NAMES, NameMaker, NameTrap
 from liegg.studies.error_rates.traps_outputs import OUTPUTS
 from liegg.studies.error_rates.traps_record import Maker, Trap, seeded
 from liegg.studies.error_rates.traps_samples import SAMPLE_TRAPS
 from liegg.studies.error_rates.traps_scales import SCALES
 
-THEMES: dict[str, dict[str, Maker]] = {
+THEMES: dict[str, Mapping[str, Maker | NameMaker]] = {
     "hidden derivatives": HIDDEN,
     "scales": SCALES,
     "samples": SAMPLE_TRAPS,
     "functions": MODELS,
     "algebras": ALGEBRA_TRAPS,
     "equivariance": OUTPUTS,
+    "names": NAMES,
 }
 
-FAMILIES: dict[str, Maker] = {
+FAMILIES: dict[str, Maker | NameMaker] = {
     name: maker for families in THEMES.values() for name, maker in families.items()
 }
 """Every family by its name."""
@@ -31,10 +34,16 @@ WEIGHTS = {
     "functions": 32,
     "algebras": 30,
     "equivariance": 24,
+    "names": 60,
 }
 """Cases of each family of a theme in the full form."""
 
-MORE = {"less common algebras": 92, "random functions": 100, "invariant networks": 100}
+MORE = {
+    "verified on held-out samples": 8,
+    "less common algebras": 92,
+    "random functions": 100,
+    "invariant networks": 100,
+}
 """Families with more cases than others of their theme."""
 
 
@@ -47,7 +56,7 @@ class Key:
     seed: int
 
 
-def make(key: Key) -> Trap:
+def make(key: Key) -> Trap | NameTrap:
     """The trap of a key."""
     generator = seeded(key.family, key.index, seed=key.seed)
     return FAMILIES[key.family](generator, key.index)

@@ -4,6 +4,8 @@ A defect is relative to the average candidate. Where some candidate is huge, eff
 small; where the units of inputs or outputs differ, one of them decides alone.
 """
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
@@ -45,6 +47,12 @@ def quotient(generator: torch.Generator, index: int) -> Trap:
         algebra=torch.diag_embed(ratios),
         label=f"{decades:.1f} decades",
     )
+
+
+def verified(generator: torch.Generator, index: int) -> Trap:
+    """The same logarithms, with held-out samples on which finite transformations fail."""
+    trap = (logarithmic_classifier if index % 2 else quotient)(generator, index // 2)
+    return replace(trap, data=trap.data[:-24], held_out=trap.data[-24:])
 
 
 def momenta(samples: int, copies: int, spread: float, generator: torch.Generator) -> Tensor:
@@ -230,6 +238,7 @@ def candidate_basis(generator: torch.Generator, index: int) -> Trap:
 SCALES: dict[str, Maker] = {
     "logarithm of a quotient": quotient,
     "logarithms of Lorentz products": logarithmic_classifier,
+    "verified on held-out samples": verified,
     "units": units,
     "rotated anisotropic data": anisotropic,
     "large offset": offset,
