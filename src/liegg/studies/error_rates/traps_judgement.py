@@ -119,7 +119,7 @@ def _wrong_name(trap: Trap, claim: Claim, truth: Measured, thresholds: Threshold
                 return f"the algebra is {right[0]}"
             break
     else:
-        if trap.strict:
+        if trap.strict and truth.outside(claim.coefficients, known=True) > OUTSIDE:
             return "the algebra has another dimension"
     if claim.generators is None or not isinstance(trap.action, MatrixAction):
         return ""

@@ -102,7 +102,7 @@ def more(width: int, generator: torch.Generator, samples: int = POPULATION) -> C
 
 
 def uniform(
-    low: float, high: float, generator: torch.Generator, *, logarithmic: bool = False
+    low: float | int, high: float | int, generator: torch.Generator, *, logarithmic: bool = False
 ) -> float:
     """A random number between two."""
     share = float(torch.rand((), generator=generator, dtype=torch.float64))
