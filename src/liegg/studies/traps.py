@@ -10,6 +10,7 @@ from typing import Any
 from liegg.polarization import launcher
 from liegg.studies import ensemble
 from liegg.studies.error_rates import traps_cliff, traps_run
+from liegg.studies.error_rates.tally import Row
 from liegg.studies.error_rates.traps_catalog import cases
 from liegg.studies.error_rates.traps_judgement import VERDICTS
 
@@ -68,7 +69,7 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any]:
     }
 
 
-def summary(rows: list[traps_run.Row]) -> dict[str, Any]:
+def summary(rows: list[Row]) -> dict[str, Any]:
     """Verdicts in total, of every theme and of every family."""
     themes = dict.fromkeys(row["theme"] for row in rows)
     return {

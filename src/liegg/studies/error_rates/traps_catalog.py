@@ -7,6 +7,7 @@ from liegg.studies.error_rates.traps_algebras import ALGEBRA_TRAPS
 from liegg.studies.error_rates.traps_hidden import HIDDEN
 from liegg.studies.error_rates.traps_models import MODELS
 from liegg.studies.error_rates.traps_names import NAMES, NameMaker, NameTrap
+from liegg.studies.error_rates.traps_neighbours import NEIGHBOURS
 from liegg.studies.error_rates.traps_outputs import OUTPUTS
 from liegg.studies.error_rates.traps_record import Maker, Trap, seeded
 from liegg.studies.error_rates.traps_samples import SAMPLE_TRAPS
@@ -17,6 +18,7 @@ THEMES: dict[str, Mapping[str, Maker | NameMaker]] = {
     "scales": SCALES,
     "samples": SAMPLE_TRAPS,
     "functions": MODELS,
+    "neighbours": NEIGHBOURS,
     "algebras": ALGEBRA_TRAPS,
     "equivariance": OUTPUTS,
     "names": NAMES,
@@ -32,6 +34,7 @@ WEIGHTS = {
     "scales": 30,
     "samples": 32,
     "functions": 32,
+    "neighbours": 30,
     "algebras": 30,
     "equivariance": 24,
     "names": 60,

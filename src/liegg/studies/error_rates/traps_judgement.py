@@ -40,6 +40,9 @@ NO_EXCUSE = frozenset({"NOT_MOVED", "BARELY_MOVED", "DEAD_OUTPUTS", "TEXT"})
 CLUSTER = 5.0
 """Largest ratio of true defects that belong together."""
 
+QUALIFIED = ", up to "
+"""Begins the words of a name that holds only up to directions that do not move the data."""
+
 STORED = 20
 """Directions whose numbers are stored for each case."""
 
@@ -110,7 +113,13 @@ def false_claims(trap: Trap, sym: Symmetries, truth: Measured) -> Iterator[dict[
 
 
 def _wrong_name(trap: Trap, claim: Claim, truth: Measured, thresholds: Thresholds) -> str:
-    """Why a sure name is wrong; empty if it is not."""
+    """Why a sure name is wrong; empty if it is not.
+
+    A name "up to motions that do not move this data" stands for a class of spans, the right one
+    among them.
+    """
+    if len(truth.still) and QUALIFIED in claim.name:
+        return ""
     for span, broken in ((truth.algebra, False), (truth.known, True)):
         if len(claim.coefficients) == len(span):
             near = truth.outside(claim.coefficients, known=broken) <= OUTSIDE

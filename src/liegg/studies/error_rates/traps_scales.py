@@ -149,12 +149,12 @@ def offset(generator: torch.Generator, index: int) -> Trap:
 
 def uneven_outputs(generator: torch.Generator, index: int) -> Trap:
     """An invariant output that is larger, or written more often, than one without symmetry."""
-    n, factor = pick((2, 3), generator), (8, 64, 3, 16)[index % 4]
+    n, factor = pick((2, 3), generator), (8, 64, 3, 16, 1000, 1_000_000)[index % 6]
     invariant = of_invariants(
         Invariants(n, 1, catalog.so(n), inner_products(torch.ones(n))), 1, generator
     )
     other = perceptron((n, 24, 24, 1), generator, gain=2.5, activation="tanh")
-    often = bool(index // 4 % 2)
+    often = bool(index // 6 % 2) and factor < 100
 
     def model(x: Tensor) -> Tensor:
         first = invariant(x).repeat(1, factor) if often else factor * invariant(x)

@@ -21,10 +21,11 @@ class Measured:
     Attributes:
         algebra: orthonormal coefficients of the algebra, without what does not move the data.
         known: the same, with the broken part.
+        still: directions that do not move the data, about which nothing is known.
     """
 
     def __init__(self, trap: Trap, sym: Symmetries) -> None:
-        self._still = sym.accumulated.solution.trivial
+        self.still = sym.accumulated.solution.trivial
         self.algebra = self._span(trap.action, trap.algebra)
         broken = trap.algebra[:0] if trap.broken is None else trap.broken
         self.known = self._span(trap.action, torch.cat([trap.algebra, broken]))
@@ -40,13 +41,13 @@ class Measured:
 
     def _span(self, action: Action, matrices: Float[Tensor, "d m m"]) -> Float[Tensor, "k g"]:
         if not len(matrices):
-            return self._still.new_zeros(0, action.size)
+            return self.still.new_zeros(0, action.size)
         return orthonormal_rows(self._moving(action.as_coefficients(matrices)))
 
     def _moving(self, rows: Float[Tensor, "d g"]) -> Float[Tensor, "d g"]:
         """Without the part that does not move the data, about which nothing is known."""
         rows = rows.to(torch.float64)
-        return rows - rows @ self._still.mT @ self._still
+        return rows - rows @ self.still.mT @ self.still
 
     def outside(self, rows: Float[Tensor, "d g"], *, known: bool = False) -> float:
         """Largest angle of a direction of a span from the algebra, in radians.
