@@ -54,7 +54,7 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any]:
     rows = traps_run.judge_all(
         keys,
         processes=1 if quick else os.cpu_count() or 1,
-        finished=lambda: how.report("traps", 1, len(keys)),
+        finished=lambda _: how.report("traps", 1, len(keys)),
     )
     sweeps = [
         traps_cliff.sweep(steps=extent.steps, seed=1000 * extent.seed + i)

@@ -66,7 +66,7 @@ def make(key: Key) -> Trap | NameTrap:
 
 
 def cases(seed: int, *, each: int | None = None) -> list[Key]:
-    """The cases of a series, family by family.
+    """The cases of a series: the first of every family, then the second, and so on.
 
     Args:
         seed: seed of the series.
@@ -77,4 +77,5 @@ def cases(seed: int, *, each: int | None = None) -> list[Key]:
         for theme, families in THEMES.items()
         for family in families
     }
-    return [Key(family, index, seed) for family, count in counts.items() for index in range(count)]
+    keys = [Key(family, index, seed) for family, count in counts.items() for index in range(count)]
+    return sorted(keys, key=lambda key: key.index)

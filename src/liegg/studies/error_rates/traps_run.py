@@ -19,23 +19,27 @@ def judged(key: Key) -> Row:
     """A case: its key, its verdict and its numbers."""
     row = {"family": key.family, "theme": THEME[key.family], "index": key.index, "seed": key.seed}
     trap = make(key)
-    return row | (judge_name(trap) if isinstance(trap, NameTrap) else judge_trap(trap))
+    try:
+        return row | (judge_name(trap) if isinstance(trap, NameTrap) else judge_trap(trap))
+    except Exception as error:
+        error.add_note(f"The case was {key}.")
+        raise
 
 
 def judge_all(
-    keys: Sequence[Key], *, processes: int = 1, finished: Callable[[], object] = lambda: None
+    keys: Sequence[Key], *, processes: int = 1, finished: Callable[[Row], object] = lambda _: None
 ) -> list[Row]:
     """Judge cases, in the order given.
 
     Args:
         keys: the cases.
         processes: number of processes, each with one thread; 1 judges in this one.
-        finished: called after each case.
+        finished: called with each row.
     """
 
     def counted(rows: Iterable[Row]) -> Iterator[Row]:
         for row in rows:
-            finished()
+            finished(row)
             yield row
 
     if processes == 1:

@@ -1,9 +1,12 @@
 """The truth about a trap: angles to its algebra, defects of its population, and right names."""
 
+import contextlib
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.errors import LieggError
 from liegg._utils.linalg import orthonormal_rows
 from liegg.actions import Action, MatrixAction
 from liegg.algebra.identify import identify, too_large
@@ -31,13 +34,15 @@ class Measured:
         self.known = self._span(trap.action, torch.cat([trap.algebra, broken]))
         self._large = None
         if trap.population is not None:
-            self._large = discover(
-                trap.reference or trap.model,
-                trap.population(),
-                trap.action,
-                output_action=trap.output_action,
-                controls="none",
-            )
+            # A model that is refused here was refused before; then nothing is asked of the truth.
+            with contextlib.suppress(LieggError):
+                self._large = discover(
+                    trap.reference or trap.model,
+                    trap.population(),
+                    trap.action,
+                    output_action=trap.output_action,
+                    controls="none",
+                )
 
     def _span(self, action: Action, matrices: Float[Tensor, "d m m"]) -> Float[Tensor, "k g"]:
         if not len(matrices):
