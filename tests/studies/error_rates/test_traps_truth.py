@@ -180,7 +180,7 @@ def test_a_series_is_large_and_another_seed_gives_other_cases() -> None:
 
 def test_noise_of_names_is_relative() -> None:
     for index in range(18):
-        trap = make(Key("names: nilpotent and abelian", index, 4))
+        trap = make(Key("names: few candidates", index, 4))
         assert isinstance(trap, NameTrap)
         assert bool(trap.matrices.isfinite().all())
         assert not trap.stated or trap.noise > 0

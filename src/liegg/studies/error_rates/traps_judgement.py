@@ -176,10 +176,19 @@ def classify(trap: Trap, sym: Symmetries, truth: Measured) -> dict[str, Any]:
 
 
 def findable(truth: Measured, thresholds: Thresholds) -> int:
-    """Directions that should be counted: the algebra, and of its broken part what is small enough."""
+    """Directions that should be counted: the algebra, and of its broken part what is clear.
+
+    Clear is what is strong whatever follows, and what is below the threshold with a gap after it.
+    """
     values = truth.defects(truth.known) or []
-    small = sum(value <= thresholds.threshold / MARGIN for value in values)
-    return max(len(truth.algebra), small)
+    strong = sum(value <= thresholds.strong / MARGIN for value in values)
+    separate = [
+        count
+        for count, value in enumerate(values, start=1)
+        if value <= thresholds.threshold / MARGIN
+        and truth.following(count) >= thresholds.minimum_gap * value
+    ]
+    return max(len(truth.algebra), strong, *separate[-1:])
 
 
 def splits(count: int, truth: Measured) -> bool:

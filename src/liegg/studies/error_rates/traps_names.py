@@ -142,6 +142,48 @@ def classical(generator: torch.Generator, index: int) -> NameTrap:
     return _drawn(OTHERS, generator, index)
 
 
+FEW_CANDIDATES: dict[str, tuple[Tensor, Tensor, tuple[str, ...]]] = {
+    "two commuting shears": (
+        unit(4, (0, 1), (2, 3)),
+        unit(4, (0, 1), (2, 3), (1, 1), (3, 3)),
+        ("R²",),
+    ),
+    "two offsets": (unit(4, (0, 1), (2, 3)), unit(4, (0, 0), (0, 1), (2, 2), (2, 3)), ("R²",)),
+    "three offsets": (
+        unit(6, (0, 1), (2, 3), (4, 5)),
+        unit(6, (0, 0), (0, 1), (2, 2), (2, 3), (4, 4), (4, 5)),
+        ("R³",),
+    ),
+    "two shears into one axis": (
+        unit(3, (0, 1), (0, 2)),
+        unit(3, (0, 1), (0, 2), (0, 0), (1, 1), (2, 2)),
+        ("R²", "translation(2)"),
+    ),
+}
+"""Algebras found among few candidates, which the errors stay in: generators, candidates, names."""
+
+
+def few_candidates(generator: torch.Generator, index: int) -> NameTrap:
+    """Abelian algebras with errors only towards other candidates: an error looks like a bracket."""
+    label = list(FEW_CANDIDATES)[index % len(FEW_CANDIDATES)]
+    matrices, candidates, names = FEW_CANDIDATES[label]
+    noise = pick((1e-12, 1e-10, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-2), generator)
+    weights = normal(len(matrices), len(candidates), generator)
+    weights = noise * weights / weights.norm(dim=1, keepdim=True)
+    found = matrices + torch.einsum("dk,kij->dij", weights, candidates)
+    if index // len(FEW_CANDIDATES) % 2:
+        turn = torch.linalg.qr(normal(matrices.shape[-1], matrices.shape[-1], generator))[0]
+        found = turn.mT @ found @ turn
+    return NameTrap(
+        matrices=found,
+        names=names,
+        noise=noise,
+        stated=bool(torch.randint(2, (), generator=generator)),
+        homogeneous=None,
+        label=f"{label}, noise {noise:g}",
+    )
+
+
 def stretched_names(generator: torch.Generator, index: int) -> NameTrap:
     """Rotations and boosts in coordinates of very different size: close to a contraction."""
     stretch = 10.0 ** uniform(1, 5, generator)
@@ -223,6 +265,7 @@ def judge_name(trap: NameTrap) -> dict[str, Any]:
 
 NAMES: dict[str, NameMaker] = {
     "names: nilpotent and abelian": nilpotent,
+    "names: few candidates": few_candidates,
     "names: classical": classical,
     "names: stretched": stretched_names,
     "names: tiny constants": tiny_constants,

@@ -1,6 +1,7 @@
 """The truth about a trap: angles to its algebra, defects of its population, and right names."""
 
 import contextlib
+from math import inf
 
 import torch
 from jaxtyping import Float
@@ -85,6 +86,12 @@ class Measured:
         missing = whiten.shape[1] - len(values)
         found = torch.cat([values, values.new_zeros(max(missing, 0))]).flip(0) / sums.samples
         return (found / sums.solution.sensitivity).tolist()
+
+    def following(self, count: int) -> float:
+        """Defect of the population after the smallest ones; infinite if there is none."""
+        if self._large is None or count >= len(self._large.defects):
+            return inf
+        return float(self._large.defects[count])
 
     def defect(self, rows: Float[Tensor, "d g"]) -> float | None:
         """Largest defect of the population in a span; None if it was not measured."""
