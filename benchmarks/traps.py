@@ -4,10 +4,12 @@ Series 0 is for choosing thresholds; the error rates of `liegg reproduce traps` 
 """
 
 import argparse
+import json
 import os
 import time
 from pathlib import Path
 
+from liegg.studies.error_rates.tally import Row
 from liegg.studies.error_rates.traps_catalog import FAMILIES, cases
 from liegg.studies.error_rates.traps_run import judge_all
 from liegg.studies.provenance import provenance, write_json
@@ -32,13 +34,21 @@ def main() -> None:
     ]
     keys = [key for key in cases(given.series, each=given.each) if key.family in chosen]
     begin = time.perf_counter()
-    rows = judge_all(keys, processes=given.processes)
+    partial = given.out.with_suffix(".jsonl")  # complete lines remain after an interruption
+    with partial.open("w", encoding="utf-8") as lines:
+
+        def keep(row: Row) -> None:
+            lines.write(json.dumps(row) + "\n")
+            lines.flush()
+
+        rows = judge_all(keys, processes=given.processes, finished=keep)
     seconds = time.perf_counter() - begin
     results = {"seeds": [given.series], "cases": rows, **summary(rows)}
     command = f"python benchmarks/traps.py --series {given.series}"
     write_json(
         results | {"provenance": provenance(command, seconds=seconds, device="cpu")}, given.out
     )
+    partial.unlink()
     print(table(results))
     print(f"{len(rows)} cases in {seconds:.0f} s: {given.out}")
 

@@ -142,6 +142,7 @@ def test_all_figures_of_all_studies(folder):
         "false-discovery-rules",
         "false-discovery-strength",
         "false-discovery-coverage",
+        "traps",
     ]
     draw(folder, *(f"{name}.{kind}" for name in names for kind in ("png", "svg")))
     page = Page(write_index(folder))

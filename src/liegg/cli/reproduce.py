@@ -31,6 +31,7 @@ Study = StrEnum(
         "sample-complexity",
         "cifar10",
         "false-discovery",
+        "traps",
         "all",
         "claims",
     ],

@@ -175,6 +175,18 @@ STUDIES = (
             ),
         ),
     ),
+    Study(
+        "traps",
+        "Traps",
+        "Functions, networks and data made to mislead a rule that counts symmetries (beyond the paper).",
+        (
+            Figure(
+                "traps",
+                "Bars of the share of every verdict, for every family of traps.",
+                "Verdicts by family of traps.",
+            ),
+        ),
+    ),
 )
 """The studies in the paper's order, then those beyond it."""
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from liegg.polarization import launcher
 from liegg.studies import ensemble
-from liegg.studies.error_rates import traps_run
+from liegg.studies.error_rates import traps_cliff, traps_run
+from liegg.studies.error_rates.tally import Row
 from liegg.studies.error_rates.traps_catalog import cases
 from liegg.studies.error_rates.traps_judgement import VERDICTS
 
@@ -20,15 +21,19 @@ class Extent:
 
     Attributes:
         each: cases of each family; None for the full form.
+        sweeps: functions whose symmetry is broken step by step.
+        steps: number of these steps.
         seed: seed of the series. Thresholds may be chosen by looking at series 0, the beginning of
             which is the quick form; error rates are reported for another one.
     """
 
     each: int | None = None
+    sweeps: int = 3
+    steps: int = 100
     seed: int = 1
 
 
-QUICK = Extent(each=1, seed=0)
+QUICK = Extent(each=1, sweeps=1, steps=4, seed=0)
 """Takes seconds."""
 
 
@@ -49,12 +54,22 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any]:
     rows = traps_run.judge_all(
         keys,
         processes=1 if quick else os.cpu_count() or 1,
-        finished=lambda: how.report("traps", 1, len(keys)),
+        finished=lambda _: how.report("traps", 1, len(keys)),
     )
-    return {"seeds": [extent.seed], "cases": rows, **summary(rows)}
+    sweeps = [
+        traps_cliff.sweep(steps=extent.steps, seed=1000 * extent.seed + i)
+        for i in range(extent.sweeps)
+    ]
+    return {
+        "seeds": [extent.seed],
+        "cases": rows,
+        "sweeps": sweeps,
+        "cliff": [traps_cliff.flickers(sweep, dimension=3) for sweep in sweeps],
+        **summary(rows),
+    }
 
 
-def summary(rows: list[traps_run.Row]) -> dict[str, Any]:
+def summary(rows: list[Row]) -> dict[str, Any]:
     """Verdicts in total, of every theme and of every family."""
     themes = dict.fromkeys(row["theme"] for row in rows)
     return {
@@ -75,4 +90,14 @@ def table(results: dict[str, Any]) -> str:
         counts = "".join(f"{found[verdict]:>17}" for verdict in VERDICTS)
         levels = ", ".join(f"{count} {level}" for level, count in found["levels"].items() if count)
         lines.append(f"{family:<34}{found['cases']:>7}{counts}   {levels}".rstrip())
+    total = results["total"]
+    lines += [
+        "",
+        f"symmetries that the data show: found in {total['found']} of {total['findable']}",
+    ]
+    for found in results.get("cliff", []):
+        lines.append(
+            f"so(3) broken step by step: {found['changes']} changes of the count, {found['partial']} "
+            f"steps with a part of it, {found['names']} names"
+        )
     return "\n".join(lines)

@@ -201,6 +201,7 @@ def everything() -> dict[str, dict[str, Any]]:
         "layerwise": layerwise(),
         "sample-complexity": samples(),
         "false-discovery": stored("false-discovery"),
+        "traps": stored("traps"),
     }
 
 

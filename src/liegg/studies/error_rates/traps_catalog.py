@@ -1,25 +1,30 @@
 """All families of traps, and the cases of a series."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from liegg.studies.error_rates.traps_algebras import ALGEBRA_TRAPS
 from liegg.studies.error_rates.traps_hidden import HIDDEN
 from liegg.studies.error_rates.traps_models import MODELS
+from liegg.studies.error_rates.traps_names import NAMES, NameMaker, NameTrap
+from liegg.studies.error_rates.traps_neighbours import NEIGHBOURS
 from liegg.studies.error_rates.traps_outputs import OUTPUTS
 from liegg.studies.error_rates.traps_record import Maker, Trap, seeded
 from liegg.studies.error_rates.traps_samples import SAMPLE_TRAPS
 from liegg.studies.error_rates.traps_scales import SCALES
 
-THEMES: dict[str, dict[str, Maker]] = {
+THEMES: dict[str, Mapping[str, Maker | NameMaker]] = {
     "hidden derivatives": HIDDEN,
     "scales": SCALES,
     "samples": SAMPLE_TRAPS,
     "functions": MODELS,
+    "neighbours": NEIGHBOURS,
     "algebras": ALGEBRA_TRAPS,
     "equivariance": OUTPUTS,
+    "names": NAMES,
 }
 
-FAMILIES: dict[str, Maker] = {
+FAMILIES: dict[str, Maker | NameMaker] = {
     name: maker for families in THEMES.values() for name, maker in families.items()
 }
 """Every family by its name."""
@@ -29,12 +34,19 @@ WEIGHTS = {
     "scales": 30,
     "samples": 32,
     "functions": 32,
+    "neighbours": 30,
     "algebras": 30,
     "equivariance": 24,
+    "names": 60,
 }
 """Cases of each family of a theme in the full form."""
 
-MORE = {"less common algebras": 92, "random functions": 100, "invariant networks": 100}
+MORE = {
+    "verified on held-out samples": 8,
+    "less common algebras": 92,
+    "random functions": 100,
+    "invariant networks": 100,
+}
 """Families with more cases than others of their theme."""
 
 
@@ -47,14 +59,14 @@ class Key:
     seed: int
 
 
-def make(key: Key) -> Trap:
+def make(key: Key) -> Trap | NameTrap:
     """The trap of a key."""
     generator = seeded(key.family, key.index, seed=key.seed)
     return FAMILIES[key.family](generator, key.index)
 
 
 def cases(seed: int, *, each: int | None = None) -> list[Key]:
-    """The cases of a series, family by family.
+    """The cases of a series: the first of every family, then the second, and so on.
 
     Args:
         seed: seed of the series.
@@ -65,4 +77,5 @@ def cases(seed: int, *, each: int | None = None) -> list[Key]:
         for theme, families in THEMES.items()
         for family in families
     }
-    return [Key(family, index, seed) for family, count in counts.items() for index in range(count)]
+    keys = [Key(family, index, seed) for family, count in counts.items() for index in range(count)]
+    return sorted(keys, key=lambda key: key.index)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from math import degrees, isfinite
 from typing import Any
 
@@ -15,12 +14,12 @@ from liegg._utils.errors import LieggError
 from liegg._utils.linalg import orthonormal_rows
 from liegg.actions import Action, MatrixAction
 from liegg.algebra.bracket import bracket
-from liegg.algebra.identify import identify, too_large
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.discover import discover
 from liegg.results.symmetries import Symmetries
 from liegg.studies.error_rates.judgement import shortened
-from liegg.studies.error_rates.traps_record import Trap
+from liegg.studies.error_rates.traps_record import Trap, matches
+from liegg.studies.error_rates.traps_truth import Measured, right_names
 
 VERDICTS = ("right", "honest", "missed", "confident wrong")
 
@@ -38,6 +37,12 @@ MARGIN = 1.5
 
 NO_EXCUSE = frozenset({"NOT_MOVED", "BARELY_MOVED", "DEAD_OUTPUTS", "TEXT"})
 """Warnings about something else; they do not make a false claim honest."""
+
+CLUSTER = 5.0
+"""Largest ratio of true defects that belong together."""
+
+QUALIFIED = ", up to "
+"""Begins the words of a name that holds only up to directions that do not move the data."""
 
 STORED = 20
 """Directions whose numbers are stored for each case."""
@@ -84,73 +89,6 @@ def warned(sym: Symmetries) -> list[str]:
     ]
 
 
-class Measured:
-    """The truth about directions of a trap: angles to its algebra, and defects of its population.
-
-    Attributes:
-        algebra: orthonormal coefficients of the algebra, without what does not move the data.
-        known: the same, with the broken part.
-    """
-
-    def __init__(self, trap: Trap, sym: Symmetries) -> None:
-        self._still = sym.accumulated.solution.trivial
-        self.algebra = self._span(trap.action, trap.algebra)
-        broken = trap.algebra[:0] if trap.broken is None else trap.broken
-        self.known = self._span(trap.action, torch.cat([trap.algebra, broken]))
-        self._large = None
-        if trap.population is not None:
-            self._large = discover(
-                trap.reference or trap.model,
-                trap.population(),
-                trap.action,
-                output_action=trap.output_action,
-                controls="none",
-            )
-
-    def _span(self, action: Action, matrices: Float[Tensor, "d m m"]) -> Float[Tensor, "k g"]:
-        if not len(matrices):
-            return self._still.new_zeros(0, action.size)
-        return orthonormal_rows(self._moving(action.as_coefficients(matrices)))
-
-    def _moving(self, rows: Float[Tensor, "d g"]) -> Float[Tensor, "d g"]:
-        """Without the part that does not move the data, about which nothing is known."""
-        rows = rows.to(torch.float64)
-        return rows - rows @ self._still.mT @ self._still
-
-    def outside(self, rows: Float[Tensor, "d g"], *, known: bool = False) -> float:
-        """Largest angle of a direction of a span from the algebra, in radians.
-
-        Args:
-            rows: coefficients that span it.
-            known: take the algebra with its broken part.
-        """
-        span = orthonormal_rows(self._moving(rows)) if len(rows) else rows
-        algebra = self.known if known else self.algebra
-        if not len(span):
-            return 0.0
-        if not len(algebra):
-            return torch.pi / 2
-        rest = span - span @ algebra.mT @ algebra
-        return float(torch.linalg.matrix_norm(rest, 2).clamp(max=1).asin())
-
-    def defect(self, rows: Float[Tensor, "d g"]) -> float | None:
-        """Largest defect of the population in a span; None if it was not measured."""
-        if self._large is None or not len(rows):
-            return None
-        sums = self._large.accumulated
-        changes = sums.changes(rows.to(sums.factor))
-        top = changes @ changes.mT / sums.samples
-        parts = rows.to(sums.factor).reshape(
-            len(rows), sums.displacement.repeat, len(sums.displacement.block)
-        )
-        moved = (parts @ sums.displacement.block).flatten(1) @ parts.flatten(1).mT
-        lengths, axes = torch.linalg.eigh(moved)
-        keep = lengths > 1e-12 * lengths[-1]
-        whiten = axes[:, keep] / lengths[keep].sqrt()
-        kappa = sums.solution.sensitivity
-        return float(torch.linalg.eigvalsh(whiten.mT @ top @ whiten)[-1].clamp_min(0)) / kappa
-
-
 def limit(level: str, thresholds: Thresholds, floor: float = 0.0) -> float:
     """Largest true defect for which a claim at this level is not false; "exact" means up to the stated floor."""
     limits = {
@@ -178,16 +116,22 @@ def false_claims(trap: Trap, sym: Symmetries, truth: Measured) -> Iterator[dict[
 
 
 def _wrong_name(trap: Trap, claim: Claim, truth: Measured, thresholds: Thresholds) -> str:
-    """Why a sure name is wrong; empty if it is not."""
+    """Why a sure name is wrong; empty if it is not.
+
+    A name "up to motions that do not move this data" stands for a class of spans, the right one
+    among them.
+    """
+    if len(truth.still) and QUALIFIED in claim.name:
+        return ""
     for span, broken in ((truth.algebra, False), (truth.known, True)):
         if len(claim.coefficients) == len(span):
             near = truth.outside(claim.coefficients, known=broken) <= OUTSIDE
             right = right_names(trap, broken=broken)
-            if near and right and not _matches(claim.name, right):
+            if near and right and not matches(claim.name, right):
                 return f"the algebra is {right[0]}"
             break
     else:
-        if trap.strict:
+        if trap.strict and truth.outside(claim.coefficients, known=True) > OUTSIDE:
             return "the algebra has another dimension"
     if claim.generators is None or not isinstance(trap.action, MatrixAction):
         return ""
@@ -199,24 +143,6 @@ def _wrong_name(trap: Trap, claim: Claim, truth: Measured, thresholds: Threshold
     if defect is not None and defect > limit("approximate", thresholds):
         return "its generators do not preserve the function"
     return ""
-
-
-def _matches(name: str, right: tuple[str, ...]) -> bool:
-    """Whether a name is one of the right ones, up to words after a comma; `*` stands for numbers."""
-    return any(fnmatchcase(given, one) for given in (name, name.split(", ")[0]) for one in right)
-
-
-def right_names(trap: Trap, *, broken: bool = False) -> tuple[str, ...]:
-    """Names of the true algebra, with its broken part on request; none if it has no name."""
-    if trap.names:
-        return trap.names
-    parts = [trap.algebra] + ([trap.broken] if broken and trap.broken is not None else [])
-    matrices = torch.cat(parts)
-    if not len(matrices) or too_large(len(matrices), matrices.shape[-1]):
-        return ()
-    homogeneous = isinstance(trap.action, MatrixAction) and trap.action.homogeneous
-    found = identify(matrices, homogeneous=homogeneous)
-    return (found.name, *found.aliases) if found.known else ()
 
 
 def classify(trap: Trap, sym: Symmetries, truth: Measured) -> dict[str, Any]:
@@ -234,8 +160,7 @@ def classify(trap: Trap, sym: Symmetries, truth: Measured) -> dict[str, Any]:
     )
     excuses = [name for name in warned(sym) if name not in NO_EXCUSE]
     careful = bool(excuses) or decision.undecided > 0 or wide or _says_how_many_violate(trap, sym)
-    split = right < sym.nullity < len(truth.known)
-    missed = sym.nullity < findable(truth, decision.thresholds) or split
+    missed = sym.nullity < findable(truth, decision.thresholds) or splits(sym.nullity, truth)
     if false:
         verdict = "honest" if careful else "confident wrong"
     elif missed:
@@ -244,7 +169,13 @@ def classify(trap: Trap, sym: Symmetries, truth: Measured) -> dict[str, Any]:
         verdict = "right"
     exact = sum(grade == "exact" for grade in decision.grades[: sym.nullity])
     undergraded = verdict == "right" and exact < right <= sym.nullity
-    return {"verdict": verdict, "false": false, "careful": careful, "undergraded": undergraded}
+    return {
+        "verdict": verdict,
+        "false": false,
+        "careful": careful,
+        "undergraded": undergraded,
+        "findable": findable(truth, decision.thresholds),
+    }
 
 
 def _says_how_many_violate(trap: Trap, sym: Symmetries) -> bool:
@@ -260,10 +191,26 @@ def _says_how_many_violate(trap: Trap, sym: Symmetries) -> bool:
 
 
 def findable(truth: Measured, thresholds: Thresholds) -> int:
-    """Directions that should be counted: the algebra, and its broken part if its defects allow."""
-    defect = truth.defect(truth.known)
-    small = defect is not None and defect <= thresholds.threshold / MARGIN
-    return len(truth.known if small else truth.algebra)
+    """Directions that should be counted: the algebra, and of its broken part what is clear.
+
+    Clear is what is strong whatever follows, and what is below the threshold with a gap after it.
+    """
+    values = truth.defects(truth.known) or []
+    strong = sum(value <= thresholds.strong / MARGIN for value in values)
+    separate = [
+        count
+        for count, value in enumerate(values, start=1)
+        if value <= thresholds.threshold / MARGIN
+        and truth.following(count) >= thresholds.minimum_gap * value
+    ]
+    return max(len(truth.algebra), strong, *separate[-1:])
+
+
+def splits(count: int, truth: Measured) -> bool:
+    """Whether a count includes only a part of the cluster of defects that the broken part ends with."""
+    values = truth.defects(truth.known) or []
+    before = sum(value < values[-1] / CLUSTER for value in values)
+    return before < count < len(values)
 
 
 def _range(sym: Symmetries) -> tuple[int, int] | None:
@@ -289,7 +236,11 @@ def judge_trap(trap: Trap) -> dict[str, Any]:
     }
     try:
         sym = discover(
-            trap.model, trap.data, trap.action, output_action=trap.output_action, groups=trap.groups
+            trap.model,
+            trap.data,
+            trap.action,
+            output_action=trap.output_action,
+            held_out=trap.held_out,
         )
     except LieggError as error:
         verdict = "right" if trap.refused else "missed" if trap.decidable else "honest"
@@ -297,6 +248,7 @@ def judge_trap(trap: Trap) -> dict[str, Any]:
             "verdict": verdict,
             "false": [],
             "refused": f"{type(error).__name__}: {error}",
+            "findable": len(trap.algebra),
         }
     truth = Measured(trap, sym)
     found = classify(trap, sym, truth)

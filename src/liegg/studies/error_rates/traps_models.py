@@ -276,14 +276,14 @@ def trained_asymmetric(generator: torch.Generator, index: int) -> Trap:
 
 def trained_peer(generator: torch.Generator, index: int) -> Trap:
     """A network trained on exp(x² + y²) in R³: five of twelve affine candidates, learned only."""
-    x = 2 * torch.rand(800, 3, generator=generator, dtype=torch.float64) - 1
+    reach = uniform(0.6, 2, generator)
     seed = int(torch.randint(2**31, (), generator=generator))
 
-    def population() -> Tensor:
-        own = torch.Generator().manual_seed(seed)
-        return 2 * torch.rand(4000, 3, generator=own, dtype=torch.float64) - 1
+    def drawn(samples: int, own: torch.Generator) -> Tensor:
+        return reach * (2 * torch.rand(samples, 3, generator=own, dtype=torch.float64) - 1)
 
-    network = trained(lambda x: x[:, :2].square().sum(1).exp(), x, generator, steps=800)
+    x = drawn(800, generator)
+    network = trained(lambda x: x[:, :2].square().sum(1).exp(), x, generator, steps=600)
     rotation = pad(catalog.so(2), (0, 2, 0, 2))
     return Trap(
         model=network,
@@ -291,9 +291,37 @@ def trained_peer(generator: torch.Generator, index: int) -> Trap:
         action=Affine(3),
         algebra=nothing(4),
         broken=torch.cat([rotation, unit(4, (2, 0), (2, 1), (2, 2), (2, 3))]),
-        label="learned",
+        label=f"within ±{reach:.2f}",
         strict=False,
-        population=population,
+        population=lambda: drawn(4000, torch.Generator().manual_seed(seed)),
+    )
+
+
+def trained_molecules(generator: torch.Generator, index: int) -> Trap:
+    """An energy learned from molecules in one orientation only: the motions hold badly, or not."""
+    atoms, spread = 3, uniform(0.1, 0.5, generator, logarithmic=True)
+    shape = normal(1, 3 * atoms, generator)
+    seed = int(torch.randint(2**31, (), generator=generator))
+
+    def drawn(samples: int, own: torch.Generator) -> Tensor:
+        return shape + spread * normal(samples, 3 * atoms, own)
+
+    def energy(x: Tensor) -> Tensor:
+        points = x.reshape(len(x), atoms, 3)
+        apart = (points - points.roll(1, 1)).square().sum(2)
+        return torch.tanh(apart - 2).sum(1)
+
+    x = drawn(400, generator)
+    network = trained(energy, x, generator, steps=200)
+    return Trap(
+        model=network,
+        data=x,
+        action=Affine(3, copies=atoms),
+        algebra=nothing(4),
+        broken=catalog.se(3),
+        label=f"spread {spread:.2f}",
+        strict=False,
+        population=lambda: drawn(4000, torch.Generator().manual_seed(seed)),
     )
 
 
@@ -311,4 +339,5 @@ MODELS: dict[str, Maker] = {
     "rectifiers": rectifiers,
     "trained, no symmetry": trained_asymmetric,
     "trained on exp(x² + y²)": trained_peer,
+    "trained on molecules": trained_molecules,
 }

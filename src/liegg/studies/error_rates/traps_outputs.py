@@ -42,8 +42,11 @@ def vector_field(generator: torch.Generator, index: int) -> Trap:
 def linear_equivariance(generator: torch.Generator, index: int) -> Trap:
     """gl(2): combinations of vectors with weights that no linear map changes, plus a small part."""
     copies = 4
-    strength = (0.0, 0.02, 0.005)[index % 3]
-    head = perceptron((2, 24, copies), generator, gain=2.5, activation="tanh")
+    strength = (0.0, 0.1, 0.02)[index % 3]
+    # With nearly constant weights and affine outputs, translations are close.
+    close = bool(index % 2)
+    gain = uniform(0.2, 0.8, generator) if close else 2.5
+    head = perceptron((2, 24, copies), generator, gain=gain, activation="tanh")
     other = perceptron((2 * copies, 24, 24, 2), generator, gain=2.5, activation="tanh")
 
     def model(x: Tensor) -> Tensor:
@@ -65,10 +68,10 @@ def linear_equivariance(generator: torch.Generator, index: int) -> Trap:
         model=model,
         data=normal(pick(SAMPLES, generator), 2 * copies, generator),
         action=Affine(2, copies=copies),
-        output_action=Linear(2),
+        output_action=Affine(2) if close else Linear(2),
         algebra=nothing(3) if strength else pad(algebra, (0, 1, 0, 1)),
         broken=pad(algebra, (0, 1, 0, 1)) if strength else None,
-        label=f"ε = {strength:g}",
+        label=f"ε = {strength:g}" + (", translations close" if close else ""),
         strict=False,
         population=more(2 * copies, generator),
     )

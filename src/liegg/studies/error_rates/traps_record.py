@@ -3,6 +3,7 @@
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 import torch
 from jaxtyping import Float
@@ -26,7 +27,7 @@ class Trap:
         algebra: a basis of all candidates that preserve the function; empty for none.
         label: what is special about this one, such as its size.
         output_action: action on the outputs, for equivariance.
-        groups: label of every sample, if the user would give one.
+        held_out: samples on which the symmetries are verified by finite transformations.
         strict: whether only the algebra and its broken part may be counted. Otherwise other
             directions may be counted too, if their true defects are as small as their grade says.
         decidable: whether the data show the symmetries. Otherwise "undecided" is the right answer.
@@ -48,7 +49,7 @@ class Trap:
     algebra: Float[Tensor, "d m m"]
     label: str = ""
     output_action: Action | None = None
-    groups: Tensor | None = None
+    held_out: Tensor | None = None
     strict: bool = True
     decidable: bool = True
     refused: bool = False
@@ -66,6 +67,17 @@ Maker = Callable[[torch.Generator, int], Trap]
 def seeded(family: str, index: int, *, seed: int) -> torch.Generator:
     """The random generator of a case: another one for every family, index and series."""
     return torch.Generator().manual_seed(zlib.crc32(f"{family} {seed} {index}".encode()))
+
+
+def matches(name: str, right: tuple[str, ...]) -> bool:
+    """Whether a name is one of the right ones, up to words after a comma; `*` stands for any text.
+
+    >>> matches("se(3), up to motions that do not move this data", ("se(3)",))
+    True
+    >>> matches("so(3) ⊕ R", ("so(3)",))
+    False
+    """
+    return any(fnmatchcase(given, one) for given in (name, name.split(", ")[0]) for one in right)
 
 
 def nothing(side: int) -> Float[Tensor, "0 m m"]:
@@ -93,7 +105,7 @@ def more(width: int, generator: torch.Generator, samples: int = POPULATION) -> C
 
 
 def uniform(
-    low: float, high: float, generator: torch.Generator, *, logarithmic: bool = False
+    low: float | int, high: float | int, generator: torch.Generator, *, logarithmic: bool = False
 ) -> float:
     """A random number between two."""
     share = float(torch.rand((), generator=generator, dtype=torch.float64))

@@ -11,7 +11,7 @@ from liegg.algebra import catalog
 from liegg.studies.error_rates.asymmetric import function
 from liegg.studies.error_rates.cases import Function, normal, perceptron, pick
 from liegg.studies.error_rates.symmetric import Invariants, inner_products, of_invariants
-from liegg.studies.error_rates.traps_record import Maker, Trap, nothing, orthogonal, uniform
+from liegg.studies.error_rates.traps_record import Maker, Trap, nothing, orthogonal, uniform, unit
 
 SAMPLES = (300, 500, 1000)
 
@@ -81,7 +81,7 @@ def clusters(generator: torch.Generator, index: int) -> Trap:
 
 def carriers(generator: torch.Generator, index: int) -> Trap:
     """A few samples carry nearly all of the sensitivity: a steep exponential, or a peak."""
-    return _exponential(generator) if index % 2 else _peak(generator)
+    return (_peak, _exponential, _power)[index % 3](generator)
 
 
 def _exponential(generator: torch.Generator) -> Trap:
@@ -98,6 +98,26 @@ def _exponential(generator: torch.Generator) -> Trap:
         action=Linear(3),
         algebra=pad(catalog.so(2), (1, 0, 1, 0)),
         label=f"exponential, {steepness:.1f}",
+        decidable=False,
+    )
+
+
+def _power(generator: torch.Generator) -> Trap:
+    """A homogeneous polynomial of the height and the distance to an axis, of sizes over decades."""
+    spread = uniform(1, 2, generator)
+    slopes = normal(1, 2, generator)[0]
+
+    def model(x: Tensor) -> Tensor:
+        far = x[:, 1:].square().sum(1)
+        return x[:, 0] ** 3 + slopes[0] * x[:, 0] * far + slopes[1] * x[:, 0] ** 2
+
+    data = normal(500, 3, generator) * (spread * normal(500, 1, generator)).exp()
+    return Trap(
+        model=model,
+        data=data,
+        action=Linear(3),
+        algebra=pad(catalog.so(2), (1, 0, 1, 0)),
+        label=f"power, spread {spread:.1f}",
         decidable=False,
     )
 
@@ -213,6 +233,30 @@ def heavy_symmetric(generator: torch.Generator, index: int) -> Trap:
     return Trap(model=inner, data=data, action=action, algebra=catalog.so(n), label=kind)
 
 
+def heavy_broken(generator: torch.Generator, index: int) -> Trap:
+    """Rotations that are broken a little, on data with outliers or of a mixture."""
+    n, kind = pick((2, 3), generator), ("outliers", "mixture")[index % 2]
+    strength = uniform(3e-3, 0.1, generator, logarithmic=True)
+    chosen = Invariants(n, 2, catalog.so(n), inner_products(torch.ones(n)))
+    one = of_invariants(chosen, 2, generator)
+    other = perceptron((2 * n, 24, 24, 2), generator, gain=2.5, activation="tanh")
+    seed = int(torch.randint(2**31, (), generator=generator))
+
+    def model(x: Tensor) -> Tensor:
+        return one(x) + strength * other(x)
+
+    return Trap(
+        model=model,
+        data=tails(pick((100, 300, 1000), generator), 2 * n, kind, generator),
+        action=Linear(n, copies=2),
+        algebra=nothing(n),
+        broken=catalog.so(n),
+        label=f"{kind}, ε = {strength:.1g}",
+        strict=False,
+        population=lambda: tails(20_000, 2 * n, kind, torch.Generator().manual_seed(seed)),
+    )
+
+
 def distances(x: Tensor) -> Tensor:
     """Squared distances of all pairs of points `[b, k, n]`."""
     left, right = torch.triu_indices(x.shape[1], x.shape[1], 1)
@@ -287,6 +331,24 @@ def many_rows(generator: torch.Generator, index: int) -> Trap:
     )
 
 
+def many_outputs(generator: torch.Generator, index: int) -> Trap:
+    """Few samples with many outputs, which depend on half of the features only."""
+    n, samples = pick((4, 6), generator), pick((8, 12, 20, 40), generator)
+    used = n // 2
+    inner = perceptron((used, 24, 40), generator, gain=2.5, activation="tanh")
+
+    def model(x: Tensor) -> Tensor:
+        return inner(x[:, :used])
+
+    return Trap(
+        model=model,
+        data=normal(samples, n, generator),
+        action=Linear(n),
+        algebra=unit(n, *[(i, j) for i in range(used, n) for j in range(n)]),
+        label=f"{samples} samples of 40 outputs for gl({n})",
+    )
+
+
 SAMPLE_TRAPS: dict[str, Maker] = {
     "idle samples": idle,
     "binary corners": corners,
@@ -297,7 +359,9 @@ SAMPLE_TRAPS: dict[str, Maker] = {
     "few samples": few,
     "heavy tails, no symmetry": heavy_asymmetric,
     "heavy tails, rotations": heavy_symmetric,
+    "heavy tails, broken rotations": heavy_broken,
     "planar molecules": planar,
     "data in a subspace": subspace,
     "many rows per sample": many_rows,
+    "many outputs per sample": many_outputs,
 }

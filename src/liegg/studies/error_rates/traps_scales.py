@@ -4,6 +4,8 @@ A defect is relative to the average candidate. Where some candidate is huge, eff
 small; where the units of inputs or outputs differ, one of them decides alone.
 """
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
@@ -45,6 +47,12 @@ def quotient(generator: torch.Generator, index: int) -> Trap:
         algebra=torch.diag_embed(ratios),
         label=f"{decades:.1f} decades",
     )
+
+
+def verified(generator: torch.Generator, index: int) -> Trap:
+    """The same logarithms, with held-out samples on which finite transformations fail."""
+    trap = (logarithmic_classifier if index % 2 else quotient)(generator, index // 2)
+    return replace(trap, data=trap.data[:-24], held_out=trap.data[-24:])
 
 
 def momenta(samples: int, copies: int, spread: float, generator: torch.Generator) -> Tensor:
@@ -141,12 +149,12 @@ def offset(generator: torch.Generator, index: int) -> Trap:
 
 def uneven_outputs(generator: torch.Generator, index: int) -> Trap:
     """An invariant output that is larger, or written more often, than one without symmetry."""
-    n, factor = pick((2, 3), generator), (8, 64, 3, 16)[index % 4]
+    n, factor = pick((2, 3), generator), (8, 64, 3, 16, 1000, 1_000_000)[index % 6]
     invariant = of_invariants(
         Invariants(n, 1, catalog.so(n), inner_products(torch.ones(n))), 1, generator
     )
     other = perceptron((n, 24, 24, 1), generator, gain=2.5, activation="tanh")
-    often = bool(index // 4 % 2)
+    often = bool(index // 6 % 2) and factor < 100
 
     def model(x: Tensor) -> Tensor:
         first = invariant(x).repeat(1, factor) if often else factor * invariant(x)
@@ -230,6 +238,7 @@ def candidate_basis(generator: torch.Generator, index: int) -> Trap:
 SCALES: dict[str, Maker] = {
     "logarithm of a quotient": quotient,
     "logarithms of Lorentz products": logarithmic_classifier,
+    "verified on held-out samples": verified,
     "units": units,
     "rotated anisotropic data": anisotropic,
     "large offset": offset,

@@ -13,6 +13,7 @@ MODULES = {
     "layerwise": "curves",
     "sample-complexity": "curves",
     "false-discovery": "false_discovery",
+    "traps": "traps",
 }
 """The module that draws each study; its function `draw_<study>` returns the figures by file name."""
 
