@@ -19,6 +19,7 @@ from liegg.decision.noise_floor import Response
 from liegg.decision.rank import evidence
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.problem import Floor, Problem, noise_floor, pose, solve
+from liegg.inputs.hidden_derivatives import HiddenChange
 from liegg.polarization.gram import Gram
 from liegg.polarization.rounding_noise import Scatter
 from liegg.polarization.rows import Plan
@@ -48,6 +49,7 @@ class ModelInfo:
         batch_size: samples per batch, as requested.
         slope: its mean squared gradient; None if not known.
         nonlinearity: its nonlinearity on the data; None if not known.
+        hidden: change of its output that its derivative does not show; None if not known.
         notes: how it was opened, if that was unusual.
     """
 
@@ -59,6 +61,7 @@ class ModelInfo:
     batch_size: int | None = None
     slope: float | None = None
     nonlinearity: float | None = None
+    hidden: HiddenChange | None = None
     notes: tuple[Remark, ...] = ()
 
 
@@ -175,7 +178,7 @@ def _decide(
         and len(solution.values) > 0
         and not floor.response.reacts,
     )
-    warnings = _model_warnings(sums, floor.response)
+    warnings = _model_warnings(sums, floor.response, info.hidden)
     decision = decide(solution, case, facts, thresholds, warnings=warnings)
     if draws is not None and not decision.undecided:
         sure = certainty(draws, complete, decision.nullity, thresholds)
@@ -254,6 +257,7 @@ def _settings(
         "noise": sums.noise,
         "unit": info.unit,
         "nonlinearity": info.nonlinearity,
+        "hidden": None if info.hidden is None else info.hidden.share,
         "blocks": 0 if sums.parts is None else len(sums.parts.samples),
         "controls": "none" if sums.parts is None else "random",
         "dtype": str(info.dtype).removeprefix("torch."),
@@ -293,15 +297,18 @@ def _random_control(problem: Problem, solution: Defects, *, seed: int) -> Random
     return random_directions(values, seed=seed)
 
 
-def _model_warnings(sums: PassSums, response: Response) -> tuple[Remark, ...]:
+def _model_warnings(
+    sums: PassSums, response: Response, hidden: HiddenChange | None
+) -> tuple[Remark, ...]:
     """What is wrong with the model."""
     diagnostics = sums.diagnostics
     ill = diagnostics is not None and diagnostics.kind != "ok"
+    concealed = () if hidden is None or not hidden.found else (hidden.remark,)
     if response.measured and not response.reacts and not ill:
-        return (Diagnosis.ONLY_ROUNDING(),)
+        return (*concealed, Diagnosis.ONLY_ROUNDING())
     if diagnostics is None or (diagnostics.kind == "flat" and response.reacts):
-        return ()
-    return diagnostics.remarks
+        return concealed
+    return (*concealed, *diagnostics.remarks)
 
 
 def _along_one_axis(displacement: Displacement) -> float:
