@@ -224,7 +224,8 @@ def _smooth(steps: Steps, outside: Float[Tensor, "k p"], slopes: Float[Tensor, "
         return share(outside)
     shortest = torch.zeros_like(outside)
     shortest[0] = one * agree
-    return share(halved(steps, shortest, SHORT_HALVINGS, share, smooth_limit(steps.unit)))
+    limit = smooth_limit(steps.unit)
+    return share(halved(steps, shortest, SHORT_HALVINGS, share, limit, steady=True))
 
 
 def _jumps(

@@ -152,10 +152,13 @@ def halved(
     rounds: int,
     share: Callable[[Tensor], float],
     limit: float,
+    *,
+    steady: bool = False,
 ) -> Float[Tensor, "k p"]:
     """Halve the steps that are outside and go on with the worse half: by how much all are outside at most.
 
-    It ends as soon as their share is within the limit. Towards a pole the slopes grow as the
+    It ends as soon as their share is within the limit. If what is outside must be `steady`, steps where
+    it grows by more than twice are not counted: noise and jumps do, derivatives do not. Towards a pole the slopes grow as the
     differences do; what grows with them is not hidden.
     """
     outside = outside.abs()
@@ -165,7 +168,7 @@ def halved(
         steps.points.each(lambda part, row=row: part[row, places]) for row in (begin, rows + 1)
     )
     length, weights = steps.length[rows, 0], steps.weights[places]
-    slopes = outside_of(near, far, length, steps.unit)[1]
+    start, slopes = outside[rows, places], outside_of(near, far, length, steps.unit)[1]
     for _ in range(rounds):
         middle = ((near.x + far.x) / 2).to(steps.like.dtype).unflatten(1, steps.like.shape[1:])
         centre, length = _evaluate(steps.model, middle, lambda _: weights), length / 2
@@ -176,7 +179,9 @@ def halved(
             halves.append((there * calm).abs().nan_to_num(0.0))
         left = halves[0] >= halves[1]
         near, far = near.where(left, centre), centre.where(left, far)
-        finest = torch.minimum(outside[rows, places], torch.maximum(*halves))
+        worse = torch.maximum(*halves)
+        finest = torch.minimum(outside[rows, places], worse)
+        finest = finest * (worse <= 2 * start) if steady else finest
         outside = outside.index_put((rows, places), finest)
         if share(outside) <= limit:
             break
