@@ -11,6 +11,25 @@ from liegg.testing import assert_equivariant, assert_invariant, assert_is_action
 
 X = normal(60, 3)
 
+PRECISIONS = [torch.float64, torch.float32, torch.bfloat16]
+
+
+def products(x):
+    return (x @ x.mT).flatten(1)
+
+
+def distances(x):
+    return (x[:, [0, 0, 1]] - x[:, [1, 2, 2]]).square().sum(2)
+
+
+INVARIANTS = {
+    "products": (products, 9),
+    "distances": (distances, 3),
+    "lengths": (lambda x: x.norm(dim=2), 3),
+    "one length": (lambda x: x.square().sum((1, 2))[:, None] / 9, 1),
+}
+"""Features that rotations of three vectors do not change, and their number."""
+
 
 def cross(x):
     return torch.linalg.cross(x[:, 0], x[:, 1])
@@ -18,7 +37,7 @@ def cross(x):
 
 class TestInvariant:
     def test_passes_and_returns_the_analysis(self):
-        sym = assert_invariant(square, X, liegg.so(3), tolerance=1e-25)
+        sym = assert_invariant(square, X, liegg.so(3), tolerance=3e-13)
         assert sym.nullity == 3
 
     def test_copies(self):
@@ -32,8 +51,28 @@ class TestInvariant:
         case = lorentz()
         assert_invariant(case.function, case.data, case.generators)
 
-    def test_float32_models_pass_at_the_default_tolerance(self):
-        assert_invariant(square, X.float(), liegg.so(3))
+    @pytest.mark.parametrize("dtype", PRECISIONS)
+    @pytest.mark.parametrize("features", INVARIANTS)
+    def test_exact_networks_pass_at_the_default_tolerance(self, features, dtype):
+        function, width = INVARIANTS[features]
+        network = mlp(width, 32, 32, 2, dtype=dtype)
+        x = (normal(100, 3, 3) + 1).to(dtype)
+        assert_invariant(lambda x: network(function(x)), x, liegg.so(3), copies=3)
+
+    @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+    @pytest.mark.parametrize("power", [1, 2])
+    def test_a_breaking_of_one_in_a_thousand_fails(self, dtype, power):
+        """δ is 2.8e-4 for x₀ and 5.7e-4 for x₀²: the default is 5e-9 in float64 and 1.2e-4 in float32."""
+        with pytest.raises(AssertionError, match=r"its relative change is 0.000[2-6]"):
+            assert_invariant(
+                lambda x: x.square().sum(1) + 1e-3 * x[:, 0] ** power,
+                normal(300, 3).to(dtype),
+                liegg.so(3),
+            )
+
+    def test_a_breaking_of_one_in_a_million_fails_in_float64(self):
+        with pytest.raises(AssertionError, match=r"its relative change is [2-6].*e-07"):
+            assert_invariant(lambda x: square(x) + 1e-6 * x[:, 0], normal(300, 3), liegg.so(3))
 
     @pytest.mark.parametrize(
         ("model", "generators", "text"),
@@ -41,9 +80,13 @@ class TestInvariant:
             (
                 mlp(3, 16, 1),
                 liegg.so(3),
-                r"Sequential is not invariant under generator 0: its defect is [0-9.]+ \(tolerance 1e-06\)",
+                r"Sequential is not invariant under generator 0: its relative change is [0-9.]+ \(tolerance 4.97e-09\)",
             ),
-            (square, liegg.scaling(3), "square is not invariant under generator 0: its defect is"),
+            (
+                square,
+                liegg.scaling(3),
+                "square is not invariant under generator 0: its relative change is",
+            ),
             (
                 square,
                 torch.cat([liegg.so(3)[:2], liegg.algebra.diagonal(3)]),
@@ -58,9 +101,9 @@ class TestInvariant:
 
     def test_tolerance_decides(self):
         tilted = lambda x: x.square().sum(1) + 1e-3 * x[:, 0] ** 2  # noqa: E731
-        assert_invariant(tilted, X, liegg.so(3), tolerance=1e-4)
+        assert_invariant(tilted, X, liegg.so(3), tolerance=1e-2)
         with pytest.raises(AssertionError, match="is not invariant"):
-            assert_invariant(tilted, X, liegg.so(3), tolerance=1e-8)
+            assert_invariant(tilted, X, liegg.so(3), tolerance=1e-4)
 
     def test_fails_for_a_generator_that_does_not_move_the_data(self):
         flat = X * torch.tensor([1.0, 1.0, 0.0], dtype=torch.float64)
@@ -86,9 +129,29 @@ class TestEquivariant:
     def test_passes(self):
         case = conjugated_map()
         sym = assert_equivariant(
-            case.function, case.data, case.generators, case.output_generators, tolerance=1e-25
+            case.function, case.data, case.generators, case.output_generators, tolerance=3e-13
         )
         assert sym.nullity == 3
+
+    @pytest.mark.parametrize("dtype", PRECISIONS)
+    def test_exact_networks_pass_at_the_default_tolerance(self, dtype):
+        network = mlp(9, 32, 3, dtype=dtype)
+
+        def vectors(x):
+            return (network(products(x))[:, :, None] * x).sum(1)
+
+        assert_equivariant(vectors, normal(100, 3, 3).to(dtype), liegg.so(3), liegg.so(3), copies=3)
+
+    @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+    def test_a_breaking_of_one_in_a_thousand_fails(self, dtype):
+        with pytest.raises(AssertionError, match=r"its relative change is 0.00[01]"):
+            assert_equivariant(
+                lambda x: cross(x) + 1e-3 * x[:, 0].square(),
+                self.PAIRS.to(dtype),
+                liegg.so(3),
+                liegg.so(3),
+                copies=2,
+            )
 
     def test_copies_on_both_sides(self):
         assert_equivariant(
@@ -111,7 +174,7 @@ class TestEquivariant:
             (
                 cross,
                 -liegg.so(3),
-                "cross is not equivariant under generator 0: its defect is",
+                "cross is not equivariant under generator 0: its relative change is",
             ),  # the wrong sense of rotation
             (cross, 0 * liegg.so(3), "not equivariant under generator 0"),
             (cross, liegg.so(3)[[0, 2, 1]], "not equivariant under generator 1"),

@@ -164,7 +164,10 @@ def analyses() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield (
         "steps",
         lambda: liegg.discover(
-            lambda x: x.sign().sum(1) + (0 * x.square()).sum(1) + 1e-9 * x[:, 0], x3, linear3
+            lambda x: x.sign().sum(1) + (0 * x.square()).sum(1) + 1e-9 * x[:, 0],
+            x3,
+            linear3,
+            run=liegg.Run(hidden="ignore"),
         ),
     )
     yield "copies of samples", lambda: liegg.discover(square, normal(10, 3).repeat(20, 1), linear3)

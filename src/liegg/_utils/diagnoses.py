@@ -399,6 +399,11 @@ class Diagnosis(Enum):
         "derivatives cannot show its symmetries (analyse the layer before), or no candidate moves "
         "what it reads.",
     )
+    HIDDEN_DERIVATIVE = (
+        Kind.WARNING,
+        "the derivative does not show {percent:.3g} % of the output's change between samples ({kind}): the result is that of "
+        "another function, whose derivative this is. Remove what hides it (.detach(), no_grad, rounding, a look-up)",
+    )
     DEAD_OUTPUTS = (
         Kind.WARNING,
         "{n} of {total} outputs never {n:?moves|move} on this data ({n:?output|outputs} {outputs}): "

@@ -53,6 +53,10 @@ class NotDifferentiableError(ModelError):
     """The output changes with the input, but carries no derivative."""
 
 
+class HiddenDerivativeError(NotDifferentiableError):
+    """The output changes with the input by more than its derivative shows."""
+
+
 class DeviceMemoryError(LieggError, RuntimeError):
     """The device has too little memory."""
 

@@ -22,7 +22,8 @@ from liegg.decision.thresholds import Thresholds
 from liegg.discovery.each_output import with_single_outputs
 from liegg.discovery.run import Run
 from liegg.discovery.solve_and_decide import ModelInfo, solve_and_decide
-from liegg.inputs.batches import Batches, Data, as_batches
+from liegg.inputs.batches import Batches, Data, as_batches, evenly_spaced
+from liegg.inputs.hidden_derivatives import HiddenChange, hidden_change, refuse
 from liegg.inputs.model import Model, eval_view, with_input_dtype
 from liegg.inputs.nonlinearity import nonlinearity
 from liegg.inputs.probe import probe
@@ -98,6 +99,7 @@ def analyse(
         notes: tuple[Remark, ...] = ()
         with threads(_model_threads(function, first)):
             function, how = _planned(function, first, request, intervals=assigner is not None)
+            hidden = hidden_from(function, first, request)
             curved = _nonlinearity(function, first)
             steps = plan_pass(
                 function,
@@ -124,7 +126,13 @@ def analyse(
         with threads(one_if(steps.columns <= SMALL_COLUMNS)):
             sums = finalise(steps, state)
         return conclude(
-            steps, sums, request, batch_size=batches.size, nonlinearity=curved, notes=notes
+            steps,
+            sums,
+            request,
+            batch_size=batches.size,
+            nonlinearity=curved,
+            hidden=hidden,
+            notes=notes,
         )
 
 
@@ -163,6 +171,7 @@ def conclude(
     *,
     batch_size: int | None,
     nonlinearity: float | None = None,
+    hidden: HiddenChange | None = None,
     notes: tuple[Remark, ...] = (),
 ) -> Symmetries:
     """What follows the pass over the data.
@@ -173,6 +182,7 @@ def conclude(
         request: the question; the output action is that of the pass.
         batch_size: samples per batch.
         nonlinearity: of the model; None if not known.
+        hidden: change of its output that its derivative does not show; None if not known.
         notes: on how the data was read.
     """
     model, first = steps.model, steps.first
@@ -186,6 +196,7 @@ def conclude(
         batch_size=batch_size,
         slope=model.slope,
         nonlinearity=nonlinearity,
+        hidden=hidden,
         notes=(*model.notes, *notes),
     )
     own_threads = _model_threads(model, first)
@@ -257,9 +268,39 @@ def _planned(
     return function, how
 
 
+MOTIONS = 8
+"""Samples at which it is seen which numbers of a sample the candidates move."""
+
+
+def hidden_from(function: Model, first: Tensor, request: Request) -> HiddenChange | None:
+    """Change of the output that the derivative does not show, in the numbers that candidates move.
+
+    Args:
+        function: the probed model.
+        first: the first batch.
+        request: the question.
+
+    Returns:
+        The change; None if it cannot be measured, or if nobody asks.
+
+    Raises:
+        HiddenDerivativeError: there is one, and the request is to refuse it.
+    """
+    if request.run.hidden == "ignore":
+        return None
+    drawn = torch.Generator().manual_seed(0)
+    h = torch.randn(request.action.size, generator=drawn, dtype=torch.float64)
+    some = first[evenly_spaced(first, MOTIONS)]
+    moved = (request.action.field(h.to(some), some) != 0).any(0)
+    hidden = hidden_change(function, first, moved=moved, summed=request.outputs == "sum")
+    if hidden is not None and hidden.found and request.run.hidden == "refuse":
+        refuse(function, hidden)
+    return hidden
+
+
 def _nonlinearity(function: Model, first: Tensor) -> float | None:
     """Nonlinearity of the model; None if it fails between two samples, which need not be valid samples."""
     try:
         return nonlinearity(function, first)
-    except (RuntimeError, ValueError, ArithmeticError):
+    except Exception:  # whatever a model does there must not break the analysis
         return None

@@ -165,6 +165,7 @@ def _reinitialised_control(
     count = min(len(sym.defects), sym.nullity + NEAREST)
     directions = sym.accumulated.solution.directions[:count]
     linear = request.thresholds.linear
+    trusted = replace(request, run=replace(request.run, hidden="ignore"))  # it was looked at
     along, own, near_linear, notes = [], [], [], ()
     for draw in range(request.run.control_draws):
         other = reinitialise(model, seed=request.seed + 1 + draw)
@@ -174,7 +175,7 @@ def _reinitialised_control(
         if path is not None:
             path = path.with_name(f"{path.name}.control-{draw}")
         found = analyse(
-            module, request, options=options._replace(progress=None, path=path), buffers=False
+            module, trusted, options=options._replace(progress=None, path=path), buffers=False
         )
         along.append(found.defect(directions))
         padding = torch.full((count,), torch.nan, dtype=torch.float64)

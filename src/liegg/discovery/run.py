@@ -13,6 +13,7 @@ from liegg.polarization.distributed import TIMEOUT_SECONDS
 from liegg.polarization.rows import Route
 
 Processes = Literal["all", "alone"]
+Hidden = Literal["refuse", "warn", "ignore"]
 
 
 @checked_fields
@@ -34,6 +35,9 @@ class Run:
         checkpoint_every: seconds between two checkpoints, at least.
         processes: inside an initialised `torch.distributed` group, `"all"` processes call this together, each
             reads its share of the samples, and all get the same result; `"alone"` ignores the group.
+        hidden: what happens if the output changes by more than its derivative shows (`.detach()`, `torch.no_grad`, rounding,
+            look-ups, straight-through estimators): `"refuse"` raises an error, `"warn"` analyses the derivative as it is and says so,
+            `"ignore"` does not look.
         timeout: seconds that a process which has read its share waits for the others; at the start at most two minutes.
 
     Raises:
@@ -49,6 +53,7 @@ class Run:
     checkpoint_every: float = CHECKPOINT_SECONDS
     processes: Processes = "all"
     timeout: float = TIMEOUT_SECONDS
+    hidden: Hidden = "refuse"
 
     def __post_init__(self) -> None:
         if self.bottom is not None and self.bottom < 1:

@@ -239,6 +239,7 @@ def _settings(
         "noise": sums.noise,
         "unit": info.unit,
         "nonlinearity": info.nonlinearity,
+        "hidden": None if info.hidden is None else info.hidden.share,
         "blocks": 0 if sums.parts is None else len(sums.parts.samples),
         "controls": "none" if sums.parts is None else "random",
         "dtype": str(info.dtype).removeprefix("torch."),

@@ -14,6 +14,7 @@ from liegg.decision.intervals import Bootstrap, bootstrap, certainty
 from liegg.decision.noise_floor import Response
 from liegg.decision.rank import Evidence, evidence
 from liegg.discovery.problem import Floor, Problem
+from liegg.inputs.hidden_derivatives import HiddenChange
 from liegg.polarization.streaming import PassSums
 from liegg.results.accumulated import Accumulated
 from liegg.spectrum.defects import TRIVIAL_TOLERANCE, Defects
@@ -42,6 +43,7 @@ class ModelInfo:
         batch_size: samples per batch, as requested.
         slope: its mean squared gradient; None if not known.
         nonlinearity: its nonlinearity on the data; None if not known.
+        hidden: change of its output that its derivative does not show; None if not known.
         notes: how it was opened, if that was unusual.
     """
 
@@ -53,6 +55,7 @@ class ModelInfo:
     batch_size: int | None = None
     slope: float | None = None
     nonlinearity: float | None = None
+    hidden: HiddenChange | None = None
     notes: tuple[Remark, ...] = ()
 
 
@@ -124,7 +127,7 @@ def give_verdict(
         following = float(solution.values[-1])
     case = evidence(solution.values, bounds, following=following, **shared)
     facts = _facts(problem, solution, floor, info, unsolved=unsolved)
-    warnings = _model_warnings(sums, floor.response)
+    warnings = _model_warnings(sums, floor.response, info.hidden)
     decision = decide(solution, case, facts, thresholds, warnings=warnings)
     if bounds is None:
         bounds = torch.full((len(solution.values), 2), torch.nan, dtype=torch.float64)
@@ -224,12 +227,15 @@ def _along_one_axis(displacement: Displacement) -> float:
     return float(squares[-1] / squares.sum()) if float(squares.sum()) > 0 else 0.0
 
 
-def _model_warnings(sums: PassSums, response: Response) -> tuple[Remark, ...]:
+def _model_warnings(
+    sums: PassSums, response: Response, hidden: HiddenChange | None
+) -> tuple[Remark, ...]:
     """What is wrong with the model."""
     diagnostics = sums.diagnostics
     ill = diagnostics is not None and diagnostics.kind != "ok"
+    concealed = () if hidden is None or not hidden.found else (hidden.remark,)
     if response.measured and not response.reacts and not ill:
-        return (Diagnosis.ONLY_ROUNDING(),)
+        return (*concealed, Diagnosis.ONLY_ROUNDING())
     if diagnostics is None or (diagnostics.kind == "flat" and response.reacts):
-        return ()
-    return diagnostics.remarks
+        return concealed
+    return (*concealed, *diagnostics.remarks)

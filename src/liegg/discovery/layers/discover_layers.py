@@ -18,7 +18,7 @@ from liegg._utils.one_at_a_time import one_at_a_time
 from liegg._utils.precision import convolves, full_precision_products
 from liegg.actions import Action
 from liegg.decision.thresholds import Thresholds
-from liegg.discovery.analyse import Request, analyse, conclude, reading
+from liegg.discovery.analyse import Request, analyse, conclude, hidden_from, reading
 from liegg.discovery.discover import ADVICE
 from liegg.discovery.layers.hooks import Layer, Network, network_of, truncate
 from liegg.discovery.layers.select import Layers, Selection, parse_selection, select_layers
@@ -78,7 +78,7 @@ def discover_layers(
             a number `k` takes k random combinations.
         seed: seed of random combinations and of whatever a loader draws.
         thresholds: what counts as a symmetry, as for `discover`. Layers have no intervals and no controls.
-        run: `batch_size` and `progress` are used, see `liegg.Run`; batches are split further to bound the memory.
+        run: `batch_size`, `progress` and `hidden` are used, see `liegg.Run`; batches are split further to bound the memory.
 
     Returns:
         The layers with the symmetries of their outputs, of their outputs scaled to unit length and,
@@ -248,7 +248,9 @@ def _solve_layer(
         output_shape=layer.shape,
         arithmetic=network.arithmetic,
         convolves=convolves(network.root),
+        weights=sum(weight.numel() for weight in network.root.parameters()),
     )
+    hidden = hidden_from(model, first, request)
 
     def symmetries(
         problem: Problem, function: Callable[[Tensor], Tensor], output_action: Action | None
@@ -262,7 +264,9 @@ def _solve_layer(
             first,
             None,
         )
-        solve = partial(conclude, sums=problems[problem], request=request, batch_size=size)
+        solve = partial(
+            conclude, sums=problems[problem], request=request, batch_size=size, hidden=hidden
+        )
         result = solve(steps)
         if result.accumulated.solution.sensitivity > 0 or not len(result.defects):
             return result
@@ -290,7 +294,7 @@ def _analyse_alone(layer: Layer, plan: LayerPass, request: Request) -> LayerResu
     def symmetries(
         _problem: Problem, function: Callable[[Tensor], Tensor], output_action: Action | None
     ) -> Symmetries:
-        run = Run(batch_size=request.run.batch_size)
+        run = Run(batch_size=request.run.batch_size, hidden=request.run.hidden)
         own = replace(request, output_action=output_action, outputs=outputs, run=run)
         return analyse(function, own)
 

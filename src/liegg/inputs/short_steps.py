@@ -1,0 +1,188 @@
+"""Short steps from samples towards others: values and derivatives of a model at both ends."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from liegg._utils.random import signs_like
+from liegg.inputs.model import Model
+
+LONG, LONG_IN_HALF_PRECISION = 0.125, 0.25
+"""Longest step, as a share of the way to the other sample; a second one follows it."""
+
+SHORTEST, WIDER = 0.4, 16
+"""Power of the rounding unit that is the shortest step, and how many times longer the second one is."""
+
+COARSE = 1e-4
+"""Rounding unit above which short steps show only rounding."""
+
+ROUNDING = 8.0
+"""Rounding units, of the output and of gradient times input, that two values may differ by."""
+
+UNEVEN = 1e-3
+"""Smallest spread of an output, relative to the largest, by which it is divided."""
+
+QUIET_UNITS = 1e3
+"""Rounding units within which an output counts as constant."""
+
+
+class Points(NamedTuple):
+    """Places, and what the model does there.
+
+    Attributes:
+        x: the places, in float64.
+        value: a combination of the outputs.
+        slope: its gradient.
+        size: size of its terms.
+    """
+
+    x: Float[Tensor, "*s n"]
+    value: Float[Tensor, "*s"]
+    slope: Float[Tensor, "*s n"]
+    size: Float[Tensor, "*s"]
+
+    def each(self, change: Callable[[Tensor], Tensor]) -> "Points":
+        """The points with every tensor changed."""
+        return Points(*map(change, self))
+
+    def where(self, chosen: Bool[Tensor, " s"], other: "Points") -> "Points":
+        """These points where they are chosen, else the other ones."""
+        x, value, slope, size = (
+            torch.where(chosen if one.ndim == 1 else chosen[:, None], one, two)
+            for one, two in zip(self, other, strict=True)
+        )
+        return Points(x, value, slope, size)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Straight steps from samples towards others, of several kinds.
+
+    Attributes:
+        model: the model.
+        like: the samples, in the model's dtype.
+        unit: rounding unit of the model's arithmetic.
+        weights: how outputs are combined, for each sample.
+        points: the samples, then the ends of the steps of each kind.
+        begin: where among the points the steps of each kind begin.
+        length: length of the steps of each kind, as a share of the way to the other sample.
+    """
+
+    model: Model
+    like: Float[Tensor, "p ..."]
+    unit: float
+    weights: Float[Tensor, "p c"]
+    points: Points
+    begin: list[int]
+    length: Float[Tensor, "k 1"]
+
+
+def make_steps(model: Model, x: Tensor, way: Tensor, *, unit: float, summed: bool) -> Steps:
+    """Make the steps: one evaluation for all of their ends."""
+    short, long = unit**SHORTEST, LONG_IN_HALF_PRECISION if unit > COARSE else LONG
+    begin, lengths, ends = [0, 1], [long, long], [long, 2 * long]
+    if unit <= COARSE:
+        begin, lengths = [0, 0, 0, 3], [short, WIDER * short, *lengths]
+        ends = [short, WIDER * short, *ends]
+    weights = x.new_empty(0)
+
+    def weigh(y: Tensor) -> Tensor:
+        nonlocal weights
+        weights = torch.ones_like(y[: len(x)]) if summed else _weights(y[: len(x)], unit)
+        return weights.repeat(len(lengths) + 1, 1)
+
+    points = _evaluate(model, torch.cat([x, *(x + end * way for end in ends)]), weigh)
+    return Steps(
+        model,
+        x,
+        unit,
+        weights,
+        points.each(lambda part: part.unflatten(0, (-1, len(x)))),
+        begin,
+        torch.tensor(lengths, dtype=torch.float64, device=x.device)[:, None],
+    )
+
+
+def _weights(y: Float[Tensor, "p c"], unit: float) -> Float[Tensor, "p c"]:
+    """Random signs over the spread of each output, at most 1."""
+    values = y.double()
+    spread = (values - values.mean(0)).square().mean(0).sqrt()
+    least = torch.maximum(UNEVEN * spread.max(), QUIET_UNITS * unit * values.abs().amax(0))
+    spread = torch.maximum(spread, least).clamp_min(torch.finfo(torch.float64).tiny)
+    return signs_like(y, seed=0) * (spread.min() / spread).to(y.dtype)
+
+
+def _evaluate(model: Model, x: Tensor, weigh: Callable[[Tensor], Tensor]) -> Points:
+    """Combined outputs and their gradients: one forward and one reverse pass."""
+    leaf = x.detach().clone().requires_grad_()
+    with torch.enable_grad():
+        y = model(leaf)
+    weights = weigh(y.detach())
+    slope = torch.autograd.grad(y, leaf, weights, materialize_grads=True)[0]
+    terms = y.detach().double() * weights.double()
+    size = torch.linalg.vector_norm(terms, dim=1)
+    return Points(x.double().flatten(1), terms.sum(1), slope.double().flatten(1), size)
+
+
+def outside_of(
+    near: Points, far: Points, length: Float[Tensor, "*#s"], unit: float
+) -> tuple[Float[Tensor, "*s"], Float[Tensor, "*s"]]:
+    """How far differences lie outside of the derivatives at both ends of steps, and the larger of these.
+
+    Both are changes for the whole way between two samples; the first has a sign.
+    """
+    step, change = far.x - near.x, far.value - near.value
+    one, other = (near.slope * step).sum(-1), (far.slope * step).sum(-1)
+    steepest = torch.maximum(near.slope.norm(dim=-1), far.slope.norm(dim=-1))
+    lengths = near.x.norm(dim=-1)
+    size = torch.maximum(near.size, far.size) + steepest * torch.maximum(lengths, lengths.mean())
+    noise = ROUNDING * unit * torch.maximum(size, size.mean())
+    above = (change - torch.maximum(one, other) - noise).clamp_min(0)
+    below = (torch.minimum(one, other) - change - noise).clamp_min(0)
+    return (above - below) / length, torch.maximum(one.abs(), other.abs()) / length
+
+
+def halved(
+    steps: Steps,
+    outside: Float[Tensor, "k p"],
+    rounds: int,
+    share: Callable[[Tensor], float],
+    limit: float,
+    *,
+    steady: bool = False,
+) -> Float[Tensor, "k p"]:
+    """Halve the steps that are outside and go on with the worse half: by how much all are outside at most.
+
+    It ends as soon as their share is within the limit. If what is outside must be `steady`, steps where
+    it grows by more than twice are not counted: noise and jumps do, derivatives do not. Towards a pole the slopes grow as the
+    differences do; what grows with them is not hidden.
+    """
+    outside = outside.abs()
+    rows, places = outside.nonzero(as_tuple=True)
+    begin = torch.tensor(steps.begin, device=rows.device)[rows]
+    near, far = (
+        steps.points.each(lambda part, row=row: part[row, places]) for row in (begin, rows + 1)
+    )
+    length, weights = steps.length[rows, 0], steps.weights[places]
+    start, slopes = outside[rows, places], outside_of(near, far, length, steps.unit)[1]
+    for _ in range(rounds):
+        middle = ((near.x + far.x) / 2).to(steps.like.dtype).unflatten(1, steps.like.shape[1:])
+        centre, length = _evaluate(steps.model, middle, lambda _: weights), length / 2
+        halves = []
+        for one, other in ((near, centre), (centre, far)):
+            there, steeper = outside_of(one, other, length, steps.unit)
+            calm = (slopes / torch.maximum(steeper, slopes)).nan_to_num(1.0).square()
+            halves.append((there * calm).abs().nan_to_num(0.0))
+        left = halves[0] >= halves[1]
+        near, far = near.where(left, centre), centre.where(left, far)
+        worse = torch.maximum(*halves)
+        finest = torch.minimum(outside[rows, places], worse)
+        finest = finest * (worse <= 2 * start) if steady else finest
+        outside = outside.index_put((rows, places), finest)
+        if share(outside) <= limit:
+            break
+    return outside
