@@ -24,6 +24,7 @@ from liegg.cli._shared import (
     print_error,
     print_result,
     progress_bar,
+    progress_bars,
 )
 
 if TYPE_CHECKING:
@@ -142,6 +143,14 @@ HeldOut = Annotated[
         "data such as 0.2.",
     ),
 ]
+VerifyEffort = Annotated[
+    str,
+    option(
+        TRUST,
+        "How --held-out is measured: auto (large samples at selected times) or full.",
+        choices=dict.fromkeys(("auto", "full"), ""),
+    ),
+]
 Seed = Annotated[int, option(TRUST, "Random seed.")]
 BatchSize = Annotated[
     int | None, option(LARGE_RUNS, "Samples per batch (default: chosen automatically).")
@@ -186,6 +195,7 @@ def discover(
     control: Control = None,
     control_draws: ControlDraws = 5,
     held_out: HeldOut = None,
+    verify_effort: VerifyEffort = "auto",
     seed: Seed = 0,
     out: Out = None,
     title: Title = None,
@@ -237,7 +247,7 @@ def _discover(options: SimpleNamespace) -> None:
     from liegg.polarization import launcher
     from liegg.results.run_folder import Clock
 
-    names = "batch_size route bottom control_draws checkpoint checkpoint_every timeout"
+    names = "batch_size route bottom control_draws verify_effort checkpoint checkpoint_every timeout"
     run = liegg.Run(**{name: getattr(options, name) for name in names.split()})
     clock = Clock()
     is_first = launcher.rank() == 0  # of several processes only the first prints and writes
@@ -249,8 +259,8 @@ def _discover(options: SimpleNamespace) -> None:
     if uses_factory_weights(inputs.model, options.weights):
         clock.note(FACTORY_WEIGHTS)
         print_error(FACTORY_WEIGHTS) if is_first else None
-    label, own = "reading the data through the model", count // launcher.world_size()
-    with progress_bar(label, own, "samples", hidden=hidden) as progress:
+    own = count // launcher.world_size()
+    with progress_bars(hidden, "samples") as advance:
         sym = liegg.discover(
             inputs.model,
             samples.analysed,
@@ -258,12 +268,31 @@ def _discover(options: SimpleNamespace) -> None:
             controls=_controls(options.controls, options.control),
             groups=samples.groups,
             held_out=samples.held_out,
-            run=replace(run, progress=progress),
+            run=replace(
+                run,
+                progress=lambda done: advance("reading the data through the model", done, own),
+                verify_progress=_increments("verifying on held-out samples", advance),
+            ),
         )
     clock.note(f"found {sym.nullity} symmetries")
     if is_first:
         _finish(options, sym, inputs, clock, hidden=hidden)
     launcher.end()
+
+
+def _increments(
+    label: str, advance: Callable[[str, int, int], object]
+) -> Callable[[int, int], None]:
+    """Progress of a verification, which counts from its start, for a bar that counts steps."""
+    seen = 0
+
+    def report(done: int, total: int) -> None:
+        nonlocal seen
+        if done > seen:
+            advance(label, done - seen, total)
+        seen = done
+
+    return report
 
 
 def _finish(

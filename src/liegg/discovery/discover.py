@@ -37,6 +37,7 @@ from liegg.polarization.output_sketch import Outputs
 from liegg.polarization.sample_blocks import BlockAssigner, as_groups, count_for
 from liegg.results.account import NEAREST
 from liegg.results.symmetries import Symmetries
+from liegg.results.verified import with_verification
 
 Control = Literal["none", "random", "reinitialised"]
 
@@ -90,7 +91,8 @@ def discover(
         outputs: `"each"` output is a constraint of its own; `"sum"` is the paper's reading; a number `k` takes k random combinations.
         groups: label of every sample, in the order of the data. Samples that belong together, such as augmented copies, share a
             label and stay together in the block bootstrap.
-        held_out: samples on which the symmetries are verified by finite transformations, see `liegg.verify`.
+        held_out: samples on which the symmetries are verified by finite transformations, see `liegg.verify`; those that fail are
+            no longer counted.
         controls: `"random"` computes intervals and compares every direction with random ones; `"reinitialised"` also analyses the
             same architecture with re-initialised weights and says which directions were learned; `"none"` saves that time.
         seed: of random combinations, bootstrap draws and whatever a loader draws.
@@ -143,7 +145,7 @@ def discover(
                 controls=replace(sym.controls, reinitialised=control),
                 settings=sym.settings | {"controls": controls},
             )
-        return sym if held_out is None else _verified(model, held_out, sym, seed)
+        return sym if held_out is None else _verified(model, held_out, sym, request)
 
     try:
         return run_collectively(group, analysed)
@@ -226,10 +228,19 @@ def _check_held_out(held_out: Data, request: Request) -> None:
         )
 
 
-def _verified(model: Any, held_out: Data, sym: Symmetries, seed: int) -> Symmetries:
+def _verified(model: Any, held_out: Data, sym: Symmetries, request: Request) -> Symmetries:
     """The result with its verification, or with a note that says why there is none: it is not lost."""
+    run = request.run
     try:
-        return replace(sym, verification=verify(model, held_out, sym, seed=seed))
+        found = verify(
+            model,
+            held_out,
+            sym,
+            seed=request.seed,
+            effort=run.verify_effort,
+            progress=run.verify_progress,
+        )
+        return with_verification(sym, found)
     except LieggError as error:
         note = Diagnosis.VERIFICATION_FAILED(error=str(error))
         return replace(sym, notes=(*sym.notes, note))

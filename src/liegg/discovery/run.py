@@ -27,6 +27,9 @@ class Run:
             candidates; the result says how accurate each is, and that the other directions are not known. None for all.
         control_draws: number of re-initialised models.
         progress: called with the number of samples after each batch.
+        verify_effort: for `held_out`: `"auto"` or `"full"`, as `effort` of `liegg.verify`.
+        verify_progress: for `held_out`: called with the number of samples that the verification has evaluated, and with how many
+            are expected at most; see `progress` of `liegg.verify`.
         checkpoint: file to which the state of the pass is written. If the process is killed and the same call is
             repeated, the pass resumes there and ends with the same numbers. Several processes, and re-initialised models, each
             have a file of their own. Earlier samples are read again, without the model, and must be the same. Ctrl-C and
@@ -45,6 +48,8 @@ class Run:
     bottom: int | None = None
     control_draws: int = REINITIALISED_DRAWS
     progress: Callable[[int], object] | None = None
+    verify_effort: Literal["auto", "full"] = "auto"
+    verify_progress: Callable[[int, int], object] | None = None
     checkpoint: str | Path | None = None
     checkpoint_every: float = CHECKPOINT_SECONDS
     processes: Processes = "all"

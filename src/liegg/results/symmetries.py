@@ -193,6 +193,19 @@ class Symmetries:
             level=self.decision.thresholds.level,
         )
 
+    def with_verification(self, verification: Any) -> "Symmetries":
+        """The result with what `liegg.verify` returned for it; symmetries that fail at finite size are no longer counted.
+
+        Args:
+            verification: result of `liegg.verify(model, held_out, sym)`.
+
+        Raises:
+            ArgumentError: it is about other generators than the symmetries of this result.
+        """
+        from liegg.results.verified import with_verification
+
+        return with_verification(self, verification)
+
     def to_dict(self) -> dict[str, Any]:
         """Everything a reader or a page needs, as JSON values: finite numbers, strings, lists; infinities and NaN become null.
 
