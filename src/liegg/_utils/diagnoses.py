@@ -186,6 +186,21 @@ class Diagnosis(Enum):
         "the batches did not fit into the memory of the {device}: they were halved, down to {samples:sample}",
     )
 
+    # decision/: controls
+    LEARNED = (
+        Kind.REASON,
+        "learned: {dimension:direction} more symmetric than in all control models (p = {p})",
+    )
+    NOT_LEARNED = (
+        Kind.REASON,
+        "not clearly learned: {dimension:direction} not more symmetric than in all control models (p = {p})",
+    )
+    TOO_FEW_DRAWS = (
+        Kind.REASON,
+        "undecided whether learned: {dimension:direction} more symmetric than in all control models, but p cannot go below {p} with "
+        "{draws} of them; {needed} can decide",
+    )
+
     # discovery/verification: notes
     VERIFICATION_FAILED = (Kind.NOTE, "the verification on held-out samples is missing: {error}")
     NOTHING_TO_VERIFY = (Kind.NOTE, "there is no symmetry to verify: none was found")

@@ -134,7 +134,10 @@ Control = Annotated[
         choices=dict.fromkeys(("reinitialised",), ""),
     ),
 ]
-ControlDraws = Annotated[int, option(TRUST, "Number of re-initialised models.")]
+ControlDraws = Annotated[
+    int | None,
+    option(TRUST, "Number of re-initialised models (default: 19, or 5 if these take too long)."),
+]
 HeldOut = Annotated[
     str | None,
     option(
@@ -193,7 +196,7 @@ def discover(
     layers: Layers = False,
     controls: Controls = True,
     control: Control = None,
-    control_draws: ControlDraws = 5,
+    control_draws: ControlDraws = None,
     held_out: HeldOut = None,
     verify_effort: VerifyEffort = "auto",
     seed: Seed = 0,
@@ -247,7 +250,9 @@ def _discover(options: SimpleNamespace) -> None:
     from liegg.polarization import launcher
     from liegg.results.run_folder import Clock
 
-    names = "batch_size route bottom control_draws verify_effort checkpoint checkpoint_every timeout"
+    names = (
+        "batch_size route bottom control_draws verify_effort checkpoint checkpoint_every timeout"
+    )
     run = liegg.Run(**{name: getattr(options, name) for name in names.split()})
     clock = Clock()
     is_first = launcher.rank() == 0  # of several processes only the first prints and writes

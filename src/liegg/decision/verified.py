@@ -157,9 +157,7 @@ def _remarks(
     lowered = [one for one, old, new in cases if old != new]
     counts = {"holding": sum(old == new for _, old, new in cases), "count": len(cases)}
     if nullity:
-        member = (
-            Diagnosis.VERIFIED_EQUIVARIANCES if equivariance else Diagnosis.VERIFIED_SYMMETRIES
-        )
+        member = Diagnosis.VERIFIED_EQUIVARIANCES if equivariance else Diagnosis.VERIFIED_SYMMETRIES
         sentence = member(
             nullity=nullity,
             grades=" + ".join(f"{kinds[name]} {name}" for name in COUNTED if kinds[name]),

@@ -124,7 +124,9 @@ class Curve:
         largest = float(roots[before].max()) if bool(before.any()) else 0.0
         place = int(before.sum())
         if place < len(self.times) and math.isfinite(after := float(roots[place])):
-            start, low = (float(self.times[place - 1]), float(roots[place - 1])) if place else (0.0, 0.0)
+            start, low = (
+                (float(self.times[place - 1]), float(roots[place - 1])) if place else (0.0, 0.0)
+            )
             share = (end - start) / (float(self.times[place]) - start)
             largest = max(largest, low + share * (after - low))
         return largest**2, end * self.speed

@@ -9,6 +9,7 @@ from torch import Tensor
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError
 from liegg.actions import MatrixAction
+from liegg.decision.controls import reordered
 from liegg.decision.verified import FiniteChange, Verdict, verified
 from liegg.results.account import account_of, is_printable, words_of
 from liegg.results.accumulated import Accumulated
@@ -103,6 +104,11 @@ def _changed(sym: Symmetries, verification: Verification, verdict: Verdict) -> S
         spectrum=sym._spectrum,
         identification=identification,
     )
+    control = sym.controls.reinitialised
+    if control is not None:
+        floor = max(decision.floor, decision.thresholds.resolution)
+        values = accumulated.solution.values
+        control = reordered(control, values, order, decision.nullity, floor=floor)
     lost = [i for i in range(sym.nullity) if i not in set(kept.tolist())]
     return replace(
         sym,
@@ -113,6 +119,7 @@ def _changed(sym: Symmetries, verification: Verification, verdict: Verdict) -> S
         verification=_sorted_curves(sym, verification, kept.tolist(), lost),
         accumulated=accumulated,
         account=account,
+        controls=replace(sym.controls, reinitialised=control),
     )
 
 
