@@ -1,3 +1,4 @@
+# pyright: reportOptionalMemberAccess=false
 """A result with its verification: what fails is not counted, and every part of the record follows."""
 
 import json

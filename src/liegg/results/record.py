@@ -220,10 +220,10 @@ def _rank_test(record: dict[str, Any] | None) -> RankTest | None:
     """The test of a control; earlier versions stored none."""
     if record is None:
         return None
-    means = {
-        name: tuple(_number(value, math.nan) for value in record[name]) for name in ("along", "own")
-    }
-    return RankTest(**record | means | {"model": _number(record["model"], math.nan)})
+    values: dict[str, Any] = record | {"model": _number(record["model"], math.nan)}
+    for name in ("along", "own"):
+        values[name] = tuple(_number(value, math.nan) for value in record[name])
+    return RankTest(**values)
 
 
 def _account(record: dict[str, Any], arrays: dict[str, Tensor]) -> Account:
