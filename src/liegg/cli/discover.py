@@ -20,6 +20,7 @@ from liegg.cli._shared import (
     Json,
     Quiet,
     exit_codes,
+    increments,
     option,
     print_error,
     print_result,
@@ -276,28 +277,13 @@ def _discover(options: SimpleNamespace) -> None:
             run=replace(
                 run,
                 progress=lambda done: advance("reading the data through the model", done, own),
-                verify_progress=_increments("verifying on held-out samples", advance),
+                verify_progress=increments("verifying on held-out samples", advance),
             ),
         )
     clock.note(f"found {sym.nullity} symmetries")
     if is_first:
         _finish(options, sym, inputs, clock, hidden=hidden)
     launcher.end()
-
-
-def _increments(
-    label: str, advance: Callable[[str, int, int], object]
-) -> Callable[[int, int], None]:
-    """Progress of a verification, which counts from its start, for a bar that counts steps."""
-    seen = 0
-
-    def report(done: int, total: int) -> None:
-        nonlocal seen
-        if done > seen:
-            advance(label, done - seen, total)
-        seen = done
-
-    return report
 
 
 def _finish(
