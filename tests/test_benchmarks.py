@@ -71,6 +71,34 @@ def test_quick_run_for_images_stores_cost_and_memory(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_quick_run_of_control_models_stores_every_family(tmp_path: Path) -> None:
+    out = tmp_path / "bench.json"
+    subprocess.run(
+        [
+            sys.executable,
+            str(ROOT / "benchmarks" / "learned_control.py"),
+            "--quick",
+            "--out",
+            str(out),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    families = json.loads(out.read_text())["families"]
+    assert len(families) == 6
+    assert all(len(one["p"]) == one["cases"] for one in families.values())
+    assert all(0.05 <= p <= 1 for one in families.values() for p in one["p"])
+
+
+def test_stored_control_models_keep_the_level_and_have_power() -> None:
+    families = json.loads((ROOT / "results" / "learned-control.json").read_text())["families"]
+    assert families["untrained"]["cases"] >= 200
+    assert families["untrained"]["share"] < 0.09  # 5 % and 2.7 standard errors
+    assert families["symmetric target"]["share"] > 0.8
+    assert families["other target"]["share"] < 0.2
+
+
+@pytest.mark.slow
 def test_quick_run_for_verification_stores_equal_verdicts(tmp_path: Path) -> None:
     out = tmp_path / "bench.json"
     subprocess.run(

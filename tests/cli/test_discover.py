@@ -222,14 +222,30 @@ def test_the_bar_counts_the_samples_of_the_first_process(
     totals = []
 
     @contextmanager
-    def progress_bar(_label, total, _unit, *, hidden):
-        totals.append((total, hidden))
-        yield lambda done: None
+    def progress_bars(hidden, _unit):
+        yield lambda label, _done, total: totals.append((label, total, hidden))
 
     module = sys.modules["liegg.cli.discover"]  # the package has the command under that name
-    monkeypatch.setattr(module, "progress_bar", progress_bar)
+    monkeypatch.setattr(module, "progress_bars", progress_bars)
     patches = {"world_size": lambda: 4, "join": lambda _: None, "end": lambda: None}
     for name, value in patches.items():
         monkeypatch.setattr(f"liegg.polarization.launcher.{name}", value)
     assert discover(NETWORK)[0] == 0
-    assert totals == [(75, False)]
+    assert {*totals} == {("reading the data through the model", 75, False)}
+
+
+def test_the_bar_counts_the_evaluations_of_a_verification(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = []
+
+    @contextmanager
+    def progress_bars(_hidden, _unit):
+        yield lambda label, done, total: steps.append((label, done, total))
+
+    module = sys.modules["liegg.cli.discover"]
+    monkeypatch.setattr(module, "progress_bars", progress_bars)
+    assert discover(NETWORK, "--held-out", "0.2")[0] == 0
+    verified = [(done, total) for label, done, total in steps if "verifying" in label]
+    assert sum(done for done, _ in verified) == verified[-1][1]
+    assert min(done for done, _ in verified) > 0

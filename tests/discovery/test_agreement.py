@@ -50,7 +50,7 @@ def test_every_threshold_is_compared(name):
         ({"run": liegg.Run(bottom=3)}, "run.bottom: null and 3"),
         ({"run": liegg.Run(batch_size=3)}, "run.batch_size: null and 3"),
         ({"run": liegg.Run(route="vjp")}, 'run.route: "auto" and "vjp"'),
-        ({"run": liegg.Run(control_draws=3)}, "run.control_draws: 5 and 3"),
+        ({"run": liegg.Run(control_draws=3)}, "run.control_draws: null and 3"),
         ({"seed": 1}, "seed: 0 and 1"),
         ({"outputs": 2}, 'outputs: "each" and 2'),
         ({"action": liegg.Affine(3)}, "action: "),

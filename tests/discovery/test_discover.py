@@ -228,11 +228,79 @@ def test_reinitialised_models_show_what_was_learned():
     assert sym.nullity == 3
     assert sym.controls.reinitialised is not None
     assert sym.controls.reinitialised.learned[:3] == (True, True, True)
-    assert sym.controls.reinitialised.along.shape == (5, 6)
+    assert sym.controls.reinitialised.along.shape == (19, 6)
+    assert sym.controls.reinitialised.own.shape == (19, 9)
+    test = sym.controls.reinitialised.test
+    assert test is not None
+    assert (test.p, test.dimension, test.learned) == (1 / 20, 3, True)
+    assert test.model == pytest.approx(float(sym.defects[:3].clamp_min(1e-4).mean()))
     assert float(sym.controls.reinitialised.along[:, :3].min()) > 10 * float(sym.defects[2])
     assert all(
         torch.equal(one, other) for one, other in zip(before, network.parameters(), strict=True)
     )
+
+
+def test_expensive_models_get_few_draws_and_say_so(monkeypatch):
+    """19 draws would take longer than allowed, here no time at all; with a number given, cost does not matter."""
+    monkeypatch.setattr("liegg.discovery.discover.CONTROL_SECONDS", 0.0)
+    monkeypatch.setattr("liegg.discovery.discover.CONTROL_SHARE", 0.0)
+    network = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+
+    def draws(**run):
+        sym = liegg.discover(
+            network,
+            normal(100, 3).float(),
+            liegg.Linear(3),
+            controls="reinitialised",
+            run=liegg.Run(**run),
+        )
+        assert sym.controls.reinitialised is not None
+        return sym.controls.reinitialised.test
+
+    few, asked = draws(), draws(control_draws=7)
+    assert (len(few.along), len(asked.along)) == (5, 7)
+    assert few.smallest_p == pytest.approx(1 / 6)
+    assert not few.learned
+
+
+def test_seeds_share_no_reinitialised_model():
+    network = torch.nn.Sequential(torch.nn.Linear(2, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+    own = [
+        liegg.discover(
+            network,
+            normal(60, 2).float(),
+            liegg.Linear(2),
+            controls="reinitialised",
+            seed=seed,
+            run=liegg.Run(control_draws=5),
+        ).controls.reinitialised.own[:, 0]
+        for seed in (0, 1, 0)
+    ]
+    torch.testing.assert_close(own[0], own[2])
+    assert float((own[0][:, None] / own[1] - 1).abs().min()) > 1e-6
+
+
+def test_a_failed_verification_changes_the_verdict():
+    """3 x₀ has no derivative here: rotations in the plane of the other two are the only symmetry."""
+
+    def hidden(x):
+        return x.square().sum(1) + 3 * x[:, 0].detach()
+
+    sym = liegg.discover(hidden, normal(400, 3), liegg.Linear(3), held_out=normal(300, 3, seed=9))
+    plane = torch.zeros(1, 3, 3, dtype=torch.float64)
+    plane[0, 1, 2], plane[0, 2, 1] = 1.0, -1.0
+    assert (sym.nullity, sym.decision.exact, sym.name) == (1, 1, "so(2)")
+    assert float(sym.angles(plane).max()) < 1e-6
+    assert Diagnosis.FAILS_AT_FINITE_SIZE in [w.diagnosis for w in sym.decision.warnings]
+
+
+def test_progress_and_effort_of_the_verification_are_passed_on():
+    seen = []
+    run = liegg.Run(verify_effort="full", verify_progress=lambda *numbers: seen.append(numbers))
+    liegg.discover(square, normal(50, 2), liegg.Linear(2), held_out=normal(40, 2), run=run)
+    assert seen[-1][0] == seen[-1][1] > 40
+    with pytest.raises(ArgumentError, match="verify_effort"):
+        liegg.Run(verify_effort="half")  # pyright: ignore[reportArgumentType]
 
 
 def test_steps_say_that_a_derivative_cannot_see_them():

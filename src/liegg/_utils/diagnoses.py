@@ -73,6 +73,21 @@ class Diagnosis(Enum):
         "{lower_bound:?At least |}{grades} {nullity:?symmetry|symmetries}: the output moves as its action says, up to {percent} % "
         "of what it moves along an average direction.",
     )
+    VERIFIED_SYMMETRIES = (
+        Kind.VERDICT,
+        "{grades} {nullity:?symmetry|symmetries} under finite transformations of held-out samples: a motion by {motion:.2g} of the "
+        "data's spread changes the output by at most {percent} % of its own spread.",
+    )
+    VERIFIED_EQUIVARIANCES = (
+        Kind.VERDICT,
+        "{grades} {nullity:?symmetry|symmetries} under finite transformations of held-out samples: for a motion by {motion:.2g} of "
+        "the data's spread the output moves as its action says, up to {percent} % of its own spread.",
+    )
+    NONE_VERIFIED = (
+        Kind.VERDICT,
+        "No symmetry: {count:direction} {count:?looks like one|look like ones} by derivatives, but finite transformations of "
+        "held-out samples, by {motion:.2g} of the data's spread, change the output by up to {percent} % of its own spread.",
+    )
 
     # decision/: reasons
     COUNTED_AT_FLOOR = (
@@ -103,6 +118,11 @@ class Diagnosis(Enum):
         Kind.REASON,
         "direction {place} has a defect of {defect:.2g}, but a motion as large as the data's own spread would change the output by "
         "{effect:.0%} of its spread",
+    )
+    HOLD_AT_FINITE_SIZE = (
+        Kind.REASON,
+        "{holding} of {count:direction} {holding:?keeps its grade|keep their grades} under finite transformations, and {nullity} "
+        "still {nullity:?counts|count}",
     )
     BORDERLINE = (
         Kind.REASON,
@@ -195,6 +215,12 @@ class Diagnosis(Enum):
         "only rounding moves the output: its derivatives change whenever the samples are rounded differently, so that its symmetries "
         "are undecided",
     )
+    FAILS_AT_FINITE_SIZE = (
+        Kind.WARNING,
+        "{holding} of {count:direction} {holding:?holds|hold} under finite transformations of held-out samples as far as the grade "
+        "claims; the others change the output by up to {percent} % of its spread when the samples move by up to theirs. Derivatives "
+        "at the analysed samples do not show what the model does between and beyond them",
+    )
 
     # decision/: notes
     FEW_BLOCKS = (
@@ -210,6 +236,21 @@ class Diagnosis(Enum):
         "the batches did not fit into the memory of the {device}: they were halved, down to {samples:sample}",
     )
 
+    # decision/: controls
+    LEARNED = (
+        Kind.REASON,
+        "learned: {dimension:direction} more symmetric than in all control models (p = {p})",
+    )
+    NOT_LEARNED = (
+        Kind.REASON,
+        "not clearly learned: {dimension:direction} not more symmetric than in all control models (p = {p})",
+    )
+    TOO_FEW_DRAWS = (
+        Kind.REASON,
+        "undecided whether learned: {dimension:direction} more symmetric than in all control models, but p cannot go below {p} with "
+        "{draws} of them; {needed} can decide",
+    )
+
     # discovery/verification: notes
     VERIFICATION_FAILED = (Kind.NOTE, "the verification on held-out samples is missing: {error}")
     NOTHING_TO_VERIFY = (Kind.NOTE, "there is no symmetry to verify: none was found")
@@ -217,6 +258,11 @@ class Diagnosis(Enum):
     CONSTANT_HELD_OUT_OUTPUT = (
         Kind.NOTE,
         "the output is the same for all samples up to rounding, so there is no variance to compare a change with",
+    )
+    CURVES_OF_OTHERS = (
+        Kind.NOTE,
+        "the further curves are those of {count:direction} that {count:?looks|look} like {count:?a symmetry|symmetries} by "
+        "derivatives but {count:?fails|fail} under finite transformations",
     )
     CONTROLS_INSIDE_SPAN = (
         Kind.NOTE,

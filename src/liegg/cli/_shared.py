@@ -189,6 +189,21 @@ def progress_bars(hidden: bool, unit: str = "") -> Iterator[Callable[[str, int, 
         yield advance
 
 
+def increments(
+    label: str, advance: Callable[[str, int, int], object]
+) -> Callable[[int, int], None]:
+    """Progress of a verification, which counts from its start, for a bar that counts steps."""
+    seen = 0
+
+    def report(done: int, total: int) -> None:
+        nonlocal seen
+        if done > seen:
+            advance(label, done - seen, total)
+        seen = done
+
+    return report
+
+
 def rate(speed: float | None, unit: str) -> str:
     """A speed as text; empty while it is not known.
 

@@ -21,10 +21,12 @@ from liegg.cli._shared import (
     Quiet,
     echo,
     exit_codes,
+    increments,
     option,
     print_error,
     print_result,
     progress_bar,
+    progress_bars,
 )
 
 if TYPE_CHECKING:
@@ -134,13 +136,24 @@ Control = Annotated[
         choices=dict.fromkeys(("reinitialised",), ""),
     ),
 ]
-ControlDraws = Annotated[int, option(TRUST, "Number of re-initialised models.")]
+ControlDraws = Annotated[
+    int | None,
+    option(TRUST, "Number of re-initialised models (default: 19, or 5 if these take too long)."),
+]
 HeldOut = Annotated[
     str | None,
     option(
         TRUST,
         "Verify finite transformations on these samples: a file as for --data, or a fraction of the "
         "data such as 0.2.",
+    ),
+]
+VerifyEffort = Annotated[
+    str,
+    option(
+        TRUST,
+        "How --held-out is measured: auto (large samples at selected times) or full.",
+        choices=dict.fromkeys(("auto", "full"), ""),
     ),
 ]
 Seed = Annotated[int, option(TRUST, "Random seed.")]
@@ -185,8 +198,9 @@ def discover(
     layers: Layers = False,
     controls: Controls = True,
     control: Control = None,
-    control_draws: ControlDraws = 5,
+    control_draws: ControlDraws = None,
     held_out: HeldOut = None,
+    verify_effort: VerifyEffort = "auto",
     seed: Seed = 0,
     out: Out = None,
     title: Title = None,
@@ -238,7 +252,9 @@ def _discover(options: SimpleNamespace) -> None:
     from liegg.polarization import launcher
     from liegg.results.run_folder import Clock
 
-    names = "batch_size route bottom control_draws checkpoint checkpoint_every timeout"
+    names = (
+        "batch_size route bottom control_draws verify_effort checkpoint checkpoint_every timeout"
+    )
     run = liegg.Run(**{name: getattr(options, name) for name in names.split()})
     clock = Clock()
     is_first = launcher.rank() == 0  # of several processes only the first prints and writes
@@ -250,8 +266,8 @@ def _discover(options: SimpleNamespace) -> None:
     if uses_factory_weights(inputs.model, options.weights):
         clock.note(FACTORY_WEIGHTS)
         print_error(FACTORY_WEIGHTS) if is_first else None
-    label, own = "reading the data through the model", count // launcher.world_size()
-    with progress_bar(label, own, "samples", hidden=hidden) as progress:
+    own = count // launcher.world_size()
+    with progress_bars(hidden, "samples") as advance:
         sym = liegg.discover(
             inputs.model,
             samples.analysed,
@@ -259,7 +275,11 @@ def _discover(options: SimpleNamespace) -> None:
             controls=_controls(options.controls, options.control),
             groups=samples.groups,
             held_out=samples.held_out,
-            run=replace(run, progress=progress),
+            run=replace(
+                run,
+                progress=lambda done: advance("reading the data through the model", done, own),
+                verify_progress=increments("verifying on held-out samples", advance),
+            ),
         )
     clock.note(f"found {sym.nullity} symmetries")
     if is_first:

@@ -16,7 +16,14 @@ from liegg.inputs.batches import Data, as_batches
 HELD_OUT_SAMPLES = 256
 """Samples of `held_out` that are compared: as many as `verify` reads."""
 
-MAY_DIFFER = ("progress", "checkpoint", "checkpoint_every", "processes", "timeout")
+MAY_DIFFER = (
+    "progress",
+    "verify_progress",
+    "checkpoint",
+    "checkpoint_every",
+    "processes",
+    "timeout",
+)
 """Fields of `Run` that do not change the answer."""
 
 

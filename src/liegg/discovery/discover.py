@@ -1,12 +1,12 @@
 """The verb: a model and data in, symmetries out."""
 
+import time
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, SequentialSampler
 
@@ -17,14 +17,20 @@ from liegg._utils.errors import ArgumentError, DataError, LieggError
 from liegg._utils.one_at_a_time import one_at_a_time
 from liegg._utils.random import seeded
 from liegg.actions import Action
-from liegg.decision.controls import ReinitialisedControl, compare_with_reinitialised
+from liegg.decision.controls import (
+    CONTROL_DRAWS,
+    FEW_DRAWS,
+    OWN_DEFECTS,
+    ReinitialisedControl,
+    compare_with_reinitialised,
+)
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.agreement import asked
 from liegg.discovery.analyse import Request, analyse
 from liegg.discovery.run import Run
 from liegg.discovery.verification.verify import verify
 from liegg.inputs.batches import Data, as_batches
-from liegg.inputs.reinitialise import calibrate, reinitialise
+from liegg.inputs.reinitialise import calibrate, draw_seed, reinitialise
 from liegg.polarization.checkpoint import check_path
 from liegg.polarization.distributed import (
     PassOptions,
@@ -36,7 +42,9 @@ from liegg.polarization.distributed import (
 from liegg.polarization.output_sketch import Outputs
 from liegg.polarization.sample_blocks import BlockAssigner, as_groups, count_for
 from liegg.results.account import NEAREST
+from liegg.results.rank_among import first_defects, is_nearly_linear
 from liegg.results.symmetries import Symmetries
+from liegg.results.verified import with_verification
 
 Control = Literal["none", "random", "reinitialised"]
 
@@ -57,6 +65,9 @@ ADVICE = {
 }
 """Keywords of `Run`, of `Thresholds` and of other libraries, and what to type instead."""
 
+
+CONTROL_SECONDS, CONTROL_SHARE = 30.0, 5.0
+"""Seconds, or multiples of the discovery's time, that all re-initialised models may take; if 19 take longer, there are 5."""
 
 VERIFIED_SAMPLES = 256
 """Held-out samples that are read."""
@@ -90,7 +101,8 @@ def discover(
         outputs: `"each"` output is a constraint of its own; `"sum"` is the paper's reading; a number `k` takes k random combinations.
         groups: label of every sample, in the order of the data. Samples that belong together, such as augmented copies, share a
             label and stay together in the block bootstrap.
-        held_out: samples on which the symmetries are verified by finite transformations, see `liegg.verify`.
+        held_out: samples on which the symmetries are verified by finite transformations, see `liegg.verify`; those that fail are
+            no longer counted.
         controls: `"random"` computes intervals and compares every direction with random ones; `"reinitialised"` also analyses the
             same architecture with re-initialised weights and says which directions were learned; `"none"` saves that time.
         seed: of random combinations, bootstrap draws and whatever a loader draws.
@@ -135,15 +147,19 @@ def discover(
         assigner = None if controls == "none" else BlockAssigner(count_for(columns), labels)
         path = None if run.checkpoint is None else check_path(run.checkpoint)
         options = PassOptions(run.progress, group, path, run.checkpoint_every)
+        start = time.perf_counter()
         sym = analyse(model, request, assigner, options)
+        seconds = time.perf_counter() - start
+        if held_out is not None:  # first, because it may change what the control is about
+            sym = _verified(model, held_out, sym, request)
         if controls == "reinitialised":
-            control = _reinitialised_control(model, request, sym, options)
+            control = _reinitialised_control(model, request, sym, options, seconds)
             sym = replace(
                 sym,
                 controls=replace(sym.controls, reinitialised=control),
                 settings=sym.settings | {"controls": controls},
             )
-        return sym if held_out is None else _verified(model, held_out, sym, seed)
+        return sym
 
     try:
         return run_collectively(group, analysed)
@@ -152,45 +168,72 @@ def discover(
 
 
 def _reinitialised_control(
-    model: Any, request: Request, sym: Symmetries, options: PassOptions
+    model: Any, request: Request, sym: Symmetries, options: PassOptions, seconds: float
 ) -> ReinitialisedControl:
     """Compare the directions found, and the nearest after them, with the same architecture re-initialised.
+
+    If no symmetry was found, the nearest direction is tested.
 
     Args:
         model: the model that was analysed.
         request: the question.
         sym: its answer.
         options: how the passes are shared and stored.
+        seconds: what the analysis took.
     """
     count = min(len(sym.defects), sym.nullity + NEAREST)
     directions = sym.accumulated.solution.directions[:count]
     linear = request.thresholds.linear
     trusted = replace(request, run=replace(request.run, hidden="ignore"))  # it was looked at
-    along, own, near_linear, notes = [], [], [], ()
-    for draw in range(request.run.control_draws):
-        other = reinitialise(model, seed=request.seed + 1 + draw)
-        with explain_out_of_memory():
-            module = calibrate(other.module, request.data, batch_size=request.run.batch_size)
-        path = options.path
-        if path is not None:
-            path = path.with_name(f"{path.name}.control-{draw}")
-        found = analyse(
-            module, trusted, options=options._replace(progress=None, path=path), buffers=False
-        )
+    compared = max(count, min(len(sym.defects), OWN_DEFECTS))
+    along, own, counts, near_linear, notes = [], [], [sym.nullity], [], ()
+    draw, draws = 0, request.run.control_draws
+    while draws is None or draw < draws:
+        start = time.perf_counter()
+        other = reinitialise(model, seed=draw_seed(request.seed, draw))
+        found = _analysed_draw(other.module, trusted, options, draw)
         along.append(found.defect(directions))
-        padding = torch.full((count,), torch.nan, dtype=torch.float64)
-        own.append(torch.cat([found.defects, padding])[:count])
-        near_linear.append((found.settings["nonlinearity"] or 0.0) < linear)
+        own.append(first_defects(found, compared))
+        counts.append(found.nullity)
+        near_linear.append(is_nearly_linear(found, linear))
         notes = tuple(note for note in other.notes if note.diagnosis is not Diagnosis.UNCALIBRATED)
-    high = sym.intervals[:count, 1]
+        draw += 1
+        if draws is None:
+            each = time.perf_counter() - start
+            draws = _number_of_draws(seconds, each, fixed=not options.plain)
     return compare_with_reinitialised(
-        torch.where(high.isnan(), sym.defects[:count], high),
+        sym.defects[:compared],
         along,
         own,
-        notes,
+        counts,
+        notes=notes,
         floor=max(sym.decision.floor, request.thresholds.resolution),
-        same_direction_only=(sym.settings["nonlinearity"] or 0.0) >= linear and all(near_linear),
+        same_span_only=all(near_linear) and not is_nearly_linear(sym, linear),
     )
+
+
+def _analysed_draw(module: Any, request: Request, options: PassOptions, draw: int) -> Symmetries:
+    """Analyse a re-initialised model, without intervals."""
+    with explain_out_of_memory():
+        module = calibrate(module, request.data, batch_size=request.run.batch_size)
+    path = options.path
+    if path is not None:
+        path = path.with_name(f"{path.name}.control-{draw}")
+    return analyse(
+        module, request, options=options._replace(progress=None, path=path), buffers=False
+    )
+
+
+def _number_of_draws(discovery: float, each: float, *, fixed: bool) -> int:
+    """Re-initialised models to analyse: enough for a verdict where they are cheap.
+
+    Args:
+        discovery: seconds that the analysis took.
+        each: seconds that the first re-initialised model took.
+        fixed: whether the number must not depend on time, since processes or a resumed run have to agree.
+    """
+    affordable = max(CONTROL_SECONDS, CONTROL_SHARE * discovery)
+    return FEW_DRAWS if fixed or CONTROL_DRAWS * each > affordable else CONTROL_DRAWS
 
 
 def _check_early(model: Any, data: Data, labels: Tensor | None, *, controls: str) -> None:
@@ -227,10 +270,19 @@ def _check_held_out(held_out: Data, request: Request) -> None:
         )
 
 
-def _verified(model: Any, held_out: Data, sym: Symmetries, seed: int) -> Symmetries:
+def _verified(model: Any, held_out: Data, sym: Symmetries, request: Request) -> Symmetries:
     """The result with its verification, or with a note that says why there is none: it is not lost."""
+    run = request.run
     try:
-        return replace(sym, verification=verify(model, held_out, sym, seed=seed))
+        found = verify(
+            model,
+            held_out,
+            sym,
+            seed=request.seed,
+            effort=run.verify_effort,
+            progress=run.verify_progress,
+        )
+        return with_verification(sym, found)
     except LieggError as error:
         note = Diagnosis.VERIFICATION_FAILED(error=str(error))
         return replace(sym, notes=(*sym.notes, note))

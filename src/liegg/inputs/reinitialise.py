@@ -1,6 +1,7 @@
 """Re-initialised models: the same architecture untrained, as a control for what was learned."""
 
 import copy
+import hashlib
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -50,6 +51,16 @@ class Reinitialised:
     module: nn.Module
     notes: tuple[Remark, ...]
     unchanged: tuple[str, ...]
+
+
+def draw_seed(seed: int, draw: int) -> int:
+    """Seed of one of several re-initialised models: a hash, so that different seeds share no model.
+
+    >>> draw_seed(0, 1) == draw_seed(1, 0)
+    False
+    """
+    digest = hashlib.sha256(f"{seed} {draw}".encode()).digest()
+    return int.from_bytes(digest[:7], "big")
 
 
 def reinitialise(model: Any, *, seed: int) -> Reinitialised:

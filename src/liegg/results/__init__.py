@@ -16,6 +16,7 @@ _HOME = {
     "Diagnosis": "liegg._utils.diagnoses",
     "Identification": "liegg.algebra.identification",
     "LayerSymmetries": "liegg.results.layers",
+    "RankTest": "liegg.decision.controls",
     "Remark": "liegg._utils.diagnoses",
     "Symmetries": "liegg.results.symmetries",
     "Verification": "liegg.results.verification",

@@ -16,7 +16,7 @@ from liegg.algebra.identification_storage import (
     identification_to_record,
 )
 from liegg.decision.block_statistics import BlockStatistics
-from liegg.decision.controls import Controls, RandomControl, ReinitialisedControl
+from liegg.decision.controls import Controls, RandomControl, RankTest, ReinitialisedControl
 from liegg.decision.decide import Decision
 from liegg.decision.intervals import Certainty
 from liegg.decision.thresholds import Thresholds
@@ -231,8 +231,20 @@ def _controls(record: dict[str, Any], arrays: dict[str, Tensor]) -> Controls:
             arrays["reinitialised.own"],
             tuple(other["learned"]),
             tuple(map(remark_from_dict, other["notes"])),
+            _rank_test(other.get("test")),
+            tuple(other.get("counts", ())),
         ),
     )
+
+
+def _rank_test(record: dict[str, Any] | None) -> RankTest | None:
+    """The test of a control; earlier versions stored none."""
+    if record is None:
+        return None
+    values: dict[str, Any] = record | {"model": _number(record["model"], math.nan)}
+    for name in ("along", "own"):
+        values[name] = tuple(_number(value, math.nan) for value in record[name])
+    return RankTest(**values)
 
 
 def _account(record: dict[str, Any], arrays: dict[str, Tensor]) -> Account:

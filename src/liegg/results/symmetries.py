@@ -1,5 +1,6 @@
 """The result: one frozen record of what was found, with everything needed to question it."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +15,7 @@ from liegg._utils.diagnoses import Remark
 from liegg._utils.errors import ArgumentError, MissingExtraError
 from liegg.actions import Action
 from liegg.algebra.identification import Identification
-from liegg.decision.controls import Controls
+from liegg.decision.controls import Controls, RankTest
 from liegg.decision.decide import Decision
 from liegg.results.account import Account, Candidate, generators_of
 from liegg.results.accumulated import Accumulated
@@ -196,6 +197,36 @@ class Symmetries:
             level=self.decision.thresholds.level,
         )
 
+    def rank_among(self, others: Sequence["Symmetries"]) -> RankTest:
+        """Rank of this model among control models: were its symmetries learned from what the controls did not see?
+
+        For controls that you trained yourself, such as the same network trained in the same way on shuffled targets. One test on
+        the span of the symmetries (of the nearest direction if there is none), as for `controls="reinitialised"`.
+
+        Args:
+            others: results of `liegg.discover` for the control models, with the same data and action; 19 or more for a verdict at
+                the 5 % level. `controls="none"` saves time.
+
+        Raises:
+            ArgumentError: fewer than two, or a result for another action or other data.
+        """
+        from liegg.results.rank_among import rank_among
+
+        return rank_among(self, others)
+
+    def with_verification(self, verification: Any) -> "Symmetries":
+        """The result with what `liegg.verify` returned for it; symmetries that fail at finite size are no longer counted.
+
+        Args:
+            verification: result of `liegg.verify(model, held_out, sym)`.
+
+        Raises:
+            ArgumentError: it is about other generators than the symmetries of this result.
+        """
+        from liegg.results.verified import with_verification
+
+        return with_verification(self, verification)
+
     def to_dict(self) -> dict[str, Any]:
         """Everything a reader or a page needs, as JSON values: finite numbers, strings, lists; infinities and NaN become null.
 
@@ -240,7 +271,12 @@ class Symmetries:
                 "control": self.controls.random,
                 "reinitialised": None
                 if control is None
-                else json_values(control) | {"notes": [note.to_dict() for note in control.notes]},
+                else json_values(control)
+                | {
+                    "own": control.own[:, : len(control.learned)],
+                    "notes": [note.to_dict() for note in control.notes],
+                    "remark": None if control.test is None else control.test.remark.to_dict(),
+                },
                 "verification": None if self.verification is None else self.verification.to_dict(),
                 "bottom": self.accumulated.bottom,
                 "settings": self.settings,

@@ -131,13 +131,13 @@ def _reinitialised(sym: Symmetries) -> list[str]:
         return []
     medians = control.along.median(0).values.tolist()  # NaN where a draw is undecided
     learned = [i + 1 for i, yes in enumerate(control.learned) if yes]
-    what = f"none of the first {len(control.learned)} directions is far below them"
-    if learned:
-        noun, verb = ("direction", "is") if len(learned) == 1 else ("directions", "are")
-        what = f"{noun} {runs(learned)} {verb} far below them"
+    if control.test is not None:
+        what, span = str(control.test.remark), control.test.dimension
+    else:  # earlier versions compared every direction
+        what = f"learned: directions {runs(learned)}" if learned else "learned: none"
+        span = max(sym.nullity, 1)
     return [
-        f"  re-initialised models ({len(control.along)} draws): "
-        f"δ² {value_range(medians[: max(sym.nullity, 1)])} along the same directions; learned: {what}",
+        f"  re-initialised models ({len(control.along)} draws): δ² {value_range(medians[:span])} along the same directions; {what}",
         *_first([f"  note: {text}" for text in control.notes], "sym.controls.reinitialised.notes"),
     ]
 

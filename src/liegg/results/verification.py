@@ -104,6 +104,33 @@ class Curve:
         """Whether `r` is at most the fraction as far as the motion was followed."""
         return self.radius >= self.longest
 
+    def change_within(self, motion: float) -> tuple[float, float]:
+        r"""Largest change while the samples move by at most this, beyond what resampling alone makes.
+
+        The root of a mean square is a norm, so that the model's part is at least
+        $(\sqrt r - \sqrt{\text{resampling}})^2$. Between two times the root of the change is interpolated.
+
+        Args:
+            motion: in multiples of the data's spread, at the initial speed.
+
+        Returns:
+            The change; and the motion, which is smaller if the curve ends before.
+        """
+        end = min(motion / self.speed, self.longest)
+        roots = self.change.clamp_min(0).sqrt()
+        if self.resampling is not None:
+            roots = (roots - self.resampling.clamp_min(0).sqrt()).clamp_min(0)
+        before = self.times <= end * (1 + 1e-9)
+        largest = float(roots[before].max()) if bool(before.any()) else 0.0
+        place = int(before.sum())
+        if place < len(self.times) and math.isfinite(after := float(roots[place])):
+            start, low = (
+                (float(self.times[place - 1]), float(roots[place - 1])) if place else (0.0, 0.0)
+            )
+            share = (end - start) / (float(self.times[place]) - start)
+            largest = max(largest, low + share * (after - low))
+        return largest**2, end * self.speed
+
     def extent(self, time: float) -> str:
         """A time as degrees of the period, or as motion in multiples of the data's spread."""
         if self.period is not None:
@@ -162,6 +189,8 @@ class Verification:
         other_words: what each of these motions does.
         other_generators: their matrices, or coefficients of an action without matrices; None if
             there are none.
+        floor: change that rounding, and the rounding of the generators, may make; 0 if not known.
+        of_symmetries: whether the curves are those of the symmetries of a result, one by one.
     """
 
     curves: tuple[Curve, ...]
@@ -178,6 +207,8 @@ class Verification:
     others: tuple[Curve, ...] = ()
     other_words: tuple[str, ...] = ()
     other_generators: Float[Tensor, "k ..."] | None = None
+    floor: float = 0.0
+    of_symmetries: bool = False
 
     @property
     def holds(self) -> bool | None:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from liegg.actions import Image
 from liegg.algebra.catalog import so
 from liegg.algebra.subspace import distance_to_span
-from liegg.decision.controls import REINITIALISED_DRAWS
+from liegg.decision.controls import CONTROL_DRAWS
 from liegg.discovery.discover import discover
 from liegg.discovery.run import Run
 from liegg.studies import datasets, ensemble, images
@@ -48,7 +48,7 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any]:
     digits = images.digits(quick)
     data = images.smoothed(digits, how.device)
     members = images.members(list(kinds.values()), seeds, data, epochs)
-    draws = 2 if quick else REINITIALISED_DRAWS
+    draws = 2 if quick else CONTROL_DRAWS
 
     def describe(some: list[ensemble.Member], trained: ensemble.Trained) -> images.Rows:
         rows = images.describe_both(some, trained, data.train.images, data.test)

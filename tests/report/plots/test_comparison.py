@@ -34,7 +34,7 @@ def test_the_numbers_are_those_of_the_record(trained):
     least = min(heights(ax, "model"))
     model = np.array(heights(ax, "model"))
     assert np.allclose(np.sort(model), trained.defects[:count].clamp_min(least).numpy(), rtol=1e-12)
-    for name, draws in (("same direction", fresh.along), ("same rank", fresh.own)):
+    for name, draws in (("same direction", fresh.along), ("same rank", fresh.own[:, :count])):
         drawn = np.array(heights(ax, f"re-initialised, {name} (3 models)")).reshape(3, count)
         assert np.allclose(drawn, draws.clamp_min(least).numpy(), rtol=1e-12)
     assert set(heights(ax, "random directions, median")) == {random.median}

@@ -25,7 +25,7 @@ from liegg.discovery.verification.follow import (
     random_controls,
 )
 from liegg.discovery.verification.further_curves import Others, others_of
-from liegg.discovery.verification.measure import CONSTANT, Directions, Question
+from liegg.discovery.verification.measure import CONSTANT, ROUNDING, Directions, Question
 from liegg.discovery.verification.meter import Meter
 from liegg.discovery.verification.selected_times import Effort, at_selected_times, shares
 from liegg.inputs.batches import Batches, Data, as_batches
@@ -123,6 +123,7 @@ def verify(
         model=known.model if known else getattr(model, "__name__", type(model).__name__),
         action=repr(action),
         notes=(nothing(),),
+        of_symmetries=known is not None and generators is None,
     )
     if not len(given.h) and others is None:
         return result
@@ -142,6 +143,9 @@ def verify(
             result = replace(result, notes=(Diagnosis.CONSTANT_HELD_OUT_OUTPUT(),))
         else:
             result, further = _followed(question, given, others, options, result)
+            rounding = (ROUNDING * question.eps) ** 2 * question.output_square
+            floor = max(rounding / question.variance, question.eps)
+            result = replace(result, floor=floor)
         question.meter.finish()
     result = replace(result, notes=(*question.model.notes, *result.notes))
     if others is None or not further:

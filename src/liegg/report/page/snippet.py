@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 
-from liegg.decision.controls import REINITIALISED_DRAWS
+from liegg.decision.controls import CONTROL_DRAWS
 from liegg.decision.thresholds import Thresholds
 from liegg.results.symmetries import Symmetries
 
@@ -61,7 +61,7 @@ def _keywords(sym: Symmetries) -> dict[str, str]:
     elif sym.controls.random is None:
         keywords["controls"] = '"none"'
     run = {} if bottom is None else {"bottom": bottom.requested}
-    if reinitialised is not None and len(reinitialised.along) != REINITIALISED_DRAWS:
+    if reinitialised is not None and len(reinitialised.along) != CONTROL_DRAWS:
         run["control_draws"] = len(reinitialised.along)
     defaults = asdict(Thresholds())
     thresholds = asdict(sym.decision.thresholds)

@@ -29,7 +29,8 @@ def controls(sym: Symmetries, ax: "Axes | None" = None) -> "Axes":
     """Draw the defect of the first directions next to random directions and re-initialised models.
 
     Re-initialised models are drawn twice: along the same directions, and their own smallest defects of the same rank. A filled
-    mark is a learned direction: its interval lies clearly below re-initialised models. Without these it is a symmetry.
+    mark is a learned direction: the span of the symmetries is more symmetric than in re-initialised models. Without these models
+    it is a symmetry.
 
     Args:
         sym: the result of `discover`.
@@ -61,7 +62,7 @@ def controls(sym: Symmetries, ax: "Axes | None" = None) -> "Axes":
     if untrained is not None:
         for draws, name, offset, marker, colour in (
             (untrained.along, "same direction", -0.2, "^", OTHER),
-            (untrained.own, "same rank", 0.2, "x", THIRD),
+            (untrained.own[:, : len(drawn)], "same rank", 0.2, "x", THIRD),
         ):
             finite = ~draws.isnan()
             numbers = torch.arange(1, len(drawn) + 1, dtype=torch.float64)

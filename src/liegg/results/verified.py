@@ -1,0 +1,175 @@
+"""A result together with its verification, which may change the verdict."""
+
+from dataclasses import replace
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg._utils.diagnoses import Diagnosis
+from liegg._utils.errors import ArgumentError
+from liegg.actions import MatrixAction
+from liegg.decision.controls import reordered
+from liegg.decision.verified import FiniteChange, Verdict, verified
+from liegg.results.account import account_of, is_printable, words_of
+from liegg.results.accumulated import Accumulated
+from liegg.results.naming import name_symmetries, questioned
+from liegg.results.symmetries import Symmetries
+from liegg.results.tower import tower_of
+from liegg.results.verification import Verification
+from liegg.spectrum.defects import Defects
+
+WITHIN, FARTHER = 0.5, 1.0
+"""Motions up to which a verification decides whether a direction counts, and whether it is exact, in multiples of the data's
+spread. Trained networks whose translations and shears hold to 10 % up to 0.5 fail at 1, where there is no data any more."""
+
+ROUNDING_SPREAD = 10.0
+"""What rounding does varies along a curve: changes up to this many times the first one may be rounding."""
+
+
+def with_verification(sym: Symmetries, verification: Verification) -> Symmetries:
+    """The result with its verification; symmetries that fail under finite transformations are no longer counted.
+
+    Only motions up to half of the data's spread decide, and each direction has to hold only as well as its grade claims; see
+    `liegg.decision.verified.verified`. Curves of directions that are no longer counted become `others` of the verification.
+
+    Args:
+        sym: the result of `discover`.
+        verification: what `liegg.verify` returned for the symmetries of this result.
+
+    Raises:
+        ArgumentError: it verifies other generators, or another number of symmetries.
+    """
+    count = len(verification.curves)
+    if count and not verification.of_symmetries:
+        raise ArgumentError(
+            "the verification is about generators that were given to verify(). Pass "
+            "liegg.verify(model, data, sym), without generators."
+        )
+    if count and count != sym.nullity:
+        raise ArgumentError(
+            f"the verification has {count} curves; this result has {sym.nullity} symmetries. Pass "
+            "what liegg.verify returned for this result."
+        )
+    if not count:
+        return replace(sym, verification=verification)
+    equivariance = sym.output_action is not None
+    verdict = verified(sym.decision, finite_changes(sym, verification), equivariance=equivariance)
+    if verdict.decision is sym.decision:
+        return replace(sym, verification=verification)
+    return _changed(sym, verification, verdict)
+
+
+def finite_changes(sym: Symmetries, verification: Verification) -> tuple[FiniteChange, ...]:
+    """What the curves of the symmetries show up to `WITHIN` and `FARTHER`."""
+    changes = []
+    for curve in verification.curves:
+        change, motion = curve.change_within(WITHIN)
+        first = float(curve.change[0])
+        floor = max(verification.floor, ROUNDING_SPREAD * first)
+        farther, _ = curve.change_within(FARTHER)
+        reference = _reference(sym, verification, motion)
+        changes.append(FiniteChange(change, reference, floor, motion, farther))
+    return tuple(changes)
+
+
+def _reference(sym: Symmetries, verification: Verification, motion: float) -> float:
+    """Change of the output that an average direction makes by a motion, to first order; at most 1."""
+    derivatives = {part.settings().get("derivative") for part in sym.action.parts}
+    if "paper" in derivatives or not verification.variance or verification.spread is None:
+        return 1.0  # slopes in other units than motions
+    square = (motion * verification.spread) ** 2
+    return min(sym.accumulated.solution.sensitivity * square / verification.variance, 1.0)
+
+
+def _changed(sym: Symmetries, verification: Verification, verdict: Verdict) -> Symmetries:
+    """The result in the order of the new decision, with its name, words and curves."""
+    decision, order = verdict.decision, torch.tensor(verdict.order)
+    accumulated = _ordered(sym, order)
+    kept = order[: decision.nullity]
+    coefficients = sym.coefficients[kept]
+    intervals = sym.intervals[order]
+    identification = name_symmetries(
+        sym.action,
+        coefficients,
+        uncertainty=decision.uncertainty,
+        is_lower_bound=decision.is_lower_bound,
+    )
+    identification = questioned(identification, sym.action, accumulated, decision)
+    account = account_of(
+        sym.action,
+        accumulated,
+        decision,
+        output_action=sym.output_action,
+        coefficients=coefficients,
+        intervals=intervals,
+        spectrum=sym._spectrum,
+        identification=identification,
+    )
+    control = sym.controls.reinitialised
+    if control is not None:
+        floor = max(decision.floor, decision.thresholds.resolution)
+        values = accumulated.solution.values
+        control = reordered(control, values, order, decision.nullity, floor=floor)
+    lost = [i for i in range(sym.nullity) if i not in set(kept.tolist())]
+    return replace(
+        sym,
+        decision=decision,
+        coefficients=coefficients,
+        intervals=intervals,
+        identification=identification,
+        tower=tower_of(sym.action, accumulated.solution, decision, identification),
+        verification=_sorted_curves(sym, verification, kept.tolist(), lost),
+        accumulated=accumulated,
+        account=account,
+        controls=replace(sym.controls, reinitialised=control),
+    )
+
+
+def _ordered(sym: Symmetries, order: Tensor) -> Accumulated:
+    """The accumulated sums with their directions in another order.
+
+    Exact directions tie, so that any basis of their span solves the problem: the one that was verified is stored.
+    """
+    accumulated, exact = sym.accumulated, sym.decision.exact
+    solution, bottom = accumulated.solution, accumulated.bottom
+    directions = torch.cat([sym.coefficients[:exact], solution.directions[exact:]])
+    ordered = Defects(
+        solution.values[order],
+        directions[order],
+        solution.trivial,
+        solution.sensitivity,
+        solution.barely,
+    )
+    if bottom is not None:
+        bottom = replace(bottom, residuals=bottom.residuals[order])
+    return replace(accumulated, solution=ordered, bottom=bottom)
+
+
+def _sorted_curves(
+    sym: Symmetries, verification: Verification, kept: list[int], lost: list[int]
+) -> Verification:
+    """The curves of the symmetries in their order; those of directions that are not counted any more are others."""
+    curves = tuple(verification.curves[i] for i in kept)
+    if not lost:
+        return replace(verification, curves=curves)
+    rows = sym.coefficients[lost]
+    words = words_of(sym.action, rows, sym.decision.uncertainty)
+    others = tuple(verification.curves[i] for i in lost) if words else ()
+    return replace(
+        verification,
+        curves=curves,
+        group=None,
+        others=others,
+        other_words=words,
+        other_generators=_generators(sym, rows) if others else None,
+        notes=(*verification.notes, Diagnosis.CURVES_OF_OTHERS(count=len(lost))),
+    )
+
+
+def _generators(sym: Symmetries, rows: Float[Tensor, "k g"]) -> Float[Tensor, "k ..."]:
+    """Directions as matrices, or as coefficients if there are none or they are too large."""
+    action = sym.action
+    if isinstance(action, MatrixAction) and is_printable(len(rows), action.ambient):
+        return action.matrices(rows)
+    return rows
