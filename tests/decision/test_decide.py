@@ -10,14 +10,8 @@ import torch
 from cases import normal
 from liegg import algebra
 from liegg._utils.diagnoses import Diagnosis, Kind
-from liegg.decision.decide import (
-    DataFacts,
-    decide,
-    reduced,
-    runs,
-    symmetry_directions,
-    with_certainty,
-)
+from liegg.decision.decide import DataFacts, decide, reduced, runs, with_certainty
+from liegg.decision.directions import symmetry_directions
 from liegg.decision.intervals import Certainty
 from liegg.decision.rank import evidence
 from liegg.decision.thresholds import Thresholds
@@ -441,7 +435,7 @@ def test_all_directions_need_no_work():
 
 
 def test_very_many_directions_keep_the_basis_they_were_solved_in(monkeypatch):
-    monkeypatch.setattr("liegg.decision.decide.CANONICAL_PRODUCTS", 10)
+    monkeypatch.setattr("liegg.decision.directions.CANONICAL_PRODUCTS", 10)
     rows = torch.linalg.qr(normal(6, 4)).Q.mT.contiguous()
     some = solved([0.0] * 4, trivial=2, directions=rows)
     found = symmetry_directions(some, decided(some))

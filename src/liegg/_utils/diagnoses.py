@@ -507,6 +507,10 @@ class Diagnosis(Enum):
         Kind.REASON,
         "the generators of {name} themselves have defects up to {defect:.2g}, more than the {limit:.2g} that their grade allows",
     )
+    UP_TO_STILL = (
+        Kind.REASON,
+        "known only up to {count:direction} that {count:?does|do} not move this data: it lies in a subspace, which the symmetries leave",
+    )
     SAME_ON_THIS_DATA = (
         Kind.REASON,
         "the data cannot tell it from {name}: they differ by {count:direction} that {count:?does|do} not move this data",

@@ -11,7 +11,6 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.diagnoses import Diagnosis, Remark
-from liegg._utils.linalg import canonical_basis, fix_signs, orthonormal_rows
 from liegg.decision.grades import COUNTED, grade, threshold_sensitivity
 from liegg.decision.intervals import Certainty
 from liegg.decision.rank import Evidence, levels, rule
@@ -29,9 +28,6 @@ VIOLATING_SAMPLES = 3.0
 
 NARROW_SHARE = 0.75
 """Share of the data's squared size along one axis above which the data lies in a narrow cone."""
-
-CANONICAL_PRODUCTS = 2**31
-"""Largest number of products d²g for a canonical basis, which takes seconds; with more directions the solver's basis is kept."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -382,29 +378,6 @@ def mixing_angle(values: Float[Tensor, " r"], nullity: int, floor: float) -> flo
     last = max(float(values[nullity - 1]), floor)
     following = float(values[nullity]) if nullity < len(values) else 1.0
     return math.sqrt(min(last / max(following, last), 1.0))
-
-
-def symmetry_directions(solution: Defects, decision: Decision) -> Float[Tensor, "d g"]:
-    """Orthonormal coefficients of the symmetries, smallest defect first, with deterministic signs.
-
-    Directions that tie at the numerical floor have no order of their own; they get the basis of `canonical_basis`, which depends
-    only on their span.
-    """
-    chosen = solution.directions[: decision.nullity]
-    exact = _tied_basis(chosen[: decision.exact])
-    if decision.exact == decision.nullity:
-        return exact
-    q, r = torch.linalg.qr(torch.cat([exact, chosen[decision.exact :]]).mT)
-    return fix_signs((q * torch.where(r.diagonal() < 0, -1.0, 1.0)).mT.contiguous())
-
-
-def _tied_basis(rows: Float[Tensor, "e g"]) -> Float[Tensor, "e g"]:
-    """Orthonormal basis of directions that tie; it depends only on their span where that is cheap enough."""
-    if len(rows) == rows.shape[1]:
-        return torch.eye(len(rows), dtype=rows.dtype)
-    if len(rows) * rows.numel() > CANONICAL_PRODUCTS:
-        return fix_signs(torch.linalg.qr(rows.mT).Q.mT.contiguous())
-    return canonical_basis(orthonormal_rows(rows))
 
 
 def runs(places: Sequence[int]) -> str:

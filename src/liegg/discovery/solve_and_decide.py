@@ -14,7 +14,8 @@ from liegg.actions import Action
 from liegg.algebra.identification import Identification
 from liegg.decision.block_statistics import BlockStatistics, block_statistics
 from liegg.decision.controls import Controls, RandomControl, random_directions
-from liegg.decision.decide import Decision, symmetry_directions
+from liegg.decision.decide import Decision
+from liegg.decision.directions import symmetry_directions
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.problem import Problem, noise_floor, pose, solve
 from liegg.discovery.verdict import ModelInfo, Verdict, give_verdict

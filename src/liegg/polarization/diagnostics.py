@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import torch
@@ -83,15 +83,15 @@ class Diagnostics:
             data but has no derivative.
         remarks: what this means and what to do; empty if the model is not degenerate.
         variance: of the outputs that had rows, together.
-        active: samples whose output has any derivative along the candidates.
+        active: samples whose output has any derivative along the candidates; None if not counted.
         carriers: samples that carry the sensitivity, as many equal ones as have its sum and its sum of squares.
     """
 
     kind: Literal["ok", "constant", "flat"]
     remarks: tuple[Remark, ...]
-    variance: float = 0.0
-    active: int = 0
-    carriers: float = 0.0
+    variance: float = field(default=0.0, compare=False)
+    active: int | None = field(default=None, compare=False)
+    carriers: float = field(default=0.0, compare=False)
 
 
 def init_sums(y: Float[Tensor, "b c"], *, each: bool = True) -> DiagnosticSums:

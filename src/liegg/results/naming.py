@@ -78,8 +78,10 @@ def questioned(
     if not identification.known or not decision.nullity or not isinstance(action, MatrixAction):
         return identification
     doubts = [_does_not_hold(identification, action, accumulated, decision)]
-    if len(accumulated.solution.trivial):
-        doubts += _same_on_this_data(identification, action, accumulated, decision)
+    if _leaves_the_data(action, accumulated, decision):
+        same = [*_same_on_this_data(identification, action, accumulated, decision)]
+        still = len(accumulated.solution.trivial)
+        doubts += same or [Diagnosis.UP_TO_STILL(count=still)]
     reasons = [doubt for doubt in doubts if doubt is not None]
     if not reasons:
         return identification
@@ -93,9 +95,8 @@ def _does_not_hold(
     decision: Decision,
 ) -> Remark | None:
     """That the named generators have larger defects than the grade of the span allows; None if they hold."""
-    try:
-        named = action.as_coefficients(identification.generators)
-    except ArgumentError:  # the name lies outside of the candidates
+    named = _coefficients(action, identification.generators)
+    if named is None:
         return None
     thresholds, values = decision.thresholds, accumulated.solution.values
     approximate = decision.grades[decision.nullity - 1] == "approximate"
@@ -107,6 +108,30 @@ def _does_not_hold(
     if defect <= limit:
         return None
     return Diagnosis.NAME_DOES_NOT_HOLD(name=identification.name, defect=defect, limit=limit)
+
+
+def _coefficients(
+    action: MatrixAction, matrices: Float[Tensor, "d n n"]
+) -> Float[Tensor, "d g"] | None:
+    """Coefficients of matrices; None if they lie outside of the candidates."""
+    try:
+        return action.as_coefficients(matrices)
+    except ArgumentError:
+        return None
+
+
+def _leaves_the_data(action: MatrixAction, accumulated: Accumulated, decision: Decision) -> bool:
+    """Whether symmetries move the data out of the subspace that it lies in, where other directions do not move it.
+
+    Inside that subspace the algebra is known; what it does outside is not.
+    """
+    still = accumulated.solution.trivial
+    if not len(still):
+        return False
+    unseen = torch.linalg.svd(action.matrices(still).flatten(0, 1), full_matrices=False)
+    axes = unseen.Vh[unseen.S > SAME_SPAN]
+    found = action.matrices(accumulated.solution.directions[: decision.nullity])
+    return float((axes @ found).norm(dim=(1, 2)).max()) > SAME_SPAN
 
 
 def _same_on_this_data(
@@ -124,10 +149,10 @@ def _same_on_this_data(
     whole = orthonormal_rows(torch.cat([still, solution.directions[: decision.nullity]]))
     standard = {f"se({n})": se(n)} if action.homogeneous else {f"so({n})": so(n), f"sl({n})": sl(n)}
     for name, generators in standard.items():
-        try:
-            rows = orthonormal_rows(action.as_coefficients(generators).to(whole))
-        except ArgumentError:
+        given = _coefficients(action, generators)
+        if given is None:
             continue
+        rows = orthonormal_rows(given.to(whole))
         outside = float((rows - rows @ whole.mT @ whole).norm(dim=1).max())
         moving = torch.linalg.matrix_rank(rows - rows @ still.mT @ still, atol=SAME_SPAN)
         same = outside <= max(SAME_SPAN, decision.uncertainty) and int(moving) == decision.nullity

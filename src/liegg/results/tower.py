@@ -6,7 +6,8 @@ from typing import Any
 
 from liegg.actions import Action
 from liegg.algebra.identification import Identification
-from liegg.decision.decide import Decision, mixing_angle, symmetry_directions
+from liegg.decision.decide import Decision, mixing_angle
+from liegg.decision.directions import symmetry_directions
 from liegg.decision.grades import GRADES
 from liegg.results.naming import name_symmetries
 from liegg.spectrum.defects import Defects

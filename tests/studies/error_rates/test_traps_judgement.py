@@ -162,7 +162,7 @@ def test_a_part_of_a_cluster_splits_it() -> None:
     assert defects is not None
     assert defects[0] < 1e-20  # a rotation about the axis stays
     assert [splits(count, truth) for count in range(5)] == [False, False, True, False, False]
-    assert findable(truth, sym.decision.thresholds) == 3
+    assert findable(truth, sym.decision) == 3
 
 
 def test_a_refusal_is_right_where_something_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:

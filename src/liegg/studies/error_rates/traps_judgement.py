@@ -14,6 +14,7 @@ from liegg._utils.errors import LieggError
 from liegg._utils.linalg import orthonormal_rows
 from liegg.actions import Action, MatrixAction
 from liegg.algebra.bracket import bracket
+from liegg.decision.decide import Decision
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.discover import discover
 from liegg.results.symmetries import Symmetries
@@ -160,7 +161,7 @@ def classify(trap: Trap, sym: Symmetries, truth: Measured) -> dict[str, Any]:
     )
     excuses = [name for name in warned(sym) if name not in NO_EXCUSE]
     careful = bool(excuses) or decision.undecided > 0 or wide or _says_how_many_violate(trap, sym)
-    missed = sym.nullity < findable(truth, decision.thresholds) or splits(sym.nullity, truth)
+    missed = sym.nullity < findable(truth, decision) or splits(sym.nullity, truth)
     if false:
         verdict = "honest" if careful else "confident wrong"
     elif missed:
@@ -174,7 +175,7 @@ def classify(trap: Trap, sym: Symmetries, truth: Measured) -> dict[str, Any]:
         "false": false,
         "careful": careful,
         "undergraded": undergraded,
-        "findable": findable(truth, decision.thresholds),
+        "findable": findable(truth, decision),
     }
 
 
@@ -190,12 +191,14 @@ def _says_how_many_violate(trap: Trap, sym: Symmetries) -> bool:
     return exact and trap.violating > 0 and any(share >= trap.violating for share in shares)
 
 
-def findable(truth: Measured, thresholds: Thresholds) -> int:
+def findable(truth: Measured, decision: Decision) -> int:
     """Directions that should be counted: the algebra, and of its broken part what is clear.
 
     Clear is what is strong whatever follows, and what is below the threshold with a gap after it.
     """
-    values = truth.defects(truth.known) or []
+    thresholds = decision.thresholds
+    effect = decision.response * thresholds.threshold / thresholds.effect**2
+    values = [value * max(1.0, effect) for value in truth.defects(truth.known) or []]
     strong = sum(value <= thresholds.strong / MARGIN for value in values)
     separate = [
         count
