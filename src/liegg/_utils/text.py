@@ -11,3 +11,15 @@ def printable(text: str) -> str:
         one if one.isprintable() or one in "\n\t" else one.encode("unicode_escape").decode()
         for one in text
     )
+
+
+def runs(places: Sequence[int]) -> str:
+    """Whole numbers, consecutive ones joined.
+
+    >>> runs([1, 2, 3, 7])
+    '1–3, 7'
+    """
+    # Consecutive numbers are equally far from their places in the list.
+    groups = groupby(enumerate(places), key=lambda pair: pair[1] - pair[0])
+    parts = [[number for _, number in group] for _, group in groups]
+    return ", ".join(f"{p[0]}" if len(p) == 1 else f"{p[0]}–{p[-1]}" for p in parts)

@@ -4,13 +4,13 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.diagnoses import Diagnosis, Remark
+from liegg._utils.text import runs
 from liegg.decision.grades import COUNTED, grade, threshold_sensitivity
 from liegg.decision.intervals import Certainty
 from liegg.decision.rank import Evidence, levels, rule
@@ -378,18 +378,6 @@ def mixing_angle(values: Float[Tensor, " r"], nullity: int, floor: float) -> flo
     last = max(float(values[nullity - 1]), floor)
     following = float(values[nullity]) if nullity < len(values) else 1.0
     return math.sqrt(min(last / max(following, last), 1.0))
-
-
-def runs(places: Sequence[int]) -> str:
-    """Whole numbers, consecutive ones joined.
-
-    >>> runs([1, 2, 3, 7])
-    '1–3, 7'
-    """
-    # Consecutive numbers are equally far from their places in the list.
-    groups = groupby(enumerate(places), key=lambda pair: pair[1] - pair[0])
-    parts = [[number for _, number in group] for _, group in groups]
-    return ", ".join(f"{p[0]}" if len(p) == 1 else f"{p[0]}–{p[-1]}" for p in parts)
 
 
 def _size_ratio(squares: Float[Tensor, " n"] | None) -> float:

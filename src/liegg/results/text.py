@@ -3,7 +3,7 @@
 import math
 
 from liegg._utils.diagnoses import plural
-from liegg.decision.decide import runs
+from liegg._utils.text import runs
 from liegg.results.account import NEAREST
 from liegg.results.symmetries import Symmetries
 from liegg.results.tables import TABLE_LINES, value_range, without_middle, wrapped

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import ArgumentError
+from liegg._utils.text import runs
 from liegg.actions import Displacement
-from liegg.decision.decide import runs
 from liegg.discovery.verification.curves import curvature, curve
 from liegg.discovery.verification.measure import Directions, Question
 from liegg.discovery.verification.orbits import CLOSED, MAX_TURNS, Orbit, orbit
