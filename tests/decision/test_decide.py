@@ -10,7 +10,8 @@ import torch
 from cases import normal
 from liegg import algebra
 from liegg._utils.diagnoses import Diagnosis, Kind
-from liegg.decision.decide import DataFacts, decide, reduced, runs, with_certainty
+from liegg._utils.text import runs
+from liegg.decision.decide import DataFacts, decide, reduced, with_certainty
 from liegg.decision.directions import symmetry_directions
 from liegg.decision.intervals import Certainty
 from liegg.decision.rank import evidence

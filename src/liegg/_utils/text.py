@@ -1,5 +1,8 @@
 """Text for a terminal."""
 
+from collections.abc import Sequence
+from itertools import groupby
+
 
 def printable(text: str) -> str:
     r"""The text with control characters written as escapes, so that a name cannot steer a terminal; lines stay lines.
