@@ -353,8 +353,8 @@ MUTATIONS: tuple[Mutation, ...] = (
         ),
         (
             "Nothing is counted of undecided directions.",
-            "nullity, grades, borderline = 0, ",
-            "grades, borderline = ",
+            "ends, grades = (0,) * len(ends), ",
+            "grades = ",
         ),
     ),
     *of("decision/noise_floor.py", "tests/decision/test_noise_floor.py")(
@@ -365,15 +365,28 @@ MUTATIONS: tuple[Mutation, ...] = (
         )
     ),
     *of("decision/rank.py", "tests/decision/test_rank.py", "tests/decision/test_grades.py")(
-        ("A gap is needed after the last symmetry.", "& (gaps >= needed)", ""),
+        (
+            "A gap is needed after an approximate group.",
+            "(following >= minimum_gap * lifted) & (below < above)",
+            "below < above",
+        ),
         ("Intervals of counted and other directions are disjoint.", "& (below < above)", ""),
-        ("The gap before a small defect is wider.", "(clear / following).clamp_min(1.0)", "1.0"),
+        (
+            "A strong direction needs no gap.",
+            "found = [last(exact), last(surely)]",
+            "found = [last(exact), last(exact)]",
+        ),
+        (
+            "A symmetry needs a small effect.",
+            "(case.response * threshold / effect.square()).clamp_min(1.0)",
+            "torch.ones_like(threshold)",
+        ),
     ),
     *of("decision/grades.py", "tests/decision/test_grades.py")(
         (
             "A weak direction is below random ones.",
-            "(case.high <= weak) & (case.high < case.control)",
-            "(case.high <= weak)",
+            "<= weak) & (case.high < case.control)",
+            "<= weak)",
         )
     ),
     *of("results/record.py", "tests/results/test_storage.py")(
