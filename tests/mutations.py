@@ -329,22 +329,26 @@ MUTATIONS: tuple[Mutation, ...] = (
             "squares @ values",
         ),
         (
-            "A learned direction is below the best of the controls, too.",
-            "below(same) & below(free)",
-            "below(same)",
+            "A learned span is below the best of the controls, too.",
+            "shares.append(int((~(below[1:] > below[0] + EQUAL)).sum()))",
+            "pass",
         ),
-        ("A learned direction is below every draw.", " & (high < logs.amin(0))", ""),
+        (
+            "A learned span is below every draw along the same directions.",
+            "shares = [int((~(same > means[0][0])).sum())]",
+            "shares = [0]",
+        ),
         (
             "Defects at the floor are alike.",
-            "least = max(floor, torch.finfo(torch.float64).tiny)",
-            "least = torch.finfo(torch.float64).tiny",
+            "least, draws = max(floor, torch.finfo(torch.float64).tiny), len(own)",
+            "least, draws = torch.finfo(torch.float64).tiny, len(own)",
         ),
     ),
     *of("decision/decide.py", "tests/decision/test_decide.py")(
         (
             "Too few samples leave the count undecided.",
-            "if at_floor and total - at_floor + facts.eliminated >= samples:",
-            "if False:",
+            "short = at_floor and total - at_floor + facts.eliminated >= enough",
+            "short = False",
         ),
         (
             "Few samples are warned of.",
@@ -469,8 +473,8 @@ MUTATIONS: tuple[Mutation, ...] = (
         ),
         (
             "One re-initialised model is too few.",
-            "if self.control_draws < 2:",
-            "if self.control_draws < 1:",
+            "self.control_draws < 2:",
+            "self.control_draws < 1:",
         ),
     ),
     *of("_utils/device.py", "tests/_utils/test_device.py")(
