@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from liegg._utils.diagnoses import Diagnosis
 from liegg.decision.decide import DataFacts, decide
-from liegg.decision.grades import GRADES
+from liegg.decision.grades import COUNTED, GRADES
 from liegg.decision.intervals import Certainty
 from liegg.decision.rank import evidence
 from liegg.decision.thresholds import Thresholds
-from liegg.decision.verified import COUNTED, FiniteChange, finite_grade, verified
+from liegg.decision.verified import FiniteChange, finite_grade, verified
 from liegg.spectrum.defects import Defects
 
 FLOOR = 1e-26

@@ -254,8 +254,10 @@ def test_expensive_models_get_few_draws_and_say_so(monkeypatch):
             controls="reinitialised",
             run=liegg.Run(**run),
         )
-        assert sym.controls.reinitialised is not None
-        return sym.controls.reinitialised.test
+        control = sym.controls.reinitialised
+        assert control is not None
+        assert control.test is not None
+        return control.test
 
     few, asked = draws(), draws(control_draws=7)
     assert (len(few.along), len(asked.along)) == (5, 7)
@@ -273,7 +275,7 @@ def test_seeds_share_no_reinitialised_model():
             controls="reinitialised",
             seed=seed,
             run=liegg.Run(control_draws=5),
-        ).controls.reinitialised.own[:, 0]
+        ).controls.reinitialised.own[:, 0]  # pyright: ignore[reportOptionalMemberAccess]
         for seed in (0, 1, 0)
     ]
     torch.testing.assert_close(own[0], own[2])

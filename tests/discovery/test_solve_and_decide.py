@@ -9,7 +9,8 @@ import liegg
 from cases import normal
 from liegg._utils.diagnoses import Diagnosis, as_remark
 from liegg.decision.thresholds import Thresholds
-from liegg.discovery.solve_and_decide import ModelInfo, solve_and_decide
+from liegg.discovery.solve_and_decide import solve_and_decide
+from liegg.discovery.verdict import ModelInfo
 from liegg.polarization import r_factor
 from liegg.polarization.diagnostics import Diagnostics
 from liegg.polarization.rows import Plan

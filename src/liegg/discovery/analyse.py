@@ -21,7 +21,8 @@ from liegg.actions import Action
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.each_output import with_single_outputs
 from liegg.discovery.run import Run
-from liegg.discovery.solve_and_decide import ModelInfo, solve_and_decide
+from liegg.discovery.solve_and_decide import solve_and_decide
+from liegg.discovery.verdict import ModelInfo
 from liegg.inputs.batches import Batches, Data, as_batches, evenly_spaced
 from liegg.inputs.hidden_derivatives import HiddenChange, hidden_change, refuse
 from liegg.inputs.model import Model, eval_view, with_input_dtype

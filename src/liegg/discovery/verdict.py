@@ -167,7 +167,6 @@ def _facts(
 ) -> DataFacts:
     """What is known of the data and the model."""
     sums, diagnostics = problem.sums, problem.sums.diagnostics
-    known = diagnostics is not None and diagnostics.kind == "ok"
     return DataFacts(
         samples=sums.samples,
         distinct=sums.distinct,
@@ -176,7 +175,7 @@ def _facts(
         feature_sizes=problem.action.feature_sizes(sums.moment),
         along_one_axis=_along_one_axis(problem.row_displacement),
         principal_ratio=_principal_ratio(problem.row_displacement),
-        active=diagnostics.active if known else None,
+        active=None if diagnostics is None else diagnostics.active,
         saturated=partial(_saturated, problem, solution, floor.value),
         nonlinearity=info.nonlinearity,
         degenerate=solution.sensitivity == 0

@@ -175,16 +175,15 @@ def _action(settings: dict[str, Any], given: Action | None, size: int, name: str
 
 def _decision(record: dict[str, Any]) -> Decision:
     sure = record["certainty"]
-    values = {
-        field.name: record.get(field.name) for field in dataclasses.fields(Decision)
-    } | _before_levels(record)
+    record = record | _before_levels(record)
+    values = {field.name: record[field.name] for field in dataclasses.fields(Decision)}
     return Decision(
         **values
         | {
             "gap": _number(record["gap"], math.inf),
             "control": _number(record["control"], math.inf),
             "grades": tuple(record["grades"]),
-            "levels": tuple(values["levels"]),
+            "levels": tuple(record["levels"]),
             "borderline": tuple(map(tuple, record["borderline"])),
             "certainty": None
             if sure is None
