@@ -7,6 +7,7 @@ from liegg._utils.text import runs
 from liegg.results.account import NEAREST
 from liegg.results.symmetries import Symmetries
 from liegg.results.tables import TABLE_LINES, value_range, without_middle, wrapped
+from liegg.results.tower import in_words
 
 SHOWN_REMARKS = 3
 """Warnings, and notes, that are shown in full."""
@@ -144,18 +145,8 @@ def _reinitialised(sym: Symmetries) -> list[str]:
 
 def _tower(sym: Symmetries) -> list[str]:
     """The levels, if there are several, or one that is not counted."""
-    if not sym.tower or (len(sym.tower) == 1 and sym.tower[0].dimension == sym.nullity):
-        return []
-    parts = []
-    for level in sym.tower:
-        size = (
-            "exact" if level.grade == "exact" else f"up to {100 * math.sqrt(level.largest):.2g} %"
-        )
-        name = f"{level.name}{'' if level.confident else ' (not sure)'}"
-        if level.name == "unknown":
-            name = plural(level.dimension, "direction")
-        parts.append(f"{size}: {name}{', not counted' * (level.dimension > sym.nullity)}")
-    return [f"  levels: {'; '.join(parts)}"]
+    words = in_words(sym.tower, sym.nullity)
+    return [f"  levels: {words}"] if words else []
 
 
 def _algebra(sym: Symmetries) -> list[str]:

@@ -1,9 +1,11 @@
 """The tower: exact, strong, approximate and weak symmetries, each level an algebra that contains the one before."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from liegg._utils.diagnoses import plural
 from liegg.actions import Action
 from liegg.algebra.identification import Identification
 from liegg.decision.decide import Decision, mixing_angle
@@ -76,6 +78,32 @@ def _named(action: Action, solution: Defects, decision: Decision, number: int) -
         symmetry_directions(solution, level),
         uncertainty=mixing_angle(solution.values, number, decision.floor),
     )
+
+
+def in_words(tower: Sequence[Level], nullity: int) -> str:
+    """The levels in one line; empty if there is only the counted one.
+
+    >>> in_words(
+    ...     [
+    ...         Level("exact", 1, "so(2)", True, 0.0, 0.0),
+    ...         Level("weak", 3, "so(3)", True, 0.04, 0.3),
+    ...     ],
+    ...     1,
+    ... )
+    'exact: so(2); up to 20 %: so(3), not counted'
+    """
+    if not tower or (len(tower) == 1 and tower[0].dimension == nullity):
+        return ""
+    parts = []
+    for level in tower:
+        size = (
+            "exact" if level.grade == "exact" else f"up to {100 * math.sqrt(level.largest):.2g} %"
+        )
+        name = f"{level.name}{'' if level.confident else ' (not sure)'}"
+        if level.name == "unknown":
+            name = plural(level.dimension, "direction")
+        parts.append(f"{size}: {name}{', not counted' * (level.dimension > nullity)}")
+    return "; ".join(parts)
 
 
 def level_from_dict(record: dict[str, Any]) -> Level:

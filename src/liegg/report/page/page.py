@@ -19,6 +19,7 @@ from liegg.report.page.snippet import snippet_of
 from liegg.report.page.stage import motions_of, stage_of
 from liegg.results.layers import LayerSymmetries
 from liegg.results.symmetries import Symmetries
+from liegg.results.tower import in_words, level_from_dict
 
 MAX_CURVES = 12
 """Curves drawn for each kind of motion; the others are listed in words."""
@@ -172,6 +173,8 @@ def facts(record: dict[str, Any]) -> list[tuple[str, str]]:
         entries.append(("gap to the next", "not computed" if open_ended else ratio))
     elif record["defects"]:
         entries.append(("smallest δ²", _with_interval(record, 0)))
+    if levels := in_words([*map(level_from_dict, record["tower"])], nullity):
+        entries.append(("levels", levels))
     return entries
 
 
