@@ -460,6 +460,21 @@ class Diagnosis(Enum):
         Kind.REASON,
         "an uncertainty of {degrees:.2g}° hides which of several algebras it is",
     )
+    SIMPLER_WITHIN_NOISE = (
+        Kind.REASON,
+        "an error of {needs:.2g}° can turn a simpler algebra{others} into it, and errors up to "
+        "{possible:.2g}° are possible: an uncertainty below {decides:.2g}° would decide",
+    )
+    NOT_RIGID = (
+        Kind.REASON,
+        "however small, an error can make it of another algebra{others}, and errors up to "
+        "{possible:.2g}° are possible: only exact matrices would decide",
+    )
+    SMALL_CONSTANTS_DECIDE = (
+        Kind.REASON,
+        "with structure constants below {cut:.0e} it is {exact}, without them {cut_name}: errors "
+        "up to {possible:.2g}° are possible, and only a smaller uncertainty would decide",
+    )
     ONE_PARAMETER_GROUP = (
         Kind.REASON,
         "a single matrix generates a one-parameter group, whatever it is",
