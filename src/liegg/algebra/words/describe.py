@@ -10,7 +10,15 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
 from liegg.algebra.words.motions import Matrix, Motion, View, parts, simple
-from liegg.algebra.words.wording import Vector, coordinate_names, direction, listed, number, vector
+from liegg.algebra.words.wording import (
+    CONSTANTS,
+    Vector,
+    coordinate_names,
+    direction,
+    listed,
+    number,
+    vector,
+)
 
 
 def describe(
@@ -87,6 +95,12 @@ def describe(
             f"the last row of the generator is {matrix[n].tolist()}; "
             "expected zeros, as homogeneous matrices have."
         )
+    if not homogeneous and not matrix[constant := [name in CONSTANTS for name in names]].any():
+        if not matrix[:, np.logical_not(constant)].any():
+            return _offsets(matrix, names, tolerance)
+        form = None if form is None else form[np.logical_not(constant)][:, np.logical_not(constant)]
+        matrix, names = _merged(matrix, names)
+        n = len(names)
     linear, shift = matrix[:n, :n], matrix[:n, n:].sum(1)
     if not linear.any():
         return f"translation along {direction(shift, names, tolerance)[0]}"
@@ -97,6 +111,31 @@ def describe(
     if further.startswith(" about") and words == f"rotation in {'–'.join(names)}":
         return f"rotation{further}"  # of the whole plane
     return words + further
+
+
+def _merged(matrix: Matrix, names: tuple[str, ...]) -> tuple[Matrix, tuple[str, ...]]:
+    """The affine matrix of a product of affine maps: all its constant axes are one, the last."""
+    kept = [i for i, name in enumerate(names) if name not in CONSTANTS]
+    shift = matrix[kept].sum(1) - matrix[np.ix_(kept, kept)].sum(1)
+    return np.column_stack([matrix[np.ix_(kept, kept)], shift]), tuple(names[i] for i in kept)
+
+
+def _offsets(matrix: Matrix, names: tuple[str, ...], tolerance: float) -> str:
+    """Words for the motion of a product that only shifts: each of its parts in its own words."""
+    motions = []
+    for column in np.flatnonzero(matrix.any(0)).tolist():
+        noun, preposition = CONSTANTS[names[column]]
+        moved = np.flatnonzero(matrix[:, column]).tolist()
+        values = matrix[moved, column]
+        own = [names[i] for i in moved]
+        if noun == "offset" and abs(values - values[0]).max() <= 2 * tolerance:
+            text, speed = listed(own), float(values[0])
+        else:
+            text, speed = direction(values, own, tolerance)
+            text = text if len(own) == 1 else f"{text} of {listed(own)}"
+        motions.append(Motion(noun, f" {preposition} {text}", speed))
+    first, *others = motions
+    return " with ".join([str(first), *(motion.beside(first) for motion in others)])
 
 
 def _metric(
