@@ -475,6 +475,11 @@ class Diagnosis(Enum):
         "with structure constants below {cut:.0e} it is {exact}, without them {cut_name}: errors "
         "up to {possible:.2g}° are possible, and only a smaller uncertainty would decide",
     )
+    OTHER_NAME_IN_UNITS = (
+        Kind.REASON,
+        "entries as small as rounding decide: in units in which they are as large as others it is "
+        "{name}",
+    )
     ONE_PARAMETER_GROUP = (
         Kind.REASON,
         "a single matrix generates a one-parameter group, whatever it is",

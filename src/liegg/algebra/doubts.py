@@ -75,7 +75,7 @@ def stability(
 
 def _others(choice: Candidate, others: list[Candidate], error: float) -> str:
     names = [one.name for one in others if one.name != choice.name and one.fits(error)]
-    return f", such as {' or '.join(names[:2])}," if names else ""
+    return f" ({' or '.join(names[:2])})" if names else ""
 
 
 def name_by_constants(

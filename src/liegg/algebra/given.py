@@ -35,6 +35,13 @@ ROUNDING_STEPS = 100.0
 ROUNDING_ANGLE = 60.0
 """Largest angle to the nearest algebra, over the residual of the brackets, that rounding makes."""
 
+LARGE_UNIT = 1e3
+"""Ratio of the units of two coordinates below which the entries that rounding hides are rounding
+themselves."""
+
+BALANCING_SWEEPS = 20
+"""Sweeps over the coordinates to balance matrices; one or two suffice for a single unit."""
+
 
 @dataclass(frozen=True, eq=False)
 class Given:
@@ -134,6 +141,34 @@ def _matrix(matrix: Any) -> Tensor:
     if isinstance(matrix, Tensor):
         return matrix.detach()
     return torch.as_tensor(matrix, dtype=None if hasattr(matrix, "dtype") else torch.float64)
+
+
+def balanced(tensor: Tensor) -> Tensor | None:
+    """The matrices in units in which entries (i, j) and (j, i) are about as large (Osborne 1960).
+
+    None unless there are entries, other than zero, that the rounding of the largest one hides.
+    """
+    matrices = tensor.to(torch.float64)
+    unit = torch.finfo(tensor.dtype if tensor.is_floating_point() else torch.float64).eps
+    matrices = matrices / matrices.flatten(1).norm(dim=1).clamp_min(1e-300)[:, None, None]
+    sizes = matrices.abs().amax(0)
+    if not bool(((sizes > 0) & (sizes < ROUNDING_STEPS * unit)).any()):
+        return None
+    reached = (sizes > 0).double()
+    for _ in range(len(sizes)):
+        reached = ((reached + reached @ reached) > 0).double()
+    coupled = sizes * reached * reached.mT  # what cannot be balanced is left out
+    coupled.fill_diagonal_(0)
+    units = torch.ones(len(sizes), dtype=torch.float64)
+    for _ in range(BALANCING_SWEEPS):
+        for i in range(len(sizes)):
+            row, column = coupled[i] @ units / units[i], coupled[:, i] @ (1 / units) * units[i]
+            if float(row) > 0 and float(column) > 0:
+                units[i] = units[i] * (row / column).sqrt()
+    if float(units.max() / units.min()) < LARGE_UNIT:
+        return None
+    inside = matrices * units / units[:, None]
+    return inside / inside.flatten(1).norm(dim=1).clamp_min(1e-300)[:, None, None]
 
 
 def stated_error(uncertainty: Any, count: int) -> float | None:

@@ -19,7 +19,8 @@ from torch import Tensor
 from liegg._utils.arguments import checked
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg.algebra.bracket import structure_constants
-from liegg.algebra.closure import Closure, closure, generated, nearest_closed
+from liegg.algebra.closure import ROUNDING, Closure, closure, generated, nearest_closed
+from liegg.algebra.doubts import name_by_constants, stability
 from liegg.algebra.explanations import closure_reason, fit_reason, form_reasons, open_reason, rivals
 from liegg.algebra.families.candidates import (
     CONFIDENT_MARGIN,
@@ -29,20 +30,19 @@ from liegg.algebra.families.candidates import (
     margin_of,
     simplest,
 )
+from liegg.algebra.forms.forms import preserved, preserved_forms
 from liegg.algebra.given import (
-    EXACT_DOUBLE,
     LARGEST_ESTIMATED_NOISE,
     Given,
     Noise,
     as_tensor,
+    balanced,
     given_matrices,
     is_affine,
     noise_of,
     stated_error,
 )
-from liegg.algebra.forms.forms import preserved, preserved_forms
 from liegg.algebra.identification import Identification
-from liegg.algebra.doubts import name_by_constants, stability
 from liegg.algebra.structure.abstract import abstract_name
 from liegg.algebra.structure.real_forms import UNKNOWN
 from liegg.algebra.subspace import canonical
@@ -101,6 +101,14 @@ def identify(
         'so(3)'
     """
     tensor = as_tensor(generators)
+    found = _identified(tensor, uncertainty, coordinates, homogeneous)
+    return _in_other_units(found, tensor) if found.confident and len(found.span) else found
+
+
+def _identified(
+    tensor: Tensor, uncertainty: Any, coordinates: Sequence[str] | None, homogeneous: bool | None
+) -> Identification:
+    """The name of matrices in the units in which they are given."""
     if tensor.ndim == 3 and too_large(len(tensor), tensor.shape[1]):
         return unseen(len(tensor), tensor.shape[1])
     given = given_matrices(tensor)
@@ -130,6 +138,18 @@ def identify(
     closed = closure(span, uncertainty=error or 0.0, affine=affine)
     noise = noise_of(error, closed, given)
     return _by_family(replace(record, closure=closed), closed, noise, given)
+
+
+def _in_other_units(found: Identification, tensor: Tensor) -> Identification:
+    """Doubt a name that depends on entries which are lost beside the rounding of larger ones."""
+    other = balanced(tensor)
+    if other is None or closure(other).rms > ROUNDING:
+        return found
+    name = _identified(other, None, None, None).name
+    if name in (found.name, UNKNOWN):
+        return found
+    reasons = (*found.reasons, Diagnosis.OTHER_NAME_IN_UNITS(name=name))
+    return _with_margin(found, min(found.margin, 1.0), reasons=reasons)
 
 
 def too_large(count: int, side: int) -> bool:

@@ -19,6 +19,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.linalg import orthonormal_rows
 from liegg.algebra.bracket import killing_form, structure_constants
 from liegg.algebra.closure import Tangent
 from liegg.algebra.fit import orbit_values
@@ -90,7 +91,9 @@ def rigid(generators: Float[Tensor, "d n n"], error: float, *, affine: bool = Fa
     hidden = (values.clamp_min(0) / 2).sqrt() <= max(BRACKET_GAIN * error, 1e-7)
     if not bool(hidden.any()):
         return True
-    return not _changes_constants(vectors[:, hidden].mT.reshape(-1, d, m), tangent.inside, constants)
+    return not _changes_constants(
+        vectors[:, hidden].mT.reshape(-1, d, m), tangent.inside, constants
+    )
 
 
 def _almost_semisimple(constants: Float[Tensor, "d d d"]) -> bool:
@@ -106,9 +109,7 @@ def _almost_semisimple(constants: Float[Tensor, "d d d"]) -> bool:
 
 
 def _changes_constants(
-    moves: Float[Tensor, "k d m"],
-    inside: Float[Tensor, "m d d"],
-    constants: Float[Tensor, "d d d"],
+    moves: Float[Tensor, "k d m"], inside: Float[Tensor, "m d d"], constants: Float[Tensor, "d d d"]
 ) -> bool:
     """Whether a move changes the structure constants by more than a change of basis does."""
     d = len(constants)
@@ -121,7 +122,6 @@ def _changes_constants(
         + torch.einsum("iak,bj->abijk", constants, one)
         - torch.einsum("ijb,ak->abijk", constants, one)
     ).reshape(d * d, -1)
-    left, sizes, right = torch.linalg.svd(basis, full_matrices=False)
-    rows = right[sizes > 1e-7 * max(float(sizes[0]), 1e-300)] if float(sizes[0]) > 0 else right[:0]
+    rows = orthonormal_rows(basis, tolerance=1e-7)
     rest = change - change @ rows.mT @ rows
     return float(torch.linalg.matrix_norm(rest, 2)) > CHANGED_CONSTANTS

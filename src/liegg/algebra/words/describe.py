@@ -95,29 +95,35 @@ def describe(
             f"the last row of the generator is {matrix[n].tolist()}; "
             "expected zeros, as homogeneous matrices have."
         )
-    if not homogeneous and not matrix[constant := [name in CONSTANTS for name in names]].any():
-        if not matrix[:, np.logical_not(constant)].any():
-            return _offsets(matrix, names, tolerance)
-        form = None if form is None else form[np.logical_not(constant)][:, np.logical_not(constant)]
-        matrix, names = _merged(matrix, names)
-        n = len(names)
+    constant = [not homogeneous and name in CONSTANTS for name in names]
+    if any(constant) and not matrix[constant].any():
+        return _of_product(matrix, names, size, tolerance)
     linear, shift = matrix[:n, :n], matrix[:n, n:].sum(1)
     if not linear.any():
         return f"translation along {direction(shift, names, tolerance)[0]}"
     scale, signs = _metric(linear, form, tolerance)
-    view = View(names, signs, tolerance)
-    words, motion = _linear(scale[:, None] * linear / scale, view, size)
+    return _motion(scale[:, None] * linear / scale, shift, View(names, signs, tolerance), size)
+
+
+def _motion(linear: Matrix, shift: Vector, view: View, size: float) -> str:
+    """Words for the motion x' = Lx + t."""
+    words, motion = _linear(linear, view, size)
     further = _affine(linear, shift, motion, view) if shift.any() else ""
-    if further.startswith(" about") and words == f"rotation in {'–'.join(names)}":
+    if further.startswith(" about") and words == f"rotation in {'–'.join(view.names)}":
         return f"rotation{further}"  # of the whole plane
     return words + further
 
 
-def _merged(matrix: Matrix, names: tuple[str, ...]) -> tuple[Matrix, tuple[str, ...]]:
-    """The affine matrix of a product of affine maps: all its constant axes are one, the last."""
+def _of_product(matrix: Matrix, names: tuple[str, ...], size: float, tolerance: float) -> str:
+    """Words for a motion of a product, some of whose axes are always 1."""
     kept = [i for i, name in enumerate(names) if name not in CONSTANTS]
-    shift = matrix[kept].sum(1) - matrix[np.ix_(kept, kept)].sum(1)
-    return np.column_stack([matrix[np.ix_(kept, kept)], shift]), tuple(names[i] for i in kept)
+    linear = matrix[np.ix_(kept, kept)]
+    if not linear.any():
+        return _offsets(matrix, names, tolerance)
+    # All constant axes are the same number, so that they are one.
+    shift = matrix[kept].sum(1) - linear.sum(1)
+    view = View(tuple(names[i] for i in kept), None, tolerance)
+    return _motion(linear, shift, view, size)
 
 
 def _offsets(matrix: Matrix, names: tuple[str, ...], tolerance: float) -> str:
