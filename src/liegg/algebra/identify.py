@@ -5,7 +5,8 @@ gives each a distance and the uncertainty it needs: the error of a unit generato
 that distance. Of those that the uncertainty admits, the one from the smallest family is named,
 because an algebra can always be stretched until it looks like a simpler one, never the other way
 round. A span outside these families is named by its structure constants; what those do not decide
-is unknown.
+is unknown. A name is sure only if no possible error makes another algebra of it
+(`liegg.algebra.doubts`).
 """
 
 import math
@@ -78,8 +79,8 @@ def identify(
         generators: matrices `[d, n, n]`: a tensor, an array or a list of them. Dependent ones are
             reduced, and a note says so.
         uncertainty: relative error of a unit generator, which is the angle in radians by which it
-            is off; one number, or one per generator, of which the root mean square is taken. By
-            default it is estimated from how far the span is from closed under the bracket. That
+            is off; one number, or one per generator, of which the root mean square is taken. It is
+            never lowered. By default it is estimated from how far the span is from closed under the bracket. That
             carries no information about a single matrix, which is then taken to be exact.
         coordinates: names of the coordinates, for the words.
         homogeneous: whether the matrices are affine, with a zero last row. By default they are if
