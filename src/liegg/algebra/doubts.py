@@ -22,6 +22,9 @@ Those of an orthonormal basis have the natural scale 1."""
 NOISY_CONSTANT = 2.0
 """Structure constants that count as zero, over the error of a unit generator."""
 
+LARGEST_EXACT_STRETCH = 300.0
+"""Condition number of the coordinates of a fitted algebra up to which it is exact."""
+
 
 @dataclass(frozen=True, eq=False)
 class ByConstants:
@@ -64,7 +67,8 @@ def stability(
                 decides=math.degrees(distance / CONFIDENT_MARGIN),
             )
         )
-    exact = choice.fit.angle <= noise.angle
+    # Stretched coordinates enlarge the rounding of an algebra until it fits anything near it.
+    exact = choice.fit.angle <= noise.angle and choice.stretch <= LARGEST_EXACT_STRETCH
     if not exact and not rigid(generators, possible, affine=affine):
         larger = [one for one in near if one.fit.orbit >= choice.fit.orbit]
         others = _others(choice, larger, possible)
