@@ -106,6 +106,33 @@ def test_generators_are_block_diagonal():
     assert torch.equal(both.coefficients(matrices), h)
 
 
+def test_words_are_those_of_the_parts():
+    both = liegg.Product(liegg.Image("euclidean"), liegg.Color("tone"))
+    assert both.words == (
+        "rotation in x–y",
+        "translation along y",
+        "translation along x",
+        "scaling of R, G and B",
+        "offset of R, G and B",
+    )
+    series = liegg.Product(liegg.Sequence("affine"), liegg.Color(channels=1))
+    assert series.words[1:] == (
+        "translation along x",
+        "scaling of the values",
+        "offset of the values",
+    )
+    mixed = torch.tensor([[0.0, 1.0, 0.0, 0.5], [1.0, -2.0, 0.0, 0.0]], dtype=torch.float64)
+    assert series.describe(mixed) == (
+        "translation along x with offset 0.5 of the values",
+        "scaling of x about the point (2.0, 0.0)",
+    )
+    nested = liegg.Product(series, liegg.Affine(1))
+    assert nested.words[-1] == "translation along x₁"
+    shifts = series.matrices(torch.eye(4, dtype=torch.float64)[[1, 3]])
+    named = liegg.identify(shifts, coordinates=series.axes, homogeneous=False)
+    assert named.readable.words == ("translation along x", "offset of the values")
+
+
 @given(seed=st.integers(0, 1000), rows=st.integers(0, 4))
 @settings(deadline=None, max_examples=20)
 def test_coefficients_of_matrices_come_back(seed, rows):

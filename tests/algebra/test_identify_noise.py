@@ -46,6 +46,9 @@ LINEAR = {
     "aff(1)": liegg.aff(1),
 }
 
+NOT_RIGID = {"translation(2)", "translation(3)", "translation(4)", "se(2)"}
+"""Every error turns these into others: translations into a slow scaling, rotations into spirals."""
+
 
 def off(generators, noise, seed, *, affine):
     """Orthonormal generators mixed at random, in other coordinates, each off by `noise`; affine ones by affine matrices."""
@@ -82,10 +85,8 @@ def test_with_the_noise_stated_the_name_is_right():
     ]:
         for name, names in table(algebras, factor, affine=affine).items():
             assert {given_ for given_, _ in names} == {name}, (name, names)
-            assert names[name, True] >= 1, (
-                name,
-                names,
-            )  # of 2; a name may be unsure where an uncertainty of 0.1 is stated
+            # Of 2; a name may be unsure where an uncertainty of 0.1 is stated.
+            assert (names[name, True] >= 1) == (name not in NOT_RIGID), (name, names)
 
 
 @pytest.mark.slow
@@ -93,7 +94,7 @@ def test_without_a_stated_noise_no_wrong_name_is_sure():
     for algebras, affine in [(AFFINE, True), (LINEAR, False)]:
         for name, names in table(algebras, None, affine=affine).items():
             if len(algebras[name]) > 1:
-                assert set(names) == {(name, True)}, (name, names)
+                assert set(names) == {(name, name not in NOT_RIGID)}, (name, names)
             assert not {given_ for given_, sure in names if sure} - {name}, (name, names)
 
 
@@ -110,7 +111,8 @@ def test_translations_stay_translations(seed, k, exponent, factor):
     generators = off(liegg.translation(k), noise, seed, affine=True)
     found = liegg.identify(generators, uncertainty=factor * noise)
     assert found.name == f"translation({k})"
-    assert found.confident
+    assert found.confident == (k == 1)  # of two, an error makes aff(1) with a small constant
+    assert k == 1 or found.reasons[-1].diagnosis is Diagnosis.NOT_RIGID
 
 
 def test_translations_along_some_axes():

@@ -574,6 +574,26 @@ class Diagnosis(Enum):
         Kind.REASON,
         "an uncertainty of {degrees:.2g}° hides which of several algebras it is",
     )
+    SIMPLER_WITHIN_NOISE = (
+        Kind.REASON,
+        "an error of {needs:.2g}° can turn a simpler algebra{others} into it, and errors up to "
+        "{possible:.2g}° are possible: an uncertainty below {decides:.2g}° would decide",
+    )
+    NOT_RIGID = (
+        Kind.REASON,
+        "however small, an error can make it of another algebra{others}, and errors up to "
+        "{possible:.2g}° are possible: only exact matrices would decide",
+    )
+    SMALL_CONSTANTS_DECIDE = (
+        Kind.REASON,
+        "with structure constants below {cut:.0e} it is {exact}, without them {cut_name}: errors "
+        "up to {possible:.2g}° are possible, and only a smaller uncertainty would decide",
+    )
+    OTHER_NAME_IN_UNITS = (
+        Kind.REASON,
+        "entries as small as rounding decide: in units in which they are as large as others it is "
+        "{name}",
+    )
     ONE_PARAMETER_GROUP = (
         Kind.REASON,
         "a single matrix generates a one-parameter group, whatever it is",

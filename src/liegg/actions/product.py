@@ -152,11 +152,7 @@ class MatrixProduct(Product, MatrixAction):
     @property
     def axes(self) -> tuple[str, ...]:
         """Names of the actions' coordinates; `1` for the last of affine maps."""
-        names: list[str] = []
-        for action in self.actions:
-            inner = action.ambient - action.homogeneous
-            names += [*coordinate_names(inner, action.axes), *(["1"] * action.homogeneous)]
-        return tuple(names)
+        return tuple(name for action in self.actions for name in _axes(action))
 
     def matrices(self, coefficients: Float[Tensor, "d g"]) -> Float[Tensor, "d n n"]:
         """Block diagonal matrices."""
@@ -189,3 +185,15 @@ class MatrixProduct(Product, MatrixAction):
     def _blocks(self) -> list[slice]:
         sides = [action.ambient for action in self.actions]
         return [slice(end - side, end) for side, end in zip(sides, accumulate(sides), strict=True)]
+
+
+def _axes(action: MatrixAction) -> tuple[str, ...]:
+    """Names of the coordinates of one part, and of the constant axis if its maps are affine."""
+    inner, colour = action.ambient - action.homogeneous, action.stage == "colour"
+    names = action.axes
+    if isinstance(action, MatrixProduct):
+        return action.axes
+    if names is None and colour:
+        names = ("the values",) if inner == 1 else [f"channel {i + 1}" for i in range(inner)]
+    constant = ("1 (offset)" if colour else "1",) if action.homogeneous else ()
+    return (*coordinate_names(inner, names), *constant)

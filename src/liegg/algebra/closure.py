@@ -79,11 +79,17 @@ class Refined:
 
 
 @dataclass(frozen=True, eq=False)
-class _Tangent:
+class Tangent:
     """Brackets of an orthonormal basis in coordinates inside and outside its span.
 
-    `outside` is an orthonormal basis of the complement. `actions[a, j]` is the part in the
-    complement of the bracket of its a-th matrix with `B_j`.
+    Attributes:
+        basis: orthonormal generators.
+        outside: orthonormal basis of the complement, or of the affine matrices in it.
+        constants: parts of the brackets `[B_i, B_j]` inside the span.
+        residual: their parts outside it.
+        actions: `actions[a, j]` is the part outside the span of the bracket of the a-th matrix of
+            `outside` with `B_j`.
+        inside: the parts of these brackets inside the span.
     """
 
     basis: Float[Tensor, "d g"]
@@ -91,16 +97,28 @@ class _Tangent:
     constants: Float[Tensor, "d d d"]
     residual: Float[Tensor, "d d m"]
     actions: Float[Tensor, "m d m"]
+    inside: Float[Tensor, "m d d"]
 
     @classmethod
-    def at(cls, generators: Float[Tensor, "d n n"]) -> "_Tangent":
+    def at(cls, generators: Float[Tensor, "d n n"], *, affine: bool = False) -> "Tangent":
+        """The tangent at a span; with `affine`, its moves have a zero last row like the span."""
+        n = generators.shape[1]
         basis = generators.flatten(1)
-        outside = torch.linalg.qr(basis.mT, mode="complete").Q.mT[len(basis) :]
+        free = basis[:, : n * (n - affine)]
+        outside = torch.linalg.qr(free.mT, mode="complete").Q.mT[len(basis) :]
+        outside = torch.nn.functional.pad(outside, (0, n * affine))
         pairs = bracket(generators[:, None], generators[None]).flatten(2)
         actions = bracket(
             outside.unflatten(1, generators.shape[1:])[:, None], generators[None]
         ).flatten(2)
-        return cls(basis, outside, pairs @ basis.mT, pairs @ outside.mT, actions @ outside.mT)
+        return cls(
+            basis,
+            outside,
+            pairs @ basis.mT,
+            pairs @ outside.mT,
+            actions @ outside.mT,
+            actions @ basis.mT,
+        )
 
     def rms(self, residual: Float[Tensor, "*k d d m"]) -> float:
         """Root mean square over pairs i < j; the tensor holds every pair twice."""
@@ -141,7 +159,7 @@ def closure(
     """
     uncertainty = checked_uncertainty(uncertainty)
     basis = canonical(generators)
-    tangent = _Tangent.at(basis)
+    tangent = Tangent.at(basis)
     residuals, rms = tangent.residual.norm(dim=2), tangent.rms(tangent.residual)
     gain = tangent.rms(tangent.apply(_noise(tangent, affine=affine))) / math.sqrt(NOISE_SAMPLES)
     # Where no small move shows in the brackets.
@@ -156,7 +174,7 @@ def closure(
     )
 
 
-def _noise(tangent: _Tangent, *, affine: bool) -> Float[Tensor, "k d m"]:
+def _noise(tangent: Tangent, *, affine: bool) -> Float[Tensor, "k d m"]:
     """Random moves of unit size: all free entries of a matrix have the same standard deviation."""
     (d, m), n = (len(tangent.basis), len(tangent.outside)), math.isqrt(tangent.basis.shape[1])
     columns, free = (n * (n - 1), n * (n - 1)) if affine else (m, n * n)
@@ -242,14 +260,14 @@ def nearest_closed(
             "for example 1e-12 and 50."
         )
     start = orthonormal(generators)
-    here, damping = _Tangent.at(start), 1.0
+    here, damping = Tangent.at(start), 1.0
     rms = here.rms(here.residual)
     for _ in range(steps):
         if rms <= tolerance:
             break
         move = _smallest_move(here, damping * rms**2)
         basis = qr_rows(here.basis + move @ here.outside)
-        there = _Tangent.at(basis.unflatten(1, start.shape[1:]))
+        there = Tangent.at(basis.unflatten(1, start.shape[1:]))
         rms_there = there.rms(there.residual)
         if rms_there < rms:
             here, rms, damping = there, rms_there, damping / 4
@@ -260,7 +278,7 @@ def nearest_closed(
     return Refined(basis, float(angles.max()) if len(angles) else 0.0, rms, rms <= tolerance)
 
 
-def _smallest_move(here: _Tangent, damping: float) -> Float[Tensor, "d m"]:
+def _smallest_move(here: Tangent, damping: float) -> Float[Tensor, "d m"]:
     r"""Minimise $|L\Delta + F|^2 + \lambda|\Delta|^2$ by conjugate gradients."""
     left = -here.residual
     move = here.basis.new_zeros(len(here.basis), len(here.outside))

@@ -171,5 +171,9 @@ def _orbit(rows: Float[np.ndarray, "d g"]) -> int:
     """Dimension of the family: number of changes of coordinates that move the span."""
     if not len(rows):
         return 0
-    slopes = _slopes(rows).reshape(-1, rows.shape[1])
-    return int((np.linalg.svd(slopes, compute_uv=False) > 1e-7).sum())
+    return int((orbit_values(rows) > 1e-7).sum())
+
+
+def orbit_values(rows: Float[np.ndarray, "d g"]) -> Float[np.ndarray, " g"]:
+    """Singular values of the map from changes of coordinates to moves of the span, descending."""
+    return np.linalg.svd(_slopes(rows).reshape(-1, rows.shape[1]), compute_uv=False)

@@ -58,9 +58,9 @@ class Identification:
         aliases: other names of the same algebra; some of them usually act on other spaces.
         meaning: what the maps do, in words.
         confident: whether the margin is at least 1.5.
-        margin: factor by which the uncertainty would have to grow for another name as simple to be
-            possible. At most 1 where another algebra fits as well; that includes a larger one in
-            coordinates with a condition number of at most 30.
+        margin: factor by which the uncertainty would have to grow for another name to be possible.
+            At most 1 where another algebra fits as well, or an error within the uncertainty may
+            have made another algebra of it; below 1.5 where a simpler one is that near.
         angle: largest principal angle between the span and `generators`, in radians; NaN if
             unknown.
         uncertainty: error of a unit generator that was allowed, in radians.
@@ -207,7 +207,7 @@ class Identification:
         if self.aliases:
             lines.append(f"  also known as {', '.join(self.aliases)}")
         lines += [f"  {text}" for text in self.reasons]
-        if 1 < self.margin < math.inf:
+        if 1 < self.margin < math.inf and (self.confident or not self.estimated):
             degrees = math.degrees(self.margin * self.uncertainty)
             times = f", {self.margin:.2g} times as much" if self.uncertainty > 1e-6 else ""
             lines.append(

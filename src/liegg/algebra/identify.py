@@ -5,7 +5,8 @@ gives each a distance and the uncertainty it needs: the error of a unit generato
 that distance. Of those that the uncertainty admits, the one from the smallest family is named,
 because an algebra can always be stretched until it looks like a simpler one, never the other way
 round. A span outside these families is named by its structure constants; what those do not decide
-is unknown.
+is unknown. A name is sure only if no possible error makes another algebra of it
+(`liegg.algebra.doubts`).
 """
 
 import math
@@ -14,15 +15,13 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.arguments import checked
 from liegg._utils.diagnoses import Diagnosis, Remark
-from liegg._utils.errors import ArgumentError
-from liegg._utils.linalg import orthonormal_rows
-from liegg.algebra.bracket import killing_eigenvalues, structure_constants
-from liegg.algebra.closure import Closure, closure, generated, nearest_closed
+from liegg.algebra.bracket import structure_constants
+from liegg.algebra.closure import ROUNDING, Closure, closure, generated, nearest_closed
+from liegg.algebra.doubts import name_by_constants, stability
 from liegg.algebra.explanations import closure_reason, fit_reason, form_reasons, open_reason, rivals
 from liegg.algebra.families.candidates import (
     CONFIDENT_MARGIN,
@@ -32,38 +31,33 @@ from liegg.algebra.families.candidates import (
     margin_of,
     simplest,
 )
-from liegg.algebra.fit import REFUSAL_CHANCE, chi_square
 from liegg.algebra.forms.forms import preserved, preserved_forms
+from liegg.algebra.given import (
+    LARGEST_ESTIMATED_NOISE,
+    Given,
+    Noise,
+    as_tensor,
+    balanced,
+    given_matrices,
+    is_affine,
+    noise_of,
+    stated_error,
+)
 from liegg.algebra.identification import Identification
 from liegg.algebra.structure.abstract import abstract_name
 from liegg.algebra.structure.real_forms import UNKNOWN
-from liegg.algebra.subspace import canonical, checked_generators, checked_uncertainty
+from liegg.algebra.subspace import canonical
 from liegg.algebra.words.names import meaning, other_names
 from liegg.algebra.words.wording import coordinate_names
 
-EXACT_DOUBLE = 1e-9
-"""Uncertainty of matrices that are exact up to rounding, at condition numbers up to 100."""
-
-EXACT_SINGLE = 1e-5
-"""The same for matrices in float32 or less."""
-
-LARGEST_ESTIMATED_NOISE = 0.05
-"""Largest uncertainty that is taken from brackets alone (3°), so that no other span passes."""
-
 LARGEST_CONFIDENT_NOISE = 0.3
 """Uncertainty beyond which no name is confident (17°): rotations and shears then look alike."""
-
-SECOND_ORDER_FACTOR = 3.0
-"""Multiple of the squared uncertainty up to which noise in brackets is of second order."""
 
 COINCIDENCE_CHANCE = 1e-4
 """Largest chance of coincidence for a name without a stated uncertainty."""
 
 SMALLEST_SEARCH_NOISE = 1e-7
 """Smallest noise with which candidates are searched, so that rounding does not hide one."""
-
-STRUCTURE_TOLERANCE = 1e-8
-"""Relative tolerance for ranks of the structure constants of exact matrices."""
 
 LARGEST_EQUATIONS = 2e7
 """Numbers in the equations of the coordinates, dn⁴, up to which matrices are identified.
@@ -85,8 +79,8 @@ def identify(
         generators: matrices `[d, n, n]`: a tensor, an array or a list of them. Dependent ones are
             reduced, and a note says so.
         uncertainty: relative error of a unit generator, which is the angle in radians by which it
-            is off; one number, or one per generator, of which the root mean square is taken. By
-            default it is estimated from how far the span is from closed under the bracket. That
+            is off; one number, or one per generator, of which the root mean square is taken. It is
+            never lowered. By default it is estimated from how far the span is from closed under the bracket. That
             carries no information about a single matrix, which is then taken to be exact.
         coordinates: names of the coordinates, for the words.
         homogeneous: whether the matrices are affine, with a zero last row. By default they are if
@@ -107,17 +101,21 @@ def identify(
         >>> identify(frame @ so(3) @ torch.linalg.inv(frame)).name
         'so(3)'
     """
-    tensor = _as_tensor(generators)
-    matrices = checked_generators(tensor)
-    if len(matrices) and float(size := matrices.abs().max()) > 0:
-        matrices = matrices / size  # squares of very large or small numbers would overflow
-    if too_large(len(matrices), matrices.shape[1]):
-        return unseen(len(matrices), matrices.shape[1])
-    single = tensor.is_floating_point() and tensor.dtype != torch.float64
-    floor = EXACT_SINGLE if single else EXACT_DOUBLE
-    span = _independent(matrices, tolerance=1e-5 if single else 1e-10)
-    error = _checked_error(uncertainty, len(matrices))
-    affine = _is_affine(span, homogeneous)
+    tensor = as_tensor(generators)
+    found = _identified(tensor, uncertainty, coordinates, homogeneous)
+    return _in_other_units(found, tensor) if found.confident and len(found.span) else found
+
+
+def _identified(
+    tensor: Tensor, uncertainty: Any, coordinates: Sequence[str] | None, homogeneous: bool | None
+) -> Identification:
+    """The name of matrices in the units in which they are given."""
+    if tensor.ndim == 3 and too_large(len(tensor), tensor.shape[1]):
+        return unseen(len(tensor), tensor.shape[1])
+    given = given_matrices(tensor)
+    span = given.span
+    error = stated_error(uncertainty, given.count)
+    affine = is_affine(span, homogeneous)
     record = Identification(
         UNKNOWN,
         span,
@@ -126,20 +124,33 @@ def identify(
         uncertainty=error or 0.0,
         notes=(
             Diagnosis.DEPENDENT_GENERATORS(
-                given=len(matrices), dependent=len(matrices) - len(span), dimension=len(span)
+                given=given.count, dependent=given.count - len(span), dimension=len(span)
             ),
         )
-        if len(span) < len(matrices)
+        if len(span) < given.count
         else (),
         homogeneous=affine,
         coordinates=None
         if coordinates is None
-        else coordinate_names(matrices.shape[1] - affine, coordinates),
+        else coordinate_names(tensor.shape[1] - affine, coordinates),
     )
     if not len(span):
         return _with_margin(record, math.inf, name="0", angle=0.0, meaning=meaning("0"))
     closed = closure(span, uncertainty=error or 0.0, affine=affine)
-    return _by_family(replace(record, closure=closed), closed, error, floor)
+    noise = noise_of(error, closed, given)
+    return _by_family(replace(record, closure=closed), closed, noise, given)
+
+
+def _in_other_units(found: Identification, tensor: Tensor) -> Identification:
+    """Doubt a name that depends on entries which are lost beside the rounding of larger ones."""
+    other = balanced(tensor)
+    if other is None or closure(other).rms > ROUNDING:
+        return found
+    name = _identified(other, None, None, None).name
+    if name in (found.name, UNKNOWN):
+        return found
+    reasons = (*found.reasons, Diagnosis.OTHER_NAME_IN_UNITS(name=name))
+    return _with_margin(found, min(found.margin, 1.0), reasons=reasons)
 
 
 def too_large(count: int, side: int) -> bool:
@@ -168,31 +179,33 @@ def _with_margin(record: Identification, margin: float, **fields: Any) -> Identi
 
 
 def _by_family(
-    record: Identification, closed: Closure, error: float | None, floor: float
+    record: Identification, closed: Closure, noise: Noise, given: Given
 ) -> Identification:
     """Name the span by the known algebras near it; where none fits, by its structure constants."""
-    noise = _allowed_noise(error, closed, floor)
-    search_noise = max(noise, SMALLEST_SEARCH_NOISE)
-    near = candidates(record.span, search_noise, stop_early=noise <= floor)
-    if record.homogeneous and noise > floor:
+    allowed, floor = noise.allowed, given.floor
+    search_noise = max(allowed, SMALLEST_SEARCH_NOISE)
+    near = candidates(record.span, search_noise, stop_early=allowed <= floor)
+    if record.homogeneous and allowed > floor:
         # An algebra that moves every covector is not affine, however little it moves one of them.
         near = [one for one in near if len(preserved("covectors", one.fit.generators).answers)]
     resolved = [one for one in near if not one.stretched(search_noise)]
-    noise = min([noise, *(max(one.fit.at_most(), floor) for one in resolved if one.fit.freedom)])
-    choice = simplest(near, noise, 1.0 if error is not None else COINCIDENCE_CHANCE)
-    alternatives = rivals(resolved, choice, noise, floor)
-    record = replace(record, uncertainty=noise, alternatives=alternatives)
+    if record.estimated:
+        bounds = (max(one.fit.at_most(), floor) for one in resolved if one.fit.freedom)
+        allowed = min([allowed, *bounds])
+    choice = simplest(near, allowed, COINCIDENCE_CHANCE if record.estimated else 1.0)
+    alternatives = rivals(resolved, choice, allowed, floor)
+    record = replace(record, uncertainty=allowed, alternatives=alternatives)
     if choice is None:
-        largest = LARGEST_ESTIMATED_NOISE if error is None else max(error, SMALLEST_SEARCH_NOISE)
-        return _by_structure(record, closed, largest, floor)
+        return _by_structure(record, closed, noise, given)
     exact = canonical(choice.fit.generators)
     forms = preserved_forms(exact)
     simpler = _simpler_algebra(record, choice, near)
-    vague = bool(simpler) or noise > LARGEST_CONFIDENT_NOISE
+    vague = bool(simpler) or allowed > LARGEST_CONFIDENT_NOISE
     name, aliases, words = _names(choice, exact, homogeneous=record.homogeneous)
+    bears, doubts = stability(choice, near, noise, affine=record.homogeneous)
     named = _with_margin(
         record,
-        min(margin_of(choice, near, noise), 1.0 if vague else math.inf),
+        min(margin_of(choice, near, allowed), bears, 1.0 if vague else math.inf),
         name=name,
         generators=exact,
         aliases=aliases,
@@ -201,8 +214,9 @@ def _by_family(
         reasons=(
             closure_reason(closed),
             *form_reasons(forms),
-            fit_reason(choice, noise, floor),
+            fit_reason(choice, allowed, floor),
             *simpler,
+            *doubts,
         ),
     )
     vars(named)["forms"] = forms  # cached there on demand: not computed again
@@ -247,44 +261,44 @@ def _names(
 
 
 def _by_structure(
-    record: Identification, closed: Closure, largest_noise: float, floor: float
+    record: Identification, closed: Closure, noise: Noise, given: Given
 ) -> Identification:
     """Name the span by its structure constants; unknown where it is not closed or noise decides."""
+    largest = LARGEST_ESTIMATED_NOISE
+    if not record.estimated:
+        largest = max(noise.allowed, SMALLEST_SEARCH_NOISE)
     # Small constants of noisy matrices are not constants.
-    exact = closed.rms <= floor and record.uncertainty <= floor
-    if not exact and closed.noise > 3 * largest_noise:
+    exact = closed.rms <= given.floor and record.uncertainty <= given.floor
+    if not exact and closed.noise > 3 * largest:
         dimension = len(generated(record.span, tolerance=0.1))
         return replace(record, reasons=(open_reason(closed, dimension),))
     if len(record.span) == 1:
-        return _one_parameter(record, largest_noise, floor)
-    near = nearest_closed(record.span)
-    basis = record.span if exact else near.generators
-    constants = structure_constants(basis)
-    double = floor == EXACT_DOUBLE
-    abstract = abstract_name(
-        constants, tolerance=STRUCTURE_TOLERANCE if double else math.sqrt(STRUCTURE_TOLERANCE)
-    )
-    # Noise changes an algebra into others that differ by small structure constants, unless the
-    # Killing form is clearly regular.
-    values = killing_eigenvalues(constants).abs()
-    regular = near.converged and float(values.max()) > 0
-    regularity = float(values.min() / values.max()) if regular else 0.0
-    margin = math.inf if exact else regularity / (10 * record.uncertainty)
-    if margin < 1:
-        noise = Diagnosis.HIDDEN_BY_NOISE(degrees=math.degrees(record.uncertainty))
-        return replace(record, reasons=(closure_reason(closed), noise))
-    if abstract.name == UNKNOWN:
-        return replace(record, reasons=(closure_reason(closed), *abstract.reasons))
+        return _one_parameter(record, largest, given.floor)
+    near = None if exact else nearest_closed(record.span)
+    hidden = Diagnosis.HIDDEN_BY_NOISE(degrees=math.degrees(record.uncertainty))
+    if near is not None and not near.converged:
+        return replace(record, reasons=(closure_reason(closed), hidden))
+    basis = record.span if near is None else near.generators
+    found = name_by_constants(basis, noise, given, exact=exact, affine=record.homogeneous)
+    if found.abstract.name == UNKNOWN:
+        return replace(record, reasons=(closure_reason(closed), *found.abstract.reasons))
+    if not exact and record.estimated and found.margin < CONFIDENT_MARGIN:
+        return replace(record, reasons=(closure_reason(closed), hidden))
     basis = canonical(basis)
     return _with_margin(
         record,
-        margin,
-        name=abstract.name,
+        found.margin,
+        name=found.abstract.name,
         generators=basis,
-        aliases=abstract.aliases[1:],
-        meaning=meaning(abstract.name, usual=False) if exact else "",
-        angle=0.0 if exact else near.moved,
-        reasons=(closure_reason(closed), *form_reasons(preserved_forms(basis)), *abstract.reasons),
+        aliases=found.abstract.aliases[1:],
+        meaning=meaning(found.abstract.name, usual=False) if exact else "",
+        angle=0.0 if near is None else near.moved,
+        reasons=(
+            closure_reason(closed),
+            *form_reasons(preserved_forms(basis)),
+            *found.abstract.reasons,
+            *found.doubts,
+        ),
     )
 
 
@@ -304,93 +318,3 @@ def _one_parameter(record: Identification, largest_noise: float, floor: float) -
         alternatives=near,
         reasons=tuple(reasons),
     )
-
-
-def _as_tensor(generators: Tensor | Iterable[Any]) -> Tensor:
-    if isinstance(generators, Tensor):
-        return generators.detach()
-    try:
-        matrices = [_matrix(matrix) for matrix in generators]
-        if matrices:
-            return torch.stack(matrices)
-    except (TypeError, ValueError, RuntimeError) as error:
-        kind = type(generators).__name__
-        raise ArgumentError(
-            f"generators of type {kind}; expected matrices of one size, [d, n, n]. ({error})"
-        ) from error
-    raise ArgumentError(
-        "no generators given; expected matrices [d, n, n], for example liegg.identify(liegg.so(3))."
-    )
-
-
-def _matrix(matrix: Any) -> Tensor:
-    """A tensor or array as it is; Python numbers as float64, since they are exact."""
-    if isinstance(matrix, Tensor):
-        return matrix.detach()
-    return torch.as_tensor(matrix, dtype=None if hasattr(matrix, "dtype") else torch.float64)
-
-
-def _independent(matrices: Float[Tensor, "d n n"], tolerance: float) -> Float[Tensor, "r n n"]:
-    """Orthonormal generators of the span; every matrix counts the same, whatever its size."""
-    sizes = matrices.flatten(1).norm(dim=1)
-    rows = matrices.flatten(1)[sizes > 0] / sizes[sizes > 0, None]
-    return orthonormal_rows(rows, tolerance=tolerance).unflatten(1, matrices.shape[1:])
-
-
-def _checked_error(uncertainty: Any, count: int) -> float | None:
-    """Root mean square of the stated uncertainty; None where it is to be estimated."""
-    if uncertainty is None:
-        return None
-    try:
-        errors = torch.as_tensor(uncertainty, dtype=torch.float64)
-    except (TypeError, ValueError, RuntimeError):
-        errors = torch.tensor(-1.0)
-    if isinstance(uncertainty, bool) or bool((errors < 0).any()):
-        raise ArgumentError(
-            f"uncertainty={uncertainty!r}; expected the relative error of a unit generator, "
-            "for example 0.01."
-        )
-    if errors.ndim and tuple(errors.shape) != (count,):
-        raise ArgumentError(
-            f"uncertainty has shape {tuple(errors.shape)}; expected one number, "
-            f"or one for each of {count} generators."
-        )
-    error = checked_uncertainty(float(errors.square().mean().sqrt()))
-    if error >= math.pi / 2:
-        raise ArgumentError(
-            f"uncertainty={uncertainty!r} is an angle in radians by which a generator is off; from "
-            "π/2 on nothing is known about it. Expected less, for example 0.01."
-        )
-    return error
-
-
-def _is_affine(span: Float[Tensor, "d n n"], homogeneous: bool | None) -> bool:
-    """Whether the matrices are affine: as stated, or if only their last rows are zero."""
-    zero = bool((span[:, -1:].abs() <= 1e-12).all())
-    if homogeneous is None:
-        return zero and span.shape[1] > 1 and bool((span[:, :, -1:].abs() > 1e-12).any())
-    if homogeneous and not zero:
-        raise ArgumentError(
-            "homogeneous=True, but a last row is not zero; affine generators are [[a, t], [0, 0]]."
-        )
-    return homogeneous
-
-
-def _allowed_noise(error: float | None, closed: Closure, floor: float) -> float:
-    """Uncertainty to work with: as stated, but not more than the brackets support.
-
-    Else what they suggest.
-
-    Both are doubled, since brackets give it only roughly, and the first is raised further where few
-    numbers support it. Brackets of translations show affine noise only to second order, and support
-    nothing.
-    """
-    second_order = error is not None and closed.explained <= SECOND_ORDER_FACTOR * error**2
-    if math.isnan(closed.noise) or second_order:
-        return max(error or 0.0, floor)
-    if error is None:
-        return min(max(2 * closed.noise, floor), LARGEST_ESTIMATED_NOISE)
-    # At least one number in each direction out of the span for every generator.
-    numbers = len(closed.residuals) * 2
-    factor = max(2.0, math.sqrt(numbers / chi_square(numbers, REFUSAL_CHANCE)))
-    return max(min(error, factor * closed.noise), floor)

@@ -108,6 +108,8 @@ def direct_summands(constants: Constants, *, tolerance: float = 1e-8) -> tuple[I
     if constants.shape[0] == 0:
         return ()
     basis = centroid(constants, tolerance=tolerance)
+    if not len(basis):  # a tolerance below rounding; the identity commutes with everything
+        basis = identity(constants)[None]
     elements = torch.einsum("ab,bij->aij", generic(GENERIC_ELEMENTS, len(basis)), basis)
     elements = elements / torch.linalg.matrix_norm(elements, 2)[:, None, None]
     best = _most_generic(elements)

@@ -24,8 +24,8 @@ from liegg.algebra.structure.series import (
 Named = tuple[tuple[str, ...], Remark]
 """All names of an algebra, the commonest first, and why."""
 
-EQUAL = 1e-6
-"""Trace, or difference of eigenvalues, of a unit 2 × 2 matrix that counts as zero."""
+EQUAL = 1e-13
+"""Entry of a unit 2 × 2 matrix that counts as zero, at least, whatever the tolerance."""
 
 
 def nilpotent_name(constants: Constants, *, tolerance: float = 1e-8) -> Named | None:
@@ -93,21 +93,25 @@ def plane_name(constants: Constants, *, tolerance: float = 1e-8) -> Named | None
     if len(space) != 3 or len(plane) != 2:
         return None
     matrix = torch.einsum("i,bj,ijk,ck->cb", outside(space, plane)[0], plane, constants, plane)
-    names, action = _bianchi(matrix / matrix.norm())
+    zero = tolerance * scale(constants) / float(matrix.norm())
+    names, action = _bianchi(matrix / matrix.norm(), max(zero, EQUAL))
     return names, Diagnosis.ACTS_ON_PLANE(action=action, name=names[0])
 
 
-def _bianchi(matrix: Float[Tensor, "two two"]) -> tuple[tuple[str, ...], str]:
-    """Names, and what a unit matrix does to the plane."""
-    trace, determinant = float(matrix.trace()), float(torch.linalg.det(matrix))
-    rotation = 4 * determinant - trace**2
-    if abs(rotation) < EQUAL:
-        rest = matrix - trace / 2 * torch.eye(2, dtype=matrix.dtype)
-        scaling = float(rest.norm()) < EQUAL
-        return (("Bianchi V",), "a scaling") if scaling else (("Bianchi IV",), "a Jordan block")
-    if abs(trace) < EQUAL and rotation > 0:
+def _bianchi(matrix: Float[Tensor, "two two"], zero: float) -> tuple[tuple[str, ...], str]:
+    """Names, and what a unit matrix does to the plane; entries up to `zero` count as zero."""
+    trace = float(matrix.trace())
+    rest = matrix - trace / 2 * torch.eye(2, dtype=matrix.dtype)
+    size, rotation = float(rest.norm()), 4 * float(torch.linalg.det(rest))
+    if size <= zero:
+        return ("Bianchi V",), "a scaling"
+    # A change of the entries by `zero` changes the determinant by that times their size.
+    nilpotent = abs(rotation) <= 4 * zero * size
+    if nilpotent and abs(trace) > zero:
+        return ("Bianchi IV",), "a Jordan block"
+    if abs(trace) <= zero and rotation > 0:
         return ("se(2)", "e(2)", "Bianchi VII₀"), "a rotation"
-    if abs(trace) < EQUAL:
+    if abs(trace) <= zero:
         return ("e(1,1)", "Bianchi VI₀"), "a hyperbolic rotation"
     kind, action = ("VII", "a rotation with a scaling") if rotation > 0 else ("VI", "two scalings")
     return (f"Bianchi {kind} (h = {trace**2 / rotation:.4g})",), action

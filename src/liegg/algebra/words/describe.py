@@ -10,7 +10,15 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
 from liegg.algebra.words.motions import Matrix, Motion, View, parts, simple
-from liegg.algebra.words.wording import Vector, coordinate_names, direction, listed, number, vector
+from liegg.algebra.words.wording import (
+    CONSTANTS,
+    Vector,
+    coordinate_names,
+    direction,
+    listed,
+    number,
+    vector,
+)
 
 
 def describe(
@@ -87,16 +95,53 @@ def describe(
             f"the last row of the generator is {matrix[n].tolist()}; "
             "expected zeros, as homogeneous matrices have."
         )
+    constant = [not homogeneous and name in CONSTANTS for name in names]
+    if any(constant) and not matrix[constant].any():
+        return _of_product(matrix, names, size, tolerance)
     linear, shift = matrix[:n, :n], matrix[:n, n:].sum(1)
     if not linear.any():
         return f"translation along {direction(shift, names, tolerance)[0]}"
     scale, signs = _metric(linear, form, tolerance)
-    view = View(names, signs, tolerance)
-    words, motion = _linear(scale[:, None] * linear / scale, view, size)
+    return _motion(scale[:, None] * linear / scale, shift, View(names, signs, tolerance), size)
+
+
+def _motion(linear: Matrix, shift: Vector, view: View, size: float) -> str:
+    """Words for the motion x' = Lx + t."""
+    words, motion = _linear(linear, view, size)
     further = _affine(linear, shift, motion, view) if shift.any() else ""
-    if further.startswith(" about") and words == f"rotation in {'–'.join(names)}":
+    if further.startswith(" about") and words == f"rotation in {'–'.join(view.names)}":
         return f"rotation{further}"  # of the whole plane
     return words + further
+
+
+def _of_product(matrix: Matrix, names: tuple[str, ...], size: float, tolerance: float) -> str:
+    """Words for a motion of a product, some of whose axes are always 1."""
+    kept = [i for i, name in enumerate(names) if name not in CONSTANTS]
+    linear = matrix[np.ix_(kept, kept)]
+    if not linear.any():
+        return _offsets(matrix, names, tolerance)
+    # All constant axes are the same number, so that they are one.
+    shift = matrix[kept].sum(1) - linear.sum(1)
+    view = View(tuple(names[i] for i in kept), None, tolerance)
+    return _motion(linear, shift, view, size)
+
+
+def _offsets(matrix: Matrix, names: tuple[str, ...], tolerance: float) -> str:
+    """Words for the motion of a product that only shifts: each of its parts in its own words."""
+    motions = []
+    for column in np.flatnonzero(matrix.any(0)).tolist():
+        noun, preposition = CONSTANTS[names[column]]
+        moved = np.flatnonzero(matrix[:, column]).tolist()
+        values = matrix[moved, column]
+        own = [names[i] for i in moved]
+        if noun == "offset" and abs(values - values[0]).max() <= 2 * tolerance:
+            text, speed = listed(own), float(values[0])
+        else:
+            text, speed = direction(values, own, tolerance)
+            text = text if len(own) == 1 else f"{text} of {listed(own)}"
+        motions.append(Motion(noun, f" {preposition} {text}", speed))
+    first, *others = motions
+    return " with ".join([str(first), *(motion.beside(first) for motion in others)])
 
 
 def _metric(

@@ -12,6 +12,9 @@ Vector = Float[np.ndarray, " m"]
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 """Digits of the default names x₁, x₂ and so on."""
 
+CONSTANTS = {"1": ("translation", "along"), "1 (offset)": ("offset", "of")}
+"""Names of the axes of a product that are always 1, and what a motion along them is called."""
+
 
 def coordinate_names(n: int, coordinates: Sequence[str] | None = None) -> tuple[str, ...]:
     """Names of n coordinates: the given ones, or x₁, x₂, ...

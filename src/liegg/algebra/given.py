@@ -1,0 +1,210 @@
+"""What `identify` is given: matrices and their uncertainty, checked and brought into one form."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg._utils.errors import ArgumentError
+from liegg._utils.linalg import svd
+from liegg.algebra.closure import Closure
+from liegg.algebra.subspace import checked_generators, checked_uncertainty
+
+EXACT_DOUBLE = 1e-9
+"""Uncertainty of matrices that are exact up to rounding, at condition numbers up to 100."""
+
+EXACT_SINGLE = 1e-5
+"""The same for matrices in float32 or less."""
+
+LARGEST_ESTIMATED_NOISE = 0.05
+"""Largest uncertainty that is taken from brackets alone (3°), so that no other span passes."""
+
+HIDDEN_FACTOR = 10.0
+"""Error of a unit generator that brackets may hide, over the root of their residual.
+
+An error towards another algebra leaves the brackets closed to first order. What remains is of
+second order."""
+
+ROUNDING_STEPS = 100.0
+"""Rounding units by which exact matrices in well-conditioned coordinates are off."""
+
+ROUNDING_ANGLE = 60.0
+"""Largest angle to the nearest algebra, over the residual of the brackets, that rounding makes."""
+
+LARGE_UNIT = 1e3
+"""Ratio of the units of two coordinates below which the entries that rounding hides are rounding
+themselves."""
+
+BALANCING_SWEEPS = 20
+"""Sweeps over the coordinates to balance matrices; one or two suffice for a single unit."""
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Matrices as `identify` works with them.
+
+    Attributes:
+        span: orthonormal generators.
+        count: number of matrices that were given.
+        floor: uncertainty of exact matrices of this precision.
+        rounding: error of the orthonormal generators that rounding explains.
+    """
+
+    span: Float[Tensor, "r n n"]
+    count: int
+    floor: float
+    rounding: float
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The error of a unit generator, in radians.
+
+    Attributes:
+        allowed: what may explain the distance to the algebra that is named.
+        possible: what the name has to bear to be confident: as stated, or else the largest error
+            that brackets may hide.
+        angle: angle to the named algebra up to which the matrices are exactly that algebra; zero if
+            their brackets are not closed to rounding.
+    """
+
+    allowed: float
+    possible: float
+    angle: float
+
+
+def given_matrices(tensor: Tensor) -> Given:
+    """The orthonormal generators of a span, and how exact they are."""
+    matrices = checked_generators(tensor)
+    if len(matrices) and float(size := matrices.abs().max()) > 0:
+        matrices = matrices / size  # squares of very large or small numbers would overflow
+    single = tensor.is_floating_point() and tensor.dtype != torch.float64
+    # Every matrix counts the same, whatever its size.
+    sizes = matrices.flatten(1).norm(dim=1)
+    rows = matrices.flatten(1)[sizes > 0] / sizes[sizes > 0, None]
+    unit = torch.finfo(tensor.dtype if single else torch.float64).eps
+    if not len(rows):
+        return Given(matrices[:0], len(matrices), EXACT_SINGLE if single else EXACT_DOUBLE, unit)
+    _, values, right = svd(rows, full_matrices=False)
+    kept = values > (1e-5 if single else 1e-10) * values[0]
+    condition = float(values[0] / values[kept][-1])
+    return Given(
+        span=right[kept].unflatten(1, matrices.shape[1:]),
+        count=len(matrices),
+        floor=EXACT_SINGLE if single else EXACT_DOUBLE,
+        rounding=ROUNDING_STEPS * unit * condition,
+    )
+
+
+def noise_of(error: float | None, closed: Closure, given: Given) -> Noise:
+    """The uncertainty to work with: as stated, never less; else what the brackets suggest.
+
+    Closure does not show errors towards other algebras, so that it does not lower what is stated.
+    """
+    exact = closed.rms <= 10 * given.rounding
+    angle = max(given.rounding, ROUNDING_ANGLE * closed.rms) if exact else 0.0
+    if error is not None:
+        return Noise(max(error, given.floor), max(error, given.rounding), angle)
+    allowed = 0.0 if math.isnan(closed.noise) else 2 * closed.noise  # brackets give it only roughly
+    hidden = HIDDEN_FACTOR * math.sqrt(max(closed.rms, given.rounding / ROUNDING_STEPS))
+    return Noise(
+        allowed=min(max(allowed, given.floor), LARGEST_ESTIMATED_NOISE),
+        possible=min(max(allowed, hidden), LARGEST_ESTIMATED_NOISE),
+        angle=angle,
+    )
+
+
+def as_tensor(generators: Tensor | Iterable[Any]) -> Tensor:
+    """Matrices of any kind as one tensor."""
+    if isinstance(generators, Tensor):
+        return generators.detach()
+    try:
+        matrices = [_matrix(matrix) for matrix in generators]
+        if matrices:
+            return torch.stack(matrices)
+    except (TypeError, ValueError, RuntimeError) as error:
+        kind = type(generators).__name__
+        raise ArgumentError(
+            f"generators of type {kind}; expected matrices of one size, [d, n, n]. ({error})"
+        ) from error
+    raise ArgumentError(
+        "no generators given; expected matrices [d, n, n], for example liegg.identify(liegg.so(3))."
+    )
+
+
+def _matrix(matrix: Any) -> Tensor:
+    """A tensor or array as it is; Python numbers as float64, since they are exact."""
+    if isinstance(matrix, Tensor):
+        return matrix.detach()
+    return torch.as_tensor(matrix, dtype=None if hasattr(matrix, "dtype") else torch.float64)
+
+
+def balanced(tensor: Tensor) -> Tensor | None:
+    """The matrices in units in which entries (i, j) and (j, i) are about as large (Osborne 1960).
+
+    None unless there are entries, other than zero, that the rounding of the largest one hides.
+    """
+    matrices = tensor.to(torch.float64)
+    unit = torch.finfo(tensor.dtype if tensor.is_floating_point() else torch.float64).eps
+    matrices = matrices / matrices.flatten(1).norm(dim=1).clamp_min(1e-300)[:, None, None]
+    sizes = matrices.abs().amax(0)
+    if not bool(((sizes > 0) & (sizes < ROUNDING_STEPS * unit)).any()):
+        return None
+    reached = (sizes > 0).double()
+    for _ in range(len(sizes)):
+        reached = ((reached + reached @ reached) > 0).double()
+    coupled = sizes * reached * reached.mT  # what cannot be balanced is left out
+    coupled.fill_diagonal_(0)
+    units = torch.ones(len(sizes), dtype=torch.float64)
+    for _ in range(BALANCING_SWEEPS):
+        for i in range(len(sizes)):
+            row, column = coupled[i] @ units / units[i], coupled[:, i] @ (1 / units) * units[i]
+            if float(row) > 0 and float(column) > 0:
+                units[i] = units[i] * (row / column).sqrt()
+    if float(units.max() / units.min()) < LARGE_UNIT:
+        return None
+    inside = matrices * units / units[:, None]
+    return inside / inside.flatten(1).norm(dim=1).clamp_min(1e-300)[:, None, None]
+
+
+def stated_error(uncertainty: Any, count: int) -> float | None:
+    """Root mean square of the stated uncertainty; None where it is to be estimated."""
+    if uncertainty is None:
+        return None
+    try:
+        errors = torch.as_tensor(uncertainty, dtype=torch.float64)
+    except (TypeError, ValueError, RuntimeError):
+        errors = torch.tensor(-1.0)
+    if isinstance(uncertainty, bool) or bool((errors < 0).any()):
+        raise ArgumentError(
+            f"uncertainty={uncertainty!r}; expected the relative error of a unit generator, "
+            "for example 0.01."
+        )
+    if errors.ndim and tuple(errors.shape) != (count,):
+        raise ArgumentError(
+            f"uncertainty has shape {tuple(errors.shape)}; expected one number, "
+            f"or one for each of {count} generators."
+        )
+    error = checked_uncertainty(float(errors.square().mean().sqrt()))
+    if error >= math.pi / 2:
+        raise ArgumentError(
+            f"uncertainty={uncertainty!r} is an angle in radians by which a generator is off; from "
+            "π/2 on nothing is known about it. Expected less, for example 0.01."
+        )
+    return error
+
+
+def is_affine(span: Float[Tensor, "d n n"], homogeneous: bool | None) -> bool:
+    """Whether the matrices are affine: as stated, or if only their last rows are zero."""
+    zero = bool((span[:, -1:].abs() <= 1e-12).all())
+    if homogeneous is None:
+        return zero and span.shape[1] > 1 and bool((span[:, :, -1:].abs() > 1e-12).any())
+    if homogeneous and not zero:
+        raise ArgumentError(
+            "homogeneous=True, but a last row is not zero; affine generators are [[a, t], [0, 0]]."
+        )
+    return homogeneous
