@@ -18,7 +18,7 @@ from liegg.algebra.words.wording import combination
 if TYPE_CHECKING:
     from liegg.actions.restricted import MatrixRestricted, Restricted
 
-NUMERICAL_SETTINGS = ("layout", "derivative", "border", "sigma", "shape", "frame", "label")
+NUMERICAL_SETTINGS = ("layout", "derivative", "border", "sigma", "shape", "frame", "step", "label")
 """Settings that say how an action is computed, and not which motions it has."""
 
 
