@@ -256,7 +256,7 @@ def test_settings_make_it_again():
 
 def test_repr_names_the_parts():
     both = liegg.Product(liegg.Linear(2), liegg.Image("affine"))
-    parts = "Linear(n=2, copies=1, layout='copies_first'), Image(group='affine', derivative='spectral', border='replicate')"
+    parts = "Linear(n=2, copies=1, layout='copies_first'), Image(group='affine', derivative='secant', border='replicate')"
     assert repr(both) == f"Product({parts})"
 
 

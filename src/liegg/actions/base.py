@@ -224,6 +224,14 @@ class Action(ABC):
         each = (part.rounding_motion(dtype, input_square, shape) for part in self._inner)
         return max(each, default=0.0)
 
+    def steps(self, shape: tuple[int, ...]) -> Float[Tensor, " g"]:
+        """Size of a finite motion per candidate, with which its field is compared; 0 for none.
+
+        Args:
+            shape: shape of a sample.
+        """
+        return torch.zeros(self.size, dtype=torch.float64)
+
     def contract(
         self,
         gradients: Float[Tensor, "b k ..."],

@@ -27,6 +27,7 @@ from liegg.inputs.nonlinearity import nonlinearity
 from liegg.inputs.probe import probe
 from liegg.polarization import memory
 from liegg.polarization.distributed import PassOptions, accumulate
+from liegg.polarization.finite_motions import finite_motions
 from liegg.polarization.output_sketch import Outputs
 from liegg.polarization.rounding_noise import Scatter, scatter
 from liegg.polarization.rows import Plan, check_output_action, plan, rows_per_sample
@@ -98,6 +99,7 @@ def analyse(
         with threads(_model_threads(function, first)):
             function, how = _planned(function, first, request, intervals=assigner is not None)
             curved = _nonlinearity(function, first)
+            doubts = _doubts(function, first, request, how)
             steps = plan_pass(
                 function,
                 request.action.row_action,
@@ -123,7 +125,13 @@ def analyse(
         with threads(one_if(steps.columns <= SMALL_COLUMNS)):
             sums = finalise(steps, state)
         return conclude(
-            steps, sums, request, batch_size=batches.size, nonlinearity=curved, notes=notes
+            steps,
+            sums,
+            request,
+            batch_size=batches.size,
+            nonlinearity=curved,
+            notes=notes,
+            warnings=doubts,
         )
 
 
@@ -163,6 +171,7 @@ def conclude(
     batch_size: int | None,
     nonlinearity: float | None = None,
     notes: tuple[Remark, ...] = (),
+    warnings: tuple[Remark, ...] = (),
 ) -> Symmetries:
     """What follows the pass over the data.
 
@@ -173,6 +182,7 @@ def conclude(
         batch_size: samples per batch.
         nonlinearity: of the model; None if not known.
         notes: on how the data was read.
+        warnings: what was found wrong before the pass.
     """
     model, first = steps.model, steps.first
     coarse = coarsest(first.dtype, model.arithmetic)
@@ -186,6 +196,7 @@ def conclude(
         slope=model.slope,
         nonlinearity=nonlinearity,
         notes=(*model.notes, *notes),
+        warnings=warnings,
     )
     own_threads = _model_threads(model, first)
 
@@ -260,3 +271,12 @@ def _nonlinearity(function: Model, first: Tensor) -> float | None:
         return nonlinearity(function, first)
     except (RuntimeError, ValueError, ArithmeticError):
         return None
+
+
+def _doubts(function: Model, first: Tensor, request: Request, how: Plan) -> tuple[Remark, ...]:
+    """That images which are really moved change the output otherwise; none if the model fails on them."""
+    try:
+        found = finite_motions(function, request.action.row_action, first, how)
+    except (RuntimeError, ValueError, ArithmeticError):
+        return ()
+    return () if found is None else (found,)

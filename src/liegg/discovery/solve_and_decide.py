@@ -49,6 +49,7 @@ class ModelInfo:
         slope: its mean squared gradient; None if not known.
         nonlinearity: its nonlinearity on the data; None if not known.
         notes: how it was opened, if that was unusual.
+        warnings: what was found wrong before the pass.
     """
 
     dtype: torch.dtype
@@ -60,6 +61,7 @@ class ModelInfo:
     slope: float | None = None
     nonlinearity: float | None = None
     notes: tuple[Remark, ...] = ()
+    warnings: tuple[Remark, ...] = ()
 
 
 def solve_and_decide(
@@ -175,7 +177,7 @@ def _decide(
         and len(solution.values) > 0
         and not floor.response.reacts,
     )
-    warnings = _model_warnings(sums, floor.response)
+    warnings = (*_model_warnings(sums, floor.response), *info.warnings)
     decision = decide(solution, case, facts, thresholds, warnings=warnings)
     if draws is not None and not decision.undecided:
         sure = certainty(draws, complete, decision.nullity, thresholds)

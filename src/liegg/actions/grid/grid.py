@@ -168,7 +168,12 @@ class Grid(MapAction):
         return moved.unflatten(1, pixels.shape[:2]).movedim(1, 0).reshape(len(h), *x.shape)
 
     def steps(self, shape: tuple[int, ...]) -> Float[Tensor, " g"]:
-        """Size of each candidate at which it moves the outermost pixels by `step` pixels."""
+        """Size of each candidate at which it moves the outermost pixels by `step` pixels.
+
+        The paper's coordinates and slopes are its own, and are not compared.
+        """
+        if self.derivative == "paper":
+            return torch.zeros(self.size, dtype=torch.float64)
         sides = tuple(self.staged(torch.empty(1, *shape, device="meta")).shape[2:])
         reach = coordinates(sides).abs().amax(0)
         if self.translations:

@@ -36,8 +36,8 @@ def derivative_matrix(
 
     `"spectral"` differentiates the trigonometric interpolant of the signal, continued periodically, by
     its mirror image for `"replicate"`, or by zeros, as the border says. `"spline"` differentiates the
-    cubic spline through the pixels. `"central"` is $(f_{i+1} - f_{i-1})/2$. `"gaussian"` differentiates the signal smoothed with a Gaussian of `sigma`
-    pixels. `"paper"` is $f_{i+1} - f_i$, and 0 at the last pixel.
+    cubic spline through the pixels. `"central"` is $(f_{i+1} - f_{i-1})/2$. `"gaussian"` differentiates
+    the signal smoothed with a Gaussian of `sigma` pixels. `"paper"` is $f_{i+1} - f_i$, and 0 at the last pixel.
 
     Args:
         side: number of pixels.

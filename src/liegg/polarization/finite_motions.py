@@ -1,0 +1,88 @@
+"""Derivatives along the candidates compared with the output of samples that are really moved."""
+
+import math
+from functools import partial
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg._utils.device import call_within_memory
+from liegg._utils.diagnoses import Diagnosis, Remark
+from liegg.actions import Action
+from liegg.inputs.batches import evenly_spaced
+from liegg.inputs.model import Model
+from liegg.polarization.output_sketch import combine
+from liegg.polarization.rows import Plan, polarize
+
+SAMPLES, SHARE = 8, 32
+"""Most samples that are moved, and how many of a batch there must be for each of them."""
+
+AGREEMENT = 2.0
+"""Largest ratio between two squared changes that agree."""
+
+SMALL = 0.03
+"""Share of the mean squared change below which a change counts as none."""
+
+
+def finite_motions(
+    model: Model, action: Action, x: Float[Tensor, "b ..."], plan: Plan
+) -> Remark | None:
+    r"""Compare each row times a step with half the change between both ends of that motion.
+
+    For a motion $T_s$ of a sampled image, $s\,\langle \partial f(x), \xi \rangle$ should be
+    $\tfrac12 (f(T_s x) - f(T_{-s} x))$. Where images have detail as fine as a pixel, and the model
+    reacts to it, they differ: derivatives show what no real motion does.
+
+    Args:
+        model: the probed model.
+        action: the candidates; only those with a step are moved, see `Action.steps`.
+        x: a batch, of which a few samples are moved.
+        plan: how rows are computed.
+
+    Returns:
+        A warning with the candidate that disagrees most; None if all agree to a factor of
+        `AGREEMENT`.
+    """
+    steps = action.steps(tuple(x.shape[1:]))
+    if not bool((steps > 0).any()) or len(x) < 1:
+        return None
+    count = min(SAMPLES, max(2, len(x) // SHARE))
+    return call_within_memory(
+        partial(_compared, model, action, plan, steps), x[evenly_spaced(x, count)]
+    )
+
+
+def squared_changes(
+    model: Model, action: Action, plan: Plan, steps: Float[Tensor, " g"], x: Float[Tensor, "b ..."]
+) -> tuple[Float[Tensor, " m"], Float[Tensor, " m"]]:
+    """Mean squared change of the outputs by derivatives and by moving, per candidate with a step."""
+    moving = (steps > 0).nonzero()[:, 0]
+    rows = polarize(model, action, x, plan)[0][..., moving.to(x.device)].cpu()
+    promised = (rows * steps[moving]).square().sum(1).mean(0)
+    changes = []
+    for a in moving.tolist():
+        motion = torch.zeros(action.size, dtype=x.dtype, device=x.device)
+        motion[a] = float(steps[a])
+        changes.append((model(action.act(motion, x)) - model(action.act(-motion, x))) / 2)
+    found = combine(torch.stack(changes).detach(), plan.outputs, seed=plan.seed)
+    return promised, found.square().sum(2).mean(1).cpu()
+
+
+def _compared(
+    model: Model, action: Action, plan: Plan, steps: Float[Tensor, " g"], x: Float[Tensor, "b ..."]
+) -> Remark | None:
+    """The warning for these samples."""
+    promised, found = squared_changes(model, action, plan, steps, x)
+    small = SMALL * max(float(promised.mean()), float(found.mean()))
+    ratios = ((promised + small) / (found + small)).log().abs()
+    if not bool(torch.isfinite(ratios).all()) or float(ratios.max()) <= math.log(AGREEMENT):
+        return None
+    worst = int(ratios.argmax())
+    candidate = int((steps > 0).nonzero()[worst, 0])
+    return Diagnosis.MOTIONS_DISAGREE(
+        motion=action.words[candidate],
+        real=float(found[worst]),
+        derivative=float(promised[worst]),
+        n=len(x),
+    )
