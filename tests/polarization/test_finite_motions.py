@@ -32,7 +32,7 @@ def found(function, x, action=AFFINE, plan=PLAN):
 
 
 def test_smooth_images_agree():
-    assert found(network, 0.1 * SMOOTH) is None
+    assert found(network, 0.02 * SMOOTH) is None
     assert found(linear, SMOOTH, liegg.Image(liegg.so(2)).row_action) is None
 
 
@@ -52,7 +52,7 @@ def test_a_model_that_saturates_within_a_pixel_is_told():
     assert remark.diagnosis is Diagnosis.MOTIONS_DISAGREE
     ratio = remark.values["derivative"] / remark.values["real"]
     assert max(ratio, 1 / ratio) > 2
-    assert remark.values["n"] == 2  # 64 samples
+    assert remark.values["n"] == 4  # of 64
 
 
 def test_a_response_that_the_derivative_does_not_show_is_told():
@@ -79,7 +79,7 @@ def test_other_actions_are_not_moved():
 def test_every_treatment_of_the_outputs(outputs):
     steps = AFFINE.steps((12, 12))
     plan = Plan(outputs, "vjp", seed=3)
-    promised, real = squared_changes(Model(linear, "f"), AFFINE, plan, steps, 0.1 * SMOOTH[:6])
+    promised, real = squared_changes(Model(linear, "f"), AFFINE, plan, steps, 0.02 * SMOOTH[:6])
     torch.testing.assert_close(promised, real, rtol=0.2, atol=0.05 * float(real.max()))
 
 
@@ -96,16 +96,16 @@ def test_steps_of_products_and_restrictions():
 
 def test_the_warning_reaches_the_result_and_smooth_images_have_none():
     rough = liegg.discover(lambda x: torch.tanh(5 * linear(x)), NOISE, AFFINE)
-    smooth = liegg.discover(network, 0.1 * SMOOTH, AFFINE)
+    smooth = liegg.discover(network, 0.02 * SMOOTH, AFFINE)
     told = [remark.diagnosis for remark in rough.decision.warnings]
     assert Diagnosis.MOTIONS_DISAGREE in told
-    assert "moving 2 samples for real by up to one pixel" in str(rough)
+    assert "moving 4 samples for real by up to one pixel" in " ".join(str(rough).split())
     assert Diagnosis.MOTIONS_DISAGREE not in [r.diagnosis for r in smooth.decision.warnings]
 
 
 def test_a_model_that_fails_on_moved_images_is_analysed_all_the_same():
     def picky(x):
-        if float(x.max()) > 1.0 + 1e-9:
+        if float(x.detach().max()) > 1.0 + 1e-9:
             raise ValueError("not an image")
         return linear(x)
 

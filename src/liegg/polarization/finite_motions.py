@@ -15,8 +15,8 @@ from liegg.inputs.model import Model
 from liegg.polarization.output_sketch import combine
 from liegg.polarization.rows import Plan, polarize
 
-SAMPLES, SHARE = 8, 32
-"""Most samples that are moved, and how many of a batch there must be for each of them."""
+FEWEST, SAMPLES, SHARE = 4, 8, 32
+"""Fewest and most samples that are moved, and how many of a batch there must be for each."""
 
 AGREEMENT = 2.0
 """Largest ratio between two squared changes that agree."""
@@ -47,7 +47,7 @@ def finite_motions(
     steps = action.steps(tuple(x.shape[1:]))
     if not bool((steps > 0).any()) or len(x) < 1:
         return None
-    count = min(SAMPLES, max(2, len(x) // SHARE))
+    count = min(SAMPLES, max(FEWEST, len(x) // SHARE))
     return call_within_memory(
         partial(_compared, model, action, plan, steps), x[evenly_spaced(x, count)]
     )
