@@ -62,6 +62,11 @@ def test_a_response_that_the_derivative_does_not_show_is_told():
     assert remark.values["derivative"] == 0 < remark.values["real"]
 
 
+def test_what_only_rounding_moves_is_not_compared():
+    flat = torch.arange(64.0, dtype=torch.float64)[:, None, None].expand(64, 12, 12)
+    assert found(linear, flat) is None
+
+
 def test_other_actions_are_not_moved():
     calls = []
 

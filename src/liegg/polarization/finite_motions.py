@@ -9,6 +9,7 @@ from torch import Tensor
 
 from liegg._utils.device import call_within_memory
 from liegg._utils.diagnoses import Diagnosis, Remark
+from liegg._utils.precision import coarsest
 from liegg.actions import Action
 from liegg.inputs.batches import evenly_spaced
 from liegg.inputs.model import Model
@@ -20,6 +21,9 @@ FEWEST, SAMPLES, SHARE = 4, 8, 32
 
 AGREEMENT = 2.0
 """Largest ratio between two squared changes that agree."""
+
+ROUNDING = 64.0
+"""Rounding units of the output that a change may be off by."""
 
 SMALL = 0.03
 """Share of the mean squared change below which a change counts as none."""
@@ -74,7 +78,9 @@ def _compared(
 ) -> Remark | None:
     """The warning for these samples."""
     promised, found = squared_changes(model, action, plan, steps, x)
-    small = SMALL * max(float(promised.mean()), float(found.mean()))
+    unit = torch.finfo(coarsest(x.dtype, model.arithmetic)).eps
+    rounding = (ROUNDING * unit) ** 2 * float(model(x).double().square().sum(1).mean())
+    small = max(SMALL * max(float(promised.mean()), float(found.mean())), rounding)
     ratios = ((promised + small) / (found + small)).log().abs()
     if not bool(torch.isfinite(ratios).all()) or float(ratios.max()) <= math.log(AGREEMENT):
         return None

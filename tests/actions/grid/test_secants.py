@@ -82,6 +82,12 @@ def test_the_motion_by_one_pixel_is_a_shift_of_the_pixels(sides):
         )
 
 
+@pytest.mark.parametrize("border", ["replicate", "periodic", "zeros"])
+def test_small_secants_are_those_of_the_motion_also_at_the_border(border):
+    action, x = liegg.Image("affine", border=border, step=0.01), normal(3, 6, 5)
+    assert off(action.fields(x), secants(action, x).numpy()) < 0.02
+
+
 @pytest.mark.parametrize("sides", SIZES)
 def test_no_pixel_moves_further_than_the_step(sides):
     for step in (1.0, 0.25):

@@ -214,8 +214,13 @@ def _spectral(side: int, border: Border) -> np.ndarray:
 
 
 def _spline(side: int, border: Border) -> np.ndarray:
-    """Slopes at the pixels of the cubic spline through them."""
+    """Slopes at the pixels of the cubic spline through them; the mean of both sides at an end.
+
+    Beyond a replicated border nothing changes, so the slope on that side is 0.
+    """
     matrix = stencil_array(np.array([-0.5, 0.0, 0.5]), side, border) @ _knots(side, border)
+    if border == "replicate":
+        matrix[[0, -1]] /= 2
     return matrix if border == "zeros" else _flat_on_constants(matrix)
 
 
