@@ -205,7 +205,7 @@ class RadialDifferences(torch.nn.Module):
 
 @pytest.fixture(scope="module")
 def both():
-    return liegg.Product(liegg.Image(), liegg.Color("affine", channels=1))
+    return liegg.Product(smooth_image(), liegg.Color("affine", channels=1))
 
 
 @pytest.fixture(scope="module")

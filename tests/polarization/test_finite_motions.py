@@ -52,7 +52,7 @@ def test_a_model_that_saturates_within_a_pixel_is_told():
     assert remark.diagnosis is Diagnosis.MOTIONS_DISAGREE
     ratio = remark.values["derivative"] / remark.values["real"]
     assert max(ratio, 1 / ratio) > 2
-    assert remark.values["n"] == 4  # of 64
+    assert remark.values["n"] == 4
 
 
 def test_a_response_that_the_derivative_does_not_show_is_told():

@@ -16,8 +16,8 @@ from liegg.inputs.model import Model
 from liegg.polarization.output_sketch import combine
 from liegg.polarization.rows import Plan, polarize
 
-FEWEST, SAMPLES, SHARE = 4, 8, 32
-"""Fewest and most samples that are moved, and how many of a batch there must be for each."""
+SAMPLES = 4
+"""Samples that are moved."""
 
 AGREEMENT = 2.0
 """Largest ratio between two squared changes that agree."""
@@ -51,10 +51,8 @@ def finite_motions(
     steps = action.steps(tuple(x.shape[1:]))
     if not bool((steps > 0).any()) or len(x) < 1:
         return None
-    count = min(SAMPLES, max(FEWEST, len(x) // SHARE))
-    return call_within_memory(
-        partial(_compared, model, action, plan, steps), x[evenly_spaced(x, count)]
-    )
+    some = x[evenly_spaced(x, min(SAMPLES, len(x)))]
+    return call_within_memory(partial(_compared, model, action, plan, steps), some)
 
 
 def squared_changes(
@@ -64,12 +62,11 @@ def squared_changes(
     moving = (steps > 0).nonzero()[:, 0]
     rows = polarize(model, action, x, plan)[0][..., moving.to(x.device)].cpu()
     promised = (rows * steps[moving]).square().sum(1).mean(0)
-    changes = []
-    for a in moving.tolist():
-        motion = torch.zeros(action.size, dtype=x.dtype, device=x.device)
-        motion[a] = float(steps[a])
-        changes.append((model(action.act(motion, x)) - model(action.act(-motion, x))) / 2)
-    found = combine(torch.stack(changes).detach(), plan.outputs, seed=plan.seed)
+    motions = torch.diag(steps)[moving].to(x)
+    moved = action.act_all(torch.cat([motions, -motions]), x)
+    ahead, behind = model(moved.flatten(0, 1)).detach().unflatten(0, (2, -1))
+    changes = (ahead - behind).unflatten(0, (len(moving), len(x))) / 2
+    found = combine(changes, plan.outputs, seed=plan.seed)
     return promised, found.square().sum(2).mean(1).cpu()
 
 
