@@ -23,13 +23,13 @@ from torch import Tensor, nn
 from torch.nn.functional import pad, relu
 
 import liegg
-from liegg.actions.grid.stencils import SCHEMES
+from liegg.actions.grid.stencils import SCHEMES, Scheme
 from liegg.studies import datasets
 from liegg.studies.provenance import provenance, write_json
 
 HERE = Path(__file__).parent
 IMAGES, PHOTOGRAPHS, DEFECTS = 48, 4, 32
-SHOWN = [scheme for scheme in SCHEMES if scheme != "paper"]  # its fields are per pixel, off centre
+SHOWN: list[Scheme] = [s for s in SCHEMES if s != "paper"]  # its fields are per pixel
 DEGREE = math.pi / 180
 NAMES = {"rotation": liegg.so(2), "translation": liegg.translation(2)[:1]}
 
@@ -103,12 +103,12 @@ def responses(model: Callable[[Tensor], Tensor], x: Tensor) -> dict[str, Any]:
 def defects(model: Callable[[Tensor], Tensor], x: Tensor) -> dict[str, dict[str, float]]:
     """Defects of the rotation and of the translation to the right, by scheme and by moving."""
     found = {}
-    for scheme in (*SHOWN, "moved both ways"):
-        action = liegg.Image("affine", derivative="secant" if scheme.startswith("m") else scheme)
+    for scheme in (*SHOWN, None):
+        action = liegg.Image("affine", derivative=scheme or "secant")
         fields = action.fields(x)
         rows = []
         for a, s in enumerate(action.steps(tuple(x.shape[1:])).to(x)):
-            if scheme in SHOWN:
+            if scheme is not None:
                 rows.append(torch.func.jvp(model, (x,), (fields[:, a],))[1])
                 continue
             h = torch.zeros(6).to(x)
@@ -118,7 +118,7 @@ def defects(model: Callable[[Tensor], Tensor], x: Tensor) -> dict[str, dict[str,
         moved = fields.transpose(0, 1).flatten(1).double()
         sensitivity, displacement = matrix @ matrix.mT, moved @ moved.mT
         mean = torch.linalg.solve(displacement, sensitivity).trace() / 6
-        found[scheme] = {
+        found[scheme or "moved both ways"] = {
             name: float((h @ sensitivity @ h) / (h @ displacement @ h) / mean)
             for name, generators in NAMES.items()
             for h in action.coefficients(generators).double()

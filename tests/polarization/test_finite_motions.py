@@ -11,7 +11,7 @@ from liegg.polarization.finite_motions import finite_motions, squared_changes
 from liegg.polarization.rows import Plan
 from signals import bumps
 
-AFFINE = liegg.Image("affine")
+AFFINE: liegg.Action = liegg.Image("affine")
 PLAN = Plan("each", "vjp")
 WEIGHTS = normal(144, 3, seed=7)
 
@@ -27,7 +27,7 @@ def network(x):
 SMOOTH, NOISE = bumps((12, 12), width=2.0, samples=64), normal(64, 12, 12)
 
 
-def found(function, x, action=AFFINE, plan=PLAN):
+def found(function, x, action: liegg.Action = AFFINE, plan=PLAN):
     return finite_motions(Model(function, "f"), action, x, plan)
 
 

@@ -2,6 +2,7 @@
 
 import math
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -53,7 +54,7 @@ def test_a_translation_is_that_by_a_whole_pixel_without_interpolation(sides, bor
     d, x = len(sides), normal(2, *sides)
     action = MAKERS[d]("affine", border=border)
     unit = min(sides) / 2
-    modes = {"replicate": "edge", "periodic": "wrap", "zeros": "constant"}
+    modes: Any = {"replicate": "edge", "periodic": "wrap", "zeros": "constant"}
     padded = np.pad(x.numpy(), [(0, 0), *[(1, 1)] * d], mode=modes[border])
     for i in range(d):
         axis = d - i  # x runs along the last axis
