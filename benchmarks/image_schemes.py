@@ -179,7 +179,8 @@ def main() -> None:
             found["defects on CIFAR-10"] = defects(trained, cifar[:DEFECTS])
     print(json.dumps(found, indent=1))
     seconds = time.perf_counter() - begin
-    write_json(found | {"provenance": provenance("make bench", seconds=seconds)}, chosen.out)
+    command = "python benchmarks/image_schemes.py --models MODELS --photographs PHOTOGRAPHS"
+    write_json(found | {"provenance": provenance(command, seconds=seconds)}, chosen.out)
 
 
 if __name__ == "__main__":
