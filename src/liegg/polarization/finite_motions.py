@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._utils.device import call_within_memory
+from liegg._utils.device import call_within_memory, layout
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.precision import coarsest
 from liegg.actions import Action
@@ -63,8 +63,9 @@ def squared_changes(
     rows = polarize(model, action, x, plan)[0][..., moving.to(x.device)].cpu()
     promised = (rows * steps[moving]).square().sum(1).mean(0)
     motions = torch.diag(steps)[moving].to(x)
-    moved = action.act_all(torch.cat([motions, -motions]), x)
-    ahead, behind = model(moved.flatten(0, 1)).detach().unflatten(0, (2, -1))
+    moved = action.act_all(torch.cat([motions, -motions]), x).flatten(0, 1)
+    replies = model(moved.to(x.dtype, memory_format=layout(x))).detach()
+    ahead, behind = replies.unflatten(0, (2, -1))
     changes = (ahead - behind).unflatten(0, (len(moving), len(x))) / 2
     found = combine(changes, plan.outputs, seed=plan.seed)
     return promised, found.square().sum(2).mean(1).cpu()
