@@ -257,7 +257,7 @@ def layers() -> "Figure":
     page = figure(7.2, 3.4)
     ax = page.subplots()
     model, images = _convolutions()
-    action = liegg.Image("affine", border="periodic")
+    action = liegg.Image("affine", derivative="spectral", border="periodic")
     found = liegg.discover_layers(model, images, action, output_action=action)
     translations = liegg.translation(2)
     place = range(len(found))

@@ -232,6 +232,24 @@ def quick(script: str, out: Path) -> dict:
 
 
 @pytest.mark.slow
+def test_schemes_of_images_are_compared_with_moved_images(tmp_path: Path) -> None:
+    stored = quick("image_schemes.py", tmp_path / "schemes.json")["digits, random weights"]
+    shift, turn = stored["shift by one pixel"], stored["rotation by one degree"]
+    assert shift["secant"] == pytest.approx(shift["central"], rel=1e-5)  # nothing is interpolated
+    assert set(turn) == {
+        "moved both ways",
+        "moved one way",
+        "secant",
+        "spectral",
+        "central",
+        "gaussian",
+    }
+    for found in (shift, turn):
+        assert found["spectral"] > found["secant"] > found["gaussian"] > 0
+        assert 0.7 < found["secant"] / found["moved both ways"] < 1.5
+
+
+@pytest.mark.slow
 def test_growth_has_a_row_for_every_size(tmp_path: Path) -> None:
     stored = quick("growth.py", tmp_path / "bench.json")
     for name, key, sizes in (

@@ -47,7 +47,8 @@ GIVEN = {
     "docs/layerwise.md": {"5.4"},
     "docs/naming.md": {"1.5", "0.01"},  # the smallest margin of a sure name, an example
     "docs/benchmarks.md": {"1.15", "1.3", "1.5", "25.6"},  # the aims, and weights in millions
-    "docs/images.md": {"1.5", "0.03", "4.1"},  # the smoothing, the threshold, the paper's section
+    # The smoothing, the threshold, the paper's section; angles of a secant and its half step.
+    "docs/images.md": {"1.5", "0.03", "4.1", "4.2", "3.7", "0.5"},
     # The paper's section and smoothing; the paper's published notebook and an independent prototype.
     "docs/rotmnist.md": {
         "5.2",
@@ -325,6 +326,27 @@ def reading_rows(networks: list[dict], readings: list[str] | None = None) -> lis
     return lines
 
 
+def scheme_quotes() -> list[str]:
+    found, moved = RESULTS["image-schemes"], "moved both ways"
+    columns = ("spectral", "central", "secant", "moved one way", moved)
+    rows = [
+        f"| {images} | {motion} | "
+        + " | ".join(
+            f"{v:.2g}" if v < 100 else f"{v:.0f}" for v in map(found[images][motion].get, columns)
+        )
+        + " |"
+        for images in ("CIFAR-10", "CIFAR-10, smoothed by 1.5 pixels", "photographs of 224 pixels")
+        for motion in ("shift by one pixel", "rotation by one degree")
+    ]
+    one, two, three = (found["defects on CIFAR-10"][name] for name in ("spectral", "secant", moved))
+    return [
+        *rows,
+        f"the translation has a δ² of {one['translation']:.2f} by spectral derivatives, "
+        f"{two['translation']:.2f} by secants and {three['translation']:.2f} when images are moved",
+        f"(The rotation has {one['rotation']:.2f}, {two['rotation']:.2f} and {three['rotation']:.2f}.)",
+    ]
+
+
 def image_quotes() -> dict[str, list[str]]:
     digits, photographs, errors = RESULTS["rotmnist"], RESULTS["cifar10"], RESULTS["derivatives"]
     bench = RESULTS["bench-images"]
@@ -393,7 +415,7 @@ def image_quotes() -> dict[str, list[str]]:
         )
     return {
         "docs/paper.md": summary,
-        "docs/images.md": table,
+        "docs/images.md": [*table, *scheme_quotes()],
         "docs/rotmnist.md": [*kinds, *rows, four, *orbits],
         "docs/cifar10.md": [
             f"test accuracy {min(accuracy['cifar10']):.3f} to {max(accuracy['cifar10']):.3f}",

@@ -1,6 +1,8 @@
 # pyright: reportAttributeAccessIssue=false
 """Several actions at once: laws, blocks, cross terms, one spectrum whatever the units."""
 
+from functools import partial
+
 import jaxtyping
 import numpy as np
 import pytest
@@ -39,23 +41,27 @@ def bumps(samples, side, *, width, reach=0.4, seed=0):
 
 # Laws. Colours commute with maps of the plane, so the only error is the interpolation of the image: 6e-4 for bumps of three pixels'
 # width, as for images alone.
+smooth_image = partial(liegg.Image, derivative="spectral")
 LAWS = {
-    "image and colour": (liegg.Product(liegg.Image(), liegg.Color(channels=2)), 2),
-    "affine and tone": (liegg.Product(liegg.Image("affine"), liegg.Color("tone", channels=1)), 1),
+    "image and colour": (liegg.Product(smooth_image(), liegg.Color(channels=2)), 2),
+    "affine and tone": (liegg.Product(smooth_image("affine"), liegg.Color("tone", channels=1)), 1),
     "similarity and gains": (
-        liegg.Product(liegg.Image("similarity"), liegg.Color("gains", channels=2)),
+        liegg.Product(smooth_image("similarity"), liegg.Color("gains", channels=2)),
         2,
     ),
-    "colour first": (liegg.Product(liegg.Color("linear", channels=2), liegg.Image("euclidean")), 2),
+    "colour first": (
+        liegg.Product(liegg.Color("linear", channels=2), smooth_image("euclidean")),
+        2,
+    ),
     "nested": (
         liegg.Product(
-            liegg.Image(liegg.so(2)),
-            liegg.Product(liegg.Color("gains", channels=1), liegg.Image(liegg.so(2))),
+            smooth_image(liegg.so(2)),
+            liegg.Product(liegg.Color("gains", channels=1), smooth_image(liegg.so(2))),
         ),
         1,
     ),
     "restricted": (
-        liegg.Product(liegg.Image(), liegg.Color("linear", channels=1)).restrict(
+        liegg.Product(smooth_image(), liegg.Color("linear", channels=1)).restrict(
             torch.block_diag(liegg.so(2)[0], torch.ones(1, 1, dtype=torch.float64))[None]
         ),
         1,
@@ -226,7 +232,7 @@ class RadialDifferences(torch.nn.Module):
 
 @pytest.fixture(scope="module")
 def both():
-    return liegg.Product(liegg.Image(), liegg.Color("affine", channels=1))
+    return liegg.Product(smooth_image(), liegg.Color("affine", channels=1))
 
 
 @pytest.fixture(scope="module")
@@ -283,7 +289,7 @@ def test_settings_make_it_again():
 
 def test_repr_names_the_parts():
     both = liegg.Product(liegg.Linear(2), liegg.Image("affine"))
-    parts = "Linear(n=2, copies=1, layout='copies_first'), Image(group='affine', derivative='spectral', border='replicate')"
+    parts = "Linear(n=2, copies=1, layout='copies_first'), Image(group='affine', derivative='secant', border='replicate')"
     assert repr(both) == f"Product({parts})"
 
 

@@ -19,6 +19,8 @@ ACTIONS = {
     ),
     "volume": liegg.Volume(),
     "image:frame=2": liegg.Image(frame=2),
+    "image:spectral": liegg.Image(derivative="spectral"),
+    "image:affine:step=0.5": liegg.Image("affine", step=0.5),
     "image:gaussian:sigma=2.5": liegg.Image(derivative="gaussian", sigma=2.5),
     "sequence:linear:64": liegg.Sequence("linear", shape=(64,)),
     "color": liegg.Color(),

@@ -223,7 +223,9 @@ def test_images_of_many_numbers_are_not_still_for_being_many():
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_a_mean_over_images_does_not_move_with_them(dtype):
-    action = liegg.Image("affine", border="periodic").restrict(liegg.translation(2))
+    action = liegg.Image("affine", derivative="spectral", border="periodic").restrict(
+        liegg.translation(2)
+    )
     found = liegg.discover(
         lambda x: x.mean((2, 3)).tanh(), normal(300, 3, 16, 16).to(dtype), action
     )

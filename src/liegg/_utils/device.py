@@ -99,3 +99,11 @@ class DeferredCheck:
             done.synchronize()
         if not bool(passed):
             on_failure()
+
+
+def layout(x: Float[Tensor, "n ..."]) -> torch.memory_format:
+    """Channels last if the samples are stored so."""
+    last = {4: torch.channels_last, 5: torch.channels_last_3d}.get(x.ndim)
+    if last is None or x.is_contiguous() or not x.is_contiguous(memory_format=last):
+        return torch.preserve_format
+    return last

@@ -471,6 +471,14 @@ class Diagnosis(Enum):
         "the derivative is exactly zero at {n} of {total} samples (dead units, or rounding): the "
         "verdict rests on the other {rest:?one|{rest}}.",
     )
+    MOTIONS_DISAGREE = (
+        Kind.WARNING,
+        "along '{motion}' the derivative promises a squared change of the output of "
+        "{derivative:.2g}, but moving {n:sample} for real by up to one pixel, in both directions, "
+        "changes it by {real:.2g}: there is detail as fine as a pixel, and the defects "
+        "depend on how they are differentiated. Verify the result (held_out=), or smooth the "
+        "images (liegg.actions.smooth).",
+    )
     LAST_CHECKPOINT_FAILED = (
         Kind.NOTE,
         "the last checkpoint could not be written; the result is complete: {error}",

@@ -18,7 +18,7 @@ from liegg.algebra.words.wording import combination
 if TYPE_CHECKING:
     from liegg.actions.restricted import MatrixRestricted, Restricted
 
-NUMERICAL_SETTINGS = ("layout", "derivative", "border", "sigma", "shape", "frame", "label")
+NUMERICAL_SETTINGS = ("layout", "derivative", "border", "sigma", "shape", "frame", "step", "label")
 """Settings that say how an action is computed, and not which motions it has."""
 
 
@@ -223,6 +223,14 @@ class Action(ABC):
         """
         each = (part.rounding_motion(dtype, input_square, shape) for part in self._inner)
         return max(each, default=0.0)
+
+    def steps(self, shape: tuple[int, ...]) -> Float[Tensor, " g"]:
+        """Size of a finite motion per candidate, with which its field is compared; 0 for none.
+
+        Args:
+            shape: shape of a sample.
+        """
+        return torch.zeros(self.size, dtype=torch.float64)
 
     def contract(
         self,

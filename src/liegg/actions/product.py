@@ -88,6 +88,10 @@ class Product(Action):
         upper = torch.cat(rows).triu()
         return upper + upper.triu(1).mT
 
+    def steps(self, shape: tuple[int, ...]) -> Float[Tensor, " g"]:
+        """Those of the actions."""
+        return torch.cat([action.steps(shape) for action in self.actions])
+
     def same_motions(self, other: Action) -> bool:
         """Whether the other is a product of the same actions."""
         return (

@@ -130,6 +130,13 @@ class Restricted(Action):
         """The parent's."""
         return self.parent.feature_sizes(moment)
 
+    def steps(self, shape: tuple[int, ...]) -> Float[Tensor, " r"]:
+        """The parent's, of the candidates that a direction is made of; 0 if one of them has none."""
+        each = self.parent.steps(shape)
+        inverse = torch.where(each > 0, 1 / each, torch.inf)
+        shares = torch.where(self.basis != 0, self.basis * inverse, 0.0)
+        return 1 / shares.norm(dim=1)
+
     def settings(self) -> dict[str, Any]:
         """The parent's settings and the basis."""
         return {

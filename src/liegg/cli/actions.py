@@ -22,6 +22,7 @@ GRID_WORDS = (
     ("border", f"({'|'.join(BORDERS)})", str),
     ("sigma", r"sigma=(\d+(?:\.\d+)?)", float),
     ("frame", r"frame=(\d+)", int),
+    ("step", r"step=(\d+(?:\.\d+)?)", float),
 )
 COLOR_WORDS = (("channels", r"(\d+)", int),)
 """Arguments that a word after a colon may set, with pattern and type; another word is a group."""

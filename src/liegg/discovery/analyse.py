@@ -30,6 +30,7 @@ from liegg.inputs.nonlinearity import nonlinearity
 from liegg.inputs.probe import probe
 from liegg.polarization import memory
 from liegg.polarization.distributed import PassOptions, accumulate
+from liegg.polarization.finite_motions import finite_motions
 from liegg.polarization.output_sketch import Outputs
 from liegg.polarization.rounding_noise import Scatter, scatter
 from liegg.polarization.rows import Plan, check_output_action, plan, rows_per_sample
@@ -102,6 +103,7 @@ def analyse(
             function, how = _planned(function, first, request, intervals=assigner is not None)
             hidden = hidden_from(function, first, request)
             curved = _nonlinearity(function, first)
+            doubts = _doubts(function, first, request, how)
             steps = plan_pass(
                 function,
                 request.action.row_action,
@@ -134,6 +136,7 @@ def analyse(
             nonlinearity=curved,
             hidden=hidden,
             notes=notes,
+            warnings=doubts,
         )
 
 
@@ -174,6 +177,7 @@ def conclude(
     nonlinearity: float | None = None,
     hidden: HiddenChange | None = None,
     notes: tuple[Remark, ...] = (),
+    warnings: tuple[Remark, ...] = (),
 ) -> Symmetries:
     """What follows the pass over the data.
 
@@ -185,6 +189,7 @@ def conclude(
         nonlinearity: of the model; None if not known.
         hidden: change of its output that its derivative does not show; None if not known.
         notes: on how the data was read.
+        warnings: what was found wrong before the pass.
     """
     model, first = steps.model, steps.first
     coarse = coarsest(first.dtype, model.arithmetic)
@@ -199,6 +204,7 @@ def conclude(
         nonlinearity=nonlinearity,
         hidden=hidden,
         notes=(*model.notes, *notes),
+        warnings=warnings,
     )
     own_threads = _model_threads(model, first)
 
@@ -305,3 +311,12 @@ def _nonlinearity(function: Model, first: Tensor) -> float | None:
         return nonlinearity(function, first)
     except Exception:  # whatever a model does there must not break the analysis
         return None
+
+
+def _doubts(function: Model, first: Tensor, request: Request, how: Plan) -> tuple[Remark, ...]:
+    """That images which are really moved change the output otherwise; none if the model fails on them."""
+    try:
+        found = finite_motions(function, request.action.row_action, first, how)
+    except (RuntimeError, ValueError, ArithmeticError):
+        return ()
+    return () if found is None else (found,)

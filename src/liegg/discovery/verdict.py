@@ -45,6 +45,7 @@ class ModelInfo:
         nonlinearity: its nonlinearity on the data; None if not known.
         hidden: change of its output that its derivative does not show; None if not known.
         notes: how it was opened, if that was unusual.
+        warnings: what was found wrong before the pass.
     """
 
     dtype: torch.dtype
@@ -57,6 +58,7 @@ class ModelInfo:
     nonlinearity: float | None = None
     hidden: HiddenChange | None = None
     notes: tuple[Remark, ...] = ()
+    warnings: tuple[Remark, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -127,7 +129,7 @@ def give_verdict(
         following = float(solution.values[-1])
     case = evidence(solution.values, bounds, following=following, **shared)
     facts = _facts(problem, solution, floor, info, unsolved=unsolved)
-    warnings = _model_warnings(sums, floor.response, info.hidden)
+    warnings = (*_model_warnings(sums, floor.response, info.hidden), *info.warnings)
     decision = decide(solution, case, facts, thresholds, warnings=warnings)
     if bounds is None:
         bounds = torch.full((len(solution.values), 2), torch.nan, dtype=torch.float64)

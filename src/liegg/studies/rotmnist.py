@@ -78,7 +78,7 @@ def verdict(network: nn.Module, digits: Float[Tensor, "b s s"], *, draws: int) -
 
     Also the angle between the first direction and the rotation, in degrees.
     """
-    action = Image("linear", shape=tuple(digits.shape[1:]))
+    action = Image("linear", derivative="spectral", shape=tuple(digits.shape[1:]))
     sym = discover(
         network, digits.flatten(1), action, controls="reinitialised", run=Run(control_draws=draws)
     )

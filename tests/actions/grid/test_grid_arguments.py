@@ -96,13 +96,16 @@ def test_samples_that_fit():
 WRONG_KNOBS = [
     (
         {"derivative": "sobel"},
-        "derivative='sobel': expected 'spectral', 'central', 'gaussian' or 'paper'.",
+        "derivative='sobel': expected 'secant', 'spectral', 'central', 'gaussian' or 'paper'.",
     ),
     ({"border": "mirror"}, "border='mirror': expected 'replicate', 'zeros' or 'periodic'."),
     ({"sigma": 0.0}, "sigma=0.0: expected a width of at least 0.1 pixels, for example sigma=1.0."),
     ({"sigma": -1}, "sigma=-1.0: expected a width of at least 0.1"),
     ({"sigma": math.nan}, "sigma=nan: expected a number"),
     ({"sigma": math.inf}, "sigma=inf: expected a width of at least 0.1"),
+    ({"step": 0.0}, "step=0.0: expected a distance from 0.01 to 1 pixels, for example step=1.0."),
+    ({"step": 1.5}, "step=1.5: expected a distance from 0.01 to 1"),
+    ({"step": math.nan}, "step=nan: expected a number"),
     (
         {"shape": (784,)},
         r"Image\(shape=\(784,\)\): expected \(height, width\) or \(channels, height, width\).",

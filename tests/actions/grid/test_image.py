@@ -3,6 +3,7 @@
 
 import math
 import warnings
+from functools import partial
 
 import jaxtyping
 import pytest
@@ -18,6 +19,8 @@ from liegg.testing import assert_invariant, assert_same_span
 
 MAKERS = {1: liegg.Sequence, 2: liegg.Image, 3: liegg.Volume}
 GROUPS = ("linear", "affine", "similarity", "euclidean")
+EXACT = liegg.Image(derivative="spectral")
+TORUS = liegg.Image("affine", derivative="spectral", border="periodic")
 
 # Which generators
 
@@ -37,9 +40,10 @@ def test_defaults():
     assert liegg.Sequence() == liegg.Sequence("affine")
     for action in (liegg.Image(), liegg.Volume(), liegg.Sequence()):
         assert (action.settings()["derivative"], action.settings()["border"]) == (
-            "spectral",
+            "secant",
             "replicate",
         )
+        assert action.settings()["step"] == 1.0
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -178,7 +182,12 @@ class Radial(nn.Module):
 
 # Bounds on what a finite grid leaves of the rotation's defect and of its bias, three times what was found: rounding of the fading
 # border for the spectral scheme; a derivative along x and y that is not the same in all directions for the other two.
-FLOOR = {"spectral": (2e-14, 4.5e-8), "central": (1.1e-5, 5e-4), "gaussian": (1e-11, 4e-7)}
+FLOOR = {
+    "spectral": (2e-14, 4.5e-8),
+    "secant": (1.1e-5, 5e-4),
+    "central": (1.1e-5, 5e-4),
+    "gaussian": (1e-11, 4e-7),
+}
 
 
 @pytest.fixture(scope="module")
@@ -219,19 +228,16 @@ def test_the_paper_scheme_finds_the_rotation_less_well(radial):
 
 def test_float32_finds_it_at_its_own_floor(radial):
     _, images = radial
-    sym = liegg.discover(Radial(32, dtype=torch.float32), images.float(), liegg.Image())
+    sym = liegg.discover(Radial(32, dtype=torch.float32), images.float(), EXACT)
     assert sym.nullity == 1
     assert sym.angles(liegg.so(2)).max() < 1e-6
     assert sym.defects[0] < 1e-12
 
 
 def test_smaller_groups_are_judged_against_all_maps(radial):
-    whole = liegg.discover(radial[0], radial[1], liegg.Image("affine"))
-    for group in (
-        liegg.Image("similarity"),
-        liegg.Image("euclidean"),
-        liegg.Image("affine").restrict(liegg.so(2)),
-    ):
+    exact = partial(liegg.Image, derivative="spectral")
+    whole = liegg.discover(radial[0], radial[1], exact("affine"))
+    for group in (exact("similarity"), exact("euclidean"), exact("affine").restrict(liegg.so(2))):
         sym = liegg.discover(radial[0], radial[1], group)
         assert sym.nullity == 1
         torch.testing.assert_close(
@@ -249,13 +255,13 @@ def test_several_channels_and_flat_samples_are_found_alike(radial):
         return torch.cat([model(x[:, 0]), model(x[:, 1])], dim=1)
 
     stacked = assert_invariant(
-        both, two, liegg.so(2), action=liegg.Image(), tolerance=FLOOR["spectral"][0] ** 0.5
+        both, two, liegg.so(2), action=EXACT, tolerance=FLOOR["spectral"][0] ** 0.5
     )
     flat = assert_invariant(
         both,
         two.flatten(1),
         liegg.so(2),
-        action=liegg.Image(shape=(2, 32, 32)),
+        action=liegg.Image(derivative="spectral", shape=(2, 32, 32)),
         tolerance=FLOOR["spectral"][0] ** 0.5,
     )
     assert stacked.nullity == flat.nullity == 1
@@ -264,7 +270,9 @@ def test_several_channels_and_flat_samples_are_found_alike(radial):
 
 def test_radial_features_of_volumes_have_the_rotations_of_space():
     sym = liegg.discover(
-        Radial(16, dimension=3), bumps(60, 16, width=2.0, reach=0.3, dimension=3), liegg.Volume()
+        Radial(16, dimension=3),
+        bumps(60, 16, width=2.0, reach=0.3, dimension=3),
+        liegg.Volume(derivative="spectral"),
     )
     assert sym.nullity == 3
     assert (
@@ -309,9 +317,7 @@ def powers(x: Tensor) -> Tensor:
 
 def test_circular_filters_have_the_translations_and_nothing_else():
     head = mlp(8, 16, 3)
-    sym = liegg.discover(
-        lambda x: head(powers(x)), waves(100, 16, 3), liegg.Image("affine", border="periodic")
-    )
+    sym = liegg.discover(lambda x: head(powers(x)), waves(100, 16, 3), TORUS)
     assert sym.nullity == 2
     assert sym.decision.exact == 2  # nothing but rounding
     assert sym.angles(liegg.translation(2)).max() < 1e-12
@@ -324,7 +330,8 @@ def test_a_circular_filter_of_sequences_has_the_shift():
         y = x - 0.5 * x.roll(1, 1) + 0.3 * x.roll(3, 1)
         return torch.stack([y.square().mean(1), y.pow(3).mean(1)], dim=1)
 
-    sym = liegg.discover(model, waves(60, 16, 3, dimension=1), liegg.Sequence(border="periodic"))
+    line = liegg.Sequence(derivative="spectral", border="periodic")
+    sym = liegg.discover(model, waves(60, 16, 3, dimension=1), line)
     assert sym.nullity == 1
     assert sym.angles(liegg.translation(1)).max() < 1e-12
 
@@ -369,9 +376,7 @@ class Transformer(nn.Module):
 
 
 def test_a_circular_network_has_the_translations():
-    sym = liegg.discover(
-        Convolutional(), waves(60, 24, 4), liegg.Image("affine", border="periodic")
-    )
+    sym = liegg.discover(Convolutional(), waves(60, 24, 4), TORUS)
     assert sym.nullity == 2
     assert (
         sym.defects[1] < 1.4e-8

@@ -187,7 +187,7 @@ def convolutional(padding_mode):
 
 
 def test_circular_convolutions_are_equivariant_and_the_pool_is_invariant():
-    action = liegg.Image("affine", border="periodic")
+    action = liegg.Image("affine", derivative="spectral", border="periodic")
     found = liegg.discover_layers(
         convolutional("circular"), band_limited(), action, output_action=action
     )
@@ -213,7 +213,7 @@ def test_circular_convolutions_are_equivariant_and_the_pool_is_invariant():
 
 
 def test_zero_padding_is_visibly_neither():
-    action = liegg.Image("affine", border="periodic")
+    action = liegg.Image("affine", derivative="spectral", border="periodic")
     found = liegg.discover_layers(
         convolutional("zeros"), band_limited(), action, output_action=action
     )

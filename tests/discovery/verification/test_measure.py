@@ -90,7 +90,7 @@ def test_grids_alone_resample(action, answer):
 
 
 def test_a_periodic_shift_there_and_back_by_whole_pixels_is_no_change():
-    action = liegg.Image("affine", border="periodic")
+    action = liegg.Image("affine", derivative="spectral", border="periodic")
     question = asked(action, 8, 8)
     h = action.coefficients(torch.nn.functional.pad(SHIFT, (0, 0, 0, 1)))
     pixel = 1 / 4  # one unit is half the shorter side
@@ -103,7 +103,7 @@ def test_a_periodic_shift_there_and_back_by_whole_pixels_is_no_change():
 
 
 def test_the_output_s_own_resampling_is_added():
-    action = liegg.Image("affine", border="periodic")
+    action = liegg.Image("affine", derivative="spectral", border="periodic")
     question = asked(action, 8, 8, output_action=action)
     h = action.coefficients(torch.nn.functional.pad(SHIFT, (0, 0, 0, 1))) / 8
     alone = there_and_back(asked(action, 8, 8), Directions(h, None))

@@ -1,6 +1,7 @@
 """Maps of the space that a sampled signal lives in: images, volumes and sequences."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from typing import Any
@@ -17,6 +18,7 @@ from liegg.actions.grid.maps import MapAction
 from liegg.actions.grid.stencils import (
     SCHEMES,
     Border,
+    Filter,
     Scheme,
     along,
     check_border,
@@ -44,10 +46,17 @@ class Grid(MapAction):
     axis, $y$ up against the second to last, $z$ along the third to last. Positive rotations are
     counter-clockwise.
 
+    With `derivative="secant"`, the default, each candidate moves the samples by a finite amount $s$ in
+    both directions, $(T_{s E} f - T_{-s E} f)/(2s)$, so far that the outermost pixels move by `step`
+    pixels. The field is the sum of the candidates' secants. For a cubic spline and a pixel that moves by
+    $\delta \le 1$ pixels, the secant is $\delta$ times a mixture of two slopes: $1 - \delta^2$ parts of the
+    slope of the spline and $\delta^2$ parts of the central difference. At $\delta = 1$, as for a
+    translation by one pixel, nothing is interpolated.
+
     Attributes:
         dimension: number of spatial axes: 1, 2 or 3.
         translations: whether the maps are affine; otherwise they are linear and fix the centre.
-        derivative: scheme of the derivatives; see `liegg.actions.grid.stencils.derivative_matrix`.
+        derivative: `"secant"`, or a scheme of `liegg.actions.grid.stencils.derivative_matrix`.
             `"paper"` also uses the paper's coordinates (origin half a pixel off, without the last
             row and column) and its slopes per pixel, which divides every variance by the square of
             half the shorter side.
@@ -57,15 +66,17 @@ class Grid(MapAction):
             only for flat samples.
         frame: width in pixels of a border whose motion is left out of the field: images that are
             cut off there have no derivative.
+        step: how far `derivative="secant"` moves the outermost pixels, in pixels: above 0, at most 1.
     """
 
     dimension: int
     translations: bool = False
-    derivative: Scheme = "spectral"
+    derivative: Scheme = "secant"
     border: Border = "replicate"
     sigma: float = 1.0
     shape: tuple[int, ...] | None = None
     frame: int = 0
+    step: float = 1.0
 
     def __post_init__(self) -> None:
         name = NAMES[self.dimension]
@@ -81,6 +92,10 @@ class Grid(MapAction):
         if self.frame < 0:
             raise ArgumentError(
                 f"frame={self.frame}: expected a number of pixels, 0 or more, for example frame=1."
+            )
+        if not 0.01 <= self.step <= 1:
+            raise ArgumentError(
+                f"step={self.step}: expected a distance from 0.01 to 1 pixels, for example step=1.0."
             )
         if self.shape is not None:
             object.__setattr__(self, "shape", tuple(int(side) for side in self.shape))
@@ -152,8 +167,25 @@ class Grid(MapAction):
         moved = resample(signals.flatten(0, 1), pixels.flatten(0, 1), self.border)
         return moved.unflatten(1, pixels.shape[:2]).movedim(1, 0).reshape(len(h), *x.shape)
 
+    def steps(self, shape: tuple[int, ...]) -> Float[Tensor, " g"]:
+        """Size of each candidate at which it moves the outermost pixels by `step` pixels.
+
+        The paper's coordinates and slopes are its own, and are not compared.
+        """
+        if self.derivative == "paper":
+            return torch.zeros(self.size, dtype=torch.float64)
+        sides = tuple(self.staged(torch.empty(1, *shape, device="meta")).shape[2:])
+        reach = coordinates(sides).abs().amax(0)
+        if self.translations:
+            reach = torch.cat([reach, torch.ones(1, dtype=torch.float64)])
+        each = torch.where(reach > 0, self.step / (min(sides) / 2 * reach), 0.0)
+        return each.repeat(self.dimension)
+
     def precompute(self, x: Float[Tensor, "b ..."], into: Any = None) -> tuple[Tensor, ...]:
-        """Derivatives `[b, c, p]` along x, y, z per unit of the coordinates, and one scratch array."""
+        """Slopes `[b, c, p]` along x, y, z per unit of the coordinates, and one scratch array.
+
+        A secant has two slopes along each axis, other schemes have one.
+        """
         signals = self.staged(x.to(torch.promote_types(x.dtype, torch.float32)))
         sides, shape = signals.shape[2:], signals.flatten(2).shape
         unit = 1.0 if self.derivative == "paper" else min(sides) / 2
@@ -161,20 +193,16 @@ class Grid(MapAction):
         room: tuple[Tensor, ...] = into if fits and not torch.is_grad_enabled() else ()
         slopes = []
         for axis, sign in zip(range(-1, -self.dimension - 1, -1), (1.0, -1.0, 1.0), strict=False):
-            matrix = (
-                sign
-                * unit
-                * derivative_matrix(sides[axis], self.derivative, self.border, self.sigma)
-            )
-            slope = along(
-                matrix, signals, axis, out=room[len(slopes)].view(signals.shape) if room else None
-            )
-            if self.derivative == "gaussian":
-                for other in set(range(-self.dimension, 0)) - {axis}:
-                    slope = along(
-                        smoothing_matrix(sides[other], self.border, self.sigma), slope, other
-                    )
-            slopes.append(slope.flatten(2))
+            for kind in self._filters:
+                matrix = derivative_matrix(sides[axis], kind, self.border, self.sigma)
+                out = room[len(slopes)].view(signals.shape) if room else None
+                slope = along(sign * unit * matrix, signals, axis, out=out)
+                if kind == "gaussian":
+                    for other in set(range(-self.dimension, 0)) - {axis}:
+                        slope = along(
+                            smoothing_matrix(sides[other], self.border, self.sigma), slope, other
+                        )
+                slopes.append(slope.flatten(2))
         return (*slopes, room[-1] if room else torch.empty_like(slopes[0]))
 
     def rounding_motion(
@@ -191,13 +219,12 @@ class Grid(MapAction):
     ) -> Float[Tensor, "t b ..."]:
         """Minus the gradient along the velocity of every pixel; one gradient for all directions."""
         slopes = self.precompute(x)[:-1]
-        velocity = (
-            -h.to(slopes[0]).unflatten(1, (self.dimension, self.ambient))
-            @ self._weights(slopes[0], x).mT
-        )
-        moved = slopes[0] * velocity[:, 0, None, None]
-        for i, slope in enumerate(slopes[1:], start=1):
-            moved.addcmul_(slope, velocity[:, i, None, None])
+        generators = -h.to(slopes[0]).unflatten(1, (self.dimension, self.ambient))
+        velocities = [generators @ weights.mT for weights in self._weights(slopes[0], x)]
+        moved = slopes[0] * velocities[0][:, 0, None, None]
+        for number, slope in enumerate(slopes[1:], start=1):
+            axis, kind = divmod(number, len(velocities))
+            moved.addcmul_(slope, velocities[kind][:, axis, None, None])
         return moved.reshape(len(h), *x.shape).to(x.dtype)
 
     def contract(
@@ -208,14 +235,19 @@ class Grid(MapAction):
     ) -> Float[Tensor, "b k g"]:
         r"""Inner products $-\sum_p \partial f(p)\, \partial_i x(p)\, \tilde p_j$; no field is formed."""
         *slopes, room = self.precompute(x) if precomputed is None else precomputed
-        weights = -self._weights(room, x).mT.repeat(1, room.shape[1])  # the same in every channel
+        # The same in every channel.
+        weights = [-each.mT.repeat(1, room.shape[1]) for each in self._weights(room, x)]
         space = None if torch.is_grad_enabled() else room
         rows = []
         for gradient in gradients.reshape(*gradients.shape[:2], *room.shape[1:]).unbind(1):
             # One product at a time: each is as large as the batch.
             products = (torch.mul(gradient, slope, out=space).flatten(1) for slope in slopes)
-            rows.append(torch.cat([(weights @ product.mT).mT for product in products], dim=1))
-        return torch.stack(rows, dim=1)
+            parts = [
+                (weights[number % len(weights)] @ product.mT).mT
+                for number, product in enumerate(products)
+            ]
+            rows.append(torch.cat(parts, dim=1).unflatten(1, (self.dimension, len(weights), -1)))
+        return torch.stack(rows, dim=1).sum(3).flatten(2)
 
     def moment(
         self, x: Float[Tensor, "b ..."], precomputed: tuple[Tensor, ...] | None = None
@@ -234,22 +266,20 @@ class Grid(MapAction):
         parts = self.precompute(x) if precomputed is None else precomputed
         channels, d, n = parts[0].shape[1], self.dimension, self.ambient
         *slopes, room = (part.flatten(0, 1) for part in parts)
-        places = self._weights(room, x).double()
-        between = (places[:, :, None] * places[:, None]).flatten(1)
+        weights = [each.double() for each in self._weights(room, x)]
         space = None if torch.is_grad_enabled() else room
         used, place = block.unique(return_inverse=True)
-        member = (torch.arange(max(1, len(used)))[:, None] == place).repeat_interleave(channels, 1)
-        member = to_device(member.to(room.dtype), room.device)
-        sums = {  # over the samples first, so that the places are summed in float64
-            (i, k): (
-                (member @ torch.mul(slopes[i], slopes[k], out=space)).double() @ between
-            ).unflatten(1, (n, n))
-            for i, k in combinations_with_replacement(range(d), 2)
-        }
-        found = torch.stack(
-            [torch.stack([sums[min(i, k), max(i, k)] for k in range(d)], dim=2) for i in range(d)],
-            dim=1,
-        )
+        summed = _sums_over(place.repeat_interleave(channels), max(1, len(used)), room)
+        found = weights[0].new_zeros(max(1, len(used)), d, n, d, n)
+        for one, other in combinations_with_replacement(range(len(slopes)), 2):
+            (i, k), (j, m) = divmod(one, len(weights)), divmod(other, len(weights))
+            # Over the samples first, so that the places are summed in float64.
+            products = summed(torch.mul(slopes[one], slopes[other], out=space)).double()
+            between = (weights[k][:, :, None] * weights[m][:, None]).flatten(1)
+            part = (products @ between).unflatten(1, (n, n))
+            found[:, i, :, j] += part
+            if one != other:
+                found[:, j, :, i] += part.mT
         whole = found.new_zeros(count, self.size, self.size)
         whole[to_device(used, whole.device)] = found.reshape(-1, self.size, self.size)[: len(used)]
         return whole
@@ -270,6 +300,7 @@ class Grid(MapAction):
             "sigma": self.sigma,
             "shape": None if self.shape is None else list(self.shape),
             "frame": self.frame,
+            "step": self.step,
         }
 
     @property
@@ -285,7 +316,7 @@ class Grid(MapAction):
     def __repr__(self) -> str:
         always = {"group": "affine" if self.translations else "linear"}
         always |= {"derivative": self.derivative, "border": self.border}
-        defaults = {"sigma": 1.0, "shape": None, "frame": 0}
+        defaults = {"sigma": 1.0, "shape": None, "frame": 0, "step": 1.0}
         others = {name: getattr(self, name) for name in defaults}
         given = always | {k: v for k, v in others.items() if v != defaults[k]}
         return f"{NAMES[self.dimension]}({', '.join(f'{k}={v!r}' for k, v in given.items())})"
@@ -305,16 +336,36 @@ class Grid(MapAction):
         whole = x.reshape(x.shape[0], *(self.shape or x.shape[1:]))
         return whole if whole.ndim == self.dimension + 2 else whole.unsqueeze(1)
 
-    def _weights(self, like: Tensor, x: Float[Tensor, "b ..."]) -> Float[Tensor, "p j"]:
-        """Coordinates of every pixel, with a column of ones for translations."""
+    @property
+    def _filters(self) -> tuple[Filter, ...]:
+        """The slopes that a field is made of."""
+        return ("spline", "central") if self.derivative == "secant" else (self.derivative,)
+
+    def _weights(self, like: Tensor, x: Float[Tensor, "b ..."]) -> list[Float[Tensor, "p j"]]:
+        """Coordinates of every pixel, with a column of ones for translations, for each slope."""
         sides = tuple(self.staged(x[:1]).shape[2:])
         places, kept = (
             paper_coordinates(sides) if self.derivative == "paper" else (coordinates(sides), None)
         )
         if self.translations:
             places = torch.cat([places, torch.ones(len(places), 1, dtype=torch.float64)], dim=1)
+        reach = places.abs().amax(0).clamp_min(torch.finfo(torch.float64).tiny)
         if self.frame:
             inside = torch.zeros(sides, dtype=torch.float64)
             inside[tuple(slice(self.frame, side - self.frame) for side in sides)] = 1.0
             places = places * inside.reshape(-1, 1)
-        return to_device(places if kept is None else places * kept, like.device, like.dtype)
+        each = [places if kept is None else places * kept]
+        if self.derivative == "secant":
+            share = (self.step * places / reach).square()  # squared motion of each pixel, in pixels
+            each = [places * (1 - share), places * share]
+        return [to_device(weights, like.device, like.dtype) for weights in each]
+
+
+def _sums_over(
+    place: Int[Tensor, " b"], count: int, like: Float[Tensor, "b p"]
+) -> Callable[[Float[Tensor, "b p"]], Float[Tensor, "k p"]]:
+    """Sums of rows by their place: added one by one on a CPU, else by one matrix product."""
+    if count > 1 and like.device.type == "cpu":
+        return lambda rows: rows.new_zeros(count, rows.shape[1]).index_add_(0, place, rows)
+    member = to_device((torch.arange(count)[:, None] == place).to(like.dtype), like.device)
+    return lambda rows: member @ rows

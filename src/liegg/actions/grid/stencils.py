@@ -16,25 +16,28 @@ from torch import Tensor
 from liegg._utils.device import to_device
 from liegg._utils.errors import ArgumentError, DtypeError
 
-Scheme = Literal["spectral", "central", "gaussian", "paper"]
+Scheme = Literal["secant", "spectral", "central", "gaussian", "paper"]
 Border = Literal["replicate", "zeros", "periodic"]
 
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 BORDERS: tuple[Border, ...] = get_args(Border)
+
+Filter = Literal["spline", "spectral", "central", "gaussian", "paper"]
+"""Derivatives along one axis; `"spline"` is the slope of the cubic spline through the pixels."""
 
 TRUNCATE = 4.0
 """Standard deviations at which a Gaussian is cut off, which omits 6e-5 of it."""
 
 
 def derivative_matrix(
-    side: int, scheme: Scheme, border: Border, sigma: float = 1.0
+    side: int, scheme: Filter, border: Border, sigma: float = 1.0
 ) -> Float[Tensor, "s s"]:
     r"""Derivative along one axis, per pixel.
 
     `"spectral"` differentiates the trigonometric interpolant of the signal, continued periodically, by
-    its mirror image for `"replicate"`, or by zeros, as the border says. `"central"` is
-    $(f_{i+1} - f_{i-1})/2$. `"gaussian"` differentiates the signal smoothed with a Gaussian of `sigma`
-    pixels. `"paper"` is $f_{i+1} - f_i$, and 0 at the last pixel.
+    its mirror image for `"replicate"`, or by zeros, as the border says. `"spline"` differentiates the
+    cubic spline through the pixels. `"central"` is $(f_{i+1} - f_{i-1})/2$. `"gaussian"` differentiates
+    the signal smoothed with a Gaussian of `sigma` pixels. `"paper"` is $f_{i+1} - f_i$, and 0 at the last pixel.
 
     Args:
         side: number of pixels.
@@ -142,9 +145,11 @@ def outside(positions: Any, side: int, border: Border) -> tuple[Any, Any]:
 
 
 @functools.lru_cache(maxsize=32)
-def _derivative(side: int, scheme: Scheme, border: Border, sigma: float) -> np.ndarray:
+def _derivative(side: int, scheme: Filter, border: Border, sigma: float) -> np.ndarray:
     if side == 1:
         return np.zeros((1, 1))
+    if scheme == "spline":
+        return _spline(side, border)
     if scheme == "spectral":
         return _spectral(side, border)
     if scheme == "paper":
@@ -205,6 +210,21 @@ def _spectral(side: int, border: Border) -> np.ndarray:
         return matrix
     if border == "replicate":
         matrix = matrix + weights[(i + j + 1) % period]
-    # A constant has no slope: remove what rounding left over.
-    matrix[np.diag_indices(side)] -= matrix.sum(1)
+    return _flat_on_constants(matrix)
+
+
+def _spline(side: int, border: Border) -> np.ndarray:
+    """Slopes at the pixels of the cubic spline through them; the mean of both sides at an end.
+
+    Beyond a replicated border nothing changes, so the slope on that side is 0.
+    """
+    matrix = stencil_array(np.array([-0.5, 0.0, 0.5]), side, border) @ _knots(side, border)
+    if border == "replicate":
+        matrix[[0, -1]] /= 2
+    return matrix if border == "zeros" else _flat_on_constants(matrix)
+
+
+def _flat_on_constants(matrix: np.ndarray) -> np.ndarray:
+    """A constant has no slope: remove what rounding left over."""
+    matrix[np.diag_indices(len(matrix))] -= matrix.sum(1)
     return matrix

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from liegg._utils.device import layout
 from liegg._utils.precision import coarsest
 from liegg.actions import Action
 from liegg.discovery.verification.meter import Meter
@@ -160,7 +161,7 @@ class Question:
 
     def reply(self, moved: Float[Tensor, "b ..."]) -> Float[Tensor, "b c"]:
         """Outputs of moved samples, given to the model in the dtype and layout of the samples."""
-        replies = self.model(moved.to(self.x.dtype, memory_format=_layout(self.x))).double()
+        replies = self.model(moved.to(self.x.dtype, memory_format=layout(self.x))).double()
         self.meter.advance(len(moved))
         return replies
 
@@ -171,14 +172,6 @@ class Question:
             return y[None]
         shaped = y.reshape(len(y), *self.model.output_shape)
         return torch.stack([self.output_action.act(row, shaped).reshape(y.shape) for row in k])
-
-
-def _layout(x: Float[Tensor, "n ..."]) -> torch.memory_format:
-    """Channels last if the samples are stored so."""
-    last = {4: torch.channels_last, 5: torch.channels_last_3d}.get(x.ndim)
-    if last is None or x.is_contiguous() or not x.is_contiguous(memory_format=last):
-        return torch.preserve_format
-    return last
 
 
 def changes(

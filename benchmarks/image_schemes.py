@@ -1,0 +1,187 @@
+"""Response of networks to motions of images, by derivative scheme and by really moving them.
+
+Stored as results/image-schemes.json. For a shift by one pixel and a rotation by one degree: the mean
+squared change of the outputs that each scheme promises, |J ξ s|², and that of images which are moved,
+|f(T x) - f(T⁻¹x)|²/4, both in units of the outputs. For the first data set also the defects of rotation
+and translation among the six affine candidates.
+
+    LIEGG_DATA=data python benchmarks/image_schemes.py --models models --photographs imagenet-sample
+"""
+
+import argparse
+import json
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+from torch.nn.functional import pad, relu
+
+import liegg
+from liegg.actions.grid.stencils import SCHEMES, Scheme
+from liegg.studies import datasets
+from liegg.studies.provenance import provenance, write_json
+
+HERE = Path(__file__).parent
+IMAGES, PHOTOGRAPHS, DEFECTS = 48, 4, 32
+SHOWN: list[Scheme] = [s for s in SCHEMES if s != "paper"]  # its fields are per pixel
+DEGREE = math.pi / 180
+NAMES = {"rotation": liegg.so(2), "translation": liegg.translation(2)[:1]}
+
+
+class Block(nn.Module):
+    """Two convolutions beside an identity that is subsampled and padded where the width grows."""
+
+    def __init__(self, inputs: int, outputs: int, stride: int) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
+        self.conv2 = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False)
+        self.bn1, self.bn2 = nn.BatchNorm2d(outputs), nn.BatchNorm2d(outputs)
+        self.stride, self.more = stride, (outputs - inputs) // 2
+
+    def forward(self, x: Tensor) -> Tensor:
+        """The features after the block."""
+        y = self.bn2(self.conv2(relu(self.bn1(self.conv1(x)))))
+        short = pad(x[:, :, :: self.stride, :: self.stride], (0, 0, 0, 0, self.more, self.more))
+        return relu(y + short)
+
+
+class ResNet20(nn.Module):
+    """The CIFAR-10 classifier of 20 layers; it averages over all places, so it takes any size."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv1, self.bn1 = nn.Conv2d(3, 16, 3, 1, 1, bias=False), nn.BatchNorm2d(16)
+        self.layer1 = nn.Sequential(*[Block(16, 16, 1) for _ in range(3)])
+        self.layer2 = nn.Sequential(Block(16, 32, 2), Block(32, 32, 1), Block(32, 32, 1))
+        self.layer3 = nn.Sequential(Block(32, 64, 2), Block(64, 64, 1), Block(64, 64, 1))
+        self.linear = nn.Linear(64, 10)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Logits of images with values from 0 to 1."""
+        mean, std = (x.new_tensor(v)[:, None, None] for v in (MEAN, STD))
+        x = relu(self.bn1(self.conv1((x - mean) / std)))
+        return self.linear(self.layer3(self.layer2(self.layer1(x))).mean((2, 3)))
+
+
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+
+
+def square(change: Tensor) -> float:
+    """Mean squared length."""
+    return float(change.square().sum(1).mean())
+
+
+def responses(model: Callable[[Tensor], Tensor], x: Tensor) -> dict[str, Any]:
+    """Squared changes for a shift to the right by one pixel and a rotation by one degree."""
+    whole = liegg.Image("affine")
+    shift = whole.coefficients(liegg.translation(2)[:1])[0] / (min(x.shape[-2:]) / 2)
+    turn = whole.coefficients(pad(liegg.so(2), (0, 1, 0, 1)))[0] * DEGREE
+    found: dict[str, Any] = {}
+    for name, h in (("shift by one pixel", shift.to(x)), ("rotation by one degree", turn.to(x))):
+        ahead, behind, still = (model(y) for y in (whole.act(h, x), whole.act(-h, x), x))
+        found[name] = {
+            "moved both ways": square((ahead - behind) / 2),
+            "moved one way": square(ahead - still),
+            **{
+                scheme: square(
+                    torch.func.jvp(
+                        model, (x,), (liegg.Image("affine", derivative=scheme).field(h, x),)
+                    )[1]
+                )
+                for scheme in SHOWN
+            },
+        }
+    return found
+
+
+def defects(model: Callable[[Tensor], Tensor], x: Tensor) -> dict[str, dict[str, float]]:
+    """Defects of the rotation and of the translation to the right, by scheme and by moving."""
+    found = {}
+    for scheme in (*SHOWN, None):
+        action = liegg.Image("affine", derivative=scheme or "secant")
+        fields = action.fields(x)
+        rows = []
+        for a, s in enumerate(action.steps(tuple(x.shape[1:])).to(x)):
+            if scheme is not None:
+                rows.append(torch.func.jvp(model, (x,), (fields[:, a],))[1])
+                continue
+            h = torch.zeros(6).to(x)
+            h[a] = s
+            rows.append((model(action.act(h, x)) - model(action.act(-h, x))) / (2 * s))
+        matrix = torch.stack(rows).flatten(1).double()
+        moved = fields.transpose(0, 1).flatten(1).double()
+        sensitivity, displacement = matrix @ matrix.mT, moved @ moved.mT
+        mean = torch.linalg.solve(displacement, sensitivity).trace() / 6
+        found[scheme or "moved both ways"] = {
+            name: float((h @ sensitivity @ h) / (h @ displacement @ h) / mean)
+            for name, generators in NAMES.items()
+            for h in action.coefficients(generators).double()
+        }
+    return found
+
+
+def digits(count: int) -> tuple[nn.Module, Tensor]:
+    """A convolutional network with random weights, and digits; nothing is downloaded."""
+    torch.manual_seed(0)
+    model = nn.Sequential(
+        nn.Conv2d(1, 8, 5),
+        nn.SiLU(),
+        nn.Conv2d(8, 8, 5, 2),
+        nn.SiLU(),
+        nn.Flatten(),
+        nn.LazyLinear(10),
+    )
+    images = datasets.mnist_sample().images[:: 2500 // count, None].float() / 255
+    model(images[:1])
+    return model.eval(), images
+
+
+def photographs(folder: Path, count: int) -> Tensor:
+    """Evenly spaced images of a folder, values from 0 to 1."""
+    from PIL import Image
+
+    files = sorted(folder.glob("*.webp"))
+    chosen = files[:: len(files) // count][:count]
+    stack = np.stack([np.asarray(Image.open(file).convert("RGB")) for file in chosen])
+    return torch.from_numpy(stack).permute(0, 3, 1, 2).float() / 255
+
+
+def main() -> None:
+    """Run, print, store."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="digits and random weights only")
+    parser.add_argument("--models", type=Path, help="folder with cifar10-resnet20.safetensors")
+    parser.add_argument("--photographs", type=Path, help="folder of images, 224 × 224")
+    parser.add_argument("--out", type=Path, default=HERE.parent / "results" / "image-schemes.json")
+    chosen = parser.parse_args()
+    begin = time.perf_counter()
+    found: dict[str, Any] = {}
+    with torch.no_grad():
+        model, images = digits(10 if chosen.quick else 100)
+        found["digits, random weights"] = responses(model, images)
+        if not chosen.quick:
+            trained = ResNet20().eval()
+            trained.load_state_dict(load_file(chosen.models / "cifar10-resnet20.safetensors"))
+            cifar = datasets.cifar10("test").images[:IMAGES].float() / 255
+            large = photographs(chosen.photographs, PHOTOGRAPHS)
+            cases = {
+                "CIFAR-10": cifar,
+                "CIFAR-10, smoothed by 1.5 pixels": liegg.actions.smooth(cifar, 1.5),
+                "photographs of 224 pixels": large,
+            }
+            found |= {name: responses(trained, x) for name, x in cases.items()}
+            found["defects on CIFAR-10"] = defects(trained, cifar[:DEFECTS])
+    print(json.dumps(found, indent=1))
+    seconds = time.perf_counter() - begin
+    command = "python benchmarks/image_schemes.py --models MODELS --photographs PHOTOGRAPHS"
+    write_json(found | {"provenance": provenance(command, seconds=seconds)}, chosen.out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""Derivatives along the candidates compared with the output of samples that are really moved."""
+
+import math
+from functools import partial
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg._utils.device import call_within_memory, layout
+from liegg._utils.diagnoses import Diagnosis, Remark
+from liegg._utils.precision import coarsest
+from liegg.actions import Action
+from liegg.inputs.batches import evenly_spaced
+from liegg.inputs.model import Model
+from liegg.polarization.output_sketch import combine
+from liegg.polarization.rows import Plan, polarize
+
+SAMPLES = 4
+"""Samples that are moved."""
+
+AGREEMENT = 2.0
+"""Largest ratio between two squared changes that agree."""
+
+ROUNDING = 64.0
+"""Rounding units of the output that a change may be off by."""
+
+SMALL = 0.03
+"""Share of the mean squared change below which a change counts as none."""
+
+
+def finite_motions(
+    model: Model, action: Action, x: Float[Tensor, "b ..."], plan: Plan
+) -> Remark | None:
+    r"""Compare each row times a step with half the change between both ends of that motion.
+
+    For a motion $T_s$ of a sampled image, $s\,\langle \partial f(x), \xi \rangle$ should be
+    $\tfrac12 (f(T_s x) - f(T_{-s} x))$. Where images have detail as fine as a pixel, and the model
+    reacts to it, they differ: derivatives show what no real motion does.
+
+    Args:
+        model: the probed model.
+        action: the candidates; only those with a step are moved, see `Action.steps`.
+        x: a batch, of which a few samples are moved.
+        plan: how rows are computed.
+
+    Returns:
+        A warning with the candidate that disagrees most; None if all agree to a factor of
+        `AGREEMENT`.
+    """
+    steps = action.steps(tuple(x.shape[1:]))
+    if not bool((steps > 0).any()) or len(x) < 1:
+        return None
+    some = x[evenly_spaced(x, min(SAMPLES, len(x)))]
+    return call_within_memory(partial(_compared, model, action, plan, steps), some)
+
+
+def squared_changes(
+    model: Model, action: Action, plan: Plan, steps: Float[Tensor, " g"], x: Float[Tensor, "b ..."]
+) -> tuple[Float[Tensor, " m"], Float[Tensor, " m"]]:
+    """Mean squared change of the outputs by derivatives and by moving, per candidate with a step."""
+    moving = (steps > 0).nonzero()[:, 0]
+    rows = polarize(model, action, x, plan)[0][..., moving.to(x.device)].cpu()
+    promised = (rows * steps[moving]).square().sum(1).mean(0)
+    motions = torch.diag(steps)[moving].to(x)
+    moved = action.act_all(torch.cat([motions, -motions]), x).flatten(0, 1)
+    replies = model(moved.to(x.dtype, memory_format=layout(x))).detach()
+    ahead, behind = replies.unflatten(0, (2, -1))
+    changes = (ahead - behind).unflatten(0, (len(moving), len(x))) / 2
+    found = combine(changes, plan.outputs, seed=plan.seed)
+    return promised, found.square().sum(2).mean(1).cpu()
+
+
+def _compared(
+    model: Model, action: Action, plan: Plan, steps: Float[Tensor, " g"], x: Float[Tensor, "b ..."]
+) -> Remark | None:
+    """The warning for these samples."""
+    promised, found = squared_changes(model, action, plan, steps, x)
+    unit = torch.finfo(coarsest(x.dtype, model.arithmetic)).eps
+    rounding = (ROUNDING * unit) ** 2 * float(model(x).double().square().sum(1).mean())
+    small = max(SMALL * max(float(promised.mean()), float(found.mean())), rounding)
+    ratios = ((promised + small) / (found + small)).log().abs()
+    if not bool(torch.isfinite(ratios).all()) or float(ratios.max()) <= math.log(AGREEMENT):
+        return None
+    worst = int(ratios.argmax())
+    candidate = int((steps > 0).nonzero()[worst, 0])
+    return Diagnosis.MOTIONS_DISAGREE(
+        motion=action.words[candidate],
+        real=float(found[worst]),
+        derivative=float(promised[worst]),
+        n=len(x),
+    )
