@@ -12,7 +12,7 @@ import liegg
 from cases import mlp, normal
 from liegg.actions import Linear
 from liegg.decision.bootstrap import resolve
-from liegg.polarization.sample_blocks import count_for
+from liegg.polarization.sample_blocks import BlockAssigner, count_for
 from oracle import fields, jacobians
 from spectra import bootstrap_of
 
@@ -59,7 +59,9 @@ def asked(request):
     if dtype != torch.float64:
         double.load_state_dict(function.state_dict())
     rows = dense(double, x.double(), EVERY, None if output_action is None else EVERY)
-    block = np.arange(130) % count_for(9 if output_action is None else 18)
+    count = count_for(9 if output_action is None else 18)
+    assigned = BlockAssigner(count).assign(0, x).numpy()
+    block = np.unique(assigned, return_inverse=True)[1]  # empty blocks are left out
     return sym, rows, block, 1e-9 if dtype == torch.float64 else 1e-4
 
 

@@ -37,7 +37,7 @@ def test_intervals_hold_their_defects_and_shrink_with_the_root_of_the_samples():
 def test_samples_that_belong_together_are_drawn_together():
     """Every sample four times: in groups they are what they were once, the same blocks four times over."""
     model, x = mlp(3, 8, 2), normal(320, 3)
-    once = liegg.discover(model, x, Linear(3))
+    once = liegg.discover(model, x, Linear(3), groups=torch.arange(320))
     grouped = liegg.discover(
         model,
         x.repeat_interleave(4, dim=0),
@@ -48,22 +48,32 @@ def test_samples_that_belong_together_are_drawn_together():
     torch.testing.assert_close(grouped.intervals, once.intervals, rtol=1e-8, atol=0.0)
 
 
-def test_copies_that_are_not_said_to_be_copies_make_intervals_half_as_wide():
-    """Four times the data, as it seems: half the width. A single data set scatters by a fifth around it (1.8 to 2.4 of 16), so the
-    mean of eight is asked for. Copies in a row would scatter more: dealt in turn, they fill 32 blocks with eight different ones.
-    """
-    model, ratios = mlp(3, 8, 2), []
-    for seed in range(8):
-        order = torch.randperm(1280, generator=torch.Generator().manual_seed(seed))
-        copies, labels = (
-            normal(320, 3, seed=seed).repeat_interleave(4, dim=0)[order],
-            (torch.arange(1280) // 4)[order],
-        )
-        alone, grouped = (
-            liegg.discover(model, copies, Linear(3), groups=groups) for groups in (None, labels)
-        )
-        ratios.append((widths(grouped) / widths(alone)).log().mean())
-    assert float(torch.stack(ratios).mean().exp()) == pytest.approx(2.0, rel=0.2)
+@pytest.mark.parametrize("order", ["in a row", "shuffled", "one after the other"])
+def test_copies_are_not_evidence(order):
+    """Every sample eight times, in any order and with no groups: the same intervals as once."""
+    model, x = mlp(3, 8, 2), normal(250, 3)
+    once, places = liegg.discover(model, x, Linear(3)), torch.arange(250).repeat(8)
+    if order == "in a row":
+        places = places.sort().values
+    elif order == "shuffled":
+        places = places[torch.randperm(2000, generator=torch.Generator().manual_seed(0))]
+    again = liegg.discover(model, x[places], Linear(3))
+    torch.testing.assert_close(again.intervals, once.intervals, rtol=1e-8, atol=0.0)
+    one, other = once.decision.certainty, again.decision.certainty
+    assert one is not None and other is not None
+    assert other.angle == pytest.approx(one.angle, rel=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_the_order_of_the_samples_does_not_matter(dtype):
+    model, x = mlp(3, 8, 2, dtype=dtype), normal(300, 3).to(dtype)
+    labels = torch.arange(300) // 5
+    order = torch.randperm(300, generator=torch.Generator().manual_seed(1))
+    for groups, shuffled in [(None, None), (labels, labels[order])]:
+        one = liegg.discover(model, x, Linear(3), groups=groups)
+        other = liegg.discover(model, x[order], Linear(3), groups=shuffled)
+        error = 1e-9 if dtype == torch.float64 else 1e-4
+        torch.testing.assert_close(other.intervals, one.intervals, rtol=error, atol=0.0)
 
 
 def test_directions_at_the_floor_have_no_interval():

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from liegg._utils.checks import first_nonfinite
@@ -186,6 +186,8 @@ def update(
     spot_check = SpotCheck(plan.model)
 
     def prepare(x: Tensor, number: int) -> Callable[[], None]:
+        # Before the rows, so that a GPU is not waited for while it computes them.
+        block = None if plan.assigner is None else plan.assigner.assign(number, x)
         workspace.prepare(x)
         rows, y = polarize(
             plan.model,
@@ -197,7 +199,7 @@ def update(
             halved=plan.widths is not None,
             precomputed=workspace.precomputed,
         )
-        sums, add_rows = _batch_sums(plan, state, number, x, rows, y, workspace)
+        sums, add_rows = _batch_sums(plan, state, x, rows, y, workspace, first=number, block=block)
         passed, look_closer = _checks(spot_check, x, rows, y, number)
 
         def commit() -> None:
@@ -254,15 +256,16 @@ def _checks(
 def _batch_sums(
     plan: PassPlan,
     state: PassState,
-    first: int,
     x: Float[Tensor, "b ..."],
     rows: Float[Tensor, "b k p"],
     y: Float[Tensor, "b c"],
     workspace: Workspace,
+    *,
+    first: int,
+    block: Int[Tensor, " b"] | None,
 ) -> tuple[PassState, Callable[[Any], RowSums | BlockRows]]:
     """The state with all sums of a batch but its rows, and the function that adds these."""
     squared = plan.squares(first + len(x))
-    block = None if plan.assigner is None else plan.assigner.assign(first, len(x))
     if block is not None and plan.blocks > 1:
         batch = sample_blocks.arrange(rows, block, plan.blocks, squared=squared)
         add_rows = partial(sample_blocks.update, batch=batch)
