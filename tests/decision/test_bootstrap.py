@@ -226,8 +226,11 @@ def test_quantiles_are_those_of_printed_tables():
         (0.5, 2): 0.816,
     }
     for (level, freedom), value in table.items():
-        assert student_quantile(level, freedom) == pytest.approx(value, abs=6e-4), (level, freedom)
-    assert student_quantile(0.95, 10**6) == pytest.approx(1.959964, rel=1e-5)  # the normal one
+        assert student_quantile(level, float(freedom)) == pytest.approx(value, abs=6e-4), (
+            level,
+            freedom,
+        )
+    assert student_quantile(0.95, 1e6) == pytest.approx(1.959964, rel=1e-5)  # the normal one
 
 
 # Interval.

@@ -270,7 +270,7 @@ def test_an_interval_that_reaches_the_next_direction_takes_the_symmetry_away():
 def test_intervals_are_added_to_a_decision_but_not_to_an_undecided_one():
     sure = Certainty((1, 2), 0.7, 0.25, 0.95, 32, 100)
     decision = decided([1e-4, 1.0, 1.2])
-    assert decision.nullity_interval == (1, 1)
+    assert decision.nullity_interval is None
     assert decision.uncertainty == pytest.approx(1e-2)  # √(1e-4 / 1)
     certain = with_certainty(decision, sure)
     assert (certain.certainty, certain.nullity_interval, certain.uncertainty) == (

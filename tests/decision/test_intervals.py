@@ -45,12 +45,16 @@ def test_samples_that_belong_together_are_drawn_together():
         groups=torch.arange(320).repeat_interleave(4),
     )
     torch.testing.assert_close(grouped.defects, once.defects, rtol=1e-10, atol=0.0)
-    torch.testing.assert_close(grouped.intervals, once.intervals, rtol=1e-8, atol=0.0)
+    # The number of different samples, on which the degrees of freedom depend, is estimated.
+    torch.testing.assert_close(grouped.intervals, once.intervals, rtol=0.02, atol=0.0)
 
 
 @pytest.mark.parametrize("order", ["in a row", "shuffled", "one after the other"])
 def test_copies_are_not_evidence(order):
-    """Every sample eight times, in any order and with no groups: the same intervals as once."""
+    """Every sample eight times, in any order and with no groups: the same intervals as once.
+
+    To 2 %, since the number of different samples is estimated.
+    """
     model, x = mlp(3, 8, 2), normal(250, 3)
     once, places = liegg.discover(model, x, Linear(3)), torch.arange(250).repeat(8)
     if order == "in a row":
@@ -58,10 +62,11 @@ def test_copies_are_not_evidence(order):
     elif order == "shuffled":
         places = places[torch.randperm(2000, generator=torch.Generator().manual_seed(0))]
     again = liegg.discover(model, x[places], Linear(3))
-    torch.testing.assert_close(again.intervals, once.intervals, rtol=1e-8, atol=0.0)
+    torch.testing.assert_close(again.intervals, once.intervals, rtol=0.02, atol=0.0)
     one, other = once.decision.certainty, again.decision.certainty
-    assert one is not None and other is not None
-    assert other.angle == pytest.approx(one.angle, rel=1e-6)
+    assert one is not None
+    assert other is not None
+    assert other.angle == pytest.approx(one.angle, rel=0.02)
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
@@ -211,6 +216,7 @@ def draws_of(lengths, *, blocks=20, samples=10, at_floor=0, seed=0):
         weights=draw_blocks(blocks, 400, seed),
         above=torch.arange(at_floor + k) >= at_floor,
         directions=torch.eye(k, dtype=torch.float64),
+        freedom=blocks - 1.0,
     )
 
 

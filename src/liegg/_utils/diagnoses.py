@@ -151,6 +151,21 @@ class Diagnosis(Enum):
         Kind.NOTE,
         "no intervals: {blocks:sample} or groups are too few for a block bootstrap; {needed} are needed",
     )
+    CLUSTERED = (
+        Kind.NOTE,
+        "no intervals: the samples lie in about {clusters:tight cluster}, which are hardly more evidence than as many samples. Give "
+        "the samples of a cluster one label in groups=, or use samples that are not copies of a few",
+    )
+    DOMINATED = (
+        Kind.NOTE,
+        "no intervals: one sample carries {percent:.0f} % of the variance of the sensitivity, so that {samples:sample} count as "
+        "about {effective:.2g}. Look at the largest samples: leave out outliers, or use many more samples",
+    )
+    HEAVY_TAILS = (
+        Kind.NOTE,
+        "wide intervals: a few samples carry most of the sensitivity, so that {samples:sample} count as about {effective:.2g}. "
+        "Look at the largest samples: leave out outliers, or use many more samples",
+    )
     MANY_CANDIDATES = (
         Kind.NOTE,
         "no intervals: with {candidates:candidate} the blocks of samples would need too much memory; restrict the action",
@@ -369,6 +384,11 @@ class Diagnosis(Enum):
         Kind.WARNING,
         "the derivative is exactly zero at {n} of {total} samples (dead units, or rounding): the "
         "verdict rests on the other {rest:?one|{rest}}.",
+    )
+    RANDOM_COMBINATIONS = (
+        Kind.NOTE,
+        "{combinations:random combination} stand for {outputs:output} of each sample: with few samples the smallest defects come out "
+        "too small, as their intervals show. outputs='each' has no such bias",
     )
     LAST_CHECKPOINT_FAILED = (
         Kind.NOTE,

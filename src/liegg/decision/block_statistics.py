@@ -26,6 +26,7 @@ class BlockStatistics:
         total: `[p]`, what the block adds to the mean sensitivity κ, to first order; times its samples.
         samples: `[p]`, samples in each block.
         squared: whether `rows` are Gram matrices.
+        dominance: share of one sample, with its copies, or of one group, in the variance of the mean sensitivity.
     """
 
     rows: Float[Tensor, "p q g"]
@@ -33,6 +34,13 @@ class BlockStatistics:
     total: Float[Tensor, " p"]
     samples: Float[Tensor, " p"]
     squared: bool
+    dominance: float = 0.0
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom of an interval: as many as blocks but one, fewer where single samples carry the variance."""
+        most = len(self.samples) - 1.0
+        return max(1.0, min(most, 1.0 / self.dominance)) if self.dominance > 0 else most
 
     def change(
         self, h: Float[Tensor, "r g"], some: slice
@@ -102,6 +110,7 @@ def block_statistics(
         total,
         torch.tensor(parts.samples, dtype=torch.float64),
         squared,
+        parts.dominance,
     )
 
 

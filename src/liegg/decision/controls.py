@@ -123,7 +123,7 @@ def compare_with_reinitialised(
 
     def below(draws: Float[Tensor, "f m"]) -> Bool[Tensor, " m"]:
         logs = draws.clamp_min(least).log()
-        width = student_quantile(0.9, len(draws) - 1) * math.sqrt(1 + 1 / len(draws))
+        width = student_quantile(0.9, len(draws) - 1.0) * math.sqrt(1 + 1 / len(draws))
         return (high < logs.mean(0) - width * logs.std(0)) & (high < logs.amin(0))
 
     same, free = torch.stack(list(along)), torch.stack(list(own))

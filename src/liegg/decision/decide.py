@@ -76,9 +76,9 @@ class Decision:
         return self.unsolved > 0 and self.nullity == len(self.grades)
 
     @property
-    def nullity_interval(self) -> tuple[int, int]:
-        """Interval of the number of symmetries; the number itself twice without intervals."""
-        return (self.nullity, self.nullity) if self.certainty is None else self.certainty.nullity
+    def nullity_interval(self) -> tuple[int, int] | None:
+        """Interval of the number of symmetries; None where no interval was made."""
+        return None if self.certainty is None else self.certainty.nullity
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from liegg.actions import Action, Displacement
 from liegg.decision.block_statistics import BlockStatistics, block_statistics
 from liegg.decision.controls import Controls, RandomControl, random_directions
 from liegg.decision.decide import DataFacts, Decision, decide, symmetry_directions, with_certainty
-from liegg.decision.intervals import bootstrap, certainty
+from liegg.decision.intervals import bootstrap, certainty, evidence_notes
 from liegg.decision.noise_floor import Response
 from liegg.decision.rank import evidence
 from liegg.decision.thresholds import Thresholds
@@ -266,7 +266,7 @@ def _settings(
 def _blocks(problem: Problem, solution: Defects) -> BlockStatistics | None:
     """Sums of the blocks of samples, from which intervals are made; None if there are too few, or nothing moves."""
     parts = problem.sums.parts
-    if parts is None or len(parts.samples) < FEWEST or solution.sensitivity <= 0:
+    if parts is None or len(parts.samples) < FEWEST or solution.sensitivity <= 0 or parts.clusters:
         return None
     return block_statistics(
         parts,
@@ -322,4 +322,6 @@ def _pass_notes(sums: PassSums, device: str) -> list[Remark]:
     notes = memory_notes(sums.fits, device)
     if sums.parts is not None and len(sums.parts.samples) < FEWEST:
         notes.append(Diagnosis.FEW_BLOCKS(blocks=len(sums.parts.samples), needed=FEWEST))
+    elif sums.parts is not None:
+        notes += evidence_notes(sums.parts, sums.samples)
     return notes

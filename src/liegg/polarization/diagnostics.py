@@ -42,7 +42,7 @@ NAMED_OUTPUTS = 10
 
 
 class DiagnosticSums(NamedTuple):
-    r"""Sums over the samples so far, in float64 on the device; all but `shift` are additive.
+    r"""Sums over the samples so far, in float64 on the device; all but `shift` and `largest` are additive.
 
     $y_i$ are the outputs of sample $i$, $s_i$ the sum of squares of its polarization rows, $d_i$
     the squared distance of its outputs from `shift`.
@@ -57,6 +57,7 @@ class DiagnosticSums(NamedTuple):
         motions: sums of squared rows for each output; None if rows are combinations of outputs.
         motion: sum of `sᵢ`.
         concentration: sum of `sᵢ²`.
+        largest: largest `sᵢ`.
         logarithm: sum of `log sᵢ` over samples that move.
         still: number of samples with `sᵢ = 0`.
     """
@@ -70,6 +71,7 @@ class DiagnosticSums(NamedTuple):
     motions: Float[Tensor, " c"] | None
     motion: Float[Tensor, ""]
     concentration: Float[Tensor, ""]
+    largest: Float[Tensor, ""]
     logarithm: Float[Tensor, ""]
     still: Float[Tensor, ""]
 
@@ -107,6 +109,7 @@ def init_sums(y: Float[Tensor, "b c"], *, each: bool = True) -> DiagnosticSums:
         motions=zeros if each else None,
         motion=zero,
         concentration=zero,
+        largest=zero,
         logarithm=zero,
         still=zero,
     )
@@ -150,6 +153,7 @@ def update_sums(
         motions=None if sums.motions is None else sums.motions + squares.sum(0),
         motion=sums.motion + motion.sum(),
         concentration=sums.concentration + motion.square().sum(),
+        largest=torch.maximum(sums.largest, motion.max()) if len(motion) else sums.largest,
         logarithm=sums.logarithm + torch.where(motion > 0, motion, 1.0).log().sum(),
         still=sums.still + (motion == 0).sum(),
     )
@@ -164,9 +168,31 @@ def merge_sums(one: DiagnosticSums, other: DiagnosticSums) -> DiagnosticSums:
     sums = {
         name: None if value is None else value + getattr(other, name)
         for name, value in one._asdict().items()
-        if name != "shift"
+        if name not in ("shift", "largest")
     }
-    return one._replace(**sums)
+    return one._replace(**sums, largest=torch.maximum(one.largest, other.largest))
+
+
+def dominance(sums: DiagnosticSums, units: float) -> float:
+    r"""Share of one sample in the variance of the mean sensitivity: $\max s^2 / \sum s^2$.
+
+    It tends to 0 as samples are added if a mean of $s$ is normal in the end, and stays near 1 if
+    single samples decide it.
+
+    Args:
+        sums: sums over all samples.
+        units: number of different samples; all are taken to have as many copies.
+    """
+    squares, largest = float(sums.concentration), float(sums.largest)
+    if not 0 < squares < math.inf:
+        return 0.0
+    return min(1.0, largest / squares * largest * max(1.0, sums.samples / max(units, 1.0)))
+
+
+def effective_units(sums: DiagnosticSums, units: float) -> float:
+    """Number of samples of equal sensitivity that would be as much evidence."""
+    share = _effective(float(sums.motion), float(sums.concentration), sums.samples) / sums.samples
+    return share * units
 
 
 def diagnose(sums: DiagnosticSums, *, dtype: torch.dtype, outputs: Outputs = "each") -> Diagnostics:

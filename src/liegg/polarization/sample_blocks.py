@@ -20,7 +20,6 @@ from liegg._utils.linalg import group_by_block
 from liegg.polarization import gram, r_factor
 from liegg.polarization.gram import Gram
 from liegg.polarization.r_factor import BLOCK_COLUMNS, RFactor
-from liegg.polarization.sample_digest import sample_hashes
 
 COUNT, FEWEST = 32, 12
 """Number of blocks for few candidates, and the fewest that give a meaningful interval."""
@@ -47,11 +46,19 @@ class Parts(NamedTuple):
         rows: rows of each block, as an R factor or as a Gram matrix with both triangles.
         moments: summed moments of each block.
         samples: number of samples in each block.
+        dominance: share of one sample, with its copies, or of one group, in the variance of the
+            mean sensitivity.
+        effective: number of samples or groups of equal sensitivity that would be as much evidence.
+        clusters: number of tight clusters in which the samples lie; 0 for none, or if groups say
+            which samples belong together.
     """
 
     rows: tuple[RFactor | Gram, ...]
     moments: Float[Tensor, "p s s"]
     samples: tuple[int, ...]
+    dominance: float = 0.0
+    effective: float = math.inf
+    clusters: int = 0
 
 
 def count_for(columns: int) -> int:
@@ -75,22 +82,20 @@ class BlockAssigner:
     count: int
     groups: Int[Tensor, " n"] | None = None
 
-    def assign(self, first: int, samples: Float[Tensor, "b ..."]) -> Int[Tensor, " b"]:
-        """Block of each of some samples, on the CPU. A GPU is waited for.
+    def assign(self, first: int, hashes: Int[Tensor, " b"]) -> Int[Tensor, " b"]:
+        """Block of each of some samples.
 
         Args:
             first: position of the first of them in the data, which finds their labels.
-            samples: the samples.
+            hashes: from `sample_hashes`, on the CPU.
 
         Raises:
             ArgumentError: there are fewer labels than samples.
         """
-        if self.groups is None and self.count == 1:
-            return torch.zeros(len(samples), dtype=torch.int64)
         if self.groups is None:
-            return sample_hashes(samples).cpu() % self.count
-        labels = self._blocks[first : first + len(samples)]
-        if len(labels) < len(samples):
+            return hashes % self.count
+        labels = self._block_of_label[first : first + len(hashes)]
+        if len(labels) < len(hashes):
             raise ArgumentError(
                 f"groups has {len(self.groups)} labels, but the data has more samples. "
                 "Give one to each sample."
@@ -98,10 +103,10 @@ class BlockAssigner:
         return labels
 
     @cached_property
-    def _blocks(self) -> Int[Tensor, " n"]:
+    def _block_of_label(self) -> Int[Tensor, " n"]:
         """Block of every label: its place among the sorted hashes, so that blocks are of like size."""
-        assert self.groups is not None
-        return self.groups.unique(return_inverse=True)[1] % self.count
+        labels = torch.zeros(0, dtype=torch.int64) if self.groups is None else self.groups
+        return labels.unique(return_inverse=True)[1] % self.count
 
     def check_count(self, samples: int) -> None:
         """Raise `ArgumentError` if there are more labels than samples."""

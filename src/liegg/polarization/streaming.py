@@ -17,14 +17,22 @@ from liegg.actions import Action
 from liegg.inputs.batches import affordable
 from liegg.inputs.model import Model
 from liegg.inputs.spot_check import SpotCheck
-from liegg.polarization import displacement, gram, sample_blocks
+from liegg.polarization import displacement, gram, sample_blocks, sample_sketch
 from liegg.polarization import state as pass_state
-from liegg.polarization.diagnostics import Diagnostics, diagnose, init_sums, update_sums
+from liegg.polarization.diagnostics import (
+    Diagnostics,
+    diagnose,
+    dominance,
+    effective_units,
+    init_sums,
+    update_sums,
+)
 from liegg.polarization.displacement import Workspace
 from liegg.polarization.gram import Gram
 from liegg.polarization.r_factor import RFactor
 from liegg.polarization.rows import Plan, polarize, samples_at_once
 from liegg.polarization.sample_blocks import BlockAssigner, BlockRows, Parts
+from liegg.polarization.sample_digest import sample_hashes
 from liegg.polarization.state import PassState, RowSums, init_rows
 
 CENTRE_SAMPLES = 64
@@ -151,6 +159,7 @@ def init(plan: PassPlan) -> PassState:
         output_square=torch.zeros((), dtype=torch.float64, device=device),
         diagnostics=init_sums(outputs, each=plan.row_plan.outputs == "each"),
         distinct=torch.zeros(0, dtype=torch.float64),
+        sketch=sample_sketch.init(),
     )
 
 
@@ -187,7 +196,7 @@ def update(
 
     def prepare(x: Tensor, number: int) -> Callable[[], None]:
         # Before the rows, so that a GPU is not waited for while it computes them.
-        block = None if plan.assigner is None else plan.assigner.assign(number, x)
+        hashes = None if plan.assigner is None else sample_hashes(x).cpu()
         workspace.prepare(x)
         rows, y = polarize(
             plan.model,
@@ -199,7 +208,9 @@ def update(
             halved=plan.widths is not None,
             precomputed=workspace.precomputed,
         )
-        sums, add_rows = _batch_sums(plan, state, x, rows, y, workspace, first=number, block=block)
+        sums, add_rows = _batch_sums(
+            plan, state, x, rows, y, workspace, first=number, hashes=hashes
+        )
         passed, look_closer = _checks(spot_check, x, rows, y, number)
 
         def commit() -> None:
@@ -262,10 +273,13 @@ def _batch_sums(
     workspace: Workspace,
     *,
     first: int,
-    block: Int[Tensor, " b"] | None,
+    hashes: Int[Tensor, " b"] | None,
 ) -> tuple[PassState, Callable[[Any], RowSums | BlockRows]]:
     """The state with all sums of a batch but its rows, and the function that adds these."""
-    squared = plan.squares(first + len(x))
+    squared, block, sketch = plan.squares(first + len(x)), None, state.sketch
+    if plan.assigner is not None and hashes is not None:
+        block = plan.assigner.assign(first, hashes)
+        sketch = sample_sketch.update(sketch, hashes, x)
     if block is not None and plan.blocks > 1:
         batch = sample_blocks.arrange(rows, block, plan.blocks, squared=squared)
         add_rows = partial(sample_blocks.update, batch=batch)
@@ -280,6 +294,7 @@ def _batch_sums(
         output_square=state.output_square + square,
         diagnostics=update_sums(state.diagnostics, input_rows, y, split=split),
         distinct=displacement.add_samples(state.distinct, x, enough=4 * plan.columns + 1),
+        sketch=sketch,
     )
     return sums, add_rows
 
@@ -352,6 +367,7 @@ def finalise(plan: PassPlan, state: PassState) -> PassSums:
     moment, floor, noise = displacement.finalise(state.inputs, plan.action, plan.first)
     if isinstance(state.rows, BlockRows):
         rows, parts, accumulator = sample_blocks.finalise(state.rows, state.inputs.moments)
+        parts = parts._replace(**_evidence(plan, state))
     else:
         rows, accumulator = pass_state.finalise_rows(state.rows)
     return PassSums(
@@ -371,6 +387,17 @@ def finalise(plan: PassPlan, state: PassState) -> PassSums:
         distinct=distinct,
         fits=state.fits,
     )
+
+
+def _evidence(plan: PassPlan, state: PassState) -> dict[str, float]:
+    """How the evidence is distributed over the samples, as fields of `Parts`."""
+    groups = None if plan.assigner is None else plan.assigner.groups
+    units = sample_sketch.distinct(state.sketch)
+    effective = effective_units(state.diagnostics, units)
+    found = {"dominance": dominance(state.diagnostics, units), "effective": effective}
+    if groups is None:
+        return found | {"clusters": sample_sketch.clusters(state.sketch)}
+    return found | {"effective": min(effective, float(len(groups.unique())))}
 
 
 def _check_finite(

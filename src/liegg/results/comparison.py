@@ -92,7 +92,7 @@ class Side:
         model: name of the model.
         samples: number of samples.
         nullity: number of symmetries.
-        nullity_interval: its interval.
+        nullity_interval: its interval; None where none was made.
         algebra: name of the algebra.
         undecided: number of directions that its data does not decide.
         uncertainty: angle in radians by which its directions may be off.
@@ -101,7 +101,7 @@ class Side:
     model: str
     samples: int
     nullity: int
-    nullity_interval: tuple[int, int]
+    nullity_interval: tuple[int, int] | None
     algebra: str
     undecided: int
     uncertainty: float

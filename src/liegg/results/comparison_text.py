@@ -30,7 +30,7 @@ def table(comparison: Comparison) -> str:
 
 
 def _side(side: Side) -> str:
-    low, high = side.nullity_interval
+    low, high = side.nullity_interval or (side.nullity, side.nullity)
     interval = "" if low == high else f" ({low} to {high})"
     algebra = f", {side.algebra}" if side.nullity else ""
     undecided = f", {side.undecided} undecided" if side.undecided else ""

@@ -73,6 +73,7 @@ def to_record(sym: Symmetries) -> tuple[dict[str, Any], dict[str, Tensor]]:
             "displacement_noise": total.displacement.noise,
             "barely": solution.barely,
             "blocks_squared": total.blocks is not None and total.blocks.squared,
+            "blocks_dominance": 0.0 if total.blocks is None else total.blocks.dominance,
             "seed": total.seed,
             "identification": name,
         },
@@ -108,7 +109,9 @@ def from_record(
     blocks = None
     if "blocks.rows" in arrays:
         parts = (arrays[f"blocks.{field}"] for field in BLOCK_ARRAYS)
-        blocks = BlockStatistics(*parts, squared=stored["blocks_squared"])
+        blocks = BlockStatistics(
+            *parts, squared=stored["blocks_squared"], dominance=stored.get("blocks_dominance", 0.0)
+        )
     kind = Gram if stored["gram"] else RFactor
     accumulated = Accumulated(
         rows=kind(arrays["rows"], record["rows"]),

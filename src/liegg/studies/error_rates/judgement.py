@@ -155,7 +155,7 @@ def judge(case: Case) -> dict[str, Any]:
         "exact": sum(grade == "exact" for grade in grades),
         "strong": sum(grade in STRONG for grade in grades),
         "approximate": sum(grade not in STRONG for grade in grades),
-        "range": None if decision.certainty is None else list(decision.nullity_interval),
+        "range": None if decision.certainty is None else list(decision.certainty.nullity),
         "last": shortened(float(seen.defects[right - 1])) if right else None,
         "next": shortened(float(seen.defects[right])) if right < len(seen.defects) else None,
         "after": shortened(float(seen.defects[right + 1]))
