@@ -202,7 +202,11 @@ def test_the_interval_of_any_direction_is_that_of_a_ratio_over_the_blocks(asked)
     kappa = (weights @ total) / (weights @ samples) / sym.accumulated.solution.sensitivity - 1
     logs = np.log((weights @ a) / (weights @ m)) - kappa[:, None]
     squares = np.square(changes).sum((1, 2))  # sensitivity of every sample
-    freedom = min(count - 1, np.square(squares).sum() / np.square(squares).max())
+    freedom = min(
+        count - 1,
+        np.square(squares).sum() / np.square(squares).max(),
+        squares.sum() ** 2 / np.square(squares).sum() / 6,
+    )
     assert sym.accumulated.blocks.freedom == pytest.approx(freedom, rel=10 * error)
     half = logs.std(0, ddof=1) * np.sqrt(count / (count - 1)) * scipy.stats.t.ppf(0.975, freedom)
     middle = a.sum(0) / m.sum(0) / sym.accumulated.solution.sensitivity

@@ -158,8 +158,8 @@ class Diagnosis(Enum):
     )
     DOMINATED = (
         Kind.NOTE,
-        "no intervals: one sample carries {percent:.0f} % of the variance of the sensitivity, so that {samples:sample} count as "
-        "about {effective:.2g}. Look at the largest samples: leave out outliers, or use many more samples",
+        "no intervals: a few samples carry nearly all of the sensitivity, so that {samples:sample} count as about {effective:.2g}. "
+        "Look at the largest samples: leave out outliers, or use many more samples",
     )
     HEAVY_TAILS = (
         Kind.NOTE,

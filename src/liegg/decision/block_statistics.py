@@ -4,6 +4,7 @@ For any direction $h$, block $p$ gives $h^\top A_p h$ and $h^\top M_p h$; their 
 An interval needs nothing else, for the directions found and for any others.
 """
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -26,7 +27,7 @@ class BlockStatistics:
         total: `[p]`, what the block adds to the mean sensitivity κ, to first order; times its samples.
         samples: `[p]`, samples in each block.
         squared: whether `rows` are Gram matrices.
-        dominance: share of one sample, with its copies, or of one group, in the variance of the mean sensitivity.
+        limit: degrees of freedom that the samples allow, however many blocks there are.
     """
 
     rows: Float[Tensor, "p q g"]
@@ -34,13 +35,12 @@ class BlockStatistics:
     total: Float[Tensor, " p"]
     samples: Float[Tensor, " p"]
     squared: bool
-    dominance: float = 0.0
+    limit: float = math.inf
 
     @property
     def freedom(self) -> float:
         """Degrees of freedom of an interval: as many as blocks but one, fewer where single samples carry the variance."""
-        most = len(self.samples) - 1.0
-        return max(1.0, min(most, 1.0 / self.dominance)) if self.dominance > 0 else most
+        return max(1.0, min(len(self.samples) - 1.0, self.limit))
 
     def change(
         self, h: Float[Tensor, "r g"], some: slice
@@ -110,7 +110,7 @@ def block_statistics(
         total,
         torch.tensor(parts.samples, dtype=torch.float64),
         squared,
-        parts.dominance,
+        parts.freedom,
     )
 
 

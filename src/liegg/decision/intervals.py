@@ -27,11 +27,11 @@ from liegg.decision.thresholds import Thresholds
 from liegg.polarization.sample_blocks import Parts
 from liegg.spectrum.defects import Defects
 
-LARGEST_DOMINANCE = 0.8
-"""Share of one sample in the variance above which there is no interval: it would span decades."""
+LEAST_FREEDOM = 1.25
+"""Degrees of freedom below which there is no interval: it would span decades."""
 
-NOTED_DOMINANCE = 0.5
-"""Share of one sample in the variance above which a note says so: intervals are then twice as wide or wider."""
+NOTED_FREEDOM = 2.0
+"""Degrees of freedom below which a note says so: intervals are then at least twice as wide as usual."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ def bootstrap(
     seed: int,
     solved: int = RESOLVED_DIRECTIONS,
 ) -> Bootstrap | None:
-    """Draw blocks with replacement; None without blocks, if one sample decides, or if no direction lies above the floor.
+    """Draw blocks with replacement; None without blocks, if a few samples decide, or if no direction lies above the floor.
 
     Args:
         blocks: what the blocks say of any direction.
@@ -158,7 +158,7 @@ def bootstrap(
             defect is a ratio of means over the blocks.
     """
     above = solution.values > floor
-    if blocks is None or blocks.dominance > LARGEST_DOMINANCE:
+    if blocks is None or blocks.limit < LEAST_FREEDOM:
         return None
     if solution.sensitivity <= 0 or not bool(above.any()):
         return None
@@ -231,6 +231,6 @@ def evidence_notes(parts: Parts, samples: int) -> list[Remark]:
     if parts.clusters:
         return [Diagnosis.CLUSTERED(clusters=parts.clusters)]
     values = {"samples": samples, "effective": parts.effective}
-    if parts.dominance > LARGEST_DOMINANCE:
-        return [Diagnosis.DOMINATED(percent=100 * parts.dominance, **values)]
-    return [Diagnosis.HEAVY_TAILS(**values)] if parts.dominance > NOTED_DOMINANCE else []
+    if parts.freedom < LEAST_FREEDOM:
+        return [Diagnosis.DOMINATED(**values)]
+    return [Diagnosis.HEAVY_TAILS(**values)] if parts.freedom < NOTED_FREEDOM else []

@@ -33,6 +33,9 @@ NUMBERS = 2**22
 PENDING = 256
 """Fewest rows of a block per QR."""
 
+EFFECTIVE_PER_FREEDOM = 6.0
+"""Effective samples per degree of freedom; measured, so that intervals cover as they should."""
+
 TALL = 4
 """Rows per sample, in multiples of the columns, above which they are reduced before the blocks.
 
@@ -59,6 +62,12 @@ class Parts(NamedTuple):
     dominance: float = 0.0
     effective: float = math.inf
     clusters: int = 0
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom of a variance between samples that are this unequal; at most infinite."""
+        single = 1 / self.dominance if self.dominance > 0 else math.inf
+        return min(single, self.effective / EFFECTIVE_PER_FREEDOM)
 
 
 def count_for(columns: int) -> int:

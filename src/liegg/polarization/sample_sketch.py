@@ -14,19 +14,29 @@ from torch import Tensor
 from liegg._utils.device import to_device
 from liegg._utils.random import WORD, rademacher
 
-SIZE = 192
+SIZE = 128
 """Samples in a sketch."""
 
 PROJECTIONS = 8
 """Numbers that are kept of each sample: random projections, or the sample if it has no more."""
 
-FEWEST = 24
+CLEARLY_FEWER = 0.75
+"""Estimated share of different samples below which there are copies: three standard errors."""
+
+FEWEST = 48
 """Fewest samples among which clusters are looked for."""
 
-TIGHT = 4.0
-"""Ratio of the distances to the next cluster and within a cluster, above which there are clusters.
+TIGHT = 2.0
+"""Least ratio of the distances to the nearest sample outside a cluster and to the last one inside."""
 
-Among samples of a smooth distribution more than half have no such jump, in any dimension."""
+CHANCE = 8.0
+"""In m dimensions a jump after the k-th neighbour has a chance of this to the power -m, for k up to 3; less beyond."""
+
+MORE_THAN_CHANCE = 0.2
+"""Share of the samples with a jump, above what chance makes, from which on there are clusters.
+
+For smooth distributions on a line, a curve, or in 2 to 30 dimensions it stayed below 0.15 in 450
+trials, for clusters a twentieth as wide as their distances above 0.35."""
 
 LARGEST_CLUSTER = 0.25
 """Largest share of the samples in one of several clusters."""
@@ -83,24 +93,31 @@ def merge(one: SampleSketch, other: SampleSketch) -> SampleSketch:
     return SampleSketch(hashes[:SIZE], places[first[:SIZE]])
 
 
-def distinct(sketch: SampleSketch) -> float:
-    """Number of different samples; estimated to 7 % where there are more than the sketch holds.
+def distinct(sketch: SampleSketch, samples: int) -> float:
+    """Number of different samples; estimated to 9 % where there are more than the sketch holds.
 
     Hashes are uniform, so the largest of the smallest ones says how many there are.
+
+    Args:
+        sketch: the sketch of all samples.
+        samples: their number, which is returned where the estimate does not clearly differ from it.
     """
     count = len(sketch.hashes)
     if count < SIZE:
         return float(count)
     share = (int(sketch.hashes[-1]) + 2**63) / 2**64
-    return max(float(count), (count - 1) / share)
+    estimate = max(float(count), (count - 1) / share)
+    return estimate if estimate < CLEARLY_FEWER * samples else float(samples)
 
 
 def clusters(sketch: SampleSketch) -> int:
     """Number of tight clusters in which most samples lie; 0 if there are none.
 
-    For every sample the distances to all others are sorted. A sample in a cluster has a jump from
-    the last neighbour in the cluster to the first outside. There are clusters if at least half of
-    the samples have a jump by a factor of `TIGHT` within the nearest quarter of the others.
+    For every sample the distances to its neighbours are sorted. A sample in a cluster has a jump
+    from the last neighbour inside to the first outside. In m dimensions a smooth distribution has
+    $d_{k+1}/d_k > r$ with probability $r^{-km}$, so that jumps by a factor of `TIGHT`, and more for
+    the nearest neighbours, are rare. The dimension is that of the first two neighbours (Facco et
+    al. 2017).
     """
     samples = len(sketch.hashes)
     if samples < FEWEST:
@@ -112,14 +129,16 @@ def clusters(sketch: SampleSketch) -> int:
         return 0
     reach = max(2, math.floor(LARGEST_CLUSTER * samples)) + 1
     near = torch.cdist(places, places).topk(reach + 1, largest=False).values[:, 1:]
-    logs = near.clamp_min(torch.finfo(torch.float64).tiny).log()
-    jumps, place = logs.diff(dim=1).max(1)
-    inside = jumps > math.log(TIGHT)
-    if 2 * int(inside.sum()) < samples:
+    steps = near.clamp_min(torch.finfo(torch.float64).tiny).log().diff(dim=1)
+    needed = math.log(CHANCE) / torch.arange(1.0, reach, dtype=torch.float64)
+    excess, place = (steps - needed.clamp_min(math.log(TIGHT))).max(1)
+    inside = excess > 0
+    dimension = 1 / max(float(steps[:, 0].mean()), 1e-3)
+    chance = 3 * CHANCE**-dimension + TIGHT ** (-4 * dimension) / (1 - TIGHT**-dimension)
+    if float(inside.double().mean()) < min(chance, 1 - 2 * MORE_THAN_CHANCE) + MORE_THAN_CHANCE:
         return 0
-    sizes = place[inside].double() + 2.0  # a jump after the first neighbour: a cluster of two
     # A cluster of m samples is counted m times, by 1/m.
-    return max(1, round(float((1 / sizes).sum()) * samples / int(inside.sum())))
+    return max(1, round(samples * float((1 / (place[inside] + 2.0)).mean())))
 
 
 def _projections(x: Float[Tensor, "b ..."]) -> Float[Tensor, "b d"]:

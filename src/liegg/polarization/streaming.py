@@ -392,7 +392,7 @@ def finalise(plan: PassPlan, state: PassState) -> PassSums:
 def _evidence(plan: PassPlan, state: PassState) -> dict[str, float]:
     """How the evidence is distributed over the samples, as fields of `Parts`."""
     groups = None if plan.assigner is None else plan.assigner.groups
-    units = sample_sketch.distinct(state.sketch)
+    units = sample_sketch.distinct(state.sketch, state.inputs.samples)
     effective = effective_units(state.diagnostics, units)
     found = {"dominance": dominance(state.diagnostics, units), "effective": effective}
     if groups is None:

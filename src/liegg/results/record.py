@@ -73,7 +73,7 @@ def to_record(sym: Symmetries) -> tuple[dict[str, Any], dict[str, Tensor]]:
             "displacement_noise": total.displacement.noise,
             "barely": solution.barely,
             "blocks_squared": total.blocks is not None and total.blocks.squared,
-            "blocks_dominance": 0.0 if total.blocks is None else total.blocks.dominance,
+            "blocks_limit": None if total.blocks is None else total.blocks.limit,
             "seed": total.seed,
             "identification": name,
         },
@@ -110,7 +110,9 @@ def from_record(
     if "blocks.rows" in arrays:
         parts = (arrays[f"blocks.{field}"] for field in BLOCK_ARRAYS)
         blocks = BlockStatistics(
-            *parts, squared=stored["blocks_squared"], dominance=stored.get("blocks_dominance", 0.0)
+            *parts,
+            squared=stored["blocks_squared"],
+            limit=_number(stored.get("blocks_limit"), math.inf),
         )
     kind = Gram if stored["gram"] else RFactor
     accumulated = Accumulated(
