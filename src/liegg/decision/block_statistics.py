@@ -110,7 +110,7 @@ def block_statistics(
         total,
         torch.tensor(parts.samples, dtype=torch.float64),
         squared,
-        parts.freedom,
+        parts.evidence.freedom,
     )
 
 

@@ -24,7 +24,7 @@ from liegg.decision.bootstrap import (
 )
 from liegg.decision.rank import Evidence, count, rule
 from liegg.decision.thresholds import Thresholds
-from liegg.polarization.sample_blocks import Parts
+from liegg.polarization.evidence import SampleEvidence
 from liegg.spectrum.defects import Defects
 
 LEAST_FREEDOM = 1.25
@@ -79,9 +79,10 @@ class Bootstrap:
     freedom: float
 
     def widening(self, *, level: float) -> float:
-        """How many times as wide as with all blocks equally important an interval is; at least 1."""
+        """Factor from the spread of the draws to that of an interval: they scatter less than independent data would."""
         blocks = self.weights.shape[1]
-        return student_quantile(level, self.freedom) / student_quantile(level, blocks - 1.0)
+        student, normal = (student_quantile(level, freedom) for freedom in (self.freedom, math.inf))
+        return math.sqrt(blocks / (blocks - 1)) * student / normal
 
     def bounds(self, *, level: float) -> Float[Tensor, "n 2"]:
         """Interval of every defect; NaN for those at the floor."""
@@ -221,16 +222,16 @@ def certainty(draws: Bootstrap, case: Evidence, nullity: int, thresholds: Thresh
     )
 
 
-def evidence_notes(parts: Parts, samples: int) -> list[Remark]:
+def evidence_notes(found: SampleEvidence, samples: int) -> list[Remark]:
     """Why intervals are wide, or cannot be given, although there are enough blocks.
 
     Args:
-        parts: what is known of the blocks.
+        found: how the evidence is distributed over the samples.
         samples: number of samples.
     """
-    if parts.clusters:
-        return [Diagnosis.CLUSTERED(clusters=parts.clusters)]
-    values = {"samples": samples, "effective": parts.effective}
-    if parts.freedom < LEAST_FREEDOM:
+    if found.clusters:
+        return [Diagnosis.CLUSTERED(clusters=found.clusters)]
+    values = {"samples": samples, "effective": found.effective}
+    if found.freedom < LEAST_FREEDOM:
         return [Diagnosis.DOMINATED(**values)]
-    return [Diagnosis.HEAVY_TAILS(**values)] if parts.freedom < NOTED_FREEDOM else []
+    return [Diagnosis.HEAVY_TAILS(**values)] if found.freedom < NOTED_FREEDOM else []

@@ -266,7 +266,9 @@ def _settings(
 def _blocks(problem: Problem, solution: Defects) -> BlockStatistics | None:
     """Sums of the blocks of samples, from which intervals are made; None if there are too few, or nothing moves."""
     parts = problem.sums.parts
-    if parts is None or len(parts.samples) < FEWEST or solution.sensitivity <= 0 or parts.clusters:
+    if parts is None or len(parts.samples) < FEWEST or solution.sensitivity <= 0:
+        return None
+    if parts.evidence.clusters:
         return None
     return block_statistics(
         parts,
@@ -323,5 +325,5 @@ def _pass_notes(sums: PassSums, device: str) -> list[Remark]:
     if sums.parts is not None and len(sums.parts.samples) < FEWEST:
         notes.append(Diagnosis.FEW_BLOCKS(blocks=len(sums.parts.samples), needed=FEWEST))
     elif sums.parts is not None:
-        notes += evidence_notes(sums.parts, sums.samples)
+        notes += evidence_notes(sums.parts.evidence, sums.samples)
     return notes

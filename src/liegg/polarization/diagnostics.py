@@ -173,28 +173,6 @@ def merge_sums(one: DiagnosticSums, other: DiagnosticSums) -> DiagnosticSums:
     return one._replace(**sums, largest=torch.maximum(one.largest, other.largest))
 
 
-def dominance(sums: DiagnosticSums, units: float) -> float:
-    r"""Share of one sample in the variance of the mean sensitivity: $\max s^2 / \sum s^2$.
-
-    It tends to 0 as samples are added if a mean of $s$ is normal in the end, and stays near 1 if
-    single samples decide it.
-
-    Args:
-        sums: sums over all samples.
-        units: number of different samples; all are taken to have as many copies.
-    """
-    squares, largest = float(sums.concentration), float(sums.largest)
-    if not 0 < squares < math.inf:
-        return 0.0
-    return min(1.0, largest / squares * largest * max(1.0, sums.samples / max(units, 1.0)))
-
-
-def effective_units(sums: DiagnosticSums, units: float) -> float:
-    """Number of samples of equal sensitivity that would be as much evidence."""
-    share = _effective(float(sums.motion), float(sums.concentration), sums.samples) / sums.samples
-    return share * units
-
-
 def diagnose(sums: DiagnosticSums, *, dtype: torch.dtype, outputs: Outputs = "each") -> Diagnostics:
     """Detect degenerate models, and verdicts that rest on few samples or outputs.
 
@@ -251,8 +229,8 @@ def _warnings(sums: DiagnosticSums, dead: Bool[Tensor, " c"], variance: float) -
     and the typical sample hardly moves the output.
     """
     n, still = sums.samples, int(sums.still)
-    effective = _effective(float(sums.motion), float(sums.concentration), n - still)
-    spread = _effective(float(sums.squares.sum()), float(sums.spread), n)
+    effective = effective_count(float(sums.motion), float(sums.concentration), n - still)
+    spread = effective_count(float(sums.squares.sum()), float(sums.spread), n)
     typical = math.exp(float(sums.logarithm) / (n - still)) if 2 * still < n else 0.0
     few = effective < CARRIED * n
     if outputs := dead.nonzero().flatten().tolist():
@@ -279,6 +257,6 @@ def _squares(rows: Float[Tensor, "b k p"]) -> Float[Tensor, "b k"]:
     return torch.linalg.vector_norm(rows, dim=2, dtype=torch.float64).square()
 
 
-def _effective(total: float, squares: float, count: int) -> float:
+def effective_count(total: float, squares: float, count: int) -> float:
     """Number of equal terms with this sum and sum of squares; `count` if the squares overflow."""
     return total / squares * total if 0 < squares < math.inf else float(count)

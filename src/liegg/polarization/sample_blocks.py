@@ -18,6 +18,7 @@ from torch import Tensor
 from liegg._utils.errors import ArgumentError
 from liegg._utils.linalg import group_by_block
 from liegg.polarization import gram, r_factor
+from liegg.polarization.evidence import SampleEvidence
 from liegg.polarization.gram import Gram
 from liegg.polarization.r_factor import BLOCK_COLUMNS, RFactor
 
@@ -33,9 +34,6 @@ NUMBERS = 2**22
 PENDING = 256
 """Fewest rows of a block per QR."""
 
-EFFECTIVE_PER_FREEDOM = 6.0
-"""Effective samples per degree of freedom; measured, so that intervals cover as they should."""
-
 TALL = 4
 """Rows per sample, in multiples of the columns, above which they are reduced before the blocks.
 
@@ -49,25 +47,13 @@ class Parts(NamedTuple):
         rows: rows of each block, as an R factor or as a Gram matrix with both triangles.
         moments: summed moments of each block.
         samples: number of samples in each block.
-        dominance: share of one sample, with its copies, or of one group, in the variance of the
-            mean sensitivity.
-        effective: number of samples or groups of equal sensitivity that would be as much evidence.
-        clusters: number of tight clusters in which the samples lie; 0 for none, or if groups say
-            which samples belong together.
+        evidence: how it is distributed over the samples.
     """
 
     rows: tuple[RFactor | Gram, ...]
     moments: Float[Tensor, "p s s"]
     samples: tuple[int, ...]
-    dominance: float = 0.0
-    effective: float = math.inf
-    clusters: int = 0
-
-    @property
-    def freedom(self) -> float:
-        """Degrees of freedom of a variance between samples that are this unequal; at most infinite."""
-        single = 1 / self.dominance if self.dominance > 0 else math.inf
-        return min(single, self.effective / EFFECTIVE_PER_FREEDOM)
+    evidence: SampleEvidence = SampleEvidence()
 
 
 def count_for(columns: int) -> int:

@@ -19,15 +19,9 @@ from liegg.inputs.model import Model
 from liegg.inputs.spot_check import SpotCheck
 from liegg.polarization import displacement, gram, sample_blocks, sample_sketch
 from liegg.polarization import state as pass_state
-from liegg.polarization.diagnostics import (
-    Diagnostics,
-    diagnose,
-    dominance,
-    effective_units,
-    init_sums,
-    update_sums,
-)
+from liegg.polarization.diagnostics import Diagnostics, diagnose, init_sums, update_sums
 from liegg.polarization.displacement import Workspace
+from liegg.polarization.evidence import sample_evidence
 from liegg.polarization.gram import Gram
 from liegg.polarization.r_factor import RFactor
 from liegg.polarization.rows import Plan, polarize, samples_at_once
@@ -149,8 +143,7 @@ def plan_pass(
 
 def init(plan: PassPlan) -> PassState:
     """The state of no samples."""
-    columns, blocks, device = plan.columns, plan.blocks, plan.first.device
-    one = blocks == 1
+    one, columns, blocks, device = plan.blocks == 1, plan.columns, plan.blocks, plan.first.device
     some = plan.first[: affordable(plan.first, CENTRE_SAMPLES)]
     outputs = call_within_memory(plan.model, some)
     return PassState(
@@ -361,13 +354,14 @@ def finalise(plan: PassPlan, state: PassState) -> PassSums:
         NonFiniteError: the moments overflow.
     """
     samples, distinct, parts = state.inputs.samples, len(state.distinct), None
-    if plan.assigner is not None and plan.assigner.groups is not None:
+    groups = None if plan.assigner is None else plan.assigner.groups
+    if plan.assigner is not None and groups is not None:
         plan.assigner.check_count(samples)
-        distinct = min(distinct, len(plan.assigner.groups.unique()))
+        distinct = min(distinct, len(groups.unique()))
     moment, floor, noise = displacement.finalise(state.inputs, plan.action, plan.first)
     if isinstance(state.rows, BlockRows):
         rows, parts, accumulator = sample_blocks.finalise(state.rows, state.inputs.moments)
-        parts = parts._replace(**_evidence(plan, state))
+        parts = parts._replace(evidence=sample_evidence(state.diagnostics, state.sketch, groups))
     else:
         rows, accumulator = pass_state.finalise_rows(state.rows)
     return PassSums(
@@ -387,17 +381,6 @@ def finalise(plan: PassPlan, state: PassState) -> PassSums:
         distinct=distinct,
         fits=state.fits,
     )
-
-
-def _evidence(plan: PassPlan, state: PassState) -> dict[str, float]:
-    """How the evidence is distributed over the samples, as fields of `Parts`."""
-    groups = None if plan.assigner is None else plan.assigner.groups
-    units = sample_sketch.distinct(state.sketch, state.inputs.samples)
-    effective = effective_units(state.diagnostics, units)
-    found = {"dominance": dominance(state.diagnostics, units), "effective": effective}
-    if groups is None:
-        return found | {"clusters": sample_sketch.clusters(state.sketch)}
-    return found | {"effective": min(effective, float(len(groups.unique())))}
 
 
 def _check_finite(
