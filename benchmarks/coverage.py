@@ -171,6 +171,27 @@ def measure(name: str, counts: tuple[int, ...], *, repeats: int, large: int) -> 
     return rows
 
 
+def table(stored: dict) -> str:
+    """The stored coverage as a table in Markdown: in percent, of the defects, in brackets where intervals were given."""
+    counts = sorted({row["samples"] for row in stored["rows"]})
+    lines = [
+        "| data | " + " | ".join(f"N = {count:,}".replace(",", " ") for count in counts) + " |",
+        "|---|" + "---|" * len(counts),
+    ]
+    for name in FAMILIES:
+        rows = {row["samples"]: row for row in stored["rows"] if row["family"] == name}
+        lines.append(f"| {name} | " + " | ".join(_cell(rows[count]) for count in counts) + " |")
+    return "\n".join(lines)
+
+
+def _cell(row: dict) -> str:
+    """Coverage of the intervals that were given, and how often they were if not always."""
+    if not row["given"]:
+        return "none given"
+    share = "" if row["given"] == 1 else f" (given in {100 * row['given']:.0f})"
+    return f"{100 * row['defects']:.0f}{share}"
+
+
 def main() -> None:
     """Run, print, store."""
     parser = argparse.ArgumentParser(description=__doc__)

@@ -149,7 +149,7 @@ class Diagnosis(Enum):
     # decision/: notes
     FEW_BLOCKS = (
         Kind.NOTE,
-        "no intervals: {blocks:sample} or groups are too few for a block bootstrap; {needed} are needed",
+        "no intervals: the samples fill only {blocks:block} of a bootstrap; {needed} are needed. Use more different samples or groups",
     )
     CLUSTERED = (
         Kind.NOTE,
