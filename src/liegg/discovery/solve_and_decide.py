@@ -233,7 +233,16 @@ def _described(
             identification=identification,
         ),
         settings=_settings(problem, accumulated, how, info),
-        notes=tuple(map(as_remark, (*info.notes, *how.notes, *_pass_notes(sums, info.device)))),
+        notes=tuple(
+            map(
+                as_remark,
+                (
+                    *info.notes,
+                    *how.notes,
+                    *_pass_notes(sums, info.device, moves=accumulated.solution.sensitivity > 0),
+                ),
+            )
+        ),
         _spectrum=spectrum,
     )
 
@@ -319,11 +328,11 @@ def memory_notes(fits: int, device: str) -> list[Remark]:
     return [Diagnosis.HALVED_BATCHES(device=device, samples=fits)] if fits else []
 
 
-def _pass_notes(sums: PassSums, device: str) -> list[Remark]:
+def _pass_notes(sums: PassSums, device: str, *, moves: bool) -> list[Remark]:
     """Batches that had to be halved, and why there are no intervals although they were requested."""
     notes = memory_notes(sums.fits, device)
     if sums.parts is not None and len(sums.parts.samples) < FEWEST:
         notes.append(Diagnosis.FEW_BLOCKS(blocks=len(sums.parts.samples), needed=FEWEST))
-    elif sums.parts is not None:
+    elif sums.parts is not None and moves:
         notes += evidence_notes(sums.parts.evidence, sums.samples)
     return notes

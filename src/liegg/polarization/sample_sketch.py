@@ -72,13 +72,23 @@ def update(
     small = hashes
     if len(sketch.hashes) == SIZE:
         small = hashes[hashes < sketch.hashes[-1]]
-    new = small.unique()[:SIZE]
+    new = _smallest(small)
     new = new[~torch.isin(new, sketch.hashes)]
     if not len(new):
         return sketch
-    order = hashes.argsort()
-    chosen = order[torch.searchsorted(hashes[order], new)]
+    places = (hashes <= new[-1]).nonzero().flatten()
+    places = places[hashes[places].argsort()]
+    chosen = places[torch.searchsorted(hashes[places], new)]
     return merge(sketch, SampleSketch(new, _projections(x[to_device(chosen, x.device)])))
+
+
+def _smallest(hashes: Int[Tensor, " b"]) -> Int[Tensor, " k"]:
+    """The smallest hashes in ascending order, each once; all are sorted only if there are many copies."""
+    if len(hashes) > 4 * SIZE:
+        few = hashes.topk(4 * SIZE, largest=False).values.unique()
+        if len(few) >= SIZE:
+            return few[:SIZE]
+    return hashes.unique()[:SIZE]
 
 
 def merge(one: SampleSketch, other: SampleSketch) -> SampleSketch:
