@@ -303,7 +303,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         ),
         (
             "The interval holds the bias of selection.",
-            "(spread.square() + crossed.square()).sqrt()",
+            "(spread.square() + centre.square()).sqrt()",
             "spread",
         ),
         (

@@ -322,8 +322,8 @@ def test_large_candidate_spaces_take_the_memory_that_was_said(tmp_path):
 
 @pytest.mark.parametrize("name", ["normal", "each sample 8 times", "20 clusters"])
 def test_coverage_judges_intervals_that_are_given_and_counts_the_others(name):
-    (row,) = coverage.measure(name, (160,), repeats=3, large=20_000)
-    assert (row["family"], row["samples"]) == (name, 160)
+    (row,) = coverage.measure(name, (320,), repeats=3, large=20_000)
+    assert (row["family"], row["samples"]) == (name, 320)
     assert row["given"] == (0.0 if name == "20 clusters" else 1.0)
     assert row["defects"] is None if name == "20 clusters" else 0.5 < row["defects"] <= 1.0
 

@@ -20,8 +20,7 @@ class SampleEvidence(NamedTuple):
         dominance: share of one sample, with its copies, in the variance of the mean sensitivity:
             $\max s^2 / \sum s^2$. It tends to 0 as samples are added if a mean of $s$ is normal in the
             end, and stays near 1 if single samples decide it.
-        effective: number of different samples of equal sensitivity that would be as much evidence;
-            at most the number of groups.
+        effective: number of different samples of equal sensitivity that would be as much evidence.
         clusters: number of tight clusters in which the samples lie; 0 for none, or if groups say
             which samples belong together.
     """
@@ -53,6 +52,5 @@ def sample_evidence(
     dominance = 0.0
     if 0 < squares < math.inf:
         dominance = min(1.0, largest / squares * largest * max(1.0, samples / max(units, 1.0)))
-    if groups is None:
-        return SampleEvidence(dominance, share * units, clusters(sketch))
-    return SampleEvidence(dominance, min(share * units, float(len(groups.unique()))))
+    # Groups are whole in their blocks, which shows how they differ.
+    return SampleEvidence(dominance, share * units, 0 if groups is not None else clusters(sketch))

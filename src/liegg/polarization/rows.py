@@ -95,9 +95,6 @@ def plan(
     x = x[:PROBE_SAMPLES]
     reference = _reference(model, action, x)
     notes: list[Remark] = []
-    if isinstance(outputs, int):
-        width = math.prod(model.output_shape)
-        notes.append(Diagnosis.RANDOM_COMBINATIONS(combinations=passes, outputs=width))
     if passes * columns > ROW_ELEMENTS:
         size = f"{passes * columns * 8 / 2**30:.1f} GB"
         notes.append(Diagnosis.MANY_ROWS(rows=passes, columns=columns, size=size))
