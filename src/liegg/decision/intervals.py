@@ -33,6 +33,9 @@ LEAST_FREEDOM = 1.25
 NOTED_FREEDOM = 2.0
 """Degrees of freedom below which a note says so: intervals are then at least twice as wide as usual."""
 
+NOTED_SHARE = 0.2
+"""Effective share of the samples below which that is due to their tails, and not to their number."""
+
 
 @dataclass(frozen=True)
 class Certainty:
@@ -234,4 +237,5 @@ def evidence_notes(found: SampleEvidence, samples: int) -> list[Remark]:
     values = {"samples": samples, "effective": found.effective}
     if found.freedom < LEAST_FREEDOM:
         return [Diagnosis.DOMINATED(**values)]
-    return [Diagnosis.HEAVY_TAILS(**values)] if found.freedom < NOTED_FREEDOM else []
+    heavy = found.freedom < NOTED_FREEDOM and found.effective < NOTED_SHARE * samples
+    return [Diagnosis.HEAVY_TAILS(**values)] if heavy else []
