@@ -252,8 +252,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     *of("polarization/sample_blocks.py", "tests/polarization/test_sample_blocks.py")(
         (
             "Samples of one group are in one block.",
-            "return labels % self.count",
-            "return torch.arange(len(labels)) % self.count",
+            "labels.unique(return_inverse=True)[1] % self.count",
+            "torch.arange(len(labels)) % self.count",
         ),
         ("More labels than samples are an error.", "samples < len(self.groups)", "samples < 0"),
     ),
@@ -303,7 +303,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         ),
         (
             "The interval holds the bias of selection.",
-            "(spread.square() + crossed.square()).sqrt()",
+            "(spread.square() + centre.square()).sqrt()",
             "spread",
         ),
         (

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+import coverage
 import derivatives
 import fixed_cost
 import growth
@@ -363,3 +364,38 @@ def test_large_candidate_spaces_take_the_memory_that_was_said(tmp_path):
         found["full_network"]["seconds"] / found["bottom_network"]["seconds"]
     )
     assert stored["provenance"]["command"].startswith("python benchmarks/candidates.py --quick")
+
+
+@pytest.mark.parametrize("name", ["normal", "each sample 8 times", "20 clusters"])
+def test_coverage_judges_intervals_that_are_given_and_counts_the_others(name):
+    (row,) = coverage.measure(name, (320,), repeats=3, large=20_000)
+    assert (row["family"], row["samples"]) == (name, 320)
+    assert row["given"] == (0.0 if name == "20 clusters" else 1.0)
+    assert row["defects"] is None if name == "20 clusters" else 0.5 < row["defects"] <= 1.0
+
+
+def test_coverage_sees_intervals_that_miss():
+    """Against defects ten times as large no interval covers, and all of them are too low."""
+    family = coverage.FAMILIES["normal"]
+    true = coverage.truth(family, 20_000)
+    x = family.draw(torch.Generator().manual_seed(0), 1000)
+    sym = liegg.discover(coverage.model, x, liegg.Linear(3), thresholds=coverage.NOTHING_COUNTS)
+    judged = coverage.judge(sym, true._replace(defects=10 * true.defects))
+    assert judged is not None
+    assert (judged["defects"], judged["too_low"], judged["span"]) == (0.0, 1.0, 0.0)
+
+
+def test_the_page_quotes_the_stored_coverage():
+    stored = json.loads((ROOT / "results" / "coverage.json").read_text())
+    assert coverage.table(stored) in (ROOT / "docs" / "trust.md").read_text()
+
+
+@pytest.mark.slow
+def test_quick_run_stores_coverage(tmp_path: Path) -> None:
+    out, script = tmp_path / "coverage.json", ROOT / "benchmarks" / "coverage.py"
+    subprocess.run(
+        [sys.executable, str(script), "--quick", "--out", str(out)], check=True, capture_output=True
+    )
+    stored = json.loads(out.read_text())
+    assert [row["family"] for row in stored["rows"]] == list(coverage.FAMILIES)
+    assert stored["provenance"]["command"] == "python benchmarks/coverage.py"

@@ -12,7 +12,8 @@ import liegg
 from cases import mlp, normal
 from liegg.actions import Linear
 from liegg.decision.bootstrap import resolve
-from liegg.polarization.sample_blocks import count_for
+from liegg.polarization.sample_blocks import BlockAssigner, count_for
+from liegg.polarization.sample_digest import sample_hashes
 from oracle import fields, jacobians
 from spectra import bootstrap_of
 
@@ -59,7 +60,9 @@ def asked(request):
     if dtype != torch.float64:
         double.load_state_dict(function.state_dict())
     rows = dense(double, x.double(), EVERY, None if output_action is None else EVERY)
-    block = np.arange(130) % count_for(9 if output_action is None else 18)
+    count = count_for(9 if output_action is None else 18)
+    assigned = BlockAssigner(count).assign(0, sample_hashes(x)).numpy()
+    block = np.unique(assigned, return_inverse=True)[1]  # empty blocks are left out
     return sym, rows, block, 1e-9 if dtype == torch.float64 else 1e-4
 
 
@@ -198,7 +201,14 @@ def test_the_interval_of_any_direction_is_that_of_a_ratio_over_the_blocks(asked)
     total, samples = draws.moments.total.numpy(), draws.moments.samples.numpy()
     kappa = (weights @ total) / (weights @ samples) / sym.accumulated.solution.sensitivity - 1
     logs = np.log((weights @ a) / (weights @ m)) - kappa[:, None]
-    half = logs.std(0, ddof=1) * np.sqrt(count / (count - 1)) * scipy.stats.t.ppf(0.975, count - 1)
+    squares = np.square(changes).sum((1, 2))  # sensitivity of every sample
+    freedom = min(
+        count - 1,
+        np.square(squares).sum() / np.square(squares).max(),
+        squares.sum() ** 2 / np.square(squares).sum() / 6,
+    )
+    assert sym.accumulated.blocks.freedom == pytest.approx(freedom, rel=10 * error)
+    half = logs.std(0, ddof=1) * np.sqrt(count / (count - 1)) * scipy.stats.t.ppf(0.975, freedom)
     middle = a.sum(0) / m.sum(0) / sym.accumulated.solution.sensitivity
     expected = np.stack([middle * np.exp(-half), middle * np.exp(half)], 1)
     np.testing.assert_allclose(

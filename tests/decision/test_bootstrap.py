@@ -14,6 +14,7 @@ from liegg.decision.bootstrap import (
     Moments,
     draw_blocks,
     relative_interval,
+    relative_span_interval,
     resolve,
     solve,
     span_angle,
@@ -226,8 +227,11 @@ def test_quantiles_are_those_of_printed_tables():
         (0.5, 2): 0.816,
     }
     for (level, freedom), value in table.items():
-        assert student_quantile(level, freedom) == pytest.approx(value, abs=6e-4), (level, freedom)
-    assert student_quantile(0.95, 10**6) == pytest.approx(1.959964, rel=1e-5)  # the normal one
+        assert student_quantile(level, float(freedom)) == pytest.approx(value, abs=6e-4), (
+            level,
+            freedom,
+        )
+    assert student_quantile(0.95, 1e6) == pytest.approx(1.959964, rel=1e-5)  # the normal one
 
 
 # Interval.
@@ -384,3 +388,67 @@ def test_the_interval_by_hand():
     ends = relative_interval(moments, lengths, 1.0, weights, level=0.95).log().numpy()
     np.testing.assert_allclose(ends.mean(1), crossed / 2, rtol=0, atol=1e-6)
     np.testing.assert_allclose((ends[:, 1] - ends[:, 0]) / 2, np.hypot(spread, crossed), rtol=1e-6)
+
+
+# The mean defect of a span.
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_the_interval_of_a_span_by_hand(number):
+    """By scipy: every block along the span that the other blocks choose, in a basis of unit motion there."""
+    lengths = torch.tensor([0.5, 0.5, 1.3], dtype=torch.float64)
+    moments, weights = problem(lengths), draw_blocks(12, 400, 0)
+    change, motion = np.zeros(12), np.zeros(12)
+    for block in range(12):
+        others = torch.ones(12, dtype=torch.float64)
+        others[block] = 0.0
+        _, vectors = scipy.linalg.eigh(*sums(moments, others))
+        basis = vectors[:, :number]
+        change[block] = np.trace(basis.T @ moments.changes[block].numpy() @ basis)
+        motion[block] = np.trace(basis.T @ moments.motions[block].numpy() @ basis)
+    crossed = np.log(change.sum() / motion.sum() / float(lengths[:number].mean()))
+    draws = np.log((weights.numpy() @ change) / (weights.numpy() @ motion))
+    for freedom in (11.0, 3.0):
+        spread = draws.std(ddof=1) * np.sqrt(12 / 11) * scipy.stats.t.ppf(0.975, freedom)
+        ends = relative_span_interval(
+            moments, lengths, 1.0, weights, number, level=0.95, freedom=freedom
+        ).log()
+        assert float(ends.mean()) == pytest.approx(crossed / 2, abs=1e-6)
+        half = float(ends[1] - ends[0]) / 2
+        assert half == pytest.approx(np.hypot(spread, crossed), rel=1e-6)
+
+
+def test_a_span_does_not_depend_on_the_basis_of_ties():
+    """Two directions of equal defect, rotated by any angle: single intervals change, that of the span does not."""
+    lengths, weights = torch.tensor([0.5, 0.5, 1.3], dtype=torch.float64), draw_blocks(12, 400, 0)
+    one = problem(lengths)
+    turn = torch.eye(3, dtype=torch.float64)
+    turn[:2, :2] = torch.tensor([[0.6, -0.8], [0.8, 0.6]])
+    changes, motions = (turn @ part @ turn.mT for part in (one.changes, one.motions))
+    other = Moments(
+        changes,
+        motions,
+        changes.diagonal(dim1=1, dim2=2),
+        motions.diagonal(dim1=1, dim2=2),
+        one.total,
+        one.samples,
+    )
+    spans = [
+        relative_span_interval(moments, lengths, 1.0, weights, 2, level=0.95)
+        for moments in (one, other)
+    ]
+    torch.testing.assert_close(spans[0], spans[1], rtol=1e-8, atol=0.0)
+
+
+def test_fewer_degrees_of_freedom_are_wider_by_students_quantiles():
+    lengths, weights = torch.tensor([0.5, 0.8], dtype=torch.float64), draw_blocks(12, 400, 0)
+    moments = problem(lengths)
+    crossed = relative_interval(moments, lengths, 1.0, weights, level=0.95).log().sum(1)
+    halves = {}
+    for freedom in (11.0, 2.0):
+        ends = relative_interval(moments, lengths, 1.0, weights, level=0.95, freedom=freedom).log()
+        halves[freedom] = (((ends[:, 1] - ends[:, 0]) / 2).square() - crossed.square()).sqrt()
+    expected = scipy.stats.t.ppf(0.975, 2) / scipy.stats.t.ppf(0.975, 11)
+    torch.testing.assert_close(
+        halves[2.0] / halves[11.0], torch.full_like(lengths, expected), rtol=1e-6, atol=0.0
+    )

@@ -256,10 +256,14 @@ def test_within_is_the_defect_of_every_direction(name):
         assert measured.value == pytest.approx(
             float(sym.defect(sym.action.matrices(row))), rel=1e-6
         )
-        assert measured.low < measured.value < measured.high
+        if name == "less so":  # grows as the fifth power: the longest few samples decide
+            assert math.isnan(measured.low)
+        else:
+            assert measured.low < measured.value < measured.high
     whole = within(sym, h[: sym.nullity])
     assert whole.value == pytest.approx(float(sym.defects[: sym.nullity].mean()))
-    assert [whole.low, whole.high] == pytest.approx(sym.intervals[: sym.nullity].mean(0).tolist())
+    ends = sym.intervals[: sym.nullity].mean(0).tolist()
+    assert [whole.low, whole.high] == pytest.approx(ends, nan_ok=True)
 
 
 def test_within_of_one_found_direction_has_its_interval():

@@ -165,20 +165,25 @@ def test_intervals_are_around_what_a_large_sample_has():
     assert 0 < math.degrees(sym.decision.certainty.angle) < 3
 
 
-def test_copies_of_samples_are_no_evidence_when_they_stay_together():
+def test_copies_of_samples_are_no_evidence_with_or_without_groups():
     x = normal(300, 3)
     copies = x.repeat_interleave(4, 0)
     alone, taken, grouped = (
         liegg.discover(bent(0.1), data, liegg.Linear(3), groups=groups)
-        for data, groups in ((x, None), (copies, None), (copies, [i // 4 for i in range(1200)]))
+        for data, groups in (
+            (x, range(300)),
+            (copies, None),
+            (copies, [i // 4 for i in range(1200)]),
+        )
     )
+    # The number of different samples is estimated.
     torch.testing.assert_close(
-        grouped.intervals, alone.intervals, rtol=1e-6, atol=0, equal_nan=True
+        grouped.intervals, alone.intervals, rtol=0.05, atol=0, equal_nan=True
     )
     wide = [
         float((sym.intervals[1:, 1] / sym.intervals[1:, 0]).log().mean()) for sym in (alone, taken)
     ]
-    assert wide[1] < 0.8 * wide[0]
+    assert wide[1] == pytest.approx(wide[0], rel=0.3)  # other blocks, of the same samples
 
 
 @pytest.mark.parametrize(

@@ -265,7 +265,9 @@ def test_rows_of_one_sample_that_are_many_are_told(monkeypatch):
     assert [note.diagnosis for note in sym.notes] == [Diagnosis.MANY_ROWS]
     assert (sym.notes[0].values["rows"], sym.notes[0].values["columns"]) == (40, 9)
     assert liegg.discover(wide(39), normal(30, 6), PAIR).notes == ()
-    assert liegg.discover(wide(40), normal(30, 6), PAIR, outputs=16).notes == ()
+    (note,) = liegg.discover(wide(40), normal(30, 6), PAIR, outputs=16).notes
+    assert note.diagnosis is Diagnosis.RANDOM_COMBINATIONS
+    assert note.values == {"combinations": 16, "outputs": 40}
 
 
 # Memory.

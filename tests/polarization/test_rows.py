@@ -431,7 +431,7 @@ def test_a_forced_route_that_fails_says_why(route):
 
 @pytest.mark.parametrize("route", ROUTES)
 def test_a_forced_route_is_taken(route):
-    sym = liegg.discover(curved(2, 3), draw(30, 3), liegg.Linear(3), run=liegg.Run(route=route))
+    sym = liegg.discover(curved(2, 3), draw(300, 3), liegg.Linear(3), run=liegg.Run(route=route))
     assert sym.settings["route"] == route
     assert sym.notes == ()
 

@@ -1,5 +1,8 @@
 """Samples assigned to blocks: which goes where, and every block and their sum against dense algebra."""
 
+import functools
+import operator
+
 import numpy as np
 import pytest
 import torch
@@ -24,6 +27,7 @@ from liegg.polarization.sample_blocks import (
     as_groups,
     count_for,
 )
+from liegg.polarization.sample_digest import sample_hashes
 from liegg.polarization.streaming import finalise, init, plan_pass, update
 
 CPU = torch.device("cpu")
@@ -42,16 +46,46 @@ def pieces_of(total, sizes):
 # Dealing.
 
 
-@given(sizes=st.lists(st.integers(1, 9), min_size=1, max_size=5), count=st.integers(1, 7))
+@given(
+    sizes=st.lists(st.integers(1, 9), min_size=1, max_size=5),
+    count=st.integers(1, 7),
+    seed=st.integers(0, 99),
+)
 @settings(max_examples=40, deadline=None)
-def test_samples_are_assigned_one_after_the_other(sizes, count):
+def test_copies_are_in_one_block_whatever_the_order_and_the_batches(sizes, count, seed):
+    """Every sample three times, shuffled: its block is the one that it has alone."""
+    generator, total = torch.Generator().manual_seed(seed), sum(sizes)
+    x = normal(total, 3, seed=seed)
     assigner = BlockAssigner(count)
-    starts = [sum(sizes[:i]) for i in range(len(sizes))]
+    alone = torch.cat([assigner.assign(0, sample_hashes(sample)) for sample in x.split(1)])
+    order = torch.arange(total).repeat(3)[torch.randperm(3 * total, generator=generator)]
+    pieces = pieces_of(3 * total, sizes)
     assigned = torch.cat(
-        [assigner.assign(start, size) for start, size in zip(starts, sizes, strict=True)]
+        [assigner.assign(piece.start, sample_hashes(x[order][piece])) for piece in pieces]
     )
-    assert assigned.tolist() == [i % count for i in range(sum(sizes))]
-    assigner.check_count(sum(sizes))
+    assert assigned.tolist() == alone[order].tolist()
+    assigner.check_count(total)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("kind", ["normal", "whole numbers", "small steps"])
+def test_blocks_are_of_like_size(kind, dtype):
+    """1 600 different samples in 32 blocks: 50 each, with the scatter of a multinomial."""
+    x = {
+        "normal": normal(1600, 4).to(dtype),
+        "whole numbers": torch.cartesian_prod(torch.arange(40.0), torch.arange(40.0)).to(dtype),
+        "small steps": 1 + torch.finfo(dtype).eps * torch.cartesian_prod(*[torch.arange(40.0)] * 2),
+    }[kind].to(dtype)
+    sizes = torch.bincount(BlockAssigner(32).assign(0, sample_hashes(x)), minlength=32)
+    expected = len(x.unique(dim=0)) / 32
+    chi_square = float((sizes - 50).double().square().sum() / 50) * expected / 50
+    assert 10 < chi_square < 65  # 31 degrees of freedom
+
+
+def test_data_with_a_period_is_spread_like_any_other():
+    """Every 32nd sample is of one kind; dealt in turn, each kind would fill one block."""
+    kinds = BlockAssigner(32).assign(0, sample_hashes(normal(3200, 2))).reshape(100, 32)
+    assert min(len(kinds[:, kind].unique()) for kind in range(32)) > 20
 
 
 @given(
@@ -62,13 +96,32 @@ def test_samples_are_assigned_one_after_the_other(sizes, count):
     step=st.integers(1, 7),
 )
 @settings(max_examples=60, deadline=None)
-def test_groups_stay_together_and_are_assigned_by_first_appearance(labels, count, step):
-    assigner = BlockAssigner(count, as_groups(labels))
-    parts = [range(*part.indices(len(labels))) for part in pieces_of(len(labels), [step])]
-    assigned = torch.cat([assigner.assign(part.start, len(part)) for part in parts]).tolist()
-    assigner.check_count(len(labels))
-    order = list(dict.fromkeys(labels))
-    assert assigned == [order.index(label) % count for label in labels]
+def test_groups_stay_together_in_blocks_of_like_size_whatever_the_order(labels, count, step):
+    def blocks(labels):
+        assigner = BlockAssigner(count, as_groups(labels))
+        pieces = pieces_of(len(labels), [step])
+        hashes = torch.zeros(len(labels), dtype=torch.int64)
+        parts = [assigner.assign(piece.start, hashes[piece]).tolist() for piece in pieces]
+        assigner.check_count(len(labels))
+        return dict(
+            zip(labels, functools.reduce(operator.iadd, parts, []), strict=True)
+        ), functools.reduce(operator.iadd, parts, [])
+
+    own, assigned = blocks(labels)
+    assert assigned == [own[label] for label in labels]
+    assert blocks(labels[::-1])[0] == own
+    groups = [list(own.values()).count(block) for block in range(count)]
+    assert max(groups) - min(groups) <= 1
+
+
+def test_equal_labels_of_different_types_are_one_label():
+    one, two = as_groups([1, "b", 1.5]), as_groups([True, "b", np.float32(1.5)])
+    whole = as_groups([1.0, np.str_("b"), 1.5])
+    assert one is not None
+    assert two is not None
+    assert whole is not None
+    assert one.tolist() == two.tolist() == whole.tolist()
+    assert as_groups([float("inf"), -0.0, 0]) is not None
 
 
 @pytest.mark.parametrize(
@@ -91,7 +144,7 @@ def test_groups_stay_together_and_are_assigned_by_first_appearance(labels, count
 def test_labels_may_be_of_any_kind(labels):
     found = as_groups(labels)
     assert found is not None
-    assert found.tolist() == [0, 1, 0]
+    assert found.unique(return_inverse=True)[1].tolist() in ([0, 1, 0], [1, 0, 1])
 
 
 def test_no_groups_are_none():
@@ -122,9 +175,9 @@ def test_labels_that_are_none_are_refused(groups, text):
 
 def test_too_few_labels_are_refused():
     assigner = BlockAssigner(4, as_groups([0, 0, 1]))
-    assigner.assign(0, 2)
+    assigner.assign(0, torch.zeros(2, dtype=torch.int64))
     with pytest.raises(ArgumentError) as caught:
-        assigner.assign(2, 2)
+        assigner.assign(2, torch.zeros(2, dtype=torch.int64))
     assert (
         str(caught.value)
         == "groups has 3 labels, but the data has more samples. Give one to each sample."

@@ -149,6 +149,11 @@ class Diagnosis(Enum):
         "the largest of the {solved:defect} solved for, {largest:.2g}, is below the threshold: there may be more symmetries. Solve "
         "for more: bottom={suggested}",
     )
+    NO_EVIDENCE = (
+        Kind.WARNING,
+        "{directions:direction} with a small defect {directions:?is|are} not counted: the samples lie in a few tight clusters, or very "
+        "few of them carry the sensitivity of the output, so that a small defect may be a missing constraint (see the notes)",
+    )
     UNSTABLE_SPAN = (
         Kind.WARNING,
         "{directions:direction} with a small defect {directions:?is|are} not counted: other samples of this kind would turn "
@@ -225,7 +230,22 @@ class Diagnosis(Enum):
     # decision/: notes
     FEW_BLOCKS = (
         Kind.NOTE,
-        "no intervals: {blocks:sample} or groups are too few for a block bootstrap; {needed} are needed",
+        "no intervals: the samples fill only {blocks:block} of a bootstrap; {needed} are needed. Use more different samples or groups",
+    )
+    CLUSTERED = (
+        Kind.NOTE,
+        "no intervals: the samples lie in about {clusters:tight cluster}, which are hardly more evidence than as many samples. Give "
+        "the samples of a cluster one label in groups=, or use samples that are not copies of a few",
+    )
+    DOMINATED = (
+        Kind.NOTE,
+        "no intervals: a few samples carry nearly all of the sensitivity, so that {samples:sample} count as about {effective:.2g}. "
+        "Look at the largest samples: leave out outliers, or use many more samples",
+    )
+    HEAVY_TAILS = (
+        Kind.NOTE,
+        "wide intervals: a few samples carry most of the sensitivity, so that {samples:sample} count as about {effective:.2g}. "
+        "Look at the largest samples: leave out outliers, or use many more samples",
     )
     MANY_CANDIDATES = (
         Kind.NOTE,
@@ -478,6 +498,11 @@ class Diagnosis(Enum):
         "changes it by {real:.2g}: there is detail as fine as a pixel, and the defects "
         "depend on how they are differentiated. Verify the result (held_out=), or smooth the "
         "images (liegg.actions.smooth).",
+    )
+    RANDOM_COMBINATIONS = (
+        Kind.NOTE,
+        "{combinations:random combination} stand for {outputs:output} of each sample: with few samples the smallest defects come out "
+        "too small, as their intervals show. outputs='each' has no such bias",
     )
     LAST_CHECKPOINT_FAILED = (
         Kind.NOTE,

@@ -4,6 +4,7 @@ For any direction $h$, block $p$ gives $h^\top A_p h$ and $h^\top M_p h$; their 
 An interval needs nothing else, for the directions found and for any others.
 """
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -26,6 +27,7 @@ class BlockStatistics:
         total: `[p]`, what the block adds to the mean sensitivity κ, to first order; times its samples.
         samples: `[p]`, samples in each block.
         squared: whether `rows` are Gram matrices.
+        limit: degrees of freedom that the samples allow, however many blocks there are.
     """
 
     rows: Float[Tensor, "p q g"]
@@ -33,6 +35,12 @@ class BlockStatistics:
     total: Float[Tensor, " p"]
     samples: Float[Tensor, " p"]
     squared: bool
+    limit: float = math.inf
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom of an interval: as many as blocks but one, fewer where single samples carry the variance."""
+        return max(1.0, min(len(self.samples) - 1.0, self.limit))
 
     def change(
         self, h: Float[Tensor, "r g"], some: slice
@@ -102,6 +110,7 @@ def block_statistics(
         total,
         torch.tensor(parts.samples, dtype=torch.float64),
         squared,
+        parts.evidence.freedom,
     )
 
 

@@ -31,6 +31,10 @@ SQUARED_RANGE = 1e-6
 """Smallest over largest eigenvalue above which a square may be solved: every eigenvalue then has ten correct digits."""
 
 
+TINY = torch.finfo(torch.float64).tiny
+"""Smallest positive number, below which nothing is divided by and no logarithm is taken."""
+
+
 @dataclass(frozen=True, eq=False)
 class Moments:
     """Sums of every block along the solution's directions.
@@ -86,10 +90,8 @@ def resolve(
         For every draw the logarithm of each defect over the one that was found, ascending by the found ones; and its directions in
         those that were solved, as rows (none if not needed).
     """
-    fixed = (weights @ moments.change) / (weights @ moments.motion).clamp_min(
-        torch.finfo(torch.float64).tiny
-    )
-    logs = (fixed / lengths).clamp_min(torch.finfo(torch.float64).tiny).log()
+    fixed = (weights @ moments.change) / (weights @ moments.motion).clamp_min(TINY)
+    logs = (fixed / lengths).clamp_min(TINY).log()
     logs[:, moments.solved], mixing = solve(
         moments, lengths[moments.solved], weights, directions=directions
     )
@@ -120,7 +122,7 @@ def solve(
     between = torch.linalg.solve_triangular(lower, scale[:, None] * motions, upper=False)
     squares, vectors = _left_singular(between, vectors=directions)
     mixing = torch.linalg.solve_triangular(lower.mT, vectors, upper=True).mT * scale
-    return -squares.clamp_min(torch.finfo(torch.float64).tiny).log() - lengths.log(), mixing
+    return -squares.clamp_min(TINY).log() - lengths.log(), mixing
 
 
 def _weighted(shares: Float[Tensor, "d p"], sums: Float[Tensor, "p k k"]) -> Float[Tensor, "d k k"]:
@@ -158,8 +160,9 @@ def relative_interval(
     weights: Float[Tensor, "d p"],
     *,
     level: float,
+    freedom: float | None = None,
 ) -> Float[Tensor, "r 2"]:
-    """Interval of every defect, relative to the one found; normal in the logarithm.
+    """Interval of every defect, relative to the one found; that of a Student distribution in the logarithm.
 
     Selecting the smallest defect biases it downwards; leave-one-block-out cross-fitting corrects this. Each block is evaluated
     along the directions that the other blocks choose, which errs upwards by as much. The interval is centred between the two, and
@@ -171,29 +174,117 @@ def relative_interval(
         sensitivity: mean sensitivity κ of all the data.
         weights: from `draw_blocks`.
         level: nominal coverage.
+        freedom: degrees of freedom; by default one less than there are blocks.
     """
-    tiny = torch.finfo(torch.float64).tiny
+    change, motion, _ = cross_fitted(moments, lengths)
+    return _interval_of_ratios(
+        change,
+        motion,
+        change.sum(0) / motion.sum(0).clamp_min(TINY) / lengths,
+        _log_sensitivities(moments, sensitivity, weights),
+        weights,
+        level=level,
+        freedom=len(moments.samples) - 1.0 if freedom is None else freedom,
+    )
+
+
+def relative_span_interval(
+    moments: Moments,
+    lengths: Float[Tensor, " r"],
+    sensitivity: float,
+    weights: Float[Tensor, "d p"],
+    number: int,
+    *,
+    level: float,
+    freedom: float | None = None,
+) -> Float[Tensor, "2"]:
+    """Interval of the mean defect of the span of the first directions, relative to the mean of those found.
+
+    Unlike the single defects, the mean does not depend on how directions of nearly equal defect are mixed or ordered.
+
+    Args:
+        moments: sums of every block.
+        lengths: mean squared change of the output per squared motion of every direction found, ascending and positive.
+        sensitivity: mean sensitivity κ of all the data.
+        weights: from `draw_blocks`.
+        number: how many of the directions span it.
+        level: nominal coverage.
+        freedom: degrees of freedom; by default one less than there are blocks.
+    """
+    first = slice(number)
+    change, motion, others = cross_fitted(moments, lengths)
+    # Directions of unit motion count equally in the mean.
+    change, motion = ((part * others)[:, first].sum(1, keepdim=True) for part in (change, motion))
+    crossed = change.sum(0) / motion.sum(0).clamp_min(TINY) / lengths[first].mean()
+    return _interval_of_ratios(
+        change,
+        motion,
+        crossed,
+        _log_sensitivities(moments, sensitivity, weights),
+        weights,
+        level=level,
+        freedom=len(moments.samples) - 1.0 if freedom is None else freedom,
+    )[0]
+
+
+def cross_fitted(
+    moments: Moments, lengths: Float[Tensor, " r"]
+) -> tuple[Float[Tensor, "p r"], Float[Tensor, "p r"], Float[Tensor, "p r"]]:
+    """Squared change and motion of every block along the directions that the other blocks choose.
+
+    Args:
+        moments: sums of every block.
+        lengths: mean squared change of the output per squared motion of every direction found, ascending and positive.
+
+    Returns:
+        Change and motion of each block, along directions of unit change in the other blocks; and the lengths of the directions
+        there, by which they are multiplied for directions of unit motion. Directions that are not solved again keep theirs, of
+        unit motion.
+    """
     change, motion = moments.change.clone(), moments.motion.clone()
-    others = solve(
-        moments, lengths[moments.solved], 1.0 - torch.eye(len(moments.samples), dtype=torch.float64)
-    )[1]
+    scales, solved = torch.ones_like(change), lengths[moments.solved]
+    without_one = 1.0 - torch.eye(len(moments.samples), dtype=torch.float64)
+    logs, others = solve(moments, solved, without_one)
     change[:, moments.solved] = (others @ moments.changes).mul_(others).sum(2)
     motion[:, moments.solved] = (others @ moments.motions).mul_(others).sum(2)
-    crossed = (change.sum(0) / motion.sum(0).clamp_min(tiny) / lengths).clamp_min(tiny).log()
-    kappa = _log_sensitivities(moments, sensitivity, weights)
-    logs = ((weights @ change) / (weights @ motion).clamp_min(tiny)).clamp_min(tiny).log() - kappa[
-        :, None
-    ]
-    blocks = len(moments.samples)
-    spread = logs.std(0) * math.sqrt(blocks / (blocks - 1)) * student_quantile(level, blocks - 1)
-    wide = (spread.square() + crossed.square()).sqrt()
-    return torch.stack([(crossed / 2 - wide).exp(), (crossed / 2 + wide).exp()], dim=1)
+    scales[:, moments.solved] = logs.exp() * solved
+    return change, motion, scales
 
 
-def student_quantile(level: float, freedom: int) -> float:
+def _interval_of_ratios(
+    change: Float[Tensor, "p r"],
+    motion: Float[Tensor, "p r"],
+    crossed: Float[Tensor, " r"],
+    log_sensitivities: Float[Tensor, " d"],
+    weights: Float[Tensor, "d p"],
+    *,
+    level: float,
+    freedom: float,
+) -> Float[Tensor, "r 2"]:
+    """Interval of ratios of sums over the blocks, relative to the ratios found.
+
+    Args:
+        change: of every block.
+        motion: of every block.
+        crossed: ratio of the sums over the one found.
+        log_sensitivities: logarithm of κ of every draw over that of all the data.
+        weights: from `draw_blocks`.
+        level: nominal coverage.
+        freedom: degrees of freedom.
+    """
+    blocks, centre = weights.shape[1], crossed.clamp_min(TINY).log()
+    ratios = ((weights @ change) / (weights @ motion).clamp_min(TINY)).clamp_min(TINY)
+    logs = ratios.log() - log_sensitivities[:, None]
+    quantile = student_quantile(level, freedom)
+    spread = logs.std(0) * math.sqrt(blocks / (blocks - 1)) * quantile
+    wide = (spread.square() + centre.square()).sqrt()
+    return torch.stack([(centre / 2 - wide).exp(), (centre / 2 + wide).exp()], dim=1)
+
+
+def student_quantile(level: float, freedom: float) -> float:
     """Two-sided quantile of Student's distribution.
 
-    >>> round(student_quantile(0.95, 31), 3)
+    >>> round(student_quantile(0.95, 31.0), 3)
     2.04
     """
     from scipy.special import stdtrit

@@ -1,11 +1,14 @@
 """Intervals for the defects, the number of symmetries and the angle of their span, from a block bootstrap."""
 
+import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg.decision.block_statistics import BlockStatistics
 from liegg.decision.bootstrap import (
     BOOTSTRAP_DRAWS,
@@ -14,12 +17,24 @@ from liegg.decision.bootstrap import (
     Moments,
     draw_blocks,
     relative_interval,
+    relative_span_interval,
     resolve,
     span_angle,
+    student_quantile,
 )
 from liegg.decision.rank import Evidence, count, rule, scale
 from liegg.decision.thresholds import Thresholds
+from liegg.polarization.evidence import SampleEvidence
 from liegg.spectrum.defects import Defects
+
+LEAST_FREEDOM = 1.25
+"""Degrees of freedom below which there is no interval: it would span decades."""
+
+NOTED_FREEDOM = 2.0
+"""Degrees of freedom below which a note says so: intervals are then at least twice as wide as usual."""
+
+NOTED_SHARE = 0.2
+"""Effective share of the samples below which that is due to their tails, and not to their number."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +70,7 @@ class Bootstrap:
         weights: how often each block was drawn.
         above: of all the directions, those above the floor; rounding has no sampling error.
         directions: coefficients of the directions that are solved again for every draw, of unit motion.
+        freedom: degrees of freedom of the intervals.
     """
 
     moments: Moments
@@ -63,15 +79,68 @@ class Bootstrap:
     weights: Float[Tensor, "d p"]
     above: Bool[Tensor, " n"]
     directions: Float[Tensor, "k g"]
+    freedom: float
+
+    def widening(self, *, level: float) -> float:
+        """Factor from the spread of the draws to that of an interval: they scatter less than independent data would."""
+        blocks = self.weights.shape[1]
+        student, normal = (student_quantile(level, freedom) for freedom in (self.freedom, math.inf))
+        return math.sqrt(blocks / (blocks - 1)) * student / normal
 
     def bounds(self, *, level: float) -> Float[Tensor, "n 2"]:
         """Interval of every defect; NaN for those at the floor."""
         ends = self.lengths.new_full((len(self.above), 2), torch.nan)
         relative = relative_interval(
-            self.moments, self.lengths, self.sensitivity, self.weights, level=level
+            self.moments,
+            self.lengths,
+            self.sensitivity,
+            self.weights,
+            level=level,
+            freedom=self.freedom,
         )
         ends[self.above] = relative * (self.lengths / self.sensitivity)[:, None]
         return ends
+
+
+class SpanInterval(NamedTuple):
+    """Mean defect of the span of some directions; it does not depend on their order, nor on how ties are mixed.
+
+    Attributes:
+        mean: mean of their defects.
+        low: lower end of its interval; NaN if all of them are at the floor.
+        high: upper end.
+    """
+
+    mean: float
+    low: float
+    high: float
+
+
+def span_interval(draws: Bootstrap, number: int, *, level: float) -> SpanInterval:
+    """Mean defect of the span of the first directions, with its interval.
+
+    Directions at the floor count as 0.
+
+    Args:
+        draws: the bootstrap.
+        number: how many directions span it, those at the floor included; at least one.
+        level: nominal coverage.
+    """
+    above = int(draws.above[:number].sum())
+    if not above:
+        return SpanInterval(0.0, math.nan, math.nan)
+    mean = float(draws.lengths[:above].sum()) / draws.sensitivity / number
+    relative = relative_span_interval(
+        draws.moments,
+        draws.lengths,
+        draws.sensitivity,
+        draws.weights,
+        above,
+        level=level,
+        freedom=draws.freedom,
+    )
+    low, high = (mean * relative).tolist()
+    return SpanInterval(mean, low, high)
 
 
 def bootstrap(
@@ -82,7 +151,7 @@ def bootstrap(
     seed: int,
     solved: int = RESOLVED_DIRECTIONS,
 ) -> Bootstrap | None:
-    """Draw blocks with replacement; None without blocks, or if no direction lies above the floor.
+    """Draw blocks with replacement; None without blocks, if a few samples decide, or if no direction lies above the floor.
 
     Args:
         blocks: what the blocks say of any direction.
@@ -93,7 +162,9 @@ def bootstrap(
             defect is a ratio of means over the blocks.
     """
     above = solution.values > floor
-    if blocks is None or solution.sensitivity <= 0 or not bool(above.any()):
+    if blocks is None or blocks.limit < LEAST_FREEDOM:
+        return None
+    if solution.sensitivity <= 0 or not bool(above.any()):
         return None
     directions = solution.directions[above]
     motion = blocks.motion(directions).sum(0).div(blocks.samples.sum()).sqrt()
@@ -114,6 +185,7 @@ def bootstrap(
         weights=draw_blocks(len(blocks.samples), BOOTSTRAP_DRAWS, seed),
         above=above,
         directions=directions[:solved],
+        freedom=blocks.freedom,
     )
 
 
@@ -133,7 +205,8 @@ def certainty(draws: Bootstrap, case: Evidence, nullity: int, thresholds: Thresh
         draws.moments, draws.lengths, draws.sensitivity, weights, directions=last > 0
     )
     # A draw errs from the result as the result does from the truth.
-    shifted = case.values[draws.above] * (-logs).exp()
+    wider = draws.widening(level=thresholds.level)
+    shifted = case.values[draws.above] * (-wider * logs).exp()
     spectra = torch.cat([exact.expand(len(logs), -1), shifted.sort(dim=1).values], dim=1)
     drawn = Evidence(spectra, spectra, spectra, case.floor, response=case.response)
     numbers = rule(case.floor, thresholds)
@@ -145,8 +218,26 @@ def certainty(draws: Bootstrap, case: Evidence, nullity: int, thresholds: Thresh
     return Certainty(
         nullity=(min(int(low // 1), nullity), max(int(-(-high // 1)), nullity, open_end)),
         support=float((counts == nullity).double().mean()),
-        angle=span_angle(mixing, draws.directions, last, level=thresholds.level),
+        angle=min(
+            wider * span_angle(mixing, draws.directions, last, level=thresholds.level), math.pi / 2
+        ),
         level=thresholds.level,
         blocks=weights.shape[1],
         draws=len(logs),
     )
+
+
+def evidence_notes(found: SampleEvidence, samples: int) -> list[Remark]:
+    """Why intervals are wide, or cannot be given, although there are enough blocks.
+
+    Args:
+        found: how the evidence is distributed over the samples.
+        samples: number of samples.
+    """
+    if found.clusters:
+        return [Diagnosis.CLUSTERED(clusters=found.clusters)]
+    values = {"samples": samples, "effective": found.effective}
+    if found.freedom < LEAST_FREEDOM:
+        return [Diagnosis.DOMINATED(**values)]
+    heavy = found.freedom < NOTED_FREEDOM and found.effective < NOTED_SHARE * samples
+    return [Diagnosis.HEAVY_TAILS(**values)] if heavy else []

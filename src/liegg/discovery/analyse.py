@@ -1,5 +1,6 @@
 """One model: one pass over the data, and what follows from it."""
 
+import math
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -124,6 +125,10 @@ def analyse(
                     seed=request.seed,
                     check_buffers=buffers,
                 )
+        if isinstance(how.outputs, int):
+            outputs = math.prod(function.output_shape)
+            few = Diagnosis.RANDOM_COMBINATIONS(combinations=how.outputs, outputs=outputs)
+            notes = (few, *notes)
         if assigner is not None and assigner.count == 1:
             notes = (Diagnosis.MANY_CANDIDATES(candidates=steps.action.size), *notes)
         with threads(one_if(steps.columns <= SMALL_COLUMNS)):

@@ -16,6 +16,7 @@ from liegg.decision.block_statistics import BlockStatistics, block_statistics
 from liegg.decision.controls import Controls, RandomControl, random_directions
 from liegg.decision.decide import Decision
 from liegg.decision.directions import symmetry_directions
+from liegg.decision.intervals import evidence_notes
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.problem import Problem, noise_floor, pose, solve
 from liegg.discovery.verdict import ModelInfo, Verdict, give_verdict
@@ -219,7 +220,16 @@ def _described(
             identification=identification,
         ),
         settings=_settings(problem, accumulated, how, info),
-        notes=tuple(map(as_remark, (*info.notes, *how.notes, *_pass_notes(sums, info.device)))),
+        notes=tuple(
+            map(
+                as_remark,
+                (
+                    *info.notes,
+                    *how.notes,
+                    *_pass_notes(sums, info.device, moves=accumulated.solution.sensitivity > 0),
+                ),
+            )
+        ),
         _spectrum=spectrum,
     )
 
@@ -255,6 +265,8 @@ def _blocks(problem: Problem, solution: Defects) -> BlockStatistics | None:
     parts = problem.sums.parts
     if parts is None or len(parts.samples) < FEWEST or solution.sensitivity <= 0:
         return None
+    if parts.evidence.clusters:
+        return None
     return block_statistics(
         parts,
         problem.action,
@@ -285,9 +297,11 @@ def memory_notes(fits: int, device: str) -> list[Remark]:
     return [Diagnosis.HALVED_BATCHES(device=device, samples=fits)] if fits else []
 
 
-def _pass_notes(sums: PassSums, device: str) -> list[Remark]:
+def _pass_notes(sums: PassSums, device: str, *, moves: bool) -> list[Remark]:
     """Batches that had to be halved, and why there are no intervals although they were requested."""
     notes = memory_notes(sums.fits, device)
     if sums.parts is not None and len(sums.parts.samples) < FEWEST:
         notes.append(Diagnosis.FEW_BLOCKS(blocks=len(sums.parts.samples), needed=FEWEST))
+    elif sums.parts is not None and moves:
+        notes += evidence_notes(sums.parts.evidence, sums.samples)
     return notes

@@ -10,7 +10,7 @@ from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg.actions import Displacement
 from liegg.decision.controls import RandomControl
 from liegg.decision.decide import DataFacts, Decision, decide, reduced, with_certainty
-from liegg.decision.intervals import Bootstrap, bootstrap, certainty
+from liegg.decision.intervals import LEAST_FREEDOM, Bootstrap, bootstrap, certainty
 from liegg.decision.noise_floor import Response
 from liegg.decision.rank import Evidence, evidence
 from liegg.discovery.problem import Floor, Problem
@@ -149,6 +149,10 @@ def _stable(verdict: Verdict, sums: PassSums) -> Verdict:
     """The verdict without symmetries above the floor whose span other samples of this kind would turn; a warning if by less."""
     decision = verdict.decision
     found, sure = decision.nullity - decision.exact, decision.certainty
+    if found > 0 and sums.parts is not None and verdict.draws is None:
+        evidence = sums.parts.evidence
+        if evidence.clusters or evidence.freedom < LEAST_FREEDOM:
+            return verdict.fewer(decision.exact, Diagnosis.NO_EVIDENCE(directions=found))
     if found <= 0 or decision.uncertainty <= UNCERTAIN_ANGLE:
         return verdict
     carriers = sums.samples if sums.diagnostics is None else sums.diagnostics.carriers

@@ -31,7 +31,7 @@ from liegg.polarization.state import PassState, from_tensors, to_tensors
 CHECKPOINT_SECONDS = 30.0
 """Least number of seconds between two checkpoints."""
 
-FORMAT = "5"
+FORMAT = "6"
 """Version of the layout of a checkpoint."""
 
 END = 2**62

@@ -42,7 +42,7 @@ NAMED_OUTPUTS = 10
 
 
 class DiagnosticSums(NamedTuple):
-    r"""Sums over the samples so far, in float64 on the device; all but `shift` are additive.
+    r"""Sums over the samples so far, in float64 on the device; all but `shift` and `largest` are additive.
 
     $y_i$ are the outputs of sample $i$, $s_i$ the sum of squares of its polarization rows, $d_i$
     the squared distance of its outputs from `shift`.
@@ -57,6 +57,7 @@ class DiagnosticSums(NamedTuple):
         motions: sums of squared rows for each output; None if rows are combinations of outputs.
         motion: sum of `sᵢ`.
         concentration: sum of `sᵢ²`.
+        largest: largest `sᵢ`.
         logarithm: sum of `log sᵢ` over samples that move.
         still: number of samples with `sᵢ = 0`.
     """
@@ -70,6 +71,7 @@ class DiagnosticSums(NamedTuple):
     motions: Float[Tensor, " c"] | None
     motion: Float[Tensor, ""]
     concentration: Float[Tensor, ""]
+    largest: Float[Tensor, ""]
     logarithm: Float[Tensor, ""]
     still: Float[Tensor, ""]
 
@@ -113,6 +115,7 @@ def init_sums(y: Float[Tensor, "b c"], *, each: bool = True) -> DiagnosticSums:
         motions=zeros if each else None,
         motion=zero,
         concentration=zero,
+        largest=zero,
         logarithm=zero,
         still=zero,
     )
@@ -156,6 +159,7 @@ def update_sums(
         motions=None if sums.motions is None else sums.motions + squares.sum(0),
         motion=sums.motion + motion.sum(),
         concentration=sums.concentration + motion.square().sum(),
+        largest=torch.maximum(sums.largest, motion.max()) if len(motion) else sums.largest,
         logarithm=sums.logarithm + torch.where(motion > 0, motion, 1.0).log().sum(),
         still=sums.still + (motion == 0).sum(),
     )
@@ -170,9 +174,9 @@ def merge_sums(one: DiagnosticSums, other: DiagnosticSums) -> DiagnosticSums:
     sums = {
         name: None if value is None else value + getattr(other, name)
         for name, value in one._asdict().items()
-        if name != "shift"
+        if name not in ("shift", "largest")
     }
-    return one._replace(**sums)
+    return one._replace(**sums, largest=torch.maximum(one.largest, other.largest))
 
 
 def diagnose(sums: DiagnosticSums, *, dtype: torch.dtype, outputs: Outputs = "each") -> Diagnostics:
@@ -234,8 +238,8 @@ def _warnings(sums: DiagnosticSums, dead: Bool[Tensor, " c"], variance: float) -
     and the typical sample hardly moves the output.
     """
     n, still = sums.samples, int(sums.still)
-    effective = _effective(float(sums.motion), float(sums.concentration), n - still)
-    spread = _effective(float(sums.squares.sum()), float(sums.spread), n)
+    effective = effective_count(float(sums.motion), float(sums.concentration), n - still)
+    spread = effective_count(float(sums.squares.sum()), float(sums.spread), n)
     typical = math.exp(float(sums.logarithm) / (n - still)) if 2 * still < n else 0.0
     few = effective < CARRIED * n
     if outputs := dead.nonzero().flatten().tolist():
@@ -262,6 +266,6 @@ def _squares(rows: Float[Tensor, "b k p"]) -> Float[Tensor, "b k"]:
     return torch.linalg.vector_norm(rows, dim=2, dtype=torch.float64).square()
 
 
-def _effective(total: float, squares: float, count: int) -> float:
+def effective_count(total: float, squares: float, count: int) -> float:
     """Number of equal terms with this sum and sum of squares; `count` if the squares overflow."""
     return total / squares * total if 0 < squares < math.inf else float(count)

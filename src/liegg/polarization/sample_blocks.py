@@ -6,6 +6,8 @@ Memory is that of one factor per block, whatever the number of samples.
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +18,7 @@ from torch import Tensor
 from liegg._utils.errors import ArgumentError
 from liegg._utils.linalg import group_by_block
 from liegg.polarization import gram, r_factor
+from liegg.polarization.evidence import SampleEvidence
 from liegg.polarization.gram import Gram
 from liegg.polarization.r_factor import BLOCK_COLUMNS, RFactor
 
@@ -44,11 +47,13 @@ class Parts(NamedTuple):
         rows: rows of each block, as an R factor or as a Gram matrix with both triangles.
         moments: summed moments of each block.
         samples: number of samples in each block.
+        evidence: how it is distributed over the samples.
     """
 
     rows: tuple[RFactor | Gram, ...]
     moments: Float[Tensor, "p s s"]
     samples: tuple[int, ...]
+    evidence: SampleEvidence = SampleEvidence()
 
 
 def count_for(columns: int) -> int:
@@ -60,35 +65,43 @@ def count_for(columns: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class BlockAssigner:
-    """Assigns samples to blocks: in turn, or the samples of a group together.
+    """Assigns samples to blocks by their content, or the samples of a group together by its label.
+
+    Copies of a sample are in one block, and the order of the samples does not matter.
 
     Attributes:
         count: number of blocks.
-        groups: group index of every sample, in order of appearance; None for independent samples.
+        groups: hash of the label of every sample; None for independent samples.
     """
 
     count: int
     groups: Int[Tensor, " n"] | None = None
 
-    def assign(self, first: int, samples: int) -> Int[Tensor, " b"]:
-        """Block of each of some samples, which depends on their position in the data alone.
+    def assign(self, first: int, hashes: Int[Tensor, " b"]) -> Int[Tensor, " b"]:
+        """Block of each of some samples.
 
         Args:
-            first: position of the first of them.
-            samples: number of samples.
+            first: position of the first of them in the data, which finds their labels.
+            hashes: from `sample_hashes`, on the CPU.
 
         Raises:
             ArgumentError: there are fewer labels than samples.
         """
         if self.groups is None:
-            return torch.arange(first, first + samples) % self.count
-        labels = self.groups[first : first + samples]
-        if len(labels) < samples:
+            return hashes % self.count
+        labels = self._block_of_label[first : first + len(hashes)]
+        if len(labels) < len(hashes):
             raise ArgumentError(
                 f"groups has {len(self.groups)} labels, but the data has more samples. "
                 "Give one to each sample."
             )
-        return labels % self.count
+        return labels
+
+    @cached_property
+    def _block_of_label(self) -> Int[Tensor, " n"]:
+        """Block of every label: its place among the sorted hashes, so that blocks are of like size."""
+        labels = torch.zeros(0, dtype=torch.int64) if self.groups is None else self.groups
+        return labels.unique(return_inverse=True)[1] % self.count
 
     def check_count(self, samples: int) -> None:
         """Raise `ArgumentError` if there are more labels than samples."""
@@ -100,10 +113,11 @@ class BlockAssigner:
 
 
 def as_groups(groups: Any) -> Int[Tensor, " n"] | None:
-    """Labels as integers, in order of appearance; labels can be anything that can be compared.
+    """Hashes of labels, equal where the labels are; labels can be anything that can be compared.
 
-    >>> as_groups(["a", "b", "a"])
-    tensor([0, 1, 0])
+    >>> one, other, same = as_groups(["a", "b", "a"]).tolist()
+    >>> one == same, one == other
+    (True, False)
     """
     if groups is None:
         return None
@@ -121,15 +135,22 @@ def as_groups(groups: Any) -> Int[Tensor, " n"] | None:
         raise ArgumentError(
             "groups holds NaN, which does not equal itself. Give every sample a label."
         )
-    numbers: dict[Any, int] = {}
     try:
-        return torch.tensor(
-            [numbers.setdefault(label, len(numbers)) for label in labels], dtype=torch.int64
-        )
+        hashes = {label: _label_hash(label) for label in dict.fromkeys(labels)}
     except TypeError as error:
         raise ArgumentError(
             f"groups holds a label that cannot be compared ({error}). Use numbers or strings."
         ) from error
+    return torch.tensor([hashes[label] for label in labels], dtype=torch.int64)
+
+
+def _label_hash(label: Any) -> int:
+    """A signed 64-bit hash of a label, the same in every process; 1, 1.0 and True are one label."""
+    label = label.item() if isinstance(label, np.generic) else label
+    if isinstance(label, int) or (isinstance(label, float) and label.is_integer()):
+        label = int(label)
+    digest = blake2b(repr(label).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)
 
 
 class BlockRows(NamedTuple):

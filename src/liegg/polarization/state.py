@@ -6,12 +6,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg.polarization import displacement, gram, r_factor, sample_blocks
+from liegg.polarization import displacement, gram, r_factor, sample_blocks, sample_sketch
 from liegg.polarization.diagnostics import DiagnosticSums, merge_sums
 from liegg.polarization.displacement import InputSums
 from liegg.polarization.gram import Gram
 from liegg.polarization.r_factor import RFactor, block_rows
 from liegg.polarization.sample_blocks import BlockRows
+from liegg.polarization.sample_sketch import SampleSketch
 
 
 class RowSums(NamedTuple):
@@ -37,6 +38,8 @@ class PassState(NamedTuple):
         output_square: sum of the squared lengths of the outputs.
         diagnostics: sums that reveal degenerate models.
         distinct: projections of the samples that differ, see `displacement.add_samples`.
+        sketch: some of the samples, for how many differ and whether they lie in clusters; empty
+            without blocks.
         fits: samples that fitted into device memory, where a batch did not; else 0.
     """
 
@@ -45,6 +48,7 @@ class PassState(NamedTuple):
     output_square: Float[Tensor, ""]
     diagnostics: DiagnosticSums
     distinct: Float[Tensor, " k"]
+    sketch: SampleSketch
     fits: int = 0
 
 
@@ -127,6 +131,7 @@ def merge(one: PassState, other: PassState) -> PassState:
         one.output_square + other.output_square,
         merge_sums(one.diagnostics, other.diagnostics),
         displacement.distinct(torch.cat([one.distinct, other.distinct])),
+        sample_sketch.merge(one.sketch, other.sketch),
         min(one.fits or other.fits, other.fits or one.fits),
     )
 

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from liegg._utils.checks import first_nonfinite
@@ -17,14 +17,16 @@ from liegg.actions import Action
 from liegg.inputs.batches import affordable
 from liegg.inputs.model import Model
 from liegg.inputs.spot_check import SpotCheck
-from liegg.polarization import displacement, gram, sample_blocks
+from liegg.polarization import displacement, gram, sample_blocks, sample_sketch
 from liegg.polarization import state as pass_state
 from liegg.polarization.diagnostics import Diagnostics, diagnose, init_sums, update_sums
 from liegg.polarization.displacement import Workspace
+from liegg.polarization.evidence import sample_evidence
 from liegg.polarization.gram import Gram
 from liegg.polarization.r_factor import RFactor
 from liegg.polarization.rows import Plan, polarize, samples_at_once
 from liegg.polarization.sample_blocks import BlockAssigner, BlockRows, Parts
+from liegg.polarization.sample_digest import sample_hashes
 from liegg.polarization.state import PassState, RowSums, init_rows
 
 CENTRE_SAMPLES = 64
@@ -143,8 +145,7 @@ def plan_pass(
 
 def init(plan: PassPlan) -> PassState:
     """The state of no samples."""
-    columns, blocks, device = plan.columns, plan.blocks, plan.first.device
-    one = blocks == 1
+    one, columns, blocks, device = plan.blocks == 1, plan.columns, plan.blocks, plan.first.device
     some = plan.first[: affordable(plan.first, CENTRE_SAMPLES)]
     outputs = call_within_memory(plan.model, some)
     return PassState(
@@ -153,6 +154,7 @@ def init(plan: PassPlan) -> PassState:
         output_square=torch.zeros((), dtype=torch.float64, device=device),
         diagnostics=init_sums(outputs, each=plan.row_plan.outputs == "each"),
         distinct=torch.zeros(0, dtype=torch.float64),
+        sketch=sample_sketch.init(),
     )
 
 
@@ -188,6 +190,8 @@ def update(
     spot_check = SpotCheck(plan.model)
 
     def prepare(x: Tensor, number: int) -> Callable[[], None]:
+        # Before the rows, so that a GPU is not waited for while it computes them.
+        hashes = None if plan.assigner is None else sample_hashes(x).cpu()
         workspace.prepare(x)
         rows, y = polarize(
             plan.model,
@@ -199,7 +203,9 @@ def update(
             halved=plan.widths is not None,
             precomputed=workspace.precomputed,
         )
-        sums, add_rows = _batch_sums(plan, state, number, x, rows, y, workspace)
+        sums, add_rows = _batch_sums(
+            plan, state, x, rows, y, workspace, first=number, hashes=hashes
+        )
         passed, look_closer = _checks(spot_check, x, rows, y, number)
 
         def commit() -> None:
@@ -256,15 +262,19 @@ def _checks(
 def _batch_sums(
     plan: PassPlan,
     state: PassState,
-    first: int,
     x: Float[Tensor, "b ..."],
     rows: Float[Tensor, "b k p"],
     y: Float[Tensor, "b c"],
     workspace: Workspace,
+    *,
+    first: int,
+    hashes: Int[Tensor, " b"] | None,
 ) -> tuple[PassState, Callable[[Any], RowSums | BlockRows]]:
     """The state with all sums of a batch but its rows, and the function that adds these."""
-    squared = plan.squares(first + len(x))
-    block = None if plan.assigner is None else plan.assigner.assign(first, len(x))
+    squared, block, sketch = plan.squares(first + len(x)), None, state.sketch
+    if plan.assigner is not None and hashes is not None:
+        block = plan.assigner.assign(first, hashes)
+        sketch = sample_sketch.update(sketch, hashes, x)
     if block is not None and plan.blocks > 1:
         batch = sample_blocks.arrange(rows, block, plan.blocks, squared=squared)
         add_rows = partial(sample_blocks.update, batch=batch)
@@ -279,6 +289,7 @@ def _batch_sums(
         output_square=state.output_square + square,
         diagnostics=update_sums(state.diagnostics, input_rows, y, split=split),
         distinct=displacement.add_samples(state.distinct, x, enough=4 * plan.columns + 1),
+        sketch=sketch,
     )
     return sums, add_rows
 
@@ -345,12 +356,14 @@ def finalise(plan: PassPlan, state: PassState) -> PassSums:
         NonFiniteError: the moments overflow.
     """
     samples, distinct, parts = state.inputs.samples, len(state.distinct), None
-    if plan.assigner is not None and plan.assigner.groups is not None:
+    groups = None if plan.assigner is None else plan.assigner.groups
+    if plan.assigner is not None and groups is not None:
         plan.assigner.check_count(samples)
-        distinct = min(distinct, len(plan.assigner.groups.unique()))
+        distinct = min(distinct, len(groups.unique()))
     moment, floor, noise = displacement.finalise(state.inputs, plan.action, plan.first)
     if isinstance(state.rows, BlockRows):
         rows, parts, accumulator = sample_blocks.finalise(state.rows, state.inputs.moments)
+        parts = parts._replace(evidence=sample_evidence(state.diagnostics, state.sketch, groups))
     else:
         rows, accumulator = pass_state.finalise_rows(state.rows)
     return PassSums(

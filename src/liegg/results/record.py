@@ -74,6 +74,7 @@ def to_record(sym: Symmetries) -> tuple[dict[str, Any], dict[str, Tensor]]:
             "displacement_noise": total.displacement.noise,
             "barely": solution.barely,
             "blocks_squared": total.blocks is not None and total.blocks.squared,
+            "blocks_limit": None if total.blocks is None else total.blocks.limit,
             "seed": total.seed,
             "identification": name,
         },
@@ -109,7 +110,11 @@ def from_record(
     blocks = None
     if "blocks.rows" in arrays:
         parts = (arrays[f"blocks.{field}"] for field in BLOCK_ARRAYS)
-        blocks = BlockStatistics(*parts, squared=stored["blocks_squared"])
+        blocks = BlockStatistics(
+            *parts,
+            squared=stored["blocks_squared"],
+            limit=_number(stored.get("blocks_limit"), math.inf),
+        )
     kind = Gram if stored["gram"] else RFactor
     accumulated = Accumulated(
         rows=kind(arrays["rows"], record["rows"]),
