@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._utils.errors import ArgumentError
+from liegg._utils.errors import ArgumentError, NonFiniteError
 
 
 def check_seed(seed: Any) -> None:
@@ -44,3 +44,20 @@ def checksum(*parts: str | Tensor) -> str:
         else:
             digest.update(f"{len(part)} {part}".encode())
     return digest.hexdigest()
+
+
+def check_finite(
+    rows: Float[Tensor, "b k g"], y: Float[Tensor, "b c"], first: int, name: str
+) -> None:
+    """Raise `NonFiniteError` naming the first sample whose output or rows hold NaN or infinity."""
+    if (bad := first_nonfinite(y)) is not None:
+        raise NonFiniteError(
+            f"{name} returned NaN or infinity for sample {first + bad}. Check it there, or remove "
+            "the sample."
+        )
+    if (bad := first_nonfinite(rows)) is not None:
+        raise NonFiniteError(
+            f"the derivative of {name} at sample {first + bad} is NaN or infinite. Remove the "
+            "sample, or make the model smooth there: a square root or a norm has no derivative "
+            "at 0."
+        )

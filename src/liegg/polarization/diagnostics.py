@@ -221,7 +221,7 @@ def diagnose(sums: DiagnosticSums, *, dtype: torch.dtype, outputs: Outputs = "ea
         quiet = motion <= n * lost or (unchanged and motion <= n * floor * size)
     if not quiet:
         active = n - int(sums.still)
-        carriers = _effective(float(sums.motion), float(sums.concentration), active)
+        carriers = effective_count(float(sums.motion), float(sums.concentration), active)
         warnings = tuple(_warnings(sums, dead, variance))
         return Diagnostics("ok", warnings, variance, active, carriers)
     if not unchanged:

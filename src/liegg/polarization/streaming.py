@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from liegg._utils.checks import first_nonfinite
+from liegg._utils.checks import check_finite
 from liegg._utils.device import DeferredCheck, call_within_memory
-from liegg._utils.errors import DeviceMemoryError, NonFiniteError
+from liegg._utils.errors import DeviceMemoryError
 from liegg._utils.precision import coarsest
 from liegg._utils.threads import SMALL_PRODUCTS, one_if, threads
 from liegg.actions import Action
@@ -252,7 +252,7 @@ def _checks(
         passed = passed & spot_check.agrees(x, y, first)
 
     def look_closer() -> None:
-        _check_finite(rows, y, first, spot_check.model.name)
+        check_finite(rows, y, first, spot_check.model.name)
         if due:
             spot_check.confirm(x, first)
 
@@ -384,20 +384,3 @@ def finalise(plan: PassPlan, state: PassState) -> PassSums:
         fits=state.fits,
         spread=displacement.spread(state.inputs),
     )
-
-
-def _check_finite(
-    rows: Float[Tensor, "b k g"], y: Float[Tensor, "b c"], first: int, name: str
-) -> None:
-    """Raise `NonFiniteError` naming the first sample whose output or rows hold NaN or infinity."""
-    if (bad := first_nonfinite(y)) is not None:
-        raise NonFiniteError(
-            f"{name} returned NaN or infinity for sample {first + bad}. Check it there, or remove "
-            "the sample."
-        )
-    if (bad := first_nonfinite(rows)) is not None:
-        raise NonFiniteError(
-            f"the derivative of {name} at sample {first + bad} is NaN or infinite. Remove the "
-            "sample, or make the model smooth there: a square root or a norm has no derivative "
-            "at 0."
-        )
