@@ -7,12 +7,12 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from liegg.actions.grid.stencils import Border, Scheme, along, derivative_matrix, smoothing_matrix
+from liegg.actions.grid.stencils import Border, Filter, along, derivative_matrix, smoothing_matrix
 from liegg.studies.provenance import provenance, write_json
 
 HERE = Path(__file__).parent
 SIDE, IMAGES, WAVES = 28, 200, 8
-SCHEMES: tuple[Scheme, ...] = ("paper", "central", "gaussian", "spectral")
+SCHEMES: tuple[Filter, ...] = ("paper", "central", "gaussian", "spectral")
 FAMILIES: dict[str, Border] = {"periodic": "periodic", "fading": "replicate", "cut": "replicate"}
 """Sums of plane waves: whole periods to a side; under a bell that fades to the border; cut off by the border as photographs are."""
 
@@ -54,7 +54,7 @@ def images(family: str, band: float) -> tuple[Tensor, Tensor, Tensor]:
     return bell * f, bell * (fx - x / width**2 * f), bell * (fy - y / width**2 * f)
 
 
-def error(scheme: Scheme, border: Border, f: Tensor, fx: Tensor, fy: Tensor) -> float:
+def error(scheme: Filter, border: Border, f: Tensor, fx: Tensor, fy: Tensor) -> float:
     """Root mean square error of the gradient over its root mean square."""
     matrix = derivative_matrix(SIDE, scheme, border)
     gx, gy = along(matrix, f, -1), along(matrix, f, -2)

@@ -450,5 +450,5 @@ def test_fewer_degrees_of_freedom_are_wider_by_students_quantiles():
         halves[freedom] = (((ends[:, 1] - ends[:, 0]) / 2).square() - crossed.square()).sqrt()
     expected = scipy.stats.t.ppf(0.975, 2) / scipy.stats.t.ppf(0.975, 11)
     torch.testing.assert_close(
-        halves[2.0] / halves[11.0], torch.full_like(lengths, expected), rtol=1e-6, atol=0.0
+        halves[2.0] / halves[11.0], torch.full_like(lengths, float(expected)), rtol=1e-6, atol=0.0
     )
