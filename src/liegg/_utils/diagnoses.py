@@ -614,7 +614,7 @@ class Diagnosis(Enum):
     )
     NOT_RIGID = (
         Kind.REASON,
-        "however small, an error can make it of another algebra{others}, and errors up to "
+        "however small, an error can turn it into another algebra{others}, and errors up to "
         "{possible:.2g}° are possible: only exact matrices would decide",
     )
     SMALL_CONSTANTS_DECIDE = (

@@ -69,12 +69,22 @@ def stability(
         )
     # Stretched coordinates enlarge the rounding of an algebra until it fits anything near it.
     exact = choice.fit.angle <= noise.angle and choice.stretch <= LARGEST_EXACT_STRETCH
-    if not exact and not rigid(generators, possible, affine=affine):
+    if not exact and (
+        _nilpotent_line(generators) or not rigid(generators, possible, affine=affine)
+    ):
         larger = [one for one in near if one.fit.orbit >= choice.fit.orbit]
         others = _others(choice, larger, possible)
         doubts.append(Diagnosis.NOT_RIGID(others=others, possible=degrees))
         margin = min(margin, 1.0)
     return (margin if margin < CONFIDENT_MARGIN else distance / noise.allowed), tuple(doubts)
+
+
+def _nilpotent_line(generators: Float[Tensor, "d n n"]) -> bool:
+    """Whether there is one generator, and it is nilpotent: an error makes a translation a rotation about a far point."""
+    if len(generators) != 1:
+        return False
+    power = torch.linalg.matrix_power(generators[0], generators.shape[1])
+    return float(power.norm()) <= ZERO_CONSTANT
 
 
 def _others(choice: Candidate, others: list[Candidate], error: float) -> str:
