@@ -43,9 +43,12 @@ GIVEN = {
         "0.0001",
         "0.1",
         "0.95",
-    },  # an example, the thresholds
+        "0.05",
+        "1.5",
+    },  # an example, the thresholds, the level of the rank test, a function
     "docs/layerwise.md": {"5.4"},
-    "docs/naming.md": {"1.5", "0.01"},  # the smallest margin of a sure name, an example
+    # The smallest margin of a sure name, an example, the level of the likelihood ratio test.
+    "docs/naming.md": {"1.5", "0.01", "0.3"},
     "docs/benchmarks.md": {"1.15", "1.3", "1.5", "25.6"},  # the aims, and weights in millions
     # The smoothing, the threshold, the paper's section; angles of a secant and its half step.
     "docs/images.md": {"1.5", "0.03", "4.1", "4.2", "3.7", "0.5"},

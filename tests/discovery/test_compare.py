@@ -25,8 +25,8 @@ def bent(size, seed=3):
 
 
 def turning(size):
-    """Turns with its input and grows with it, as its fifth power, but for a small part."""
-    return lambda x: x * square(x)[:, None] ** 2 + size * x.roll(1, 1) ** 2
+    """Turns with its input and grows with it, as its third power, but for a small part."""
+    return lambda x: x * square(x)[:, None] + 0.1 * size * x.roll(1, 1) ** 2
 
 
 MODELS = {

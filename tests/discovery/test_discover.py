@@ -293,7 +293,13 @@ def test_a_failed_verification_changes_the_verdict():
     def hidden(x):
         return x.square().sum(1) + 3 * x[:, 0].detach()
 
-    sym = liegg.discover(hidden, normal(400, 3), liegg.Linear(3), held_out=normal(300, 3, seed=9))
+    sym = liegg.discover(
+        hidden,
+        normal(400, 3),
+        liegg.Linear(3),
+        held_out=normal(300, 3, seed=9),
+        run=liegg.Run(hidden="warn"),
+    )
     plane = torch.zeros(1, 3, 3, dtype=torch.float64)
     plane[0, 1, 2], plane[0, 2, 1] = 1.0, -1.0
     assert (sym.nullity, sym.decision.exact, sym.name) == (1, 1, "so(2)")

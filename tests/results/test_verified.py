@@ -29,6 +29,8 @@ def hidden(x):
 
 
 def found(model, x=None, **options):
+    run = replace(options.pop("run", liegg.Run()), hidden="ignore")
+    options["run"] = run
     return liegg.discover(model, normal(400, 3) if x is None else x, liegg.Linear(3), **options)
 
 

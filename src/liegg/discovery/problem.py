@@ -27,6 +27,9 @@ from liegg.spectrum.defects import Defects, defect_of, defects, mean_sensitivity
 from liegg.spectrum.equivariance import Elimination, eliminate
 from liegg.spectrum.smallest_defects import Bottom, bottom
 
+FINER_UNIT = torch.finfo(torch.float32).eps
+"""Rounding unit within which a defect is rounding without measurement even if parts of the model are coarser."""
+
 Record = TypeVar("Record", Defects, Bottom)
 
 
@@ -204,7 +207,8 @@ def noise_floor(
         return Floor(floor, responds)
     trusted = trusted_floor(unit, thresholds, conditioning=conditioning)
     if unit >= INCONCLUSIVE_UNIT:  # a break that matters can be smaller than what may be rounding
-        floor = trusted = min(rounding_bound(0.0, thresholds, conditioning=conditioning), trusted)
+        finer = trusted_floor(FINER_UNIT, thresholds, conditioning=conditioning)
+        floor = trusted = min(finer, trusted)
     most = min(rounding_bound(unit, thresholds, conditioning=conditioning), thresholds.threshold)
     in_doubt = bool(((solution.values > trusted) & (solution.values <= most)).any())
     if in_doubt or hides(floor, solution.values, thresholds.minimum_gap):

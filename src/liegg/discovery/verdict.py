@@ -10,7 +10,7 @@ from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg.actions import Displacement
 from liegg.decision.controls import RandomControl
 from liegg.decision.decide import DataFacts, Decision, decide, reduced, with_certainty
-from liegg.decision.intervals import LEAST_FREEDOM, Bootstrap, bootstrap, certainty
+from liegg.decision.intervals import Bootstrap, bootstrap, certainty
 from liegg.decision.noise_floor import Response
 from liegg.decision.rank import Evidence, evidence
 from liegg.discovery.problem import Floor, Problem
@@ -25,6 +25,10 @@ ROUNDING_UNITS = 100.0
 UNCERTAIN_ANGLE, UNSTABLE_ANGLE = 0.35, 0.5
 """Angle in radians by which symmetries may be off before a warning says so, and by which their span may turn from one bootstrap draw
 to another before they are not counted."""
+
+SAMPLES_PER_CONSTRAINT = 2
+"""Clusters of samples, or samples that carry the sensitivity, for each direction that is no symmetry; with fewer a small defect may be
+a missing constraint."""
 
 SEEN_SHARE = 1e-6
 """Share of a direction's squared change that half of the samples must show; samples that add no constraint show 0."""
@@ -151,7 +155,8 @@ def _stable(verdict: Verdict, sums: PassSums) -> Verdict:
     found, sure = decision.nullity - decision.exact, decision.certainty
     if found > 0 and sums.parts is not None and verdict.draws is None:
         evidence = sums.parts.evidence
-        if evidence.clusters or evidence.freedom < LEAST_FREEDOM:
+        constraints = len(verdict.solution.values) - decision.nullity + verdict.facts.eliminated
+        if (evidence.clusters or evidence.effective) < SAMPLES_PER_CONSTRAINT * constraints:
             return verdict.fewer(decision.exact, Diagnosis.NO_EVIDENCE(directions=found))
     if found <= 0 or decision.uncertainty <= UNCERTAIN_ANGLE:
         return verdict

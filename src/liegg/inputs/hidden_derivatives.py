@@ -47,6 +47,13 @@ LOST = 100.0
 """Smallest numbers of a precision below which an output loses its digits."""
 
 
+CONSTANT_UNITS, CONSTANT_SHARE = 100.0, 0.01
+"""Rounding units of its size, at most this share of it, by which an output may differ between samples that is constant."""
+
+OUTPUT_NUMBERS = 2**21
+"""Outputs of all pairs together."""
+
+
 @dataclass(frozen=True)
 class HiddenChange:
     """Change of the output that the derivative does not show, relative to the change that either shows.
@@ -175,7 +182,9 @@ def affordable_pairs(model: Model, x: Float[Tensor, "b ..."]) -> int:
     numbers = math.prod(x.shape[1:])
     products = 64 * numbers if model.weights is None else model.weights * numbers ** (x.ndim > 2)
     cheap = CHEAP_PRODUCTS // max(1, 5 * products)
-    return min(len(x), PAIRS, max(FEWEST_PAIRS, len(x) // SHARE, cheap))
+    room = OUTPUT_NUMBERS // max(1, math.prod(model.output_shape))
+    most = min(PAIRS, max(FEWEST_PAIRS, room))
+    return min(len(x), most, max(FEWEST_PAIRS, len(x) // SHARE, cheap))
 
 
 def _measure(
@@ -194,7 +203,9 @@ def _measure(
     outside, slopes = outside[:, known], slopes[:, known]
     if 2 * outside.shape[1] < len(x) or not bool((outside.abs() + slopes > 0).any()):
         return None
-    if float(steps.points.size[:, known].max()) < LOST * numbers.tiny:
+    size, values = float(steps.points.size[:, known].max()), steps.points.value[0, known]
+    constant = min(CONSTANT_UNITS * unit, CONSTANT_SHARE) * size
+    if size < LOST * numbers.tiny or float((values - values.mean()).abs().max()) <= constant:
         return None
     places = known.nonzero().flatten()
     steps = replace(

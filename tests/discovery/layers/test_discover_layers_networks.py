@@ -299,10 +299,13 @@ def test_forward_derivatives_that_reverse_mode_does_not_share_are_not_used():
 
     torch.manual_seed(0)
     model, x = nn.Sequential(nn.Linear(3, 4), Split(), nn.Linear(4, 2)).double(), normal(60, 3)
-    found = liegg.discover_layers(model, x, liegg.Linear(3))
+    run = liegg.Run(hidden="ignore")
+    found = liegg.discover_layers(model, x, liegg.Linear(3), run=run)
     assert found["0"].notes == ()
     assert "forward and reverse derivatives differ by" in found["1"].notes[0]
     for layer in found:
         assert_same(
-            layer.invariance, liegg.discover(truncated(model, layer), x, liegg.Linear(3)), 1e-10
+            layer.invariance,
+            liegg.discover(truncated(model, layer), x, liegg.Linear(3), run=run),
+            1e-10,
         )
