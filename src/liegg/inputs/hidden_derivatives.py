@@ -47,9 +47,6 @@ LOST = 100.0
 """Smallest numbers of a precision below which an output loses its digits."""
 
 
-CONSTANT_UNITS, CONSTANT_SHARE = 100.0, 0.01
-"""Rounding units of its size, at most this share of it, by which an output may differ between samples that is constant."""
-
 OUTPUT_NUMBERS = 2**21
 """Outputs of all pairs together."""
 
@@ -203,9 +200,7 @@ def _measure(
     outside, slopes = outside[:, known], slopes[:, known]
     if 2 * outside.shape[1] < len(x) or not bool((outside.abs() + slopes > 0).any()):
         return None
-    size, values = float(steps.points.size[:, known].max()), steps.points.value[0, known]
-    constant = min(CONSTANT_UNITS * unit, CONSTANT_SHARE) * size
-    if size < LOST * numbers.tiny or float((values - values.mean()).abs().max()) <= constant:
+    if steps.constant or float(steps.points.size[:, known].max()) < LOST * numbers.tiny:
         return None
     places = known.nonzero().flatten()
     steps = replace(

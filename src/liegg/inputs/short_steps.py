@@ -26,6 +26,9 @@ ROUNDING = 8.0
 UNEVEN = 1e-3
 """Smallest spread of an output, relative to the largest, by which it is divided."""
 
+CONSTANT_UNITS, CONSTANT_SHARE = 100.0, 0.01
+"""Rounding units of its size, at most this share of it, by which an output may differ between samples that is constant."""
+
 QUIET_UNITS = 1e3
 """Rounding units within which an output counts as constant."""
 
@@ -70,6 +73,7 @@ class Steps:
         points: the samples, then the ends of the steps of each kind.
         begin: where among the points the steps of each kind begin.
         length: length of the steps of each kind, as a share of the way to the other sample.
+        constant: whether only rounding makes the outputs of different samples differ.
     """
 
     model: Model
@@ -79,6 +83,7 @@ class Steps:
     points: Points
     begin: list[int]
     length: Float[Tensor, "k 1"]
+    constant: bool
 
 
 def make_steps(model: Model, x: Tensor, way: Tensor, *, unit: float, summed: bool) -> Steps:
@@ -88,10 +93,11 @@ def make_steps(model: Model, x: Tensor, way: Tensor, *, unit: float, summed: boo
     if unit <= COARSE:
         begin, lengths = [0, 0, 0, 3], [short, WIDER * short, *lengths]
         ends = [short, WIDER * short, *ends]
-    weights = x.new_empty(0)
+    weights, constant = x.new_empty(0), False
 
     def weigh(y: Tensor) -> Tensor:
-        nonlocal weights
+        nonlocal weights, constant
+        constant = _is_constant(y[: len(x)], unit)
         weights = torch.ones_like(y[: len(x)]) if summed else _weights(y[: len(x)], unit)
         return weights.repeat(len(lengths) + 1, 1)
 
@@ -104,7 +110,15 @@ def make_steps(model: Model, x: Tensor, way: Tensor, *, unit: float, summed: boo
         points.each(lambda part: part.unflatten(0, (-1, len(x)))),
         begin,
         torch.tensor(lengths, dtype=torch.float64, device=x.device)[:, None],
+        constant,
     )
+
+
+def _is_constant(y: Float[Tensor, "p c"], unit: float) -> bool:
+    """Whether every output differs between samples by no more than rounding of its size."""
+    values = y.double()
+    least = min(CONSTANT_UNITS * unit, CONSTANT_SHARE)
+    return bool(((values - values.mean(0)).abs() <= least * values.abs().amax(0)).all())
 
 
 def _weights(y: Float[Tensor, "p c"], unit: float) -> Float[Tensor, "p c"]:
