@@ -26,8 +26,8 @@ ROUNDING = 8.0
 UNEVEN = 1e-3
 """Smallest spread of an output, relative to the largest, by which it is divided."""
 
-CONSTANT_UNITS, CONSTANT_SHARE = 100.0, 0.01
-"""Rounding units of its size, at most this share of it, by which an output may differ between samples that is constant."""
+CONSTANT_UNITS, CONSTANT_SHARE = 1000.0, 0.01
+"""Rounding units of the largest output, at most this share of it, by which outputs may differ between samples that are constant."""
 
 QUIET_UNITS = 1e3
 """Rounding units within which an output counts as constant."""
@@ -115,10 +115,10 @@ def make_steps(model: Model, x: Tensor, way: Tensor, *, unit: float, summed: boo
 
 
 def _is_constant(y: Float[Tensor, "p c"], unit: float) -> bool:
-    """Whether every output differs between samples by no more than rounding of its size."""
+    """Whether outputs differ between samples by no more than rounding of the largest."""
     values = y.double()
     least = min(CONSTANT_UNITS * unit, CONSTANT_SHARE)
-    return bool(((values - values.mean(0)).abs() <= least * values.abs().amax(0)).all())
+    return bool(((values - values.mean(0)).abs() <= least * values.abs().max()).all())
 
 
 def _weights(y: Float[Tensor, "p c"], unit: float) -> Float[Tensor, "p c"]:
