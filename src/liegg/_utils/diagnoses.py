@@ -154,6 +154,11 @@ class Diagnosis(Enum):
         "{directions:direction} with a small defect {directions:?is|are} not counted: the samples lie in a few tight clusters, or very "
         "few of them carry the sensitivity of the output, so that a small defect may be a missing constraint (see the notes)",
     )
+    NO_INTERVAL = (
+        Kind.WARNING,
+        "no interval can be given for {directions:direction} that {directions:?counts|count}: single samples decide the defects, or the "
+        "samples lie in clusters (see the notes). Other samples of this kind may give another answer",
+    )
     UNSTABLE_SPAN = (
         Kind.WARNING,
         "{directions:direction} with a small defect {directions:?is|are} not counted: other samples of this kind would turn "

@@ -15,6 +15,7 @@ from liegg.decision.noise_floor import Response
 from liegg.decision.rank import Evidence, evidence
 from liegg.discovery.problem import Floor, Problem
 from liegg.inputs.hidden_derivatives import HiddenChange
+from liegg.polarization.sample_blocks import FEWEST
 from liegg.polarization.streaming import PassSums
 from liegg.results.accumulated import Accumulated
 from liegg.spectrum.defects import TRIVIAL_TOLERANCE, Defects
@@ -158,6 +159,8 @@ def _stable(verdict: Verdict, sums: PassSums) -> Verdict:
         constraints = len(verdict.solution.values) - decision.nullity + verdict.facts.eliminated
         if (evidence.clusters or evidence.effective) < SAMPLES_PER_CONSTRAINT * constraints:
             return verdict.fewer(decision.exact, Diagnosis.NO_EVIDENCE(directions=found))
+        if len(sums.parts.samples) >= FEWEST:
+            return _warned(verdict, Diagnosis.NO_INTERVAL(directions=found))
     if found <= 0 or decision.uncertainty <= UNCERTAIN_ANGLE:
         return verdict
     carriers = sums.samples if sums.diagnostics is None else sums.diagnostics.carriers
@@ -169,8 +172,13 @@ def _stable(verdict: Verdict, sums: PassSums) -> Verdict:
     }
     if sure is not None and sure.angle > UNSTABLE_ANGLE:
         return verdict.fewer(decision.exact, Diagnosis.UNSTABLE_SPAN(**numbers))
-    warning = Diagnosis.UNCERTAIN_SPAN(**numbers)
-    return replace(verdict, decision=replace(decision, warnings=(*decision.warnings, warning)))
+    return _warned(verdict, Diagnosis.UNCERTAIN_SPAN(**numbers))
+
+
+def _warned(verdict: Verdict, warning: Remark) -> Verdict:
+    """The verdict with one more warning."""
+    warnings = (*verdict.decision.warnings, warning)
+    return replace(verdict, decision=replace(verdict.decision, warnings=warnings))
 
 
 def _facts(
