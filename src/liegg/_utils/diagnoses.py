@@ -112,7 +112,7 @@ class Diagnosis(Enum):
     NO_GAP = (
         Kind.REASON,
         "{below:defect} {below:?lies|lie} below the threshold {threshold:g} (from {smallest:.2g}), but no gap of {minimum_gap:g} "
-        "times (more before a small defect) with separate intervals follows",
+        "times with separate intervals follows",
     )
     EFFECT_TOO_LARGE = (
         Kind.REASON,
@@ -541,6 +541,7 @@ class Diagnosis(Enum):
         "there may be more symmetries than were solved for; a larger bottom= would tell",
     )
 
+    NAMING_FAILED = (Kind.REASON, "the linear algebra behind the name did not converge: {error}")
     NAME_DOES_NOT_HOLD = (
         Kind.REASON,
         "the generators of {name} themselves have defects up to {defect:.2g}, more than the {limit:.2g} that their grade allows",
@@ -563,6 +564,10 @@ class Diagnosis(Enum):
     TOO_LARGE_TO_IDENTIFY = (
         Kind.REASON,
         "{count} matrices of {side} × {side} are too large to be identified",
+    )
+    TOO_MANY_TO_NAME = (
+        Kind.REASON,
+        "of no family that is known, and {count} generators are too many for a name by structure constants (at most {most})",
     )
     CLOSED_BY_DIMENSION = (Kind.REASON, "closed under the bracket, as every span of its dimension")
     CLOSED = (Kind.REASON, "closed under the bracket to {rms:.0e}")

@@ -13,6 +13,7 @@ from liegg.algebra.families.candidates import CONFIDENT_MARGIN, Candidate
 from liegg.algebra.given import EXACT_DOUBLE, Given, Noise
 from liegg.algebra.stability import limit_distance, rigid
 from liegg.algebra.structure.abstract import Abstract, abstract_name
+from liegg.algebra.structure.real_forms import UNKNOWN
 
 ZERO_CONSTANT = 1e-8
 """Structure constants of exact matrices in float64 that count as zero.
@@ -135,7 +136,10 @@ def _cut_name(constants: Float[Tensor, "d d d"], size: float) -> Abstract:
     scale = float(constants.abs().max())
     if scale <= size:
         return abstract_name(torch.zeros_like(constants))
-    return abstract_name(constants, tolerance=size / scale)
+    try:
+        return abstract_name(constants, tolerance=size / scale)
+    except torch.linalg.LinAlgError as error:  # constants on the border of a rank
+        return Abstract(UNKNOWN, (UNKNOWN,), (Diagnosis.TEXT(text=str(error)),))
 
 
 def _smallest(constants: Float[Tensor, "d d d"], zero: float) -> float:

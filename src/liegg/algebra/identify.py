@@ -64,6 +64,10 @@ LARGEST_EQUATIONS = 2e7
 
 Takes seconds at most."""
 
+LARGEST_STRUCTURE = 40
+"""Dimension up to which an algebra of no known family is named by its structure constants, which takes seconds; the work grows as
+its sixth power and more."""
+
 
 @checked()
 def identify(
@@ -264,6 +268,9 @@ def _by_structure(
     record: Identification, closed: Closure, noise: Noise, given: Given
 ) -> Identification:
     """Name the span by its structure constants; unknown where it is not closed or noise decides."""
+    if len(record.span) > LARGEST_STRUCTURE:
+        reason = Diagnosis.TOO_MANY_TO_NAME(count=len(record.span), most=LARGEST_STRUCTURE)
+        return replace(record, reasons=(closure_reason(closed), reason))
     largest = LARGEST_ESTIMATED_NOISE
     if not record.estimated:
         largest = max(noise.allowed, SMALLEST_SEARCH_NOISE)

@@ -39,10 +39,10 @@ whatever the error."""
 CHANGED_CONSTANTS = 0.02
 """Change of the structure constants, beyond a change of basis, by a unit error that counts."""
 
-LARGEST_MOVES = 512
-"""Number of independent errors, generators times directions out of the span, up to which rigidity
-is computed; larger algebras count as rigid only if they are semisimple, but for a centre of
-dimension one."""
+LARGEST_MOVES, LARGEST_DIMENSION = 512, 20
+"""Number of independent errors, generators times directions out of the span, and of generators, up
+to which rigidity is computed: the work grows as the seventh power of the dimension. Larger algebras
+count as rigid only if they are semisimple, but for a centre of dimension one."""
 
 
 def limit_distance(generators: Float[Tensor, "d n n"], orbit: int) -> float:
@@ -82,7 +82,7 @@ def rigid(generators: Float[Tensor, "d n n"], error: float, *, affine: bool = Fa
     d, m = len(generators), len(tangent.outside)
     if d * m == 0:
         return True
-    if d * m > LARGEST_MOVES:
+    if d * m > LARGEST_MOVES or d > LARGEST_DIMENSION:
         return False
     moves = torch.eye(d * m, dtype=torch.float64).reshape(d * m, d, m)
     square = tangent.apply(moves).flatten(1)

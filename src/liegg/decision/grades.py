@@ -27,7 +27,7 @@ BORDERLINE_FACTOR = 1.15
 """A grade that changes when a threshold moves by up to this factor, either way, is borderline."""
 
 BORDERLINE_STEPS = 3
-"""Steps in which a threshold is moved. Between two values a grade can change and change back: the widest gap drops out, then the next."""
+"""Steps in which a threshold is moved: between two values a grade can change and change back."""
 
 OTHER_LEVELS = (1.5, 1 / 1.5)
 """Width of intervals at levels 15 % away, relative to theirs: at 0.81 narrower by a third, near 1 wider by half and more."""

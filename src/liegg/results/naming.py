@@ -54,13 +54,16 @@ def name_symmetries(
         return unseen(count, n)
     if is_lower_bound:
         return unseen(count, n, Diagnosis.MORE_THAN_SOLVED())
-    identification = identify(
-        action.matrices(coefficients),
-        uncertainty=min(uncertainty, LARGEST_UNCERTAINTY),
-        homogeneous=action.homogeneous,
-        coordinates=action.axes,
-    )
-    _ = identification.readable  # computed here, once, so that printing only reads
+    try:
+        identification = identify(
+            action.matrices(coefficients),
+            uncertainty=min(uncertainty, LARGEST_UNCERTAINTY),
+            homogeneous=action.homogeneous,
+            coordinates=action.axes,
+        )
+        _ = identification.readable  # computed here, once, so that printing only reads
+    except torch.linalg.LinAlgError as error:  # a result is not lost for want of a name
+        return unseen(count, n, Diagnosis.NAMING_FAILED(error=str(error)))
     return identification
 
 
