@@ -475,8 +475,29 @@ def error_quotes() -> dict[str, list[str]]:
         f"at most {100 * clear['upper']:.1f} %",
         f"ratio of at least {found['clearly_nonlinear']}",
     ]
+    traps, before = RESULTS["traps"], RESULTS["traps-before"]["total"]
+    verdicts_on_traps = [
+        f"| {name} | "
+        + " | ".join(
+            f"{one[key]:,}" for key in ("cases", "right", "honest", "missed", "confident wrong")
+        )
+        + " |"
+        for name, one in (traps["themes"] | {"all": traps["total"]}).items()
+    ]
+    said += [
+        f"Of {traps['total']['findable']:,} cases in which the data show a symmetry, {traps['total']['found']:,} find it",
+        f"{before['confident wrong']} of {before['cases']:,} cases",
+    ]
     return {
-        "docs/false-discovery.md": [*invented, *recovered, *rules, *coverage, slopes, *said],
+        "docs/false-discovery.md": [
+            *invented,
+            *recovered,
+            *rules,
+            *coverage,
+            slopes,
+            *said,
+            *verdicts_on_traps,
+        ],
         "docs/rotmnist.md": verdicts,
         "docs/benchmarks.md": cost,
     }

@@ -470,6 +470,11 @@ class Diagnosis(Enum):
         "derivatives cannot show its symmetries (analyse the layer before), or no candidate moves "
         "what it reads.",
     )
+    HIDDEN_UNCHECKED = (
+        Kind.NOTE,
+        "it could not be checked whether the derivative shows the whole change of the output: there is only one sample, the output is "
+        "constant up to rounding, or the model fails between samples",
+    )
     HIDDEN_DERIVATIVE = (
         Kind.WARNING,
         "the derivative does not show {percent:.3g} % of the output's change between samples ({kind}): the result is that of "

@@ -15,6 +15,18 @@ ALLOWANCE = 2.0
 """Factor by which a finite change may exceed the square that a grade allows: the measured mean is one of a few hundred samples,
 and finite transformations have higher orders."""
 
+OF_THE_COUNT = (
+    Diagnosis.COUNTED_AT_FLOOR,
+    Diagnosis.COUNTED_ABOVE_FLOOR,
+    Diagnosis.GAP_AFTER,
+    Diagnosis.NONE_LEFT,
+    Diagnosis.NEXT_UNSOLVED,
+    Diagnosis.NONE_VIOLATES,
+    Diagnosis.EFFECT_TOO_LARGE,
+    Diagnosis.BORDERLINE,
+)
+"""Reasons that speak of the count by derivatives."""
+
 LARGEST_PERCENT = 999.0
 """Changes above are not told apart; an output that is not finite has an infinite one."""
 
@@ -137,8 +149,8 @@ def finite_grade(grade: str, one: FiniteChange, thresholds: Thresholds) -> str:
 
 
 def _by_derivatives(reasons: Sequence[Remark]) -> tuple[Remark, ...]:
-    """The reasons that hold in any order of the directions."""
-    return tuple(one for one in reasons if one.diagnosis is not Diagnosis.BORDERLINE)
+    """The reasons that hold for any count and in any order of the directions."""
+    return tuple(one for one in reasons if one.diagnosis not in OF_THE_COUNT)
 
 
 def _remarks(

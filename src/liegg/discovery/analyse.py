@@ -103,6 +103,8 @@ def analyse(
         with threads(_model_threads(function, first)):
             function, how = _planned(function, first, request, intervals=assigner is not None)
             hidden = hidden_from(function, first, request)
+            if hidden is None and request.run.hidden != "ignore":
+                notes = (Diagnosis.HIDDEN_UNCHECKED(),)
             curved = _nonlinearity(function, first)
             doubts = _doubts(function, first, request, how)
             steps = plan_pass(
@@ -117,7 +119,7 @@ def analyse(
                 state = update(steps, init(steps), chain([head], rest), progress=options.progress)
             else:
                 rest.close()  # the loader's generator is restored, so that it draws the same again
-                state, notes = accumulate(
+                state, more = accumulate(
                     steps,
                     batches,
                     request.settings(),
@@ -125,6 +127,7 @@ def analyse(
                     seed=request.seed,
                     check_buffers=buffers,
                 )
+                notes = (*notes, *more)
         if isinstance(how.outputs, int):
             outputs = math.prod(function.output_shape)
             few = Diagnosis.RANDOM_COMBINATIONS(combinations=how.outputs, outputs=outputs)
@@ -322,6 +325,6 @@ def _doubts(function: Model, first: Tensor, request: Request, how: Plan) -> tupl
     """That images which are really moved change the output otherwise; none if the model fails on them."""
     try:
         found = finite_motions(function, request.action.row_action, first, how)
-    except (RuntimeError, ValueError, ArithmeticError):
+    except Exception:  # whatever a model does there must not break the analysis
         return ()
     return () if found is None else (found,)

@@ -27,7 +27,7 @@ from liegg.polarization.sample_blocks import FEWEST
 from liegg.polarization.streaming import PassSums
 from liegg.results.account import account_of
 from liegg.results.accumulated import Accumulated
-from liegg.results.naming import name_symmetries, questioned
+from liegg.results.naming import left_open, name_symmetries, questioned
 from liegg.results.symmetries import Symmetries
 from liegg.results.tower import tower_of
 from liegg.spectrum.defects import Defects, defects
@@ -39,10 +39,6 @@ STORED_SPECTRUM = 512
 
 FAR = 0.17
 """Angle in radians to the nearest algebra beyond which a span that has no sure name is no algebra."""
-
-OPEN_RESIDUAL, SURELY_OPEN = 0.1, 0.3
-"""Part of a bracket of unit generators outside their span from which on the span is open unless its uncertainty explains it, and
-from which on it is open in any case."""
 
 
 def solve_and_decide(
@@ -125,7 +121,7 @@ def _named(
     """
     everything = verdict.decision
     first = _name(problem, accumulated, everything)
-    residual = _left_open(first[1])
+    residual = left_open(first[1])
     far = residual is None and _far_from_its_name(first[1])
     if residual is None and not far:
         return verdict, *first
@@ -134,7 +130,7 @@ def _named(
             continue
         fewer = verdict.fewer(number, _why_fewer(everything.nullity - number, residual, first[1]))
         smaller = _name(problem, accumulated, fewer.decision)
-        if _left_open(smaller[1]) is None and (smaller[1].confident or not far):
+        if left_open(smaller[1]) is None and (smaller[1].confident or not far):
             return fewer, *smaller
     if residual is None:
         return verdict, *first
@@ -169,14 +165,6 @@ def _name(
     return coefficients, questioned(identification, problem.action, accumulated, decision)
 
 
-def _left_open(identification: Identification) -> float | None:
-    """How far brackets leave a span that is not closed; None if it is closed within its uncertainty, or that is not known."""
-    found = identification.closure
-    if found is None or found.largest <= (SURELY_OPEN if found.closed else OPEN_RESIDUAL):
-        return None
-    return found.largest
-
-
 def _described(
     problem: Problem,
     accumulated: Accumulated,
@@ -205,7 +193,7 @@ def _described(
         coefficients=coefficients,
         intervals=intervals,
         identification=identification,
-        tower=tower_of(action, accumulated.solution, decision, identification),
+        tower=tower_of(action, accumulated, decision, identification),
         controls=Controls(random),
         verification=None,
         accumulated=accumulated,

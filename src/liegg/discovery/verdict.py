@@ -15,7 +15,6 @@ from liegg.decision.noise_floor import Response
 from liegg.decision.rank import Evidence, evidence
 from liegg.discovery.problem import Floor, Problem
 from liegg.inputs.hidden_derivatives import HiddenChange
-from liegg.polarization.sample_blocks import FEWEST
 from liegg.polarization.streaming import PassSums
 from liegg.results.accumulated import Accumulated
 from liegg.spectrum.defects import TRIVIAL_TOLERANCE, Defects
@@ -159,8 +158,7 @@ def _stable(verdict: Verdict, sums: PassSums) -> Verdict:
         constraints = len(verdict.solution.values) - decision.nullity + verdict.facts.eliminated
         if (evidence.clusters or evidence.effective) < SAMPLES_PER_CONSTRAINT * constraints:
             return verdict.fewer(decision.exact, Diagnosis.NO_EVIDENCE(directions=found))
-        if len(sums.parts.samples) >= FEWEST:
-            return _warned(verdict, Diagnosis.NO_INTERVAL(directions=found))
+        return _warned(verdict, Diagnosis.NO_INTERVAL(directions=found))
     if found <= 0 or decision.uncertainty <= UNCERTAIN_ANGLE:
         return verdict
     carriers = sums.samples if sums.diagnostics is None else sums.diagnostics.carriers

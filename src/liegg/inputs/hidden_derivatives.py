@@ -145,7 +145,7 @@ def refuse(model: Model, hidden: HiddenChange) -> NoReturn:
         f"the derivative of {model.name} does not show {100 * hidden.share:.3g} % of the change of its "
         f"output between samples: {hidden.kind}, so symmetries of this derivative are those of another "
         "function. Something inside hides the change: .detach(), torch.no_grad, .numpy(), rounding, a "
-        "step or a look-up (floor, argmax, an embedding of rounded numbers, an angle that wraps around), "
+        "step or a choice (floor, argmax, top-k, nearest neighbours, a hard cut-off, an angle that wraps around), "
         "a straight-through estimator, or a backward of your own that is wrong. Remove it, analyse the "
         "part of the model before it, or pass run=liegg.Run(hidden='warn') to analyse the derivative as "
         "it is."

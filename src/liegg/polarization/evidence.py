@@ -52,5 +52,7 @@ def sample_evidence(
     dominance = 0.0
     if 0 < squares < math.inf:
         dominance = min(1.0, largest / squares * largest * max(1.0, samples / max(units, 1.0)))
+    if groups is None:
+        return SampleEvidence(dominance, share * units, clusters(sketch))
     # Groups are whole in their blocks, which shows how they differ.
-    return SampleEvidence(dominance, share * units, 0 if groups is not None else clusters(sketch))
+    return SampleEvidence(dominance, min(share * units, float(len(groups.unique()))))

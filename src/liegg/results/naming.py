@@ -27,6 +27,10 @@ OWN_DEFECTS = 2.0
 SAME_SPAN = 1e-6
 """Part of a unit generator outside a span up to which it lies in it."""
 
+OPEN_RESIDUAL, SURELY_OPEN = 0.1, 0.3
+"""Part of a bracket of unit generators outside their span from which on the span is open unless its uncertainty explains it, and
+from which on it is open in any case."""
+
 LARGEST_STANDARD = 12
 """Dimension of vectors up to which standard algebras are compared with what the data cannot tell."""
 
@@ -161,3 +165,11 @@ def _same_on_this_data(
         same = outside <= max(SAME_SPAN, decision.uncertainty) and int(moving) == decision.nullity
         if same and name != identification.name:
             yield Diagnosis.SAME_ON_THIS_DATA(name=name, count=len(still))
+
+
+def left_open(identification: Identification) -> float | None:
+    """How far brackets leave a span that is not closed; None if it is closed within its uncertainty, or that is not known."""
+    found = identification.closure
+    if found is None or found.largest <= (SURELY_OPEN if found.closed else OPEN_RESIDUAL):
+        return None
+    return found.largest

@@ -11,8 +11,8 @@ from liegg.algebra.identification import Identification
 from liegg.decision.decide import Decision, mixing_angle
 from liegg.decision.directions import symmetry_directions
 from liegg.decision.grades import GRADES
-from liegg.results.naming import name_symmetries
-from liegg.spectrum.defects import Defects
+from liegg.results.accumulated import Accumulated
+from liegg.results.naming import name_symmetries, questioned
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,13 @@ class Level:
 
 
 def tower_of(
-    action: Action, solution: Defects, decision: Decision, identification: Identification
+    action: Action, accumulated: Accumulated, decision: Decision, identification: Identification
 ) -> tuple[Level, ...]:
     """The levels that differ, smallest first; names those that the identification of the symmetries does not name.
 
     Args:
         action: the candidate generators.
-        solution: all directions.
+        accumulated: what the pass left.
         decision: how many there are up to each grade.
         identification: the name of the counted ones.
     """
@@ -54,8 +54,8 @@ def tower_of(
             continue
         before, name = number, identification
         if number != decision.nullity:
-            name = _named(action, solution, decision, number)
-        largest = float(solution.values[number - 1])
+            name = _named(action, accumulated, decision, number)
+        largest = float(accumulated.solution.values[:number].max())
         tower.append(
             Level(
                 grade=grade,
@@ -69,15 +69,15 @@ def tower_of(
     return tuple(tower)
 
 
-def _named(action: Action, solution: Defects, decision: Decision, number: int) -> Identification:
+def _named(
+    action: Action, accumulated: Accumulated, decision: Decision, number: int
+) -> Identification:
     """Identify the first directions."""
-    exact = min(decision.levels[0], number)
-    level = replace(decision, nullity=number, exact=exact)
-    return name_symmetries(
-        action,
-        symmetry_directions(solution, level),
-        uncertainty=mixing_angle(solution.values, number, decision.floor),
-    )
+    solution, exact = accumulated.solution, min(decision.levels[0], number)
+    uncertainty = mixing_angle(solution.values, number, decision.floor)
+    level = replace(decision, nullity=number, exact=exact, uncertainty=uncertainty)
+    found = name_symmetries(action, symmetry_directions(solution, level), uncertainty=uncertainty)
+    return questioned(found, action, accumulated, level)
 
 
 def in_words(tower: Sequence[Level], nullity: int) -> str:

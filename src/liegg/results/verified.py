@@ -13,7 +13,7 @@ from liegg.decision.controls import reordered
 from liegg.decision.verified import FiniteChange, Verdict, verified
 from liegg.results.account import account_of, is_printable, words_of
 from liegg.results.accumulated import Accumulated
-from liegg.results.naming import name_symmetries, questioned
+from liegg.results.naming import left_open, name_symmetries, questioned
 from liegg.results.symmetries import Symmetries
 from liegg.results.tower import tower_of
 from liegg.results.verification import Verification
@@ -22,6 +22,9 @@ from liegg.spectrum.defects import Defects
 WITHIN, FARTHER = 0.5, 1.0
 """Motions up to which a verification decides whether a direction counts, and whether it is exact, in multiples of the data's
 spread. Trained networks whose translations and shears hold to 10 % up to 0.5 fail at 1, where there is no data any more."""
+
+LARGEST_ROUNDING = 1e-3
+"""Largest relative squared change that may be rounding; a jump near the samples makes more."""
 
 ROUNDING_SPREAD = 10.0
 """What rounding does varies along a curve: changes up to this many times the first one may be rounding."""
@@ -66,7 +69,7 @@ def finite_changes(sym: Symmetries, verification: Verification) -> tuple[FiniteC
     for curve in verification.curves:
         change, motion = curve.change_within(WITHIN)
         first = float(curve.change[0])
-        floor = max(verification.floor, ROUNDING_SPREAD * first)
+        floor = max(verification.floor, min(ROUNDING_SPREAD * first, LARGEST_ROUNDING))
         farther, _ = curve.change_within(FARTHER)
         reference = _reference(sym, verification, motion)
         changes.append(FiniteChange(change, reference, floor, motion, farther))
@@ -96,6 +99,9 @@ def _changed(sym: Symmetries, verification: Verification, verdict: Verdict) -> S
         is_lower_bound=decision.is_lower_bound,
     )
     identification = questioned(identification, sym.action, accumulated, decision)
+    if (residual := left_open(identification)) is not None:
+        warning = Diagnosis.SPAN_NOT_CLOSED(directions=decision.nullity, residual=residual)
+        decision = replace(decision, warnings=(*decision.warnings, warning))
     account = account_of(
         sym.action,
         accumulated,
@@ -118,7 +124,7 @@ def _changed(sym: Symmetries, verification: Verification, verdict: Verdict) -> S
         coefficients=coefficients,
         intervals=intervals,
         identification=identification,
-        tower=tower_of(sym.action, accumulated.solution, decision, identification),
+        tower=tower_of(sym.action, accumulated, decision, identification),
         verification=_sorted_curves(sym, verification, kept.tolist(), lost),
         accumulated=accumulated,
         account=account,
