@@ -137,7 +137,7 @@ def test_places_of_other_remarks_do_not_survive_a_new_order():
     borderline = ((), ("threshold",), ())
     decision = decided("exact", "approximate", "none", borderline=borderline)
     new = verified(decision, [FiniteChange(1.0), FiniteChange(0.0)]).decision
-    assert members(new.reasons) == [Diagnosis.GAP_AFTER, Diagnosis.HOLD_AT_FINITE_SIZE]
+    assert members(new.reasons) == [Diagnosis.HOLD_AT_FINITE_SIZE]
     assert members(new.warnings) == [Diagnosis.FAILS_AT_FINITE_SIZE, Diagnosis.NOT_MOVED]
     assert new.borderline == (("threshold",), (), ())
 

@@ -51,7 +51,7 @@ def test_a_tower_is_stored(tmp_path):
     assert liegg.load(sym.save(tmp_path / "run")).tower == sym.tower
 
 
-@pytest.mark.parametrize("size", [1.0, 0.25])
+@pytest.mark.parametrize("size", [pytest.param(1.0, marks=pytest.mark.slow), 0.25])
 def test_no_name_flickers_while_a_symmetry_is_broken(size):
     """In 100 steps from an exact so(3) to one that is hardly there, the group of three keeps its name while it is set apart."""
     seen = []

@@ -313,6 +313,8 @@ def _reasons(decision: Decision, values: Float[Tensor, " r"]) -> list[Remark]:
         numbers = {"smallest": float(values[0]), "threshold": thresholds.threshold}
         if not (below := int((values <= thresholds.threshold).sum())):
             return [Diagnosis.SMALLEST_ABOVE_THRESHOLD(**numbers)]
+        if _effect_too_large(decision, values):
+            return []  # said below: it is the effect, not the gap
         return [Diagnosis.NO_GAP(below=below, minimum_gap=thresholds.minimum_gap, **numbers)]
     numbers = {"nullity": nullity, "total": len(values) + decision.unsolved}
     if decision.exact == nullity:

@@ -106,6 +106,7 @@ def invariant(x):
     )
 
 
+@pytest.mark.slow
 def test_the_answer_is_that_of_the_restricted_linear_action(case):
     """Spectrum and generators are the same; defects too but for one factor, as the yardstick is the structure's own."""
     action, size = case

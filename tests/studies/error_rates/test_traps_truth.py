@@ -17,6 +17,8 @@ from liegg.studies.error_rates.traps_names import NILPOTENT, OTHERS, NameTrap
 from liegg.studies.error_rates.traps_record import Trap, matches, nothing, seeded, unit
 from liegg.studies.error_rates.traps_truth import Measured, right_names
 
+pytestmark = pytest.mark.slow
+
 STEP = 1e-3
 SHORT = 1e-5
 TRAINED = [family for family in FAMILIES if family.startswith("trained")]
