@@ -46,6 +46,7 @@ def test_no_wrong_name_is_sure_in_all_of_them(family, error):
             assert case.right(found.name) or not found.confident, (case.label, error, stated)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", rigid_algebras(), ids=lambda case: case.label)
 def test_rigid_algebras_stay_sure(case):
     for turn, error in enumerate([0.0, 1e-6, 1e-2]):

@@ -37,7 +37,10 @@ def test_hidden_parts_are_found(name, dtype):
     assert found.found
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "dtype",
+    [name if name == "float64" else pytest.param(name, marks=pytest.mark.slow) for name in DTYPES],
+)
 @pytest.mark.parametrize("name", HONEST)
 def test_honest_functions_are_not_refused(name, dtype):
     function, x = HONEST[name]

@@ -20,6 +20,7 @@ from reliability.outcomes import Outcome
 X = normal(1000, 3)
 
 
+@pytest.mark.slow
 def test_killed_at_random_moments_it_ends_with_the_same_numbers(tmp_path):
     """Killed twice at moments drawn from a fixed seed; `tests/reliability` kills 25 times."""
     assert kill_trials.run_chain(tmp_path, "random", 2) == ""

@@ -59,6 +59,7 @@ def answer(path, how: str) -> dict[str, torch.Tensor]:
     return {name: torch.tensor(value).double() for name, value in json.loads(out).items()}
 
 
+@pytest.mark.slow
 def test_from_python_it_saves_at_the_end_of_the_batch_and_resumes(tmp_path):
     path, process = tmp_path / "c", script(tmp_path / "c", "stop")
     assert process.stdout is not None

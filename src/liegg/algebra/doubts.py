@@ -138,7 +138,7 @@ def _cut_name(constants: Float[Tensor, "d d d"], size: float) -> Abstract:
         return abstract_name(torch.zeros_like(constants))
     try:
         return abstract_name(constants, tolerance=size / scale)
-    except torch.linalg.LinAlgError as error:  # constants on the border of a rank
+    except RuntimeError as error:  # constants on the border of a rank
         return Abstract(UNKNOWN, (UNKNOWN,), (Diagnosis.TEXT(text=str(error)),))
 
 

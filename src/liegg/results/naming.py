@@ -66,7 +66,7 @@ def name_symmetries(
             coordinates=action.axes,
         )
         _ = identification.readable  # computed here, once, so that printing only reads
-    except torch.linalg.LinAlgError as error:  # a result is not lost for want of a name
+    except RuntimeError as error:  # a result is not lost for want of a name
         return unseen(count, n, Diagnosis.NAMING_FAILED(error=str(error)))
     return identification
 
