@@ -46,7 +46,7 @@ LINEAR = {
     "aff(1)": liegg.aff(1),
 }
 
-NOT_RIGID = {"translation(2)", "translation(3)", "translation(4)", "se(2)"}
+NOT_RIGID = {"translation(1)", "translation(2)", "translation(3)", "translation(4)", "se(2)"}
 """Every error turns these into others: translations into a slow scaling, rotations into spirals."""
 
 
