@@ -60,7 +60,7 @@ def translating(side: int) -> nn.Module:
 
 CASES = {
     "no symmetry": (plain, liegg.Image("affine")),
-    "one rotation": (rotating, liegg.Image("affine", derivative="spectral")),
+    "one rotation": (rotating, liegg.Image("affine")),
     "two translations": (
         translating,
         liegg.Image("affine", derivative="spectral", border="periodic"),

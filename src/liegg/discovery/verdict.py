@@ -26,9 +26,9 @@ UNCERTAIN_ANGLE, UNSTABLE_ANGLE = 0.35, 0.5
 """Angle in radians by which symmetries may be off before a warning says so, and by which their span may turn from one bootstrap draw
 to another before they are not counted."""
 
-SAMPLES_PER_CONSTRAINT = 2
-"""Clusters of samples, or samples that carry the sensitivity, for each direction that is no symmetry; with fewer a small defect may be
-a missing constraint."""
+ROWS_PER_CONSTRAINT = 2
+"""Rows of clusters, or of samples that carry the sensitivity, for each direction that is not a symmetry. With fewer, a small defect
+may be a missing constraint."""
 
 SEEN_SHARE = 1e-6
 """Share of a direction's squared change that half of the samples must show; samples that add no constraint show 0."""
@@ -156,7 +156,8 @@ def _stable(verdict: Verdict, sums: PassSums) -> Verdict:
     if found > 0 and sums.parts is not None and verdict.draws is None:
         evidence = sums.parts.evidence
         constraints = len(verdict.solution.values) - decision.nullity + verdict.facts.eliminated
-        if (evidence.clusters or evidence.effective) < SAMPLES_PER_CONSTRAINT * constraints:
+        rows = (evidence.clusters or evidence.effective) * sums.rows.rows / sums.samples
+        if rows < ROWS_PER_CONSTRAINT * constraints:
             return verdict.fewer(decision.exact, Diagnosis.NO_EVIDENCE(directions=found))
         return _warned(verdict, Diagnosis.NO_INTERVAL(directions=found))
     if found <= 0 or decision.uncertainty <= UNCERTAIN_ANGLE:
