@@ -382,7 +382,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         ),
         (
             "A symmetry needs a small effect.",
-            "(case.response * threshold / effect.square()).clamp_min(1.0)",
+            "(response * threshold / effect.square()).clamp_min(1.0)",
             "torch.ones_like(threshold)",
         ),
     ),

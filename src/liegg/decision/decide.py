@@ -350,9 +350,7 @@ def _sentence(
         member = Diagnosis.EXACT_EQUIVARIANCE if equivariance else Diagnosis.EXACT
         return member(**numbers)
     numbers["percent"] = _percent(float(values[nullity - 1]))
-    numbers["grades"] = " + ".join(
-        f"{kinds[name]} {name}" for name in ("exact", "strong", "approximate") if kinds[name]
-    )
+    numbers["grades"] = " + ".join(f"{kinds[name]} {name}" for name in COUNTED if kinds[name])
     return (Diagnosis.EQUIVARIANCES if equivariance else Diagnosis.SYMMETRIES)(**numbers)
 
 

@@ -103,5 +103,5 @@ def _places(case: Evidence, numbers: Float[Tensor, "*e 6"]) -> Int[Tensor, "*d r
     places = torch.arange(case.values.shape[-1])
     ends = levels(case, numbers)
     grades = (places >= ends[..., None]).sum(-2)
-    near = (case.high * scale(case, numbers) <= weak) & (case.high < case.control)
+    near = (case.high * scale(case.response, numbers) <= weak) & (case.high < case.control)
     return torch.where((grades == len(GRADES) - 1) & near, GRADES.index("weak"), grades)

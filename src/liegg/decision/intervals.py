@@ -214,7 +214,7 @@ def certainty(draws: Bootstrap, case: Evidence, nullity: int, thresholds: Thresh
     tail = (1 - thresholds.level) / 2
     low, high = counts.quantile(torch.tensor([tail, 1 - tail], dtype=torch.float64)).tolist()
     # Without a gap it is open how many of those below the threshold are symmetries.
-    open_end = int((case.low * scale(case, numbers) <= thresholds.threshold).sum())
+    open_end = int((case.low * scale(case.response, numbers) <= thresholds.threshold).sum())
     return Certainty(
         nullity=(min(int(low // 1), nullity), max(int(-(-high // 1)), nullity, open_end)),
         support=float((counts == nullity).double().mean()),

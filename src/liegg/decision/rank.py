@@ -61,14 +61,14 @@ def rule(floor: float, thresholds: Thresholds) -> Float[Tensor, "6"]:
     )
 
 
-def scale(case: Evidence, numbers: Float[Tensor, "*e 6"]) -> Float[Tensor, "*e 1"]:
+def scale(response: float, numbers: Float[Tensor, "*e 6"]) -> Float[Tensor, "*e 1"]:
     """Factor of all defects that makes the absolute effect count: at least 1.
 
-    A symmetry needs both a small defect and a small effect. The squared effect is the defect times `case.response`; where it is
+    A symmetry needs both a small defect and a small effect. The squared effect is the defect times `response`, see `Evidence`; where it is
     the larger of the two in units of their largest values, `effect`² and `threshold`, it decides.
     """
     _, threshold, _, effect, *_ = numbers[..., None, :].unbind(-1)
-    return (case.response * threshold / effect.square()).clamp_min(1.0)
+    return (response * threshold / effect.square()).clamp_min(1.0)
 
 
 def levels(case: Evidence, numbers: Float[Tensor, "*e 6"]) -> Int[Tensor, "*d 4"]:
@@ -96,7 +96,7 @@ def levels(case: Evidence, numbers: Float[Tensor, "*e 6"]) -> Int[Tensor, "*d 4"
     if not values.shape[-1]:
         return torch.zeros(*shape, 4, dtype=torch.int64)
     floor, threshold, minimum_gap, _, strong, weak = numbers[..., None, :].unbind(-1)
-    factor = scale(case, numbers)
+    factor = scale(case.response, numbers)
     exact = values <= torch.minimum(floor, threshold)
     surely = exact | (high.cummax(-1).values * factor <= strong)
     # Below a tenth of the threshold a floor above it cannot hide a gap.

@@ -54,7 +54,7 @@ class FiniteChange(NamedTuple):
         return max(self.change, self.farther) <= self.floor
 
 
-class Verdict(NamedTuple):
+class Verified(NamedTuple):
     """A decision after verification.
 
     Attributes:
@@ -68,7 +68,7 @@ class Verdict(NamedTuple):
 
 def verified(
     decision: Decision, changes: Sequence[FiniteChange], *, equivariance: bool = False
-) -> Verdict:
+) -> Verified:
     """Lower the grade of every counted direction that does not hold under finite transformations as its grade claims.
 
     The change is taken relative to an average direction, or to the output's own variance if that is less. A direction counts
@@ -95,7 +95,7 @@ def verified(
         for grade, one in zip(before, changes, strict=True)
     )
     if after == before:
-        return Verdict(decision, tuple(range(len(decision.grades))))
+        return Verified(decision, tuple(range(len(decision.grades))))
     grades = after + decision.grades[decision.nullity :]
     order = tuple(sorted(range(len(grades)), key=lambda i: (GRADES.index(grades[i]), i)))
     kept = sum(grade in COUNTED for grade in after)
@@ -105,7 +105,7 @@ def verified(
         low, high = (max(end - fewer, 0) for end in certainty.nullity)
         certainty = replace(certainty, nullity=(low, high))
     sentence, reason, warning = _remarks(before, after, changes, equivariance=equivariance)
-    return Verdict(
+    return Verified(
         replace(
             decision,
             nullity=kept,

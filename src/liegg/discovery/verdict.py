@@ -185,14 +185,15 @@ def _facts(
 ) -> DataFacts:
     """What is known of the data and the model."""
     sums, diagnostics = problem.sums, problem.sums.diagnostics
+    squares = _principal_squares(problem.row_displacement)
     return DataFacts(
         samples=sums.samples,
         distinct=sums.distinct,
         eliminated=0 if problem.elimination is None else problem.elimination.rank,
         unsolved=unsolved,
         feature_sizes=problem.action.feature_sizes(sums.moment),
-        along_one_axis=_along_one_axis(problem.row_displacement),
-        principal_ratio=_principal_ratio(problem.row_displacement),
+        along_one_axis=float(squares[-1] / squares.sum()) if len(squares) else 0.0,
+        principal_ratio=math.sqrt(float(squares[-1] / squares[0])) if len(squares) else 1.0,
         active=None if diagnostics is None else diagnostics.active,
         saturated=partial(_saturated, problem, solution, floor.value),
         nonlinearity=info.nonlinearity,
@@ -227,21 +228,12 @@ def _saturated(problem: Problem, solution: Defects, floor: float) -> bool:
     return all(float(torch.linalg.eigvalsh(half)[0]) > SEEN_SHARE for half in halves)
 
 
-def _principal_ratio(displacement: Displacement) -> float:
-    """Largest over smallest size of the data along its principal axes that it moves, if the action moves vectors as a whole."""
+def _principal_squares(displacement: Displacement) -> torch.Tensor:
+    """Squared sizes of the data along its principal axes, ascending; empty unless the action moves vectors as a whole."""
     if displacement.repeat == 1 or displacement.block.shape[0] != displacement.repeat:
-        return 1.0
+        return displacement.block.new_zeros(0)
     squares = torch.linalg.eigvalsh(displacement.block)
-    squares = squares[squares > TRIVIAL_TOLERANCE * squares[-1]]
-    return math.sqrt(float(squares[-1] / squares[0])) if len(squares) else 1.0
-
-
-def _along_one_axis(displacement: Displacement) -> float:
-    """Share of the data's squared size along one axis, if the action moves vectors as a whole."""
-    if displacement.repeat == 1 or displacement.block.shape[0] != displacement.repeat:
-        return 0.0
-    squares = torch.linalg.eigvalsh(displacement.block)
-    return float(squares[-1] / squares.sum()) if float(squares.sum()) > 0 else 0.0
+    return squares[squares > TRIVIAL_TOLERANCE * squares[-1]]
 
 
 def _model_warnings(

@@ -15,7 +15,7 @@ from liegg.algebra.catalog import se, sl, so
 from liegg.algebra.identification import Identification
 from liegg.algebra.identify import identify, too_large, unseen
 from liegg.decision.decide import Decision
-from liegg.decision.rank import Evidence, rule, scale
+from liegg.decision.rank import rule, scale
 from liegg.results.accumulated import Accumulated
 
 LARGEST_UNCERTAINTY = 0.5
@@ -107,8 +107,7 @@ def _does_not_hold(
         return None
     thresholds, values = decision.thresholds, accumulated.solution.values
     approximate = decision.grades[decision.nullity - 1] == "approximate"
-    case = Evidence(values, values, values, decision.floor, response=decision.response)
-    factor = float(scale(case, rule(decision.floor, thresholds)))
+    factor = float(scale(decision.response, rule(decision.floor, thresholds)))
     limit = (thresholds.threshold if approximate else thresholds.strong) / factor
     limit = max(limit, OWN_DEFECTS * max(float(values[decision.nullity - 1]), decision.floor))
     defect = accumulated.largest_defect(named)

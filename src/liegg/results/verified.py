@@ -10,7 +10,7 @@ from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError
 from liegg.actions import MatrixAction
 from liegg.decision.controls import reordered
-from liegg.decision.verified import FiniteChange, Verdict, verified
+from liegg.decision.verified import FiniteChange, Verified, verified
 from liegg.results.account import account_of, is_printable, words_of
 from liegg.results.accumulated import Accumulated
 from liegg.results.naming import left_open, name_symmetries, questioned
@@ -85,7 +85,7 @@ def _reference(sym: Symmetries, verification: Verification, motion: float) -> fl
     return min(sym.accumulated.solution.sensitivity * square / verification.variance, 1.0)
 
 
-def _changed(sym: Symmetries, verification: Verification, verdict: Verdict) -> Symmetries:
+def _changed(sym: Symmetries, verification: Verification, verdict: Verified) -> Symmetries:
     """The result in the order of the new decision, with its name, words and curves."""
     decision, order = verdict.decision, torch.tensor(verdict.order)
     accumulated = _ordered(sym, order)
