@@ -92,6 +92,7 @@ def test_autocast_inside_is_seen_though_the_output_does_not_show_it(route):
     )
     assert fine.settings["unit"] == torch.finfo(torch.float32).eps
     assert fine.notes == ()
+    assert sym.decision.exact == fine.decision.exact == 6
     torch.testing.assert_close(sym.defects[6:], fine.defects[6:], rtol=0.05, atol=0)
 
 

@@ -173,7 +173,7 @@ class Diagnosis(Enum):
     SPAN_NOT_CLOSED = (
         Kind.WARNING,
         "the brackets of the {directions:direction} leave their span by up to {residual:.2g}: they do not generate a group of this "
-        "dimension, so that some of them are no symmetries. More samples, or a smaller family of candidates, would tell",
+        "dimension, so some of them are not symmetries. Use more samples, or a smaller family of candidates",
     )
     LEVEL_NOT_CLOSED = (
         Kind.WARNING,

@@ -28,7 +28,7 @@ from liegg.polarization.evidence import SampleEvidence
 from liegg.spectrum.defects import Defects
 
 LEAST_FREEDOM = 1.25
-"""Degrees of freedom below which there is no interval: it would span decades."""
+"""Degrees of freedom below which no interval is given, because it would be too wide to be useful."""
 
 NOTED_FREEDOM = 2.0
 """Degrees of freedom below which a note says so: intervals are then at least twice as wide as usual."""

@@ -296,7 +296,7 @@ def hidden_from(function: Model, first: Tensor, request: Request) -> HiddenChang
         request: the question.
 
     Returns:
-        The change; None if it cannot be measured, or if nobody asks.
+        The change; None if it cannot be measured or was not requested.
 
     Raises:
         HiddenDerivativeError: there is one, and the request is to refuse it.

@@ -38,7 +38,7 @@ STORED_SPECTRUM = 512
 """Candidates up to which the paper's spectrum is solved for and stored with the result."""
 
 FAR = 0.17
-"""Angle in radians to the nearest algebra beyond which a span that has no sure name is no algebra."""
+"""Angle in radians: a span without a sure name that is farther than this from every algebra is not an algebra."""
 
 
 def solve_and_decide(

@@ -103,7 +103,7 @@ def hidden_change(
     function it lies between those at both ends, up to rounding; where a kink or a steep place leaves it
     outside, it comes back when the step is halved. What is hidden from the derivative stays outside.
 
-    Outputs are divided by their spread and combined with random signs, anew for each pair: each
+    Outputs are divided by their spread and combined with new random signs for each pair: each
     evaluation is one forward and one reverse pass for all outputs.
 
     Args:

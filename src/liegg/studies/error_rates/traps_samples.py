@@ -1,4 +1,4 @@
-"""Traps of the data: samples that are no evidence, or that see only a part of the space."""
+"""Traps in the data: samples that add no evidence, or that cover only part of the space."""
 
 import math
 
