@@ -249,3 +249,12 @@ def test_the_bar_counts_the_evaluations_of_a_verification(
     verified = [(done, total) for label, done, total in steps if "verifying" in label]
     assert sum(done for done, _ in verified) == verified[-1][1]
     assert min(done for done, _ in verified) > 0
+
+
+def test_named_motions_are_answered_first(folder: Path) -> None:
+    code, out, _ = discover(NETWORK, "--about", "rotation", "--about", "scaling")
+    assert code == 0
+    assert out.startswith("Rotation")
+    assert "scaling" in out
+    assert discover(NETWORK, "--about", "rotaton")[0] == 2
+    assert "Rotation" not in discover(NETWORK, "--about", "none")[1]

@@ -356,6 +356,49 @@ class Diagnosis(Enum):
         "no symmetry was found to verify; the nearest candidate, {sentence}",
     )
 
+    # results/answer: named motions
+    MOTION_NAMED = (Kind.REASON, "{motion}")
+    MOTION_CHANGES_PREDICTIONS = (
+        Kind.REASON,
+        "{motion} {size} changes {share} of the predictions ({low} to {high}), random motions as large {random}",
+    )
+    MOTION_CHANGES_OUTPUT = (
+        Kind.REASON,
+        "{motion} {size} changes the output by {percent} of its spread, random motions as large by {random}",
+    )
+    MOTION_CHANGES_EQUIVARIANCE = (
+        Kind.REASON,
+        "{motion} {size} moves the output as its action says, up to {percent} of its spread; random motions as large up to {random}",
+    )
+    MOTION_FIRST_ORDER = (
+        Kind.REASON,
+        "{motion} moves the output by {percent:.2g} % of what an average motion does",
+    )
+    MOTIONS_NOT_TRIED = (
+        Kind.NOTE,
+        "named motions were not tried on samples: the model fails on moved ones ({error})",
+    )
+    MOTION_UNDECIDED = (Kind.VERDICT, "undecided, the data does not tell")
+    MOTION_EXACT = (Kind.VERDICT, "exactly {adjective}")
+    MOTION_NEARLY = (Kind.VERDICT, "nearly {adjective}")
+    MOTION_MILDER = (
+        Kind.VERDICT,
+        "not {adjective}, but less sensitive to it than to random motions",
+    )
+    MOTION_BREAKS = (Kind.VERDICT, "not {adjective}")
+    CLEARLY_BETTER_THAN_UNTRAINED = (
+        Kind.REASON,
+        "clearly better than untrained (a smaller defect than {draws:re-initialised model}, p = {p:.2g})",
+    )
+    BETTER_THAN_UNTRAINED = (
+        Kind.REASON,
+        "a smaller defect than {draws:re-initialised model}, which are too few to be sure",
+    )
+    NO_BETTER_THAN_UNTRAINED = (
+        Kind.REASON,
+        "not clearly better than untrained ({draws:re-initialised model}, p = {p:.2g})",
+    )
+
     # discovery/compare: notes
     INDEPENDENT_INTERVALS = (
         Kind.NOTE,

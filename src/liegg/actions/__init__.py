@@ -7,6 +7,7 @@ from liegg.actions.grid.grid import Grid
 from liegg.actions.grid.image import Image, Sequence, Volume
 from liegg.actions.grid.stencils import smooth
 from liegg.actions.linear import Affine, Linear
+from liegg.actions.motion import Motion
 from liegg.actions.product import Product
 from liegg.actions.registry import action_from_settings, register
 from liegg.actions.restricted import Restricted
@@ -27,6 +28,7 @@ __all__ = [
     "KroneckerSum",
     "Linear",
     "MatrixAction",
+    "Motion",
     "Product",
     "Restricted",
     "Sequence",

@@ -12,6 +12,7 @@ from liegg._utils.errors import ArgumentError
 from liegg._utils.forward_mode import jvp
 from liegg.actions.displacement import Displacement
 from liegg.actions.flow import flow
+from liegg.actions.motion import Motion
 from liegg.algebra.words.describe import describe
 from liegg.algebra.words.wording import combination
 
@@ -116,6 +117,15 @@ class Action(ABC):
             tolerance: share of the largest coefficient below which others count as zero.
         """
         return tuple(combination(row, self.words, tolerance) for row in coefficients.tolist())
+
+    def motions(self, shape: tuple[int, ...], *, spread: float = 1.0) -> dict[str, Motion]:
+        """Motions that people have a word for, such as "rotation"; none by default.
+
+        Args:
+            shape: shape of a sample.
+            spread: standard deviation of the values of the samples.
+        """
+        return {}
 
     @property
     def has_matrices(self) -> bool:

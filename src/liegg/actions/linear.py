@@ -1,5 +1,6 @@
 """The linear and the affine action: all maps of one or several vectors."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,6 +14,11 @@ from liegg._utils.errors import ArgumentError, ShapeError
 from liegg._utils.linalg import group_by_block
 from liegg.actions.base import MatrixAction
 from liegg.actions.displacement import Displacement
+from liegg.actions.motion import Motion
+from liegg.algebra.catalog import scaling, so, translation
+
+LARGEST_NAMED = 32
+"""Largest dimension of which motions have a name: it has 496 rotations."""
 
 Layout = Literal["copies_first", "vector_first"]
 
@@ -137,6 +143,18 @@ class VectorAction(MatrixAction):
         """Kind, n, copies, layout."""
         kind = type(self).__name__.lower()
         return {"kind": kind, "n": self.n, "copies": self.copies, "layout": self.layout}
+
+    def motions(self, shape: tuple[int, ...], *, spread: float = 1.0) -> dict[str, Motion]:
+        """Rotation, scaling, and translation of affine maps."""
+        n, named = self.n, {}
+        if 1 < n <= LARGEST_NAMED:
+            turns = self.coefficients(so(n))
+            named["rotation"] = Motion(turns, unit="°", per_unit=180 / math.pi)
+        if n <= LARGEST_NAMED:
+            named["scaling"] = Motion(self.coefficients(scaling(n)), math.log(1.25), "%")
+        if self.homogeneous and n <= LARGEST_NAMED:
+            named["translation"] = Motion(self.coefficients(translation(n)))
+        return named
 
     @property
     def stage(self) -> str:

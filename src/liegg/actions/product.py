@@ -1,15 +1,17 @@
 """Several actions on the same samples, whose candidates are analysed together."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.nn.functional import pad
 
 from liegg._utils.errors import ArgumentError
 from liegg.actions.base import Action, MatrixAction
+from liegg.actions.motion import Motion
 from liegg.algebra.words.wording import coordinate_names
 
 
@@ -110,6 +112,21 @@ class Product(Action):
     def words(self) -> tuple[str, ...]:
         """Those of the actions, one after the other."""
         return tuple(word for action in self.actions for word in action.words)
+
+    def motions(self, shape: tuple[int, ...], *, spread: float = 1.0) -> dict[str, Motion]:
+        """Those of the actions; one that belongs to the candidates comes before one that does not."""
+        named: dict[str, Motion] = {}
+        start = 0
+        for action in self.actions:
+            for name, motion in action.motions(shape, spread=spread).items():
+                if motion.action is None:
+                    own = action.as_coefficients(motion.generators)
+                    padded = pad(own, (start, self.size - start - action.size))
+                    named[name] = replace(motion, generators=padded)
+                else:
+                    named.setdefault(name, motion)
+            start += action.size
+        return named
 
     @property
     def parts(self) -> tuple[Action, ...]:

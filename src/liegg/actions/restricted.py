@@ -1,6 +1,6 @@
 """An action restricted to a subspace of its candidate generators."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -11,6 +11,7 @@ from liegg._utils.errors import ArgumentError
 from liegg._utils.linalg import orthonormal_rows
 from liegg.actions.base import Action, MatrixAction
 from liegg.actions.displacement import Displacement
+from liegg.actions.motion import Motion
 from liegg.algebra.subspace import principal_angles
 
 PROJECTION_LIMIT = 1024
@@ -156,6 +157,20 @@ class Restricted(Action):
     ) -> tuple[str, ...]:
         """The parent's words."""
         return self.parent.describe(self.whole_coefficients(coefficients), tolerance=tolerance)
+
+    def motions(self, shape: tuple[int, ...], *, spread: float = 1.0) -> dict[str, Motion]:
+        """The parent's; those outside the subspace are motions of the parent."""
+        named = self.parent.motions(shape, spread=spread)
+        return {name: self._own(motion) for name, motion in named.items()}
+
+    def _own(self, motion: Motion) -> Motion:
+        if motion.action is not None:
+            return motion
+        whole = self.parent.as_coefficients(motion.generators)
+        own = self.own_coefficients(whole)
+        inside = bool((self.whole_coefficients(own) - whole).norm() <= 1e-9 * whole.norm())
+        generators, action = (own, None) if inside else (whole, self.parent)
+        return replace(motion, generators=generators, action=action)
 
     @property
     def parts(self) -> tuple[Action, ...]:

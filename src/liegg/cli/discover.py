@@ -112,6 +112,14 @@ Outputs = Annotated[
         choices=dict.fromkeys(("each", "sum"), ""),
     ),
 ]
+About = Annotated[
+    list[str] | None,
+    option(
+        QUESTION,
+        "Named motion to answer for, on up to 256 samples; repeatable: rotation, shift, scaling, … "
+        "(default: the standard set for images, on fewer samples); none for no question.",
+    ),
+]
 Limit = Annotated[
     list[str] | None,
     option(
@@ -194,6 +202,7 @@ def discover(
     device: Device = None,
     output_action: OutputAction = None,
     outputs: Outputs = "each",
+    about: About = None,
     limit: Limit = None,
     layers: Layers = False,
     controls: Controls = True,
@@ -272,12 +281,14 @@ def _discover(options: SimpleNamespace) -> None:
             inputs.model,
             samples.analysed,
             **inputs.question,
+            about=() if options.about == ["none"] else options.about,
             controls=_controls(options.controls, options.control),
             groups=samples.groups,
             held_out=samples.held_out,
             run=replace(
                 run,
                 progress=lambda done: advance("reading the data through the model", done, own),
+                about_progress=increments("trying named motions", advance),
                 verify_progress=increments("verifying on held-out samples", advance),
             ),
         )

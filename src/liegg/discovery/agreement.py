@@ -1,6 +1,7 @@
 """Several processes must ask the same question: everything that was asked, in comparable form."""
 
 import json
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import fields
 from typing import Any
@@ -18,6 +19,7 @@ HELD_OUT_SAMPLES = 256
 
 MAY_DIFFER = (
     "progress",
+    "about_progress",
     "verify_progress",
     "checkpoint",
     "checkpoint_every",
@@ -47,12 +49,19 @@ def asked(
         for one in fields(request.run)
         if one.name not in MAY_DIFFER
     }
-    options: dict[str, Any] = request.settings() | {"controls": controls} | thresholds | run
+    about = {"about": _questions(request)}
+    options: dict[str, Any] = request.settings() | {"controls": controls} | about | thresholds | run
     return {
         **{name: json.dumps(value, sort_keys=True, default=str) for name, value in options.items()},
         "groups": None if labels is None else checksum(labels),
         "held_out": None if held_out is None else _first_samples(held_out, request.seed),
     }
+
+
+def _questions(request: Request) -> Any:
+    """The named motions in question, as far as they can be compared without the data."""
+    about = request.about
+    return sorted(map(str, about)) if isinstance(about, Mapping) else about
 
 
 def _first_samples(held_out: Data, seed: int) -> str:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
 from typing import Any
@@ -18,8 +18,10 @@ from liegg._utils.forward_mode import differentiable_attention
 from liegg._utils.precision import coarsest, full_precision_products, rounding_unit
 from liegg._utils.random import seeded
 from liegg._utils.threads import SMALL_COLUMNS, TINY_PRODUCTS, one_if, threads
-from liegg.actions import Action
+from liegg.actions import Action, Motion
 from liegg.decision.thresholds import Thresholds
+from liegg.discovery.about.answer import SHOWN, answer_all, samples_to_move
+from liegg.discovery.about.questions import About, motions_asked
 from liegg.discovery.each_output import with_single_outputs
 from liegg.discovery.run import Run
 from liegg.discovery.solve_and_decide import solve_and_decide
@@ -52,6 +54,7 @@ class Request:
         seed: of random combinations and of whatever a loader draws.
         thresholds: what counts as a symmetry.
         run: how the analysis runs.
+        about: named motions in question, as for `discover`.
 
     Raises:
         ArgumentError: a seed out of range.
@@ -64,6 +67,7 @@ class Request:
     seed: int
     thresholds: Thresholds
     run: Run
+    about: About = ()
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
@@ -99,6 +103,7 @@ def analyse(
     options = options or PassOptions()
     with reading(model, request) as (function, batches, head, rest):
         first = head[1]
+        motions = _motions(request, first)
         notes: tuple[Remark, ...] = ()
         with threads(_model_threads(function, first)):
             function, how = _planned(function, first, request, intervals=assigner is not None)
@@ -136,7 +141,7 @@ def analyse(
             notes = (Diagnosis.MANY_CANDIDATES(candidates=steps.action.size), *notes)
         with threads(one_if(steps.columns <= SMALL_COLUMNS)):
             sums = finalise(steps, state)
-        return conclude(
+        sym = conclude(
             steps,
             sums,
             request,
@@ -146,6 +151,32 @@ def analyse(
             notes=notes,
             warnings=doubts,
         )
+        return _answered(sym, function, motions, batches, first, request) if motions else sym
+
+
+def _motions(request: Request, first: Tensor) -> dict[str, Motion]:
+    """The named motions in question, checked before the pass."""
+    spread = float(first.double().std()) if first.numel() > 1 else 1.0
+    shape = tuple(first.shape[1:])
+    return motions_asked(request.about, request.action, shape, spread=spread or 1.0)
+
+
+def _answered(
+    sym: Symmetries,
+    function: Model,
+    motions: dict[str, Motion],
+    batches: Batches,
+    first: Tensor,
+    request: Request,
+) -> Symmetries:
+    """The result with the answers about named motions."""
+    count = samples_to_move(sym, motions, standard=request.about is None)
+    x = batches.some(count, first)
+    with threads(_model_threads(function, first)):
+        answers, notes = answer_all(
+            function, x, first[:SHOWN], sym, motions, progress=request.run.about_progress
+        )
+    return replace(sym, answers=answers, notes=(*sym.notes, *notes))
 
 
 @contextmanager

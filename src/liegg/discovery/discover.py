@@ -16,7 +16,7 @@ from liegg._utils.diagnoses import Diagnosis, plural
 from liegg._utils.errors import ArgumentError, DataError, LieggError
 from liegg._utils.one_at_a_time import one_at_a_time
 from liegg._utils.random import seeded
-from liegg.actions import Action
+from liegg.actions import Action, Motion
 from liegg.decision.controls import (
     CONTROL_DRAWS,
     FEW_DRAWS,
@@ -25,6 +25,7 @@ from liegg.decision.controls import (
     compare_with_reinitialised,
 )
 from liegg.decision.thresholds import Thresholds
+from liegg.discovery.about.answer import first_order_answers, with_untrained
 from liegg.discovery.agreement import asked
 from liegg.discovery.analyse import Request, analyse
 from liegg.discovery.run import Run
@@ -42,6 +43,7 @@ from liegg.polarization.distributed import (
 from liegg.polarization.output_sketch import Outputs
 from liegg.polarization.sample_blocks import BlockAssigner, as_groups, count_for
 from liegg.results.account import NEAREST
+from liegg.results.answer import Answer
 from liegg.results.rank_among import first_defects, is_nearly_linear
 from liegg.results.symmetries import Symmetries
 from liegg.results.verified import with_verification
@@ -69,6 +71,9 @@ ADVICE = {
 CONTROL_SECONDS, CONTROL_SHARE = 30.0, 5.0
 """Seconds, or multiples of the discovery's time, that all re-initialised models may take; if 19 take longer, there are 5."""
 
+FINITE_DRAWS = 3
+"""Re-initialised models on which named motions are tried at finite size."""
+
 VERIFIED_SAMPLES = 256
 """Held-out samples that are read."""
 
@@ -83,6 +88,7 @@ def discover(
     output_action: Action | None = None,
     outputs: Outputs = "each",
     groups: Sequence[Any] | Tensor | np.ndarray | None = None,
+    about: Any = None,
     held_out: Data | None = None,
     controls: Control = "random",
     seed: int = 0,
@@ -101,6 +107,10 @@ def discover(
         outputs: `"each"` output is a constraint of its own; `"sum"` is the paper's reading; a number `k` takes k random combinations.
         groups: label of every sample, in the order of the data. Samples that belong together, such as augmented copies, share a
             label and stay together in the block bootstrap.
+        about: named motions to answer for: names that the action knows (`"rotation"`), or a mapping from names to generators
+            (`{"rotation": liegg.so(2)}`) or to `liegg.actions.Motion`. They are in `sym.answers`: defect with interval, effect, and what
+            finite motions of up to 256 samples change, beside random motions. By default the standard set of images, volumes,
+            sequences and colours, on as many samples as a tenth of the analysis affords; `()` for none.
         held_out: samples on which the symmetries are verified by finite transformations, see `liegg.verify`; those that fail are
             no longer counted.
         controls: `"random"` computes intervals and compares every direction with random ones; `"reinitialised"` also analyses the
@@ -135,6 +145,7 @@ def discover(
             seed=seed,
             thresholds=thresholds,
             run=run,
+            about=about,
         )
         labels = as_groups(groups)
         _check_early(model, data, labels, controls=controls)
@@ -153,9 +164,10 @@ def discover(
         if held_out is not None:  # first, because it may change what the control is about
             sym = _verified(model, held_out, sym, request)
         if controls == "reinitialised":
-            control = _reinitialised_control(model, request, sym, options, seconds)
+            control, untrained = _reinitialised_control(model, request, sym, options, seconds)
             sym = replace(
                 sym,
+                answers=with_untrained(sym.answers, untrained),
                 controls=replace(sym.controls, reinitialised=control),
                 settings=sym.settings | {"controls": controls},
             )
@@ -169,10 +181,10 @@ def discover(
 
 def _reinitialised_control(
     model: Any, request: Request, sym: Symmetries, options: PassOptions, seconds: float
-) -> ReinitialisedControl:
+) -> tuple[ReinitialisedControl, list[dict[str, Answer]]]:
     """Compare the directions found, and the nearest after them, with the same architecture re-initialised.
 
-    If no symmetry was found, the nearest direction is tested.
+    If no symmetry was found, the nearest direction is tested. The answers of the re-initialised models about named motions come with it.
 
     Args:
         model: the model that was analysed.
@@ -187,11 +199,14 @@ def _reinitialised_control(
     trusted = replace(request, run=replace(request.run, hidden="ignore"))  # it was looked at
     compared = max(count, min(len(sym.defects), OWN_DEFECTS))
     along, own, counts, near_linear, notes = [], [], [sym.nullity], [], ()
+    answers: list[dict[str, Answer]] = []
     draw, draws = 0, request.run.control_draws
     while draws is None or draw < draws:
         start = time.perf_counter()
         other = reinitialise(model, seed=draw_seed(request.seed, draw))
-        found = _analysed_draw(other.module, trusted, options, draw)
+        asked_here = request.about if draw < FINITE_DRAWS else ()
+        found = _analysed_draw(other.module, replace(trusted, about=asked_here), options, draw)
+        answers.append(_answers_of_draw(found, sym))
         along.append(found.defect(directions))
         own.append(first_defects(found, compared))
         counts.append(found.nullity)
@@ -201,7 +216,7 @@ def _reinitialised_control(
         if draws is None:
             each = time.perf_counter() - start
             draws = _number_of_draws(seconds, each, fixed=not options.plain)
-    return compare_with_reinitialised(
+    control = compare_with_reinitialised(
         sym.defects[:compared],
         along,
         own,
@@ -210,6 +225,14 @@ def _reinitialised_control(
         floor=max(sym.decision.floor, request.thresholds.resolution),
         same_span_only=all(near_linear) and not is_nearly_linear(sym, linear),
     )
+    return control, answers
+
+
+def _answers_of_draw(found: Symmetries, sym: Symmetries) -> dict[str, Answer]:
+    """What a re-initialised model says of the motions among the candidates; others only where it was asked."""
+    motions = {one.name: Motion(one.coefficients) for one in sym.answers if one.inside}
+    derived = first_order_answers(found, motions)
+    return derived | {answer.name: answer for answer in found.answers}
 
 
 def _analysed_draw(module: Any, request: Request, options: PassOptions, draw: int) -> Symmetries:

@@ -29,6 +29,8 @@ class Run:
         control_draws: number of re-initialised models; None takes 19, with which a symmetry can be called learned at the 5 %
             level, or 5 if 19 take longer than half a minute and than five discoveries, or with a checkpoint or several processes.
         progress: called with the number of samples after each batch.
+        about_progress: for `about`: called with the number of moved samples that the model has evaluated, and with how many are
+            expected at most; at the end both are equal.
         verify_effort: for `held_out`: `"auto"` or `"full"`, as `effort` of `liegg.verify`.
         verify_progress: for `held_out`: called with the number of samples that the verification has evaluated, and with how many
             are expected at most; see `progress` of `liegg.verify`.
@@ -53,6 +55,7 @@ class Run:
     bottom: int | None = None
     control_draws: int | None = None
     progress: Callable[[int], object] | None = None
+    about_progress: Callable[[int, int], object] | None = None
     verify_effort: Literal["auto", "full"] = "auto"
     verify_progress: Callable[[int, int], object] | None = None
     checkpoint: str | Path | None = None

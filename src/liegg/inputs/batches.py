@@ -116,6 +116,18 @@ class Batches:
         )
         return [batch for single in singles for batch in single]
 
+    def some(self, count: int, first: Float[Tensor, "b ..."]) -> Float[Tensor, "k ..."]:
+        """Evenly spaced samples of all the data, which represent it even if it is sorted; of the first batch if they cannot be indexed.
+
+        Args:
+            count: most samples.
+            first: the first batch.
+        """
+        if (self.count is not None and self.count <= len(first)) or not self.count:
+            places = torch.linspace(0, len(first) - 1, min(count, len(first))).long()
+            return first[to_device(places, first.device)]
+        return torch.cat([self._moved(batch) for batch in self.evenly_spaced(count)])
+
     def numbered(
         self, on_end: Callable[[int], object] | None = None
     ) -> Generator[tuple[int, Float[Tensor, "_ ..."]], None, None]:

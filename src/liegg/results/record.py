@@ -24,6 +24,8 @@ from liegg.polarization.gram import Gram
 from liegg.polarization.r_factor import RFactor
 from liegg.results.account import Account, Candidate
 from liegg.results.accumulated import Accumulated
+from liegg.results.answer import answer_from_dict
+from liegg.results.answers import Answers
 from liegg.results.json_values import json_values
 from liegg.results.symmetries import Symmetries
 from liegg.results.tower import level_from_dict
@@ -158,6 +160,7 @@ def from_record(
         account=_account(record, arrays),
         settings=record["settings"],
         notes=tuple(map(remark_from_dict, record["notes"])),
+        answers=Answers(map(answer_from_dict, record.get("answers", ()))),
         _spectrum=spectrum,
     )
 

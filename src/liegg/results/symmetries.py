@@ -1,7 +1,7 @@
 """The result: one frozen record of what was found, with everything needed to question it."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from liegg.decision.controls import Controls, RankTest
 from liegg.decision.decide import Decision
 from liegg.results.account import Account, Candidate, generators_of
 from liegg.results.accumulated import Accumulated
+from liegg.results.answers import Answers
 from liegg.results.json_values import json_values
 from liegg.results.tower import Level
 from liegg.spectrum.spectrum import Spectrum, angles_to, paper_spectrum, symmetry_bias
@@ -45,6 +46,7 @@ class Symmetries:
         verification: what finite transformations of held-out samples showed; None if not requested.
         accumulated: sums over the data, which answer questions about any direction.
         account: words and numbers of the generators and of the nearest candidates.
+        answers: what was asked about named motions, such as rotation, in the order of the questions.
         settings: every choice that decided something, and the versions that ran.
         notes: how the model was read, if that was unusual.
     """
@@ -64,6 +66,7 @@ class Symmetries:
     account: Account
     settings: dict[str, Any]
     notes: tuple[Remark, ...] = ()
+    answers: Answers = field(default_factory=Answers)
     _spectrum: Spectrum | None = None
 
     @property
@@ -197,6 +200,22 @@ class Symmetries:
             level=self.decision.thresholds.level,
         )
 
+    def about(self, about: Any = None, *, model: Any = None, data: Any = None) -> Answers:
+        """Answer for named motions afterwards: from the stored sums, or with the model on samples.
+
+        Args:
+            about: names, or a mapping from names to generators, as for `liegg.discover`; by default all that the action knows.
+            model: the model, to move samples and see what changes; without it, answers that the result holds are returned, and
+                others are about derivatives alone.
+            data: samples, with a model; up to 256 are moved.
+
+        Raises:
+            ArgumentError: a motion that the action does not know, or only one of model and data.
+        """
+        from liegg.discovery.about.ask import ask
+
+        return ask(self, about, model=model, data=data)
+
     def rank_among(self, others: Sequence["Symmetries"]) -> RankTest:
         """Rank of this model among control models: were its symmetries learned from what the controls did not see?
 
@@ -246,6 +265,7 @@ class Symmetries:
                 "nullity": self.nullity,
                 "name": self.name,
                 "words": self.words,
+                "answers": [answer.to_dict() for answer in self.answers],
                 "candidates": [
                     {"words": c.words, "defect": c.defect, "interval": c.interval, "grade": c.grade}
                     for c in self.candidates

@@ -6,7 +6,7 @@ from liegg._utils.diagnoses import plural
 from liegg._utils.text import runs
 from liegg.results.account import NEAREST
 from liegg.results.symmetries import Symmetries
-from liegg.results.tables import TABLE_LINES, value_range, without_middle, wrapped
+from liegg.results.tables import TABLE_LINES, TABLE_WIDTH, value_range, without_middle, wrapped
 from liegg.results.tower import in_words
 
 SHOWN_REMARKS = 3
@@ -28,6 +28,7 @@ def table(sym: Symmetries) -> str:
     question = "invariance" if sym.output_action is None else "equivariance"
     count = f"{'at least ' * sym.decision.is_lower_bound}{plural(sym.nullity, 'symmetry')}"
     lines = [
+        *([*sym.answers.lines(TABLE_WIDTH), ""] if sym.answers else []),
         f"{question} of {sym.model} under {sym.action}: {count}",
         f"{plural(sym.samples, 'sample')}, {plural(sym.accumulated.rows.rows, 'row')}, "
         f"outputs={sym.settings['outputs']!r}, by {sym.settings['route']}, {sym.settings['dtype']}",

@@ -14,6 +14,7 @@ from liegg.actions.base import MatrixAction
 from liegg.actions.displacement import Displacement
 from liegg.actions.grid.maps import MapAction
 from liegg.actions.linear import Affine, Linear
+from liegg.actions.motion import Motion
 
 ColorGroup = Literal["affine", "linear", "gains", "tone"]
 
@@ -97,6 +98,12 @@ class Channels(MapAction):
             "offsets": self.offsets,
             "shape": None if self.shape is None else list(self.shape),
         }
+
+    def motions(self, shape: tuple[int, ...], *, spread: float = 1.0) -> dict[str, Motion]:
+        """Brightness, contrast, hue and saturation."""
+        from liegg.actions.grid.named import motions_of_channels
+
+        return motions_of_channels(self, spread)
 
     @property
     def stage(self) -> str:

@@ -26,6 +26,7 @@ from liegg.actions.grid.stencils import (
     smoothing_matrix,
 )
 from liegg.actions.linear import Affine, Linear
+from liegg.actions.motion import Motion
 
 NAMES = {1: "Sequence", 2: "Image", 3: "Volume"}
 SLOPE_ROUNDING = 8.0
@@ -302,6 +303,12 @@ class Grid(MapAction):
             "frame": self.frame,
             "step": self.step,
         }
+
+    def motions(self, shape: tuple[int, ...], *, spread: float = 1.0) -> dict[str, Motion]:
+        """Rotation, shift, scaling, shear, and the colours of images."""
+        from liegg.actions.grid.named import motions_of_grid
+
+        return motions_of_grid(self, shape, spread)
 
     @property
     def interpolates(self) -> bool:

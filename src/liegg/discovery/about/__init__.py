@@ -1,0 +1,1 @@
+"""Questions about named motions: which are asked, what is measured, and the answers."""

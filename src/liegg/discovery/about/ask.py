@@ -1,0 +1,75 @@
+"""Questions about named motions, asked of a result."""
+
+from typing import Any
+
+import torch
+
+from liegg._utils.errors import ArgumentError
+from liegg._utils.one_at_a_time import one_at_a_time
+from liegg._utils.random import seeded
+from liegg.actions import Motion
+from liegg.discovery.about.answer import SAMPLES, SHOWN, answer_all, first_order_answers
+from liegg.discovery.about.questions import About, motions_asked
+from liegg.inputs.batches import Batches, as_batches
+from liegg.inputs.model import eval_view, with_input_dtype
+from liegg.inputs.probe import probe
+from liegg.results.answers import Answers
+from liegg.results.symmetries import Symmetries
+
+
+def ask(sym: Symmetries, about: About, *, model: Any, data: Any) -> Answers:
+    """Answer for named motions from a result; see `Symmetries.about`."""
+    if (model is None) != (data is None):
+        missing = "data" if data is None else "model"
+        raise ArgumentError(
+            f"about() moves samples with a model: {missing}= is missing. Pass both, or neither to "
+            "ask about derivatives alone."
+        )
+    if model is not None:
+        return _with_model(sym, about, model, data)
+    shape = tuple(sym.settings.get("sample") or ())
+    motions = _asked(sym, about, shape)
+    derived = first_order_answers(sym, motions)
+    held = {one.name: one for one in sym.answers}
+    return Answers(
+        held[name]
+        if name in held and torch.equal(held[name].coefficients, one.coefficients)
+        else one
+        for name, one in derived.items()
+    )
+
+
+def _asked(
+    sym: Symmetries, about: About, shape: tuple[int, ...], spread: float = 1.0
+) -> dict[str, Motion]:
+    """The motions in question; by default all that the action knows."""
+    if about is None:
+        about = tuple(sym.action.motions(shape, spread=spread))
+        if not about:
+            raise ArgumentError(
+                f"{sym.action!r} has no motions with names. Give generators, for example "
+                "about={'rotation': generators}."
+            )
+    return motions_asked(about, sym.action, shape, spread=spread)
+
+
+@one_at_a_time
+def _with_model(sym: Symmetries, about: About, model: Any, data: Any) -> Answers:
+    """Move samples, and see what the model does."""
+    with (
+        seeded(sym.settings["seed"]),
+        torch.inference_mode(False),
+        torch.no_grad(),
+        eval_view(model) as function,
+    ):
+        function = with_input_dtype(function, as_batches(data))
+        batches = Batches(as_batches(data).source).prepared(function.dtype, function.device)
+        first = next(iter(batches))
+        sym.action.check(tuple(first.shape[1:]))
+        spread = float(first.double().std()) if first.numel() > 1 else 1.0
+        motions = _asked(sym, about, tuple(first.shape[1:]), spread or 1.0)
+        x = batches.some(SAMPLES, first)
+        answers, notes = answer_all(probe(function, first), x, first[:SHOWN], sym, motions)
+    if notes:
+        raise ArgumentError(f"{notes[0]}.")
+    return answers

@@ -1,0 +1,170 @@
+"""Finite motions of samples: how far each goes, and what it and random motions of equal displacement change."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from liegg._utils.checks import checksum
+from liegg.actions import Motion
+from liegg.discovery.about.moved import move
+from liegg.discovery.about.random_motions import RandomMotions
+from liegg.discovery.about.shares import mean_difference, proportion
+from liegg.discovery.verification.curves import radius
+from liegg.discovery.verification.measure import Directions, Question
+from liegg.discovery.verification.orbits import CLOSED, orbit
+from liegg.results.answer import HOLDS, FiniteChange
+
+ANGLES, FEWEST_ANGLES = 8, 4
+"""Angles over a whole turn; with several generators they share them, but each has this many at least."""
+
+SIZES = (0.5, 1.0)
+"""Shares of the largest size at which other motions are measured, in both senses."""
+
+GENERATORS = 6
+"""Most generators of a motion that are followed; of more, evenly spaced ones."""
+
+
+@dataclass(frozen=True, eq=False)
+class Followed:
+    """A motion that was followed.
+
+    Attributes:
+        motion: the motion.
+        whole_turn: whether the times are spread over a whole turn.
+        sizes: `[t]`, the times in the unit of the motion.
+        first: the motions by the first generator, in time.
+        displacement: `[t]`, root mean square motion of the samples, in multiples of their spread.
+        change: `[t, n]`, squared change of every output over the variance: mean over generators and
+            senses.
+        changed: `[t, n]`, the same of changed predictions; None without classes.
+    """
+
+    motion: Motion
+    whole_turn: bool
+    sizes: Float[Tensor, " t"]
+    first: Directions
+    displacement: Float[Tensor, " t"]
+    change: Float[Tensor, "t n"]
+    changed: Float[Tensor, "t n"] | None
+
+    def told(self, values: Float[Tensor, "t n"]) -> Float[Tensor, " n"]:
+        """Values at what is told: a random angle, or the largest size."""
+        return values.mean(0) if self.whole_turn else values[-1]
+
+
+def evaluations(motion: Motion) -> int:
+    """How often each sample is moved by a motion, at most."""
+    count = min(len(motion.generators), GENERATORS)
+    if motion.longest is not None:
+        return 2 * len(SIZES) * count
+    return max(max(FEWEST_ANGLES, ANGLES // count), 2 * len(SIZES)) * count
+
+
+def follow(question: Question, motion: Motion, k: Float[Tensor, "k p"] | None) -> Followed | None:
+    """Move the samples along a motion; None if it does not move them.
+
+    Args:
+        question: the model and its samples, with the action of the motion.
+        motion: what is asked.
+        k: what each generator does to the output; None for invariance.
+    """
+    h = motion.generators
+    some = torch.linspace(0, len(h) - 1, min(len(h), GENERATORS)).long()
+    h, k = h[some], None if k is None else k[some]
+    orbits = [orbit(question, row) for row in h]
+    if min(path.speed for path in orbits) <= 0:
+        return None
+    turn = motion.longest is None and all(
+        path.period is not None and path.gap <= CLOSED for path in orbits
+    )
+    if turn:
+        count = max(FEWEST_ANGLES, ANGLES // len(h))
+        shares = (torch.arange(count, dtype=torch.float64) + 0.5) / count
+        ends = torch.tensor([path.period for path in orbits], dtype=torch.float64)
+    else:
+        shares = torch.tensor(SIZES, dtype=torch.float64)
+        ends = torch.tensor(
+            [motion.longest or question.spread / path.speed for path in orbits], dtype=torch.float64
+        )
+    signed = shares if turn else torch.cat([shares, -shares])
+    times = ends[:, None] * signed
+
+    def along(rows: Tensor) -> Tensor:
+        return (times[:, :, None] * rows[:, None]).flatten(0, 1)
+
+    motions = Directions(along(h), None if k is None else along(k))
+    moved = move(question, motions)
+    if turn:
+        sizes = 360 * shares
+    elif motion.unit:
+        sizes = torch.tensor([motion.size(float(t)) for t in ends[0] * shares], dtype=torch.float64)
+    else:
+        sizes = shares * float(ends[0]) * orbits[0].speed / question.spread
+    shape = (len(h), len(signed) // len(shares), len(shares))
+    return Followed(
+        motion,
+        turn,
+        sizes,
+        motions.rows(slice(len(shares))),
+        moved.displacement.reshape(shape).square().mean((0, 1)).sqrt(),
+        moved.change.unflatten(0, shape).mean((0, 1)),
+        None if moved.changed is None else moved.changed.double().unflatten(0, shape).mean((0, 1)),
+    )
+
+
+def finite_change(
+    found: Followed, random: RandomMotions, shown: Question | None, *, samples: str, level: float
+) -> FiniteChange:
+    """What a motion and random ones of equal displacement change.
+
+    Args:
+        found: the motion that was followed.
+        random: the random motions.
+        shown: the samples whose predictions are stored, with the action of the motion; None for none.
+        samples: checksum of the samples that were moved.
+        level: nominal coverage of intervals.
+    """
+    change, changed = found.change, found.changed
+    random_change, random_changed = random.at(found.displacement)
+    mean = change.mean(1)
+    largest = 360.0 if found.whole_turn else float(found.sizes[-1])
+    within = radius(found.sizes, mean, HOLDS) if bool((mean > HOLDS).any()) else largest
+    each, random_each = found.told(change), found.told(random_change)
+    share, random_share, gap = None, None, (each, random_each)
+    if changed is not None and random_changed is not None:
+        gap = found.told(changed), found.told(random_changed)
+        share, random_share = proportion(gap[0], level), float(gap[1].mean())
+    worst = max(float(mean.max()), 0.0 if changed is None else float(changed.mean(1).max()))
+    return FiniteChange(
+        sizes=found.sizes,
+        unit="°" if found.whole_turn else found.motion.unit,
+        whole_turn=found.whole_turn,
+        displacement=found.displacement,
+        change=mean,
+        changed=None if changed is None else changed.mean(1),
+        random_change=random_change.mean(1),
+        random_changed=None if random_changed is None else random_changed.mean(1),
+        each_change=each,
+        each_changed=None if share is None else gap[0],
+        share=share,
+        random_share=random_share,
+        amount=float(each.mean()) ** 0.5,
+        random_amount=float(random_each.mean()) ** 0.5,
+        holds=worst <= HOLDS,
+        milder=mean_difference(*gap, paired=True, level=level).high < 0,
+        radius=within,
+        samples=samples,
+        level=level,
+        shown=() if shown is None else tuple(checksum(x)[:16] for x in shown.x),
+        predictions=None if shown is None else _predictions(shown, found.first),
+    )
+
+
+def _predictions(shown: Question, motions: Directions) -> Int[Tensor, "s u"] | None:
+    """Predicted classes before and after every motion; None without classes."""
+    moved = move(shown, motions)
+    if moved.classes is None:
+        return None
+    return torch.cat([shown.y.argmax(1).cpu()[:, None], moved.classes.mT], dim=1)

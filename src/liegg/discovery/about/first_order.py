@@ -1,0 +1,145 @@
+"""The defect of a named motion: from the sums over all the data, or from small motions of a few samples."""
+
+import math
+from dataclasses import replace
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg.actions import Motion
+from liegg.decision.bootstrap import student_quantile
+from liegg.decision.intervals import bootstrap, span_interval
+from liegg.decision.rank import rule, scale
+from liegg.discovery.verification.measure import Question
+from liegg.results.symmetries import Symmetries
+
+SMALL_STEP = 1 / 16
+"""Share of a motion's longest size by which samples are moved to see its slope, if its action takes no differences itself."""
+
+SPAN_TOLERANCE = 1e-10
+"""Share of the largest squared motion in a span below which a direction of it does not move the data."""
+
+
+class FirstOrder(NamedTuple):
+    """What the derivative says of a motion; see `liegg.results.answer.Answer`."""
+
+    defect: float
+    interval: tuple[float, float]
+    effect: float
+    grade: str
+
+
+NOT_MEASURED = FirstOrder(math.nan, (math.nan, math.nan), math.nan, "undecided")
+
+
+def from_the_analysis(sym: Symmetries, coefficients: Float[Tensor, "k g"]) -> FirstOrder:
+    """The mean defect over the span of generators of the candidates, with its interval.
+
+    Args:
+        sym: the analysis.
+        coefficients: generators that were fixed before the data was seen.
+    """
+    total, decision = sym.accumulated, sym.decision
+    basis = _unit_motions(sym, coefficients)
+    if not len(basis):
+        return NOT_MEASURED._replace(grade="trivial")
+    values = total.defect(basis, trivial_tolerance=decision.thresholds.trivial_tolerance)
+    if bool(values.isnan().any()):
+        return NOT_MEASURED._replace(grade="trivial")
+    defect, low, high = float(values.mean()), math.nan, math.nan
+    level = decision.thresholds.level
+    order = values.argsort()
+    fixed = replace(total.solution, directions=basis[order], values=values[order])
+    draws = bootstrap(total.blocks, fixed, floor=decision.floor, seed=total.seed, solved=0)
+    if draws is not None:
+        # Directions at the floor are rounding, and are left out of the interval.
+        low, high = span_interval(draws, len(basis), level=level)[1:]
+    return _graded(sym, defect, (low, high), largest=float(values.max()))
+
+
+def from_small_motions(sym: Symmetries, question: Question, motion: Motion) -> FirstOrder:
+    """The same for generators of another action, from small motions of the samples.
+
+    The squared change of the output per squared motion of the samples, relative to the mean
+    sensitivity of the analysis.
+
+    Args:
+        sym: the analysis.
+        question: the model and its samples, with the action of the motion.
+        motion: its generators and how far it goes.
+    """
+    sensitivity = sym.accumulated.solution.sensitivity
+    if isinstance(sym.settings["outputs"], int) or sensitivity <= 0:
+        return NOT_MEASURED
+    there = _small(question, motion)
+    changes, motions = [], []
+    for part in question.parts:
+        x = question.x[part].double()
+        ends = [question.action.act_all(sign * there, x) for sign in (1, -1)]
+        replies = [question.reply(end.flatten(0, 1)).unflatten(0, end.shape[:2]) for end in ends]
+        change, moved = replies[0] - replies[1], (ends[0] - ends[1]).flatten(2)
+        changes.append(torch.einsum("inc,jnc->nij", change, change).cpu())
+        motions.append(torch.einsum("inp,jnp->nij", moved, moved).cpu())
+    change, moved = torch.cat(changes), torch.cat(motions)
+    inverse = torch.linalg.pinv(moved.mean(0), rtol=SPAN_TOLERANCE, hermitian=True)
+    rank = round(float((inverse @ moved.mean(0)).trace()))
+    if not rank or not bool(change.isfinite().all()):
+        return NOT_MEASURED
+    mean = inverse @ change.mean(0)
+    defect = float(mean.trace()) / rank / sensitivity
+    # What each sample adds, to first order; the interval is that of the logarithm.
+    each = torch.einsum("ij,nji->n", inverse, change) - torch.einsum(
+        "ij,njk,ki->n", inverse, moved, mean
+    )
+    errors = each / mean.trace().clamp_min(1e-300)
+    quantile = student_quantile(sym.decision.thresholds.level, max(1.0, len(errors) - 1.0))
+    spread = math.exp(quantile * float(errors.std()) / math.sqrt(len(errors)))
+    return _graded(sym, defect, (defect / spread, defect * spread), largest=defect)
+
+
+def _small(question: Question, motion: Motion) -> Float[Tensor, "k g"]:
+    """Small finite motions by every generator: as large as the action's own differences, where it takes some."""
+    h, steps = motion.generators, question.action.steps(tuple(question.x.shape[1:]))
+    shares = torch.where(h != 0, h / steps, 0.0).norm(dim=1, keepdim=True)
+    return torch.where(shares.isfinite(), h / shares, SMALL_STEP * (motion.longest or 1.0) * h)
+
+
+def _unit_motions(sym: Symmetries, h: Float[Tensor, "k g"]) -> Float[Tensor, "s g"]:
+    """Directions of unit motion that span the same motions of the data."""
+    displacement = sym.accumulated.displacement
+    h = h.to(displacement.block)
+    parts = h.unflatten(1, (-1, len(displacement.block)))
+    between = (parts @ displacement.block).flatten(1) @ h.mT
+    squares, axes = torch.linalg.eigh(between)
+    moving = squares > max(SPAN_TOLERANCE * float(squares[-1]), displacement.noise)
+    if len(h) == 1:
+        return h / squares.sqrt() if bool(moving.all()) else h[:0]
+    return (axes[:, moving] / squares[moving].sqrt()).mT @ h
+
+
+def _graded(
+    sym: Symmetries, defect: float, interval: tuple[float, float], *, largest: float
+) -> FirstOrder:
+    """With its effect and its grade: those of the decision, without the need of a gap.
+
+    Args:
+        sym: the analysis.
+        defect: mean over the span.
+        interval: of the mean.
+        largest: defect in the basis that was taken.
+    """
+    decision, thresholds = sym.decision, sym.decision.thresholds
+    factor = float(scale(decision.response, rule(decision.floor, thresholds)))
+    high = defect if math.isnan(interval[1]) else interval[1]
+    if largest <= decision.floor:
+        grade = "undecided" if decision.undecided else "exact"
+    elif high * factor <= thresholds.strong:
+        grade = "strong"
+    elif high * factor <= thresholds.threshold:
+        grade = "approximate"
+    else:
+        grade = "weak" if high * factor <= thresholds.weak else "none"
+    effect = math.sqrt(decision.response * defect) if decision.response > 0 else math.nan
+    return FirstOrder(defect, interval, effect, grade)

@@ -1,0 +1,118 @@
+"""Which named motions are asked about: words, generators or motions become one list."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg._utils.errors import ArgumentError
+from liegg.actions import Action, Motion
+
+About = Any
+"""Names of motions that the action knows, a mapping from names to generators, or None for the standard set."""
+
+STANDARD_STAGES = ("grid", "colour")
+"""Samples of which the action's own motions are asked about without being named: signals and colours."""
+
+
+def motions_asked(
+    about: About, action: Action, shape: tuple[int, ...], *, spread: float = 1.0
+) -> dict[str, Motion]:
+    """The motions in question, by name; each is checked against its action.
+
+    Args:
+        about: as for `liegg.discover`; None for the standard set of images, volumes, sequences and
+            colours, and nothing for other actions.
+        action: the candidate generators.
+        shape: shape of a sample.
+        spread: standard deviation of the values of the samples.
+
+    Raises:
+        ArgumentError: a name that the action does not know, or generators that it does not have.
+    """
+    known = action.motions(shape, spread=spread)
+    if about is None:
+        about = known if action.stage in STANDARD_STAGES else ()
+    if isinstance(about, str):
+        about = (about,)
+    if not isinstance(about, Mapping):
+        about = dict.fromkeys(_names(about))
+    return {str(name): _motion(str(name), given, known, action) for name, given in about.items()}
+
+
+def _names(about: Any) -> list[str]:
+    """The names of an iterable of them."""
+    names = list(about) if isinstance(about, Iterable) else [about]
+    for name in names:
+        if not isinstance(name, str):
+            raise ArgumentError(
+                f"about={about!r}: expected names of motions such as 'rotation', or a mapping from "
+                "names to generators such as {'rotation': liegg.so(2)}."
+            )
+    return names
+
+
+def _motion(name: str, given: Any, known: Mapping[str, Motion], action: Action) -> Motion:
+    """One motion, with its generators as coefficients of its action."""
+    if given is None or isinstance(given, str):
+        return _known(name if given is None else given, known, action)
+    motion = given
+    if not isinstance(given, Motion):
+        motion = Motion(_generators(name, given))
+    coefficients = (motion.action or action).as_coefficients(motion.generators, f"about[{name!r}]")
+    if not len(coefficients) or not bool((coefficients != 0).any(1).all()):
+        raise ArgumentError(
+            f"about[{name!r}] holds no generator, or one that is zero; expected one or more, for "
+            "example liegg.so(2)."
+        )
+    rows = coefficients.detach().to("cpu", torch.float64)
+    if not isinstance(given, Motion):
+        motion = _in_units_of(rows, known) or motion
+    return replace(motion, generators=rows)
+
+
+def _in_units_of(rows: Float[Tensor, "k g"], known: Mapping[str, Motion]) -> Motion | None:
+    """The motion that has the same generators up to sign, whose size is told in units; None if there is none."""
+    for motion in known.values():
+        own = motion.generators
+        if motion.action is None and own.shape == rows.shape:
+            gaps = torch.minimum((own - rows).norm(dim=1), (own + rows).norm(dim=1))
+            if bool((gaps <= 1e-9 * own.norm(dim=1)).all()):
+                return motion
+    return None
+
+
+def _known(name: str, known: Mapping[str, Motion], action: Action) -> Motion:
+    """A motion that the action has a word for."""
+    if name in known:
+        motion = known[name]
+        rows = (motion.action or action).as_coefficients(motion.generators)
+        return replace(motion, generators=rows)
+    if not known:
+        raise ArgumentError(
+            f"about={name!r}: {action!r} has no motions with names. Give its generators, for "
+            f"example about={{{name!r}: generators}}."
+        )
+    guess = get_close_matches(name.lower(), known, n=1)
+    hint = f" Did you mean {guess[0]!r}?" if guess else ""
+    raise ArgumentError(
+        f"about={name!r}: {action!r} knows {', '.join(map(repr, known))}.{hint} Or give its "
+        f"generators, for example about={{{name!r}: generators}}."
+    )
+
+
+def _generators(name: str, given: Any) -> Tensor:
+    """Generators as a tensor; a single matrix is one generator."""
+    if isinstance(given, np.ndarray):
+        given = torch.from_numpy(np.ascontiguousarray(given))
+    if not isinstance(given, Tensor):
+        raise ArgumentError(
+            f"about[{name!r}] is a {type(given).__name__}; expected generators such as "
+            "liegg.so(2), a Motion of liegg.actions, or the name of a motion."
+        )
+    return given[None] if given.ndim == 1 else given

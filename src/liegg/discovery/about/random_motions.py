@@ -1,0 +1,129 @@
+"""Random motions that move the samples as far as a named one does, for comparison."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg.discovery.about.moved import move
+from liegg.discovery.verification.follow import random_directions
+from liegg.discovery.verification.measure import Directions, Question
+from liegg.results.symmetries import Symmetries
+
+DIRECTIONS = 4
+"""Random directions."""
+
+LEVELS = 3
+"""Displacements at which they are measured; between two of them, values are interpolated."""
+
+LENGTHS = 9
+"""Lengths of each random motion at which its displacement is measured, on a few samples."""
+
+FEW = 16
+"""Samples on which it is measured."""
+
+
+@dataclass(frozen=True, eq=False)
+class RandomMotions:
+    """What random motions change, by how far they move the samples.
+
+    Attributes:
+        displacement: `[l]`, displacements, ascending.
+        change: `[l, n]`, squared change of every output over the variance, mean over the directions.
+        changed: `[l, n]`, share of the directions that change a prediction; None without classes.
+    """
+
+    displacement: Float[Tensor, " l"]
+    change: Float[Tensor, "l n"]
+    changed: Float[Tensor, "l n"] | None
+
+    def at(
+        self, displacement: Float[Tensor, " t"]
+    ) -> tuple[Float[Tensor, "t n"], Float[Tensor, "t n"] | None]:
+        """Change and changed predictions of every sample at other displacements, interpolated."""
+        places = torch.searchsorted(self.displacement, displacement).clamp(
+            1, len(self.displacement) - 1
+        )
+        low, high = self.displacement[places - 1], self.displacement[places]
+        share = ((displacement - low) / (high - low).clamp_min(1e-300)).clamp(0, 1)[:, None]
+
+        def between(values: Tensor) -> Tensor:
+            return values[places - 1] + share * (values[places] - values[places - 1])
+
+        change = between(self.change.clamp_max(1e300)).clamp_min(0)
+        return change, None if self.changed is None else between(self.changed)
+
+
+def random_motions(
+    question: Question, sym: Symmetries, displacements: Float[Tensor, " d"]
+) -> RandomMotions:
+    """Measure random directions of the candidates at displacements that span the given ones.
+
+    Args:
+        question: the model and its samples.
+        sym: the analysis, whose displacement makes the directions comparable.
+        displacements: of the named motions, in multiples of the data's spread.
+    """
+    h = random_directions(
+        sym.accumulated.displacement,
+        DIRECTIONS,
+        float(sym.settings["trivial_tolerance"]),
+        sym.settings["seed"],
+    )
+    smallest, largest = float(displacements.min()), float(displacements.max())
+    levels = torch.linspace(smallest, largest, LEVELS, dtype=torch.float64)
+    times = torch.stack([_lengths(question, row, levels) for row in h])  # [directions, levels]
+    motions = Directions(h, None if sym.output_action is None else sym.accumulated.partners(h))
+    found = move(question, _each_at(motions, times))
+    split = (DIRECTIONS, LEVELS)
+    return _sorted(
+        found.displacement.unflatten(0, split).mean(0),
+        found.change.unflatten(0, split).mean(0),
+        None if found.changed is None else found.changed.double().unflatten(0, split).mean(0),
+    )
+
+
+def _sorted(
+    displacement: Float[Tensor, " l"],
+    change: Float[Tensor, "l n"],
+    changed: Float[Tensor, "l n"] | None,
+) -> RandomMotions:
+    order = displacement.argsort()
+    return RandomMotions(
+        displacement[order], change[order], None if changed is None else changed[order]
+    )
+
+
+def _each_at(motions: Directions, times: Float[Tensor, "m t"]) -> Directions:
+    """Every motion at times of its own, time after time within a motion."""
+
+    def rows(part: Tensor) -> Tensor:
+        return (times[:, :, None] * part[:, None]).flatten(0, 1)
+
+    return Directions(rows(motions.h), None if motions.k is None else rows(motions.k))
+
+
+def _lengths(
+    question: Question, h: Float[Tensor, " g"], levels: Float[Tensor, " l"]
+) -> Float[Tensor, " l"]:
+    """Lengths of a motion of unit speed that displace the samples as far as asked; the longest tried if none does."""
+    x = question.x[:FEW].double()
+    spread = question.spread
+    tried = spread * 2.0 ** torch.linspace(-6, 2, LENGTHS, dtype=torch.float64)
+    moved = question.action.act_all(tried[:, None] * h, x)
+    reached = (moved - x).flatten(2).square().sum(2).mean(1).sqrt().cpu() / spread
+    reached = reached.nan_to_num(nan=torch.inf).cummax(0).values
+    lengths = []
+    for level in levels.tolist():
+        above = int((reached < level).sum())
+        if above == len(tried):
+            lengths.append(float(tried[-1]))
+            continue
+        start, low = (
+            (0.0, 0.0) if above == 0 else (float(tried[above - 1]), float(reached[above - 1]))
+        )
+        end, high = float(tried[above]), float(reached[above])
+        share = 0.0 if high == float("inf") or high <= low else (level - low) / (high - low)
+        lengths.append(start + share * (end - start))
+    return torch.tensor(lengths, dtype=torch.float64)

@@ -1,0 +1,290 @@
+"""The answer to a question about a named motion: is the model invariant to rotation, and how far?"""
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from liegg._utils.diagnoses import Diagnosis, Remark
+from liegg.results.json_values import json_values
+
+HOLDS = 0.05
+"""Share of the output's variance, and of the predictions, up to which a motion changes nothing."""
+
+CLEARLY = 0.05
+"""Largest p value of a clear difference from re-initialised models."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share with its interval, all between 0 and 1.
+
+    Attributes:
+        value: the share.
+        low: lower end of its interval.
+        high: upper end.
+    """
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FiniteChange:
+    r"""What finite motions of samples do to the output, beside random motions of equal displacement.
+
+    A change is $r = \mathrm{mean}\,|f(gx) - f(x)|^2 / \mathrm{var} f$, or $|f(gx) - g'f(x)|^2$ for
+    equivariance. Values are means over the generators of the motion and both senses.
+
+    Attributes:
+        sizes: `[t]`, sizes of the motion, ascending, in `unit`.
+        unit: `"°"`, `"pixels"`, `"%"`, or empty for multiples of the data's spread.
+        whole_turn: whether the sizes are spread evenly over a whole turn, so that their mean is that
+            of a random angle; otherwise the largest size is the one that is told.
+        displacement: `[t]`, root mean square motion of the samples, in multiples of their spread.
+        change: `[t]`, `r`; infinite where an output is not finite.
+        changed: `[t]`, share of predictions that change; None without classes.
+        random_change: `[t]`, `r` of random motions of equal displacement.
+        random_changed: `[t]`, the same of their predictions.
+        each_change: `[n]`, `r` of every sample, at what is told.
+        each_changed: `[n]`, share of changed predictions of every sample, at what is told.
+        share: predictions that change, at what is told; None without classes.
+        random_share: the same for random motions.
+        amount: root mean square change of the output, in multiples of its spread, at what is told.
+        random_amount: the same for random motions.
+        holds: whether neither output nor predictions change by more than 5 % at any size.
+        milder: whether it changes clearly less than random motions of equal displacement do.
+        radius: size up to which `r` is at most 5 %; the largest size if it always is.
+        samples: checksum of the samples, so that two results can be paired.
+        level: nominal coverage of intervals.
+        shown: checksums of the first samples, whose predictions are stored.
+        predictions: `[s, t + 1]`, predicted classes of these samples before the motion and after
+            each size of the first generator; None without classes.
+    """
+
+    sizes: Float[Tensor, " t"]
+    unit: str
+    whole_turn: bool
+    displacement: Float[Tensor, " t"]
+    change: Float[Tensor, " t"]
+    changed: Float[Tensor, " t"] | None
+    random_change: Float[Tensor, " t"]
+    random_changed: Float[Tensor, " t"] | None
+    each_change: Float[Tensor, " n"]
+    each_changed: Float[Tensor, " n"] | None
+    share: Share | None
+    random_share: float | None
+    amount: float
+    random_amount: float
+    holds: bool
+    milder: bool
+    radius: float
+    samples: str
+    level: float
+    shown: tuple[str, ...] = ()
+    predictions: Int[Tensor, "s u"] | None = None
+
+    def size_in_words(self, size: float | None = None) -> str:
+        """A size as people say it; by default the one that is told."""
+        if size is None and self.whole_turn:
+            return "by any angle"
+        size = float(self.sizes[-1]) if size is None else size
+        if self.unit == "":
+            return f"by {size:.2g} of the data's spread"
+        digits = f"{size:.2g}" if size < 10 else f"{size:.0f}"
+        if self.unit == "pixels":
+            return f"by {digits} pixel{'s' * (digits != '1')}"
+        return f"by {digits}{' ' * (self.unit == '%')}{self.unit}"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Answer:
+    """How much a model changes under one named motion.
+
+    Attributes:
+        name: the motion's name.
+        coefficients: `[k, g]`, its generators, in the candidates or in another action.
+        inside: whether they are among the candidates of the analysis.
+        defect: δ², mean over the span of its generators; NaN if not measured.
+        interval: lower and upper end of the defect's interval; NaN without one.
+        effect: change of the output relative to its spread, to first order, for a motion as large as
+            the data's spread; NaN if not known.
+        grade: `"exact"`, `"strong"`, `"approximate"`, `"weak"` or `"none"`; `"trivial"` if it does
+            not move the data, `"undecided"` if the data does not tell.
+        finite: what finite motions do; None if not measured.
+        untrained: defects in re-initialised models; empty if not asked.
+        untrained_changed: mean share of predictions that change in them; None without classes.
+        equivariance: whether the question is equivariance.
+    """
+
+    name: str
+    coefficients: Float[Tensor, "k g"]
+    inside: bool
+    defect: float
+    interval: tuple[float, float]
+    effect: float
+    grade: str
+    finite: FiniteChange | None = None
+    untrained: tuple[float, ...] = ()
+    untrained_changed: float | None = None
+    equivariance: bool = False
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the model is invariant (or equivariant) as far as it was tried; None if undecided."""
+        if self.grade in ("trivial", "undecided"):
+            return None
+        if self.finite is not None:
+            return self.finite.holds
+        return self.grade in ("exact", "strong", "approximate")
+
+    @property
+    def verdict(self) -> Remark:
+        """Invariant or not."""
+        if self.holds is None:
+            return Diagnosis.MOTION_UNDECIDED()
+        adjective = "equivariant" if self.equivariance else "invariant"
+        if self.grade == "exact" and self.holds:
+            return Diagnosis.MOTION_EXACT(adjective=adjective)
+        if self.holds:
+            return Diagnosis.MOTION_NEARLY(adjective=adjective)
+        if self.finite is not None and self.finite.milder:
+            return Diagnosis.MOTION_MILDER(adjective=adjective)
+        return Diagnosis.MOTION_BREAKS(adjective=adjective)
+
+    @property
+    def trained(self) -> Remark | None:
+        """How it compares with re-initialised models; None if that was not asked."""
+        below = [value for value in self.untrained if math.isfinite(value)]
+        if not below or not math.isfinite(self.defect):
+            return None
+        rank = 1 + sum(value <= self.defect for value in below)
+        values = {"draws": len(below), "p": rank / (1 + len(below))}
+        if values["p"] <= CLEARLY:
+            return Diagnosis.CLEARLY_BETTER_THAN_UNTRAINED(**values)
+        if rank == 1:
+            return Diagnosis.BETTER_THAN_UNTRAINED(**values)
+        return Diagnosis.NO_BETTER_THAN_UNTRAINED(**values)
+
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """What was measured, the verdict, and how it compares with untrained models."""
+        what = self._measured()
+        trained = self.trained
+        return (*what, self.verdict, *(() if trained is None else (trained,)))
+
+    @property
+    def sentence(self) -> str:
+        """The answer in one or two plain sentences."""
+        first, *rest = self.remarks
+        text = f"{first}: {', '.join(rest)}." if rest else f"{first}."
+        return text[0].upper() + text[1:]
+
+    def _measured(self) -> tuple[Remark, ...]:
+        """What the motion does, in the most telling units that were measured."""
+        if self.holds is None:
+            return (Diagnosis.MOTION_NAMED(motion=self.name),)
+        if self.finite is None:
+            percent = 100 * math.sqrt(max(self.defect, 0.0))
+            return (Diagnosis.MOTION_FIRST_ORDER(motion=self.name, percent=percent),)
+        size = self.finite.size_in_words()
+        share, random = self.finite.share, self.finite.random_share
+        if share is not None and random is not None:
+            return (
+                Diagnosis.MOTION_CHANGES_PREDICTIONS(
+                    motion=self.name,
+                    size=size,
+                    share=percentage(share.value),
+                    low=percentage(share.low),
+                    high=percentage(share.high),
+                    random=percentage(random),
+                ),
+            )
+        member = Diagnosis.MOTION_CHANGES_OUTPUT
+        if self.equivariance:
+            member = Diagnosis.MOTION_CHANGES_EQUIVARIANCE
+        return (
+            member(
+                motion=self.name,
+                size=size,
+                percent=percentage(self.finite.amount),
+                random=percentage(self.finite.random_amount),
+            ),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON values; NaN and infinities become null."""
+        return json_values(self) | {
+            "sentence": self.sentence,
+            "holds": self.holds,
+            "remarks": [remark.to_dict() for remark in self.remarks],
+        }
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    def __repr__(self) -> str:
+        return f"Answer({self.sentence!r})"
+
+
+def answer_from_dict(record: dict[str, Any]) -> Answer:
+    """Read what `Answer.to_dict` wrote."""
+    values = {field.name: record[field.name] for field in fields(Answer)}
+    finite = values["finite"]
+    return Answer(
+        **values
+        | {
+            "coefficients": _array(values["coefficients"]),
+            "defect": _number(values["defect"]),
+            "interval": tuple(map(_number, values["interval"])),
+            "effect": _number(values["effect"]),
+            "untrained": tuple(map(_number, values["untrained"])),
+            "finite": None if finite is None else _finite(finite),
+        }
+    )
+
+
+def _finite(record: dict[str, Any]) -> FiniteChange:
+    values = {field.name: record[field.name] for field in fields(FiniteChange)}
+    for name, value in values.items():
+        if isinstance(value, list) and name not in ("shown", "predictions"):
+            values[name] = _array(value, missing=math.inf)
+    share, predictions = values["share"], values["predictions"]
+    values["share"] = None if share is None else Share(**share)
+    for name in ("amount", "random_amount", "radius"):
+        values[name] = math.inf if values[name] is None else values[name]
+    values["shown"] = tuple(values["shown"])
+    values["predictions"] = (
+        None if predictions is None else torch.tensor(predictions, dtype=torch.int64)
+    )
+    return FiniteChange(**values)
+
+
+def _array(values: list[Any], missing: float = math.nan) -> Tensor:
+    """A list of numbers, or of lists of them; null is a number that JSON does not have."""
+    if values and isinstance(values[0], list):
+        return torch.stack([_array(row, missing) for row in values])
+    numbers = [missing if value is None else value for value in values]
+    return torch.tensor(numbers, dtype=torch.float64)
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+def percentage(share: float) -> str:
+    """A share in per cent with the digits that matter.
+
+    >>> percentage(0.1912), percentage(0.0), percentage(0.00034), percentage(2.5)
+    ('19 %', '0 %', '0.034 %', '250 %')
+    """
+    percent = 100 * share
+    if math.isinf(percent):
+        return "∞ %"
+    if percent == 0 or percent >= 10:
+        return f"{percent:.0f} %"
+    return f"{percent:.2g} %"

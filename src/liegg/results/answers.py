@@ -1,0 +1,114 @@
+"""Several answers, by position or by name, and as a table."""
+
+import math
+import shutil
+import textwrap
+
+from liegg._utils.errors import ArgumentError
+from liegg.results.answer import Answer, percentage
+
+UNNAMED_WIDTH = 120
+"""Columns without a terminal."""
+
+
+class Answers(tuple[Answer, ...]):
+    """What was asked about named motions; `answers.named("rotation")` is one of them."""
+
+    __slots__ = ()
+
+    def named(self, name: str) -> Answer:
+        """The answer about one motion.
+
+        Raises:
+            ArgumentError: no question has this name.
+        """
+        for answer in self:
+            if answer.name == name:
+                return answer
+        names = ", ".join(repr(one.name) for one in self) or "none"
+        raise ArgumentError(
+            f"no answer is called {name!r}; there are {names}. Ask with sym.about({name!r})."
+        )
+
+    def lines(self, width: int) -> list[str]:
+        """The first answer as a sentence, and all of them as a table.
+
+        Args:
+            width: columns of the table, 60 or more.
+        """
+        if not self:
+            return []
+        head = textwrap.wrap(self[0].sentence, width, subsequent_indent="    ")
+        return [*head, "", *_table(self, width)] if len(self) > 1 else head
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines(max(60, shutil.get_terminal_size((UNNAMED_WIDTH, 24)).columns)))
+
+    def __repr__(self) -> str:
+        return f"Answers({', '.join(f'{one.name}: {one.verdict}' for one in self)})"
+
+
+def _table(answers: Answers, width: int) -> list[str]:
+    """One line per motion; columns at the end that do not fit are left out."""
+    classes = any(one.finite is not None and one.finite.share is not None for one in answers)
+    columns = [
+        ("motion", [one.name for one in answers]),
+        ("size", [_size(one) for one in answers]),
+        (
+            "predictions changed" if classes else "output changed",
+            [_changed(one) for one in answers],
+        ),
+        ("random", [_random(one) for one in answers]),
+        ("verdict", [str(one.verdict).split(",")[0] for one in answers]),
+        ("δ²", [_defect(one) for one in answers]),
+        ("untrained", [_untrained(one) for one in answers]),
+    ]
+    columns = [(head, cells) for head, cells in columns if any(cells)]
+    widths = [max(len(head), *map(len, cells)) for head, cells in columns]
+    while sum(widths) + 2 * len(widths) > width and len(widths) > 3:
+        widths.pop()
+        columns.pop()
+    rows = [[head for head, _ in columns], *zip(*(cells for _, cells in columns), strict=True)]
+    return [
+        "  " + "  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+
+
+def _size(answer: Answer) -> str:
+    return "" if answer.finite is None else answer.finite.size_in_words().removeprefix("by ")
+
+
+def _changed(answer: Answer) -> str:
+    """Predictions that change, or the change of the output in multiples of its spread."""
+    if answer.finite is None:
+        return ""
+    share = answer.finite.share
+    if share is None:
+        return percentage(answer.finite.amount)
+    low, high = (percentage(end).removesuffix(" %") for end in (share.low, share.high))
+    return f"{percentage(share.value)} ({low} to {high})"
+
+
+def _random(answer: Answer) -> str:
+    if answer.finite is None:
+        return ""
+    share = answer.finite.random_share
+    return percentage(answer.finite.random_amount if share is None else share)
+
+
+def _defect(answer: Answer) -> str:
+    if not math.isfinite(answer.defect):
+        return ""
+    low, high = answer.interval
+    ends = f" ({low:.2g} to {high:.2g})" if math.isfinite(low) else ""
+    return f"{answer.defect:.2g}{ends}"
+
+
+def _untrained(answer: Answer) -> str:
+    values = sorted(value for value in answer.untrained if math.isfinite(value))
+    if not values:
+        return ""
+    share = answer.untrained_changed
+    changed = "" if share is None else f", {percentage(share)} changed"
+    return f"δ² {values[len(values) // 2]:.2g}{changed}"

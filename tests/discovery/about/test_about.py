@@ -1,0 +1,258 @@
+"""Named motions: known answers, units, errors, and nothing lost."""
+
+import math
+
+import pytest
+import torch
+
+import liegg
+from liegg._utils.diagnoses import Diagnosis
+from liegg._utils.errors import ArgumentError
+from liegg.actions import Motion
+from liegg.discovery.about.questions import motions_asked
+from liegg.results.answers import Answers
+
+
+def points(n=200, d=3, seed=0):
+    return torch.randn(n, d, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def length(x):
+    return x.square().sum(1)
+
+
+def images(n=48, seed=0):
+    """Smooth images without content at the border."""
+    places = torch.linspace(-1, 1, 16, dtype=torch.float64)
+    y, x = torch.meshgrid(places, places, indexing="ij")
+    drawn = torch.Generator().manual_seed(seed)
+    centre = 0.6 * torch.rand(n, 2, 1, 1, generator=drawn, dtype=torch.float64) - 0.3
+    return torch.exp(-((x - centre[:, 0]) ** 2 + 2 * (y - centre[:, 1]) ** 2) / 0.08)
+
+
+def test_a_rotation_that_changes_nothing_is_exact_by_any_angle():
+    (answer,) = liegg.discover(length, points(), liegg.Linear(3), about="rotation").answers
+    assert answer.grade == "exact"
+    assert answer.holds
+    assert answer.inside
+    assert answer.verdict.diagnosis is Diagnosis.MOTION_EXACT
+    assert answer.finite.whole_turn
+    assert answer.finite.radius == 360
+    assert float(answer.finite.change.max()) < 1e-20
+    assert answer.finite.milder
+
+
+def test_the_change_by_scaling_is_the_one_of_the_formula():
+    x = points()
+    (answer,) = liegg.discover(length, x, liegg.Linear(3), about="scaling").answers
+    f = length(x)
+    for size, found in zip(
+        answer.finite.sizes.tolist(), answer.finite.change.tolist(), strict=True
+    ):
+        t = math.log(1 + size / 100)
+        both = [math.expm1(2 * s * t) ** 2 for s in (1, -1)]
+        expected = sum(both) / 2 * float(f.square().mean() / f.var(correction=0))
+        assert found == pytest.approx(expected, rel=1e-9)
+    assert answer.finite.sizes.tolist() == pytest.approx([100 * (1.25**0.5 - 1), 25])
+    assert answer.verdict.diagnosis is Diagnosis.MOTION_BREAKS
+
+
+def test_predictions_that_change_are_counted():
+    x = points(d=2)
+    sides = lambda x: torch.stack([x[:, 0], -x[:, 0]], dim=1)  # noqa: E731
+    (answer,) = liegg.discover(sides, x, liegg.Linear(2), about={"turn": liegg.so(2)}).answers
+    finite = answer.finite
+    angles = torch.atan2(x[:, 1], x[:, 0])
+    for size, changed in zip(finite.sizes.tolist(), finite.changed.tolist(), strict=True):
+        after = torch.cos(angles + math.radians(size))
+        assert changed == pytest.approx(float(((after > 0) != (x[:, 0] > 0)).double().mean()))
+    assert finite.share.value == pytest.approx(float(finite.changed.mean()))
+    assert finite.share.low < finite.share.value < finite.share.high
+    assert finite.predictions.shape == (6, len(finite.sizes) + 1)
+    assert finite.predictions[:, 0].tolist() == (x[:6, 0] < 0).long().tolist()
+
+
+def test_the_defect_of_a_span_is_the_mean_over_it():
+    x = points() * torch.tensor([1.0, 2.0, 0.5])
+    f = lambda x: x[:, :1] ** 3 + x[:, 1:2] * x[:, 2:]  # noqa: E731
+    sym = liegg.discover(f, x, liegg.Linear(3), about="rotation")
+    h = liegg.so(3).flatten(1)
+    rows = torch.func.vmap(torch.func.jacrev(lambda x: f(x[None])[0]))(x)[:, 0]
+    fields = torch.einsum("kij,nj->nki", liegg.so(3), x)
+    changes = torch.einsum("ni,nki->nk", rows, fields)
+    change, motion = changes.mT @ changes, torch.einsum("nki,nli->kl", fields, fields)
+    mean = float(torch.linalg.solve(motion, change).trace()) / len(h)
+    (answer,) = sym.answers
+    expected = mean / sym.accumulated.solution.sensitivity
+    assert answer.defect == pytest.approx(expected, rel=1e-9)
+    assert answer.interval[0] < answer.defect < answer.interval[1]
+    assert answer.effect == pytest.approx(math.sqrt(sym.decision.response * answer.defect))
+
+
+def test_one_generator_has_the_defect_and_the_interval_of_the_result():
+    sym = liegg.discover(lambda x: x[:, 0] ** 2 + 2 * x[:, 1] ** 2, points(d=2), liegg.Linear(2))
+    (answer,) = sym.about({"turn": liegg.so(2)})
+    assert answer.defect == pytest.approx(float(sym.defect(liegg.so(2))))
+    assert answer.interval == pytest.approx(tuple(sym.defect_interval(liegg.so(2))[0].tolist()))
+    assert answer.finite is None
+
+
+def test_motions_outside_the_candidates_are_measured_by_moving():
+    x = images()
+    weights = images(3, seed=1).flatten(1)
+    f = lambda x: torch.tanh(x.flatten(1) @ weights.mT / 20)  # noqa: E731
+    within = liegg.discover(f, x, liegg.Image("affine"), about="shift")
+    without = liegg.discover(f, x, liegg.Image(), about="shift")
+    one, other = (
+        sym.answers[0].defect * sym.accumulated.solution.sensitivity for sym in (within, without)
+    )
+    assert within.answers[0].inside
+    assert not without.answers[0].inside
+    assert other == pytest.approx(one, rel=0.05)  # both by one pixel; the motion is of second order
+    assert without.answers[0].finite.unit == "pixels"
+    assert without.answers[0].finite.change.tolist() == pytest.approx(
+        within.answers[0].finite.change.tolist()
+    )
+
+
+def test_images_are_asked_about_the_standard_set():
+    places = torch.linspace(-1, 1, 16, dtype=torch.float64)
+    squares = places.square()[:, None] + places.square()
+    sym = liegg.discover(lambda x: (x * squares).sum((1, 2)), images(), liegg.Image())
+    names = [answer.name for answer in sym.answers]
+    assert names == ["rotation", "shift", "scaling", "shear", "brightness", "contrast"]
+    assert sym.answers.named("rotation").holds  # the content stays inside
+    assert not sym.answers.named("scaling").holds
+    assert str(sym).startswith("Rotation")
+
+
+def test_other_samples_are_asked_nothing_unless_named():
+    assert liegg.discover(length, points(), liegg.Linear(3)).answers == ()
+    sym = liegg.discover(length, images().flatten(1)[:, :3] + points(48), liegg.Affine(3))
+    assert [one.name for one in sym.about()] == ["rotation", "scaling", "translation"]
+
+
+def test_equivariance_compares_with_the_moved_output():
+    turned = lambda x: 2 * x  # noqa: E731
+    action = liegg.Linear(3).restrict(liegg.so(3))
+    sym = liegg.discover(turned, points(), action, output_action=liegg.Linear(3), about="rotation")
+    (answer,) = sym.answers
+    assert answer.equivariance
+    assert answer.verdict.values == {"adjective": "equivariant"}
+    assert float(answer.finite.change.max()) < 1e-20
+    assert answer.finite.changed is None
+
+
+def test_answers_survive_storage(tmp_path):
+    x = images()
+    sym = liegg.discover(lambda x: x.flatten(1)[:, 100:103] ** 2, x, liegg.Image())
+    stored = liegg.load(sym.save(tmp_path / "run"))
+    assert [a.to_dict() for a in stored.answers] == [a.to_dict() for a in sym.answers]
+    assert str(stored) == str(sym)
+    assert stored.about("rotation")[0].to_dict() == sym.answers[0].to_dict()
+
+
+def test_a_result_answers_with_the_model():
+    x = points()
+    sym = liegg.discover(length, x, liegg.Linear(3))
+    (answer,) = sym.about("scaling", model=length, data=x)
+    (direct,) = liegg.discover(length, x, liegg.Linear(3), about="scaling").answers
+    assert answer.finite.change.tolist() == pytest.approx(direct.finite.change.tolist())
+    with pytest.raises(ArgumentError, match="data= is missing"):
+        sym.about("scaling", model=length)
+
+
+def test_a_model_that_fails_on_moved_samples_loses_nothing():
+    x = points().abs() + 0.1
+
+    def positive(x):
+        if bool((x <= 0).any()):
+            raise ValueError("negative")
+        return x.log().sum(1)
+
+    sym = liegg.discover(positive, x, liegg.Linear(3), about="rotation")
+    assert sym.answers[0].finite is None
+    assert math.isfinite(sym.answers[0].defect)
+    assert Diagnosis.MOTIONS_NOT_TRIED in [note.diagnosis for note in sym.notes]
+
+
+def test_a_constant_output_is_undecided():
+    sym = liegg.discover(lambda x: 0 * x[:, 0] + 1, points(), liegg.Linear(3), about="rotation")
+    assert sym.answers[0].holds is None
+    assert sym.answers[0].verdict.diagnosis is Diagnosis.MOTION_UNDECIDED
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        "rotaton",
+        ["rotation", 3],
+        7,
+        {"turn": torch.zeros(1, 3, 3)},
+        {"turn": torch.eye(2)[None]},
+        {"turn": torch.zeros(0, 3, 3)},
+        {"turn": "spin"},
+        {"turn": 3.0},
+        {"turn": torch.full((1, 3, 3), math.nan)},
+    ],
+)
+def test_questions_that_make_no_sense_are_refused_before_the_pass(about):
+    def never(x):
+        raise AssertionError("the model was called")
+
+    with pytest.raises(ArgumentError):
+        liegg.discover(never, points(), liegg.Linear(3), about=about)
+
+
+def test_an_action_without_names_says_what_to_type():
+    class Wave(liegg.Action):
+        size = 1
+
+        def fields(self, x):
+            return torch.cos(x)[:, None]
+
+    with pytest.raises(ArgumentError, match="generators"):
+        motions_asked("rotation", Wave(), (3,))
+    assert motions_asked(None, Wave(), (3,)) == {}
+    found = motions_asked({"wave": torch.ones(1, 1)}, Wave(), (3,))
+    assert found["wave"].generators.shape == (1, 1)
+
+
+def test_generators_of_a_known_motion_get_its_units():
+    asked = motions_asked({"spin": -liegg.so(2)}, liegg.Image(), (1, 8, 8))
+    assert asked["spin"].unit == "°"
+    own = motions_asked({"spin": Motion(liegg.so(2), 0.1, "°", 57.3)}, liegg.Image(), (1, 8, 8))
+    assert own["spin"].longest == 0.1
+
+
+def test_sorted_data_is_represented():
+    x = torch.cat([points(3000), 100 + points(3000)])
+    sym = liegg.discover(length, x, liegg.Linear(3), about="scaling")
+    assert float(sym.answers[0].finite.each_change.max()) > 10 * float(
+        sym.answers[0].finite.each_change.min()
+    )
+
+
+def test_re_initialised_models_stand_beside():
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(
+        torch.nn.Linear(2, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2)
+    ).double()
+    sym = liegg.discover(
+        net,
+        points(d=2),
+        liegg.Linear(2),
+        about="rotation",
+        controls="reinitialised",
+        run=liegg.Run(control_draws=2),
+    )
+    (answer,) = sym.answers
+    assert len(answer.untrained) == 2
+    assert all(map(math.isfinite, answer.untrained))
+    assert 0 <= answer.untrained_changed <= 1
+    assert answer.trained.values["draws"] == 2
+
+
+def test_answers_are_found_by_name():
+    with pytest.raises(ArgumentError, match="about"):
+        Answers().named("rotation")
