@@ -399,6 +399,27 @@ class Diagnosis(Enum):
         "not clearly better than untrained ({draws:re-initialised model}, p = {p:.2g})",
     )
 
+    MOTION_NOT_COMPARED = (
+        Kind.REASON,
+        "whether {model} or {other} is more {adjective} to {motion} cannot be told",
+    )
+    MOTION_CHANGES_LESS = (
+        Kind.REASON,
+        "{model} is clearly more {adjective} to {motion} than {other}: {size} it changes {one} instead of {instead} ({points}{samples})",
+    )
+    MOTION_CHANGES_ALIKE = (
+        Kind.REASON,
+        "neither is clearly more {adjective} to {motion}: {size} {model} changes {one}, {other} {instead} ({points}{samples})",
+    )
+    MOTION_SMALLER_DEFECT = (
+        Kind.REASON,
+        "{model} is clearly more {adjective} to {motion} than {other}: its defect is {ratio} times smaller",
+    )
+    MOTION_EQUAL_DEFECT = (
+        Kind.REASON,
+        "neither is clearly more {adjective} to {motion}: the defect in {other} is {ratio} times that in {model}",
+    )
+
     # discovery/compare: notes
     INDEPENDENT_INTERVALS = (
         Kind.NOTE,
@@ -409,8 +430,11 @@ class Diagnosis(Enum):
         Kind.NOTE,
         "{model} has no intervals for directions that only the other has",
     )
-    SETTING_DIFFERS = (Kind.NOTE, "{name} was {a!r} in a and {b!r} in b")
-    ACTION_DIFFERS = (Kind.NOTE, "the motions were computed by {a} in a and by {b} in b")
+    SETTING_DIFFERS = (Kind.NOTE, "{name} was {a!r} in {first} and {b!r} in {second}")
+    ACTION_DIFFERS = (
+        Kind.NOTE,
+        "the motions were computed by {a} in {first} and by {b} in {second}",
+    )
 
     # discovery/compare: which symmetries
     NOT_COMPARABLE = (
@@ -429,11 +453,11 @@ class Diagnosis(Enum):
     )
     PARTLY_SHARED = (
         Kind.REASON,
-        "{shared:direction} shared; {only_a} more only in a ({a} in all), {only_b} only in b ({b} in all)",
+        "{shared:direction} shared; {only_a} more only in {first} ({a} in all), {only_b} only in {second} ({b} in all)",
     )
     NOTHING_SHARED = (
         Kind.REASON,
-        "No symmetry in common: {a} in a, {b} in b, at least {angle:.2g}° apart",
+        "No symmetry in common: {a} in {first}, {b} in {second}, at least {angle:.2g}° apart",
     )
     ONLY_ONE_SYMMETRIC = (
         Kind.REASON,
@@ -441,7 +465,10 @@ class Diagnosis(Enum):
     )
     NEITHER_SYMMETRIC = (Kind.REASON, "No symmetry in either")
     DEFECT_IN_OTHER = (Kind.REASON, "along the symmetries of {one}, {other} has a δ² of {defects}")
-    NEAREST_CANDIDATES = (Kind.REASON, "the nearest candidate has a δ² of {a} in a and {b} in b")
+    NEAREST_CANDIDATES = (
+        Kind.REASON,
+        "the nearest candidate has a δ² of {a} in {first} and {b} in {second}",
+    )
     CLEARLY_CLOSER = (Kind.REASON, "{model} clearly comes closer")
     NOT_CLEARLY_CLOSER = (Kind.REASON, "neither clearly comes closer")
 
@@ -449,11 +476,14 @@ class Diagnosis(Enum):
     BOTH_EXACT = (Kind.REASON, "{where}both are exact")
     ONE_EXACT = (Kind.REASON, "{where}{exact} is exact, {other} has a mean δ² of {defect}")
     AMOUNT_UNKNOWN = (Kind.REASON, "{where}the amounts cannot be compared")
-    MEANS_ONLY = (Kind.REASON, "{where}the mean δ² is {a} in a and {b} in b, without intervals")
+    MEANS_ONLY = (
+        Kind.REASON,
+        "{where}the mean δ² is {a} in {first} and {b} in {second}, without intervals",
+    )
     MORE_SYMMETRIC = (Kind.REASON, "{where}{model} is {ratio} times more {adjective}")
     NOT_MORE_SYMMETRIC = (
         Kind.REASON,
-        "{where}neither is clearly more {adjective} (mean δ² in b over that in a: {ratio})",
+        "{where}neither is clearly more {adjective} (mean δ² in {second} over that in {first}: {ratio})",
     )
     MORE_SYMMETRIC_ON_SOME = (Kind.REASON, "{model} clearly is on {count} of {shared}")
     OUTPUTS_DIFFER = (Kind.REASON, "but they move the outputs differently, by {percent:.0f} %")

@@ -1,6 +1,7 @@
 """Compare two results: do the models share symmetries, and which of them is more invariant?"""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -14,6 +15,7 @@ from liegg._utils.linalg import canonical_basis, orthonormal_rows
 from liegg.actions import Action, MatrixAction
 from liegg.algebra.subspace import principal_angles
 from liegg.decision.rank import evidence
+from liegg.discovery.about.pair import pair_answers
 from liegg.results.comparison import SAME_SPAN, Comparison, Measured, PairedDefect, Side
 from liegg.results.symmetries import Symmetries
 from liegg.spectrum.defects import squared_motion
@@ -32,7 +34,9 @@ CANDIDATE_TOLERANCE = 0.1
 
 
 @checked()
-def compare(a: Symmetries, b: Symmetries) -> Comparison:
+def compare(
+    a: Symmetries, b: Symmetries, *, about: Any = None, names: Sequence[str] = ("a", "b")
+) -> Comparison:
     r"""Compare two results: the same symmetries? which model is more invariant?
 
     A direction is shared if the principal angle between the two spans is one that the uncertainties
@@ -43,9 +47,12 @@ def compare(a: Symmetries, b: Symmetries) -> Comparison:
     Args:
         a: result of `liegg.discover`, or read by `liegg.load`.
         b: a result with the same candidates; derivatives and the layout of samples may differ.
+        about: named motions, as for `Symmetries.about`; by default those that both results have answered. Which model changes
+            less under each, by how much, and whether that is significant; paired where both saw the same samples.
+        names: what the two models are called.
 
     Raises:
-        ArgumentError: the results have different candidates, or are about different questions.
+        ArgumentError: the results have different candidates, or are about different questions; names that are not two.
 
     Examples:
         >>> import liegg
@@ -58,6 +65,7 @@ def compare(a: Symmetries, b: Symmetries) -> Comparison:
         a has the so(2) of b and 2 more directions, so(3) in all; on the shared one both are exact.
     """
     check_comparable(a, b)
+    both = _checked_names(names)
     span_a, span_b = (
         orthonormal_rows(sym.action.whole_coefficients(sym.coefficients)) for sym in (a, b)
     )
@@ -92,7 +100,9 @@ def compare(a: Symmetries, b: Symmetries) -> Comparison:
         directions=tuple(directions),
         overall=overall,
         output_difference=_output_difference(a, b, vectors_a[:shared], vectors_b[:shared]),
-        notes=_notes(a, b),
+        notes=_notes(a, b, both),
+        names=both,
+        answers=pair_answers(a, b, about, both),
     )
 
 
@@ -145,6 +155,15 @@ def _generator(action: Action, h: Float[Tensor, "1 g"]) -> Float[Tensor, "..."]:
     return action.matrices(h)[0] if isinstance(action, MatrixAction) else h[0]
 
 
+def _checked_names(names: Any) -> tuple[str, str]:
+    """Two different names."""
+    if len(names) != 2 or isinstance(names, str) or len({*map(str.strip, names), ""}) < 3:
+        raise ArgumentError(
+            f"names={names!r}: expected two different names, for example names=('plain', 'augmented')."
+        )
+    return names[0], names[1]
+
+
 def _side(sym: Symmetries) -> Side:
     return Side(
         model=sym.model,
@@ -172,10 +191,11 @@ def _output_difference(
     return float(((one - other).norm(dim=1) / sizes).max())
 
 
-def _notes(a: Symmetries, b: Symmetries) -> tuple[Remark, ...]:
+def _notes(a: Symmetries, b: Symmetries, names: tuple[str, str]) -> tuple[Remark, ...]:
     """What differs between the two analyses, and what is not known."""
     notes = [Diagnosis.INDEPENDENT_INTERVALS()]
-    for name, sym in (("a", a), ("b", b)):
+    both = dict(zip(("first", "second"), names, strict=True))
+    for name, sym in zip(names, (a, b), strict=True):
         if sym.accumulated.blocks is None and bool((sym.defects > sym.decision.floor).any()):
             none = (
                 Diagnosis.NO_INTERVALS
@@ -185,9 +205,10 @@ def _notes(a: Symmetries, b: Symmetries) -> tuple[Remark, ...]:
             notes.append(none(model=name))
     for key in ("outputs", "level", "threshold", "minimum_gap"):
         if a.settings[key] != b.settings[key]:
-            notes.append(Diagnosis.SETTING_DIFFERS(name=key, a=a.settings[key], b=b.settings[key]))
+            values = {"a": a.settings[key], "b": b.settings[key]}
+            notes.append(Diagnosis.SETTING_DIFFERS(name=key, **values, **both))
     if a.action.settings() != b.action.settings() and repr(a.action) != repr(b.action):
-        notes.append(Diagnosis.ACTION_DIFFERS(a=repr(a.action), b=repr(b.action)))
+        notes.append(Diagnosis.ACTION_DIFFERS(a=repr(a.action), b=repr(b.action), **both))
     return tuple(notes)
 
 

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from liegg._utils.diagnoses import Diagnosis, Remark, plural
 from liegg.results.json_values import json_values
+from liegg.results.paired_answer import PairedAnswer
 from liegg.results.tables import as_html, value_range
 
 OUTPUT_DIFFERENCE = 0.1
@@ -127,6 +128,8 @@ class Comparison:
         output_difference: largest relative difference of the output generators of shared
             equivariances; else 0.
         notes: what to know about the numbers.
+        names: names of the two models.
+        answers: the named motions that both models were asked about, side by side.
     """
 
     a: Side
@@ -141,6 +144,8 @@ class Comparison:
     overall: PairedDefect | None
     output_difference: float
     notes: tuple[str, ...]
+    names: tuple[str, str] = ("a", "b")
+    answers: tuple[PairedAnswer, ...] = ()
 
     @property
     def only_a(self) -> int:
@@ -162,10 +167,11 @@ class Comparison:
         """What the comparison shows: which symmetries are shared, and which model has them better."""
         a, b = self.a, self.b
         if a.undecided or b.undecided:
-            models = " and ".join(name for name, side in (("a", a), ("b", b)) if side.undecided)
+            sides = zip(self.names, (a, b), strict=True)
+            models = " and ".join(name for name, side in sides if side.undecided)
             return (Diagnosis.NOT_COMPARABLE(models=models),)
         if not a.nullity and not b.nullity:
-            return (Diagnosis.NEITHER_SYMMETRIC(), *_nearest(self.overall))
+            return (Diagnosis.NEITHER_SYMMETRIC(), *_nearest(self))
         if not self.shared:
             return tuple(_nothing_shared(self))
         remarks = [_shared(self), *_amount(self)]
@@ -175,8 +181,13 @@ class Comparison:
 
     @property
     def sentence(self) -> str:
-        """The comparison in plain words."""
-        return "; ".join(self.remarks) + "."
+        """The comparison in plain words: the first named motion, and the symmetries found."""
+        found = "; ".join(self.remarks) + "."
+        return " ".join([*(answer.sentence for answer in self.answers[:1]), found])
+
+    def named(self, side: str) -> str:
+        """Name of the first model for `"a"`, of the second for `"b"`."""
+        return dict(zip("ab", self.names, strict=True)).get(side, side)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON values; NaN and infinities become null."""
@@ -188,6 +199,7 @@ class Comparison:
             "only_b": self.only_b,
             "directions": [pair.to_dict() for pair in self.directions],
             "overall": None if self.overall is None else self.overall.to_dict(),
+            "answers": [answer.to_dict() for answer in self.answers],
         }
 
     def _repr_html_(self) -> str:
@@ -223,8 +235,10 @@ def _shared(comparison: Comparison) -> Remark:
             only_b=comparison.only_b,
             a=a.algebra,
             b=b.algebra,
+            **_both(comparison),
         )
-    larger, smaller, whole, part = ("a", "b", a, b) if comparison.only_a else ("b", "a", b, a)
+    one, other = comparison.names
+    larger, smaller, whole, part = (one, other, a, b) if comparison.only_a else (other, one, b, a)
     return Diagnosis.ONE_CONTAINS_OTHER(
         larger=larger,
         smaller=smaller,
@@ -239,9 +253,11 @@ def _nothing_shared(comparison: Comparison) -> list[Remark]:
     a, b = comparison.a, comparison.b
     if a.nullity and b.nullity:
         angle = math.degrees(float(comparison.angles[0]))
-        found = [Diagnosis.NOTHING_SHARED(a=_algebra(a), b=_algebra(b), angle=angle)]
+        found = [
+            Diagnosis.NOTHING_SHARED(a=_algebra(a), b=_algebra(b), angle=angle, **_both(comparison))
+        ]
     else:
-        one, other, side = ("a", "b", a) if a.nullity else ("b", "a", b)
+        one, other, side = (*comparison.names, a) if a.nullity else (*comparison.names[::-1], b)
         found = [
             Diagnosis.ONLY_ONE_SYMMETRIC(
                 one=one, other=other, adjective=_adjective(comparison), algebra=_algebra(side)
@@ -252,18 +268,28 @@ def _nothing_shared(comparison: Comparison) -> list[Remark]:
         values = [value for pair in pairs if not math.isnan(value := getattr(pair, other).value)]
         if values:
             found.append(
-                Diagnosis.DEFECT_IN_OTHER(one=one, other=other, defects=value_range(values))
+                Diagnosis.DEFECT_IN_OTHER(
+                    one=comparison.named(one),
+                    other=comparison.named(other),
+                    defects=value_range(values),
+                )
             )
     return found
 
 
-def _nearest(overall: PairedDefect | None) -> list[Remark]:
+def _both(comparison: Comparison) -> dict[str, str]:
+    """The names of the models, for a template."""
+    return dict(zip(("first", "second"), comparison.names, strict=True))
+
+
+def _nearest(comparison: Comparison) -> list[Remark]:
     """How near the nearest candidates come."""
+    overall = comparison.overall
     if overall is None:
         return []
-    closer = overall.smaller
+    closer = comparison.named(overall.smaller)
     return [
-        Diagnosis.NEAREST_CANDIDATES(a=_value(overall.a), b=_value(overall.b)),
+        Diagnosis.NEAREST_CANDIDATES(a=_value(overall.a), b=_value(overall.b), **_both(comparison)),
         Diagnosis.CLEARLY_CLOSER(model=closer) if closer else Diagnosis.NOT_CLEARLY_CLOSER(),
     ]
 
@@ -279,27 +305,27 @@ def _amount(comparison: Comparison) -> list[Remark]:
     if a.exact and b.exact:
         return [Diagnosis.BOTH_EXACT(where=where)]
     if a.exact or b.exact:
-        exact, other, measured = ("a", "b", b) if a.exact else ("b", "a", a)
+        exact, other, measured = (*comparison.names, b) if a.exact else (*comparison.names[::-1], a)
         return [Diagnosis.ONE_EXACT(where=where, exact=exact, other=other, defect=_value(measured))]
     if (ratio := overall.ratio) is None:
         return [Diagnosis.AMOUNT_UNKNOWN(where=where)]
     if math.isnan(ratio[1]):
-        return [Diagnosis.MEANS_ONLY(where=where, a=_value(a), b=_value(b))]
+        return [Diagnosis.MEANS_ONLY(where=where, a=_value(a), b=_value(b), **_both(comparison))]
     value, low, high = ratio
     if overall.smaller == "b":
         value, low, high = 1 / value, 1 / high, 1 / low
     times = {"where": where, "adjective": adjective, "ratio": _interval(value, low, high)}
     if overall.smaller:
-        return [Diagnosis.MORE_SYMMETRIC(model=overall.smaller, **times)]
+        return [Diagnosis.MORE_SYMMETRIC(model=comparison.named(overall.smaller), **times)]
     clear = [pair.smaller for pair in comparison.directions if pair.found_in == "both"]
     return [
-        Diagnosis.NOT_MORE_SYMMETRIC(**times),
+        Diagnosis.NOT_MORE_SYMMETRIC(**times, **_both(comparison)),
         *(
             Diagnosis.MORE_SYMMETRIC_ON_SOME(
-                model=name, count=clear.count(name), shared=comparison.shared
+                model=comparison.named(side), count=clear.count(side), shared=comparison.shared
             )
-            for name in ("a", "b")
-            if name in clear
+            for side in ("a", "b")
+            if side in clear
         ),
     ]
 

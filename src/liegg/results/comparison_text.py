@@ -3,8 +3,9 @@
 import math
 
 from liegg._utils.diagnoses import plural
+from liegg.results import paired_answers_text
 from liegg.results.comparison import SAME_SPAN, Comparison, Measured, PairedDefect, Side
-from liegg.results.tables import TABLE_LINES, value_range, without_middle, wrapped
+from liegg.results.tables import TABLE_LINES, TABLE_WIDTH, value_range, without_middle, wrapped
 
 MAX_WORDS = 32
 """Characters of a motion's description."""
@@ -16,12 +17,15 @@ def table(comparison: Comparison) -> str:
     Args:
         comparison: the result of `liegg.compare`.
     """
+    answers = paired_answers_text.lines(comparison.answers, comparison.names, TABLE_WIDTH)
+    first, second = comparison.names
     lines = [
+        *([*answers, ""] if answers else []),
         f"{comparison.question} under {comparison.action}, two models side by side",
-        f"  a: {_side(comparison.a)}",
-        f"  b: {_side(comparison.b)}",
+        f"  {first}: {_side(comparison.a)}",
+        f"  {second}: {_side(comparison.b)}",
         "",
-        f"  {comparison.sentence}",
+        f"  {'; '.join(comparison.remarks)}.",
         *_angles(comparison),
         *(f"  note: {note}" for note in comparison.notes),
     ]
@@ -45,8 +49,8 @@ def _angles(comparison: Comparison) -> list[str]:
     return [
         f"  principal angles between the two spans: {value_range([*map(math.degrees, angles)])}°; "
         f"up to {math.degrees(comparison.explained):.2g}° are explained by the uncertainties: "
-        f"{plural(comparison.shared, 'direction')} shared, {comparison.only_a} only in a, "
-        f"{comparison.only_b} only in b"
+        f"{plural(comparison.shared, 'direction')} shared, {comparison.only_a} only in "
+        f"{comparison.names[0]}, {comparison.only_b} only in {comparison.names[1]}"
     ]
 
 

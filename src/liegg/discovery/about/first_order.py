@@ -42,7 +42,7 @@ def from_the_analysis(sym: Symmetries, coefficients: Float[Tensor, "k g"]) -> Fi
         coefficients: generators that were fixed before the data was seen.
     """
     total, decision = sym.accumulated, sym.decision
-    basis = _unit_motions(sym, coefficients)
+    basis = unit_motions(sym, coefficients)
     if not len(basis):
         return NOT_MEASURED._replace(grade="trivial")
     values = total.defect(basis, trivial_tolerance=decision.thresholds.trivial_tolerance)
@@ -106,7 +106,7 @@ def _small(question: Question, motion: Motion) -> Float[Tensor, "k g"]:
     return torch.where(shares.isfinite(), h / shares, SMALL_STEP * (motion.longest or 1.0) * h)
 
 
-def _unit_motions(sym: Symmetries, h: Float[Tensor, "k g"]) -> Float[Tensor, "s g"]:
+def unit_motions(sym: Symmetries, h: Float[Tensor, "k g"]) -> Float[Tensor, "s g"]:
     """Directions of unit motion that span the same motions of the data."""
     displacement = sym.accumulated.displacement
     h = h.to(displacement.block)

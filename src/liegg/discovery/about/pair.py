@@ -1,0 +1,136 @@
+"""Answers of two models, motion by motion."""
+
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg.decision.block_statistics import BlockStatistics
+from liegg.decision.bootstrap import student_quantile
+from liegg.discovery.about.ask import ask
+from liegg.discovery.about.first_order import unit_motions
+from liegg.discovery.about.questions import About
+from liegg.discovery.about.shares import mean_difference
+from liegg.results.answer import Answer, Share
+from liegg.results.paired_answer import NOTHING, Measure, PairedAnswer
+from liegg.results.symmetries import Symmetries
+
+SAME_BLOCKS = 1e-6
+"""Relative difference up to which the motions of two blocks are those of the same samples."""
+
+
+def pair_answers(
+    a: Symmetries, b: Symmetries, about: About, names: tuple[str, str]
+) -> tuple[PairedAnswer, ...]:
+    """Compare the answers of two models.
+
+    Args:
+        a: the first result.
+        b: the second.
+        about: motions to compare, as for `Symmetries.about`; None for those that both have answered.
+        names: names of the models.
+    """
+    if about is None:
+        others = {answer.name: answer for answer in b.answers}
+        pairs = [(one, others[one.name]) for one in a.answers if one.name in others]
+    else:
+        pairs = list(
+            zip(
+                ask(a, about, model=None, data=None),
+                ask(b, about, model=None, data=None),
+                strict=True,
+            )
+        )
+    return tuple(_pair(a, b, one, other, names) for one, other in pairs)
+
+
+def _pair(
+    a: Symmetries, b: Symmetries, one: Answer, other: Answer, names: tuple[str, str]
+) -> PairedAnswer:
+    """One motion in both models."""
+    ratio, paired_ratio = NOTHING, False
+    if one.inside and other.inside:
+        ratio, paired_ratio = defect_ratio(a, b, one, other)
+    measure: Measure = "" if math.isnan(ratio.value) else "defect"
+    difference, paired = NOTHING, False
+    mine, theirs = one.finite, other.finite
+    if mine is not None and theirs is not None and _same_sizes(mine.sizes, theirs.sizes):
+        paired = mine.samples == theirs.samples
+        level = a.decision.thresholds.level
+        each = (mine.each_change, theirs.each_change)
+        measure = "output"
+        if mine.each_changed is not None and theirs.each_changed is not None:
+            each, measure = (mine.each_changed, theirs.each_changed), "predictions"
+        difference = mean_difference(*each, paired=paired, level=level)
+        if math.isnan(difference.value):
+            measure = "" if math.isnan(ratio.value) else "defect"
+    return PairedAnswer(
+        a=one,
+        b=other,
+        names=names,
+        measure=measure,
+        difference=difference,
+        paired=paired,
+        ratio=ratio,
+        paired_ratio=paired_ratio,
+    )
+
+
+def _same_sizes(one: Float[Tensor, " t"], other: Float[Tensor, " u"]) -> bool:
+    return one.shape == other.shape and bool(torch.isclose(one, other, rtol=1e-3).all())
+
+
+def defect_ratio(a: Symmetries, b: Symmetries, one: Answer, other: Answer) -> tuple[Share, bool]:
+    """Defect in the second result over that in the first, with its interval.
+
+    Blocks of samples are chosen by content, so that two passes over the same data have the same
+    blocks. What each block adds to the logarithms of both defects is then subtracted before its
+    scatter is taken.
+
+    Args:
+        a: the first result.
+        b: the second.
+        one: the answer of the first.
+        other: that of the second, about the same motion.
+
+    Returns:
+        The ratio, NaN if a defect is at the floor or there are no intervals; and whether the passes
+        read the same blocks.
+    """
+    known = one.defect > a.decision.floor and other.defect > b.decision.floor
+    if not known or a.accumulated.blocks is None or b.accumulated.blocks is None:
+        return NOTHING, False
+    blocks = a.accumulated.blocks, b.accumulated.blocks
+    parts = [_influences(sym, answer) for sym, answer in ((a, one), (b, other))]
+    middle = math.log(other.defect / one.defect)
+    paired = _same_blocks(*blocks)
+    scatter = [parts[1] - parts[0]] if paired else parts
+    variance = sum(float(part.var()) * len(part) for part in scatter)
+    freedom = min(block.freedom for block in blocks)
+    half = student_quantile(a.decision.thresholds.level, freedom) * math.sqrt(variance)
+    return Share(math.exp(middle), math.exp(middle - half), math.exp(middle + half)), paired
+
+
+def _influences(sym: Symmetries, answer: Answer) -> Float[Tensor, " p"]:
+    """What each block adds to the logarithm of the defect, to first order."""
+    blocks, sensitivity = sym.accumulated.blocks, sym.accumulated.solution.sensitivity
+    if blocks is None:
+        return torch.zeros(0, dtype=torch.float64)
+    basis = unit_motions(sym, answer.coefficients)
+    change = blocks.change(basis, slice(0))[0].sum(1)
+    motion = blocks.motion(basis).sum(1)
+    count = blocks.samples.sum()
+    mean = blocks.total / count / sensitivity - blocks.samples / count
+    return change / change.sum() - motion / motion.sum() - mean
+
+
+def _same_blocks(one: BlockStatistics, other: BlockStatistics) -> bool:
+    """Whether two passes read the same samples into the same blocks."""
+    return (
+        one.motions.shape == other.motions.shape
+        and torch.equal(one.samples, other.samples)
+        and bool(
+            (one.motions - other.motions).abs().amax() <= SAME_BLOCKS * one.motions.abs().amax()
+        )
+    )

@@ -1,0 +1,146 @@
+"""The same named motion in two models: which of them changes less, by how much, and how sure that is."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from liegg._utils.diagnoses import Diagnosis, Remark
+from liegg.results.answer import Answer, Share, percentage
+from liegg.results.json_values import json_values
+
+ROUNDING = 1e-6
+"""Relative difference of two defects that may be rounding."""
+
+Measure = Literal["predictions", "output", "defect", ""]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PairedAnswer:
+    """One named motion in both models.
+
+    Attributes:
+        a: the answer of the first model.
+        b: the answer of the second.
+        names: names of the models.
+        measure: what decides: changed `"predictions"`, the change of the `"output"`, or the
+            `"defect"`; empty if they cannot be compared.
+        difference: of that measure, first model minus second, with its interval: shares of
+            predictions, mean squared changes of the output; NaN for defects.
+        paired: whether both were measured on the same samples.
+        ratio: defect of the second model over that of the first, with its interval; NaN if one is
+            exact or unknown.
+        paired_ratio: whether both passes read the same blocks of samples.
+    """
+
+    a: Answer
+    b: Answer
+    names: tuple[str, str]
+    measure: Measure
+    difference: Share
+    paired: bool
+    ratio: Share
+    paired_ratio: bool
+
+    @property
+    def name(self) -> str:
+        """The motion's name."""
+        return self.a.name
+
+    @property
+    def smaller(self) -> str:
+        """`"a"` or `"b"` if that model clearly changes less; else empty."""
+        if self.measure == "defect":
+            low, high = self.ratio.low, self.ratio.high
+            return "a" if low > 1 + ROUNDING else "b" if high < 1 - ROUNDING else ""
+        return "a" if self.difference.high < 0 else "b" if self.difference.low > 0 else ""
+
+    @property
+    def remark(self) -> Remark:
+        """Which model changes less, and by how much."""
+        one, other = (self.b, self.a) if self.smaller == "b" else (self.a, self.b)
+        model, rest = self.names if self.smaller != "b" else self.names[::-1]
+        adjective = "equivariant" if self.a.equivariance else "invariant"
+        values = {"motion": self.name, "adjective": adjective, "model": model, "other": rest}
+        if self.measure == "":
+            return Diagnosis.MOTION_NOT_COMPARED(**values)
+        if self.measure == "defect":
+            values |= {"ratio": self._times()}
+            clear, open_ = Diagnosis.MOTION_SMALLER_DEFECT, Diagnosis.MOTION_EQUAL_DEFECT
+        else:
+            values |= {"one": _told(one), "instead": _number(other), "samples": self._samples()}
+            values |= {"size": self._size(), "points": self._points()}
+            clear, open_ = Diagnosis.MOTION_CHANGES_LESS, Diagnosis.MOTION_CHANGES_ALIKE
+        return (clear if self.smaller else open_)(**values)
+
+    @property
+    def sentence(self) -> str:
+        """The comparison in plain words."""
+        return f"{self.remark}."
+
+    def _size(self) -> str:
+        return "" if self.a.finite is None else self.a.finite.size_in_words()
+
+    def _samples(self) -> str:
+        counts = [
+            0 if one.finite is None else len(one.finite.each_change) for one in (self.a, self.b)
+        ]
+        if self.paired:
+            return f"on the same {counts[0]} samples"
+        return f"on {counts[0]} and {counts[1]} samples"
+
+    def _points(self) -> str:
+        """The difference in percentage points; empty for changes of the output, whose squares differ."""
+        if self.measure != "predictions":
+            return ""
+        sign = -1.0 if self.smaller == "a" else 1.0
+        value, *ends = (
+            100 * sign * x
+            for x in (self.difference.value, self.difference.low, self.difference.high)
+        )
+        low, high = sorted(ends)
+        return f"{value:.2g} percentage points{' fewer' * bool(self.smaller)}, {low:.2g} to {high:.2g}, "
+
+    def _times(self) -> str:
+        """The ratio of the defects, larger over smaller."""
+        value, low, high = self.ratio.value, self.ratio.low, self.ratio.high
+        if self.smaller == "b":
+            value, low, high = 1 / value, 1 / high, 1 / low
+        return f"{value:.2g} ({low:.2g} to {high:.2g})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON values; NaN and infinities become null."""
+        return json_values(
+            {
+                "name": self.name,
+                "a": self.a.to_dict(),
+                "b": self.b.to_dict(),
+                "measure": self.measure,
+                "difference": self.difference,
+                "paired": self.paired,
+                "ratio": self.ratio,
+                "paired_ratio": self.paired_ratio,
+                "smaller": self.smaller,
+                "remark": self.remark.to_dict(),
+            }
+        )
+
+
+def _told(answer: Answer) -> str:
+    """What a motion changes, in words."""
+    if answer.finite is None:
+        return ""
+    if answer.finite.share is not None:
+        return f"{_number(answer)} of its predictions"
+    return f"its output by {_number(answer)} of its spread"
+
+
+def _number(answer: Answer) -> str:
+    """How much it changes, in per cent."""
+    if answer.finite is None:
+        return ""
+    share = answer.finite.share
+    return percentage(answer.finite.amount if share is None else share.value)
+
+
+NOTHING = Share(math.nan, math.nan, math.nan)
+"""No difference is known."""

@@ -1,0 +1,97 @@
+"""Two models asked the same: known differences, pairing, and what cannot be told."""
+
+import math
+
+import pytest
+import torch
+
+import liegg
+from liegg._utils.diagnoses import Diagnosis
+from liegg._utils.errors import ArgumentError
+
+
+def points(n=300, seed=0):
+    return torch.randn(n, 2, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def asked(function, x=None, about="rotation"):
+    return liegg.discover(function, points() if x is None else x, liegg.Linear(2), about=about)
+
+
+def side(x):
+    return torch.stack([x[:, 0], -x[:, 0]], dim=1)
+
+
+def ring(x):
+    return torch.stack([x.square().sum(1) - 1, 1 - x.square().sum(1)], dim=1)
+
+
+def bent(x):
+    return x[:, 0] ** 2 + 2 * x[:, 1] ** 2
+
+
+def test_the_difference_of_changed_predictions_is_paired():
+    (pair,) = liegg.compare(asked(side), asked(ring), names=("side", "ring")).answers
+    assert pair.measure == "predictions"
+    assert pair.paired
+    assert pair.smaller == "b"
+    assert pair.b.finite.share.value == 0
+    assert pair.difference.value == pytest.approx(pair.a.finite.share.value)
+    assert pair.remark.diagnosis is Diagnosis.MOTION_CHANGES_LESS
+    assert pair.remark.values["model"] == "ring"
+
+
+def test_other_samples_are_not_paired():
+    (pair,) = liegg.compare(asked(side), asked(side, points(seed=1))).answers
+    assert not pair.paired
+    assert not pair.paired_ratio
+    assert pair.smaller == ""
+    assert pair.remark.diagnosis is Diagnosis.MOTION_CHANGES_ALIKE
+    assert pair.ratio.low < 1 < pair.ratio.high
+
+
+def test_a_multiple_of_a_model_is_exactly_as_symmetric():
+    """Every block adds the same to both defects, so that a paired interval has no width."""
+    one, other = asked(bent), asked(lambda x: 3 * bent(x))
+    (pair,) = liegg.compare(one, other, about={"spin": liegg.so(2)}).answers
+    assert pair.measure == "defect"
+    assert pair.paired_ratio
+    assert [pair.ratio.value, pair.ratio.low, pair.ratio.high] == pytest.approx([1, 1, 1])
+    assert pair.smaller == ""
+
+
+def test_the_interval_of_the_ratio_covers():
+    """Of pairs of samples from one distribution, in which the true ratio is 1."""
+    covered = 0
+    for seed in range(60):
+        results = [asked(bent, points(seed=2 * seed + part), about=()) for part in (0, 1)]
+        (pair,) = liegg.compare(*results, about={"spin": liegg.so(2)}).answers
+        covered += pair.ratio.low <= 1 <= pair.ratio.high
+    assert covered >= 60 * 0.95 - 3 * math.sqrt(60 * 0.95 * 0.05)
+
+
+def test_exact_and_inexact_are_told_apart_by_their_output():
+    (pair,) = liegg.compare(asked(lambda x: x.square().sum(1)), asked(bent)).answers
+    assert pair.measure == "output"
+    assert pair.smaller == "a"
+    assert math.isnan(pair.ratio.value)
+
+
+def test_what_only_one_was_asked_is_left_out():
+    one, other = asked(bent), asked(bent, about=())
+    assert liegg.compare(one, other).answers == ()
+    (pair,) = liegg.compare(one, other, about="rotation").answers
+    assert pair.measure == "defect"
+
+
+def test_the_comparison_begins_with_the_motion():
+    found = liegg.compare(asked(side), asked(ring), names=("side", "ring"))
+    assert str(found).startswith("ring is clearly more invariant to rotation")
+    assert found.to_dict()["answers"][0]["smaller"] == "b"
+
+
+@pytest.mark.parametrize("names", [("a",), ("a", "a"), ("a", "b", "c"), ("", "b"), ()])
+def test_names_are_two(names):
+    sym = asked(bent)
+    with pytest.raises(ArgumentError):
+        liegg.compare(sym, sym, names=names)
