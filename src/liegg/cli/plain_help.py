@@ -102,7 +102,8 @@ def definitions(rows: Iterable[tuple[str, str]], width: int) -> list[str]:
 
 def _wrapped(text: str, width: int, *, indent: int) -> list[str]:
     """Lines of a text; options and defaults are not divided."""
-    kept = TOGETHER.sub(lambda match: match[0].replace(" ", "\xa0"), " ".join(text.split()))
+    text = " ".join(text.split()).replace("\\[", "[")  # older versions of typer escape for rich
+    kept = TOGETHER.sub(lambda match: match[0].replace(" ", "\xa0"), text)
     wrapper = textwrap.TextWrapper(
         width,
         initial_indent=" " * indent,
