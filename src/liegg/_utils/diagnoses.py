@@ -551,6 +551,89 @@ class Diagnosis(Enum):
         "direction instead",
     )
 
+    # results/: the finding in plain words
+    UNCHANGED = (
+        Kind.VERDICT,
+        "The output of {model} does not change under {motions} ({algebra}{lower_bound:?at least |}{nullity:direction}, {certainty}).",
+    )
+    NEARLY_UNCHANGED = (
+        Kind.VERDICT,
+        "The output of {model} {change} under {motions}, by at most {percent} % of what an average motion does "
+        "({algebra}{lower_bound:?at least |}{nullity:direction}, {certainty}).",
+    )
+    NEARLY_UNCHANGED_WHEN_MOVED = (
+        Kind.VERDICT,
+        "The output of {model} {change} under {motions}, by at most {percent} % of its spread when held-out samples move by "
+        "{motion:.2g} of theirs ({algebra}{lower_bound:?at least |}{nullity:direction}, {certainty}).",
+    )
+    FOLLOWS = (
+        Kind.VERDICT,
+        "The output of {model} moves along with its input under {motions} ({algebra}{lower_bound:?at least |}{nullity:direction}, "
+        "{certainty}).",
+    )
+    NEARLY_FOLLOWS = (
+        Kind.VERDICT,
+        "The output of {model} moves along with its input under {motions}, up to {percent} % of what it moves under an average "
+        "motion ({algebra}{lower_bound:?at least |}{nullity:direction}, {certainty}).",
+    )
+    NEARLY_FOLLOWS_WHEN_MOVED = (
+        Kind.VERDICT,
+        "The output of {model} moves along with its input under {motions}, up to {percent} % of its spread when held-out samples "
+        "move by {motion:.2g} of theirs ({algebra}{lower_bound:?at least |}{nullity:direction}, {certainty}).",
+    )
+    ALWAYS_CHANGED = (
+        Kind.VERDICT,
+        "No motion leaves the output of {model} nearly unchanged; {nearest} changes it by {percent} % of what an average motion does.",
+    )
+    NEVER_FOLLOWS = (
+        Kind.VERDICT,
+        "No motion of the input moves the output of {model} along with it; {nearest} misses that by {percent} % of what an average "
+        "motion does.",
+    )
+    WEAKLY_CHANGED = (
+        Kind.VERDICT,
+        "No motion leaves the output of {model} nearly unchanged, but {weak:direction}{algebra} {weak:?changes|change} it by only "
+        "{percent} % of what an average motion does, or less: too much for a symmetry, and clearly less than the rest.",
+    )
+    WEAKLY_FOLLOWED = (
+        Kind.VERDICT,
+        "No motion of the input moves the output of {model} along with it, but {weak:direction}{algebra} {weak:?misses|miss} that by "
+        "only {percent} % of what an average motion does, or less: too much for a symmetry, and clearly less than the rest.",
+    )
+    UNCLEAR_COUNT = (
+        Kind.VERDICT,
+        "It is not clear how many symmetries {model} has: along {below:direction} the output moves little ({percent} % of what it "
+        "does along an average one, or more), but nothing separates {below:?it|them} from the rest.",
+    )
+    UNDECIDED_FOR = (
+        Kind.VERDICT,
+        "Undecided whether {model} has a symmetry: the data does not decide {undecided} of {total:direction}.",
+    )
+    NOTHING_MOVES_FOR = (
+        Kind.VERDICT,
+        "Undecided whether {model} has a symmetry: no candidate motion moves the data.",
+    )
+    CHANGED_WHEN_MOVED = (
+        Kind.VERDICT,
+        "{model} has no symmetry: {count:direction} {count:?looks|look} like {count:?one|symmetries} by derivatives, but moving "
+        "held-out samples by {motion:.2g} of the data's spread changes the output by up to {percent} % of its own.",
+    )
+    SURE = (Kind.REASON, "sure")
+    NAME_NOT_SURE = (Kind.REASON, "the name is not sure")
+    COUNT_BETWEEN = (Kind.REASON, "{low} to {high} are possible")
+    COUNT_WITHOUT_INTERVAL = (Kind.REASON, "without an interval")
+    NEAR_A_THRESHOLD = (Kind.REASON, "near a threshold")
+    SEE_WARNINGS = (Kind.REASON, "see the {count:?warning|warnings}")
+    LAYERS_ALIKE = (
+        Kind.VERDICT,
+        "{layers:?The layer|Each of the {layers} layers} of {model} has {nullity:symmetry}.",
+    )
+    LAYERS_DIFFER = (
+        Kind.VERDICT,
+        "The number of symmetries changes along {layers:layer} of {model}: {first} in the first, {last} in the last, {least} to "
+        "{most} in all.",
+    )
+
     # results/: why generators were not named
     NO_MATRICES = (Kind.REASON, "the generators are vector fields and have no matrices to identify")
     MORE_THAN_SOLVED = (
