@@ -117,6 +117,15 @@ def test_symmetries_are_listed_in_the_readable_basis(made):
         assert " ".join(row[6:]) == sym.candidates[i - 3].words
 
 
+def test_a_readable_motion_is_doubtful_with_the_symmetry_of_its_defect(made):
+    sym = made["learned"]
+    for doubtful, expected in (((0, 1), ["strong", "strong", "exact?"]), ((2,), ["strong?"] * 2)):
+        marks = tuple(("strong",) if i in doubtful else () for i in range(9))
+        other = replace(sym, decision=replace(sym.decision, borderline=marks))
+        grades = [row[-4] for row in rows_of(other.table(width=120))[:3]]
+        assert grades[: len(expected)] == expected
+
+
 def test_the_variance_is_there_on_request(made):
     sym = made["learned"]
     assert "σ²" not in str(sym)

@@ -592,13 +592,13 @@ class Diagnosis(Enum):
     )
     WEAKLY_CHANGED = (
         Kind.VERDICT,
-        "No motion leaves the output of {model} nearly unchanged, but {weak:direction}{algebra} {weak:?changes|change} it by only "
-        "{percent} % of what an average motion does, or less: too much for a symmetry, and clearly less than the rest.",
+        "No motion leaves the output of {model} nearly unchanged, but {weak:direction}{algebra} {weak:?changes|change} it by at "
+        "most {percent} % of what an average motion does: too much for a symmetry, and clearly less than the rest.",
     )
     WEAKLY_FOLLOWED = (
         Kind.VERDICT,
         "No motion of the input moves the output of {model} along with it, but {weak:direction}{algebra} {weak:?misses|miss} that by "
-        "only {percent} % of what an average motion does, or less: too much for a symmetry, and clearly less than the rest.",
+        "at most {percent} % of what an average motion does: too much for a symmetry, and clearly less than the rest.",
     )
     UNCLEAR_COUNT = (
         Kind.VERDICT,

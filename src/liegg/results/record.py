@@ -188,6 +188,8 @@ def _decision(record: dict[str, Any]) -> Decision:
         | {
             "gap": _number(record["gap"], math.inf),
             "control": _number(record["control"], math.inf),
+            "floor": _number(record["floor"], math.nan),
+            "response": _number(record["response"], math.nan),
             "grades": tuple(record["grades"]),
             "levels": tuple(record["levels"]),
             "borderline": tuple(map(tuple, record["borderline"])),

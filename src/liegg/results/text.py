@@ -4,7 +4,7 @@ import math
 
 from liegg._utils.diagnoses import plural
 from liegg._utils.text import runs
-from liegg.results.account import NEAREST
+from liegg.results.account import EQUAL_DEFECTS, NEAREST
 from liegg.results.symmetries import Symmetries
 from liegg.results.tables import (
     TABLE_LINES,
@@ -108,10 +108,9 @@ def _columns(sym: Symmetries, shown: range) -> list[Column]:
     ]
     words = list(sym.account.words) or [""] * sym.nullity
     if len(readable) == sym.nullity:
-        doubtful = {g for g, b in zip(decision.grades, decision.borderline, strict=True) if b}
         for i, one in enumerate(readable):
             values[i], ends[i], words[i] = one.defect, list(one.interval), one.words
-            grades[i] = one.grade + "?" * (one.grade in doubtful)
+            grades[i] = one.grade + "?" * _is_borderline(one.defect, sym)
     words += [one.words for one in sym.candidates]
     words += [""] * (len(shown) - len(words))
     level = f"{100 * decision.thresholds.level:g} % interval"
@@ -122,6 +121,17 @@ def _columns(sym: Symmetries, shown: range) -> list[Column]:
         Column("grade", [grades[i] for i in shown]),
         Column("motion", [words[i] for i in shown], words=True),
     ]
+
+
+def _is_borderline(defect: float, sym: Symmetries) -> bool:
+    """Whether the symmetry whose defect is the first not below this one is near a threshold."""
+    floor = sym.decision.floor
+    above = [
+        (max(value, floor), i)
+        for i, value in enumerate(sym.defects[: sym.nullity].tolist())
+        if max(value, floor) >= max(defect, floor) * (1 - EQUAL_DEFECTS)
+    ]
+    return bool(above) and bool(sym.decision.borderline[min(above)[1]])
 
 
 def _first(lines: list[str], where: str) -> list[str]:
