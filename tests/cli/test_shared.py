@@ -84,7 +84,7 @@ def test_help_shows_every_option_whole(command: str, width: int) -> None:
     out = CliRunner().invoke(app, [*words, "--help"], terminal_width=width).stdout
     assert max(map(len, out.splitlines())) <= width
     shown = {word.strip(",") for word in out.split()}
-    group = get_command(app)
+    group: Any = get_command(app)
     context = Context(group)
     one = group.get_command(context, command) if command else group
     for parameter in one.get_params(Context(one, parent=context)):

@@ -127,7 +127,7 @@ def test_the_numbers_of_the_remarks():
 
 
 def test_every_direction_has_a_line_with_its_numbers():
-    lines = str(made(side(3), side(1, "so(2)"), 1, (SMALL, LARGE))).splitlines()
+    lines = made(side(3), side(1, "so(2)"), 1, (SMALL, LARGE)).table(width=120).splitlines()
     rows = [line.split() for line in lines[-4:]]
     assert (
         " ".join(rows[0])
@@ -137,12 +137,13 @@ def test_every_direction_has_a_line_with_its_numbers():
     assert rows[1][1:5] == ["0.001", "0.0008", "–", "0.0013"]
     assert rows[1][5:9] == ["0.012", "0.01", "–", "0.015"]
     assert rows[1][9:] == ["a,", "12", "times", "rotation", "in", "x₁–x₂"]
-    lines = str(made(side(1, "so(2)"), side(1, "so(2)"), 1, (UNKNOWN, EXACT))).splitlines()
+    exact = made(side(1, "so(2)"), side(1, "so(2)"), 1, (UNKNOWN, EXACT))
+    lines = exact.table(width=120).splitlines()
     assert lines[-1].split() == ["both", "–", "0", "exact", "–", "rotation", "in", "x₁–x₂"]
 
 
 def test_the_mean_comes_last_where_there_are_several():
-    last = str(made(side(3), side(3), 3)).splitlines()[-1]
+    last = made(side(3), side(3), 3).table(width=120).splitlines()[-1]
     assert last.split()[-7:] == ["a,", "12", "times", "mean", "of", "the", "shared"]
     assert "mean of the shared" not in str(made(side(1), side(1), 1))
 
@@ -161,7 +162,7 @@ def test_a_narrow_table_has_a_line_for_each_model():
 
 
 def test_many_directions_are_left_out_in_the_middle():
-    text = str(made(side(300), side(200), 200))
+    text = made(side(300), side(200), 200).table(width=120)
     assert len(text.splitlines()) <= 40
     rows = text[text.index("  found in ") :].splitlines()[1:]
     shown = sum(line.startswith(("  both ", "  a ")) for line in rows)

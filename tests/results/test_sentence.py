@@ -129,6 +129,8 @@ def test_a_result_of_an_earlier_version_has_its_sentence_too():
 
 def test_doubts_take_the_place_of_sure():
     sym = found(bent)
+    certainty = sym.decision.certainty
+    assert certainty is not None
     assert members(certainty_of(sym)) == [Diagnosis.SURE]
     assert members(certainty_of(found(bent, controls="none"))) == [Diagnosis.COUNT_WITHOUT_INTERVAL]
     doubtful = replace(
@@ -136,7 +138,7 @@ def test_doubts_take_the_place_of_sure():
         identification=replace(sym.identification, confident=False),
         decision=replace(
             sym.decision,
-            certainty=replace(sym.decision.certainty, nullity=(2, 2)),
+            certainty=replace(certainty, nullity=(2, 2)),
             borderline=(("strong",), *sym.decision.borderline[1:]),
             warnings=(Diagnosis.NOT_MOVED(count=1),),
         ),

@@ -100,7 +100,7 @@ def rows_of(text):
 
 def test_symmetries_are_listed_in_the_readable_basis(made):
     sym = made["learned"]
-    rows = rows_of(str(sym))
+    rows = rows_of(sym.table(width=120))
     assert [row[0] for row in rows] == list("123456")
     assert [" ".join(row[-3:]) for row in rows[:3]] == list(sym.identification.readable.words)
     defects = sym.defect(sym.identification.readable.generators).tolist()
