@@ -101,7 +101,9 @@ def run(page: str, folder: Path) -> list[str]:
         capture_output=True,
         encoding="utf-8",
         cwd=folder,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        # COLUMNS would change the width of printed tables.
+        env={key: value for key, value in os.environ.items() if key != "COLUMNS"}
+        | {"OMP_NUM_THREADS": "1"},
     )
     if process.returncode:
         raise AssertionError(f"{page} fails:\n{process.stderr}")

@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+import re
 import string
 
 import pytest
@@ -67,6 +68,27 @@ def test_nouns_are_counted_and_words_chosen_by_number():
     assert Diagnosis.NOT_MOVED(count=2).startswith("2 directions do not move")
     assert Diagnosis.EXACT(nullity=1, lower_bound=True).startswith("At least 1 exact symmetry:")
     assert Diagnosis.EXACT(nullity=4, lower_bound=False).startswith("4 exact symmetries:")
+
+
+NOUNS = "sample|direction|defect|generator|symmetry|candidate|output|cluster|block|matrix|parameter"
+WRONG_FOR_ONE = re.compile(
+    rf"\b1 (?:[a-z-]+ )?(?:{NOUNS.replace('symmetry', 'symmetrie').replace('matrix', 'matrice')})s\b"
+    rf"|\b1 (?:[a-z-]+ )?(?:{NOUNS}) (?:that )?(?:are|have|do|lie|carry|hold|keep|move|count|look|differ)\b"
+)
+WRONG_FOR_MORE = re.compile(
+    rf"\b[02] (?:[a-z-]+ )?(?:{NOUNS})\b"
+    r"|\b[02] (?:[a-z-]+ )?[a-z]+s (?:that )?(?:is|has|does|lies|carries|holds|keeps|moves|counts|looks)\b"
+)
+
+
+def test_words_agree_with_numbers():
+    assert WRONG_FOR_ONE.search("1 sample that differ cannot decide")
+    assert WRONG_FOR_ONE.search("1 of 1 directions hold")
+    assert WRONG_FOR_MORE.search("2 directions is near")
+    for member in Diagnosis:
+        for number, wrong in ((0, WRONG_FOR_MORE), (1, WRONG_FOR_ONE), (2, WRONG_FOR_MORE)):
+            remark = member(**values_for(member, number))
+            assert not wrong.search(remark), f"{member.name}: {remark}"
 
 
 def test_number_formats_are_neither_nouns_nor_choices():

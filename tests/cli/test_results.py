@@ -47,6 +47,12 @@ def test_show_prints_the_stored_result(runs: Path) -> None:
     assert "layers" in json.loads(run("show", "net", "--json")[1])
 
 
+def test_show_prints_the_variance_on_request(runs: Path) -> None:
+    plain, more = (run("show", "net", *words)[1] for words in ((), ("--variance",)))
+    assert "σ²/|D|" not in plain
+    assert more.count("σ²/|D|") >= 2  # of the directions, and of the layers
+
+
 def test_show_prints_the_log(runs: Path) -> None:
     log = run("show", "norm", "--log")[1]
     assert "240 samples of x.npy" in log

@@ -1,5 +1,6 @@
 """What all commands share: help, version, completion, progress bars, exit codes."""
 
+import os
 import re
 import subprocess
 import sys
@@ -11,12 +12,15 @@ from typing import Any
 import pytest
 from rich.console import Console
 from rich.progress import Progress
+from typer import Context
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import liegg
 from command import run
 from liegg.cli import app
 from liegg.cli._shared import progress_bars
+from liegg.cli.plain_help import definitions
 
 COMMANDS = ["demo", "discover", "show", "report", "compare", "reproduce"]
 
@@ -61,7 +65,7 @@ def test_version() -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_has_an_example_and_the_common_options(command: str) -> None:
     code, out, _ = run(command, "--help")
-    words = " ".join(out.replace("│", " ").split())
+    words = " ".join(out.split())
     assert code == 0
     assert {"--json", "--quiet"} <= set(words.split())
     assert re.search(rf"Examples?: .*liegg {command} ", words), words
@@ -69,8 +73,39 @@ def test_help_has_an_example_and_the_common_options(command: str) -> None:
 
 
 def test_the_options_of_discover_are_grouped() -> None:
-    panels = re.findall(r"^╭─ ([A-Z][a-z ]+) ─", run("discover", "--help")[1], re.MULTILINE)
-    assert panels == ["Options", "Input", "Question", "Trust", "Output", "Large runs"]
+    panels = re.findall(r"^([A-Z][a-z ]+):$", run("discover", "--help")[1], re.MULTILINE)
+    assert panels == ["Input", "Question", "Trust", "Output", "Large runs", "Options"]
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help_shows_every_option_whole(command: str, width: int) -> None:
+    words = [command] if command else []
+    out = CliRunner().invoke(app, [*words, "--help"], terminal_width=width).stdout
+    assert max(map(len, out.splitlines())) <= width
+    shown = {word.strip(",") for word in out.split()}
+    group: Any = get_command(app)
+    context = Context(group)
+    one = group.get_command(context, command) if command else group
+    for parameter in one.get_params(Context(one, parent=context)):
+        names, text = parameter.get_help_record(context) or ("", "")
+        assert set(re.findall(r"(?<!\w)--?[a-z][a-z-]*|<[^ |]*>", names)) <= shown
+        # Every word of the text is there, the default whole on one line.
+        assert set(re.findall(r"[a-z-]{2,}", text)) <= set(re.findall(r"[a-z-]{2,}", out))
+        assert all(default in out for default in re.findall(r"\[default[^]]*\]", text))
+
+
+def test_help_is_as_wide_as_the_terminal() -> None:
+    command = [sys.executable, "-m", "liegg", "discover", "--help"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, env=os.environ | {"COLUMNS": "60"}
+    )
+    assert 50 < max(map(len, done.stdout.splitlines())) <= 60
+
+
+def test_choices_of_an_argument_are_broken_between_two_of_them() -> None:
+    rows = [("study <" + "|".join(["sample-complexity"] * 5) + ">", "A study.")]
+    assert "".join(line.strip() for line in definitions(rows, 60)[:-1]) == rows[0][0]
 
 
 def test_help_states_exit_codes_and_completion() -> None:

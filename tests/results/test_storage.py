@@ -365,6 +365,16 @@ def test_an_action_of_ones_own_is_given_again(tmp_path):
     assert sym.defect(torch.tensor([[1.0, 0.0]], dtype=torch.float64)) < 1e-20
 
 
+def test_numbers_that_are_not_finite_come_back(tmp_path):
+    """Derivatives that overflow leave a floor that is not a number."""
+    sym = liegg.discover(lambda x: square(x) * 1e200, normal(200, 3), liegg.Linear(3))
+    again = liegg.load(sym.save(tmp_path))
+    assert math.isnan(sym.decision.floor)
+    assert math.isnan(again.decision.floor)
+    assert math.isnan(again.decision.response)
+    assert str(again) == str(sym)
+
+
 def test_infinite_gaps_come_back(tmp_path):
     sym = result("infinite gap")
     assert math.isinf(sym.decision.gap)

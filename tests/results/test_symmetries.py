@@ -146,6 +146,8 @@ def test_coefficients_and_matrices_ask_the_same_question():
 
 KEYS = {
     "model",
+    "sentence",
+    "readable",
     "question",
     "samples",
     "rows",

@@ -2,6 +2,7 @@
 """The result of a verification: remarks, JSON and reading back."""
 
 import json
+import re
 
 import torch
 
@@ -87,9 +88,14 @@ def test_the_result_holds_if_every_curve_does():
     good, bad = curve(0.0, radius=4.0), curve(1.0, radius=0.1)
     both = result(good, good, group=bad, notes=(Diagnosis.TEXT(text="mind this"),))
     assert (both.holds, result(good).holds, result().holds) == (False, True, None)
-    lines = str(both).splitlines()
-    starts = [line.strip().partition(":")[0] for line in lines[2:]]
-    assert starts == ["generator 1", "generator 2", "the group", "note"]
+    for width in (60, 80, 120, 200):
+        lines = both.table(width=width).splitlines()
+        assert max(map(len, lines)) <= width
+        starts = [line[2:].partition(":")[0] for line in lines if re.match("  [a-z]", line)]
+        assert starts == ["generator 1", "generator 2", "the group", "note"]
+    assert str(both.summary) in " ".join(str(both).split())
+    nothing = result(notes=(Diagnosis.NOTHING_TO_VERIFY(),))
+    assert str(nothing).count(Diagnosis.NOTHING_TO_VERIFY()) == 1
     assert repr(both) == "Verification(curves=2, holds=False, samples=100, model='net')"
     assert "2 of 2 generators hold" in both.summary
     assert "fail after 12 %" in both.summary

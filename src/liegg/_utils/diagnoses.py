@@ -126,7 +126,7 @@ class Diagnosis(Enum):
     )
     BORDERLINE = (
         Kind.REASON,
-        "{count:?direction|directions} {places} {count:?is|are} near a boundary ({names})",
+        "{count:?direction|directions} {places} in the order of defects {count:?is|are} near a boundary ({names})",
     )
 
     # decision/: warnings
@@ -137,32 +137,37 @@ class Diagnosis(Enum):
     )
     TOO_FEW_SAMPLES = (
         Kind.WARNING,
-        "{samples:sample}{different:? that differ|} cannot decide {total:direction}: {lower_bound:?at least |}{undecided} "
-        "{undecided:?is|are} not constrained by any sample. Use more than {needed} samples",
+        "{samples} {different:?different |}{samples:?sample|samples} cannot decide {total:direction}: {lower_bound:?at least |}"
+        "{undecided} {undecided:?is|are} not constrained by any sample. Use more than {needed:sample}",
     )
     FEW_SAMPLES = (
         Kind.WARNING,
-        "only {samples:sample}{different:? that differ|} for {total:direction}: small defects may be chance. Use {needed} or more",
+        "only {samples} {different:?different |}{samples:?sample|samples} for {total:direction}: small defects may be chance. Use "
+        "{needed} or more",
     )
     MORE_MAY_FOLLOW = (
         Kind.WARNING,
-        "the largest of the {solved:defect} solved for, {largest:.2g}, is below the threshold: there may be more symmetries. Solve "
+        "{solved:?the defect|the largest of the {solved} defects} solved for, {largest:.2g}, is below the threshold: there "
+        "may be more symmetries. Solve "
         "for more: bottom={suggested}",
     )
     NO_EVIDENCE = (
         Kind.WARNING,
-        "{directions:direction} with a small defect {directions:?is|are} not counted: the samples lie in a few tight clusters, or very "
+        "{directions:direction} with a small defect {directions:?is|are} not counted: the samples lie in a few tight "
+        "clusters, or very "
         "few of them carry the sensitivity of the output, so that a small defect may be a missing constraint (see the notes)",
     )
     NO_INTERVAL = (
         Kind.WARNING,
-        "no interval can be given for {directions:direction} that {directions:?counts|count}: single samples decide the defects, or the "
+        "no interval can be given for {directions:direction} that {directions:?counts|count}: single samples decide the "
+        "defects, or the "
         "samples lie in clusters (see the notes). Other samples of this kind may give another answer",
     )
     UNSTABLE_SPAN = (
         Kind.WARNING,
         "{directions:direction} with a small defect {directions:?is|are} not counted: other samples of this kind would turn "
-        "{directions:?it|them} by up to {degrees:.0f}°. About {carriers} of {samples:sample} carry the sensitivity of the output; use "
+        "{directions:?it|them} by up to {degrees:.0f}°. About {carriers} of {samples:sample} {carriers:?carries|carry} the "
+        "sensitivity of the output; use "
         "more samples where it changes",
     )
     OUTPUT_BREAKS = (
@@ -187,8 +192,10 @@ class Diagnosis(Enum):
     )
     UNCERTAIN_SPAN = (
         Kind.WARNING,
-        "the {directions:direction} may be off by up to {degrees:.0f}°: no gap sets the last apart from the next, or few samples "
-        "determine {directions:?it|them} (about {carriers} of {samples} carry the sensitivity of the output)",
+        "the {directions:?direction|{directions} directions} may be off by up to {degrees:.0f}°: no gap sets the last apart "
+        "from the next, or few samples "
+        "determine {directions:?it|them} (about {carriers} of {samples:sample} {carriers:?carries|carry} the sensitivity of "
+        "the output)",
     )
     MIXED_SIZES = (
         Kind.WARNING,
@@ -227,9 +234,9 @@ class Diagnosis(Enum):
     )
     FAILS_AT_FINITE_SIZE = (
         Kind.WARNING,
-        "{holding} of {count:direction} {holding:?holds|hold} under finite transformations of held-out samples as far as the grade "
-        "claims; the others change the output by up to {percent} % of its spread when the samples move by up to theirs. Derivatives "
-        "at the analysed samples do not show what the model does between and beyond them",
+        "{failing} of {count:direction} {failing:?does|do} not hold under finite transformations of held-out samples as far as the "
+        "grade claims: {failing:?it changes|they change} the output by up to {percent} % of its spread when the samples move by up "
+        "to theirs. Derivatives at the analysed samples do not show what the model does between and beyond them",
     )
 
     # decision/: notes
@@ -239,17 +246,20 @@ class Diagnosis(Enum):
     )
     CLUSTERED = (
         Kind.NOTE,
-        "no intervals: the samples lie in about {clusters:tight cluster}, which are hardly more evidence than as many samples. Give "
+        "no intervals: the samples lie in about {clusters:tight cluster}, which {clusters:?is|are} hardly more evidence than "
+        "{clusters:?one sample|as many samples}. Give "
         "the samples of a cluster one label in groups=, or use samples that are not copies of a few",
     )
     DOMINATED = (
         Kind.NOTE,
-        "no intervals: a few samples carry nearly all of the sensitivity, so that {samples:sample} count as about {effective:.2g}. "
+        "no intervals: a few samples carry nearly all of the sensitivity, so that {samples:sample} {samples:?counts|count} "
+        "as about {effective:.2g}. "
         "Look at the largest samples: leave out outliers, or use many more samples",
     )
     HEAVY_TAILS = (
         Kind.NOTE,
-        "wide intervals: a few samples carry most of the sensitivity, so that {samples:sample} count as about {effective:.2g}. "
+        "wide intervals: a few samples carry most of the sensitivity, so that {samples:sample} {samples:?counts|count} as "
+        "about {effective:.2g}. "
         "Look at the largest samples: leave out outliers, or use many more samples",
     )
     MANY_CANDIDATES = (
@@ -286,7 +296,8 @@ class Diagnosis(Enum):
     )
     CURVES_OF_OTHERS = (
         Kind.NOTE,
-        "the further curves are those of {count:direction} that {count:?looks|look} like {count:?a symmetry|symmetries} by "
+        "{count:?the further curve is that|the further curves are those} of {count:direction} that {count:?looks|look} like "
+        "{count:?a symmetry|symmetries} by "
         "derivatives but {count:?fails|fail} under finite transformations",
     )
     CONTROLS_INSIDE_SPAN = (
@@ -344,7 +355,7 @@ class Diagnosis(Enum):
     CURVATURE_UNPREDICTED = (Kind.REASON, "initial curvature is not what was predicted")
     VERIFIED = (
         Kind.REASON,
-        "{holding} of {count:generator} {count:?holds|hold} as far as followed, on {samples:held-out sample}, "
+        "{holding} of {count:generator} {holding:?holds|hold} as far as followed, on {samples:held-out sample}, "
         "r at most {change:.2g}",
     )
     CONTROLS_FAIL_AFTER = (
@@ -445,7 +456,7 @@ class Diagnosis(Enum):
     SAME_ALGEBRA = (Kind.REASON, "Both are {adjective} under {algebra}")
     SAME_DIRECTIONS = (
         Kind.REASON,
-        "Both are {adjective} under the same {shared:direction} ({a}, {b})",
+        "Both are {adjective} under the same {shared:?direction|{shared} directions} ({a}, {b})",
     )
     ONE_CONTAINS_OTHER = (
         Kind.REASON,
@@ -513,7 +524,7 @@ class Diagnosis(Enum):
     )
     PARAMETERS_NOT_RESET = (
         Kind.NOTE,
-        "{n} of {total} parameters {n:?keeps its trained value|keep their trained values} because "
+        "{n} of {total:parameter} {n:?keeps its trained value|keep their trained values} because "
         "no reset writes {n:?it|them}: {names}",
     )
     RESET_NOT_CALLED = (Kind.NOTE, "{method} of {module} was not called: {error}")
@@ -555,7 +566,7 @@ class Diagnosis(Enum):
     )
     DEAD_OUTPUTS = (
         Kind.WARNING,
-        "{n} of {total} outputs never {n:?moves|move} on this data ({n:?output|outputs} {outputs}): "
+        "{n} of {total:output} never {n:?moves|move} on this data ({n:?output|outputs} {outputs}): "
         "the verdict rests on the other {rest:?one|{rest}}.",
     )
     UNEVEN_OUTPUTS = (
@@ -565,13 +576,13 @@ class Diagnosis(Enum):
     )
     SATURATED = (
         Kind.WARNING,
-        "the sensitivity rests on {n} of {total} samples; at the others almost nothing moves the "
+        "the sensitivity rests on {n} of {total:sample}; at the others almost nothing moves the "
         "output (a saturated softmax or sigmoid?). Analyse the logits, or samples near the places "
         "where the output changes.",
     )
     ZERO_DERIVATIVES = (
         Kind.WARNING,
-        "the derivative is exactly zero at {n} of {total} samples (dead units, or rounding): the "
+        "the derivative is exactly zero at {n} of {total:sample} (dead units, or rounding): the "
         "verdict rests on the other {rest:?one|{rest}}.",
     )
     MOTIONS_DISAGREE = (
@@ -584,7 +595,8 @@ class Diagnosis(Enum):
     )
     RANDOM_COMBINATIONS = (
         Kind.NOTE,
-        "{combinations:random combination} stand for {outputs:output} of each sample: with few samples the smallest defects come out "
+        "{combinations:random combination} {combinations:?stands|stand} for {outputs:output} of each sample: with few "
+        "samples the smallest defects come out "
         "too small, as their intervals show. outputs='each' has no such bias",
     )
     LAST_CHECKPOINT_FAILED = (
@@ -596,7 +608,7 @@ class Diagnosis(Enum):
     LAYER_LEFT_OUT = (Kind.NOTE, "left out: {reason}")
     LAYER_ZERO_OUTPUTS = (
         Kind.NOTE,
-        "{n} of {total} samples {n:?has|have} an output of exactly 0, which has no unit length",
+        "{n} of {total:sample} {n:?has|have} an output of exactly 0, which has no unit length",
     )
     LAYER_ANALYSED_ALONE = (
         Kind.NOTE,
@@ -604,12 +616,95 @@ class Diagnosis(Enum):
     )
     LAYER_COMBINATIONS = (
         Kind.NOTE,
-        "its {n} outputs were read by {combinations} random combinations",
+        "its {n:output} {n:?was|were} read by {combinations:random combination}",
     )
     SAMPLES_REPEATED = (
         Kind.NOTE,
         "torch.func.vmap cannot batch this model ({reason}): every sample was repeated for each "
         "direction instead",
+    )
+
+    # results/: the finding in plain words
+    UNCHANGED = (
+        Kind.VERDICT,
+        "The output of {model} does not change under {motions} ({algebra}{lower_bound:?at least |}{nullity:direction}, {certainty}).",
+    )
+    NEARLY_UNCHANGED = (
+        Kind.VERDICT,
+        "The output of {model} {change} under {motions}, by at most {percent} % of what an average motion does "
+        "({algebra}{lower_bound:?at least |}{nullity:direction}, {certainty}).",
+    )
+    NEARLY_UNCHANGED_WHEN_MOVED = (
+        Kind.VERDICT,
+        "The output of {model} {change} under {motions}, by at most {percent} % of its spread when held-out samples move by "
+        "{motion:.2g} of theirs ({algebra}{lower_bound:?at least |}{nullity:direction}, {certainty}).",
+    )
+    FOLLOWS = (
+        Kind.VERDICT,
+        "The output of {model} moves along with its input under {motions} ({algebra}{lower_bound:?at least |}{nullity:direction}, "
+        "{certainty}).",
+    )
+    NEARLY_FOLLOWS = (
+        Kind.VERDICT,
+        "The output of {model} moves along with its input under {motions}, up to {percent} % of what it moves under an average "
+        "motion ({algebra}{lower_bound:?at least |}{nullity:direction}, {certainty}).",
+    )
+    NEARLY_FOLLOWS_WHEN_MOVED = (
+        Kind.VERDICT,
+        "The output of {model} moves along with its input under {motions}, up to {percent} % of its spread when held-out samples "
+        "move by {motion:.2g} of theirs ({algebra}{lower_bound:?at least |}{nullity:direction}, {certainty}).",
+    )
+    ALWAYS_CHANGED = (
+        Kind.VERDICT,
+        "No motion leaves the output of {model} nearly unchanged; {nearest} changes it by {percent} % of what an average motion does.",
+    )
+    NEVER_FOLLOWS = (
+        Kind.VERDICT,
+        "No motion of the input moves the output of {model} along with it; {nearest} misses that by {percent} % of what an average "
+        "motion does.",
+    )
+    WEAKLY_CHANGED = (
+        Kind.VERDICT,
+        "No motion leaves the output of {model} nearly unchanged, but {weak:direction}{algebra} {weak:?changes|change} it by at "
+        "most {percent} % of what an average motion does: too much for a symmetry, and clearly less than the rest.",
+    )
+    WEAKLY_FOLLOWED = (
+        Kind.VERDICT,
+        "No motion of the input moves the output of {model} along with it, but {weak:direction}{algebra} {weak:?misses|miss} that by "
+        "at most {percent} % of what an average motion does: too much for a symmetry, and clearly less than the rest.",
+    )
+    UNCLEAR_COUNT = (
+        Kind.VERDICT,
+        "It is not clear how many symmetries {model} has: along {below:direction} the output moves little ({percent} % of what it "
+        "does along an average one, or more), but nothing separates {below:?it|them} from the rest.",
+    )
+    UNDECIDED_FOR = (
+        Kind.VERDICT,
+        "Undecided whether {model} has a symmetry: the data does not decide {undecided} of {total:direction}.",
+    )
+    NOTHING_MOVES_FOR = (
+        Kind.VERDICT,
+        "Undecided whether {model} has a symmetry: no candidate motion moves the data.",
+    )
+    CHANGED_WHEN_MOVED = (
+        Kind.VERDICT,
+        "{model} has no symmetry: {count:direction} {count:?looks|look} like {count:?one|symmetries} by derivatives, but moving "
+        "held-out samples by {motion:.2g} of the data's spread changes the output by up to {percent} % of its own.",
+    )
+    SURE = (Kind.REASON, "sure")
+    NAME_NOT_SURE = (Kind.REASON, "the name is not sure")
+    COUNT_BETWEEN = (Kind.REASON, "{low} to {high} are possible")
+    COUNT_WITHOUT_INTERVAL = (Kind.REASON, "without an interval")
+    NEAR_A_THRESHOLD = (Kind.REASON, "near a threshold")
+    SEE_WARNINGS = (Kind.REASON, "see the {count:?warning|warnings}")
+    LAYERS_ALIKE = (
+        Kind.VERDICT,
+        "{layers:?The layer|Each of the {layers} layers} of {model} has {nullity:symmetry}.",
+    )
+    LAYERS_DIFFER = (
+        Kind.VERDICT,
+        "The number of symmetries changes along {layers:layer} of {model}: {first} in the first, {last} in the last, {least} to "
+        "{most} in all.",
     )
 
     # results/: why generators were not named
@@ -626,7 +721,8 @@ class Diagnosis(Enum):
     )
     UP_TO_STILL = (
         Kind.REASON,
-        "known only up to {count:direction} that {count:?does|do} not move this data: it lies in a subspace, which the symmetries leave",
+        "known only up to {count:direction} that {count:?does|do} not move this data: it lies in a subspace, which the "
+        "symmetries leave",
     )
     SAME_ON_THIS_DATA = (
         Kind.REASON,
@@ -641,7 +737,7 @@ class Diagnosis(Enum):
     )
     TOO_LARGE_TO_IDENTIFY = (
         Kind.REASON,
-        "{count} matrices of {side} × {side} are too large to be identified",
+        "{count:?1 matrix|{count} matrices} of {side} × {side} {count:?is|are} too large to be identified",
     )
     TOO_MANY_TO_NAME = (
         Kind.REASON,
@@ -684,7 +780,7 @@ class Diagnosis(Enum):
     RIVAL_OF_LARGER_FAMILY = (
         Kind.REASON,
         "{degrees:.2g}° away, which the uncertainty explains as well, but of a larger family "
-        "({parameters} parameters, {simpler} has {fewer}): the simpler one is named",
+        "({parameters:parameter}, {simpler} has {fewer}): the simpler one is named",
     )
     NEAR_SIMPLER_ALGEBRA = (
         Kind.REASON,

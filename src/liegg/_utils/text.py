@@ -1,5 +1,6 @@
 """Text for a terminal."""
 
+import math
 from collections.abc import Sequence
 from itertools import groupby
 
@@ -14,6 +15,15 @@ def printable(text: str) -> str:
         one if one.isprintable() or one in "\n\t" else one.encode("unicode_escape").decode()
         for one in text
     )
+
+
+def root_percent(square: float) -> str:
+    """The root of a squared share in percent, with two digits, near 100 % and above three.
+
+    >>> root_percent(0.0009), root_percent(0.995), root_percent(0.0)
+    ('3', '99.7', '0')
+    """
+    return f"{100 * math.sqrt(square):.{2 if square < 0.98 else 3}g}"
 
 
 def runs(places: Sequence[int]) -> str:

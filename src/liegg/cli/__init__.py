@@ -7,6 +7,7 @@ import typer
 from liegg._utils.version import __version__
 from liegg.cli.demo import demo
 from liegg.cli.discover import discover
+from liegg.cli.plain_help import LARGEST_WIDTH, PlainCommand, PlainGroup
 from liegg.cli.reproduce import reproduce
 from liegg.cli.results import compare, report, show
 
@@ -19,14 +20,17 @@ liegg discover --model mypackage.nets:build --weights w.safetensors --data x.npy
 liegg show run; liegg report run; liegg compare run other-run
 
 Exit codes: 0 success, 1 unexpected failure, 2 error in the command or its input, 130 interrupted (Ctrl-C).
+
 Tab completion: liegg --install-completion."""
 
 app = typer.Typer(
+    cls=PlainGroup,
     help="Find the continuous symmetries that a trained model has learned, how well they hold, and how far to trust the answer.",
     epilog=EPILOG,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": LARGEST_WIDTH},
 )
 
 
@@ -40,4 +44,4 @@ def _main(
 
 
 for command in (demo, discover, show, report, compare, reproduce):
-    app.command()(command)
+    app.command(cls=PlainCommand)(command)

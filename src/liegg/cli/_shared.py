@@ -41,6 +41,9 @@ def option(
 
 
 Json = Annotated[bool, option(OUTPUT, "Print the result as JSON and nothing else.", "--json")]
+Variance = Annotated[
+    bool, option(OUTPUT, "Print the paper's symmetry variance as well.", "--variance")
+]
 Quiet = Annotated[bool, option(OUTPUT, "Print only the result, no progress bar.", "--quiet", "-q")]
 
 USER_ERROR, INTERRUPTED, TERMINATED = 2, 130, 143
@@ -78,7 +81,9 @@ def print_json(value: dict[str, Any]) -> None:
     echo(dumps(value, indent=1, allow_nan=False))
 
 
-def print_result(sym: Any, layers: Any, short: str, *, json: bool, quiet: bool) -> None:
+def print_result(
+    sym: Any, layers: Any, short: str, *, json: bool, quiet: bool, variance: bool
+) -> None:
     """Print a result, with that of its layers if it is not None.
 
     Args:
@@ -87,13 +92,14 @@ def print_result(sym: Any, layers: Any, short: str, *, json: bool, quiet: bool) 
         short: the text for --quiet.
         json: print JSON.
         quiet: print the short text.
+        variance: print the paper's variance as well.
     """
     if json:
         print_json(sym.to_dict() | ({} if layers is None else {"layers": layers.to_dict()}))
     elif quiet:
         echo(short)
     else:
-        parts = (str(part) for part in (sym, layers) if part is not None)
+        parts = (part.table(variance=variance) for part in (sym, layers) if part is not None)
         echo(printable("\n\n".join(parts)))
 
 

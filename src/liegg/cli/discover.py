@@ -19,6 +19,7 @@ from liegg.cli._shared import (
     TRUST,
     Json,
     Quiet,
+    Variance,
     echo,
     exit_codes,
     increments,
@@ -213,6 +214,7 @@ def discover(
     seed: Seed = 0,
     out: Out = None,
     title: Title = None,
+    variance: Variance = False,
     json: Json = False,
     quiet: Quiet = False,
     batch_size: BatchSize = None,
@@ -313,7 +315,8 @@ def _finish(
     except (LieggError, KeyboardInterrupt) as error:
         failure = error
     try:
-        print_result(sym, layers, str(sym.nullity), json=options.json, quiet=options.quiet)
+        how = {name: getattr(options, name) for name in ("json", "quiet", "variance")}
+        print_result(sym, layers, str(sym.nullity), **how)
     except (LieggError, BrokenPipeError) as error:
         unprinted = error
     if (out := options.out) is not None:

@@ -11,6 +11,7 @@ from liegg.cli._shared import (
     OUTPUT,
     Json,
     Quiet,
+    Variance,
     echo,
     exit_codes,
     option,
@@ -28,6 +29,7 @@ def show(
     log: Annotated[
         bool, option(OUTPUT, "Print the log of the commands instead of the result.", "--log")
     ] = False,
+    variance: Variance = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -46,7 +48,8 @@ def show(
             return
         stored = read_run(run)
         short = f"{stored.sym.nullity} {stored.sym.name}" if stored.sym.nullity else "0"
-        print_result(stored.sym, stored.layers, short, json=json, quiet=quiet)
+        how = {"json": json, "quiet": quiet, "variance": variance}
+        print_result(stored.sym, stored.layers, short, **how)
 
 
 def report(

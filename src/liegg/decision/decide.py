@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.diagnoses import Diagnosis, Remark
-from liegg._utils.text import runs
+from liegg._utils.text import root_percent, runs
 from liegg.decision.grades import COUNTED, grade, threshold_sensitivity
 from liegg.decision.intervals import Certainty
 from liegg.decision.rank import Evidence, levels, rule
@@ -335,11 +335,11 @@ def _sentence(
         total = len(values) + decision.unsolved
         return Diagnosis.UNDECIDED(undecided=decision.undecided, total=total)
     if not nullity:
-        percent = _percent(float(values[0]))
+        percent = root_percent(float(values[0]))
         if (below := int((values <= threshold).sum())) and not decision.levels[3]:
             return Diagnosis.NO_CLEAR_COUNT(below=below, percent=percent)
         if cluster := decision.levels[3]:
-            percent = _percent(float(values[cluster - 1]))
+            percent = root_percent(float(values[cluster - 1]))
             return Diagnosis.WEAK_CLUSTER(weak=cluster, percent=percent, gap=decision.gap)
         if weak := decision.grades.count("weak"):
             return Diagnosis.WEAK_CANDIDATES(weak=weak, percent=percent)
@@ -349,14 +349,9 @@ def _sentence(
     if set(kinds) == {"exact"}:
         member = Diagnosis.EXACT_EQUIVARIANCE if equivariance else Diagnosis.EXACT
         return member(**numbers)
-    numbers["percent"] = _percent(float(values[nullity - 1]))
+    numbers["percent"] = root_percent(float(values[nullity - 1]))
     numbers["grades"] = " + ".join(f"{kinds[name]} {name}" for name in COUNTED if kinds[name])
     return (Diagnosis.EQUIVARIANCES if equivariance else Diagnosis.SYMMETRIES)(**numbers)
-
-
-def _percent(defect: float) -> str:
-    """Motion of the output in percent of the average, with two digits, near 100 % three."""
-    return f"{100 * math.sqrt(defect):.{2 if defect < 0.98 else 3}g}"
 
 
 def with_certainty(decision: Decision, certainty: Certainty | None) -> Decision:

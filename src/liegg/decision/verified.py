@@ -181,7 +181,9 @@ def _remarks(
         sentence,
         Diagnosis.HOLD_AT_FINITE_SIZE(**counts, nullity=nullity),
         Diagnosis.FAILS_AT_FINITE_SIZE(
-            **counts, percent=_percent([max(one.change, one.farther) for one in lowered])
+            failing=len(lowered),
+            count=len(cases),
+            percent=_percent([max(one.change, one.farther) for one in lowered]),
         ),
     )
 

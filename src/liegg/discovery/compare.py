@@ -87,7 +87,7 @@ def compare(
         overall = PairedDefect("both", "mean of the shared", None, *means)
     elif not directions and (directions := _by_rank(a, b)):
         overall = directions[0]
-        directions = [*directions, _nearest("a", a, b), _nearest("b", b, a)]
+        directions = [*directions, _nearest("a", both[0], a, b), _nearest("b", both[1], b, a)]
     return Comparison(
         a=_side(a),
         b=_side(b),
@@ -139,12 +139,12 @@ def _directions(
     return pairs
 
 
-def _nearest(name: str, sym: Symmetries, other: Symmetries) -> PairedDefect:
+def _nearest(side: str, name: str, sym: Symmetries, other: Symmetries) -> PairedDefect:
     """The nearest candidate of one model, measured in both."""
     h = sym.accumulated.solution.directions[:1] / sym.accumulated.solution.directions[:1].norm()
     (words,) = sym.action.describe(h, tolerance=CANDIDATE_TOLERANCE)
     there = along(other, other.action.own_coefficients(sym.action.whole_coefficients(h)))
-    defects = (_of_rank(sym, 0), there) if name == "a" else (there, _of_rank(sym, 0))
+    defects = (_of_rank(sym, 0), there) if side == "a" else (there, _of_rank(sym, 0))
     return PairedDefect(
         "neither", f"nearest of {name}: {words}", _generator(sym.action, h), *defects
     )

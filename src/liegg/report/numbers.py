@@ -1,6 +1,13 @@
 """Numbers as pages and figures write them, and which of many directions they show."""
 
 import math
+from collections.abc import Iterable
+
+MAX_DECADES = 12
+"""Of a logarithmic axis: smaller values, and zeros, are drawn at its lower edge."""
+
+LEAST_POWER, MOST_POWER = -300, 308
+"""Powers of ten that float64 holds with all digits."""
 
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -58,6 +65,26 @@ def nice_steps(low: float | int, high: float | int, count: int = 6) -> list[floa
     )
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [round(k * step, 12) for k in range(first, last + 1)]
+
+
+def decades(values: Iterable[float]) -> tuple[float, float]:
+    """Powers of ten around the positive values, `MAX_DECADES` apart at most; zeros need them all.
+
+    What is not finite is left out.
+
+    >>> decades([0.003, 0.4]), decades([0.0, 0.4]), decades([1e-32, 0.4]), decades([])
+    ((0.001, 1.0), (1e-12, 1.0), (1e-12, 1.0), (0.001, 1.0))
+    """
+    known = [value for value in values if math.isfinite(value)]
+    positive = [value for value in known if value > 0]
+    if not positive:
+        return 1e-3, 1.0
+    last = math.ceil(math.log10(max(positive)) + 0.02)
+    first = math.floor(math.log10(min(positive)) - 0.02)
+    if len(positive) < len(known) or first < last - MAX_DECADES:
+        first = last - MAX_DECADES
+    first = min(max(first, LEAST_POWER), MOST_POWER - 2)
+    return 10.0**first, 10.0 ** min(max(last, first + 2), MOST_POWER)
 
 
 def window(total: int, nullity: int, count: int) -> range:

@@ -1,7 +1,9 @@
 """What print, page and JSON say of the directions, computed once with the result; and how large matrices may be for that."""
 
 from dataclasses import dataclass
+from functools import partial
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -9,12 +11,17 @@ from liegg._utils.errors import ArgumentError
 from liegg.actions import Action, MatrixAction
 from liegg.algebra.identification import Identification
 from liegg.decision.decide import Decision
+from liegg.decision.grades import GRADES
 from liegg.polarization.memory import readable
 from liegg.results.accumulated import Accumulated
+from liegg.results.naming import OWN_DEFECTS, coefficients_within
 from liegg.spectrum.spectrum import Spectrum, symmetry_bias
 
 NEAREST = 3
 """Directions after the last symmetry that are listed and described."""
+
+EQUAL_DEFECTS = 1e-6
+"""Relative difference up to which two defects are equal."""
 
 LARGEST_SIZE = 2**27
 """Numbers in all generators up to which they are built as matrices: 1 GB."""
@@ -25,7 +32,7 @@ PRINTABLE_SIZE, PRINTABLE_SIDE = 2**21, 512
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A direction that is not a symmetry, but comes nearest.
+    """A direction in words, with its numbers: of a symmetry, or of one that comes nearest.
 
     Attributes:
         words: what it does.
@@ -54,6 +61,9 @@ class Account:
         bias: `[g]`, the paper's bias of every direction of the spectrum against the named algebra; None if it has no name.
         generators: `[d, n, n]`, the symmetries as matrices; None if there are none, or if they are too many or too large.
         output_generators: `[d, m, m]`, what they do to the output; None for invariance too.
+        readable: the readable basis of the symmetries, if their algebra has a name: a motion in words with its defect, the interval
+            of a motion that was fixed beforehand, and the grade that this defect has among the symmetries. Empty without a name,
+            and for results of earlier versions.
     """
 
     words: tuple[str, ...]
@@ -63,6 +73,7 @@ class Account:
     bias: Float[Tensor, " g"] | None = None
     generators: Float[Tensor, "d n n"] | None = None
     output_generators: Float[Tensor, "d m m"] | None = None
+    readable: tuple[Candidate, ...] = ()
 
 
 def account_of(
@@ -115,7 +126,55 @@ def account_of(
         bias=_bias(action, spectrum, identification),
         generators=matrices_of(action, coefficients),
         output_generators=matrices_of(output_action, accumulated.partners(coefficients)),
+        readable=_readable(action, accumulated, decision, identification),
     )
+
+
+def _readable(
+    action: Action, accumulated: Accumulated, decision: Decision, identification: Identification
+) -> tuple[Candidate, ...]:
+    """The readable basis with its defects; empty without a name, or if it lies outside the candidates."""
+    if not (decision.nullity and identification.known and isinstance(action, MatrixAction)):
+        return ()
+    basis = identification.readable
+    if not basis.words or (rows := coefficients_within(action, basis.generators)) is None:
+        return ()
+    rows = rows.to(torch.float64)
+    rows = rows / rows.norm(dim=1, keepdim=True)
+    thresholds = decision.thresholds
+    values = accumulated.defect(rows, trivial_tolerance=thresholds.trivial_tolerance)
+    if bool(values.isnan().any()):  # a motion of the basis that does not move the data
+        return ()
+    ends = accumulated.interval(rows, values, floor=decision.floor, level=thresholds.level)
+    found = accumulated.solution.values[: decision.nullity].tolist()
+    return tuple(
+        Candidate(
+            words=words,
+            defect=defect,
+            interval=(low, high),
+            grade=_grade_among(defect, found, decision),
+            coefficients=row,
+        )
+        for words, defect, (low, high), row in zip(
+            basis.words, values.tolist(), ends.tolist(), rows, strict=True
+        )
+    )
+
+
+def _grade_among(defect: float, found: list[float], decision: Decision) -> str:
+    """Grade of a direction in the span of the symmetries: the worst of those whose defect is the first not below its own.
+
+    A rounded generator may leave the span a little. Up to `OWN_DEFECTS` times their largest defect, or the threshold, it has the
+    worst of their grades; above, it is weak.
+    """
+    own = max(defect, decision.floor) * (1 - EQUAL_DEFECTS)
+    lifted = [max(value, decision.floor) for value in found]
+    worst = partial(max, key=GRADES.index)
+    above = [value for value in lifted if value >= own]
+    if above:
+        return worst(decision.grades[i] for i, value in enumerate(lifted) if value == min(above))
+    is_near = defect <= max(OWN_DEFECTS * max(lifted), decision.thresholds.threshold)
+    return worst(decision.grades[: len(found)]) if is_near else "weak"
 
 
 def words_of(action: Action, coefficients: Float[Tensor, "d g"], error: float) -> tuple[str, ...]:

@@ -1,14 +1,10 @@
 """Several answers, by position or by name, and as a table."""
 
 import math
-import shutil
-import textwrap
 
 from liegg._utils.errors import ArgumentError
 from liegg.results.answer import Answer, percentage
-
-UNNAMED_WIDTH = 120
-"""Columns without a terminal."""
+from liegg.results.tables import Column, leading, table_width, wrapped
 
 
 class Answers(tuple[Answer, ...]):
@@ -38,11 +34,11 @@ class Answers(tuple[Answer, ...]):
         """
         if not self:
             return []
-        head = textwrap.wrap(self[0].sentence, width, subsequent_indent="    ")
+        head = wrapped([self[0].sentence], width)
         return [*head, "", *_table(self, width)] if len(self) > 1 else head
 
     def __str__(self) -> str:
-        return "\n".join(self.lines(max(60, shutil.get_terminal_size((UNNAMED_WIDTH, 24)).columns)))
+        return "\n".join(self.lines(table_width()))
 
     def __repr__(self) -> str:
         return f"Answers({', '.join(f'{one.name}: {one.verdict}' for one in self)})"
@@ -51,35 +47,24 @@ class Answers(tuple[Answer, ...]):
 def _table(answers: Answers, width: int) -> list[str]:
     """One line per motion; columns at the end that do not fit are left out."""
     classes = any(one.finite is not None and one.finite.share is not None for one in answers)
+    changed = "predictions changed" if classes else "output changed"
     columns = [
-        ("motion", [one.name for one in answers]),
-        ("size", [_size(one) for one in answers]),
-        (
-            "predictions changed" if classes else "output changed",
-            [_changed(one) for one in answers],
-        ),
-        ("random", [_random(one) for one in answers]),
-        ("verdict", [str(one.verdict).split(",")[0] for one in answers]),
-        ("δ²", [_defect(one) for one in answers]),
-        ("untrained", [_untrained(one) for one in answers]),
+        Column("motion", [one.name for one in answers], words=True),
+        Column("size", [_size(one) for one in answers]),
+        Column(changed, [changed_cell(one) for one in answers]),
+        Column("random", [_random(one) for one in answers]),
+        Column("verdict", [str(one.verdict).split(",")[0] for one in answers]),
+        Column("δ²", [_defect(one) for one in answers]),
+        Column("untrained", [_untrained(one) for one in answers]),
     ]
-    columns = [(head, cells) for head, cells in columns if any(cells)]
-    widths = [max(len(head), *map(len, cells)) for head, cells in columns]
-    while sum(widths) + 2 * len(widths) > width and len(widths) > 3:
-        widths.pop()
-        columns.pop()
-    rows = [[head for head, _ in columns], *zip(*(cells for _, cells in columns), strict=True)]
-    return [
-        "  " + "  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
+    return leading(columns, width)
 
 
 def _size(answer: Answer) -> str:
     return "" if answer.finite is None else answer.finite.size_in_words().removeprefix("by ")
 
 
-def _changed(answer: Answer) -> str:
+def changed_cell(answer: Answer) -> str:
     """Predictions that change, or the change of the output in multiples of its spread."""
     if answer.finite is None:
         return ""

@@ -206,10 +206,18 @@ class Comparison:
         """The table for notebooks, with its columns aligned."""
         return as_html(self)
 
-    def __str__(self) -> str:
+    def table(self, *, width: int | None = None) -> str:
+        """What `print` shows.
+
+        Args:
+            width: columns of a line, from 60 to 200; those of the terminal by default, 120 if there is none.
+        """
         from liegg.results.comparison_text import table
 
-        return table(self)
+        return table(self, width=width)
+
+    def __str__(self) -> str:
+        return self.table()
 
     def __repr__(self) -> str:
         return (

@@ -5,32 +5,47 @@ import math
 from liegg._utils.diagnoses import plural
 from liegg.results import paired_answers_text
 from liegg.results.comparison import SAME_SPAN, Comparison, Measured, PairedDefect, Side
-from liegg.results.tables import TABLE_LINES, TABLE_WIDTH, value_range, without_middle, wrapped
+from liegg.results.tables import (
+    TABLE_LINES,
+    Column,
+    decimal,
+    fitted,
+    interval,
+    table_width,
+    value_range,
+    without_middle,
+    wrapped,
+)
 
-MAX_WORDS = 32
-"""Characters of a motion's description."""
+SIDE_BY_SIDE = 100
+"""Columns from which on both models are in one line; below, each has its own."""
 
 
-def table(comparison: Comparison) -> str:
-    """Readable account of a comparison in under 40 lines.
+def table(comparison: Comparison, *, width: int | None = None) -> str:
+    """Readable account of a comparison in under 40 lines, the conclusion first.
 
     Args:
         comparison: the result of `liegg.compare`.
+        width: columns of a line, from 60 to 200; those of the terminal by default.
     """
-    answers = paired_answers_text.lines(comparison.answers, comparison.names, TABLE_WIDTH)
+    width = table_width(width)
     first, second = comparison.names
     lines = [
-        *([*answers, ""] if answers else []),
+        *_opening(comparison, width),
         f"{comparison.question} under {comparison.action}, two models side by side",
         f"  {first}: {_side(comparison.a)}",
         f"  {second}: {_side(comparison.b)}",
-        "",
-        f"  {'; '.join(comparison.remarks)}.",
         *_angles(comparison),
         *(f"  note: {note}" for note in comparison.notes),
     ]
-    lines = wrapped(lines, break_long_words=True)
-    return "\n".join([*lines, *_rows(comparison, TABLE_LINES - len(lines))])
+    lines = wrapped(lines, width)
+    return "\n".join([*lines, *_rows(comparison, TABLE_LINES - len(lines), width)])
+
+
+def _opening(comparison: Comparison, width: int) -> tuple[str, ...]:
+    """The first lines: the named motions, and what the comparison shows, in plain words."""
+    answers = paired_answers_text.lines(comparison.answers, comparison.names, width)
+    return (*answers, *([""] if answers else []), f"{'; '.join(comparison.remarks)}.")
 
 
 def _side(side: Side) -> str:
@@ -54,35 +69,73 @@ def _angles(comparison: Comparison) -> list[str]:
     ]
 
 
-def _rows(comparison: Comparison, room: int) -> list[str]:
-    """One line per direction, and the mean of the shared ones last."""
+def _rows(comparison: Comparison, room: int, width: int) -> list[str]:
+    """One line per direction, or two in a narrow terminal; the mean of the shared ones last."""
     pairs = list(comparison.directions)
     if not pairs:
         return []
     if comparison.overall is not None and comparison.shared > 1:
         pairs.append(comparison.overall)
     level = f"{100 * comparison.level:g} % interval"
-    heading = (
-        f"  {'found in':<8}  {'δ² in a':>9}  {level:^19}  {'δ² in b':>9}  {level:^19}  "
-        f"{'clearly smaller':<16}  motion"
-    )
-    rows = [_row(pair) for pair in pairs]
-    return ["", heading, *without_middle(rows, max(room - 2, 4), indent=12)]
+    is_wide = width >= SIDE_BY_SIDE
+    columns = (_side_by_side if is_wide else _stacked)(comparison, pairs, level)
+    head, *rows = fitted(columns, width)
+    capacity = max(room - 2, 4)
+    if not is_wide:  # the two lines of a direction stay together
+        capacity = max(capacity // 2, 4)
+        rows = ["\n".join(rows[i : i + 2]) for i in range(0, len(rows), 2)]
+    return ["", head, *without_middle(rows, capacity, indent=12)]
 
 
-def _row(pair: PairedDefect) -> str:
-    words = pair.words if len(pair.words) <= MAX_WORDS else f"{pair.words[: MAX_WORDS - 1]}…"
-    clear = "–"
-    if pair.smaller:
-        ratio = pair.ratio
-        times = 1.0 if ratio is None else ratio[0] if pair.smaller == "a" else 1 / ratio[0]
-        clear = f"{pair.smaller}, {'exact' if ratio is None else f'{times:.2g} times'}"
-    cells = f"{_cells(pair.a)}  {_cells(pair.b)}  {clear:<16}"
-    return f"  {pair.found_in:<8}  {cells}  {words}".rstrip()
+def _side_by_side(comparison: Comparison, pairs: list[PairedDefect], level: str) -> list[Column]:
+    """Both models in one line."""
+    first, second = comparison.names
+    return [
+        Column("found in", [comparison.named(pair.found_in) for pair in pairs]),
+        Column(f"δ² in {first}", [_defect(pair.a) for pair in pairs], ">"),
+        Column(level, [_interval(pair.a) for pair in pairs], "^"),
+        Column(f"δ² in {second}", [_defect(pair.b) for pair in pairs], ">"),
+        Column(level, [_interval(pair.b) for pair in pairs], "^"),
+        Column("clearly smaller", [_clear(comparison, pair) for pair in pairs]),
+        Column("motion", [pair.words for pair in pairs], words=True),
+    ]
 
 
-def _cells(measured: Measured) -> str:
-    if math.isnan(measured.value):
-        return f"{'–':>9}  {'':^19}"
-    ends = "" if math.isnan(measured.low) else f"{measured.low:.2e} – {measured.high:.2e}"
-    return f"{measured.value:>9.2e}  {'exact' if measured.exact else ends:^19}"
+def _stacked(comparison: Comparison, pairs: list[PairedDefect], level: str) -> list[Column]:
+    """A line for each model; below the motion, which is clearly smaller."""
+    both = [one for pair in pairs for one in (pair.a, pair.b)]
+    clear = [
+        text if (text := _clear(comparison, pair)) == "–" else f"clearly smaller: {text}"
+        for pair in pairs
+    ]
+    return [
+        Column(
+            "found in", [text for pair in pairs for text in (comparison.named(pair.found_in), "")]
+        ),
+        Column("in", [*comparison.names] * len(pairs)),
+        Column("δ²", [_defect(one) for one in both], ">"),
+        Column(level, [_interval(one) for one in both], "^"),
+        Column(
+            "motion",
+            [text for pair, last in zip(pairs, clear, strict=True) for text in (pair.words, last)],
+            words=True,
+        ),
+    ]
+
+
+def _clear(comparison: Comparison, pair: PairedDefect) -> str:
+    """In which model the defect is clearly smaller, and by how much; a dash if in neither."""
+    if not pair.smaller:
+        return "–"
+    ratio = pair.ratio
+    times = 1.0 if ratio is None else ratio[0] if pair.smaller == "a" else 1 / ratio[0]
+    name = comparison.named(pair.smaller)
+    return f"{name}, {'exact' if ratio is None else f'{times:.2g} times'}"
+
+
+def _defect(measured: Measured) -> str:
+    return "0" if measured.exact else decimal(measured.value)
+
+
+def _interval(measured: Measured) -> str:
+    return "exact" if measured.exact else interval(measured.low, measured.high)

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.arguments import checked
-from liegg._utils.diagnoses import Remark, plural
+from liegg._utils.diagnoses import Remark
 from liegg._utils.errors import ArgumentError
 from liegg.actions import Action
 from liegg.results.symmetries import Symmetries
@@ -19,9 +19,6 @@ from liegg.spectrum.spectrum import symmetry_variance
 
 Problem = Literal["invariance", "unit", "equivariance"]
 """Of the output, of the output scaled to unit length, or of the pair with an output action."""
-
-LONGEST_NAME = 32
-"""Most characters of a layer's name; the beginning of a longer one is cut."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +143,7 @@ class LayerSymmetries:
             of: as for `variance`.
         """
         if reference is None:
-            return self._each(of, _smallest_defect)
+            return self._each(of, smallest_defect)
         return self._each(of, lambda sym: float(sym.defect(reference).max()))
 
     def to_dict(self) -> dict[str, Any]:
@@ -171,8 +168,19 @@ class LayerSymmetries:
         """The table, for notebooks."""
         return as_html(self)
 
+    def table(self, *, width: int | None = None, variance: bool = False) -> str:
+        """What `print` shows: one line per layer.
+
+        Args:
+            width: columns of a line, from 60 to 200; those of the terminal by default, 120 if there is none.
+            variance: list the paper's symmetry variance of the output and of the output of unit length as well.
+        """
+        from liegg.results.layers_text import table
+
+        return table(self, width=width, variance=variance)
+
     def __str__(self) -> str:
-        return _table(self)
+        return self.table()
 
     def __repr__(self) -> str:
         return (
@@ -188,62 +196,6 @@ class LayerSymmetries:
         )
 
 
-def _table(result: LayerSymmetries) -> str:
-    """All layers: number of symmetries, smallest defect, the paper's variance."""
-    pairs = result.output_action is not None
-    heads = ["layer", "kind", "output", "symmetries", "defect δ²", "variance", "unit variance"]
-    heads += ["equivariances", "their δ²"] if pairs else []
-    lines = [heads, *(_cells(layer, pairs=pairs) for layer in result)]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(heads))]
-    outputs = dict.fromkeys(str(layer.invariance.settings["outputs"]) for layer in result)
-    first = result[0].invariance
-    return "\n".join(
-        [
-            f"{plural(len(result), 'layer')} of {result.model} under {result.action}",
-            *([f"equivariance with {result.output_action} on the outputs"] if pairs else []),
-            f"{result.samples} samples, outputs={' or '.join(outputs)}, {first.settings['dtype']}",
-            "",
-            *(
-                "  "
-                + "  ".join(_padded(cell, i, widths[i]) for i, cell in enumerate(line)).rstrip()
-                for line in lines
-            ),
-            *([""] if any(layer.notes for layer in result) or result.notes else []),
-            *(f"  note: {note}" for note in result.notes),
-            *(
-                f"  note on {layer.name}: {note}"
-                for layer in result
-                if not layer.same
-                for note in layer.notes
-            ),
-        ]
-    )
-
-
-def _cells(layer: LayerResult, *, pairs: bool) -> list[str]:
-    name = layer.name if len(layer.name) <= LONGEST_NAME else "…" + layer.name[1 - LONGEST_NAME :]
-    cells = [
-        name,
-        layer.kind,
-        f"as {layer.same}" if layer.same else "×".join(map(str, layer.shape)) or "1",
-        *_count_and_defect(layer.invariance),
-        f"{symmetry_variance(layer.invariance.spectrum):.2e}",
-        f"{symmetry_variance(layer.unit.spectrum):.2e}",
-    ]
-    return cells + _count_and_defect(layer.equivariance) if pairs else cells
-
-
-def _count_and_defect(sym: Symmetries | None) -> list[str]:
-    """The number of symmetries and the smallest defect; dashes for what there is not."""
-    if sym is None:
-        return ["–", "–"]
-    return [str(sym.nullity), f"{_smallest_defect(sym):.2e}".replace("nan", "–")]
-
-
-def _smallest_defect(sym: Symmetries) -> float:
+def smallest_defect(sym: Symmetries) -> float:
+    """Defect of the most symmetric direction; NaN if no direction moves the data."""
     return float(sym.defects[0]) if len(sym.defects) else torch.nan
-
-
-def _padded(cell: str, column: int, width: int) -> str:
-    """Align words to the left, numbers to the right."""
-    return cell.ljust(width) if column < 3 else cell.rjust(width)

@@ -102,7 +102,7 @@ def _does_not_hold(
     decision: Decision,
 ) -> Remark | None:
     """That the named generators have larger defects than the grade of the span allows; None if they hold."""
-    named = _coefficients(action, identification.generators)
+    named = coefficients_within(action, identification.generators)
     if named is None:
         return None
     thresholds, values = decision.thresholds, accumulated.solution.values
@@ -116,7 +116,7 @@ def _does_not_hold(
     return Diagnosis.NAME_DOES_NOT_HOLD(name=identification.name, defect=defect, limit=limit)
 
 
-def _coefficients(
+def coefficients_within(
     action: MatrixAction, matrices: Float[Tensor, "d n n"]
 ) -> Float[Tensor, "d g"] | None:
     """Coefficients of matrices; None if they lie outside of the candidates."""
@@ -155,7 +155,7 @@ def _same_on_this_data(
     whole = orthonormal_rows(torch.cat([still, solution.directions[: decision.nullity]]))
     standard = {f"se({n})": se(n)} if action.homogeneous else {f"so({n})": so(n), f"sl({n})": sl(n)}
     for name, generators in standard.items():
-        given = _coefficients(action, generators)
+        given = coefficients_within(action, generators)
         if given is None:
             continue
         rows = orthonormal_rows(given.to(whole))

@@ -1,10 +1,11 @@
 """Named motions in two models as a table for a terminal."""
 
 import math
-import textwrap
 
-from liegg.results.answer import Answer, percentage
+from liegg.results.answer import Answer
+from liegg.results.answers import changed_cell
 from liegg.results.paired_answer import PairedAnswer
+from liegg.results.tables import Column, leading, wrapped
 
 
 def lines(answers: tuple[PairedAnswer, ...], names: tuple[str, str], width: int) -> list[str]:
@@ -17,28 +18,14 @@ def lines(answers: tuple[PairedAnswer, ...], names: tuple[str, str], width: int)
     """
     if not answers:
         return []
-    head = textwrap.wrap(answers[0].sentence, width, subsequent_indent="    ")
     columns = [
-        ("motion", [one.name for one in answers]),
-        (names[0], [_changed(one.a) for one in answers]),
-        (names[1], [_changed(one.b) for one in answers]),
-        ("clearly less", [_name(one, names) for one in answers]),
-        (f"δ² in {names[1]} over {names[0]}", [_ratio(one) for one in answers]),
+        Column("motion", [one.name for one in answers], words=True),
+        Column(names[0], [_changed(one.a) for one in answers]),
+        Column(names[1], [_changed(one.b) for one in answers]),
+        Column("clearly less", [_name(one, names) for one in answers]),
+        Column(f"δ² in {names[1]} over {names[0]}", [_ratio(one) for one in answers]),
     ]
-    columns = [(title, cells) for title, cells in columns if any(cells)]
-    widths = [max(len(title), *map(len, cells)) for title, cells in columns]
-    while sum(widths) + 2 * len(widths) > width and len(widths) > 3:
-        widths.pop()
-        columns.pop()
-    rows = [[title for title, _ in columns], *zip(*(cells for _, cells in columns), strict=True)]
-    return [
-        *head,
-        "",
-        *(
-            "  " + "  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip()
-            for row in rows
-        ),
-    ]
+    return [*wrapped([answers[0].sentence], width), "", *leading(columns, width)]
 
 
 def _name(pair: PairedAnswer, names: tuple[str, str]) -> str:
@@ -46,13 +33,9 @@ def _name(pair: PairedAnswer, names: tuple[str, str]) -> str:
 
 
 def _changed(answer: Answer) -> str:
-    if answer.finite is None:
-        return f"δ² {answer.defect:.2g}" if math.isfinite(answer.defect) else ""
-    share = answer.finite.share
-    if share is None:
-        return percentage(answer.finite.amount)
-    low, high = (percentage(end).removesuffix(" %") for end in (share.low, share.high))
-    return f"{percentage(share.value)} ({low} to {high})"
+    if answer.finite is None and math.isfinite(answer.defect):
+        return f"δ² {answer.defect:.2g}"
+    return changed_cell(answer)
 
 
 def _ratio(pair: PairedAnswer) -> str:

@@ -3,6 +3,7 @@
 import dataclasses
 import math
 import operator
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -60,9 +61,9 @@ def to_record(sym: Symmetries) -> tuple[dict[str, Any], dict[str, Tensor]]:
     }
     if (spectrum := sym._spectrum) is not None:
         arrays |= {"spectrum.values": spectrum.values, "spectrum.basis": spectrum.basis}
-    if sym.account.candidates:
-        rows = torch.stack([candidate.coefficients for candidate in sym.account.candidates])
-        arrays["account.candidates"] = rows
+    for kind in ("candidates", "readable"):
+        if listed := getattr(sym.account, kind):
+            arrays[f"account.{kind}"] = torch.stack([one.coefficients for one in listed])
     if total.blocks is not None:
         arrays |= {f"blocks.{field}": getattr(total.blocks, field) for field in BLOCK_ARRAYS}
     if (control := sym.controls.reinitialised) is not None:
@@ -190,6 +191,8 @@ def _decision(record: dict[str, Any]) -> Decision:
         | {
             "gap": _number(record["gap"], math.inf),
             "control": _number(record["control"], math.inf),
+            "floor": _number(record["floor"], math.nan),
+            "response": _number(record["response"], math.nan),
             "grades": tuple(record["grades"]),
             "levels": tuple(record["levels"]),
             "borderline": tuple(map(tuple, record["borderline"])),
@@ -255,7 +258,21 @@ def _rank_test(record: dict[str, Any] | None) -> RankTest | None:
 
 
 def _account(record: dict[str, Any], arrays: dict[str, Tensor]) -> Account:
-    candidates = tuple(
+    return Account(
+        words=tuple(record["generator_words"]),
+        defects=arrays["account.defects"],
+        variances=arrays["account.variances"],
+        candidates=_candidates(record["candidates"], arrays.get("account.candidates", ())),
+        bias=arrays.get("account.bias"),
+        generators=arrays.get("account.generators"),
+        output_generators=arrays.get("account.output_generators"),
+        readable=_candidates(record.get("readable", ()), arrays.get("account.readable", ())),
+    )
+
+
+def _candidates(listed: Iterable[dict[str, Any]], rows: Iterable[Tensor]) -> tuple[Candidate, ...]:
+    """Directions in words, with their coefficients."""
+    return tuple(
         Candidate(
             words=one["words"],
             defect=_number(one["defect"], math.nan),
@@ -263,16 +280,7 @@ def _account(record: dict[str, Any], arrays: dict[str, Tensor]) -> Account:
             grade=one["grade"],
             coefficients=row,
         )
-        for one, row in zip(record["candidates"], arrays.get("account.candidates", ()), strict=True)
-    )
-    return Account(
-        words=tuple(record["generator_words"]),
-        defects=arrays["account.defects"],
-        variances=arrays["account.variances"],
-        candidates=candidates,
-        bias=arrays.get("account.bias"),
-        generators=arrays.get("account.generators"),
-        output_generators=arrays.get("account.output_generators"),
+        for one, row in zip(listed, rows, strict=True)
     )
 
 

@@ -265,11 +265,10 @@ class Symmetries:
                 "nullity": self.nullity,
                 "name": self.name,
                 "words": self.words,
+                "sentence": self.sentence.to_dict(),
                 "answers": [answer.to_dict() for answer in self.answers],
-                "candidates": [
-                    {"words": c.words, "defect": c.defect, "interval": c.interval, "grade": c.grade}
-                    for c in self.candidates
-                ],
+                "candidates": [*map(_in_words, self.candidates)],
+                "readable": [*map(_in_words, self.account.readable)],
                 "generator_words": self.account.words,
                 "candidate_words": None if self.action.has_matrices else self.action.words,
                 "variance": None if spectrum is None else float(spectrum.values[0]),
@@ -336,10 +335,27 @@ class Symmetries:
         except MissingExtraError:
             return None
 
-    def __str__(self) -> str:
+    @property
+    def sentence(self) -> Remark:
+        """What was found, in one sentence of plain words; `decision.sentence` is the verdict in terms of directions."""
+        from liegg.results.sentence import sentence_of
+
+        return sentence_of(self)
+
+    @checked()
+    def table(self, *, width: int | None = None, variance: bool = False) -> str:
+        """What `print` shows: the sentence, how it was found and how sure it is, and a table of directions.
+
+        Args:
+            width: columns of a line, from 60 to 200; those of the terminal by default, 120 if there is none.
+            variance: list the paper's symmetry variance σ²/|D| as well, in its own order.
+        """
         from liegg.results.text import table
 
-        return table(self)
+        return table(self, width=width, variance=variance)
+
+    def __str__(self) -> str:
+        return self.table()
 
     def __repr__(self) -> str:
         return f"Symmetries(nullity={self.nullity}, action={self.action!r}, samples={self.samples}, model={self.model!r})"
@@ -353,6 +369,11 @@ def _decision(decision: Decision) -> dict[str, Any]:
         "reasons": [reason.to_dict() for reason in decision.reasons],
         "warnings": [warning.to_dict() for warning in decision.warnings],
     }
+
+
+def _in_words(one: Candidate) -> dict[str, Any]:
+    """A direction without its coefficients."""
+    return {"words": one.words, "defect": one.defect, "interval": one.interval, "grade": one.grade}
 
 
 def _listed(array: Tensor | None) -> Tensor | None:

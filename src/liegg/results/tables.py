@@ -1,25 +1,160 @@
-"""What printed tables share: their size, wrapped sentences, rows left out in the middle, and HTML for notebooks."""
+"""What printed tables share: their size, numbers, wrapped sentences, fitted columns, and HTML for notebooks."""
 
+import math
+import os
+import shutil
+import sys
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from html import escape
 
 TABLE_WIDTH = 120
-"""Columns of a table; sentences are wrapped."""
+"""Columns of a table that is not printed to a terminal."""
+
+NARROWEST, WIDEST = 60, 200
+"""Columns between which a table fits the terminal."""
 
 TABLE_LINES = 38
 """Lines of a table; rows in the middle are left out, and the table says so."""
 
+SHORTEST = 6
+"""Columns below which words are left out instead of cut."""
 
-def wrapped(lines: Iterable[str], *, break_long_words: bool = False) -> list[str]:
-    """Lines of bounded length, but for long words; what follows the first line of a sentence is indented."""
-    wrapper = textwrap.TextWrapper(
-        TABLE_WIDTH,
-        subsequent_indent="    ",
-        break_on_hyphens=False,
-        break_long_words=break_long_words,
-    )
+
+def table_width(width: int | None = None) -> int:
+    """Columns of a table, from 60 to 200.
+
+    Args:
+        width: the columns that were asked for; by default those of the terminal, or of the environment variable COLUMNS, and
+            `TABLE_WIDTH` if there is neither.
+    """
+    if width is not None:
+        return min(max(width, NARROWEST), WIDEST)
+    try:
+        is_terminal = "COLUMNS" in os.environ or sys.stdout.isatty()
+    except (AttributeError, ValueError):  # no standard output, or a closed one
+        is_terminal = False
+    if not is_terminal:
+        return TABLE_WIDTH
+    columns = shutil.get_terminal_size((TABLE_WIDTH, TABLE_LINES)).columns
+    return table_width(columns)
+
+
+def decimal(value: float, digits: int = 3, *, floor: float = 0.0) -> str:
+    """A number with few digits: 0 at or below the numerical floor, a dash if there is none.
+
+    >>> decimal(0.01234), decimal(1.234e-7, 2), decimal(3e-31, floor=5e-28), decimal(math.nan)
+    ('0.0123', '1.2e-07', '0', '–')
+    """
+    if math.isnan(value):
+        return "–"
+    return "0" if value <= floor else f"{value:.{digits}g}"
+
+
+def interval(low: float, high: float) -> str:
+    """An interval with two digits; empty if there is none.
+
+    >>> interval(0.0123, 0.0456), interval(math.nan, math.nan)
+    ('0.012 – 0.046', '')
+    """
+    if not (math.isfinite(low) and low < high):
+        return ""
+    return f"{decimal(low, 2)} – {decimal(high, 2)}"
+
+
+def wrapped(lines: Iterable[str], width: int) -> list[str]:
+    """Lines of bounded length; what follows the first line of a sentence is indented."""
+    wrapper = textwrap.TextWrapper(width, subsequent_indent="    ", break_on_hyphens=False)
     return [part for line in lines for part in wrapper.wrap(line) or [""]]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Attributes:
+        head: its heading.
+        cells: one text per row.
+        side: where the texts are aligned, `"<"`, `"^"` or `">"`.
+        words: whether the texts may be cut, at their end.
+        names: the same, at their beginning: of a dotted name the end says more.
+    """
+
+    head: str
+    cells: Sequence[str]
+    side: str = "<"
+    words: bool = False
+    names: bool = False
+
+
+def fitted(columns: Sequence[Column], width: int, *, indent: int = 2) -> list[str]:
+    """The lines of a table, heading first; columns of words are cut until it fits, and left out if nothing remains of them.
+
+    Args:
+        columns: the columns; those without any text are left out.
+        width: columns of the terminal.
+        indent: spaces before each line.
+
+    Examples:
+        >>> fitted(
+        ...     [Column("δ²", ["0.1"], ">"), Column("motion", ["rotation in x–y"], words=True)], 17
+        ... )
+        ['   δ²  motion', '  0.1  rotation …']
+    """
+    shown = [column for column in columns if any(column.cells)]
+    sizes = [max(map(len, (column.head, *column.cells))) for column in shown]
+    while sum(sizes) + 2 * (len(sizes) - 1) + indent > width:
+        flexible = [i for i, column in enumerate(shown) if column.words or column.names]
+        if not flexible:
+            break
+        widest = max(flexible, key=lambda i: sizes[i])
+        if sizes[widest] > SHORTEST:
+            sizes[widest] -= 1
+        else:
+            del shown[flexible[-1]], sizes[flexible[-1]]
+    texts = [
+        [_cut(text, size, at_start=column.names) for text in (column.head, *column.cells)]
+        for column, size in zip(shown, sizes, strict=True)
+    ]
+    rows = zip(*texts, strict=True)
+    return [
+        (
+            " " * indent
+            + "  ".join(
+                f"{text:{column.side}{size}}"
+                for text, column, size in zip(row, shown, sizes, strict=True)
+            )
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def leading(columns: Sequence[Column], width: int, *, least: int = 3) -> list[str]:
+    """As `fitted`, but columns at the end are left out until the rest fits: the first ones say most.
+
+    Args:
+        columns: the columns.
+        width: columns of the terminal.
+        least: how many are kept, and cut instead.
+
+    Examples:
+        >>> leading([Column("a", ["123"]), Column("b", ["456"]), Column("c", ["789"])], 10, least=1)
+        ['  a    b', '  123  456']
+    """
+    shown = [column for column in columns if any(column.cells)]
+    while len(shown) > least:
+        sizes = [max(map(len, (column.head, *column.cells))) for column in shown]
+        if sum(sizes) + 2 * len(sizes) <= width:
+            break
+        shown.pop()
+    return fitted(shown, width)
+
+
+def _cut(text: str, size: int, *, at_start: bool) -> str:
+    if len(text) <= size:
+        return text
+    return f"…{text[len(text) - size + 1 :]}" if at_start else f"{text[: size - 1]}…"
 
 
 def without_middle(rows: list[str], capacity: int, *, indent: int) -> list[str]:

@@ -4,36 +4,38 @@ import math
 
 from liegg._utils.diagnoses import plural
 from liegg._utils.text import runs
-from liegg.results.account import NEAREST
+from liegg.results.account import EQUAL_DEFECTS, NEAREST
 from liegg.results.symmetries import Symmetries
-from liegg.results.tables import TABLE_LINES, TABLE_WIDTH, value_range, without_middle, wrapped
+from liegg.results.tables import (
+    TABLE_LINES,
+    Column,
+    decimal,
+    fitted,
+    interval,
+    table_width,
+    value_range,
+    without_middle,
+    wrapped,
+)
 from liegg.results.tower import in_words
 
 SHOWN_REMARKS = 3
 """Warnings, and notes, that are shown in full."""
 
-WORDS_LENGTH = 300
-"""Letters of the generators in words; the rest is counted."""
 
-SHOWN_WORDS = 12
-"""Generators described in words."""
-
-
-def table(sym: Symmetries) -> str:
-    """Readable account of a result in under 40 lines: the verdict, the directions around the gap, warnings and notes.
+def table(sym: Symmetries, *, width: int | None = None, variance: bool = False) -> str:
+    """Readable account of a result in under 40 lines: the finding, the directions around the gap, warnings and notes.
 
     Args:
         sym: the result of `discover`.
+        width: columns of a line; those of the terminal by default.
+        variance: list the paper's symmetry variance as well.
     """
-    question = "invariance" if sym.output_action is None else "equivariance"
-    count = f"{'at least ' * sym.decision.is_lower_bound}{plural(sym.nullity, 'symmetry')}"
+    width = table_width(width)
     lines = [
-        *([*sym.answers.lines(TABLE_WIDTH), ""] if sym.answers else []),
-        f"{question} of {sym.model} under {sym.action}: {count}",
-        f"{plural(sym.samples, 'sample')}, {plural(sym.accumulated.rows.rows, 'row')}, "
-        f"outputs={sym.settings['outputs']!r}, by {sym.settings['route']}, {sym.settings['dtype']}",
+        *_opening(sym, width),
+        _question(sym),
         "",
-        f"  {sym.decision.sentence}",
         *([f"  {'; '.join(sym.decision.reasons)}"] if sym.decision.reasons else []),
         *_bottom(sym),
         *_certainty(sym),
@@ -49,40 +51,88 @@ def table(sym: Symmetries) -> str:
         *_first([f"  note: {text}" for text in sym.notes], "sym.notes"),
         "",
     ]
-    lines = wrapped(lines)
-    return "\n".join([*lines, *_directions(sym, TABLE_LINES - len(lines))])
+    lines = wrapped(lines, width)
+    rows = _directions(sym, TABLE_LINES - len(lines), width, variance) if len(sym.defects) else []
+    return "\n".join([*lines, *rows]).rstrip()
 
 
-def _directions(sym: Symmetries, room: int) -> list[str]:
+def _opening(sym: Symmetries, width: int) -> tuple[str, ...]:
+    """The first lines: the answers about named motions, and what was found, in plain words."""
+    answers = sym.answers.lines(width)
+    return (*answers, *([""] if answers else []), sym.sentence)
+
+
+def _question(sym: Symmetries) -> str:
+    """What was asked, of how much data, and how it was computed."""
+    question = f"invariance under {sym.action}"
+    if sym.output_action is not None:
+        question = f"equivariance under {sym.action}, with {sym.output_action} on the output"
+    settings = sym.settings
+    return (
+        f"{question}: {plural(sym.samples, 'sample')}, {plural(sym.accumulated.rows.rows, 'row')}, "
+        f"outputs={settings['outputs']!r}, by {settings['route']}, {settings['dtype']}"
+    )
+
+
+def _directions(sym: Symmetries, room: int, width: int, variance: bool) -> list[str]:
     """One line per direction, up to some after the last symmetry; those in the middle are left out if there is no room."""
-    variances = None if sym._spectrum is None else sym._spectrum.values.tolist()
-    level = f"{100 * sym.decision.thresholds.level:g} % interval"
-    head = f"  {'':>4}  {'defect δ²':>11}  {level:^23}  {'grade':<13}"
-    if variances is not None:
-        head += f"  {'variance σ²/|D|':>15}   (paper's, its own order)"
-    end = (
-        max(sym.nullity, sym.decision.levels[-1]) + NEAREST
-    )  # some more, so that the gap can be seen
-    rows = [
-        f"{_row(sym, i)}  {'' if variances is None else f'{variances[i]:>15.3e}'}".rstrip()
-        for i in range(min(len(sym.defects), end))
-    ]
-    lines = [head, *without_middle(rows, max(room - 2, 4) // 2 * 2 + 1, indent=8)]
-    if (rest := len(sym.defects) - end) > 0:
-        largest = "" if variances is None else f"; variance up to {variances[-1]:.3g}"
-        lines.append(f"  ...   {rest} more, δ² up to {float(sym.defects[-1]):.3g}{largest}")
+    last = max(sym.nullity, sym.decision.levels[-1])
+    shown = range(min(len(sym.defects), last + NEAREST))  # some more, so that the gap can be seen
+    columns = _columns(sym, shown)
+    spectrum = sym.spectrum.values.tolist() if variance else []
+    if spectrum:
+        cells = [decimal(value) for value in spectrum[: len(shown)]]
+        cells += [""] * (len(shown) - len(cells))
+        columns.insert(-1, Column("σ²/|D|", cells, ">"))
+    head, *rows = fitted(columns, width)
+    indent = max(6, 4 + len(str(len(shown))))
+    lines = [head, *without_middle(rows, max(room - 2, 4) // 2 * 2 + 1, indent=indent)]
+    dots = f"{'  ...':<{indent}}"
+    if (rest := len(sym.defects) - len(shown)) > 0:
+        largest = f"; σ²/|D| up to {spectrum[-1]:.3g}" if spectrum else ""
+        lines.append(f"{dots}{rest} more, δ² up to {float(sym.defects[-1]):.3g}{largest}")
     if sym.decision.unsolved:
-        lines.append(f"  ...   {sym.decision.unsolved} more were not solved for")
+        lines.append(f"{dots}{sym.decision.unsolved} more were not solved for")
     return lines
 
 
-def _row(sym: Symmetries, i: int) -> str:
-    """Number, defect, interval and grade of one direction."""
-    low, high = sym.intervals[i].tolist()
-    ends = f"{low:.3e} – {high:.3e}" if math.isfinite(low) and low < high else ""
-    grade = sym.decision.grades[i] + "?" * bool(sym.decision.borderline[i])
-    grade = "undecided" if i < sym.decision.undecided else grade
-    return f"  {i + 1:>4}  {float(sym.defects[i]):>11.3e}  {ends:^23}  {grade:<13}"
+def _columns(sym: Symmetries, shown: range) -> list[Column]:
+    """Number, defect, interval, grade and words of directions; of the symmetries in the readable basis, if they have one.
+
+    A defect at the numerical floor is written as 0.
+    """
+    decision, readable = sym.decision, sym.account.readable
+    values, ends = sym.defects.tolist(), sym.intervals.tolist()
+    grades = [
+        "undecided" if i < decision.undecided else grade + "?" * bool(decision.borderline[i])
+        for i, grade in enumerate(decision.grades)
+    ]
+    words = list(sym.account.words) or [""] * sym.nullity
+    if len(readable) == sym.nullity:
+        for i, one in enumerate(readable):
+            values[i], ends[i], words[i] = one.defect, list(one.interval), one.words
+            grades[i] = one.grade + "?" * _is_borderline(one.defect, sym)
+    words += [one.words for one in sym.candidates]
+    words += [""] * (len(shown) - len(words))
+    level = f"{100 * decision.thresholds.level:g} % interval"
+    return [
+        Column("", [str(i + 1) for i in shown], ">"),
+        Column("defect δ²", [decimal(values[i], floor=decision.floor) for i in shown], ">"),
+        Column(level, [interval(*ends[i]) for i in shown], "^"),
+        Column("grade", [grades[i] for i in shown]),
+        Column("motion", [words[i] for i in shown], words=True),
+    ]
+
+
+def _is_borderline(defect: float, sym: Symmetries) -> bool:
+    """Whether the symmetry whose defect is the first not below this one is near a threshold."""
+    floor = sym.decision.floor
+    above = [
+        (max(value, floor), i)
+        for i, value in enumerate(sym.defects[: sym.nullity].tolist())
+        if max(value, floor) >= max(defect, floor) * (1 - EQUAL_DEFECTS)
+    ]
+    return bool(above) and bool(sym.decision.borderline[min(above)[1]])
 
 
 def _first(lines: list[str], where: str) -> list[str]:
@@ -151,21 +201,12 @@ def _tower(sym: Symmetries) -> list[str]:
 
 
 def _algebra(sym: Symmetries) -> list[str]:
-    """The algebra's name, how near it is, and its generators in words."""
-    if not sym.nullity:
-        return []
+    """What the first sentence does not say of the algebra: how near it is, or why it has no name."""
     found = sym.identification
-    lines = []
-    if found.known:
-        near = f"; within {math.degrees(found.angle):.2g}° of it" if found.angle > 1e-6 else ""
-        lines.append(f"  algebra: {found.title()}{near}")
-    elif sym.action.has_matrices:
-        lines.append(f"  algebra: {found.title()}; {found.reasons[0]}")
-    words = sym.words if found.known or not sym.action.has_matrices else ()
-    if words:
-        number = min(len(words), SHOWN_WORDS)
-        while number > 1 and len(", ".join(words[:number])) > WORDS_LENGTH:
-            number -= 1
-        more = [f"{len(words) - number} more"] if len(words) > number else []
-        lines.append(f"  generators: {', '.join([*words[:number], *more])}")
-    return lines
+    if not sym.nullity or not (found.known or sym.action.has_matrices):
+        return []
+    if not found.known:
+        return [f"  algebra: {found.title()}; {found.reasons[0]}"]
+    if found.angle <= 1e-6:  # also where it is NaN
+        return []
+    return [f"  algebra: within {math.degrees(found.angle):.2g}° of {found.name}"]

@@ -8,8 +8,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._utils.diagnoses import Diagnosis, Remark, as_remark, plural, remark_from_dict
+from liegg._utils.diagnoses import Diagnosis, Remark, as_remark, remark_from_dict
 from liegg.results.json_values import json_values
+from liegg.results.tables import table_width, wrapped
 
 
 @dataclass(frozen=True)
@@ -260,20 +261,26 @@ class Verification:
             "remarks": [note.to_dict() for note in self.notes if isinstance(note, Remark)],
         }
 
-    def __str__(self) -> str:
-        count = plural(len(self.curves), "generator")
-        lines = [
-            f"{self.model} under {self.action} at finite size: {count} on {self.samples} samples"
-        ]
+    def table(self, *, width: int | None = None) -> str:
+        """What `print` shows: how many motions hold, then one sentence for each.
+
+        Args:
+            width: columns of a line, from 60 to 200; those of the terminal by default, 120 if there is none.
+        """
+        lines = [f"{self.model} under finite transformations: {self.summary}"]
         if self.curves or self.others:
             lines.append(
-                "  r = mean squared change over the output's variance; a motion holds while r is at "
-                f"most {self.fraction:g}"
+                f"{self.action}; r = mean squared change over the output's variance; a motion holds while r is at most "
+                f"{self.fraction:g}"
             )
         kind = "readable" if self.curves else "candidate"
         lines += [f"  {line}" for line in self.sentences]
         lines += [f"  {kind} {i}, {line}" for i, line in enumerate(self.other_sentences, 1)]
-        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+        lines += [f"  note: {note}" for note in self.notes if note not in lines[0]]
+        return "\n".join(wrapped(lines, table_width(width)))
+
+    def __str__(self) -> str:
+        return self.table()
 
     def __repr__(self) -> str:
         return (

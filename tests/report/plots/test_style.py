@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 import liegg
 from liegg._utils.errors import ArgumentError, MissingExtraError
-from liegg.report.numbers import window
+from liegg.report.numbers import decades, window
 from liegg.report.plots.style import FOUND, MUTED, OTHER, THIRD, figure, legend, lowest, plain, tidy
 
 plot: Any = liegg.plot
@@ -59,12 +59,19 @@ def test_the_window_holds_the_gap(total, found, most):
         assert found in shown
 
 
-@given(st.lists(st.floats(1e-300, 1e300) | st.just(0.0) | st.just(math.nan), max_size=5))
-def test_the_lower_end_lies_below_all_that_can_be_told_apart(values):
+@given(
+    st.lists(st.floats(1e-320, 1.7e308) | st.sampled_from([0.0, math.nan, math.inf]), max_size=5)
+)
+def test_the_lower_end_lies_twelve_decades_below_the_largest_at_most(values):
     least = lowest(torch.tensor(values, dtype=torch.float64))
     assert least > 0
-    positive = [value for value in values if value > 0]
-    assert all(value > least for value in positive if value > 1e-33 * max(positive))
+    positive = [value for value in values if 0 < value < math.inf]
+    large = [value for value in positive if value > max(1e-10 * max(positive), 1e-299)]
+    assert all(value > least for value in large)
+    low, high = decades(values)
+    assert low == least < high < math.inf
+    if positive and max(positive) > 1e-280:
+        assert least >= 1e-14 * max(positive)
 
 
 @pytest.mark.parametrize("text", ["$x$", "a $ b", "$\\frac{1$", "_hidden", "ordinary"])

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from liegg.report.motions import HIGHEST_CHANGE, LOWEST_CHANGE
-from liegg.report.numbers import nice_steps, number, power_of_ten, window
+from liegg.report.numbers import decades, nice_steps, number, power_of_ten, window
 from liegg.results.layers import LayerSymmetries
 
 WIDTH, HEIGHT = 400.0, 250.0
@@ -14,9 +14,6 @@ LEFT, RIGHT, TOP, BOTTOM = 50.0, 14.0, 14.0, 42.0
 
 MAX_DIRECTIONS = 80
 """Directions drawn; the caption says how many there are."""
-
-MAX_DECADES = 12
-"""Of a logarithmic axis: smaller values are drawn at its lower edge."""
 
 Scale = Callable[[float], float]
 
@@ -133,7 +130,7 @@ def layers(result: LayerSymmetries) -> dict[str, Any]:
             name: [(i, value) for i, value in enumerate(values.tolist()) if not math.isnan(value)]
             for name, values in series.items()
         }
-        axis = _log_axis(*_decades([value for points in known.values() for _, value in points]))
+        axis = _log_axis(*decades([value for points in known.values() for _, value in points]))
         place = axis["place"]
         lines = [
             {
@@ -181,7 +178,7 @@ def _scatter(
     drawn = window(len(values), nullity, MAX_DIRECTIONS)
     bars = {i: intervals[i] for i in drawn if intervals and None not in intervals[i]}
     ends = [end for bar in bars.values() for end in bar if end is not None]
-    axis = axis or _log_axis(*_decades([*(values[i] for i in drawn), *also, *ends]))
+    axis = axis or _log_axis(*decades([*(values[i] for i in drawn), *also, *ends]))
     across = _linear(drawn.start + 0.4, max(drawn.stop, 1) + 0.6, LEFT, WIDTH - RIGHT)
     quantity = label.split(" against ")[0].removeprefix("defect ")
     marks = [
@@ -222,18 +219,6 @@ def _log_axis(low: float, high: float) -> dict[str, Any]:
 def _axis(place: Scale, ticks: list[tuple[float, str]], low: float, high: float) -> dict[str, Any]:
     size = {"width": WIDTH, "height": HEIGHT}
     return {"place": place, "y_ticks": ticks, "low": low, "high": high, **size}
-
-
-def _decades(values: Sequence[float]) -> tuple[float, float]:
-    """Powers of ten around the positive values, `MAX_DECADES` apart at most; zeros need them all."""
-    positive = [value for value in values if value > 0]
-    if not positive:
-        return 1e-3, 1.0
-    last = math.ceil(math.log10(max(positive)) + 0.02)
-    first = math.floor(math.log10(min(positive)) - 0.02)
-    if len(positive) < len(values) or first < last - MAX_DECADES:
-        first = last - MAX_DECADES
-    return 10.0**first, 10.0 ** max(last, first + 2)
 
 
 def _linear(low: float, high: float, start: float, end: float) -> Scale:

@@ -220,7 +220,7 @@ def defects(
     floor = f"rounding floor {number(decision.floor, 1)}{', off the axis' * is_outside}"
     horizontal_line(ax, decision.floor, "-.", floor)
     if is_outside:
-        ax.set_ylim(bottom=least)
+        ax.set_ylim(bottom=least / 3)  # marks at the lower end stay whole
     if nullity and nullity in drawn and nullity - 1 in drawn:
         low, high = sym.defects[nullity - 1 : nullity + 1].clamp_min(least).tolist()
         _mark_gap(ax, nullity + 0.5, low, high, decision.gap)

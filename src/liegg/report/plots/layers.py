@@ -1,5 +1,6 @@
 """Layers of a network against their depth."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from jaxtyping import Float
@@ -41,17 +42,20 @@ def layers(
     count = 2 if reference is None else 3
     fig = fig or figure(max(6.0, 1.5 + 0.35 * len(result)), 1.2 + 2.3 * count)
     axes = fig.subplots(count, 1, sharex=True, squeeze=False).flatten()
-    _line(axes[0], result.variance(), "o", FOUND, "output")
-    _line(axes[0], result.variance("unit"), "s", OTHER, "output of unit length")
+    variances = {"output": result.variance(), "output of unit length": result.variance("unit")}
+    _lines(axes[0], variances, (("o", FOUND), ("s", OTHER)))
     axes[0].set_ylabel("symmetry variance")
     if reference is not None:
-        _line(axes[1], result.bias(reference), "o", FOUND, "output", log=False)
-        unit = result.bias(reference, "unit")
-        _line(axes[1], unit, "s", OTHER, "output of unit length", log=False)
+        biases = {
+            "output": result.bias(reference),
+            "output of unit length": result.bias(reference, "unit"),
+        }
+        _lines(axes[1], biases, (("o", FOUND), ("s", OTHER)), log=False)
         axes[1].set(ylabel=f"bias against {label}", ylim=(-0.05, 1.1))
-    _line(axes[-1], result.defect(reference), "o", FOUND, "invariance")
+    defects = {"invariance": result.defect(reference)}
     if result.output_action is not None:
-        _line(axes[-1], result.defect(reference, "equivariance"), "^", THIRD, "equivariance")
+        defects["equivariance"] = result.defect(reference, "equivariance")
+    _lines(axes[-1], defects, (("o", FOUND), ("^", THIRD)))
     threshold = result[0].invariance.decision.thresholds.threshold
     horizontal_line(axes[-1], threshold, ":", f"threshold {threshold:g}")
     defect = "smallest defect δ²" if reference is None else f"largest defect δ² of {label}"
@@ -64,17 +68,17 @@ def layers(
     return fig
 
 
-def _line(
+def _lines(
     ax: "Axes",
-    values: Float[Tensor, " l"],
-    marker: str,
-    colour: str,
-    label: str,
+    series: dict[str, Float[Tensor, " l"]],
+    looks: Sequence[tuple[str, str]],
     *,
     log: bool = True,
 ) -> None:
-    """Draw values against depth; NaN leaves a gap, and a logarithmic axis has zeros at its lower end."""
+    """Draw series against depth; NaN leaves a gap, and a logarithmic axis has zeros at its lower end."""
     if log:
-        values = values.clamp_min(lowest(values))
+        least = lowest(*series.values())
+        series = {name: values.clamp_min(least) for name, values in series.items()}
         ax.set_yscale("log")
-    ax.plot(values.tolist(), f"-{marker}", color=colour, markersize=5, linewidth=1, label=label)
+    for (label, values), (marker, colour) in zip(series.items(), looks, strict=False):
+        ax.plot(values.tolist(), f"-{marker}", color=colour, markersize=5, linewidth=1, label=label)

@@ -1,16 +1,15 @@
 """What all figures share: colours, an empty figure, plain axes, logarithmic axes, files."""
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.atomic_write import atomic_path
 from liegg._utils.errors import ArgumentError, MissingExtraError
+from liegg.report.numbers import decades
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -98,29 +97,15 @@ def plain(text: str) -> str:
 
 
 def lowest(*values: Float[Tensor, "..."], also: Sequence[float] = ()) -> float:
-    """Lower end of a logarithmic axis: a decade below the smallest positive number, at most 34 below the largest.
+    """Lower end of a logarithmic axis, as on the page: 12 decades below the largest number at most, where zeros are drawn.
 
-    These 34 are the squared resolution of float64, and two more. Zeros are drawn there, and
-    so are numbers that float64 cannot tell from zero next to the largest.
-
-    >>> lowest(torch.tensor([0.0, 1e-3]), also=[0.03])
-    0.0001
-    >>> lowest(torch.tensor([1e-66, 1.0], dtype=torch.float64)), lowest(torch.zeros(2))
-    (1e-34, 0.1)
+    >>> import torch
+    >>> lowest(torch.tensor([0.003, 0.4])), lowest(torch.tensor([0.0, 0.4]), also=[0.03])
+    (0.001, 1e-12)
     """
-    known = torch.cat(
-        [
-            *(value.detach().flatten().double() for value in values),
-            torch.tensor([*also], dtype=torch.float64),
-        ]
-    )
-    known = known[(known > 0) & known.isfinite()]
-    if not len(known):
-        return 0.1
-    smallest, largest = (
-        math.floor(math.log10(float(end)) + 1e-9) for end in (known.min(), known.max())
-    )
-    return 10.0 ** max(smallest - 1, largest - 34)
+    return decades(
+        [*(one for value in values for one in value.detach().flatten().tolist()), *also]
+    )[0]
 
 
 def horizontal_line(ax: "Axes", height: float, dashes: str, label: str) -> None:

@@ -1,0 +1,131 @@
+"""The finding in one sentence, for a reader who knows no Lie theory."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from liegg._utils.diagnoses import Diagnosis, Remark
+from liegg._utils.text import root_percent
+from liegg.decision.grades import GRADES
+from liegg.results.symmetries import Symmetries
+
+CHANGES = {"strong": "hardly changes", "approximate": "changes little"}
+"""What an output does along directions that are not exact."""
+
+FEW_MOTIONS = 2
+"""Symmetries up to which each is described; more have the meaning of their algebra."""
+
+WITHOUT_WORDS = "linear map"
+"""How the words of a motion begin that has no name of its own."""
+
+WHEN_MOVED = (Diagnosis.VERIFIED_SYMMETRIES, Diagnosis.VERIFIED_EQUIVARIANCES)
+"""Verdicts that finite transformations changed."""
+
+
+def sentence_of(sym: Symmetries) -> Remark:
+    """What was found, in plain words; reads the record and computes nothing.
+
+    Args:
+        sym: the result of `discover`.
+    """
+    decision, model = sym.decision, sym.model
+    if decision.undecided:
+        total = len(decision.grades) + decision.unsolved
+        return Diagnosis.UNDECIDED_FOR(model=model, undecided=decision.undecided, total=total)
+    if not decision.grades:
+        return Diagnosis.NOTHING_MOVES_FOR(model=model)
+    return _found(sym) if decision.nullity else _nothing_found(sym)
+
+
+def _found(sym: Symmetries) -> Remark:
+    """That there are symmetries, and how well they hold."""
+    decision, verdict, found = sym.decision, sym.decision.sentence, sym.identification
+    invariance = sym.output_action is None
+    worst = max(decision.grades[: decision.nullity], key=GRADES.index)
+    values: dict[str, Any] = {
+        "model": sym.model,
+        "motions": motions_in_words(
+            sym.words, name=found.name, meaning=found.meaning, nullity=decision.nullity
+        ),
+        "algebra": f"{found.name}, " if found.known else "",
+        "nullity": decision.nullity,
+        "lower_bound": decision.is_lower_bound,
+        "certainty": ", ".join(certainty_of(sym)),
+    }
+    if worst == "exact":
+        return (Diagnosis.UNCHANGED if invariance else Diagnosis.FOLLOWS)(**values)
+    values |= {"change": CHANGES[worst]} if invariance else {}
+    if verdict.diagnosis in WHEN_MOVED:
+        member = Diagnosis.NEARLY_UNCHANGED_WHEN_MOVED
+        member = member if invariance else Diagnosis.NEARLY_FOLLOWS_WHEN_MOVED
+        shown = {name: verdict.values[name] for name in ("percent", "motion")}
+        return member(**values, **shown)
+    largest = float(sym.defects[: decision.nullity].max())
+    member = Diagnosis.NEARLY_UNCHANGED if invariance else Diagnosis.NEARLY_FOLLOWS
+    return member(**values, percent=root_percent(largest))
+
+
+def _nothing_found(sym: Symmetries) -> Remark:
+    """That there is no symmetry, and what comes nearest."""
+    decision, model, verdict = sym.decision, sym.model, sym.decision.sentence
+    invariance = sym.output_action is None
+    if verdict.diagnosis is Diagnosis.NONE_VERIFIED:
+        return Diagnosis.CHANGED_WHEN_MOVED(model=model, **verdict.values)
+    if weak := decision.levels[3]:
+        member = Diagnosis.WEAKLY_CHANGED if invariance else Diagnosis.WEAKLY_FOLLOWED
+        names = [level.name for level in sym.tower if level.dimension == weak]
+        algebra = "".join(f" ({name})" for name in names if name != "unknown")
+        percent = root_percent(float(sym.defects[weak - 1]))
+        return member(model=model, weak=weak, algebra=algebra, percent=percent)
+    if verdict.diagnosis is Diagnosis.NO_CLEAR_COUNT:
+        return Diagnosis.UNCLEAR_COUNT(model=model, **verdict.values)
+    words = [one.words for one in sym.candidates[:1] if one.words]
+    nearest = f"the nearest, {words[0]}," if words else "the nearest"
+    member = Diagnosis.ALWAYS_CHANGED if invariance else Diagnosis.NEVER_FOLLOWS
+    percent = root_percent(float(sym.defects[0]))
+    return member(model=model, nearest=nearest, percent=percent)
+
+
+def certainty_of(sym: Symmetries) -> tuple[Remark, ...]:
+    """How sure the symmetries are: what speaks against them, or that nothing does."""
+    decision, found = sym.decision, sym.identification
+    doubts = [] if found.confident or not found.known else [Diagnosis.NAME_NOT_SURE()]
+    if decision.certainty is None:
+        doubts.append(Diagnosis.COUNT_WITHOUT_INTERVAL())
+    else:
+        low, high = decision.certainty.nullity
+        low, high = min(low, decision.nullity), max(high, decision.nullity)
+        doubts += [Diagnosis.COUNT_BETWEEN(low=low, high=high)] if low < high else []
+    if any(decision.borderline[: decision.nullity]):
+        doubts.append(Diagnosis.NEAR_A_THRESHOLD())
+    if decision.warnings:
+        doubts.append(Diagnosis.SEE_WARNINGS(count=len(decision.warnings)))
+    return tuple(doubts) or (Diagnosis.SURE(),)
+
+
+def motions_in_words(words: Sequence[str], *, name: str, meaning: str, nullity: int) -> str:
+    """The symmetries: each if there are few, else what their algebra means, else the first of them.
+
+    Args:
+        words: what each of them does, as far as that is known.
+        name: of their algebra.
+        meaning: of the name; empty if it has none.
+        nullity: how many there are.
+
+    Examples:
+        >>> motions_in_words(["a", "b"], name="R²", meaning="maps that commute", nullity=2)
+        'a and b'
+        >>> motions_in_words(["a", "b", "c"], name="so(3)", meaning="rotations", nullity=3)
+        'rotations'
+    """
+    told = [one for one in words if not one.startswith(WITHOUT_WORDS)]
+    if 0 < len(words) == len(told) <= FEW_MOTIONS:
+        return " and ".join(told)
+    if meaning:
+        if meaning.startswith("in "):  # a representation other than the usual one
+            return f"{name} {meaning}"
+        article = "the " if meaning[0].isupper() else ""
+        return article + meaning.replace("; ", " and ")
+    if not told:
+        return "a motion without a name" if nullity == 1 else "motions without a common name"
+    more = nullity - 1
+    return f"{told[0]} and {more} more {'motion' if more == 1 else 'motions'}"
