@@ -1,0 +1,345 @@
+"""Named motions of trained networks, stored as results/questions.json: what people ask, and the answers.
+
+| part | question |
+|---|---|
+| digits | did rotation augmentation help? Two small networks on MNIST, with and without |
+| photographs | which motions change how many predictions of ResNet-20 and ResNet-56 on CIFAR-10, and which is more invariant? |
+| forces | does a network of forces on four atoms turn with them? One built so, one that learned it |
+| cost | time of a call with the standard questions over that of one without, in one run |
+
+python benchmarks/questions.py --weights FOLDER    FOLDER holds cifar10-resnet20.safetensors and cifar10-resnet56.safetensors
+python benchmarks/questions.py --only digits       the other parts stay as they are stored
+"""
+
+import argparse
+import json
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+import liegg
+from liegg.results.answers import Answers
+from liegg.studies.datasets import cifar10, mnist, mnist_sample
+from liegg.studies.provenance import provenance, write_json
+from measure import alternating
+
+OUT = Path(__file__).parents[1] / "results" / "questions.json"
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+
+
+# Digits
+
+
+def digit_network() -> nn.Sequential:
+    """Two convolutions, global mean, linear."""
+    return nn.Sequential(
+        nn.Conv2d(1, 16, 5, padding=2),
+        nn.BatchNorm2d(16),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(16, 32, 5, padding=2),
+        nn.BatchNorm2d(32),
+        nn.ReLU(),
+        nn.AdaptiveAvgPool2d(4),
+        nn.Flatten(),
+        nn.Linear(512, 10),
+    )
+
+
+def turned(images: Tensor) -> Tensor:
+    """Images turned by random angles about their centres."""
+    angles = 2 * math.pi * torch.rand(len(images))
+    cos, sin, zero = angles.cos(), angles.sin(), torch.zeros(len(images))
+    maps = torch.stack([torch.stack([cos, -sin, zero], 1), torch.stack([sin, cos, zero], 1)], 1)
+    places = nn.functional.affine_grid(maps, list(images.shape), align_corners=False)
+    return nn.functional.grid_sample(images, places, align_corners=False)
+
+
+def trained(x: Tensor, y: Tensor, *, augmented: bool, epochs: int) -> nn.Sequential:
+    """A network trained by Adam, with or without random rotations."""
+    torch.manual_seed(0)
+    network = digit_network()
+    optimiser = torch.optim.Adam(network.parameters(), 2e-3)
+    for _ in range(epochs):
+        for some in torch.randperm(len(x)).split(128):
+            batch = turned(x[some]) if augmented else x[some]
+            loss = nn.functional.cross_entropy(network(batch), y[some])
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+    return network.eval()
+
+
+def accuracy(network: nn.Module, x: Tensor, y: Tensor) -> float:
+    """Share of right predictions."""
+    with torch.no_grad():
+        return float((network(x).argmax(1) == y).double().mean())
+
+
+def digits(*, quick: bool) -> dict[str, Any]:
+    """Two networks, their answers and the comparison."""
+    train = mnist_sample() if quick else mnist("train")
+    test = mnist_sample() if quick else mnist("test")
+    count, epochs = (256, 1) if quick else (12000, 6)
+    x, y = train.images[:count, None].float() / 255, train.labels[:count]
+    xt, yt = test.images[:1000, None].float() / 255, test.labels[:1000]
+    found, rows = [], {}
+    for name in ("plain", "augmented"):
+        network = trained(x, y, augmented=name == "augmented", epochs=epochs)
+        torch.manual_seed(1)
+        sym = liegg.discover(
+            network,
+            xt[: 40 if quick else 500],
+            liegg.Image("affine"),
+            about=["rotation", "shift", "scaling", "brightness"],
+            controls="reinitialised",
+            run=liegg.Run(control_draws=2 if quick else 19),
+        )
+        found.append(sym)
+        rows[name] = {
+            "accuracy": accuracy(network, xt, yt),
+            "accuracy_turned": accuracy(network, turned(xt), yt),
+            "answers": told(sym.answers),
+        }
+    return rows | {"comparison": compared(*found, names=("plain", "augmented"))}
+
+
+# Photographs
+
+
+class Block(nn.Module):
+    """Two convolutions and a shortcut that subsamples and pads with zeros."""
+
+    def __init__(self, inside: int, outside: int, stride: int) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(inside, outside, 3, stride, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(outside)
+        self.conv2 = nn.Conv2d(outside, outside, 3, 1, 1, bias=False)
+        self.bn2 = nn.BatchNorm2d(outside)
+        self.stride, self.more = stride, (outside - inside) // 2
+
+    def forward(self, x: Tensor) -> Tensor:
+        """The sum."""
+        y = self.bn2(self.conv2(torch.relu(self.bn1(self.conv1(x)))))
+        short = x[:, :, :: self.stride, :: self.stride]
+        return torch.relu(y + nn.functional.pad(short, (0, 0, 0, 0, self.more, self.more)))
+
+
+class ResNet(nn.Module):
+    """The residual network for CIFAR-10 with 6 n + 2 layers."""
+
+    def __init__(self, n: int) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(3, 16, 3, 1, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(16)
+        widths = ((16, 16, 1), (16, 32, 2), (32, 64, 2))
+        for place, (inside, outside, stride) in enumerate(widths, start=1):
+            first = Block(inside, outside, stride)
+            rest = [Block(outside, outside, 1) for _ in range(n - 1)]
+            setattr(self, f"layer{place}", nn.Sequential(first, *rest))
+        self.linear = nn.Linear(64, 10)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Ten logits."""
+        x = torch.relu(self.bn1(self.conv1(x)))
+        for place in (1, 2, 3):
+            x = getattr(self, f"layer{place}")(x)
+        return self.linear(x.mean((2, 3)))
+
+
+def resnet(depth: int, folder: Path) -> ResNet:
+    """A network with its stored weights."""
+    network = ResNet((depth - 2) // 6)
+    network.load_state_dict(load_file(folder / f"cifar10-resnet{depth}.safetensors"))
+    return network.eval()
+
+
+def photographs(folder: Path | None, *, quick: bool) -> dict[str, Any] | None:
+    """Two networks, their answers and the comparison; None without weights."""
+    if folder is None:
+        return None
+    test = cifar10("test")
+    x = test.images[: 40 if quick else 512].float() / 255
+    x = (x - torch.tensor(MEAN)[:, None, None]) / torch.tensor(STD)[:, None, None]
+    found, rows = [], {}
+    about = ["rotation", "shift", "scaling", "shear", "brightness", "contrast", "hue", "saturation"]
+    for depth in (20, 56):
+        network = resnet(depth, folder)
+        sym = liegg.discover(network, x, liegg.Image("affine"), about=about)
+        found.append(sym)
+        rows[f"resnet{depth}"] = {
+            "accuracy": accuracy(network, x, test.labels[: len(x)]),
+            "answers": told(sym.answers),
+        }
+    return rows | {"comparison": compared(*found, names=("resnet20", "resnet56"))}
+
+
+# Forces
+
+
+class PairForces(nn.Module):
+    """Forces along the lines between atoms, of a size that a small network reads from the distance."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.size = nn.Sequential(nn.Linear(1, 32), nn.SiLU(), nn.Linear(32, 1))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Forces `[b, atoms, 3]`."""
+        lines = x[:, :, None] - x[:, None]
+        squares = lines.square().sum(-1, keepdim=True)
+        return (self.size((squares + 1e-6).sqrt()) * lines).sum(2)
+
+
+class PlainForces(nn.Sequential):
+    """A perceptron on the coordinates."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            nn.Linear(12, 128), nn.SiLU(), nn.Linear(128, 128), nn.SiLU(), nn.Linear(128, 12)
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Forces `[b, atoms, 3]`."""
+        return super().forward(x.flatten(1)).reshape(x.shape)
+
+
+def forces(*, quick: bool) -> dict[str, Any]:
+    """A network that turns with the atoms by construction, and one that learned it from turned samples."""
+    torch.manual_seed(0)
+    atoms = torch.randn(200 if quick else 8000, 4, 3, dtype=torch.float64)
+    lines = atoms[:, :, None] - atoms[:, None]
+    target = (lines * torch.exp(-lines.square().sum(-1, keepdim=True) / 2)).sum(2)
+    found, rows = [], {}
+    for name, network in (("built", PairForces()), ("learned", PlainForces())):
+        network.double()
+        optimiser = torch.optim.Adam(network.parameters(), 2e-3)
+        for _ in range(50 if quick else 3000):
+            some = torch.randint(len(atoms), (256,))
+            loss = (network(atoms[some]) - target[some]).square().mean()
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+        action = liegg.Affine(3, copies=4)
+        sym = liegg.discover(
+            network,
+            atoms[: 50 if quick else 500],
+            action,
+            output_action=liegg.Linear(3, copies=4),
+            about=["rotation", "translation"],
+        )
+        found.append(sym)
+        rows[name] = {"error": float(loss.detach() / target.square().mean()) ** 0.5, "name": sym.name}
+        rows[name]["answers"] = told(sym.answers)
+    return rows | {"comparison": compared(*found, names=("built", "learned"))}
+
+
+# Cost
+
+
+def cost(*, quick: bool) -> dict[str, float]:
+    """Time of a call with the standard questions over that without, for two numbers of samples."""
+    torch.manual_seed(0)
+    network, data = digit_network().eval(), mnist_sample().images[:, None].float() / 255
+    rows = {}
+    for count in (64,) if quick else (500, 1000, 2500):
+        works = {
+            name: lambda about=about, count=count: liegg.discover(
+                network, data[:count], liegg.Image("affine"), about=about
+            )
+            for name, about in (("without", ()), ("with", None))
+        }
+        times = alternating(works, repeats=1 if quick else 5)
+        rows[str(count)] = times["with"] / times["without"]
+    return rows
+
+
+# What is stored
+
+
+def told(answers: Answers) -> dict[str, Any]:
+    """The numbers of every answer."""
+    rows = {}
+    for one in answers:
+        finite = one.finite
+        rows[one.name] = {
+            "sentence": one.sentence,
+            "defect": number(one.defect),
+            "interval": [number(end) for end in one.interval],
+            "effect": number(one.effect),
+            "grade": one.grade,
+            "holds": one.holds,
+            "untrained": [number(value) for value in one.untrained],
+            "untrained_changed": one.untrained_changed,
+        }
+        if finite is not None:
+            share = finite.share
+            rows[one.name] |= {
+                "size": finite.size_in_words(),
+                "share": None if share is None else [share.value, share.low, share.high],
+                "random_share": finite.random_share,
+                "amount": number(finite.amount),
+                "random_amount": number(finite.random_amount),
+                "radius": number(finite.radius),
+                "samples": len(finite.each_change),
+            }
+    return rows
+
+
+def compared(a: Any, b: Any, names: tuple[str, str]) -> dict[str, Any]:
+    """Motion by motion: which model changes less."""
+    return {
+        pair.name: {
+            "sentence": pair.sentence,
+            "smaller": {"a": names[0], "b": names[1], "": None}[pair.smaller],
+            "difference": [
+                number(x)
+                for x in (pair.difference.value, pair.difference.low, pair.difference.high)
+            ],
+            "ratio": [number(x) for x in (pair.ratio.value, pair.ratio.low, pair.ratio.high)],
+            "paired": pair.paired,
+        }
+        for pair in liegg.compare(a, b, names=names).answers
+    }
+
+
+def number(value: float) -> float | None:
+    """A number that JSON can hold."""
+    return value if math.isfinite(value) else None
+
+
+def main() -> None:
+    """Run the parts and store them."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument("--weights", type=Path)
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    stored = json.loads(options.out.read_text()) if options.out.exists() else {}
+    works = {
+        "digits": lambda: digits(quick=options.quick),
+        "photographs": lambda: photographs(options.weights, quick=options.quick),
+        "forces": lambda: forces(quick=options.quick),
+        "cost": lambda: cost(quick=options.quick),
+    }
+    begin = time.perf_counter()
+    for name, work in works.items():
+        if options.only in name and (found := work()) is not None:
+            stored[name] = found
+            print(json.dumps(found, indent=1, ensure_ascii=False)[:4000])
+    stored["provenance"] = provenance(
+        "python benchmarks/questions.py", seconds=time.perf_counter() - begin
+    )
+    write_json(stored, options.out)
+
+
+if __name__ == "__main__":
+    main()
