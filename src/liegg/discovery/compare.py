@@ -147,7 +147,7 @@ def _generator(action: Action, h: Float[Tensor, "1 g"]) -> Float[Tensor, "..."]:
 
 def _side(sym: Symmetries) -> Side:
     return Side(
-        model=sym.model,
+        model=sym.subject,
         samples=sym.samples,
         nullity=sym.nullity,
         nullity_interval=sym.decision.nullity_interval,
@@ -183,9 +183,10 @@ def _notes(a: Symmetries, b: Symmetries) -> tuple[Remark, ...]:
                 else Diagnosis.NO_INTERVALS_FOR_OTHERS
             )
             notes.append(none(model=name))
-    for key in ("outputs", "level", "threshold", "minimum_gap"):
-        if a.settings[key] != b.settings[key]:
-            notes.append(Diagnosis.SETTING_DIFFERS(name=key, a=a.settings[key], b=b.settings[key]))
+    for key in ("outputs", "output", "target", "level", "threshold", "minimum_gap"):
+        one, other = a.settings.get(key), b.settings.get(key)
+        if one != other:
+            notes.append(Diagnosis.SETTING_DIFFERS(name=key, a=one, b=other))
     if a.action.settings() != b.action.settings() and repr(a.action) != repr(b.action):
         notes.append(Diagnosis.ACTION_DIFFERS(a=repr(a.action), b=repr(b.action)))
     return tuple(notes)

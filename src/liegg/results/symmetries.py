@@ -17,6 +17,7 @@ from liegg.actions import Action
 from liegg.algebra.identification import Identification
 from liegg.decision.controls import Controls, RankTest
 from liegg.decision.decide import Decision
+from liegg.inputs.part import part_words
 from liegg.results.account import Account, Candidate, generators_of
 from liegg.results.accumulated import Accumulated
 from liegg.results.json_values import json_values
@@ -70,6 +71,11 @@ class Symmetries:
     def nullity(self) -> int:
         """Number of symmetries."""
         return self.decision.nullity
+
+    @property
+    def subject(self) -> str:
+        """What was analysed, in words: the model, or the part of what it returns, such as `"the logit of class 3 of Net"`."""
+        return part_words(self.settings, self.model)
 
     @property
     def name(self) -> str:

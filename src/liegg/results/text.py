@@ -28,7 +28,7 @@ def table(sym: Symmetries) -> str:
     question = "invariance" if sym.output_action is None else "equivariance"
     count = f"{'at least ' * sym.decision.is_lower_bound}{plural(sym.nullity, 'symmetry')}"
     lines = [
-        f"{question} of {sym.model} under {sym.action}: {count}",
+        f"{question} of {sym.subject} under {sym.action}: {count}",
         f"{plural(sym.samples, 'sample')}, {plural(sym.accumulated.rows.rows, 'row')}, "
         f"outputs={sym.settings['outputs']!r}, by {sym.settings['route']}, {sym.settings['dtype']}",
         "",

@@ -191,6 +191,7 @@ class Verification:
             there are none.
         floor: change that rounding, and the rounding of the generators, may make; 0 if not known.
         of_symmetries: whether the curves are those of the symmetries of a result, one by one.
+        subject: the part of what the model returns that was measured, in words; empty if it is not known.
     """
 
     curves: tuple[Curve, ...]
@@ -209,6 +210,7 @@ class Verification:
     other_generators: Float[Tensor, "k ..."] | None = None
     floor: float = 0.0
     of_symmetries: bool = False
+    subject: str = ""
 
     @property
     def holds(self) -> bool | None:
@@ -263,7 +265,7 @@ class Verification:
     def __str__(self) -> str:
         count = plural(len(self.curves), "generator")
         lines = [
-            f"{self.model} under {self.action} at finite size: {count} on {self.samples} samples"
+            f"{self.subject or self.model} under {self.action} at finite size: {count} on {self.samples} samples"
         ]
         if self.curves or self.others:
             lines.append(
