@@ -182,10 +182,10 @@ def describe(value: Any) -> str:
         return f"a tensor of {value.dtype}"
     inside = fields_of(value)
     if not inside:
-        return "None" if value is None else f"a {type(value).__name__}"
+        return _kind(value)
     listed = [f"{key!r} {_brief(part)}" for key, part in inside.items()]
     rest = f" and {len(listed) - LISTED_FIELDS} more" if len(listed) > LISTED_FIELDS else ""
-    return f"a {type(value).__name__} with fields {', '.join(listed[:LISTED_FIELDS])}{rest}"
+    return f"{_kind(value)} with fields {', '.join(listed[:LISTED_FIELDS])}{rest}"
 
 
 def _apply(returned: Any, function: Callable[[Any], Any], name: str) -> Any:
@@ -209,8 +209,10 @@ def _look_up(returned: Any, field: int | str, name: str) -> Any:
     inside = fields_of(returned)
     if field in inside:
         return inside[field]
+    key: Any = field
+    by_key = isinstance(field, int) or isinstance(returned, Mapping)
     try:  # the last entry of a tuple; outputs of transformers by index; attributes that are computed
-        return returned[field] if isinstance(field, int) else getattr(returned, field)
+        return returned[key] if by_key else getattr(returned, key)
     except (LookupError, TypeError, AttributeError) as error:
         usual = next((key for key, value in inside.items() if isinstance(value, Tensor)), None)
         advice = "" if usual is None else f" Choose for example {usual!r}."
@@ -233,4 +235,10 @@ def _brief(value: Any) -> str:
     """Shape and type of a tensor; the kind of anything else."""
     if isinstance(value, Tensor):
         return f"{tuple(value.shape)} {str(value.dtype).removeprefix('torch.')}"
-    return "None" if value is None else f"a {type(value).__name__}"
+    return _kind(value)
+
+
+def _kind(value: Any) -> str:
+    """Class of a value with its article."""
+    name = type(value).__name__
+    return "None" if value is None else f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"

@@ -68,7 +68,8 @@ def plain_target(target: Any) -> PlainTarget:
         raise ArgumentError(f"target={shown(target)} names no class; expected {EXPECTED}.")
     if len(set(classes)) < len(classes):
         raise ArgumentError(f"target={shown(target)} names a class twice. Name each class once.")
-    return classes if len(classes) > 1 else classes[0]
+    first, *others = classes
+    return classes if others else first
 
 
 def check_target(target: PlainTarget, y: Float[Tensor, "b ..."], name: str) -> None:
