@@ -138,7 +138,8 @@ def test_nothing_is_guessed(returned, text):
 
 
 def test_a_choice_is_noted_and_the_model_stays_what_it_was():
-    model = Model(lambda x: {"logits": x, "other": x}, "Net", dtype=torch.float32)
+    returns: Any = lambda x: {"logits": x, "other": x}  # noqa: E731
+    model = Model(returns, "Net", dtype=torch.float32)
     chosen, y = with_field(model, model.function(ONE))
     (note,) = chosen.notes
     assert note.diagnosis is Diagnosis.OBVIOUS_FIELD

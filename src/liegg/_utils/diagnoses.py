@@ -435,7 +435,7 @@ class Diagnosis(Enum):
     )
     OBVIOUS_FIELD = (
         Kind.NOTE,
-        "the model returns {returned}; {field} was analysed. output= chooses another",
+        "the model returns fields ({fields}), of which {field} was analysed; output= chooses another",
     )
     UNCALIBRATED = (
         Kind.NOTE,

@@ -1,7 +1,8 @@
 """The field of what a model returns: a key, an attribute, an index, or a function of all of it."""
 
+import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import is_dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -34,7 +35,7 @@ def fields_of(returned: Any) -> dict[Any, Any]:
     if isinstance(returned, tuple | list):
         return dict(enumerate(returned))
     if is_dataclass(returned) and not isinstance(returned, type):
-        return {field.name: getattr(returned, field.name) for field in fields(returned)}
+        return {field.name: getattr(returned, field.name) for field in dataclasses.fields(returned)}
     if isinstance(returned, Tensor) or callable(returned):
         return {}
     public = getattr(returned, "__dict__", {}).items()
@@ -61,7 +62,8 @@ def with_field(model: Model, returned: Any, field: Field = None) -> tuple[Model,
     notes = model.notes
     if field is None:
         field = obvious_field(returned, model.name)
-        note = Diagnosis.OBVIOUS_FIELD(field=repr(field), returned=describe(returned))
+        names = _listed([repr(key) for key in fields_of(returned)])
+        note = Diagnosis.OBVIOUS_FIELD(field=repr(field), fields=names)
         notes = (*notes, note)
     y = pick_field(returned, field, model.name)
     function = partial(_picked, model.function, field, model.name)
@@ -183,9 +185,8 @@ def describe(value: Any) -> str:
     inside = fields_of(value)
     if not inside:
         return _kind(value)
-    listed = [f"{key!r} {_brief(part)}" for key, part in inside.items()]
-    rest = f" and {len(listed) - LISTED_FIELDS} more" if len(listed) > LISTED_FIELDS else ""
-    return f"{_kind(value)} with fields {', '.join(listed[:LISTED_FIELDS])}{rest}"
+    listed = _listed([f"{key!r} {_brief(part)}" for key, part in inside.items()])
+    return f"{_kind(value)} with fields {listed}"
 
 
 def _apply(returned: Any, function: Callable[[Any], Any], name: str) -> Any:
@@ -236,6 +237,12 @@ def _brief(value: Any) -> str:
     if isinstance(value, Tensor):
         return f"{tuple(value.shape)} {str(value.dtype).removeprefix('torch.')}"
     return _kind(value)
+
+
+def _listed(fields: list[str]) -> str:
+    """The first of some fields, and how many follow."""
+    rest = f" and {len(fields) - LISTED_FIELDS} more" if len(fields) > LISTED_FIELDS else ""
+    return f"{', '.join(fields[:LISTED_FIELDS])}{rest}"
 
 
 def _kind(value: Any) -> str:
