@@ -214,7 +214,7 @@ class Symmetries:
                 the 5 % level. `controls="none"` saves time.
 
         Raises:
-            ArgumentError: fewer than two, or a result for another action or other data.
+            ArgumentError: fewer than two, or a result for another action, another target or other data.
         """
         from liegg.results.rank_among import rank_among
 
