@@ -42,8 +42,9 @@ class Model:
         dtypes: all floating point types of the parameters and buffers; see `with_input_dtype`.
         weights: numbers in the parameters and buffers; None for a callable without any.
         notes: remarks on how the model is analysed.
-        whole: `[b, *x] -> [b, ...]`, the complete output if the function is a target of it; else None.
-        target: from complete outputs `[..., b, k]` and the classes `[b]` of the unmoved samples to the function's; None if it is all.
+        whole: `[b, *x] -> [b, ...]`, the complete output; None if that is the function itself.
+        target: the function's outputs, from the complete ones `[..., b, k]` and the classes `[b]` of
+            the unmoved samples; None if there is no `whole`.
     """
 
     function: Callable[[Tensor], Tensor]

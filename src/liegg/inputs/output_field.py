@@ -13,7 +13,7 @@ from liegg._utils.errors import ArgumentError, DtypeError, one_line
 from liegg.inputs.model import Model
 
 Field = int | str | Callable[[Any], Any] | None
-"""Key of a dictionary, attribute of an object, index of a tuple, or a function; None for the obvious one."""
+"""Key of a dictionary, attribute, index of a tuple, or a function; None for the obvious one."""
 
 OBVIOUS = "logits"
 """Field that is analysed unless another one is chosen."""
@@ -128,8 +128,8 @@ def pick_field(returned: Any, field: Field, name: str) -> Tensor:
     if not isinstance(value, Tensor):
         way = "y[...]" if callable(field) else f"y{_access(returned, field)}[0]"
         raise ArgumentError(
-            f"{field_settings(field)!r} in what {name} returned is {describe(value)}; expected a tensor. Pass a "
-            f"function that returns one, for example output=lambda y: {way}."
+            f"{field_settings(field)!r} in what {name} returned is {describe(value)}; expected a tensor. "
+            f"Pass a function that returns one, for example output=lambda y: {way}."
         )
     return value
 
@@ -195,8 +195,9 @@ def _apply(returned: Any, function: Callable[[Any], Any], name: str) -> Any:
         return function(returned)
     except Exception as error:
         raise ArgumentError(
-            f"the function {field_settings(function)} failed on what {name} returned, {describe(returned)}: "
-            f"{one_line(error)}. It is called with all of that, and must return a tensor."
+            f"the function {field_settings(function)} failed on what {name} returned, "
+            f"{describe(returned)}: {one_line(error)}. It is called with all of that, and must return a "
+            "tensor."
         ) from error
 
 
@@ -204,8 +205,8 @@ def _look_up(returned: Any, field: int | str, name: str) -> Any:
     """The value of a key, an attribute or an index."""
     if isinstance(returned, Tensor):
         raise ArgumentError(
-            f"{name} returned one tensor, which has no field {field!r}. Leave it out, or pass a function such "
-            "as output=lambda y: y[:, :10]."
+            f"{name} returned one tensor, which has no field {field!r}. Leave it out, or pass a function "
+            "such as output=lambda y: y[:, :10]."
         )
     inside = fields_of(returned)
     if field in inside:

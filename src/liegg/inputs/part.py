@@ -1,4 +1,4 @@
-"""The part of what a model returns that the question is about: a field of it, and a target in that field."""
+"""The part of what a model returns that a question is about: a field, and a target in that field."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -59,7 +59,8 @@ def part_of(settings: Mapping[str, Any], given: Part) -> Part:
 
     Args:
         settings: of the result; those of earlier versions say nothing of parts.
-        given: what the user asks again. It must be the same; a function has to be given, because results cannot store it.
+        given: what the user asks again, which must be the same. A function has to be given, because
+            results cannot store it.
 
     Raises:
         ArgumentError: another part was given, or the function is missing.
@@ -69,14 +70,14 @@ def part_of(settings: Mapping[str, Any], given: Part) -> Part:
     for name, value in given.settings().items():
         if value is not None and value != stored[name]:
             raise ArgumentError(
-                f"{name}={value!r} was given with a result of discover() that has {name}={stored[name]!r}. Leave "
-                f"{name} out, or ask discover() with that {name}."
+                f"{name}={value!r} was given with a result of discover() that has "
+                f"{name}={stored[name]!r}. Leave {name} out, or ask discover() with that {name}."
             )
     if is_function(output):
         if given.output is None:
             raise ArgumentError(
-                f"the result is about output={output!r}, a function of what the model returns, which cannot be "
-                "stored. Pass the same function again with output=."
+                f"the result is about output={output!r}, a function of what the model returns, which "
+                "cannot be stored. Pass the same function again with output=."
             )
         output = given.output
     return Part(output, plain_target(target))
@@ -103,7 +104,7 @@ def with_part(model: Model, x: Float[Tensor, "b ..."], part: Part) -> Model:
     Args:
         model: the model, before `probe`.
         x: the first batch; a few of its samples are used.
-        part: the part. If there is none, `probe` chooses a field where the model does not return a tensor.
+        part: the part. If there is none, `probe` chooses a field where a model returns no tensor.
 
     Raises:
         ArgumentError: there is no such field, or the target does not suit the output.

@@ -1,6 +1,7 @@
 """The target: the part of a classifier's output that the question is about.
 
-The class of a sample is the place of its largest output. It is always taken of the complete output, never of the target.
+The class of a sample is the place of its largest output. It is always taken of the complete output,
+never of the target.
 """
 
 import math
@@ -16,7 +17,8 @@ from liegg._utils.arguments import shown
 from liegg._utils.errors import ArgumentError
 
 Target = int | str | Sequence[int] | None
-"""A class, several classes, `"margin"`, `"3 minus 5"`, `"probabilities"` or `"log_probabilities"`; None for everything."""
+"""A class, several classes, `"3 minus 5"`, `"margin"`, `"probabilities"` or `"log_probabilities"`; None
+for everything."""
 
 PlainTarget = int | str | tuple[int, ...] | None
 """A target in its plainest form, see `plain_target`."""
@@ -81,7 +83,8 @@ def check_target(target: PlainTarget, y: Float[Tensor, "b ..."], name: str) -> N
         name: of the model.
 
     Raises:
-        ArgumentError: there is one output only, no such class, no axis of classes, or the outputs are probabilities already.
+        ArgumentError: there is one output only, no such class, no axis of classes, or the outputs are
+            probabilities already.
     """
     count, shape = math.prod(y.shape[1:]), tuple(y.shape[1:])
     if count < 2:
@@ -96,9 +99,10 @@ def check_target(target: PlainTarget, y: Float[Tensor, "b ..."], name: str) -> N
     if target not in NAMES:
         return
     if count != max(shape):
+        place = "[:, -1]" if len(shape) == 2 else "[:, :, 0, 0]"
         raise ArgumentError(
             f"target={target!r}: an output of {name} has shape {shape}; expected one axis of classes. "
-            f"Choose a place first, for example output=lambda y: y{'[:, -1]' if len(shape) == 2 else '[:, :, 0, 0]'}."
+            f"Choose a place first, for example output=lambda y: y{place}."
         )
     if target != "margin" and _is_normalised(y.detach().reshape(len(y), -1).double(), y.dtype):
         raise ArgumentError(
@@ -126,9 +130,10 @@ def take(
 ) -> Float[Tensor, "... c"]:
     r"""The target of complete outputs.
 
-    The margin is $z_c - \max_{j \ne c} z_j$ with $c$ the class of the sample. Along a motion $c$ stays that of the unmoved sample,
-    so the margin is continuous and turns negative where the motion changes the prediction. At the sample itself, and so for
-    derivatives, it is the largest output minus the second largest.
+    The margin is $z_c - \max_{j \ne c} z_j$ with $c$ the class of the sample. Along a motion $c$ stays
+    that of the unmoved sample, so the margin is continuous and turns negative where the motion changes
+    the prediction. At the sample itself, and so for derivatives, it is the largest output minus the
+    second largest.
 
     Args:
         target: in its plainest form.

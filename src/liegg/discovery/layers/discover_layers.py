@@ -80,7 +80,7 @@ def discover_layers(
             `liegg.Image("affine")` for feature maps; these are also tested for equivariance.
         outputs: `"each"` output of a layer is a separate constraint; `"sum"` is the paper's reading;
             a number `k` takes k random combinations.
-        output: the field of what the network returns, as for `discover`; layers inside are chosen by a mapping, see `layers`.
+        output: the field of what the complete network returns, as for `discover`; for the layers inside see `layers`.
         seed: seed of random combinations and of whatever a loader draws.
         thresholds: what counts as a symmetry, as for `discover`. Layers have no intervals and no controls.
         run: `batch_size`, `progress` and `hidden` are used, see `liegg.Run`; batches are split further to bound the memory.
