@@ -234,7 +234,10 @@ def forces(*, quick: bool) -> dict[str, Any]:
             about=["rotation", "translation"],
         )
         found.append(sym)
-        rows[name] = {"error": float(loss.detach() / target.square().mean()) ** 0.5, "name": sym.name}
+        rows[name] = {
+            "error": float(loss.detach() / target.square().mean()) ** 0.5,
+            "name": sym.name,
+        }
         rows[name]["answers"] = told(sym.answers)
     return rows | {"comparison": compared(*found, names=("built", "learned"))}
 

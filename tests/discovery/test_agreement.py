@@ -11,6 +11,7 @@ from cases import normal
 from liegg.discovery.agreement import HELD_OUT_SAMPLES, MAY_DIFFER, asked
 from liegg.discovery.analyse import Request
 from liegg.inputs.batches import Data
+from liegg.inputs.part import Part
 from liegg.polarization.checkpoint import difference
 
 REQUEST = Request(
@@ -55,6 +56,8 @@ def test_every_threshold_is_compared(name):
         ({"outputs": 2}, 'outputs: "each" and 2'),
         ({"action": liegg.Affine(3)}, "action: "),
         ({"output_action": liegg.Linear(3)}, "output_action: null and "),
+        ({"part": Part(target=(0, 1))}, "target: None and [0, 1]"),
+        ({"part": Part(output=torch.sin)}, 'output: None and "sin()"'),
     ],
 )
 def test_every_part_of_the_question_is_compared(changed, text):

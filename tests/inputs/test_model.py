@@ -441,9 +441,9 @@ ERRORS: dict[str, tuple[Any, type[Exception], str]] = {
     "tuple": (
         lambda x: (x, x),
         DtypeError,
-        "<lambda> returned a tuple; expected one tensor. Wrap it: lambda x: model(x)[0]",
+        "<lambda> returned a tuple with fields 0 (3, 3) float64, 1 (3, 3) float64; expected one "
+        "tensor. Choose one of them, for example output=0",
     ),
-    "dict": (lambda x: {"logits": x}, DtypeError, "<lambda> returned a dict"),
     "scalar": (
         lambda x: x.sum(),
         ShapeError,

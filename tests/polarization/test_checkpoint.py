@@ -150,6 +150,8 @@ def test_a_finished_pass_is_not_read_again(tmp_path):
     [
         ({"outputs": 1}, "outputs: "),
         ({"seed": 3}, "seed: "),
+        ({"target": 1}, "target: "),
+        ({"output": torch.sin}, "output: "),
         ({"controls": "none"}, "blocks: "),
         ({"run": {"batch_size": 49}}, "batch_size: "),
     ],

@@ -240,6 +240,13 @@ def test_rank_among_controls_of_the_user():
             lambda sym: [sym, liegg.discover(square, normal(400, 3), liegg.Affine(3))],
             "control 2 is about another action",
         ),
+        (
+            lambda sym: [
+                liegg.discover(lambda x: x, normal(400, 3), liegg.Linear(3), target=0),
+                sym,
+            ],
+            "control 1 is about another action, another target",
+        ),
     ],
 )
 def test_results_that_cannot_be_compared_are_refused(others, text):

@@ -517,6 +517,10 @@ class Diagnosis(Enum):
         "the model computes in {arithmetic} on {dtype} samples: differences within the rounding of "
         "{arithmetic} count as zero",
     )
+    OBVIOUS_FIELD = (
+        Kind.NOTE,
+        "the model returns fields ({fields}), of which {field} was analysed; output= chooses another",
+    )
     UNCALIBRATED = (
         Kind.NOTE,
         "normalisation layers have mean 0 and variance 1 after the reset; "

@@ -29,6 +29,7 @@ from liegg.cli._shared import (
     progress_bar,
     progress_bars,
 )
+from liegg.cli.part import OutputText, TargetText, parse_output, parse_target
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -54,10 +55,6 @@ ACTION_EXAMPLES = {
     "sequence:affine": "stretching and shifting time",
 }
 """What tab completion offers for an action."""
-
-FACTORY_WEIGHTS = (
-    "no --weights: the model is analysed with the weights that its factory gives it (under seed 0)."
-)
 
 Model = Annotated[
     str,
@@ -203,6 +200,8 @@ def discover(
     device: Device = None,
     output_action: OutputAction = None,
     outputs: Outputs = "each",
+    target: TargetText = None,
+    output: OutputText = None,
     about: About = None,
     limit: Limit = None,
     layers: Layers = False,
@@ -259,7 +258,7 @@ class _Inputs(NamedTuple):
 def _discover(options: SimpleNamespace) -> None:
     """Load, analyse, write and print; the options are the parameters of `discover`."""
     import liegg
-    from liegg.cli.models import uses_factory_weights
+    from liegg.cli.models import FACTORY_WEIGHTS, uses_factory_weights
     from liegg.polarization import launcher
     from liegg.results.run_folder import Clock
 
@@ -283,6 +282,7 @@ def _discover(options: SimpleNamespace) -> None:
             inputs.model,
             samples.analysed,
             **inputs.question,
+            target=parse_target(options.target),
             about=() if options.about == ["none"] else options.about,
             controls=_controls(options.controls, options.control),
             groups=samples.groups,
@@ -369,6 +369,7 @@ def _load(options: SimpleNamespace, *, is_first: bool) -> _Inputs:
         "action": parse_action(options.action),
         "output_action": None if output_action is None else parse_action(output_action),
         "outputs": int(outputs) if outputs.isdigit() else outputs,
+        "output": parse_output(options.output),
         "seed": options.seed,
         "thresholds": liegg.Thresholds(**parse_thresholds(options.limit or [])),
     }

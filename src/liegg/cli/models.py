@@ -13,6 +13,10 @@ from safetensors.torch import load_file
 from liegg._utils.errors import ArgumentError
 from liegg._utils.random import seeded
 
+FACTORY_WEIGHTS = (
+    "no --weights: the model is analysed with the weights that its factory gives it (under seed 0)."
+)
+
 
 def load_model(
     text: str, weights: Path | None = None, device: str | None = None, *, trusted: bool = False

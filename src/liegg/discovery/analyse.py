@@ -3,7 +3,7 @@
 import math
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain
 from typing import Any
@@ -30,6 +30,7 @@ from liegg.inputs.batches import Batches, Data, as_batches, evenly_spaced
 from liegg.inputs.hidden_derivatives import HiddenChange, hidden_change, refuse
 from liegg.inputs.model import Model, eval_view, with_input_dtype
 from liegg.inputs.nonlinearity import nonlinearity
+from liegg.inputs.part import Part, with_part
 from liegg.inputs.probe import probe
 from liegg.polarization import memory
 from liegg.polarization.distributed import PassOptions, accumulate
@@ -54,6 +55,7 @@ class Request:
         seed: of random combinations and of whatever a loader draws.
         thresholds: what counts as a symmetry.
         run: how the analysis runs.
+        part: of what the model returns.
         about: named motions in question, as for `discover`.
 
     Raises:
@@ -67,6 +69,7 @@ class Request:
     seed: int
     thresholds: Thresholds
     run: Run
+    part: Part = field(default_factory=Part)
     about: About = ()
 
     def __post_init__(self) -> None:
@@ -75,11 +78,13 @@ class Request:
     def settings(self) -> dict[str, Any]:
         """The question as JSON values; it must be the same in all processes, and when a pass resumes."""
         output = None if self.output_action is None else self.output_action.settings()
+        part = {name: value for name, value in self.part.settings().items() if value is not None}
         return {
             "action": self.action.settings(),
             "output_action": output,
             "outputs": self.outputs,
             "seed": self.seed,
+            **part,
         }
 
 
@@ -270,6 +275,7 @@ def conclude(
             smallest=request.run.bottom,
             measure=measure,
         )
+    sym = replace(sym, settings=sym.settings | request.part.settings())
     with threads(own_threads):
         return with_single_outputs(sym, steps)
 
@@ -290,6 +296,7 @@ def _planned(
     """
     action, output_action = request.action, request.output_action
     with full_precision_products():
+        function = with_part(function, first, request.part)
         function = probe(function, first, summed=request.outputs == "sum")
         if output_action is not None:
             check_output_action(output_action, function)

@@ -166,7 +166,7 @@ def _checked_names(names: Any) -> tuple[str, str]:
 
 def _side(sym: Symmetries) -> Side:
     return Side(
-        model=sym.model,
+        model=sym.subject,
         samples=sym.samples,
         nullity=sym.nullity,
         nullity_interval=sym.decision.nullity_interval,
@@ -203,9 +203,9 @@ def _notes(a: Symmetries, b: Symmetries, names: tuple[str, str]) -> tuple[Remark
                 else Diagnosis.NO_INTERVALS_FOR_OTHERS
             )
             notes.append(none(model=name))
-    for key in ("outputs", "level", "threshold", "minimum_gap"):
-        if a.settings[key] != b.settings[key]:
-            values = {"a": a.settings[key], "b": b.settings[key]}
+    for key in ("outputs", "output", "target", "level", "threshold", "minimum_gap"):
+        values = {"a": a.settings.get(key), "b": b.settings.get(key)}
+        if values["a"] != values["b"]:
             notes.append(Diagnosis.SETTING_DIFFERS(name=key, **values, **both))
     if a.action.settings() != b.action.settings() and repr(a.action) != repr(b.action):
         notes.append(Diagnosis.ACTION_DIFFERS(a=repr(a.action), b=repr(b.action), **both))

@@ -31,7 +31,10 @@ from liegg.discovery.analyse import Request, analyse
 from liegg.discovery.run import Run
 from liegg.discovery.verification.verify import verify
 from liegg.inputs.batches import Data, as_batches
+from liegg.inputs.output_field import Field
+from liegg.inputs.part import asked_part
 from liegg.inputs.reinitialise import calibrate, draw_seed, reinitialise
+from liegg.inputs.target import Target
 from liegg.polarization.checkpoint import check_path
 from liegg.polarization.distributed import (
     PassOptions,
@@ -87,6 +90,8 @@ def discover(
     *,
     output_action: Action | None = None,
     outputs: Outputs = "each",
+    target: Target = None,
+    output: Field = None,
     groups: Sequence[Any] | Tensor | np.ndarray | None = None,
     about: Any = None,
     held_out: Data | None = None,
@@ -105,6 +110,11 @@ def discover(
         action: the candidate generators, such as `liegg.Linear(5, copies=2)`.
         output_action: action on the outputs; the question is then equivariance, $f(e^{h}x) = e^{k} f(x)$.
         outputs: `"each"` output is a constraint of its own; `"sum"` is the paper's reading; a number `k` takes k random combinations.
+        target: the part of a classifier's output that is asked about: a class (`3`, its logit), several (`[3, 5]`), the
+            difference of two logits (`"3 minus 5"`), the `"margin"` of the predicted class over the next, `"probabilities"` or
+            `"log_probabilities"` (softmax of the logits). None for all outputs. Classes count from 0, in the flattened output.
+        output: the field of what the model returns: a key, an attribute or an index, or a function of all of it. None takes a
+            tensor as it is, and otherwise `logits` or the only floating point tensor, with a note.
         groups: label of every sample, in the order of the data. Samples that belong together, such as augmented copies, share a
             label and stay together in the block bootstrap.
         about: named motions to answer for: names that the action knows (`"rotation"`), or a mapping from names to generators
@@ -145,6 +155,7 @@ def discover(
             seed=seed,
             thresholds=thresholds,
             run=run,
+            part=asked_part(output, target, equivariance=output_action is not None),
             about=about,
         )
         labels = as_groups(groups)
@@ -301,6 +312,8 @@ def _verified(model: Any, held_out: Data, sym: Symmetries, request: Request) -> 
             model,
             held_out,
             sym,
+            target=request.part.target,
+            output=request.part.output,
             seed=request.seed,
             effort=run.verify_effort,
             progress=run.verify_progress,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from liegg._utils.diagnoses import Diagnosis, Remark
@@ -42,6 +42,9 @@ class Model:
         dtypes: all floating point types of the parameters and buffers; see `with_input_dtype`.
         weights: numbers in the parameters and buffers; None for a callable without any.
         notes: remarks on how the model is analysed.
+        whole: `[b, *x] -> [b, ...]`, the complete output; None if that is the function itself.
+        target: the function's outputs, from the complete ones `[..., b, k]` and the classes `[b]` of
+            the unmoved samples; None if there is no `whole`.
     """
 
     function: Callable[[Tensor], Tensor]
@@ -56,11 +59,21 @@ class Model:
     dtypes: tuple[torch.dtype, ...] = ()
     weights: int | None = None
     notes: tuple[Remark, ...] = ()
+    whole: Callable[[Tensor], Tensor] | None = None
+    target: Callable[[Tensor, Tensor], Tensor] | None = None
 
     def __call__(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b c"]:
         """Outputs of a batch, one row per sample."""
         y = self.function(x.clone() if self.in_place else x)
         return y.reshape(x.shape[0], -1)
+
+    def complete(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b k"]:
+        """Complete outputs of a batch, of which the function may be a target."""
+        return self(x) if self.whole is None else replace(self, function=self.whole)(x)
+
+    def classes(self, x: Float[Tensor, "b ..."]) -> Int[Tensor, " b"]:
+        """Class of every sample: the place of the largest of its complete outputs."""
+        return self.complete(x).argmax(1)
 
 
 @contextmanager

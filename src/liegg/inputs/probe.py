@@ -24,6 +24,7 @@ from liegg._utils.errors import (
 from liegg._utils.precision import coarsest, record_dtypes
 from liegg.inputs.batches import evenly_spaced
 from liegg.inputs.model import Model, arithmetic_note
+from liegg.inputs.output_field import with_field
 
 PROBE_SAMPLES = 3
 """Samples on which a model is probed: one of them has neighbours on both sides."""
@@ -77,12 +78,12 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
     places = evenly_spaced(x, PROBE_SAMPLES)
     batch, x = x, x[places]
     with torch.enable_grad(), record_dtypes() as dtypes:
-        raw = _call(model.function, x.clone().requires_grad_())
+        model, raw = with_field(model, call(model.function, x.clone().requires_grad_()))
     y = _checked_output(raw, x, model.name, places)
     with torch.no_grad():
         again, in_place = _call_again(model.function, x)
         alone = torch.cat(
-            [_call(model.function, x[i : i + 1]).reshape(1, -1) for i in range(len(x))]
+            [call(model.function, x[i : i + 1]).reshape(1, -1) for i in range(len(x))]
         )
     scale = float(y.abs().max()) + torch.finfo(y.dtype).tiny
     arithmetic = coarsest(x.dtype, y.dtype, *dtypes())
@@ -126,7 +127,7 @@ def _call_again(
     """Outputs, and whether the model writes into its input, by torch's count of writes."""
     batch = x.clone()
     version = batch._version
-    y = _call(function, batch, copy=False).reshape(len(x), -1)
+    y = call(function, batch, copy=False).reshape(len(x), -1)
     return y, batch._version != version or not torch.equal(batch, x)
 
 
@@ -163,7 +164,8 @@ def _varies(model: Model, batch: Float[Tensor, "b ..."], *, summed: bool) -> boo
     return bool((y != y[:1]).any())
 
 
-def _call(function: Callable[[Tensor], Any], x: Tensor, *, copy: bool = True) -> Any:
+def call(function: Callable[[Tensor], Any], x: Tensor, *, copy: bool = True) -> Any:
+    """What a model returns for a batch; raise `ModelError` if it fails."""
     try:
         return function(x.clone() if copy else x)
     except torch.OutOfMemoryError:
@@ -177,12 +179,18 @@ def _call(function: Callable[[Tensor], Any], x: Tensor, *, copy: bool = True) ->
         ) from error
 
 
-def _checked_output(y: Any, x: Tensor, name: str, places: Tensor) -> Float[Tensor, "b c"]:
-    if not isinstance(y, Tensor):
-        raise DtypeError(
-            f"{name} returned a {type(y).__name__}; expected one tensor. Wrap it: "
-            "lambda x: model(x)[0], or ['logits']."
-        )
+def check_output(y: Tensor, x: Tensor, name: str) -> None:
+    """Check that an output has real numbers for every sample.
+
+    Args:
+        y: the output.
+        x: the samples.
+        name: of the model.
+
+    Raises:
+        ShapeError: the output does not have one entry per sample, or no number.
+        DtypeError: the output is not real floating point.
+    """
     if y.layout is not torch.strided or y.is_meta:
         raise DtypeError(
             f"{name} returned a tensor without plain values ({y.layout}, on {y.device}); expected a "
@@ -199,12 +207,16 @@ def _checked_output(y: Any, x: Tensor, name: str, places: Tensor) -> Float[Tenso
             f"{name} returned {y.dtype}; symmetries need real floating point outputs. Return "
             "logits, not classes."
         )
-    y = y.detach().reshape(x.shape[0], -1)
-    if y.shape[1] == 0:
+    if y.numel() == 0:
         raise ShapeError(
-            f"{name} returned shape {(x.shape[0], 0)}: no output at all. Return at least one "
+            f"{name} returned shape {tuple(y.shape)}: no output at all. Return at least one "
             "number per sample."
         )
+
+
+def _checked_output(y: Tensor, x: Tensor, name: str, places: Tensor) -> Float[Tensor, "b c"]:
+    check_output(y, x, name)
+    y = y.detach().reshape(x.shape[0], -1)
     if (bad := first_nonfinite(y)) is not None:
         raise NonFiniteError(
             f"{name} returned NaN or infinity for sample {int(places[bad])}. Check it there."

@@ -56,12 +56,17 @@ def _check(sym: Symmetries, other: Any, number: int) -> None:
             f"control {number} is a {type(other).__name__}; expected a result of liegg.discover()."
         )
     asked, answered = (
-        (one.action.settings(), one.output_action and one.output_action.settings(), one.samples)
+        (
+            one.action.settings(),
+            one.output_action and one.output_action.settings(),
+            *(one.settings.get(name) for name in ("output", "target")),
+            one.samples,
+        )
         for one in (sym, other)
     )
     own, theirs = (one.accumulated.displacement.block for one in (sym, other))
     if asked != answered or float((own - theirs).norm()) > SAME_DATA * float(own.norm()):
         raise ArgumentError(
-            f"control {number} is about another action or other data. Analyse all models with the same "
+            f"control {number} is about another action, another target or other data. Analyse all models with the same "
             "arguments: liegg.discover(control, data, action)."
         )

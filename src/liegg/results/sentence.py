@@ -27,7 +27,7 @@ def sentence_of(sym: Symmetries) -> Remark:
     Args:
         sym: the result of `discover`.
     """
-    decision, model = sym.decision, sym.model
+    decision, model = sym.decision, sym.subject
     if decision.undecided:
         total = len(decision.grades) + decision.unsolved
         return Diagnosis.UNDECIDED_FOR(model=model, undecided=decision.undecided, total=total)
@@ -42,7 +42,7 @@ def _found(sym: Symmetries) -> Remark:
     invariance = sym.output_action is None
     worst = max(decision.grades[: decision.nullity], key=GRADES.index)
     values: dict[str, Any] = {
-        "model": sym.model,
+        "model": sym.subject,
         "motions": motions_in_words(
             sym.words, name=found.name, meaning=found.meaning, nullity=decision.nullity
         ),
@@ -66,7 +66,7 @@ def _found(sym: Symmetries) -> Remark:
 
 def _nothing_found(sym: Symmetries) -> Remark:
     """That there is no symmetry, and what comes nearest."""
-    decision, model, verdict = sym.decision, sym.model, sym.decision.sentence
+    decision, model, verdict = sym.decision, sym.subject, sym.decision.sentence
     invariance = sym.output_action is None
     if verdict.diagnosis is Diagnosis.NONE_VERIFIED:
         return Diagnosis.CHANGED_WHEN_MOVED(model=model, **verdict.values)

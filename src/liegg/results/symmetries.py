@@ -17,6 +17,7 @@ from liegg.actions import Action
 from liegg.algebra.identification import Identification
 from liegg.decision.controls import Controls, RankTest
 from liegg.decision.decide import Decision
+from liegg.inputs.part import part_words
 from liegg.results.account import Account, Candidate, generators_of
 from liegg.results.accumulated import Accumulated
 from liegg.results.answers import Answers
@@ -73,6 +74,11 @@ class Symmetries:
     def nullity(self) -> int:
         """Number of symmetries."""
         return self.decision.nullity
+
+    @property
+    def subject(self) -> str:
+        """What was analysed, in words: the model, or the part of what it returns, such as `"the logit of class 3 of Net"`."""
+        return part_words(self.settings, self.model)
 
     @property
     def name(self) -> str:
@@ -200,7 +206,9 @@ class Symmetries:
             level=self.decision.thresholds.level,
         )
 
-    def about(self, about: Any = None, *, model: Any = None, data: Any = None) -> Answers:
+    def about(
+        self, about: Any = None, *, model: Any = None, data: Any = None, output: Any = None
+    ) -> Answers:
         """Answer for named motions afterwards: from the stored sums, or with the model on samples.
 
         Args:
@@ -208,13 +216,14 @@ class Symmetries:
             model: the model, to move samples and see what changes; without it, answers that the result holds are returned, and
                 others are about derivatives alone.
             data: samples, with a model; up to 256 are moved.
+            output: the function of what the model returns, if the analysis was about one; results cannot store it.
 
         Raises:
             ArgumentError: a motion that the action does not know, or only one of model and data.
         """
         from liegg.discovery.about.ask import ask
 
-        return ask(self, about, model=model, data=data)
+        return ask(self, about, model=model, data=data, output=output)
 
     def rank_among(self, others: Sequence["Symmetries"]) -> RankTest:
         """Rank of this model among control models: were its symmetries learned from what the controls did not see?
@@ -227,7 +236,7 @@ class Symmetries:
                 the 5 % level. `controls="none"` saves time.
 
         Raises:
-            ArgumentError: fewer than two, or a result for another action or other data.
+            ArgumentError: fewer than two, or a result for another action, another target or other data.
         """
         from liegg.results.rank_among import rank_among
 

@@ -192,6 +192,7 @@ class Verification:
             there are none.
         floor: change that rounding, and the rounding of the generators, may make; 0 if not known.
         of_symmetries: whether the curves are those of the symmetries of a result, one by one.
+        subject: the part of what the model returns that was measured, in words; empty if it is not known.
     """
 
     curves: tuple[Curve, ...]
@@ -210,6 +211,7 @@ class Verification:
     other_generators: Float[Tensor, "k ..."] | None = None
     floor: float = 0.0
     of_symmetries: bool = False
+    subject: str = ""
 
     @property
     def holds(self) -> bool | None:
@@ -267,7 +269,7 @@ class Verification:
         Args:
             width: columns of a line, from 60 to 200; those of the terminal by default, 120 if there is none.
         """
-        lines = [f"{self.model} under finite transformations: {self.summary}"]
+        lines = [f"{self.subject or self.model} under finite transformations: {self.summary}"]
         if self.curves or self.others:
             lines.append(
                 f"{self.action}; r = mean squared change over the output's variance; a motion holds while r is at most "

@@ -71,7 +71,7 @@ def test_an_entry_of_a_tuple_can_be_chosen():
     ):
         liegg.discover_layers(model, x, action, layers={"cell": 1})
     with pytest.raises(
-        ArgumentError, match="the output of layer 'cell' has no entry 5: it is a tuple of 2"
+        ArgumentError, match="no field 5 in what layer 'cell' returned, a tuple with fields 0 "
     ):
         liegg.discover_layers(model, x, action, layers={"cell": 5})
 

@@ -168,11 +168,19 @@ def test_entries_of_outputs(output, pick, expected):
             None,
             "the output of layer 'a' is a tensor of torch.int64, which holds no floating point tensor",
         ),
-        (None, None, "is a NoneType, which holds no floating point tensor"),
-        ((torch.ones(2),), 1, "has no entry 1: it is a tuple of 1"),
-        ({"x": torch.ones(2)}, "y", "has no entry 'y': it is a dict with keys 'x'"),
-        (Pair(torch.ones(2), torch.ones(2)), "middle", "has no entry 'middle': it is a Pair of 2"),
-        (None, 0, "has no entry 0: it is a NoneType"),
+        (None, None, "is None, which holds no floating point tensor"),
+        ((torch.ones(2),), 1, "no field 1 in what layer 'a' returned, a tuple with fields 0 "),
+        (
+            {"x": torch.ones(2)},
+            "y",
+            "no field 'y' in what layer 'a' returned, a dict with fields 'x' ",
+        ),
+        (
+            Pair(torch.ones(2), torch.ones(2)),
+            "middle",
+            "no field 'middle' in what layer 'a' returned, a Pair with fields ",
+        ),
+        (None, 0, "no field 0 in what layer 'a' returned, None"),
     ],
 )
 def test_entries_that_are_not_there(output, pick, message):

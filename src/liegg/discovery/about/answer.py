@@ -20,7 +20,7 @@ from liegg.discovery.about.first_order import (
     from_the_analysis,
 )
 from liegg.discovery.about.random_motions import DIRECTIONS, LEVELS, random_motions
-from liegg.discovery.verification.measure import CONSTANT, Question
+from liegg.discovery.verification.measure import CONSTANT, Question, summed
 from liegg.discovery.verification.meter import Meter
 from liegg.inputs.model import Model
 from liegg.results.answer import Answer, FiniteChange
@@ -108,8 +108,7 @@ def answer_all(
     if not motions:
         return Answers(), ()
     if sym.settings["outputs"] == "sum":  # the analysis was about the sum
-        every = model
-        model = replace(model, function=lambda x: every(x).sum(1, keepdim=True), output_shape=(1,))
+        model = summed(model)
     expected = len(x) * (
         sum(map(evaluations, motions.values())) + DIRECTIONS * LEVELS + 2 * len(motions)
     )
@@ -160,7 +159,7 @@ def _finite(
 def _about(question: Question, motion: Motion) -> Question:
     """The question with the action of a motion; f(x) is not evaluated again."""
     one = replace(question, action=motion.action or question.action)
-    one.__dict__["y"] = question.y
+    one.__dict__["complete"] = question.complete
     return one
 
 

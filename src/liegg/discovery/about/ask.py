@@ -12,12 +12,15 @@ from liegg.discovery.about.answer import SAMPLES, SHOWN, answer_all, first_order
 from liegg.discovery.about.questions import About, motions_asked
 from liegg.inputs.batches import Batches, as_batches
 from liegg.inputs.model import eval_view, with_input_dtype
+from liegg.inputs.part import Part, part_of, with_part
 from liegg.inputs.probe import probe
 from liegg.results.answers import Answers
 from liegg.results.symmetries import Symmetries
 
 
-def ask(sym: Symmetries, about: About, *, model: Any, data: Any) -> Answers:
+def ask(
+    sym: Symmetries, about: About, *, model: Any = None, data: Any = None, output: Any = None
+) -> Answers:
     """Answer for named motions from a result; see `Symmetries.about`."""
     if (model is None) != (data is None):
         missing = "data" if data is None else "model"
@@ -26,7 +29,7 @@ def ask(sym: Symmetries, about: About, *, model: Any, data: Any) -> Answers:
             "ask about derivatives alone."
         )
     if model is not None:
-        return _with_model(sym, about, model, data)
+        return _with_model(sym, about, model=model, data=data, output=output)
     shape = tuple(sym.settings.get("sample") or ())
     motions = _asked(sym, about, shape)
     derived = first_order_answers(sym, motions)
@@ -54,7 +57,7 @@ def _asked(
 
 
 @one_at_a_time
-def _with_model(sym: Symmetries, about: About, model: Any, data: Any) -> Answers:
+def _with_model(sym: Symmetries, about: About, *, model: Any, data: Any, output: Any) -> Answers:
     """Move samples, and see what the model does."""
     with (
         seeded(sym.settings["seed"]),
@@ -69,7 +72,9 @@ def _with_model(sym: Symmetries, about: About, model: Any, data: Any) -> Answers
         spread = float(first.double().std()) if first.numel() > 1 else 1.0
         motions = _asked(sym, about, tuple(first.shape[1:]), spread or 1.0)
         x = batches.some(SAMPLES, first)
-        answers, notes = answer_all(probe(function, first), x, first[:SHOWN], sym, motions)
+        part = part_of(sym.settings, Part(output))
+        function = probe(with_part(function, first, part), first)
+        answers, notes = answer_all(function, x, first[:SHOWN], sym, motions)
     if notes:
         raise ArgumentError(f"{notes[0]}.")
     return answers

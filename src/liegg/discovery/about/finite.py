@@ -167,4 +167,4 @@ def _predictions(shown: Question, motions: Directions) -> Int[Tensor, "s u"] | N
     moved = move(shown, motions)
     if moved.classes is None:
         return None
-    return torch.cat([shown.y.argmax(1).cpu()[:, None], moved.classes.mT], dim=1)
+    return torch.cat([shown.complete.argmax(1).cpu()[:, None], moved.classes.mT], dim=1)

@@ -79,7 +79,8 @@ def from_small_motions(sym: Symmetries, question: Question, motion: Motion) -> F
         x = question.x[part].double()
         ends = [question.action.act_all(sign * there, x) for sign in (1, -1)]
         replies = [question.reply(end.flatten(0, 1)).unflatten(0, end.shape[:2]) for end in ends]
-        change, moved = replies[0] - replies[1], (ends[0] - ends[1]).flatten(2)
+        there_and_back = [question.taken(reply, part) for reply in replies]
+        change, moved = there_and_back[0] - there_and_back[1], (ends[0] - ends[1]).flatten(2)
         changes.append(torch.einsum("inc,jnc->nij", change, change).cpu())
         motions.append(torch.einsum("inp,jnp->nij", moved, moved).cpu())
     change, moved = torch.cat(changes), torch.cat(motions)

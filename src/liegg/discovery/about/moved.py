@@ -29,7 +29,7 @@ class Moved(NamedTuple):
 
 def has_classes(question: Question) -> bool:
     """Whether the largest of several outputs is a prediction."""
-    return question.output_action is None and question.y.shape[1] > 1
+    return question.output_action is None and question.complete.shape[1] > 1
 
 
 def move(question: Question, motions: Directions) -> Moved:
@@ -46,14 +46,14 @@ def move(question: Question, motions: Directions) -> Moved:
     for part in question.parts:
         x = question.x[part].double()
         room = min(BATCH_SIZE // len(x), question.capacity // x.numel())
-        room = max(1, min(room, BATCH_ELEMENTS // max(1, question.y[part].numel())))
+        room = max(1, min(room, BATCH_ELEMENTS // max(1, question.complete[part].numel())))
         for start in range(0, count, room):
             rows = slice(start, start + room)
             h, k = motions.rows(rows)
             moved = question.action.act_all(h, x)
             squares[rows] += (moved - x).flatten(1).square().sum(1)
             replies = question.reply(moved.flatten(0, 1)).unflatten(0, moved.shape[:2])
-            gaps = (replies - question.targets(k, part)).square().sum(2)
+            gaps = (question.taken(replies, part) - question.targets(k, part)).square().sum(2)
             change[rows, part] = gaps.nan_to_num(nan=torch.inf, posinf=torch.inf)
             classes[rows, part] = replies.argmax(2)
     displacement = (squares / len(question.x)).sqrt() / question.spread
@@ -61,6 +61,6 @@ def move(question: Question, motions: Directions) -> Moved:
     return Moved(
         displacement.cpu(),
         (change / question.variance).cpu(),
-        (classes != question.y.argmax(1)).cpu() if told else None,
+        (classes != question.complete.argmax(1)).cpu() if told else None,
         classes.cpu() if told else None,
     )

@@ -35,13 +35,7 @@ def pair_answers(
         others = {answer.name: answer for answer in b.answers}
         pairs = [(one, others[one.name]) for one in a.answers if one.name in others]
     else:
-        pairs = list(
-            zip(
-                ask(a, about, model=None, data=None),
-                ask(b, about, model=None, data=None),
-                strict=True,
-            )
-        )
+        pairs = list(zip(ask(a, about), ask(b, about), strict=True))
     return tuple(_pair(a, b, one, other, names) for one, other in pairs)
 
 

@@ -29,6 +29,7 @@ from liegg.discovery.run import Run
 from liegg.discovery.solve_and_decide import memory_notes
 from liegg.inputs.batches import Data
 from liegg.inputs.model import Model, arithmetic_note
+from liegg.inputs.output_field import Field
 from liegg.inputs.probe import probe
 from liegg.polarization.output_sketch import Outputs
 from liegg.polarization.rows import Plan, rows_per_sample
@@ -43,7 +44,9 @@ COMBINATIONS = 64
 """Random combinations for such a layer."""
 
 
-@checked(ADVICE)
+@checked(
+    ADVICE | {"target": "A target is a part of the last output: liegg.discover(..., target=)."}
+)
 @one_at_a_time
 def discover_layers(
     model: Any,
@@ -53,6 +56,7 @@ def discover_layers(
     layers: Layers = None,
     output_action: Action | None = None,
     outputs: Outputs = "each",
+    output: Field = None,
     seed: int = 0,
     thresholds: Thresholds | None = None,
     run: Run | None = None,
@@ -71,11 +75,12 @@ def discover_layers(
             and blocks whose output is not that of a layer inside them (the output of the complete
             network is called `"output"`). Or names and patterns (`["conv1", "block*"]`); or types
             (`nn.Conv2d`); or a mapping from names to an entry of their output (`{"rnn": 0}`), if
-            they have several; by default the first tensor. A module's second call is `"block#2"`.
+            they have several; by default `logits`, or the first tensor. A module's second call is `"block#2"`.
         output_action: action on the outputs of those layers whose shape it accepts, such as
             `liegg.Image("affine")` for feature maps; these are also tested for equivariance.
         outputs: `"each"` output of a layer is a separate constraint; `"sum"` is the paper's reading;
             a number `k` takes k random combinations.
+        output: the field of what the complete network returns, as for `discover`; for the layers inside see `layers`.
         seed: seed of random combinations and of whatever a loader draws.
         thresholds: what counts as a symmetry, as for `discover`. Layers have no intervals and no controls.
         run: `batch_size`, `progress` and `hidden` are used, see `liegg.Run`; batches are split further to bound the memory.
@@ -123,7 +128,7 @@ def discover_layers(
             "outputs='sum' has no meaning with output_action: equivariance compares the outputs "
             "one by one."
         )
-    return _analyse_layers(model, request, parse_selection(layers))
+    return _analyse_layers(model, request, parse_selection(layers)._replace(output=output))
 
 
 def _analyse_layers(model: nn.Module, request: Request, selection: Selection) -> LayerSymmetries:

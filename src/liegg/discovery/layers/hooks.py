@@ -12,12 +12,13 @@ from torch import Tensor, nn
 from torch.nn.utils.parametrize import ParametrizationList
 
 from liegg._utils.errors import ArgumentError
+from liegg.inputs.output_field import OBVIOUS, Field, describe, fields_of, find_field
 
 NETWORK_OUTPUT = "output"
 """Name of the output of the complete network, unless a module has that name."""
 
-Pick = int | str | None
-"""Index or key of one entry of a module's output; None for its first tensor."""
+Pick = Field
+"""One entry of a module's output; None for `logits` or its first tensor."""
 
 
 class Stop(BaseException):
@@ -181,42 +182,23 @@ def pick_tensor(output: Any, pick: Pick, name: str) -> Tensor:
     Raises:
         ArgumentError: there is none.
     """
-    entry = output
+    entry = fields_of(output).get(OBVIOUS, output)
     if pick is not None:
-        try:
-            attribute = isinstance(pick, str) and not isinstance(output, Mapping)
-            entry = getattr(output, str(pick)) if attribute else output[pick]
-        except (LookupError, TypeError, AttributeError) as error:
-            raise ArgumentError(
-                f"the output of layer {name!r} has no entry {pick!r}: it is {_describe(output)}."
-            ) from error
+        entry = find_field(output, pick, f"layer {name!r}")
     tensor = next(_tensors(entry), None)
     if tensor is None:
         raise ArgumentError(
-            f"the output of layer {name!r} is {_describe(entry)}, which holds no floating point "
+            f"the output of layer {name!r} is {describe(entry)}, which holds no floating point "
             "tensor."
         )
     return tensor
 
 
 def _tensors(value: Any) -> Iterator[Tensor]:
-    """Floating point tensors in tuples, lists and mappings, in order."""
+    """Floating point tensors in tuples, lists, mappings and records, in order."""
     if isinstance(value, Tensor):
         if value.dtype.is_floating_point:
             yield value
-    elif isinstance(value, Mapping):
-        for entry in value.values():
-            yield from _tensors(entry)
-    elif isinstance(value, tuple | list):
-        for entry in value:
-            yield from _tensors(entry)
-
-
-def _describe(value: Any) -> str:
-    if isinstance(value, Tensor):
-        return f"a tensor of {value.dtype}"
-    if isinstance(value, Mapping):
-        return f"a {type(value).__name__} with keys {', '.join(map(repr, value))}"
-    if isinstance(value, tuple | list):
-        return f"a {type(value).__name__} of {len(value)}"
-    return f"a {type(value).__name__}"
+        return
+    for entry in fields_of(value).values():
+        yield from _tensors(entry)

@@ -27,14 +27,16 @@ class Selection(NamedTuple):
     Attributes:
         patterns: names or patterns, each with the entry of the output to use.
         types: classes of modules.
+        output: entry of the output of the complete network, unless a pattern names one.
     """
 
     patterns: Mapping[str, Pick]
     types: tuple[type[nn.Module], ...] = ()
+    output: Pick = None
 
     def pick(self, call: str, module: str, network: Network) -> Pick:
-        """Entry of a call's output to use; None for the first tensor."""
-        return next(
+        """Entry of a call's output to use; None for `logits` or the first tensor."""
+        entry = next(
             (
                 entry
                 for pattern, entry in self.patterns.items()
@@ -42,6 +44,7 @@ class Selection(NamedTuple):
             ),
             None,
         )
+        return self.output if entry is None and network.parts[module] is network.root else entry
 
 
 def parse_selection(layers: Any) -> Selection:
@@ -61,7 +64,10 @@ def parse_selection(layers: Any) -> Selection:
     )
     picks = list(entries.values()) if isinstance(entries, Mapping) else []
     if isinstance(entries, Mapping | Sequence) and len(entries):
-        valid = all(isinstance(pick, Pick) and not isinstance(pick, bool) for pick in picks)
+        valid = all(
+            callable(pick) or (isinstance(pick, int | str | None) and not isinstance(pick, bool))
+            for pick in picks
+        )
         if valid and all(isinstance(entry, str) for entry in entries):
             return Selection(entries if isinstance(entries, Mapping) else dict.fromkeys(entries))
         modules = all(isinstance(entry, type) and issubclass(entry, nn.Module) for entry in entries)

@@ -81,9 +81,14 @@ class Question:
         return torch.finfo(coarsest(self.x.dtype, self.model.arithmetic)).eps
 
     @cached_property
+    def complete(self) -> Float[Tensor, "n k"]:
+        """Complete outputs of the samples before any motion, from which their classes are read."""
+        return torch.cat([self.reply(self.x[part]) for part in self.parts])
+
+    @cached_property
     def y(self) -> Float[Tensor, "n c"]:
         """Outputs of the samples before any motion."""
-        return torch.cat([self.reply(self.x[part]) for part in self.parts])
+        return self.taken(self.complete, slice(None))
 
     @cached_property
     def variance(self) -> float:
@@ -116,7 +121,7 @@ class Question:
     def share(self, which: int, of: int) -> "Question":
         """The same question about every `of`-th sample; f(x) is not evaluated again."""
         one = replace(self, x=self.x[which::of])
-        one.__dict__["y"] = self.y[which::of]
+        one.__dict__["complete"] = self.complete[which::of]
         return one
 
     @property
@@ -151,6 +156,10 @@ class Question:
 
     def outputs(self, h: Float[Tensor, "m g"], part: slice) -> Float[Tensor, "m b c"]:
         """Outputs of some samples after every motion."""
+        return self.taken(self.complete_outputs(h, part), part)
+
+    def complete_outputs(self, h: Float[Tensor, "m g"], part: slice) -> Float[Tensor, "m b k"]:
+        """Complete outputs of some samples after every motion."""
         x = self.x[part].double()
         at_once = max(1, min(BATCH_SIZE // len(x), self.capacity // x.numel()))
         found = []
@@ -159,11 +168,18 @@ class Question:
             found.append(self.reply(moved.flatten(0, 1)).unflatten(0, moved.shape[:2]))
         return torch.cat(found)
 
-    def reply(self, moved: Float[Tensor, "b ..."]) -> Float[Tensor, "b c"]:
-        """Outputs of moved samples, given to the model in the dtype and layout of the samples."""
-        replies = self.model(moved.to(self.x.dtype, memory_format=layout(self.x))).double()
+    def reply(self, moved: Float[Tensor, "b ..."]) -> Float[Tensor, "b k"]:
+        """Complete outputs of moved samples, given to the model in the dtype and layout of the samples."""
+        moved = moved.to(self.x.dtype, memory_format=layout(self.x))
+        replies = self.model.complete(moved).double()
         self.meter.advance(len(moved))
         return replies
+
+    def taken(self, complete: Float[Tensor, "... b k"], part: slice) -> Float[Tensor, "... b c"]:
+        """Outputs from complete ones of some samples; the classes of a target are those before any motion."""
+        if self.model.target is None:
+            return complete
+        return self.model.target(complete, self.complete[part].argmax(1))
 
     def targets(self, k: Float[Tensor, "m p"] | None, part: slice) -> Float[Tensor, "m b c"]:
         """Targets of the outputs of some samples after every motion."""
@@ -181,20 +197,21 @@ def changes(
 
     Returns:
         The mean squared distance from the target, infinite where an output is not finite; and the
-        share of samples for which another output is the largest, None for one output or an output
-        action.
+        share of samples for which another one of the complete outputs is the largest, None for one
+        output or an output action.
     """
     squared, others = torch.zeros(2, len(motions.h), dtype=torch.float64, device=question.y.device)
     for part in question.parts:
-        y = question.y[part]
-        some = max(1, BATCH_ELEMENTS // y.numel())  # motions whose outputs fit into memory
+        before = question.complete[part]
+        some = max(1, BATCH_ELEMENTS // before.numel())  # motions whose outputs fit into memory
         for start in range(0, len(motions.h), some):
             rows = slice(start, start + some)
             h, k = motions.rows(rows)
-            moved = question.outputs(h, part)
+            complete = question.complete_outputs(h, part)
+            moved = question.taken(complete, part)
             squared[rows] += (moved - question.targets(k, part)).square().sum((1, 2))
-            others[rows] += (moved.argmax(2) != y.argmax(1)).sum(1)
-    has_classes = question.output_action is None and question.y.shape[1] > 1
+            others[rows] += (complete.argmax(2) != before.argmax(1)).sum(1)
+    has_classes = question.output_action is None and question.complete.shape[1] > 1
     mean = (squared / len(question.x)).nan_to_num(nan=torch.inf, posinf=torch.inf)
     return mean, others / len(question.x) if has_classes else None
 
@@ -211,8 +228,24 @@ def there_and_back(question: Question, motions: Directions) -> Float[Tensor, " m
         shaped = y.reshape(len(y), *question.model.output_shape)
         for i, h in enumerate(motions.h):
             back = question.action.act(-h, question.action.act(h, x))
-            total[i] += (question.reply(back) - y).square().sum()
+            total[i] += (question.taken(question.reply(back), part) - y).square().sum()
             if question.output_action is not None and motions.k is not None:
                 k, act = motions.k[i], question.output_action.act
                 total[i] += (act(-k, act(k, shaped)) - shaped).square().sum()
     return total / (2 * len(question.x))
+
+
+def summed(model: Model) -> Model:
+    """The sum of a model's outputs; the classes stay those of the complete output."""
+    taken = model.target
+
+    def total(outputs: Tensor, classes: Tensor) -> Tensor:
+        return (outputs if taken is None else taken(outputs, classes)).sum(-1, keepdim=True)
+
+    return replace(
+        model,
+        function=lambda x: model(x).sum(1, keepdim=True),
+        output_shape=(1,),
+        whole=model.whole or model.function,
+        target=total,
+    )

@@ -30,7 +30,10 @@ from liegg.discovery.verification.meter import Meter
 from liegg.discovery.verification.selected_times import Effort, at_selected_times, shares
 from liegg.inputs.batches import Batches, Data, as_batches
 from liegg.inputs.model import Model, eval_view, with_input_dtype
+from liegg.inputs.output_field import Field
+from liegg.inputs.part import Part, asked_part, part_of, part_words, with_part
 from liegg.inputs.probe import probe
+from liegg.inputs.target import Target
 from liegg.polarization.rows import check_output_action
 from liegg.results.symmetries import Symmetries
 from liegg.results.verification import Curve, Verification
@@ -49,6 +52,8 @@ def verify(
     *,
     output_action: Action | None = None,
     output_generators: Float[Tensor, "d ..."] | None = None,
+    target: Target = None,
+    output: Field = None,
     samples: int = 256,
     fraction: float = 0.05,
     points: int = 25,
@@ -72,6 +77,8 @@ def verify(
             `[d, g]` of any action; required with an action.
         output_action: action on the outputs, if `sym` is an action and you verify equivariance.
         output_generators: what each of `generators` does to the output; by default the best fit.
+        target: as for `liegg.discover`; by default that of `sym`.
+        output: as for `liegg.discover`; by default that of `sym`, unless it was a function.
         samples: maximum number of samples.
         fraction: share of the output's variance up to which a motion holds.
         points: number of times at which each motion is measured; at most, if they are selected.
@@ -107,6 +114,8 @@ def verify(
     options = CurveOptions(known, points, fraction, controls, seed, longest, effort)
     _check_numbers(samples, options)
     action, output_action = _actions_of(sym, output_action)
+    part = asked_part(output, target, equivariance=output_action is not None)
+    part = part if known is None else part_of(known.settings, part)
     given = _directions_of(sym, action, output_action, generators, output_generators)
     beside = others_of(known) if known is not None and generators is None else None
     others = beside if beside is not None and beside.words else None
@@ -129,7 +138,8 @@ def verify(
         return result
     with seeded(seed), torch.inference_mode(False), torch.no_grad(), eval_view(model) as function:
         question = replace(
-            _question(function, data, samples, known, action, output_action), meter=Meter(progress)
+            _question(function, data, samples, known, part, action, output_action),
+            meter=Meter(progress),
         )
         result = replace(
             result,
@@ -137,6 +147,7 @@ def verify(
             spread=question.spread,
             samples=len(question.x),
             model=question.model.name,
+            subject=part_words(part.settings(), question.model.name),
         )
         further = ()
         if question.variance <= (CONSTANT * question.eps) ** 2 * question.output_square:
@@ -184,6 +195,7 @@ def _question(
     data: Data,
     samples: int,
     known: Symmetries | None,
+    part: Part,
     action: Action,
     output_action: Action | None,
 ) -> Question:
@@ -198,14 +210,11 @@ def _question(
             f"a sample has shape {shape}; those that were analysed have {tuple(analysed)}. Pass "
             "samples of that shape."
         )
-    function = probe(function, x)
+    function = probe(with_part(function, x, part), x)
     if output_action is not None:
         check_output_action(output_action, function)
     if known is not None and known.settings["outputs"] == "sum":  # the analysis was about the sum
-        every = function
-        function = replace(
-            function, function=lambda x: every(x).sum(1, keepdim=True), output_shape=(1,)
-        )
+        function = summed(function)
     question = Question(function, action, output_action, x)
     if not bool(torch.isfinite(question.y).all()):
         raise ArgumentError(

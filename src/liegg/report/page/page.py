@@ -80,7 +80,7 @@ def report_html(
     motions, curves = motions_of(sym, stage), _curves(record)
     settings = {name: value for name, value in record["settings"].items() if name != "versions"}
     values = {
-        "title": f"Symmetries of {sym.model}" if title is None else title,
+        "title": f"Symmetries of {sym.subject}" if title is None else title,
         "record": record,
         "verdict": verdict(record),
         "action": repr(sym.action),

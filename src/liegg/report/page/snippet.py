@@ -4,6 +4,7 @@ from dataclasses import asdict
 
 from liegg.decision.controls import CONTROL_DRAWS
 from liegg.decision.thresholds import Thresholds
+from liegg.inputs.output_field import is_function
 from liegg.results.symmetries import Symmetries
 
 MAX_LINE = 100
@@ -32,6 +33,7 @@ def snippet_of(sym: Symmetries, *, layers: bool = False) -> str:
         "",
         f"# model, data: yours{held_out}",
         *[basis] * ("restrict(basis)" in call),
+        *[f"# output: your function {sym.settings.get('output')}"] * ("output=output" in call),
         *(
             f"# {name}: {action!r}, as in liegg.load(folder).{name}"
             for name, action in (("action", sym.action), ("output_action", sym.output_action))
@@ -51,9 +53,9 @@ def _keywords(sym: Symmetries) -> dict[str, str]:
     keywords: dict[str, str] = {}
     if sym.output_action is not None:
         keywords["output_action"] = sym.output_action.code() or "output_action"
-    for name, default in (("outputs", "each"), ("seed", 0)):
-        if sym.settings[name] != default:
-            keywords[name] = repr(sym.settings[name])
+    for name, default in (("outputs", "each"), ("target", None), ("output", None), ("seed", 0)):
+        if (value := sym.settings.get(name, default)) != default:
+            keywords[name] = name if is_function(value) else repr(value)
     if sym.verification is not None:
         keywords["held_out"] = "held_out"
     if reinitialised is not None:

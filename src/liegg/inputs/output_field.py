@@ -1,0 +1,252 @@
+"""The field of what a model returns: a key, an attribute, an index, or a function of all of it."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import is_dataclass, replace
+from functools import partial
+from typing import Any
+
+from torch import Tensor
+
+from liegg._utils.diagnoses import Diagnosis
+from liegg._utils.errors import ArgumentError, DtypeError, one_line
+from liegg.inputs.model import Model
+
+Field = int | str | Callable[[Any], Any] | None
+"""Key of a dictionary, attribute, index of a tuple, or a function; None for the obvious one."""
+
+OBVIOUS = "logits"
+"""Field that is analysed unless another one is chosen."""
+
+LISTED_FIELDS = 12
+"""Most fields listed in a message."""
+
+
+def fields_of(returned: Any) -> dict[Any, Any]:
+    """Fields of what a model returned, by key, name or index; none of a tensor or of a plain object.
+
+    >>> fields_of({"a": 1}), fields_of((5, 6))
+    ({'a': 1}, {0: 5, 1: 6})
+    """
+    if isinstance(returned, Mapping):
+        return dict(returned)
+    if isinstance(returned, tuple) and hasattr(returned, "_fields"):  # a NamedTuple
+        return dict(zip(getattr(returned, "_fields"), returned, strict=True))  # noqa: B009
+    if isinstance(returned, tuple | list):
+        return dict(enumerate(returned))
+    if is_dataclass(returned) and not isinstance(returned, type):
+        return {field.name: getattr(returned, field.name) for field in dataclasses.fields(returned)}
+    if isinstance(returned, Tensor) or callable(returned):
+        return {}
+    public = getattr(returned, "__dict__", {}).items()
+    return {name: value for name, value in public if not name.startswith("_")}
+
+
+def with_field(model: Model, returned: Any, field: Field = None) -> tuple[Model, Tensor]:
+    """The model with one field of what it returns as its output.
+
+    Args:
+        model: the model.
+        returned: what it returned for some samples.
+        field: which field; None for the obvious one, with a note unless there is only a tensor.
+
+    Returns:
+        The model, and its output for these samples.
+
+    Raises:
+        ArgumentError: there is no such field, or it does not hold a tensor.
+        DtypeError: no field is obvious.
+    """
+    if field is None and isinstance(returned, Tensor):
+        return model, returned
+    notes = model.notes
+    if field is None:
+        field = obvious_field(returned, model.name)
+        names = _listed([repr(key) for key in fields_of(returned)])
+        note = Diagnosis.OBVIOUS_FIELD(field=repr(field), fields=names)
+        notes = (*notes, note)
+    y = pick_field(returned, field, model.name)
+    function = partial(_picked, model.function, field, model.name)
+    return replace(model, function=function, notes=notes), y
+
+
+def _picked(function: Callable[[Tensor], Any], field: Field, name: str, x: Tensor) -> Tensor:
+    return pick_field(function(x), field, name)
+
+
+def obvious_field(returned: Any, name: str) -> int | str:
+    """The field to analyse if none was chosen: `logits`, or the only floating point tensor.
+
+    Args:
+        returned: what the model returned; not a tensor.
+        name: of the model.
+
+    Raises:
+        DtypeError: there is no such field, or several.
+
+    Examples:
+        >>> import torch
+        >>> obvious_field({"logits": torch.ones(2), "hidden": torch.ones(2)}, "model")
+        'logits'
+        >>> obvious_field((torch.ones(2), torch.ones(2, dtype=torch.int64)), "model")
+        0
+    """
+    inside = fields_of(returned)
+    floating = [key for key, value in inside.items() if _is_floating(value)]
+    if OBVIOUS in floating:
+        return OBVIOUS
+    if len(floating) == 1:
+        return floating[0]
+    choice = next((key for key in floating if isinstance(key, int | str)), None)
+    if choice is None:
+        advice = "Return a tensor, or pass a function that returns one: output=lambda y: ..."
+    else:
+        advice = f"Choose one of them, for example output={choice!r}"
+        advice += ", or pass a function of all of them." if len(inside) > 1 else "."
+    raise DtypeError(f"{name} returned {describe(returned)}; expected one tensor. {advice}")
+
+
+def pick_field(returned: Any, field: Field, name: str) -> Tensor:
+    """The tensor in a field of what a model returned.
+
+    Args:
+        returned: what the model returned.
+        field: which field.
+        name: of the model.
+
+    Raises:
+        ArgumentError: there is no such field, or it does not hold a tensor.
+
+    Examples:
+        >>> import torch
+        >>> pick_field({"logits": torch.tensor([1.0])}, "logits", "model")
+        tensor([1.])
+    """
+    if field is None:
+        return returned
+    value = find_field(returned, field, name)
+    if not isinstance(value, Tensor):
+        way = "y[...]" if callable(field) else f"y{_access(returned, field)}[0]"
+        raise ArgumentError(
+            f"{field_settings(field)!r} in what {name} returned is {describe(value)}; expected a tensor. "
+            f"Pass a function that returns one, for example output=lambda y: {way}."
+        )
+    return value
+
+
+def find_field(returned: Any, field: int | str | Callable[[Any], Any], name: str) -> Any:
+    """What is in a field of what a model returned; raise `ArgumentError` if there is no such field."""
+    return _apply(returned, field, name) if callable(field) else _look_up(returned, field, name)
+
+
+def field_settings(field: Field) -> int | str | None:
+    """A field as a JSON value; a function becomes its name with parentheses.
+
+    >>> field_settings("logits"), field_settings(1), field_settings(fields_of)
+    ('logits', 1, 'fields_of()')
+    """
+    if not callable(field):
+        return field
+    inner = field
+    while isinstance(inner, partial):
+        inner = inner.func
+    return f"{getattr(inner, '__name__', type(inner).__name__)}()"
+
+
+def field_words(setting: int | str | None) -> str:
+    """A stored field in words; empty for none.
+
+    >>> field_words("logits"), field_words(1), field_words("first()"), field_words("<lambda>()")
+    ("'logits'", 'entry 1', 'first(output)', 'a function of the output')
+    """
+    if setting is None:
+        return ""
+    if isinstance(setting, int):
+        return f"entry {setting}"
+    if not is_function(setting):
+        return repr(setting)
+    return "a function of the output" if "<" in setting else f"{setting[:-2]}(output)"
+
+
+def is_function(setting: int | str | None) -> bool:
+    """Whether `field_settings` wrote down a function, which cannot be called again."""
+    return isinstance(setting, str) and setting.endswith("()")
+
+
+def describe(value: Any) -> str:
+    """What a value is, with its fields.
+
+    >>> import torch
+    >>> describe({"a": torch.ones(2, 3), "b": None})
+    "a dict with fields 'a' (2, 3) float32, 'b' None"
+    """
+    if isinstance(value, Tensor):
+        return f"a tensor of {value.dtype}"
+    inside = fields_of(value)
+    if not inside:
+        return _kind(value)
+    listed = _listed([f"{key!r} {_brief(part)}" for key, part in inside.items()])
+    return f"{_kind(value)} with fields {listed}"
+
+
+def _apply(returned: Any, function: Callable[[Any], Any], name: str) -> Any:
+    """What a function of the user makes of everything that a model returned."""
+    try:
+        return function(returned)
+    except Exception as error:
+        raise ArgumentError(
+            f"the function {field_settings(function)} failed on what {name} returned, "
+            f"{describe(returned)}: {one_line(error)}. It is called with all of that, and must return a "
+            "tensor."
+        ) from error
+
+
+def _look_up(returned: Any, field: int | str, name: str) -> Any:
+    """The value of a key, an attribute or an index."""
+    if isinstance(returned, Tensor):
+        raise ArgumentError(
+            f"{name} returned one tensor, which has no field {field!r}. Leave it out, or pass a function "
+            "such as output=lambda y: y[:, :10]."
+        )
+    inside = fields_of(returned)
+    if field in inside:
+        return inside[field]
+    key: Any = field
+    by_key = isinstance(field, int) or isinstance(returned, Mapping)
+    try:  # the last entry of a tuple; outputs of transformers by index; attributes that are computed
+        return returned[key] if by_key else getattr(returned, key)
+    except (LookupError, TypeError, AttributeError) as error:
+        usual = next((key for key, value in inside.items() if isinstance(value, Tensor)), None)
+        advice = "" if usual is None else f" Choose for example {usual!r}."
+        raise ArgumentError(
+            f"there is no field {field!r} in what {name} returned, {describe(returned)}.{advice}"
+        ) from error
+
+
+def _access(returned: Any, field: Any) -> str:
+    """How Python reaches a field."""
+    by_key = isinstance(returned, Mapping) or isinstance(field, int)
+    return f"[{field!r}]" if by_key else f".{field}"
+
+
+def _is_floating(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.dtype.is_floating_point
+
+
+def _brief(value: Any) -> str:
+    """Shape and type of a tensor; the kind of anything else."""
+    if isinstance(value, Tensor):
+        return f"{tuple(value.shape)} {str(value.dtype).removeprefix('torch.')}"
+    return _kind(value)
+
+
+def _listed(fields: list[str]) -> str:
+    """The first of some fields, and how many follow."""
+    rest = f" and {len(fields) - LISTED_FIELDS} more" if len(fields) > LISTED_FIELDS else ""
+    return f"{', '.join(fields[:LISTED_FIELDS])}{rest}"
+
+
+def _kind(value: Any) -> str:
+    """Class of a value with its article."""
+    name = type(value).__name__
+    return "None" if value is None else f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"

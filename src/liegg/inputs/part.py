@@ -1,0 +1,133 @@
+"""The part of what a model returns that a question is about: a field, and a target in that field."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg._utils.errors import ArgumentError
+from liegg.inputs.batches import evenly_spaced
+from liegg.inputs.model import Model
+from liegg.inputs.output_field import Field, field_settings, field_words, is_function, with_field
+from liegg.inputs.probe import PROBE_SAMPLES, call, check_output
+from liegg.inputs.target import PlainTarget, Target, check_target, plain_target, take, target_words
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of what a model returns.
+
+    Attributes:
+        output: field of what the model returns; None for the obvious one.
+        target: part of the output; None for all of it.
+    """
+
+    output: Field = None
+    target: PlainTarget = None
+
+    def settings(self) -> dict[str, Any]:
+        """The part as JSON values; a function by its name."""
+        target = list(self.target) if isinstance(self.target, tuple) else self.target
+        return {"output": field_settings(self.output), "target": target}
+
+
+def asked_part(output: Field, target: Target, *, equivariance: bool) -> Part:
+    """The part that the user asks about.
+
+    Args:
+        output: field of what the model returns.
+        target: part of the output.
+        equivariance: whether an action moves the outputs.
+
+    Raises:
+        ArgumentError: the target makes no sense, or an action moves all outputs together.
+    """
+    if equivariance and target is not None:
+        raise ArgumentError(
+            f"target={target!r} was given with an output action, which moves all outputs together. Leave "
+            "target out; or leave output_action out, to ask about invariance."
+        )
+    return Part(output, plain_target(target))
+
+
+def part_of(settings: Mapping[str, Any], given: Part) -> Part:
+    """The part that a result is about.
+
+    Args:
+        settings: of the result; those of earlier versions say nothing of parts.
+        given: what the user asks again, which must be the same. A function has to be given, because
+            results cannot store it.
+
+    Raises:
+        ArgumentError: another part was given, or the function is missing.
+    """
+    output, target = settings.get("output"), settings.get("target")
+    stored = {"output": output, "target": target}
+    for name, value in given.settings().items():
+        if value is not None and value != stored[name]:
+            raise ArgumentError(
+                f"{name}={value!r} was given with a result of discover() that has "
+                f"{name}={stored[name]!r}. Leave {name} out, or ask discover() with that {name}."
+            )
+    if is_function(output):
+        if given.output is None:
+            raise ArgumentError(
+                f"the result is about output={output!r}, a function of what the model returns, which "
+                "cannot be stored. Pass the same function again with output=."
+            )
+        output = given.output
+    return Part(output, plain_target(target))
+
+
+def part_words(settings: Mapping[str, Any], model: str) -> str:
+    """What a result is about, in words: the model, or a part of what it returns.
+
+    Args:
+        settings: of the result.
+        model: name of the model.
+
+    Examples:
+        >>> part_words({}, "Net"), part_words({"target": 3, "output": "logits"}, "Net")
+        ('Net', "the logit of class 3 of 'logits' of Net")
+    """
+    words = (target_words(settings.get("target")), field_words(settings.get("output")), model)
+    return " of ".join(filter(None, words))
+
+
+def with_part(model: Model, x: Float[Tensor, "b ..."], part: Part) -> Model:
+    """The model restricted to a part of what it returns; the classes stay those of the complete output.
+
+    Args:
+        model: the model, before `probe`.
+        x: the first batch; a few of its samples are used.
+        part: the part. If there is none, `probe` chooses a field where a model returns no tensor.
+
+    Raises:
+        ArgumentError: there is no such field, or the target does not suit the output.
+        DtypeError: no field is obvious, or it is not real floating point.
+        ShapeError: the output does not have one entry per sample.
+        ModelError: the model fails.
+    """
+    if part.output is None and part.target is None:
+        return model
+    x = x[evenly_spaced(x, PROBE_SAMPLES)]
+    with torch.no_grad():
+        model, y = with_field(model, call(model.function, x), part.output)
+    if part.target is None:
+        return model
+    check_output(y, x, model.name)
+    check_target(part.target, y, model.name)
+    return replace(
+        model,
+        function=partial(_taken, model.function, part.target),
+        whole=model.function,
+        target=partial(take, part.target),
+    )
+
+
+def _taken(function: Callable[[Tensor], Tensor], target: PlainTarget, x: Tensor) -> Tensor:
+    return take(target, function(x).reshape(x.shape[0], -1))

@@ -1,0 +1,66 @@
+"""`--target` and `--output`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from command import run
+from liegg.cli.part import parse_output, parse_target
+
+MODEL = """
+import torch
+
+def build():
+    def answer(x):
+        r = x.square().sum(1)
+        return {"logits": torch.stack([r.sin(), x[:, 0] + r, x[:, 1].exp()], 1), "hidden": x}
+    return answer
+"""
+OPTIONS = (
+    "--model",
+    "parts_for_cli:build",
+    "--data",
+    "x.npy",
+    "--action",
+    "linear:4",
+    "--no-controls",
+)
+
+
+@pytest.fixture
+def parts(folder: Path) -> Path:
+    (folder / "parts_for_cli.py").write_text(MODEL)
+    return folder
+
+
+def test_a_class_of_a_field(parts: Path) -> None:
+    code, out, err = run("discover", *OPTIONS, "--target", "0", "--output", "logits", "--json")
+    record = json.loads(out)
+    assert (code, err, record["nullity"]) == (0, "", 6)
+    assert (record["settings"]["target"], record["settings"]["output"]) == (0, "logits")
+    assert run("discover", *OPTIONS, "--target", "0,1", "-q")[1] == "3\n"  # not x₀
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (("--target", "7"), "no class 7. The last one is --target 2"),
+        (("--target", "most"), "--target 'most': expected"),
+        (("--output", "probs"), "no field 'probs'"),
+        (("--target", "0", "--output-action", "linear:4"), "output action"),
+    ],
+)
+def test_parts_that_are_not_there(parts: Path, options: tuple[str, ...], text: str) -> None:
+    code, out, err = run("discover", *OPTIONS, *options)
+    assert (code, out) == (2, "")
+    assert text in " ".join(err.split())
+
+
+def test_words_become_values() -> None:
+    texts = ("3", " 3, 5", "3,3", "margin", "3 minus 5", "-1", None)
+    assert [parse_target(text) for text in texts] == [
+        *(3, [3, 5], [3, 3]),
+        *("margin", "3 minus 5", "-1", None),
+    ]
+    assert [parse_output(text) for text in ("0", "-1", "logits", None)] == [0, -1, "logits", None]
