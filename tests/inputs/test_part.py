@@ -65,7 +65,7 @@ def test_one_logit_is_invariant_and_the_others_are_not():
     sym = found(classifier, target=0)
     assert float(sym.angles(liegg.so(2)).max()) < 1e-12
     assert sym.subject == "the logit of class 0 of classifier"
-    assert str(sym).startswith("invariance of the logit of class 0 of classifier under")
+    assert str(sym).startswith("The logit of class 0 of classifier")
 
 
 @pytest.mark.parametrize(
@@ -250,4 +250,6 @@ def test_a_comparison_says_that_the_parts_differ():
     one, other = found(classifier, target=0), found(classifier, target=1)
     differs = [note for note in liegg.compare(one, other).notes if isinstance(note, Remark)]
     differs = [note for note in differs if note.diagnosis is Diagnosis.SETTING_DIFFERS]
-    assert [note.values for note in differs] == [{"name": "target", "a": 0, "b": 1}]
+    assert [note.values for note in differs] == [
+        {"name": "target", "a": 0, "b": 1, "first": "a", "second": "b"}
+    ]

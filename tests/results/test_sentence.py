@@ -29,7 +29,7 @@ def test_exact_symmetries():
     sym = found(square)
     assert sym.sentence.diagnosis is Diagnosis.UNCHANGED
     assert sym.sentence.values == {
-        "model": "square",
+        "subject": "the output of square",
         "motions": "rotations of 3 dimensions",
         "algebra": "so(3), ",
         "nullity": 3,

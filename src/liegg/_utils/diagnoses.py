@@ -25,7 +25,8 @@ class Diagnosis(Enum):
     """What liegg may have to say about an analysis: the kind, and a template for the words.
 
     A member is called with its values and gives a `Remark`: `Diagnosis.TEXT(text="as it was stored")`. Members are in groups, one
-    for each folder that states them. `{n:sample}` counts a noun, `{n:?is|are}` chooses a word by number.
+    for each folder that states them. `{n:sample}` counts a noun, `{n:?is|are}` chooses a word by number, `{text:Capital}` begins a
+    sentence.
     """
 
     TEXT = (Kind.NOTE, "{text}")
@@ -631,50 +632,50 @@ class Diagnosis(Enum):
     # results/: the finding in plain words
     UNCHANGED = (
         Kind.VERDICT,
-        "The output of {model} does not change under {motions} ({algebra}{lower_bound:?at least |}{nullity:direction}, {certainty}).",
+        "{subject:Capital} does not change under {motions} ({algebra}{lower_bound:?at least |}{nullity:direction}, {certainty}).",
     )
     NEARLY_UNCHANGED = (
         Kind.VERDICT,
-        "The output of {model} {change} under {motions}, by at most {percent} % of what an average motion does "
+        "{subject:Capital} {change} under {motions}, by at most {percent} % of what an average motion does "
         "({algebra}{lower_bound:?at least |}{nullity:direction}, {certainty}).",
     )
     NEARLY_UNCHANGED_WHEN_MOVED = (
         Kind.VERDICT,
-        "The output of {model} {change} under {motions}, by at most {percent} % of its spread when held-out samples move by "
+        "{subject:Capital} {change} under {motions}, by at most {percent} % of its spread when held-out samples move by "
         "{motion:.2g} of theirs ({algebra}{lower_bound:?at least |}{nullity:direction}, {certainty}).",
     )
     FOLLOWS = (
         Kind.VERDICT,
-        "The output of {model} moves along with its input under {motions} ({algebra}{lower_bound:?at least |}{nullity:direction}, "
+        "{subject:Capital} moves along with its input under {motions} ({algebra}{lower_bound:?at least |}{nullity:direction}, "
         "{certainty}).",
     )
     NEARLY_FOLLOWS = (
         Kind.VERDICT,
-        "The output of {model} moves along with its input under {motions}, up to {percent} % of what it moves under an average "
+        "{subject:Capital} moves along with its input under {motions}, up to {percent} % of what it moves under an average "
         "motion ({algebra}{lower_bound:?at least |}{nullity:direction}, {certainty}).",
     )
     NEARLY_FOLLOWS_WHEN_MOVED = (
         Kind.VERDICT,
-        "The output of {model} moves along with its input under {motions}, up to {percent} % of its spread when held-out samples "
+        "{subject:Capital} moves along with its input under {motions}, up to {percent} % of its spread when held-out samples "
         "move by {motion:.2g} of theirs ({algebra}{lower_bound:?at least |}{nullity:direction}, {certainty}).",
     )
     ALWAYS_CHANGED = (
         Kind.VERDICT,
-        "No motion leaves the output of {model} nearly unchanged; {nearest} changes it by {percent} % of what an average motion does.",
+        "No motion leaves {subject} nearly unchanged; {nearest} changes it by {percent} % of what an average motion does.",
     )
     NEVER_FOLLOWS = (
         Kind.VERDICT,
-        "No motion of the input moves the output of {model} along with it; {nearest} misses that by {percent} % of what an average "
+        "No motion of the input moves {subject} along with it; {nearest} misses that by {percent} % of what an average "
         "motion does.",
     )
     WEAKLY_CHANGED = (
         Kind.VERDICT,
-        "No motion leaves the output of {model} nearly unchanged, but {weak:direction}{algebra} {weak:?changes|change} it by at "
+        "No motion leaves {subject} nearly unchanged, but {weak:direction}{algebra} {weak:?changes|change} it by at "
         "most {percent} % of what an average motion does: too much for a symmetry, and clearly less than the rest.",
     )
     WEAKLY_FOLLOWED = (
         Kind.VERDICT,
-        "No motion of the input moves the output of {model} along with it, but {weak:direction}{algebra} {weak:?misses|miss} that by "
+        "No motion of the input moves {subject} along with it, but {weak:direction}{algebra} {weak:?misses|miss} that by "
         "at most {percent} % of what an average motion does: too much for a symmetry, and clearly less than the rest.",
     )
     UNCLEAR_COUNT = (
@@ -913,6 +914,8 @@ class _Words(string.Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
         if choice := CHOSEN.fullmatch(format_spec):
             return choice[1] if value == 1 else choice[2]
+        if format_spec == "Capital":
+            return value[0].upper() + value[1:]
         if COUNTED.fullmatch(format_spec):
             return plural(value, format_spec)
         return super().format_field(value, format_spec)

@@ -42,7 +42,7 @@ def _found(sym: Symmetries) -> Remark:
     invariance = sym.output_action is None
     worst = max(decision.grades[: decision.nullity], key=GRADES.index)
     values: dict[str, Any] = {
-        "model": sym.subject,
+        "subject": _subject(sym),
         "motions": motions_in_words(
             sym.words, name=found.name, meaning=found.meaning, nullity=decision.nullity
         ),
@@ -75,14 +75,19 @@ def _nothing_found(sym: Symmetries) -> Remark:
         names = [level.name for level in sym.tower if level.dimension == weak]
         algebra = "".join(f" ({name})" for name in names if name != "unknown")
         percent = root_percent(float(sym.defects[weak - 1]))
-        return member(model=model, weak=weak, algebra=algebra, percent=percent)
+        return member(subject=_subject(sym), weak=weak, algebra=algebra, percent=percent)
     if verdict.diagnosis is Diagnosis.NO_CLEAR_COUNT:
         return Diagnosis.UNCLEAR_COUNT(model=model, **verdict.values)
     words = [one.words for one in sym.candidates[:1] if one.words]
     nearest = f"the nearest, {words[0]}," if words else "the nearest"
     member = Diagnosis.ALWAYS_CHANGED if invariance else Diagnosis.NEVER_FOLLOWS
     percent = root_percent(float(sym.defects[0]))
-    return member(model=model, nearest=nearest, percent=percent)
+    return member(subject=_subject(sym), nearest=nearest, percent=percent)
+
+
+def _subject(sym: Symmetries) -> str:
+    """What does not change: the output, or the part of it that was asked about."""
+    return f"the output of {sym.model}" if sym.subject == sym.model else sym.subject
 
 
 def certainty_of(sym: Symmetries) -> tuple[Remark, ...]:

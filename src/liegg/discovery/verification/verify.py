@@ -25,7 +25,7 @@ from liegg.discovery.verification.follow import (
     random_controls,
 )
 from liegg.discovery.verification.further_curves import Others, others_of
-from liegg.discovery.verification.measure import CONSTANT, ROUNDING, Directions, Question
+from liegg.discovery.verification.measure import CONSTANT, ROUNDING, Directions, Question, summed
 from liegg.discovery.verification.meter import Meter
 from liegg.discovery.verification.selected_times import Effort, at_selected_times, shares
 from liegg.inputs.batches import Batches, Data, as_batches
