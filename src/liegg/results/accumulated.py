@@ -15,6 +15,9 @@ from liegg.polarization.r_factor import RFactor
 from liegg.spectrum.defects import Defects, defect_of
 from liegg.spectrum.smallest_defects import Bottom
 
+SQUARED_FLOOR = 1e-13
+"""Defect below which squared rows of the blocks show their own rounding instead of the samples."""
+
 SPAN_TOLERANCE = 1e-10
 """Share of the largest squared motion in a span below which a direction of it does not move the data."""
 
@@ -118,6 +121,8 @@ class Accumulated:
             floor: defect below which a direction is exact and has no interval.
             level: nominal coverage.
         """
+        if self.blocks is not None and self.blocks.squared and not isinstance(self.rows, Gram):
+            floor = max(floor, SQUARED_FLOOR)
         fixed = replace(self.solution, directions=h.to(self.factor), values=values)
         draws = bootstrap(self.blocks, fixed, floor=floor, seed=self.seed, solved=0)
         if draws is None:

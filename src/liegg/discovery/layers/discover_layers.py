@@ -26,7 +26,7 @@ from liegg.discovery.layers.streaming import LayerPass, stream_layers
 from liegg.discovery.layers.tangents import plan_tangents
 from liegg.discovery.layers.trace import trace, with_arithmetic
 from liegg.discovery.run import Run
-from liegg.discovery.solve_and_decide import memory_notes
+from liegg.discovery.solve_and_decide import memory_notes, with_blocks
 from liegg.inputs.batches import Data
 from liegg.inputs.model import Model, arithmetic_note
 from liegg.inputs.probe import probe
@@ -264,12 +264,17 @@ def _solve_layer(
             first,
             None,
         )
+        sums = problems[problem]
         solve = partial(
-            conclude, sums=problems[problem], request=request, batch_size=size, hidden=hidden
+            conclude,
+            sums=sums._replace(parts=None),  # what is found is decided without intervals
+            request=request,
+            batch_size=size,
+            hidden=hidden,
         )
         result = solve(steps)
         if result.accumulated.solution.sensitivity > 0 or not len(result.defects):
-            return result
+            return result if sums.parts is None else with_blocks(result, sums)
         # Constant, a step function, or invariant under everything: the slope decides.
         slope = probe(Model(function, model.name), first, summed=row_plan.outputs == "sum").slope
         return solve(steps._replace(model=replace(steps.model, slope=slope)))
