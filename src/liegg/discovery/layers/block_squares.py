@@ -38,12 +38,15 @@ def init(count: int, columns: int, device: torch.device) -> BlockSquares:
 
 
 def add_squares(
-    state: BlockSquares, squares: Float[Tensor, "b q q"], block: Int[Tensor, " b"]
+    state: BlockSquares,
+    squares: Float[Tensor, "b q q"],
+    block: Int[Tensor, " b"],
+    output_columns: int = 0,
 ) -> BlockSquares:
-    """Add samples by the Gram matrices of their rows; the old state is not changed."""
+    """Add samples by the Gram matrices of their rows; otherwise as `add_rows`."""
     more = torch.zeros_like(state.squares)
     more.index_add_(0, to_device(block, more.device), squares.to(more))
-    return _added(state, more, squares.diagonal(dim1=1, dim2=2).sum(1))
+    return _added(state, more, squares.diagonal(dim1=1, dim2=2)[:, output_columns:].sum(1))
 
 
 def add_rows(
@@ -60,6 +63,8 @@ def add_rows(
         block: block of each sample, on the CPU.
         output_columns: columns of the output generators, which come first and say nothing about the sample.
     """
+    if rows.shape[1] >= rows.shape[2]:  # few samples would leave most of the padded memory empty
+        return add_squares(state, rows.mT @ rows, block, output_columns)
     grouped = group_by_block(rows, block, len(state.squares)).flatten(1, 2)
     return _added(state, grouped.mT @ grouped, rows[..., output_columns:].square().sum((1, 2)))
 

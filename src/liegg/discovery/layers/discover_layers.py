@@ -69,15 +69,18 @@ def discover_layers(
         action: the candidate generators.
         layers: None for every module that computes something: modules that call no other module,
             and blocks whose output is not that of a layer inside them (the output of the complete
-            network is called `"output"`). Or names and patterns (`["conv1", "block*"]`); or types
-            (`nn.Conv2d`); or a mapping from names to an entry of their output (`{"rnn": 0}`), if
-            they have several; by default the first tensor. A module's second call is `"block#2"`.
+            network is called `"output"`). Or names and patterns (`["conv1", "block*"]`; `*` stops at
+            dots, `**` crosses them, as in `"**.conv*"`); or types (`nn.Conv2d`); or a mapping from
+            names to an entry of their output (`{"rnn": 0}`), if they have several; by default the
+            first tensor. A module's second call is `"block#2"`.
         output_action: action on the outputs of those layers whose shape it accepts, such as
             `liegg.Image("affine")` for feature maps; these are also tested for equivariance.
         outputs: `"each"` output of a layer is a separate constraint; `"sum"` is the paper's reading;
             a number `k` takes k random combinations.
         seed: seed of random combinations and of whatever a loader draws.
-        thresholds: what counts as a symmetry, as for `discover`. Layers have no intervals and no controls.
+        thresholds: what counts as a symmetry, as for `discover`. What is found in a layer has no
+            intervals and no controls; directions that you name have intervals, see
+            `LayerSymmetries.defect_interval`.
         run: `batch_size`, `progress` and `hidden` are used, see `liegg.Run`; batches are split further to bound the memory.
 
     Returns:

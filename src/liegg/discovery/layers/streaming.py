@@ -109,10 +109,7 @@ def stream_layers(
     inputs, fits = displacement.init(action, plan.first, plan.blocks), 0
     sums = {
         name: fold.init(
-            action.size,
-            0 if output_action is None else output_action.size,
-            device,
-            plan.blocks,
+            action.size, 0 if output_action is None else output_action.size, device, plan.blocks
         )
         for name, output_action in plan.output_actions.items()
         if name in {layer.name for layer in plan.tangents.layers}
