@@ -1,6 +1,6 @@
-"""The symmetries of every layer, in the order of the network, and their table."""
+"""The symmetries of every layer, in the order of the network."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -10,18 +10,16 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.arguments import checked
-from liegg._utils.diagnoses import Remark, plural
+from liegg._utils.diagnoses import Remark
 from liegg._utils.errors import ArgumentError
 from liegg.actions import Action
+from liegg.results.json_values import json_values
 from liegg.results.symmetries import Symmetries
 from liegg.results.tables import as_html
 from liegg.spectrum.spectrum import symmetry_variance
 
 Problem = Literal["invariance", "unit", "equivariance"]
 """Of the output, of the output scaled to unit length, or of the pair with an output action."""
-
-LONGEST_NAME = 32
-"""Most characters of a layer's name; the beginning of a longer one is cut."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +67,27 @@ class LayerResult:
             "same": self.same,
             "notes": list(self.notes),
         }
+
+
+@dataclass(frozen=True, eq=False)
+class LayerDirection:
+    """The defect of a named motion in every layer.
+
+    Attributes:
+        name: what the motion is called.
+        of: the problem, as for `LayerSymmetries.variance`.
+        values: `[l]`, largest defect δ² of its generators; NaN if a layer does not have the problem, or if it does not move the data.
+        intervals: `[l, 2]`, interval of each; NaN where there is none.
+    """
+
+    name: str
+    of: Problem
+    values: Float[Tensor, " l"]
+    intervals: Float[Tensor, "l 2"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON values; NaN becomes null."""
+        return json_values(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,18 +155,95 @@ class LayerSymmetries:
 
     @checked()
     def defect(
-        self, reference: Float[Tensor, "e n n"] | None = None, of: Problem = "invariance"
+        self, reference: Float[Tensor, "e *n"] | None = None, of: Problem = "invariance"
     ) -> Float[Tensor, " l"]:
         """Largest defect of given generators per layer, or the smallest defect of any direction.
 
         Args:
-            reference: generators; None for each layer's most symmetric direction. NaN if one of
+            reference: generators as matrices or coefficients; None for each layer's most symmetric direction. NaN if one of
                 them does not move the data.
             of: as for `variance`.
         """
         if reference is None:
-            return self._each(of, _smallest_defect)
+            return self._each(of, smallest_defect)
         return self._each(of, lambda sym: float(sym.defect(reference).max()))
+
+    @checked()
+    def defect_interval(
+        self, reference: Float[Tensor, "e *n"], of: Problem = "invariance"
+    ) -> Float[Tensor, "l 2"]:
+        """Interval of the largest defect of given generators per layer, as `Symmetries.defect_interval`.
+
+        Args:
+            reference: generators that were fixed before the data was seen.
+            of: `"invariance"` or `"equivariance"`.
+
+        Returns:
+            Lower and upper ends of the generator that has the largest defect; NaN at the numerical floor, for `of="unit"`, for
+            layers that forward derivatives do not reach, and with too few samples.
+        """
+
+        def interval(sym: Symmetries | None) -> Float[Tensor, " 2"]:
+            if sym is None:
+                return torch.full((2,), torch.nan, dtype=torch.float64)
+            return sym.defect_interval(reference)[int(sym.defect(reference).argmax())]
+
+        return torch.stack([interval(layer.problem(of)) for layer in self.layers])
+
+    @checked()
+    def about(
+        self, motions: Mapping[str, Any], of: Problem = "invariance"
+    ) -> tuple[LayerDirection, ...]:
+        """The defect of named motions in every layer, with intervals.
+
+        Args:
+            motions: generators by name, such as `{"rotation": liegg.so(2)}`: matrices or coefficients.
+            of: as for `variance`.
+
+        Raises:
+            ArgumentError: a name that is not a text, or something that is not a generator of the action.
+        """
+        found = []
+        for name, given in motions.items():
+            if not isinstance(name, str) or not name.strip():
+                raise ArgumentError(
+                    f"about={{{name!r}: ...}}: expected a name, such as {{'rotation': liegg.so(2)}}."
+                )
+            h = self.action.as_coefficients(given, f"about[{name!r}]").to("cpu", torch.float64)
+            if not len(h):
+                raise ArgumentError(f"about[{name!r}] holds no generator; expected one or more.")
+            found.append(LayerDirection(name, of, self.defect(h, of), self.defect_interval(h, of)))
+        return tuple(found)
+
+    @checked()
+    def remarks(self, about: Mapping[str, Any] | None = None) -> tuple[Remark, ...]:
+        """Where in the network the symmetry is, and which layer loses it.
+
+        Args:
+            about: named motions, as for `about`; they come first.
+        """
+        from liegg.results.layer_account import along_remarks, remarks
+
+        named = [] if about is None else self.about(about)
+        return (*(one for each in named for one in along_remarks(self, each)), *remarks(self))
+
+    @property
+    def sentence(self) -> str:
+        """Where in the network the symmetry is, and which layer loses it, in plain words."""
+        from liegg.results.layer_account import sentences
+
+        return sentences(self.remarks())
+
+    @checked()
+    def table(self, about: Mapping[str, Any] | None = None) -> str:
+        """The printed table, with a column for every named motion.
+
+        Args:
+            about: named motions, such as `{"rotation": liegg.so(2)}`.
+        """
+        from liegg.results.layer_text import table
+
+        return table(self, () if about is None else self.about(about), self.remarks(about))
 
     def to_dict(self) -> dict[str, Any]:
         """The complete result, as JSON values."""
@@ -156,23 +252,34 @@ class LayerSymmetries:
             "samples": self.samples,
             "action": self.action.settings(),
             "output_action": None if self.output_action is None else self.output_action.settings(),
+            "sentence": self.sentence,
+            "remarks": [remark.to_dict() for remark in self.remarks()],
             "layers": [layer.to_dict() for layer in self.layers],
             "notes": list(self.notes),
         }
 
     @checked()
     def save(self, folder: str | Path) -> Path:
-        """Write `layers.json` and every layer's results into a folder; see `load_layers`."""
+        """Write the layers into a folder, which is created if needed; `liegg.load` reads them back."""
         from liegg.results.layer_storage import save_layers
 
         return save_layers(self, folder)
+
+    @checked()
+    def report(
+        self, path: str | Path, *, about: Mapping[str, Any] | None = None, title: str | None = None
+    ) -> Path:
+        """Write one self-contained HTML page; see `liegg.report.page.layers.write_layers`."""
+        from liegg.report.page.layers import write_layers
+
+        return write_layers(self, path, about=about, title=title)
 
     def _repr_html_(self) -> str:
         """The table, for notebooks."""
         return as_html(self)
 
     def __str__(self) -> str:
-        return _table(self)
+        return self.table()
 
     def __repr__(self) -> str:
         return (
@@ -188,62 +295,6 @@ class LayerSymmetries:
         )
 
 
-def _table(result: LayerSymmetries) -> str:
-    """All layers: number of symmetries, smallest defect, the paper's variance."""
-    pairs = result.output_action is not None
-    heads = ["layer", "kind", "output", "symmetries", "defect δ²", "variance", "unit variance"]
-    heads += ["equivariances", "their δ²"] if pairs else []
-    lines = [heads, *(_cells(layer, pairs=pairs) for layer in result)]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(heads))]
-    outputs = dict.fromkeys(str(layer.invariance.settings["outputs"]) for layer in result)
-    first = result[0].invariance
-    return "\n".join(
-        [
-            f"{plural(len(result), 'layer')} of {result.model} under {result.action}",
-            *([f"equivariance with {result.output_action} on the outputs"] if pairs else []),
-            f"{result.samples} samples, outputs={' or '.join(outputs)}, {first.settings['dtype']}",
-            "",
-            *(
-                "  "
-                + "  ".join(_padded(cell, i, widths[i]) for i, cell in enumerate(line)).rstrip()
-                for line in lines
-            ),
-            *([""] if any(layer.notes for layer in result) or result.notes else []),
-            *(f"  note: {note}" for note in result.notes),
-            *(
-                f"  note on {layer.name}: {note}"
-                for layer in result
-                if not layer.same
-                for note in layer.notes
-            ),
-        ]
-    )
-
-
-def _cells(layer: LayerResult, *, pairs: bool) -> list[str]:
-    name = layer.name if len(layer.name) <= LONGEST_NAME else "…" + layer.name[1 - LONGEST_NAME :]
-    cells = [
-        name,
-        layer.kind,
-        f"as {layer.same}" if layer.same else "×".join(map(str, layer.shape)) or "1",
-        *_count_and_defect(layer.invariance),
-        f"{symmetry_variance(layer.invariance.spectrum):.2e}",
-        f"{symmetry_variance(layer.unit.spectrum):.2e}",
-    ]
-    return cells + _count_and_defect(layer.equivariance) if pairs else cells
-
-
-def _count_and_defect(sym: Symmetries | None) -> list[str]:
-    """The number of symmetries and the smallest defect; dashes for what there is not."""
-    if sym is None:
-        return ["–", "–"]
-    return [str(sym.nullity), f"{_smallest_defect(sym):.2e}".replace("nan", "–")]
-
-
-def _smallest_defect(sym: Symmetries) -> float:
+def smallest_defect(sym: Symmetries) -> float:
+    """Defect of the most symmetric direction; NaN if no direction moves the data."""
     return float(sym.defects[0]) if len(sym.defects) else torch.nan
-
-
-def _padded(cell: str, column: int, width: int) -> str:
-    """Align words to the left, numbers to the right."""
-    return cell.ljust(width) if column < 3 else cell.rjust(width)
