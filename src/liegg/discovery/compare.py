@@ -1,7 +1,7 @@
 """Compare two results: do the models share symmetries, and which of them is more invariant?"""
 
 import math
-from typing import Any
+from typing import Any, overload
 
 import torch
 from jaxtyping import Float
@@ -15,6 +15,8 @@ from liegg.actions import Action, MatrixAction
 from liegg.algebra.subspace import principal_angles
 from liegg.decision.rank import evidence
 from liegg.results.comparison import SAME_SPAN, Comparison, Measured, PairedDefect, Side
+from liegg.results.layer_comparison import LayerComparison
+from liegg.results.layers import LayerSymmetries
 from liegg.results.symmetries import Symmetries
 from liegg.spectrum.defects import squared_motion
 
@@ -31,8 +33,18 @@ CANDIDATE_TOLERANCE = 0.1
 """The same for candidates, which are not symmetries."""
 
 
+@overload
+def compare(a: Symmetries, b: Symmetries) -> Comparison: ...
+
+
+@overload
+def compare(a: LayerSymmetries, b: LayerSymmetries) -> LayerComparison: ...
+
+
 @checked()
-def compare(a: Symmetries, b: Symmetries) -> Comparison:
+def compare(
+    a: Symmetries | LayerSymmetries, b: Symmetries | LayerSymmetries
+) -> Comparison | LayerComparison:
     r"""Compare two results: the same symmetries? which model is more invariant?
 
     A direction is shared if the principal angle between the two spans is one that the uncertainties
@@ -40,12 +52,17 @@ def compare(a: Symmetries, b: Symmetries) -> Comparison:
     that only one model has is measured in the other as it is. Whether both models saw the same data
     is not known; their intervals are taken as independent.
 
+    Two results of `liegg.discover_layers` are compared layer by layer, by the names of the layers.
+
     Args:
-        a: result of `liegg.discover`, or read by `liegg.load`.
-        b: a result with the same candidates; derivatives and the layout of samples may differ.
+        a: result of `liegg.discover` or `liegg.discover_layers`, or read by `liegg.load`.
+        b: a result of the same kind with the same candidates; derivatives and the layout of samples may differ.
+
+    Returns:
+        A `Comparison`, or a `LayerComparison` of two results of `discover_layers`.
 
     Raises:
-        ArgumentError: the results have different candidates, or are about different questions.
+        ArgumentError: the results have different candidates, are about different questions, or are of different kinds.
 
     Examples:
         >>> import liegg
@@ -57,6 +74,22 @@ def compare(a: Symmetries, b: Symmetries) -> Comparison:
         >>> print(compare(ball, cylinder).sentence)
         a has the so(2) of b and 2 more directions, so(3) in all; on the shared one both are exact.
     """
+    if isinstance(a, LayerSymmetries) and isinstance(b, LayerSymmetries):
+        from liegg.discovery.compare_layers import compare_layers
+
+        return compare_layers(a, b)
+    for layers, other, result in (("a", "b", a), ("b", "a", b)):
+        if isinstance(result, LayerSymmetries):
+            raise ArgumentError(
+                f"{layers} holds the layers of a network and {other} the symmetries of one: compare "
+                "two results of liegg.discover, or two of liegg.discover_layers. One layer alone is "
+                f"{layers}[{result.names[-1]!r}].invariance."
+            )
+    return compare_results(a, b)  # pyright: ignore[reportArgumentType]
+
+
+def compare_results(a: Symmetries, b: Symmetries) -> Comparison:
+    """Compare two results of `discover`; see `compare`."""
     check_comparable(a, b)
     span_a, span_b = (
         orthonormal_rows(sym.action.whole_coefficients(sym.coefficients)) for sym in (a, b)
@@ -259,6 +292,11 @@ def check_comparable(a: Any, b: Any) -> None:
             raise ArgumentError(
                 f"{name} is a {type(sym).__name__}; expected a result of liegg.discover or liegg.load."
             )
+    check_same_question(a, b)
+
+
+def check_same_question(a: Symmetries | LayerSymmetries, b: Symmetries | LayerSymmetries) -> None:
+    """Raise `ArgumentError` unless two results have the same candidates and the same question."""
     if not a.action.same_motions(b.action):
         other = "" if repr(a.action) != repr(b.action) else ", of other directions"
         raise ArgumentError(

@@ -16,7 +16,7 @@ from liegg.spectrum.defects import Defects, defect_of
 from liegg.spectrum.smallest_defects import Bottom
 
 SQUARED_FLOOR = 1e-13
-"""Defect below which squared rows of the blocks show their own rounding instead of the samples."""
+"""Defect below which squared rows of the blocks show their own rounding; all that is known is that it is below."""
 
 SPAN_TOLERANCE = 1e-10
 """Share of the largest squared motion in a span below which a direction of it does not move the data."""
@@ -121,10 +121,12 @@ class Accumulated:
             floor: defect below which a direction is exact and has no interval.
             level: nominal coverage.
         """
-        if self.blocks is not None and self.blocks.squared and not isinstance(self.rows, Gram):
-            floor = max(floor, SQUARED_FLOOR)
         fixed = replace(self.solution, directions=h.to(self.factor), values=values)
         draws = bootstrap(self.blocks, fixed, floor=floor, seed=self.seed, solved=0)
-        if draws is None:
+        if self.blocks is None or draws is None:
             return values.new_full((len(values), 2), torch.nan)
-        return draws.bounds(level=level)
+        bounds = draws.bounds(level=level)
+        if self.blocks.squared and not isinstance(self.rows, Gram):
+            unresolved = (values > floor) & (values <= SQUARED_FLOOR)
+            bounds[unresolved] = bounds.new_tensor([0.0, SQUARED_FLOOR])
+        return bounds

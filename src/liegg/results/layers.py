@@ -209,7 +209,10 @@ class LayerSymmetries:
                 raise ArgumentError(
                     f"about={{{name!r}: ...}}: expected a name, such as {{'rotation': liegg.so(2)}}."
                 )
-            h = self.action.as_coefficients(given, f"about[{name!r}]").to("cpu", torch.float64)
+            try:
+                h = self.action.as_coefficients(given).to("cpu", torch.float64)
+            except ArgumentError as error:
+                raise ArgumentError(f"about[{name!r}]: {error}") from error
             if not len(h):
                 raise ArgumentError(f"about[{name!r}] holds no generator; expected one or more.")
             found.append(LayerDirection(name, of, self.defect(h, of), self.defect_interval(h, of)))
