@@ -51,7 +51,7 @@ def test_layers_are_compared_by_name(both):
     (remark,) = found.remarks
     assert remark.diagnosis is Diagnosis.LAYERS_DIFFER
     assert (remark.values["count"], remark.values["total"]) == (3, 3)
-    assert remark.values["layer"] == "0 (Norm / First)"
+    assert remark.values["layer"] == "layer 0 (Norm / First)"
     assert [note.diagnosis for note in found.notes] == [
         Diagnosis.LAYERS_ONLY_IN_ONE,
         Diagnosis.LAYER_KIND_DIFFERS,

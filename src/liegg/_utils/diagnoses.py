@@ -551,7 +551,7 @@ class Diagnosis(Enum):
     )
     LAYERS_ARISE = (
         Kind.VERDICT,
-        "{model} becomes invariant in {layer}, layer {place} of {total}: {count:symmetry}{name}",
+        "{model} becomes invariant in {layer}, number {place} of {total}: {count:symmetry}{name}",
     )
     LAYERS_FROM_START = (
         Kind.VERDICT,
@@ -578,8 +578,11 @@ class Diagnosis(Enum):
         Kind.VERDICT,
         "{name} moves the output of {first} by {start} % of what an average direction does, and that of {last}, the last, by {end} %",
     )
-    LAYER_WEAKENS = (Kind.VERDICT, "it falls most in {layer} ({before} to {after} %)")
-    LAYER_STRENGTHENS = (Kind.VERDICT, "it rises most in {layer} ({before} to {after} %)")
+    LAYER_WEAKENS = (Kind.VERDICT, "the share falls most from {before} to {after} %, in {layer}")
+    LAYER_STRENGTHENS = (
+        Kind.VERDICT,
+        "the share rises most from {before} to {after} %, in {layer}",
+    )
     LAYERS_DO_NOT_MOVE = (Kind.VERDICT, "{name} does not move the data")
 
     # discovery/compare_layers

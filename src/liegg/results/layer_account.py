@@ -42,22 +42,28 @@ def remarks(result: LayerSymmetries) -> list[Remark]:
 
 
 def sentences(remarks: Sequence[Remark]) -> str:
-    """Remarks as sentences.
+    """Remarks as one text.
 
     >>> sentences([Diagnosis.LAYERS_NOT_EQUIVARIANT(), Diagnosis.LAYER_IS_LAST()])
     'No layer that was tested is equivariant; no layer follows.'
     """
-    text = ""
+    return " ".join(in_sentences(remarks))
+
+
+def in_sentences(remarks: Sequence[Remark]) -> list[str]:
+    """The same as one text per sentence."""
+    parts: list[str] = []
     for remark in remarks:
-        start = remark if remark.diagnosis in CONTINUED else remark[0].upper() + remark[1:]
-        joint = "; " if remark.diagnosis in CONTINUED else ". "
-        text = f"{text}{joint if text else ''}{start}"
-    return f"{text}."
+        if parts and remark.diagnosis in CONTINUED:
+            parts[-1] += f"; {remark}"
+        else:
+            parts.append(remark[0].upper() + remark[1:])
+    return [f"{part}." for part in parts]
 
 
 def label(layer: LayerResult) -> str:
     """How a layer is called in a sentence."""
-    return f"{layer.name} ({layer.kind})"
+    return f"layer {layer.name} ({layer.kind})"
 
 
 def _invariance(result: LayerSymmetries, layers: Sequence[LayerResult]) -> list[Remark]:

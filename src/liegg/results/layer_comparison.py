@@ -215,7 +215,7 @@ def _counts(comparison: LayerComparison) -> list[Remark]:
         differ = Diagnosis.LAYERS_DIFFER(
             count=len(differing),
             total=len(pairs),
-            layer=f"{first.name} ({first.kind})",
+            layer=f"layer {first.name} ({first.kind})",
             a=_found(first.a.invariance),
             b=_found(first.b.invariance),
         )
@@ -246,7 +246,7 @@ def _along(comparison: LayerComparison, i: int) -> list[Remark]:
         "a": percent(a.value, a.high if a.exact else 0.0),
         "b": percent(b.value, b.high if b.exact else 0.0),
     }
-    return [*found, Diagnosis.LAYERS_ALONG_END(layer=pairs[-1].name, **ends)]
+    return [*found, Diagnosis.LAYERS_ALONG_END(layer=f"layer {pairs[-1].name}", **ends)]
 
 
 def _found(sym: Symmetries) -> str:

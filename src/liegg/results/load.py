@@ -6,7 +6,8 @@ from typing import Any
 from liegg._utils.arguments import checked
 from liegg.actions import Action
 from liegg.results import storage
-from liegg.results.layer_storage import has_layers, load_layers
+from liegg.results.layer_storage import load_layers
+from liegg.results.run_folder import has_layers_alone
 
 
 @checked()
@@ -33,8 +34,5 @@ def load(
         >>> liegg.load(found.save(tempfile.mkdtemp())).names
         ('output',)
     """
-    folder = Path(folder)
-    with storage.damage_named(folder):
-        alone = not storage.holds(folder, storage.FILES[0]) and has_layers(folder)
-    read = load_layers if alone else storage.load
+    read = load_layers if has_layers_alone(folder) else storage.load
     return read(folder, action=action, output_action=output_action)

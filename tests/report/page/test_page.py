@@ -15,7 +15,8 @@ from cases import normal
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import MissingExtraError, ShapeError
 from liegg.discovery.verification.further_curves import others_of
-from liegg.report.page.page import embedded, report_html, verdict, write_report
+from liegg.report.page.page import report_html, verdict, write_report
+from liegg.report.page.render import embedded
 
 EMPTY_TAGS = {"br", "img", "input", "meta"}
 SECTIONS = [

@@ -107,7 +107,7 @@
     };
   }
 
-  const space = document.querySelector("svg").namespaceURI;
+  const space = document.querySelector("svg")?.namespaceURI;
   const svg = (name, attributes, parent) => {
     const element = document.createElementNS(space, name);
     for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
@@ -318,7 +318,7 @@
     event.target.setAttribute("aria-label", `Colours: ${themes[theme][2]}`);
   });
 
-  byId("copy").addEventListener("click", async (event) => {
+  byId("copy")?.addEventListener("click", async (event) => {
     const range = document.createRange();
     range.selectNodeContents(byId("code"));
     getSelection().removeAllRanges();
