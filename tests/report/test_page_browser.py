@@ -276,6 +276,47 @@ def test_images_move_as_the_action_moves_them(view, image_page):
             assert np.corrcoef(found.ravel(), expected.ravel())[0, 1] > 0.95, (border, matrix)
 
 
+def test_signals_move_as_the_action_moves_them(view, image_page):
+    page, t = view(image_page), 0.4
+    place = torch.linspace(-1, 1, 40, dtype=torch.float64)
+    x = torch.stack([torch.exp(-((place - 0.2) ** 2) / 0.05), place.sin()])[None]
+    borders: list[Literal["replicate", "zeros", "periodic"]] = ["replicate", "zeros", "periodic"]
+    for border in borders:
+        action = liegg.Sequence("affine", border=border)
+        stage = stage_of(action, x)
+        assert stage is not None
+        for matrix in ([[0.0, 0.5], [0.0, 0.0]], [[0.6, -0.3], [0.0, 0.0]]):
+            found = page.evaluate(
+                "([stage, motion, t]) => lieggReport.movedSignal(stage, stage.samples[0], motion, t)",
+                [stage, {"place": matrix}, t],
+            )
+            expected = action.act(t * torch.tensor(matrix, dtype=torch.float64), x)[0].numpy()
+            still = np.abs(expected - x[0].numpy()).mean()
+            assert np.abs(np.array(found) - expected).mean() < 0.1 * still, (border, matrix)
+
+
+def test_volumes_move_as_the_action_moves_them(view, image_page):
+    page = view(image_page)
+    x = normal(1, 3, 3, 3)
+    x = torch.nn.functional.interpolate(x[None], size=(9, 9, 9), mode="trilinear")[0]
+    action = liegg.Volume()
+    stage = stage_of(action, x)
+    assert stage is not None
+    low, high = float(x.min()), float(x.max())
+    for plane in range(3):  # quarter rotations in every plane are exact
+        matrix = liegg.so(3)[plane]
+        expected = action.act(torch.pi / 2 * matrix, x)[0]
+        for axis in range(3):
+            found = page.evaluate(
+                """([stage, motion, t, axis]) => lieggReport.movedSlice(
+                    stage, Uint8Array.from(atob(stage.samples[0]), (c) => c.charCodeAt(0)), motion, t, axis)""",
+                [stage, {"place": matrix.tolist()}, np.pi / 2, axis],
+            )
+            slice_ = expected.select(axis, 4).flatten()
+            levels = low + (high - low) * np.array(found) / 255
+            np.testing.assert_allclose(levels, slice_, atol=(high - low) / 250)
+
+
 def test_quarter_rotations_are_exact(view, image_page):
     x = blobs(1, side=16)
     stage = stage_of(liegg.Image(), x)

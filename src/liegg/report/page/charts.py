@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from liegg.report.motions import HIGHEST_CHANGE, LOWEST_CHANGE
+from liegg.report.motions import HIGHEST_CHANGE, LOWEST_CHANGE, evenly
 from liegg.report.numbers import nice_steps, number, power_of_ten, window
 from liegg.results.layers import LayerSymmetries
 
@@ -101,8 +101,12 @@ def curve(measured: dict[str, Any], name: str, fraction: float) -> dict[str, Any
     def points(values: Sequence[float]) -> list[str]:
         return [
             f"{across(time):.1f},{axis['place'](value):.1f}"
-            for time, value in zip(times, values, strict=True)
+            for time, value in zip(*evenly(times, values), strict=True)
         ]
+
+    measured_marks = [
+        (across(time), axis["place"](value)) for time, value in zip(times, own, strict=True)
+    ]
 
     return axis | {
         "x_ticks": ticks,
@@ -111,6 +115,7 @@ def curve(measured: dict[str, Any], name: str, fraction: float) -> dict[str, Any
         "longest": longest,
         "area": " ".join([*points(high), *reversed(points(low))]),
         "lines": [("control", " ".join(points(mean))), ("change", " ".join(points(own)))],
+        "measured": measured_marks,
         "rulers": [{"y": axis["place"](fraction), "text": f"holds below {number(fraction)}"}],
         "radius": across(measured["radius"]) if measured["radius"] < longest else None,
         "label": f"{name}: output change r against t, at most {number(max(own))}; random directions "

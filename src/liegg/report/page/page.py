@@ -45,7 +45,8 @@ def write_report(
         sym: the result of `discover`.
         path: the file; folders are made if needed.
         samples: a few inputs of the model to move, `[k, *x]`. The page holds the first 8: images with 256 levels and
-            at most 96 pixels per side (larger ones are averaged down), at most 256 vectors per sample.
+            at most 96 pixels per side (larger ones are averaged down), at most 256 vectors per sample, signals along a line
+            with at most 256 points, and the first 4 volumes with at most 24 voxels per side, drawn by three slices.
         layers: what `discover_layers` returned for the same model; adds a plot over the layers.
         title: heading of the page; by default it names the model.
         snippet: code that repeats the analysis; by default it is made from the settings.
