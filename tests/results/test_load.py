@@ -16,7 +16,9 @@ from liegg.results.symmetries import Symmetries
 
 
 class Twist(liegg.Action):
-    size = 2
+    @property
+    def size(self):
+        return 2
 
     def fields(self, x):
         return torch.stack([x.flip(1), x], dim=1)

@@ -34,11 +34,13 @@ CANDIDATE_TOLERANCE = 0.1
 
 
 @overload
-def compare(a: Symmetries, b: Symmetries) -> Comparison: ...
+def compare(a: Symmetries, b: Symmetries) -> Comparison:  # noqa: D418
+    """Two results of `discover`."""
 
 
 @overload
-def compare(a: LayerSymmetries, b: LayerSymmetries) -> LayerComparison: ...
+def compare(a: LayerSymmetries, b: LayerSymmetries) -> LayerComparison:  # noqa: D418
+    """Two results of `discover_layers`."""
 
 
 @checked()

@@ -108,7 +108,8 @@ def _symmetric(layer: LayerResult) -> bool:
 
 def _panels(layers: LayerSymmetries, named: Sequence[LayerDirection]) -> list[Panel]:
     """Number of symmetries, and defects with the threshold."""
-    problems = {"the output stays": [layer.invariance for layer in layers]}
+    problems: dict[str, Sequence[Symmetries | None]] = {}
+    problems["the output stays"] = [layer.invariance for layer in layers]
     smallest = [Series("smallest, the output stays", layers.defect().tolist())]
     if layers.output_action is not None:
         problems["the output moves along"] = [layer.equivariance for layer in layers]
