@@ -476,3 +476,38 @@ def test_the_snippet_can_be_copied(view, vector_page):
     page.click("#copy")
     until(page, lambda: page.inner_text("#copy") in ("copied", "selected"))
     assert "liegg.discover(" in page.evaluate("getSelection().toString()")
+
+
+@pytest.fixture(scope="module")
+def many_layers():
+    torch.manual_seed(0)
+    layers = [part for _ in range(8) for part in (torch.nn.Linear(4, 4), torch.nn.Tanh())]
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), *layers).double()
+    return liegg.discover_layers(model, normal(100, 3), liegg.Linear(3))
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_pages_of_layers_and_comparisons_fit_and_read(
+    view, many_layers, tmp_path, screenshots, width
+):
+    about = {"rotation": liegg.so(3), "scaling": liegg.scaling(3)}
+    one, other = many_layers[0].invariance, many_layers[-1].invariance
+    pages = {
+        "layers": many_layers.report(tmp_path / "layers.html", about=about),
+        "layer-comparison": liegg.compare(many_layers, many_layers)
+        .about(about)
+        .report(tmp_path / "layer-comparison.html"),
+        "comparison": liegg.compare(one, other).report(tmp_path / "comparison.html"),
+    }
+    for name, path in pages.items():
+        page = view(path, viewport={"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, name
+        assert page.locator(".verdict").bounding_box()["y"] < 300, name
+        if screenshots is not None:
+            page.screenshot(path=screenshots / f"{name}-{width}.png", full_page=True)
+    page = view(pages["layers"], viewport={"width": width, "height": 900})
+    chart = page.locator("[data-chart]").first
+    chart.focus()
+    before = page.locator(".readout").first.inner_text()
+    page.keyboard.press("ArrowRight")
+    assert page.locator(".readout").first.inner_text() != before

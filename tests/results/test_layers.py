@@ -243,7 +243,8 @@ def test_a_direction_without_motion_is_said():
         ({"rotation": torch.full((1, 3, 3), torch.nan)}, "finite"),
         ({"rotation": torch.zeros(0, 9)}, "holds no generator"),
         ({" ": liegg.so(3)}, "expected a name"),
-        ([("rotation", liegg.so(3))], "expected a Mapping"),
+        ([("rotation", liegg.so(3))], "expected a mapping"),
+        ({"a\x1b[31m": liegg.so(3)}, "printable"),
     ],
 )
 def test_what_is_not_a_named_motion(found, about, text):
@@ -322,3 +323,9 @@ def test_a_column_for_each_named_motion():
     assert "variance" not in head
     value = float(found.defect(liegg.scaling(3))[3])
     assert f"{value:.3g} (" in text
+
+
+def test_a_single_layer_is_said_once():
+    found = liegg.discover_layers(Norm(), normal(60, 3), liegg.Linear(3))
+    remark = found.remarks({"scaling": liegg.scaling(3)})[0]
+    assert remark.diagnosis is Diagnosis.LAYERS_ALONG_ONE

@@ -578,6 +578,10 @@ class Diagnosis(Enum):
         Kind.VERDICT,
         "{name} moves the output of {first} by {start} % of what an average direction does, and that of {last}, the last, by {end} %",
     )
+    LAYERS_ALONG_ONE = (
+        Kind.VERDICT,
+        "{name} moves the output of {layer} by {percent} % of what an average direction does",
+    )
     LAYER_WEAKENS = (Kind.VERDICT, "the share falls most from {before} to {after} %, in {layer}")
     LAYER_STRENGTHENS = (
         Kind.VERDICT,

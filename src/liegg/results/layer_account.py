@@ -160,6 +160,9 @@ def along_remarks(result: LayerSymmetries, direction: LayerDirection) -> list[Re
     if not known:
         return [Diagnosis.LAYERS_DO_NOT_MOVE(name=direction.name)]
     percents = {i: percent(values[i], floor[i]) for i in known}
+    if len(known) == 1:
+        only = {"layer": label(result[known[0]]), "percent": percents[known[0]]}
+        return [Diagnosis.LAYERS_ALONG_ONE(name=direction.name, **only)]
     found = [
         Diagnosis.LAYERS_ALONG(
             name=direction.name,

@@ -205,9 +205,10 @@ class LayerSymmetries:
         """
         found = []
         for name, given in motions.items():
-            if not isinstance(name, str) or not name.strip():
+            if not isinstance(name, str) or not name.strip() or not name.isprintable():
                 raise ArgumentError(
-                    f"about={{{name!r}: ...}}: expected a name, such as {{'rotation': liegg.so(2)}}."
+                    f"about={{{name!r}: ...}}: expected a name of printable letters, such as "
+                    "{'rotation': liegg.so(2)}."
                 )
             try:
                 h = self.action.as_coefficients(given).to("cpu", torch.float64)
