@@ -11,7 +11,7 @@ from liegg._utils.diagnoses import plural
 from liegg._utils.version import __version__
 from liegg.report.numbers import angle, number, power_of_ten
 from liegg.report.page.charts import Panel, Series, over_layers
-from liegg.report.page.layers import DECADES, GLOSSARY, count_words, with_ends
+from liegg.report.page.layers import DECADES, DEFECT_WORDS, GLOSSARY, count_words, with_ends
 from liegg.report.page.render import rendered
 from liegg.results.comparison import Comparison, Measured, PairedDefect, Side
 from liegg.results.layer_account import in_sentences
@@ -24,7 +24,14 @@ STRIP_WIDTH, STRIP_MARGIN = 260.0, 16.0
 MAX_DECADES = 8
 """Of their axis; smaller values are drawn at its left edge."""
 
-FOUND_IN = {"both": "both", "a": "a", "b": "b", "neither": "neither"}
+MODEL_GLOSSARY = (
+    (
+        "symmetry",
+        "a small motion of the input that does not change the model's output (invariance), or that the output follows "
+        "(equivariance). so(3) is the name of all rotations in three dimensions; other names are of that kind.",
+    ),
+    DEFECT_WORDS,
+)
 
 
 @checked()
@@ -89,7 +96,7 @@ def comparison_html(comparison: Comparison, *, title: str | None = None) -> str:
         f"{angle(comparison.explained)} the data of both leaves open."
         if angles
         else "",
-        "glossary": GLOSSARY,
+        "glossary": MODEL_GLOSSARY,
         "notes": list(comparison.notes),
         "version": __version__,
     }
@@ -175,7 +182,7 @@ def _row(pair: PairedDefect, axis: dict[str, Any]) -> dict[str, Any]:
         "marks": marks,
         "a": values[0],
         "b": values[1],
-        "found_in": FOUND_IN.get(pair.found_in, pair.found_in),
+        "found_in": pair.found_in,
         "clearly": clear or "neither",
         "label": f"δ² of {pair.words}: {values[0]} in a, {values[1]} in b",
     }
@@ -203,7 +210,7 @@ def _panels(comparison: LayerComparison) -> list[Panel]:
         (name, [getattr(pair, name).invariance for pair in comparison.pairs]) for name in ("a", "b")
     ]
     threshold = sides[0][1][0].decision.thresholds.threshold
-    rulers = {"a symmetry below": threshold}
+    rulers = {"may be a symmetry below": threshold}
     named = [
         Panel(
             f"defect δ² of {name}",

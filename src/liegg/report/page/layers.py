@@ -17,17 +17,20 @@ from liegg.results.symmetries import Symmetries
 DECADES = 6
 """Powers of ten of the charts: a defect of 10⁻⁶ is a thousandth of an average change."""
 
+DEFECT_WORDS = (
+    "defect δ²",
+    "how much the output changes along a motion, squared, relative to an average motion that moves the data as much: 0 for a "
+    "symmetry, 1 for an average motion, 0.25 for half of its change. A small one counts as a symmetry if it stands clearly apart "
+    "from those of other motions.",
+)
+
 GLOSSARY = (
     (
         "symmetry",
-        "a small motion of the network's input that does not change the output of a layer. A layer is equivariant if its output "
-        "moves along with the input instead.",
+        "a small motion of the network's input that does not change the output of a layer (invariance). A layer is equivariant "
+        "if its output moves along with the input instead.",
     ),
-    (
-        "defect δ²",
-        "how much the output changes along a motion, squared, relative to an average motion that moves the data as much: 0 for a "
-        "symmetry, 1 for an average motion, 0.25 for half of its change.",
-    ),
+    DEFECT_WORDS,
 )
 
 
@@ -121,7 +124,7 @@ def _panels(layers: LayerSymmetries, named: Sequence[LayerDirection]) -> list[Pa
     ]
     chosen = [Series(one.name, one.values.tolist(), one.intervals.tolist()) for one in named]
     threshold = layers[0].invariance.decision.thresholds.threshold
-    rulers = {"a symmetry below": threshold}
+    rulers = {"may be a symmetry below": threshold}
     motions = [Panel("defect δ² of named motions", chosen, rulers, decades=DECADES)]
     return [
         *(motions if chosen else []),
