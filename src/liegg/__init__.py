@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from liegg.discovery.run import Run
     from liegg.discovery.verification.verify import verify
     from liegg.report import plots as plot
-    from liegg.results.storage import load
+    from liegg.results.load import load
     from liegg.results.symmetries import Symmetries
 
 _HOMES = {
@@ -55,7 +55,7 @@ _HOMES = {
     "liegg.discovery.layers.discover_layers": ("discover_layers",),
     "liegg.discovery.run": ("Run",),
     "liegg.discovery.verification.verify": ("verify",),
-    "liegg.results.storage": ("load",),
+    "liegg.results.load": ("load",),
     "liegg.results.symmetries": ("Symmetries",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -126,3 +126,43 @@ def test_a_result_without_log_and_samples(folder: Path) -> None:
     assert (code, "log.txt" in err) == (2, True)
     assert run("report", "bare")[0] == 0
     assert 'id="stage"' not in read("bare", "report.html")
+
+
+@pytest.fixture
+def only_layers(runs: Path) -> Path:
+    """The same with a folder that holds layers alone."""
+    liegg.results.load_layers("net").save("layers")
+    return runs
+
+
+def test_layers_alone_are_shown_and_reported(only_layers: Path) -> None:
+    layers = liegg.load("layers")
+    assert run("show", "layers")[1] == f"{layers}\n"
+    assert run("show", "layers", "-q")[1] == f"{layers.sentence}\n"
+    assert json.loads(run("show", "layers", "--json")[1])["sentence"] == layers.sentence
+    assert run("report", "layers", "--title", "Ours")[1] == "Report: layers/report.html\n"
+    assert "<h1>Ours</h1>" in read("layers", "report.html")
+    assert liegg.load("layers").to_dict() == layers.to_dict()
+    assert run("report", "layers", "--out", "x.html", "-q")[1] == "x.html\n"
+
+
+def test_comparisons_become_pages(only_layers: Path) -> None:
+    code, out, err = run("compare", "norm", "net", "--out", "pages/both.html")
+    assert (code, err) == (0, "")
+    assert out.endswith("Report: pages/both.html\n")
+    assert "<title>norm" in read("pages", "both.html")
+    record = json.loads(run("compare", "norm", "net", "--json", "--out", "pages")[1])
+    assert record["report"] == "pages/comparison.html"
+    assert "norm" in read("pages", "comparison.html")
+
+
+def test_layers_are_compared(only_layers: Path) -> None:
+    first, second = run("compare", "layers", "layers"), run("compare", "net", "net", "--layers")
+    assert first[0] == second[0] == 0
+    assert "layers of two networks" in first[1]
+    assert first[1].partition("\n\n")[0] == second[1].partition("\n\n")[0]
+    assert run("compare", "layers", "net", "--layers", "-q")[0] == 0
+    code, _, err = run("compare", "layers", "net")
+    assert (code, "a holds the layers of a network" in err) == (2, True)
+    code, _, err = run("compare", "norm", "net", "--layers")
+    assert (code, "layers.json is missing" in err) == (2, True)

@@ -276,6 +276,47 @@ def test_images_move_as_the_action_moves_them(view, image_page):
             assert np.corrcoef(found.ravel(), expected.ravel())[0, 1] > 0.95, (border, matrix)
 
 
+def test_signals_move_as_the_action_moves_them(view, image_page):
+    page, t = view(image_page), 0.4
+    place = torch.linspace(-1, 1, 40, dtype=torch.float64)
+    x = torch.stack([torch.exp(-((place - 0.2) ** 2) / 0.05), place.sin()])[None]
+    borders: list[Literal["replicate", "zeros", "periodic"]] = ["replicate", "zeros", "periodic"]
+    for border in borders:
+        action = liegg.Sequence("affine", border=border)
+        stage = stage_of(action, x)
+        assert stage is not None
+        for matrix in ([[0.0, 0.5], [0.0, 0.0]], [[0.6, -0.3], [0.0, 0.0]]):
+            found = page.evaluate(
+                "([stage, motion, t]) => lieggReport.movedSignal(stage, stage.samples[0], motion, t)",
+                [stage, {"place": matrix}, t],
+            )
+            expected = action.act(t * torch.tensor(matrix, dtype=torch.float64), x)[0].numpy()
+            still = np.abs(expected - x[0].numpy()).mean()
+            assert np.abs(np.array(found) - expected).mean() < 0.1 * still, (border, matrix)
+
+
+def test_volumes_move_as_the_action_moves_them(view, image_page):
+    page = view(image_page)
+    x = normal(1, 3, 3, 3)
+    x = torch.nn.functional.interpolate(x[None], size=(9, 9, 9), mode="trilinear")[0]
+    action = liegg.Volume()
+    stage = stage_of(action, x)
+    assert stage is not None
+    low, high = float(x.min()), float(x.max())
+    for plane in range(3):  # quarter rotations in every plane are exact
+        matrix = liegg.so(3)[plane]
+        expected = action.act(torch.pi / 2 * matrix, x)[0]
+        for axis in range(3):
+            found = page.evaluate(
+                """([stage, motion, t, axis]) => lieggReport.movedSlice(
+                    stage, Uint8Array.from(atob(stage.samples[0]), (c) => c.charCodeAt(0)), motion, t, axis)""",
+                [stage, {"place": matrix.tolist()}, np.pi / 2, axis],
+            )
+            slice_ = expected.select(axis, 4).flatten()
+            levels = low + (high - low) * np.array(found) / 255
+            np.testing.assert_allclose(levels, slice_, atol=(high - low) / 250)
+
+
 def test_quarter_rotations_are_exact(view, image_page):
     x = blobs(1, side=16)
     stage = stage_of(liegg.Image(), x)
@@ -435,3 +476,38 @@ def test_the_snippet_can_be_copied(view, vector_page):
     page.click("#copy")
     until(page, lambda: page.inner_text("#copy") in ("copied", "selected"))
     assert "liegg.discover(" in page.evaluate("getSelection().toString()")
+
+
+@pytest.fixture(scope="module")
+def many_layers():
+    torch.manual_seed(0)
+    layers = [part for _ in range(8) for part in (torch.nn.Linear(4, 4), torch.nn.Tanh())]
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), *layers).double()
+    return liegg.discover_layers(model, normal(100, 3), liegg.Linear(3))
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_pages_of_layers_and_comparisons_fit_and_read(
+    view, many_layers, tmp_path, screenshots, width
+):
+    about = {"rotation": liegg.so(3), "scaling": liegg.scaling(3)}
+    one, other = many_layers[0].invariance, many_layers[-1].invariance
+    pages = {
+        "layers": many_layers.report(tmp_path / "layers.html", about=about),
+        "layer-comparison": liegg.compare(many_layers, many_layers)
+        .about(about)
+        .report(tmp_path / "layer-comparison.html"),
+        "comparison": liegg.compare(one, other).report(tmp_path / "comparison.html"),
+    }
+    for name, path in pages.items():
+        page = view(path, viewport={"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, name
+        assert page.locator(".verdict").bounding_box()["y"] < 300, name
+        if screenshots is not None:
+            page.screenshot(path=screenshots / f"{name}-{width}.png", full_page=True)
+    page = view(pages["layers"], viewport={"width": width, "height": 900})
+    chart = page.locator("[data-chart]").first
+    chart.focus()
+    before = page.locator(".readout").first.inner_text()
+    page.keyboard.press("ArrowRight")
+    assert page.locator(".readout").first.inner_text() != before

@@ -702,15 +702,79 @@ class Diagnosis(Enum):
     COUNT_WITHOUT_INTERVAL = (Kind.REASON, "without an interval")
     NEAR_A_THRESHOLD = (Kind.REASON, "near a threshold")
     SEE_WARNINGS = (Kind.REASON, "see the {count:?warning|warnings}")
-    LAYERS_ALIKE = (
+
+    # results/layers: where in the network a symmetry is
+    LAYERS_WITHOUT_SYMMETRY = (
         Kind.VERDICT,
-        "{layers:?The layer|Each of the {layers} layers} of {model} has {nullity:symmetry}.",
+        "No layer of {model} has a symmetry among these candidates: even {layer}, the nearest, moves its output by {percent} % of "
+        "what an average direction does",
     )
+    LAYERS_UNDECIDED = (
+        Kind.VERDICT,
+        "{count} of {total:layer} {count:?is|are} undecided: there are too few samples, or nothing moves the data",
+    )
+    LAYERS_ARISE = (
+        Kind.VERDICT,
+        "{model} becomes invariant in {layer}, number {place} of {total}: {count:symmetry}{name}",
+    )
+    LAYERS_FROM_START = (
+        Kind.VERDICT,
+        "{model} is invariant from its first layer on, {layer}: {count:symmetry}{name}",
+    )
+    LAYERS_KEEP = (Kind.VERDICT, "every later layer keeps {count:?it|them}")
+    LAYER_IS_LAST = (Kind.VERDICT, "no layer follows")
+    LAYER_GAINS = (Kind.VERDICT, "{layer} adds {more:symmetry}, {count} in all")
+    LAYER_LOSES = (Kind.VERDICT, "{layer} loses {lost} of {before:symmetry}")
+    LAYERS_EQUIVARIANT = (
+        Kind.VERDICT,
+        "Every layer that was tested is equivariant: {count:direction}{name}",
+    )
+    LAYERS_EQUIVARIANT_UNTIL = (
+        Kind.VERDICT,
+        "The layers are equivariant up to {last} ({count:direction}{name}); {layer} is the first that loses {lost} of them",
+    )
+    LAYERS_EQUIVARIANT_LATER = (
+        Kind.VERDICT,
+        "{layer} is the first equivariant layer: {count:direction}{name}",
+    )
+    LAYERS_NOT_EQUIVARIANT = (Kind.VERDICT, "No layer that was tested is equivariant")
+    LAYERS_ALONG = (
+        Kind.VERDICT,
+        "{name} moves the output of {first} by {start} % of what an average direction does, and that of {last}, the last, by {end} %",
+    )
+    LAYERS_ALONG_ONE = (
+        Kind.VERDICT,
+        "{name} moves the output of {layer} by {percent} % of what an average direction does",
+    )
+    LAYER_WEAKENS = (Kind.VERDICT, "the share falls most from {before} to {after} %, in {layer}")
+    LAYER_STRENGTHENS = (
+        Kind.VERDICT,
+        "the share rises most from {before} to {after} %, in {layer}",
+    )
+    LAYERS_DO_NOT_MOVE = (Kind.VERDICT, "{name} does not move the data")
+
+    # discovery/compare_layers
+    LAYERS_SAME_COUNTS = (
+        Kind.REASON,
+        "All {total:layer} that both networks have are symmetric alike: at most {most:symmetry}",
+    )
+    LAYERS_SAME_NONE = (Kind.REASON, "No layer of either network has a symmetry")
     LAYERS_DIFFER = (
-        Kind.VERDICT,
-        "The number of symmetries changes along {layers:layer} of {model}: {first} in the first, {last} in the last, {least} to "
-        "{most} in all.",
+        Kind.REASON,
+        "{count} of {total:layer} that both networks have {count:?differs|differ} in their symmetries, first {layer}: "
+        "{a} in {first}, {b} in {second}",
     )
+    LAYERS_ALONG_CLEARER = (
+        Kind.REASON,
+        "{name}: {model} is clearly less sensitive in {count} of {total:layer}",
+    )
+    LAYERS_ALONG_ALIKE = (Kind.REASON, "{name}: no layer differs clearly")
+    LAYERS_ALONG_END = (
+        Kind.REASON,
+        "in {layer}, the last, it moves the output by {a} % in {first} and {b} % in {second} of what an average direction does",
+    )
+    LAYERS_ONLY_IN_ONE = (Kind.NOTE, "only {model} has {names}")
+    LAYER_KIND_DIFFERS = (Kind.NOTE, "{layer} is a {a} in {first} and a {b} in {second}")
 
     # results/: why generators were not named
     NO_MATRICES = (Kind.REASON, "the generators are vector fields and have no matrices to identify")

@@ -1,14 +1,15 @@
 """`liegg show`, `liegg report` and `liegg compare`: read stored runs."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from liegg._utils.text import printable
 from liegg.cli._shared import (
     INPUT,
     OUTPUT,
+    QUESTION,
     Json,
     Quiet,
     Variance,
@@ -33,18 +34,25 @@ def show(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Print a stored result.
+    """Print a stored result, or stored layers.
 
-    --quiet prints only the number of symmetries and the name of the algebra.
+    --quiet prints only the number of symmetries and the name of the algebra; of layers, what they show in words.
 
     Example: liegg show run
     """
     with exit_codes():
-        from liegg.results.run_folder import read_log, read_run
+        from liegg.results.run_folder import has_layers_alone, read_log, read_run
 
         if log:
             text = read_log(run)
             print_json({"log": text}) if json else echo(text, newline=False)
+            return
+        if has_layers_alone(run):
+            from liegg.results.layer_storage import load_layers
+
+            layers = load_layers(run)
+            how = {"json": json, "quiet": quiet, "variance": variance}
+            print_result(layers, None, layers.sentence, **how)
             return
         stored = read_run(run)
         short = f"{stored.sym.nullity} {stored.sym.name}" if stored.sym.nullity else "0"
@@ -77,8 +85,11 @@ def report(
     """
     with exit_codes():
         from liegg.cli.files import first_samples, load_array
-        from liegg.results.run_folder import REPORT, read_run, write_page
+        from liegg.results.run_folder import REPORT, has_layers_alone, read_run, write_page
 
+        if has_layers_alone(run):
+            _print_page(_layers_page(run, out, title), json=json, quiet=quiet)
+            return
         stored = read_run(run)
         options = {
             "samples": stored.samples if samples is None else first_samples(load_array(samples)),
@@ -89,34 +100,70 @@ def report(
             page = write_page(run, stored.sym, **options)
         else:
             page = stored.sym.report(out / REPORT if out.is_dir() else out, **options)
-        if json:
-            print_json({"report": str(page), "bytes": page.stat().st_size})
-        else:
-            echo(str(page) if quiet else f"Report: {page}")
+        _print_page(page, json=json, quiet=quiet)
+
+
+def _layers_page(run: Path, out: Path | None, title: str | None) -> Path:
+    """Write the page of a folder that holds layers alone."""
+    from liegg.results.layer_storage import load_layers
+    from liegg.results.run_folder import REPORT, write_page
+
+    layers = load_layers(run)
+    if out is None:
+        return write_page(run, layers, title=title)
+    return layers.report(out / REPORT if out.is_dir() else out, title=title)
+
+
+def _print_page(page: Path, *, json: bool, quiet: bool) -> None:
+    if json:
+        print_json({"report": str(page), "bytes": page.stat().st_size})
+    else:
+        echo(str(page) if quiet else f"Report: {page}")
 
 
 def compare(
     first: Annotated[Path, typer.Argument(help="Folder of one run.")],
     second: Annotated[Path, typer.Argument(help="Folder of another run with the same --action.")],
+    layers: Annotated[
+        bool, option(QUESTION, "Compare the layers of both runs instead.", "--layers")
+    ] = False,
+    about: Annotated[
+        list[str] | None,
+        option(
+            QUESTION, "Named motion to compare; repeatable (default: those that both answered)."
+        ),
+    ] = None,
+    names: Annotated[
+        str | None,
+        option(OUTPUT, "What to call the models, as in plain,augmented (default: their folders)."),
+    ] = None,
+    out: Annotated[
+        Path | None, option(OUTPUT, "Write the comparison as one self-contained HTML page as well.")
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Compare two models: do they share symmetries, and which one is more invariant?
 
-    --quiet prints only the conclusion.
+    Folders that hold layers alone are compared layer by layer. --quiet prints only the conclusion.
 
-    Example: liegg compare plain/ augmented/
+    Example: liegg compare plain/ augmented/ --out comparison.html
     """
     with exit_codes():
         from liegg.discovery.compare import compare as compare_results
+        from liegg.results.layer_storage import load_layers
+        from liegg.results.load import load
         from liegg.results.run_folder import labels
-        from liegg.results.storage import load
 
-        named = zip((load(first), load(second)), labels(first, second), strict=True)
-        comparison = compare_results(
-            *(replace(sym, model=f"{label} ({sym.model})") for sym, label in named)
-        )
+        read = load_layers if layers else load
+        called = labels(first, second) if names is None else names.split(",")
+        comparison = compare_results(read(first), read(second), about=about, names=called)
+        page = None
+        if out is not None:
+            page = comparison.report(out / "comparison.html" if out.is_dir() else out)
         if json:
-            print_json(comparison.to_dict())
+            print_json(comparison.to_dict() | ({} if page is None else {"report": str(page)}))
         else:
-            echo(comparison.sentence if quiet else str(comparison))
+            echo(comparison.sentence if quiet else printable(str(comparison)))
+            if page is not None and not quiet:
+                echo(f"Report: {page}")

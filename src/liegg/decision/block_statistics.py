@@ -129,7 +129,8 @@ def _sensitivities(
     whiten, _ = whitening(displacement, trivial_tolerance)
     copies, (side, kept) = displacement.repeat, whiten.shape
     if isinstance(parts.rows[0], Gram):
-        blocks = rows.reshape(-1, copies, side, copies, side).diagonal(dim1=1, dim2=3).sum(-1)
+        own = rows[:, n_output_generators:, n_output_generators:]
+        blocks = own.reshape(-1, copies, side, copies, side).diagonal(dim1=1, dim2=3).sum(-1)
         changes = whiten.mT @ blocks @ whiten
     else:
         moved = rows[:, :, n_output_generators:].reshape(len(rows), -1, side) @ whiten

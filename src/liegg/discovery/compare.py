@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import torch
 from jaxtyping import Float
@@ -17,6 +17,8 @@ from liegg.algebra.subspace import principal_angles
 from liegg.decision.rank import evidence
 from liegg.discovery.about.pair import pair_answers
 from liegg.results.comparison import SAME_SPAN, Comparison, Measured, PairedDefect, Side
+from liegg.results.layer_comparison import LayerComparison
+from liegg.results.layers import LayerSymmetries
 from liegg.results.symmetries import Symmetries
 from liegg.spectrum.defects import squared_motion
 
@@ -33,10 +35,28 @@ CANDIDATE_TOLERANCE = 0.1
 """The same for candidates, which are not symmetries."""
 
 
-@checked()
-def compare(
+@overload
+def compare(  # noqa: D418
     a: Symmetries, b: Symmetries, *, about: Any = None, names: Sequence[str] = ("a", "b")
 ) -> Comparison:
+    """Two results of `discover`."""
+
+
+@overload
+def compare(  # noqa: D418
+    a: LayerSymmetries, b: LayerSymmetries, *, about: Any = None, names: Sequence[str] = ("a", "b")
+) -> LayerComparison:
+    """Two results of `discover_layers`."""
+
+
+@checked()
+def compare(
+    a: Symmetries | LayerSymmetries,
+    b: Symmetries | LayerSymmetries,
+    *,
+    about: Any = None,
+    names: Sequence[str] = ("a", "b"),
+) -> Comparison | LayerComparison:
     r"""Compare two results: the same symmetries? which model is more invariant?
 
     A direction is shared if the principal angle between the two spans is one that the uncertainties
@@ -44,15 +64,21 @@ def compare(
     that only one model has is measured in the other as it is. Whether both models saw the same data
     is not known; their intervals are taken as independent.
 
+    Two results of `liegg.discover_layers` are compared layer by layer, by the names of the layers.
+
     Args:
-        a: result of `liegg.discover`, or read by `liegg.load`.
-        b: a result with the same candidates; derivatives and the layout of samples may differ.
+        a: result of `liegg.discover` or `liegg.discover_layers`, or read by `liegg.load`.
+        b: a result of the same kind with the same candidates; derivatives and the layout of samples may differ.
         about: named motions, as for `Symmetries.about`; by default those that both results have answered. Which model changes
             less under each, by how much, and whether that is significant; paired where both saw the same samples.
         names: what the two models are called.
 
+    Returns:
+        A `Comparison`, or a `LayerComparison` of two results of `discover_layers`.
+
     Raises:
-        ArgumentError: the results have different candidates, or are about different questions; names that are not two.
+        ArgumentError: the results have different candidates, are about different questions, or are of different kinds; names
+            that are not two.
 
     Examples:
         >>> import liegg
@@ -64,8 +90,25 @@ def compare(
         >>> print(compare(ball, cylinder).sentence)
         a has the so(2) of b and 2 more directions, so(3) in all; on the shared one both are exact.
     """
+    if isinstance(a, LayerSymmetries) and isinstance(b, LayerSymmetries):
+        from liegg.discovery.compare_layers import compare_layers
+
+        return compare_layers(a, b, about=about, names=checked_names(names))
+    for layers, other, result in (("a", "b", a), ("b", "a", b)):
+        if isinstance(result, LayerSymmetries):
+            raise ArgumentError(
+                f"{layers} holds the layers of a network and {other} the symmetries of one: compare "
+                "two results of liegg.discover, or two of liegg.discover_layers. One layer alone is "
+                f"{layers}[{result.names[-1]!r}].invariance."
+            )
+    return compare_results(a, b, about=about, names=checked_names(names))  # pyright: ignore[reportArgumentType]
+
+
+def compare_results(
+    a: Symmetries, b: Symmetries, *, about: Any = None, names: tuple[str, str] = ("a", "b")
+) -> Comparison:
+    """Compare two results of `discover`; see `compare`."""
     check_comparable(a, b)
-    both = _checked_names(names)
     span_a, span_b = (
         orthonormal_rows(sym.action.whole_coefficients(sym.coefficients)) for sym in (a, b)
     )
@@ -87,7 +130,7 @@ def compare(
         overall = PairedDefect("both", "mean of the shared", None, *means)
     elif not directions and (directions := _by_rank(a, b)):
         overall = directions[0]
-        directions = [*directions, _nearest("a", both[0], a, b), _nearest("b", both[1], b, a)]
+        directions = [*directions, _nearest("a", names[0], a, b), _nearest("b", names[1], b, a)]
     return Comparison(
         a=_side(a),
         b=_side(b),
@@ -100,9 +143,9 @@ def compare(
         directions=tuple(directions),
         overall=overall,
         output_difference=_output_difference(a, b, vectors_a[:shared], vectors_b[:shared]),
-        notes=_notes(a, b, both),
-        names=both,
-        answers=pair_answers(a, b, about, both),
+        notes=_notes(a, b, names),
+        names=names,
+        answers=pair_answers(a, b, about, names),
     )
 
 
@@ -155,7 +198,7 @@ def _generator(action: Action, h: Float[Tensor, "1 g"]) -> Float[Tensor, "..."]:
     return action.matrices(h)[0] if isinstance(action, MatrixAction) else h[0]
 
 
-def _checked_names(names: Any) -> tuple[str, str]:
+def checked_names(names: Any) -> tuple[str, str]:
     """Two different names."""
     if len(names) != 2 or isinstance(names, str) or len({*map(str.strip, names), ""}) < 3:
         raise ArgumentError(
@@ -280,6 +323,11 @@ def check_comparable(a: Any, b: Any) -> None:
             raise ArgumentError(
                 f"{name} is a {type(sym).__name__}; expected a result of liegg.discover or liegg.load."
             )
+    check_same_question(a, b)
+
+
+def check_same_question(a: Symmetries | LayerSymmetries, b: Symmetries | LayerSymmetries) -> None:
+    """Raise `ArgumentError` unless two results have the same candidates and the same question."""
     if not a.action.same_motions(b.action):
         other = "" if repr(a.action) != repr(b.action) else ", of other directions"
         raise ArgumentError(

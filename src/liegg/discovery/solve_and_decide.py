@@ -103,6 +103,18 @@ def solve_and_decide(
     )
 
 
+def with_blocks(sym: Symmetries, sums: PassSums) -> Symmetries:
+    """A result that was decided without intervals, with the sums of the blocks: given directions then have intervals.
+
+    Args:
+        sym: the result.
+        sums: what the pass accumulated, with its blocks.
+    """
+    problem = pose(sums, sym.action, sym.output_action, sym.decision.thresholds)
+    blocks = _blocks(problem, sym.accumulated.solution)
+    return replace(sym, accumulated=replace(sym.accumulated, blocks=blocks))
+
+
 def _cut(bottom: Bottom | None, smallest: int | None, problem: Problem) -> Bottom | None:
     """How the smallest defects were solved for, without the others that only intervals needed."""
     if bottom is None or smallest is None or problem.sums.parts is None:

@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from liegg.polarization.diagnostics import DiagnosticSums, effective_count
@@ -11,6 +11,22 @@ from liegg.polarization.sample_sketch import SampleSketch, clusters, distinct
 
 EFFECTIVE_PER_FREEDOM = 6.0
 """Effective samples per degree of freedom; measured, so that intervals cover as they should."""
+
+
+class Unevenness(NamedTuple):
+    """How unequally samples contribute, as far as their evidence depends on it; part of `DiagnosticSums`.
+
+    Attributes:
+        samples: number of samples.
+        motion: sum of the squared sizes of their rows.
+        concentration: sum of the squares of these.
+        largest: the largest of these.
+    """
+
+    samples: int
+    motion: Float[Tensor, ""]
+    concentration: Float[Tensor, ""]
+    largest: Float[Tensor, ""]
 
 
 class SampleEvidence(NamedTuple):
@@ -37,7 +53,7 @@ class SampleEvidence(NamedTuple):
 
 
 def sample_evidence(
-    sums: DiagnosticSums, sketch: SampleSketch, groups: Int[Tensor, " n"] | None
+    sums: DiagnosticSums | Unevenness, sketch: SampleSketch, groups: Int[Tensor, " n"] | None
 ) -> SampleEvidence:
     """How much evidence the samples of a pass are.
 

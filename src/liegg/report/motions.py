@@ -1,6 +1,7 @@
 """What pages and figures draw: a motion, how far it goes, its plane, and a few samples."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -26,6 +27,9 @@ MAX_VECTORS = 256
 
 ROTATING = 0.25
 """Largest growth rate over angular speed for which a motion is followed once around."""
+
+EVEN_TIMES = 80
+"""Equal steps in which a curve is drawn."""
 
 RETURN_TOLERANCE = 0.01
 """How close to its start a motion must come to count as periodic."""
@@ -83,6 +87,24 @@ def words_of(sym: Symmetries, which: int | Float[Tensor, "..."]) -> str:
         return sym.account.words[which]
     row = sym.action.as_coefficients(generator_of(sym, which)[None]).to(sym.coefficients)
     return sym.action.describe(row, tolerance=words_tolerance(sym))[0]
+
+
+def evenly(times: Sequence[float], values: Sequence[float]) -> tuple[list[float], list[float]]:
+    """A curve at equal steps from its start on, and at the measured times, which may be far apart.
+
+    Between two times the root of the change is interpolated linearly, from 0 at 0, as for the radius of a motion; from the first
+    infinite value on it is infinite.
+
+    >>> grid, r = evenly([1.0, 4.0], [1.0, 16.0])
+    >>> [round(r[grid.index(t)], 9) for t in (0.5, 1.0, 2.0, 4.0)], len(grid)
+    ([0.25, 1.0, 4.0, 16.0], 80)
+    """
+    steps = np.linspace(0.0, times[-1], EVEN_TIMES + 1)[1:]
+    grid = np.unique(np.concatenate([steps.round(12), np.asarray(times, dtype=float).round(12)]))
+    known, roots = np.array([0.0, *times]).round(12), np.sqrt(np.array([0.0, *values]))
+    with np.errstate(invalid="ignore"):  # 0 times infinity
+        squares = np.interp(grid, known, roots) ** 2
+    return grid.tolist(), np.nan_to_num(squares, nan=np.inf, posinf=np.inf).tolist()
 
 
 def coordinates_of(action: MatrixAction) -> tuple[str, ...]:

@@ -67,8 +67,8 @@ def nice_steps(low: float | int, high: float | int, count: int = 6) -> list[floa
     return [round(k * step, 12) for k in range(first, last + 1)]
 
 
-def decades(values: Iterable[float]) -> tuple[float, float]:
-    """Powers of ten around the positive values, `MAX_DECADES` apart at most; zeros need them all.
+def decades(values: Iterable[float], most: int = MAX_DECADES) -> tuple[float, float]:
+    """Powers of ten around the positive values, at most this many apart; zeros need them all.
 
     What is not finite is left out.
 
@@ -81,8 +81,8 @@ def decades(values: Iterable[float]) -> tuple[float, float]:
         return 1e-3, 1.0
     last = math.ceil(math.log10(max(positive)) + 0.02)
     first = math.floor(math.log10(min(positive)) - 0.02)
-    if len(positive) < len(known) or first < last - MAX_DECADES:
-        first = last - MAX_DECADES
+    if len(positive) < len(known) or first < last - most:
+        first = last - most
     first = min(max(first, LEAST_POWER), MOST_POWER - 2)
     return 10.0**first, 10.0 ** min(max(last, first + 2), MOST_POWER)
 

@@ -15,11 +15,13 @@ _HOME = {
     "Decision": "liegg.decision.decide",
     "Diagnosis": "liegg._utils.diagnoses",
     "Identification": "liegg.algebra.identification",
+    "LayerComparison": "liegg.results.layer_comparison",
     "LayerSymmetries": "liegg.results.layers",
     "RankTest": "liegg.decision.controls",
     "Remark": "liegg._utils.diagnoses",
     "Symmetries": "liegg.results.symmetries",
     "Verification": "liegg.results.verification",
+    "load_layers": "liegg.results.layer_storage",
 }
 
 __all__ = [*_HOME]  # pyright: ignore[reportUnsupportedDunderAll]

@@ -15,6 +15,9 @@ from liegg.polarization.r_factor import RFactor
 from liegg.spectrum.defects import Defects, defect_of
 from liegg.spectrum.smallest_defects import Bottom
 
+SQUARED_FLOOR = 1e-13
+"""Defect below which squared rows of the blocks show their own rounding; all that is known is that it is below."""
+
 SPAN_TOLERANCE = 1e-10
 """Share of the largest squared motion in a span below which a direction of it does not move the data."""
 
@@ -120,6 +123,10 @@ class Accumulated:
         """
         fixed = replace(self.solution, directions=h.to(self.factor), values=values)
         draws = bootstrap(self.blocks, fixed, floor=floor, seed=self.seed, solved=0)
-        if draws is None:
+        if self.blocks is None or draws is None:
             return values.new_full((len(values), 2), torch.nan)
-        return draws.bounds(level=level)
+        bounds = draws.bounds(level=level)
+        if self.blocks.squared and not isinstance(self.rows, Gram):
+            unresolved = (values > floor) & (values <= SQUARED_FLOOR)
+            bounds[unresolved] = bounds.new_tensor([0.0, SQUARED_FLOOR])
+        return bounds

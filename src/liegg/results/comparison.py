@@ -2,11 +2,13 @@
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.arguments import checked
 from liegg._utils.diagnoses import Diagnosis, Remark, plural
 from liegg.results.json_values import json_values
 from liegg.results.paired_answer import PairedAnswer
@@ -202,6 +204,13 @@ class Comparison:
             "answers": [answer.to_dict() for answer in self.answers],
         }
 
+    @checked()
+    def report(self, path: str | Path, *, title: str | None = None) -> Path:
+        """Write one self-contained HTML page; see `liegg.report.page.comparisons.write_comparison`."""
+        from liegg.report.page.comparisons import write_comparison
+
+        return write_comparison(self, path, title=title)
+
     def _repr_html_(self) -> str:
         """The table for notebooks, with its columns aligned."""
         return as_html(self)
@@ -350,7 +359,7 @@ def _adjective(comparison: Comparison) -> str:
 
 
 def _interval(value: float, low: float, high: float) -> str:
-    return f"{value:.2g} ({low:.2g} to {high:.2g})"
+    return "{:g} ({:g} to {:g})".format(*(float(f"{one:.2g}") for one in (value, low, high)))
 
 
 def _value(measured: Measured) -> str:

@@ -2,15 +2,15 @@
 
 import json
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from torch import Tensor
 
 from liegg._utils.arguments import checked
 from liegg._utils.diagnoses import remark_from_dict, stored_remark
 from liegg._utils.errors import RecordError
-from liegg._utils.file_set import is_plain, read_manifest, write_files
-from liegg.actions import action_from_settings
+from liegg._utils.file_set import Manifest, is_plain, read_manifest, write_files
+from liegg.actions import Action, action_from_settings
 from liegg.results import storage
 from liegg.results.layers import LayerResult, LayerSymmetries, Problem
 from liegg.results.record import from_record, to_record
@@ -32,7 +32,8 @@ def save_layers(result: LayerSymmetries, folder: str | Path) -> Path:
 
     Args:
         result: the result of `discover_layers`.
-        folder: created if needed; a result that it holds is replaced, as a whole. Other files are not touched.
+        folder: created if needed. Layers that it holds are replaced, as a whole; what else a run folder holds stays, and so do
+            all other files.
 
     Returns:
         The folder.
@@ -40,7 +41,8 @@ def save_layers(result: LayerSymmetries, folder: str | Path) -> Path:
     Raises:
         RecordError: the folder cannot be written to, or holds other things under these names.
     """
-    return write_files(folder, layer_files(result))
+    listed = read_manifest(Path(folder)) if Path(folder).is_dir() else None
+    return write_files(folder, layer_files(result), keep=(listed or Manifest()).files)
 
 
 def layer_files(result: LayerSymmetries) -> dict[str, bytes]:
@@ -84,39 +86,58 @@ def layer_files(result: LayerSymmetries) -> dict[str, bytes]:
 
 
 @checked()
-def load_layers(folder: str | Path) -> LayerSymmetries:
-    """Read what `LayerSymmetries.save` wrote; arrays are restored bit for bit.
+def load_layers(
+    folder: str | Path, *, action: Action | None = None, output_action: Action | None = None
+) -> LayerSymmetries:
+    """Read what `LayerSymmetries.save` wrote, or the layers of a run folder; arrays are restored bit for bit.
 
     Args:
         folder: the folder.
+        action: the candidate generators of layers analysed with an action of your own, which cannot be made from its settings.
+        output_action: the same for the action on the outputs.
 
     Raises:
-        RecordError: a file is missing, damaged, changed since, or of another format.
+        RecordError: a file is missing, damaged, changed since, or of another format, or the action does not fit.
     """
     folder = Path(folder)
+    given = _Given(action, output_action)
     with storage.damage_named(folder, "a folder of stored layers", "result.save(...)"):
         index = json.loads(storage.read_stored(folder, LAYER_FILES[:1])[LAYER_FILES[0]])
         storage.check_format(folder, index["format"], FORMAT, OLDER_FORMATS)
         if index["format"] in OLDER_FORMATS:
-            return _assemble(index, _results_in_folders(index, folder))
+            return _assemble(index, _results_in_folders(index, folder, given), given)
         index, arrays = storage.read_pair(folder, LAYER_FILES)
         parts: list[dict[str, Tensor]] = [{} for _ in index["results"]]
         for name, array in arrays.items():
             number, _, own = name.partition(".")
             parts[int(number)][own] = array
         records = zip(index["results"], parts, strict=True)
-        return _assemble(index, dict(enumerate(from_record(*one) for one in records)))
+        results = (
+            from_record(*one, action=action, output_action=given.for_record(one[0]))
+            for one in records
+        )
+        return _assemble(index, dict(enumerate(results)), given)
 
 
 def has_layers(folder: Path) -> bool:
     """Whether a folder holds stored layers."""
-    manifest = read_manifest(folder)
-    return (
-        (folder / LAYER_FILES[0]).exists() if manifest is None else LAYER_FILES[0] in manifest.files
-    )
+    return storage.holds(folder, LAYER_FILES[0])
 
 
-def _results_in_folders(index: dict[str, Any], folder: Path) -> dict[Any, Symmetries]:
+class _Given(NamedTuple):
+    """Actions of the caller; None for those that are made from their settings."""
+
+    action: Action | None
+    output_action: Action | None
+
+    def for_record(self, record: dict[str, Any]) -> Action | None:
+        """The action on the outputs, if the record is about equivariance."""
+        return None if record["output_action"] is None else self.output_action
+
+
+def _results_in_folders(
+    index: dict[str, Any], folder: Path, given: _Given
+) -> dict[Any, Symmetries]:
     """The results of an earlier version, by names such as `000/invariance`; never from outside the folder."""
     places = {entry[problem] for entry in index["layers"] for problem in get_args(Problem)}
     results = {}
@@ -128,12 +149,16 @@ def _results_in_folders(index: dict[str, Any], folder: Path) -> dict[Any, Symmet
                 raise RecordError(
                     f"{folder / LAYER_FILES[0]} points outside its folder: {place!r}."
                 )
-        results[place] = storage.load(path)
+        results[place] = storage.load(path, **given._asdict())
     return results
 
 
-def _assemble(index: dict[str, Any], results: dict[Any, Symmetries]) -> LayerSymmetries:
-    output = index["output_action"]
+def _assemble(
+    index: dict[str, Any], results: dict[Any, Symmetries], given: _Given
+) -> LayerSymmetries:
+    output = None
+    if index["output_action"] is not None:
+        output = given.output_action or action_from_settings(index["output_action"])
     return LayerSymmetries(
         tuple(
             LayerResult(
@@ -151,8 +176,8 @@ def _assemble(index: dict[str, Any], results: dict[Any, Symmetries]) -> LayerSym
             for entry in index["layers"]
         ),
         index["model"],
-        action_from_settings(index["action"]),
-        None if output is None else action_from_settings(output),
+        given.action or action_from_settings(index["action"]),
+        output,
         index["samples"],
         tuple(map(remark_from_dict, index["notes"])),
     )

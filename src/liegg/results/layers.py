@@ -1,6 +1,6 @@
-"""The symmetries of every layer, in the order of the network, and their table."""
+"""The symmetries of every layer, in the order of the network."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -13,6 +13,7 @@ from liegg._utils.arguments import checked
 from liegg._utils.diagnoses import Remark
 from liegg._utils.errors import ArgumentError
 from liegg.actions import Action
+from liegg.results.json_values import json_values
 from liegg.results.symmetries import Symmetries
 from liegg.results.tables import as_html
 from liegg.spectrum.spectrum import symmetry_variance
@@ -66,6 +67,27 @@ class LayerResult:
             "same": self.same,
             "notes": list(self.notes),
         }
+
+
+@dataclass(frozen=True, eq=False)
+class LayerDirection:
+    """The defect of a named motion in every layer.
+
+    Attributes:
+        name: what the motion is called.
+        of: the problem, as for `LayerSymmetries.variance`.
+        values: `[l]`, largest defect δ² of its generators; NaN if a layer does not have the problem, or if it does not move the data.
+        intervals: `[l, 2]`, interval of each; NaN where there is none.
+    """
+
+    name: str
+    of: Problem
+    values: Float[Tensor, " l"]
+    intervals: Float[Tensor, "l 2"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON values; NaN becomes null."""
+        return json_values(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -133,18 +155,103 @@ class LayerSymmetries:
 
     @checked()
     def defect(
-        self, reference: Float[Tensor, "e n n"] | None = None, of: Problem = "invariance"
+        self, reference: Float[Tensor, "e *n"] | None = None, of: Problem = "invariance"
     ) -> Float[Tensor, " l"]:
         """Largest defect of given generators per layer, or the smallest defect of any direction.
 
         Args:
-            reference: generators; None for each layer's most symmetric direction. NaN if one of
+            reference: generators as matrices or coefficients; None for each layer's most symmetric direction. NaN if one of
                 them does not move the data.
             of: as for `variance`.
         """
         if reference is None:
             return self._each(of, smallest_defect)
         return self._each(of, lambda sym: float(sym.defect(reference).max()))
+
+    @checked()
+    def defect_interval(
+        self, reference: Float[Tensor, "e *n"], of: Problem = "invariance"
+    ) -> Float[Tensor, "l 2"]:
+        """Interval of the largest defect of given generators per layer, as `Symmetries.defect_interval`.
+
+        Args:
+            reference: generators that were fixed before the data was seen.
+            of: `"invariance"` or `"equivariance"`.
+
+        Returns:
+            Lower and upper ends of the generator that has the largest defect; NaN at the numerical floor, for `of="unit"`, for
+            layers that forward derivatives do not reach, and with too few samples.
+        """
+
+        def interval(sym: Symmetries | None) -> Float[Tensor, " 2"]:
+            if sym is None:
+                return torch.full((2,), torch.nan, dtype=torch.float64)
+            return sym.defect_interval(reference)[int(sym.defect(reference).argmax())]
+
+        return torch.stack([interval(layer.problem(of)) for layer in self.layers])
+
+    @checked()
+    def about(self, motions: Any, of: Problem = "invariance") -> tuple[LayerDirection, ...]:
+        """The defect of named motions in every layer, with intervals.
+
+        Args:
+            motions: names of motions that the action knows (`"rotation"`, `["rotation", "scaling"]`), or generators by name, such as
+                `{"rotation": liegg.so(2)}`: matrices or coefficients.
+            of: as for `variance`.
+
+        Raises:
+            ArgumentError: a name that is not a text, or something that is not a generator of the action.
+        """
+        if not isinstance(motions, Mapping):
+            motions = self._named(motions)
+        found = []
+        for name, given in motions.items():
+            if not isinstance(name, str) or not name.strip() or not name.isprintable():
+                raise ArgumentError(
+                    f"about={{{name!r}: ...}}: expected a name of printable letters, such as "
+                    "{'rotation': liegg.so(2)}."
+                )
+            try:
+                h = self.action.as_coefficients(given).to("cpu", torch.float64)
+            except ArgumentError as error:
+                raise ArgumentError(f"about[{name!r}]: {error}") from error
+            if not len(h):
+                raise ArgumentError(f"about[{name!r}] holds no generator; expected one or more.")
+            found.append(LayerDirection(name, of, self.defect(h, of), self.defect_interval(h, of)))
+        return tuple(found)
+
+    def _named(self, names: Any) -> dict[str, Tensor]:
+        """Generators of motions that the action has a word for."""
+        from liegg.discovery.about.questions import motions_asked
+
+        shape = tuple(self[0].invariance.settings.get("sample") or ())
+        motions = motions_asked(names, self.action, shape)
+        outside = [name for name, motion in motions.items() if motion.action is not None]
+        if outside:
+            raise ArgumentError(
+                f"about={outside[0]!r} is not among the candidates of {self.action!r}, of which alone "
+                "layers know the defects."
+            )
+        return {name: motion.generators for name, motion in motions.items()}
+
+    @checked()
+    def remarks(self, about: Any = None) -> tuple[Remark, ...]:
+        """Where in the network the symmetry is, and which layer loses it.
+
+        Args:
+            about: named motions, as for `about`; they come first.
+        """
+        from liegg.results.layer_account import along_remarks, remarks
+
+        named = [] if about is None else self.about(about)
+        return (*(one for each in named for one in along_remarks(self, each)), *remarks(self))
+
+    @property
+    def sentence(self) -> str:
+        """Where in the network the symmetry is, and which layer loses it, in plain words."""
+        from liegg.results.layer_account import sentences
+
+        return sentences(self.remarks())
 
     def to_dict(self) -> dict[str, Any]:
         """The complete result, as JSON values."""
@@ -153,31 +260,43 @@ class LayerSymmetries:
             "samples": self.samples,
             "action": self.action.settings(),
             "output_action": None if self.output_action is None else self.output_action.settings(),
+            "sentence": self.sentence,
+            "remarks": [remark.to_dict() for remark in self.remarks()],
             "layers": [layer.to_dict() for layer in self.layers],
             "notes": list(self.notes),
         }
 
     @checked()
     def save(self, folder: str | Path) -> Path:
-        """Write `layers.json` and every layer's results into a folder; see `load_layers`."""
+        """Write the layers into a folder, which is created if needed; `liegg.load` reads them back."""
         from liegg.results.layer_storage import save_layers
 
         return save_layers(self, folder)
+
+    @checked()
+    def report(self, path: str | Path, *, about: Any = None, title: str | None = None) -> Path:
+        """Write one self-contained HTML page; see `liegg.report.page.layers.write_layers`."""
+        from liegg.report.page.layers import write_layers
+
+        return write_layers(self, path, about=about, title=title)
 
     def _repr_html_(self) -> str:
         """The table, for notebooks."""
         return as_html(self)
 
-    def table(self, *, width: int | None = None, variance: bool = False) -> str:
+    @checked()
+    def table(self, about: Any = None, *, width: int | None = None, variance: bool = False) -> str:
         """What `print` shows: one line per layer.
 
         Args:
+            about: named motions, as for `about`; a column for each.
             width: columns of a line, from 60 to 200; those of the terminal by default, 120 if there is none.
             variance: list the paper's symmetry variance of the output and of the output of unit length as well.
         """
         from liegg.results.layers_text import table
 
-        return table(self, width=width, variance=variance)
+        named = () if about is None else self.about(about)
+        return table(self, named, self.remarks(about), width=width, variance=variance)
 
     def __str__(self) -> str:
         return self.table()

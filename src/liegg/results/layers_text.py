@@ -1,17 +1,30 @@
 """The layers of a network as a table for a terminal."""
 
-from liegg._utils.diagnoses import Diagnosis, Remark, plural
-from liegg.results.layers import LayerResult, LayerSymmetries, smallest_defect
+import math
+from collections.abc import Sequence
+
+from liegg._utils.diagnoses import Remark, plural
+from liegg.results.layer_account import sentences
+from liegg.results.layers import LayerDirection, LayerResult, LayerSymmetries, smallest_defect
 from liegg.results.symmetries import Symmetries
 from liegg.results.tables import Column, decimal, fitted, table_width, wrapped
 from liegg.spectrum.spectrum import symmetry_variance
 
 
-def table(result: LayerSymmetries, *, width: int | None = None, variance: bool = False) -> str:
-    """All layers: number of symmetries, smallest defect, and the motion that it belongs to.
+def table(
+    result: LayerSymmetries,
+    named: Sequence[LayerDirection],
+    remarks: Sequence[Remark],
+    *,
+    width: int | None = None,
+    variance: bool = False,
+) -> str:
+    """All layers: number of symmetries, smallest defect, named motions, and the motion of the smallest defect.
 
     Args:
         result: what `discover_layers` returned.
+        named: a column for each of these.
+        remarks: what the layers show, in words.
         width: columns of a line, from 60 to 200; those of the terminal by default.
         variance: list the paper's symmetry variance as well.
     """
@@ -20,7 +33,7 @@ def table(result: LayerSymmetries, *, width: int | None = None, variance: bool =
     first = result[0].invariance
     pairs = f", with {result.output_action} on the outputs" if result.output_action else ""
     lines = [
-        _sentence(result),
+        sentences(remarks),
         f"layers under {result.action}{pairs}: {plural(result.samples, 'sample')}, "
         f"outputs={' or '.join(outputs)}, {first.settings['dtype']}",
         "",
@@ -37,28 +50,15 @@ def table(result: LayerSymmetries, *, width: int | None = None, variance: bool =
     return "\n".join(
         [
             *wrapped(lines, width),
-            *fitted(_columns(result, variance=variance), width),
+            *fitted(_columns(result, named, variance=variance), width),
             *wrapped([""] * bool(notes) + notes, width),
         ]
     )
 
 
-def _sentence(result: LayerSymmetries) -> Remark:
-    """How the number of symmetries changes from layer to layer."""
-    counts = [layer.invariance.nullity for layer in result]
-    if min(counts) == max(counts):
-        return Diagnosis.LAYERS_ALIKE(model=result.model, layers=len(counts), nullity=counts[0])
-    return Diagnosis.LAYERS_DIFFER(
-        model=result.model,
-        layers=len(counts),
-        first=counts[0],
-        last=counts[-1],
-        least=min(counts),
-        most=max(counts),
-    )
-
-
-def _columns(result: LayerSymmetries, *, variance: bool) -> list[Column]:
+def _columns(
+    result: LayerSymmetries, named: Sequence[LayerDirection], *, variance: bool
+) -> list[Column]:
     """One cell per layer in every column."""
     layers, invariance = list(result), [layer.invariance for layer in result]
     columns = [
@@ -68,6 +68,10 @@ def _columns(result: LayerSymmetries, *, variance: bool) -> list[Column]:
         Column("symmetries", [str(sym.nullity) for sym in invariance], ">"),
         Column("δ²", [_defect(sym) for sym in invariance], ">"),
     ]
+    for one in named:
+        ends = one.intervals.tolist()
+        cells = [with_interval(value, *ends[i]) for i, value in enumerate(one.values.tolist())]
+        columns.append(Column(f"δ² of {one.name}", cells, ">"))
     if variance:
         units = [layer.unit for layer in layers]
         columns += [
@@ -81,7 +85,19 @@ def _columns(result: LayerSymmetries, *, variance: bool) -> list[Column]:
             Column("equiv.", counts, ">"),
             Column("its δ²", ["–" if pair is None else _defect(pair) for pair in pairs], ">"),
         ]
+    if named:
+        return columns
     return [*columns, Column("motion", [_motion(sym) for sym in invariance], words=True)]
+
+
+def with_interval(value: float, low: float, high: float) -> str:
+    """A defect with its interval; a dash for what there is not.
+
+    >>> with_interval(0.2712, 0.2509, 0.3104), with_interval(0.0, math.nan, math.nan)
+    ('0.271 (0.25–0.31)', '0')
+    """
+    ends = "" if math.isnan(low) else f" ({decimal(low, 2)}–{decimal(high, 2)})"
+    return f"{decimal(value)}{ends}" if not math.isnan(value) else "–"
 
 
 def _output(layer: LayerResult) -> str:

@@ -20,7 +20,15 @@ from liegg._utils.file_set import Manifest, check_target, read_manifest, read_re
 from liegg._utils.version import __version__
 from liegg.results.layer_storage import LAYER_FILES, has_layers, layer_files, load_layers
 from liegg.results.layers import LayerSymmetries
-from liegg.results.storage import FILES, damage_named, json_bytes, load, read_present, result_files
+from liegg.results.storage import (
+    FILES,
+    damage_named,
+    holds,
+    json_bytes,
+    load,
+    read_present,
+    result_files,
+)
 from liegg.results.symmetries import Symmetries
 
 SAMPLES, REPORT, LOG, TITLE = "samples.safetensors", "report.html", "log.txt", "run.json"
@@ -117,13 +125,13 @@ def write_run(
         ) from error
 
 
-def write_page(folder: Path, sym: Symmetries, **options: Any) -> Path:
+def write_page(folder: Path, sym: Symmetries | LayerSymmetries, **options: Any) -> Path:
     """Write the report into a run folder, beside what it holds.
 
     Args:
         folder: the run folder.
-        sym: its result.
-        options: as for `Symmetries.report`.
+        sym: its result, or its layers if it holds these alone.
+        options: as for the result's `report`.
     """
     if read_manifest(folder) is None:  # an earlier version wrote none
         return sym.report(folder / REPORT, **options)
@@ -179,6 +187,18 @@ def read_run(folder: str | Path) -> RunFolder:
             None if place is None else load_layers(place),
             json.loads(files[TITLE])["title"] if TITLE in files else None,
         )
+
+
+@checked()
+def has_layers_alone(folder: str | Path) -> bool:
+    """Whether a folder holds layers and no other result; what `liegg.load` then reads.
+
+    Raises:
+        RecordError: the folder cannot be read.
+    """
+    folder = Path(folder)
+    with damage_named(folder):
+        return not holds(folder, FILES[0]) and has_layers(folder)
 
 
 @checked()

@@ -38,7 +38,7 @@ def save(sym: Symmetries, folder: str | Path) -> Path:
     Args:
         sym: the result of `discover`.
         folder: created if needed. A result that it holds is replaced, as a whole; a crash at any moment leaves the old
-            result or the new one. Other files are not touched.
+            result or the new one. Layers that it holds alone stay. Other files are not touched.
 
     Returns:
         The folder.
@@ -46,7 +46,13 @@ def save(sym: Symmetries, folder: str | Path) -> Path:
     Raises:
         RecordError: the folder cannot be written to, or holds other things under these names.
     """
-    return write_files(folder, result_files(sym))
+    return write_files(folder, result_files(sym), keep=_kept(Path(folder)))
+
+
+def _kept(folder: Path) -> Collection[str]:
+    """What the set of a folder holds beside a result, if it has none yet: layers."""
+    listed = read_manifest(folder) if folder.is_dir() else None
+    return () if listed is None or FILES[0] in listed.files else listed.files
 
 
 def result_files(sym: Symmetries) -> dict[str, bytes]:
@@ -89,7 +95,7 @@ def json_bytes(record: dict[str, Any]) -> bytes:
 def load(
     folder: str | Path, *, action: Action | None = None, output_action: Action | None = None
 ) -> Symmetries:
-    """Read back a result that `Symmetries.save` wrote; its numbers come back bit for bit, and nothing is computed.
+    """Read back a result that `Symmetries.save` wrote; see `liegg.load`.
 
     Args:
         folder: the folder that was saved into.
@@ -120,6 +126,12 @@ def read_stored(folder: Path, names: Collection[str]) -> dict[str, bytes]:
         if name not in files:
             raise FileNotFoundError(None, None, name)
     return files
+
+
+def holds(folder: Path, name: str) -> bool:
+    """Whether a folder's set of files has one of this name; damage of the file itself is not looked for."""
+    manifest = read_manifest(folder)
+    return (folder / name).exists() if manifest is None else name in manifest.files
 
 
 def read_present(folder: Path, names: Collection[str]) -> dict[str, bytes]:

@@ -166,3 +166,36 @@ def test_numbers_that_are_not_finite_are_flagged(squared, outputs, value, where,
     assert int(finite.to(torch.int8).argmin()) == 6
     assert not bool(finite[6])
     assert bool(finite[:6].all())
+
+
+@pytest.mark.parametrize("squared", [True, False])
+@pytest.mark.parametrize("outputs", ["each", "sum", 2])
+def test_rows_of_blocks_add_up_to_all_rows(outputs, squared, products):
+    y, slopes = normal(10, 3), normal(4, 10, 3, seed=1)
+    action = None if outputs == "sum" else liegg.Linear(3)
+    block = torch.tensor([0, 1, 2, 0, 1, 2, 0, 1, 2, 0])
+    state = init(4, 0 if action is None else action.size, CPU, count=3)
+    buffer = buffer_for(4, 3, 10, CPU)
+    plan = Plan(outputs, "jvp", seed=9)
+    options = {} if action is None else {"output_action": action, "shape": (3,)}
+    for first, end in ((0, 3), (3, 10)):
+        state, _ = update(
+            state,
+            y[first:end],
+            slopes[:, first:end],
+            plan,
+            squared=squared,
+            buffer=buffer,
+            first=first,
+            block=block[first:end],
+            **options,
+        )
+    assert state.blocks is not None
+    torch.testing.assert_close(
+        state.blocks.squares.sum(0), squares(state.invariance), rtol=1e-10, atol=1e-10
+    )
+    if action is not None:
+        assert state.pair_blocks is not None
+        torch.testing.assert_close(
+            state.pair_blocks.squares.sum(0), squares(state.equivariance), rtol=1e-10, atol=1e-10
+        )

@@ -1,7 +1,9 @@
 """The layout of charts: where marks, lines and ticks are."""
 
 import numpy as np
+import pytest
 
+from liegg.report.page import charts
 from liegg.report.page.charts import MAX_DIRECTIONS, defects
 
 
@@ -31,3 +33,32 @@ def test_many_directions_are_drawn_around_the_gap(rotations):
     assert marks[39]["tip"].startswith("direction 150: δ² = 0.001")
     assert "interval 0.05 to 0.2" in marks[40]["tip"]
     assert marks[39]["x"] < chart["gap"]["x"] < marks[40]["x"]
+
+
+def test_curves_are_drawn_evenly_and_marked_where_they_were_measured():
+    times = [0.01, 0.02, 1.0, 4.0]
+    change = [0.0025 * t**2 for t in times]
+    low, high = [0.5 * c for c in change], [2 * c for c in change]
+    keys = ("change", "control_mean", "control_low", "control_high")
+    measured = dict(zip(keys, (change, change, low, high), strict=True))
+    measured |= {"times": times, "period": None, "both_ways": False, "radius": 4.0}
+    chart = charts.curve(measured, "generator 1", 0.05)
+    points = [tuple(map(float, pair.split(","))) for pair in dict(chart["lines"])["change"].split()]
+    across = [x for x, _ in points]
+    assert across == sorted(across)
+    assert max(np.diff(across)) <= (chart["x1"] - chart["x0"]) / 80 + 0.1
+    assert len(chart["measured"]) == 4
+    for x, y in points:  # the root of r is linear in t, as the measured one is
+        t = 4 * (x - chart["x0"]) / (chart["x1"] - chart["x0"])
+        if t > 0.1:
+            assert y == pytest.approx(chart["place"](0.0025 * t**2), abs=0.3)
+    for mark in chart["measured"]:
+        assert min(np.hypot(x - mark[0], y - mark[1]) for x, y in points) < 0.1
+
+
+def test_a_curve_that_becomes_infinite():
+    measured = {"times": [1.0, 2.0, 4.0], "period": None, "both_ways": True, "radius": 1.0}
+    for key in ("change", "control_mean", "control_low", "control_high"):
+        measured[key] = [0.1, None, None]
+    chart = charts.curve(measured, "generator 1", 0.05)
+    assert "nan" not in dict(chart["lines"])["change"]

@@ -14,8 +14,10 @@ import liegg
 from cases import normal
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import MissingExtraError, ShapeError
+from liegg.actions import Product
 from liegg.discovery.verification.further_curves import others_of
-from liegg.report.page.page import embedded, report_html, verdict, write_report
+from liegg.report.page.page import report_html, verdict, write_report
+from liegg.report.page.render import embedded
 
 EMPTY_TAGS = {"br", "img", "input", "meta"}
 SECTIONS = [
@@ -310,9 +312,10 @@ def test_hostile_names_stay_text(network, asymmetric):
 
 
 def test_hostile_texts_stay_inside_the_data():
-    action = replace(liegg.Sequence().restrict(torch.eye(2, dtype=torch.float64)), label=HOSTILE)
-    sym = liegg.discover(lambda x: x.square().sum(1), normal(40, 12), action)
-    content = page(sym, samples=normal(2, 12))
+    whole = Product(liegg.Image(), liegg.Image("affine"))
+    action = replace(whole.restrict(torch.eye(10, dtype=torch.float64)), label=HOSTILE)
+    sym = liegg.discover(lambda x: x.square().sum((1, 2)), normal(40, 4, 4), action)
+    content = page(sym, samples=normal(2, 4, 4))
     assert len(content.scripts) == 2
     assert HOSTILE in content.data["motions"]["note"]
     assert not set(content.scripts[0]) & set("<>&\u2028\u2029")

@@ -49,6 +49,47 @@ def test_images_of_every_kind(action, shape, sides):
     assert len(drawn["samples"]) == STORED_SAMPLES
 
 
+@pytest.mark.parametrize(
+    ("shape", "drawn_shape", "notes"),
+    [((12,), (1, 12), 0), ((9, 700), (6, 256), 2), ((2, 5), (2, 5), 0)],
+    ids=str,
+)
+def test_signals_along_a_line(shape, drawn_shape, notes):
+    x = normal(3, *shape)
+    drawn = stage(liegg.Sequence(border="periodic"), x)
+    values = np.array(drawn["samples"])
+    assert (drawn["kind"], drawn["border"]) == ("signal", "periodic")
+    assert values.shape == (3, *drawn_shape)
+    assert drawn["length"] == drawn_shape[1]
+    assert (values.min(), values.max()) == pytest.approx((drawn["low"], drawn["high"]), rel=1e-5)
+    assert drawn["note"].count(" drawn ") + drawn["note"].count(" drawn.") == notes
+    if not notes:
+        np.testing.assert_allclose(values, x.reshape(3, *drawn_shape), rtol=1e-5)
+
+
+def test_volumes_have_256_levels():
+    x = normal(2, 5, 6, 7)
+    drawn = stage(liegg.Volume(), x)
+    levels = np.stack([np.frombuffer(base64.b64decode(one), np.uint8) for one in drawn["samples"]])
+    step = (x.max() - x.min()).item() / 255
+    assert (drawn["kind"], drawn["sides"]) == ("volume", [5, 6, 7])
+    np.testing.assert_allclose(x.min().item() + levels.reshape(x.shape) * step, x, atol=0.51 * step)
+    large = stage(liegg.Volume(), normal(6, 2, 48, 24, 30))
+    assert (large["sides"], len(large["samples"])) == ([24, 12, 15], 4)
+
+
+@pytest.mark.parametrize("action", [liegg.Sequence("affine"), liegg.Volume("affine")], ids=repr)
+def test_motions_of_signals_and_volumes_are_blocks_of_places(action):
+    shape = (12,) if action.ambient == 2 else (5, 5, 5)
+    x = normal(60, *shape)
+    sym = liegg.discover(lambda x: x.flatten(1).square().sum(1), x, action)
+    motions = motions_of(sym, stage(action, x[:2]))["list"]
+    assert motions
+    side = action.ambient
+    assert all(np.shape(motion["place"]) == (side, side) for motion in motions)
+    assert all(motion["colour"] is None for motion in motions)
+
+
 @pytest.mark.parametrize("layout", ["copies_first", "vector_first"])
 def test_vectors_of_either_layout(layout):
     x = normal(2, 4, 3)
@@ -60,12 +101,7 @@ def test_vectors_of_either_layout(layout):
 
 @pytest.mark.parametrize(
     ("action", "shape"),
-    [
-        (liegg.Volume(), (4, 4, 4)),
-        (liegg.Sequence(), (12,)),
-        (liegg.Color(channels=4), (4, 5, 5)),
-        (Product(liegg.Image(), liegg.Image("affine")), (5, 5)),
-    ],
+    [(liegg.Color(channels=4), (4, 5, 5)), (Product(liegg.Image(), liegg.Image("affine")), (5, 5))],
     ids=repr,
 )
 def test_what_cannot_be_drawn_says_so(action, shape):

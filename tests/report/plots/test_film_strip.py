@@ -168,7 +168,13 @@ def test_what_cannot_be_drawn(exact, nothing):
         plot.motion(exact, normal(2, 3), steps=1)
     with pytest.raises(ArgumentError, match="no symmetry was found"):
         plot.motion(nothing, normal(2, 2))
-    volumes = normal(20, 4, 4, 4)
+
+
+def test_volumes_are_drawn_by_their_middle_slice():
+    volumes = normal(20, 5, 6, 7)
     sym = liegg.discover(lambda x: x.square().mean((1, 2, 3)), volumes, liegg.Volume())
-    with pytest.raises(ArgumentError, match="images, signals and vectors can be drawn"):
-        plot.motion(sym, volumes[:1], which=liegg.so(3)[0])
+    fig = plot.motion(sym, volumes[:2], which=liegg.so(3)[0], steps=3)
+    drawn = [np.asarray(ax.images[0].get_array()) for ax in fig.axes]
+    assert [one.shape for one in drawn] == [(6, 7)] * 6
+    first = fig.axes[0].images[0].get_array()
+    np.testing.assert_allclose(first, volumes[0, 2], atol=1e-9)  # a rotation starts at 0

@@ -26,7 +26,7 @@ from liegg.discovery.layers.streaming import LayerPass, stream_layers
 from liegg.discovery.layers.tangents import plan_tangents
 from liegg.discovery.layers.trace import trace, with_arithmetic
 from liegg.discovery.run import Run
-from liegg.discovery.solve_and_decide import memory_notes
+from liegg.discovery.solve_and_decide import memory_notes, with_blocks
 from liegg.inputs.batches import Data
 from liegg.inputs.model import Model, arithmetic_note
 from liegg.inputs.output_field import Field
@@ -73,16 +73,19 @@ def discover_layers(
         action: the candidate generators.
         layers: None for every module that computes something: modules that call no other module,
             and blocks whose output is not that of a layer inside them (the output of the complete
-            network is called `"output"`). Or names and patterns (`["conv1", "block*"]`); or types
-            (`nn.Conv2d`); or a mapping from names to an entry of their output (`{"rnn": 0}`), if
-            they have several; by default `logits`, or the first tensor. A module's second call is `"block#2"`.
+            network is called `"output"`). Or names and patterns (`["conv1", "block*"]`; `*` stops at
+            dots, `**` crosses them, as in `"**.conv*"`); or types (`nn.Conv2d`); or a mapping from
+            names to an entry of their output (`{"rnn": 0}`), if they have several; by default
+            `logits`, or the first tensor. A module's second call is `"block#2"`.
         output_action: action on the outputs of those layers whose shape it accepts, such as
             `liegg.Image("affine")` for feature maps; these are also tested for equivariance.
         outputs: `"each"` output of a layer is a separate constraint; `"sum"` is the paper's reading;
             a number `k` takes k random combinations.
         output: the field of what the complete network returns, as for `discover`; for the layers inside see `layers`.
         seed: seed of random combinations and of whatever a loader draws.
-        thresholds: what counts as a symmetry, as for `discover`. Layers have no intervals and no controls.
+        thresholds: what counts as a symmetry, as for `discover`. What is found in a layer has no
+            intervals and no controls; directions that you name have intervals, see
+            `LayerSymmetries.defect_interval`.
         run: `batch_size`, `progress` and `hidden` are used, see `liegg.Run`; batches are split further to bound the memory.
 
     Returns:
@@ -269,12 +272,17 @@ def _solve_layer(
             first,
             None,
         )
+        sums = problems[problem]
         solve = partial(
-            conclude, sums=problems[problem], request=request, batch_size=size, hidden=hidden
+            conclude,
+            sums=sums._replace(parts=None),  # what is found is decided without intervals
+            request=request,
+            batch_size=size,
+            hidden=hidden,
         )
         result = solve(steps)
         if result.accumulated.solution.sensitivity > 0 or not len(result.defects):
-            return result
+            return result if sums.parts is None else with_blocks(result, sums)
         # Constant, a step function, or invariant under everything: the slope decides.
         slope = probe(Model(function, model.name), first, summed=row_plan.outputs == "sum").slope
         return solve(steps._replace(model=replace(steps.model, slope=slope)))

@@ -4,10 +4,12 @@ from functools import partial
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from liegg.actions import Action
+from liegg.discovery.layers import block_squares
+from liegg.discovery.layers.block_squares import BlockSquares
 from liegg.polarization.gram import Gram
 from liegg.polarization.output_sketch import combine
 from liegg.polarization.r_factor import BLOCK_COLUMNS
@@ -39,6 +41,8 @@ class LayerSums(NamedTuple):
         equivariance: rows `[−η | ξ]` if an action on the outputs fits them; else None.
         square: summed squared lengths of the outputs.
         nonzero: number of samples whose output is not exactly 0.
+        blocks: rows of the outputs per block of samples; None without blocks.
+        pair_blocks: rows `[−η | ξ]` per block of samples; None without blocks or without these rows.
     """
 
     invariance: RowSums
@@ -46,13 +50,26 @@ class LayerSums(NamedTuple):
     equivariance: RowSums | None
     square: Float[Tensor, ""]
     nonzero: Float[Tensor, ""]
+    blocks: BlockSquares | None = None
+    pair_blocks: BlockSquares | None = None
 
 
-def init(columns: int, output_columns: int, device: torch.device) -> LayerSums:
-    """Sums over no samples; `output_columns` is the number of output generators, or 0."""
+def init(columns: int, output_columns: int, device: torch.device, count: int = 1) -> LayerSums:
+    """Sums over no samples.
+
+    Args:
+        columns: number of generators.
+        output_columns: number of output generators, or 0.
+        device: where the sums are.
+        count: number of blocks of samples; 1 for none.
+    """
     zero = torch.zeros((), dtype=torch.float64, device=device)
-    pair = init_rows(output_columns + columns, device) if output_columns else None
-    return LayerSums(init_rows(columns, device), init_rows(columns, device), pair, zero, zero)
+    both = output_columns + columns
+    pair = init_rows(both, device) if output_columns else None
+    blocks = block_squares.init(count, columns, device) if count > 1 else None
+    pair_blocks = block_squares.init(count, both, device) if count > 1 and pair else None
+    own = init_rows(columns, device)
+    return LayerSums(own, init_rows(columns, device), pair, zero, zero, blocks, pair_blocks)
 
 
 def update(
@@ -67,6 +84,7 @@ def update(
     shape: tuple[int, ...] = (),
     output_action: Action | None = None,
     first: int = 0,
+    block: Int[Tensor, " b"] | None = None,
 ) -> tuple[LayerSums, Bool[Tensor, " b"]]:
     r"""Fold the rows of one batch.
 
@@ -86,6 +104,7 @@ def update(
         shape: shape of one sample's output.
         output_action: action on the outputs, if `state` has rows for it.
         first: position of the first sample in the data, which determines its random combinations.
+        block: block of each sample, on the CPU, if `state` has blocks.
 
     Returns:
         The new sums, and for every sample whether all its numbers are finite.
@@ -98,13 +117,16 @@ def update(
         products = _products(y, slopes, buffer.view(torch.float32) if coarse else buffer)
         finite = torch.isfinite(products[:, 0]).all(1)
         state = _add_products(state, products, c)
+        if state.blocks is not None and block is not None:
+            more = block_squares.add_squares(state.blocks, products[:, 1:, 1:], block)
+            state = state._replace(blocks=more)
     if in_products and state.equivariance is None:
         return state, finite  # nothing was read back from the device
     if squared and plan.outputs == "sum":  # in the precision of the model, as reverse mode
         precise = torch.promote_types(y.dtype, torch.float32)
         rows, along = _summed(y.to(precise), slopes.to(precise))
         finite = torch.isfinite(along[:, 0]) & torch.isfinite(rows[:, 0]).all(1)
-        return _add_rows(state, rows, along, squared=True), finite
+        return _add_rows(state, rows, along, squared=True, block=block), finite
     step = max(1, CHUNK.get(y.device.type, CHUNK["cpu"]) // ((1 + g) * c))
     for start in range(0, len(y), step):
         some = slice(start, start + step)
@@ -115,12 +137,17 @@ def update(
             break
         combined = partial(combine, outputs=plan.outputs, seed=plan.seed, first=first + start)
         rows = combined(both.transpose(0, 1)).permute(1, 2, 0)
-        state = state if in_products else _add_rows(state, rows, along, squared=squared)
+        of_some = None if block is None else block[some]
+        if not in_products:
+            state = _add_rows(state, rows, along, squared=squared, block=of_some)
         if state.equivariance is not None and output_action is not None:
             eta = output_action.fields(y[some].double().reshape(-1, *shape)).flatten(2)
             eta = combined(eta.transpose(0, 1)).permute(1, 2, 0)
             pair = torch.cat([-eta, rows[:, :, 1:]], dim=2)
             state = state._replace(equivariance=_fold(state.equivariance, pair, squared=False))
+            if state.pair_blocks is not None and of_some is not None:
+                more = block_squares.add_rows(state.pair_blocks, pair, of_some, eta.shape[2])
+                state = state._replace(pair_blocks=more)
     return state, finite
 
 
@@ -180,12 +207,19 @@ def _summed(
 
 
 def _add_rows(
-    state: LayerSums, rows: Float[Tensor, "b k p"], along: Float[Tensor, "b p"], *, squared: bool
+    state: LayerSums,
+    rows: Float[Tensor, "b k p"],
+    along: Float[Tensor, "b p"],
+    *,
+    squared: bool,
+    block: Int[Tensor, " b"] | None,
 ) -> LayerSums:
     """Add rows whose first column is the output; `along` are its products with the columns."""
     weight = _inverse(along[:, 0])[:, None, None]
     plain = rows[:, :, 1:]
     unit = (plain - rows[:, :, :1] * (along[:, None, 1:] * weight)) * weight.sqrt()
+    if state.blocks is not None and block is not None:
+        state = state._replace(blocks=block_squares.add_rows(state.blocks, plain, block))
     return _add_lengths(state, along[:, 0])._replace(
         invariance=_fold(state.invariance, plain, squared=squared),
         unit=_fold(state.unit, unit, squared=squared),

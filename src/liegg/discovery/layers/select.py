@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from torch import nn
@@ -10,6 +9,7 @@ from torch import nn
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import ArgumentError, ModelError, RandomModelError
 from liegg.discovery.layers.hooks import Layer, Network, Pick
+from liegg.discovery.layers.patterns import advice, matches
 from liegg.discovery.layers.trace import Call
 
 Layers = (
@@ -141,25 +141,27 @@ def select_layers(
 def _selected(calls: Sequence[Call], selection: Selection, network: Network) -> list[Call]:
     """Selected calls, whether they can be analysed or not."""
     if selection.types:
-        matches = [
-            call for call in calls if isinstance(network.parts[call.module], selection.types)
-        ]
-        if not matches:
+        found = [call for call in calls if isinstance(network.parts[call.module], selection.types)]
+        if not found:
             names = " or ".join(kind.__name__ for kind in selection.types)
             raise ArgumentError(
                 f"{network.name} calls no {names} on this data; it calls "
                 f"{_list(call.kind for call in calls)}."
             )
-        return matches
+        return found
     for pattern in selection.patterns:
         if not any(_matches(pattern, call.name, call.module, network) for call in calls):
             there = _list(call.name for call in calls)
-            if any(fnmatchcase(name, pattern) for name in network.aliases):
+            if any(matches(pattern, name) for name in network.aliases):
                 raise ArgumentError(
                     f"layer {pattern!r} is never called by {network.name} on this data; those "
                     f"called are {there}."
                 )
-            raise ArgumentError(f"{network.name} has no layer {pattern!r}; it has {there}.")
+            names = [call.name for call in calls]
+            names += [name for call in calls for name in _names(call.module, network)]
+            raise ArgumentError(
+                f"{network.name} has no layer {pattern!r}; it has {there}.{advice(pattern, names)}"
+            )
     if not selection.patterns:
         return [call for call in calls if call.leaf or call.new]
     return [
@@ -170,7 +172,7 @@ def _selected(calls: Sequence[Call], selection: Selection, network: Network) -> 
 
 
 def _matches(pattern: str, call: str, module: str, network: Network) -> bool:
-    return any(fnmatchcase(name, pattern) for name in (call, *_names(module, network)))
+    return any(matches(pattern, name) for name in (call, *_names(module, network)))
 
 
 def _names(module: str, network: Network) -> list[str]:

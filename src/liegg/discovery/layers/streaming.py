@@ -5,20 +5,22 @@ from dataclasses import dataclass
 from functools import partial
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from liegg._utils.device import DeferredCheck
 from liegg._utils.errors import ModelError, NonFiniteError
 from liegg._utils.precision import coarsest, convolves, rounding_unit
 from liegg.actions import Action
-from liegg.discovery.layers import fold
+from liegg.discovery.layers import block_squares, fold
 from liegg.discovery.layers.fold import LayerSums, buffer_for
 from liegg.discovery.layers.hooks import Layer, Network
 from liegg.discovery.layers.tangents import TangentPlan, push_tangents
-from liegg.polarization import displacement, gram
+from liegg.polarization import displacement, gram, sample_sketch
 from liegg.polarization.displacement import Workspace
 from liegg.polarization.rows import Plan
+from liegg.polarization.sample_blocks import BlockAssigner, Parts, count_for
+from liegg.polarization.sample_digest import sample_hashes
 from liegg.polarization.state import RowSums, finalise_rows
 from liegg.polarization.streaming import PassSums, run_in_pieces
 from liegg.results.layers import Problem
@@ -56,6 +58,12 @@ class LayerPass:
     plans: Mapping[str, Plan]
     output_actions: Mapping[str, Action | None]
     widest: int
+
+    @property
+    def blocks(self) -> int:
+        """Number of blocks of samples; 1 if memory does not allow enough of them."""
+        most = max((action.size for action in self.output_actions.values() if action), default=0)
+        return count_for(most + self.action.size)
 
     @property
     def unit(self) -> float:
@@ -96,22 +104,30 @@ def stream_layers(
     )
     check, workspace = DeferredCheck(), Workspace(action)
     tangents = torch.empty(0, dtype=plan.first.dtype, device=device)
-    inputs, fits = displacement.init(action, plan.first), 0
+    assigner, sketch = BlockAssigner(plan.blocks), sample_sketch.init()
+    samples = torch.zeros(plan.blocks, dtype=torch.int64)
+    inputs, fits = displacement.init(action, plan.first, plan.blocks), 0
     sums = {
-        name: fold.init(action.size, 0 if output_action is None else output_action.size, device)
+        name: fold.init(
+            action.size, 0 if output_action is None else output_action.size, device, plan.blocks
+        )
         for name, output_action in plan.output_actions.items()
         if name in {layer.name for layer in plan.tangents.layers}
     }
 
     def prepare(x: Tensor, number: int) -> Callable[[], None]:
         nonlocal tangents
+        hashes = sample_hashes(x).cpu()  # before the rows, which a GPU still computes
+        block = assigner.assign(number, hashes)
         workspace.prepare(x)
         tangents = _tangents(action, x, tangents, numbers // PIECES)
-        more, finite = fold_rows(sums, x, tangents, number)
-        moved = displacement.update(inputs, x, workspace)
+        more, finite = fold_rows(sums, x, tangents, number, block=block)
+        moved = displacement.update(inputs, x, workspace, block)
 
         def commit() -> None:
-            nonlocal inputs, sums
+            nonlocal inputs, sums, samples, sketch
+            samples = samples + torch.bincount(block, minlength=plan.blocks)
+            sketch = sample_sketch.update(sketch, hashes, x)
             # One answer from the device for all layers.
             passed = torch.stack([flags.all() for flags in finite.values()]).all()
             check.submit(passed, partial(_raise_nonfinite, finite, plan.network, number))
@@ -129,7 +145,17 @@ def stream_layers(
     check.resolve()
     moment, floor, noise = displacement.finalise(inputs, action, plan.first)
     finalised = partial(PassSums, moment=moment, trivial_floor=floor, noise=noise, fits=fits)
-    return {name: _finalise(layer, inputs.samples, finalised) for name, layer in sums.items()}
+
+    def parts(state: block_squares.BlockSquares | None) -> Parts | None:
+        return (
+            None
+            if state is None
+            else block_squares.finalise(state, inputs.moments, samples, sketch)
+        )
+
+    return {
+        name: _finalise(layer, inputs.samples, finalised, parts) for name, layer in sums.items()
+    }
 
 
 def _fold_rows(
@@ -139,6 +165,7 @@ def _fold_rows(
     tangents: Float[Tensor, "g b ..."],
     number: int,
     *,
+    block: Int[Tensor, " b"],
     unit: float,
     buffer: Float[Tensor, " n"],
 ) -> tuple[dict[str, LayerSums], dict[str, Bool[Tensor, " b"]]]:
@@ -157,6 +184,7 @@ def _fold_rows(
             shape=layer.shape,
             output_action=plan.output_actions[name],
             first=number,
+            block=block,
             buffer=buffer,
             unit=unit,
         )
@@ -179,9 +207,13 @@ def _fold_rows(
 
 
 def _finalise(
-    sums: LayerSums, samples: int, finalised: Callable[..., PassSums]
+    sums: LayerSums,
+    samples: int,
+    finalised: Callable[..., PassSums],
+    parts: Callable[[block_squares.BlockSquares | None], Parts | None],
 ) -> dict[Problem, PassSums]:
-    """What later stages need of one layer; `finalised` knows what all layers share."""
+    """What later stages need of one layer; `finalised` and `parts` know what all layers share."""
+    blocks = {"invariance": parts(sums.blocks), "equivariance": parts(sums.pair_blocks)}
     lengths: dict[Problem, Tensor] = {
         "invariance": sums.square,
         "unit": sums.nonzero,
@@ -194,7 +226,11 @@ def _finalise(
             factor, accumulator = finalise_rows(rows)
             mean = float(square) / samples
             problems[problem] = finalised(
-                rows=factor, samples=samples, output_square=mean, accumulator=accumulator
+                rows=factor,
+                samples=samples,
+                output_square=mean,
+                accumulator=accumulator,
+                parts=blocks.get(problem),
             )
     return problems
 

@@ -1,11 +1,12 @@
 """Layout of the charts: where every mark, line and tick is. The template draws them."""
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
-from liegg.report.motions import HIGHEST_CHANGE, LOWEST_CHANGE
-from liegg.report.numbers import decades, nice_steps, number, power_of_ten, window
+from liegg.report.motions import HIGHEST_CHANGE, LOWEST_CHANGE, evenly
+from liegg.report.numbers import MAX_DECADES, decades, nice_steps, number, power_of_ten, window
 from liegg.results.layers import LayerSymmetries
 
 WIDTH, HEIGHT = 400.0, 250.0
@@ -97,8 +98,12 @@ def curve(measured: dict[str, Any], name: str, fraction: float) -> dict[str, Any
     def points(values: Sequence[float]) -> list[str]:
         return [
             f"{across(time):.1f},{axis['place'](value):.1f}"
-            for time, value in zip(times, values, strict=True)
+            for time, value in zip(*evenly(times, values), strict=True)
         ]
+
+    measured_marks = [
+        (across(time), axis["place"](value)) for time, value in zip(times, own, strict=True)
+    ]
 
     return axis | {
         "x_ticks": ticks,
@@ -107,6 +112,7 @@ def curve(measured: dict[str, Any], name: str, fraction: float) -> dict[str, Any
         "longest": longest,
         "area": " ".join([*points(high), *reversed(points(low))]),
         "lines": [("control", " ".join(points(mean))), ("change", " ".join(points(own)))],
+        "measured": measured_marks,
         "rulers": [{"y": axis["place"](fraction), "text": f"holds below {number(fraction)}"}],
         "radius": across(measured["radius"]) if measured["radius"] < longest else None,
         "label": f"{name}: output change r against t, at most {number(max(own))}; random directions "
@@ -116,44 +122,107 @@ def curve(measured: dict[str, Any], name: str, fraction: float) -> dict[str, Any
     }
 
 
+class Series(NamedTuple):
+    """Values of every layer.
+
+    Attributes:
+        name: what they are.
+        values: one per layer; NaN leaves the layer out.
+        intervals: lower and upper end per layer; NaN for none.
+    """
+
+    name: str
+    values: Sequence[float]
+    intervals: Sequence[Sequence[float]] = ()
+
+
+class Panel(NamedTuple):
+    """What one chart over the layers shows.
+
+    Attributes:
+        title: of the chart.
+        series: what is drawn.
+        rulers: values at which a line is drawn, by their names.
+        counts: whether the values are small whole numbers; otherwise the axis is logarithmic.
+        decades: powers of ten of a logarithmic axis; smaller values are drawn at its lower edge.
+    """
+
+    title: str
+    series: Sequence[Series]
+    rulers: Mapping[str, float] = MappingProxyType({})
+    counts: bool = False
+    decades: int = MAX_DECADES
+
+
 def layers(result: LayerSymmetries) -> dict[str, Any]:
     """Lay out the smallest defect and the paper's variance of every layer against its depth."""
-    width = max(340.0, LEFT + RIGHT + 26.0 * len(result))
-    across = _linear(0.0, max(1.0, len(result) - 1.0), LEFT + 14, width - RIGHT - 14)
-    smallest = {"invariance": result.defect()}
+    smallest = [Series("invariance", result.defect().tolist())]
     if result.output_action is not None:
-        smallest["equivariance"] = result.defect(of="equivariance")
-    variance = {"output": result.variance(), "output of unit length": result.variance("unit")}
-    panels = []
-    for title, series in (("smallest defect δ²", smallest), ("symmetry variance", variance)):
-        known = {
-            name: [(i, value) for i, value in enumerate(values.tolist()) if not math.isnan(value)]
-            for name, values in series.items()
-        }
-        axis = _log_axis(*decades([value for points in known.values() for _, value in points]))
-        place = axis["place"]
-        lines = [
-            {
-                "name": name,
-                "marks": [
-                    {
-                        "x": across(i),
-                        "y": place(value),
-                        "tip": f"{result.names[i]}: {name}, {title} {number(value)}",
-                    }
-                    for i, value in points
-                ],
-                "line": " ".join(f"{across(i):.1f},{place(value):.1f}" for i, value in points),
-            }
-            for name, points in known.items()
-        ]
-        panels.append(axis | {"title": title, "series": lines})
+        smallest.append(Series("equivariance", result.defect(of="equivariance").tolist()))
+    variance = [
+        Series("output", result.variance().tolist()),
+        Series("output of unit length", result.variance("unit").tolist()),
+    ]
+    panels = [Panel("smallest defect δ²", smallest), Panel("symmetry variance", variance)]
+    return over_layers(result.names, panels)
+
+
+def over_layers(names: Sequence[str], panels: Sequence[Panel]) -> dict[str, Any]:
+    """Lay out charts against the depth of the layers.
+
+    Args:
+        names: of the layers, first to last.
+        panels: one chart each.
+    """
+    width = max(340.0, LEFT + RIGHT + 26.0 * len(names))
+    across = _linear(0.0, max(1.0, len(names) - 1.0), LEFT + 14, width - RIGHT - 14)
     return {
         "width": width,
-        "height": HEIGHT - BOTTOM + 26 + 6.5 * min(16, max(map(len, result.names))),
-        "panels": panels,
-        "names": [(across(i), name) for i, name in enumerate(result.names)],
+        "height": HEIGHT - BOTTOM + 26 + 6.5 * min(16, max(map(len, names))),
+        "panels": [_panel(panel, names, across) for panel in panels],
+        "names": [(across(i), name) for i, name in enumerate(names)],
     }
+
+
+def _panel(panel: Panel, names: Sequence[str], across: Scale) -> dict[str, Any]:
+    """One chart over the layers: its axis, lines and marks."""
+    bars = [
+        {i: ends for i, ends in enumerate(one.intervals) if not any(map(math.isnan, ends))}
+        for one in panel.series
+    ]
+    known = [
+        [(i, value) for i, value in enumerate(one.values) if not math.isnan(value)]
+        for one in panel.series
+    ]
+    values = [value for points in known for _, value in points]
+    values += [end for ends in bars for pair in ends.values() for end in pair]
+    if panel.counts:
+        top = max([1.0, *values])
+        place = _linear(0.0, 1.1 * top, HEIGHT - BOTTOM, TOP)
+        steps = [step for step in nice_steps(0.0, top, 5) if step == int(step)]
+        axis = _axis(place, [(place(step), f"{step:.0f}") for step in steps], 0.0, 1.1 * top)
+    else:
+        axis = _log_axis(*decades([*values, *panel.rulers.values()], panel.decades))
+    place = axis["place"]
+    series = []
+    for one, points, ends in zip(panel.series, known, bars, strict=True):
+        marks = [
+            {
+                "x": across(i),
+                "y": place(value),
+                "whisker": tuple(map(place, ends[i])) if i in ends else None,
+                "tip": f"{names[i]}: {one.name}, {panel.title} {number(value)}"
+                + (f", interval {' to '.join(map(number, ends[i]))}" if i in ends else ""),
+            }
+            for i, value in points
+        ]
+        line = " ".join(f"{across(i):.1f},{place(value):.1f}" for i, value in points)
+        series.append({"name": one.name, "marks": marks, "line": line})
+    rulers = [
+        {"y": place(value), "text": f"{name} {number(value)}"}
+        for name, value in panel.rulers.items()
+    ]
+    return axis | {"title": panel.title, "series": series, "rulers": rulers}
 
 
 def _scatter(

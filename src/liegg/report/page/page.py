@@ -1,6 +1,5 @@
 """The record as one self-contained HTML page: no network, no other file, no library in the browser."""
 
-import json
 import statistics
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,10 +10,10 @@ from torch import Tensor
 
 from liegg._utils.arguments import checked
 from liegg._utils.atomic_write import write_text
-from liegg._utils.errors import MissingExtraError
 from liegg.report.numbers import angle, number
 from liegg.report.page import charts
 from liegg.report.page.generators import bases, trivial_directions
+from liegg.report.page.render import rendered
 from liegg.report.page.snippet import snippet_of
 from liegg.report.page.stage import motions_of, stage_of
 from liegg.results.layers import LayerSymmetries
@@ -25,8 +24,6 @@ MAX_CURVES = 12
 """Curves drawn for each kind of motion; the others are listed in words."""
 
 GRADE_WORDS = {"exact": "exactly", "strong": "very nearly", "approximate": "approximately"}
-ESCAPES = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
-"""What could end a script element or begin another; `json` escapes U+2028 and U+2029 itself."""
 
 
 @checked()
@@ -48,7 +45,8 @@ def write_report(
         sym: the result of `discover`.
         path: the file; folders are made if needed.
         samples: a few inputs of the model to move, `[k, *x]`. The page holds the first 8: images with 256 levels and
-            at most 96 pixels per side (larger ones are averaged down), at most 256 vectors per sample.
+            at most 96 pixels per side (larger ones are averaged down), at most 256 vectors per sample, signals along a line
+            with at most 256 points, and the first 4 volumes with at most 24 voxels per side, drawn by three slices.
         layers: what `discover_layers` returned for the same model; adds a plot over the layers.
         title: heading of the page; by default it names the model.
         snippet: code that repeats the analysis; by default it is made from the settings.
@@ -107,7 +105,7 @@ def report_html(
     }
     numbers = {one["key"]: one["numbers"] for one in curves if one["chart"] and one["numbers"]}
     data = {"stage": stage, "motions": motions, "curves": numbers}
-    return _rendered("report.html.jinja", values, data)
+    return rendered("report.html.jinja", values, data)
 
 
 def notebook_html(sym: Symmetries) -> str:
@@ -121,7 +119,7 @@ def notebook_html(sym: Symmetries) -> str:
     """
     record = sym.to_dict()
     values = {"verdict": verdict(record), "facts": facts(record), "record": record}
-    return _rendered(
+    return rendered(
         "notebook.html.jinja", values | {"table": str(sym), "chart": charts.defects(record)}
     )
 
@@ -235,44 +233,3 @@ def _spread(values: Iterable[float | None]) -> str:
     if not known:
         return "–"
     return f"{number(statistics.median_high(known))} ({number(min(known))} – {number(max(known))})"
-
-
-def _rendered(template: str, values: dict[str, Any], data: dict[str, Any] | None = None) -> str:
-    """Fill in a template. It escapes every text; the data of the script is escaped here.
-
-    Args:
-        template: name of its file.
-        values: its variables.
-        data: what the script of the page reads.
-    """
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-        from markupsafe import Markup
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(
-            "the report needs jinja2. Type: pip install 'liegg[report]'"
-        ) from error
-    loader = PackageLoader("liegg.report")
-    environment = Environment(
-        loader=loader,
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    style, script = (
-        Markup(loader.get_source(environment, f"report.{kind}")[0]) for kind in ("css", "js")
-    )
-    encoded = Markup(embedded({} if data is None else data))
-    return environment.get_template(template).render(
-        values | {"style": style, "script": script, "data": encoded}
-    )
-
-
-def embedded(value: Any) -> str:
-    r"""JSON that can be put inside a script element, whatever texts it holds.
-
-    >>> embedded({"a": "</script>"})
-    '{"a":"\\u003c/script\\u003e"}'
-    """
-    return json.dumps(value, allow_nan=False, separators=(",", ":")).translate(ESCAPES)

@@ -31,6 +31,12 @@ from liegg.results.verification import Curve
 MAX_IMAGE_SIDE = 96
 """Pixels per side of an image in the page."""
 
+MAX_LENGTH, MAX_CHANNELS = 256, 6
+"""Points and channels of a signal along a line in the page."""
+
+MAX_VOLUME_SIDE, MAX_VOLUMES = 24, 4
+"""Voxels per side of a volume in the page, and volumes."""
+
 MAX_ENTRIES = 40_000
 """Entries of all matrices in the page; further motions are left out, and a note says so."""
 
@@ -46,7 +52,7 @@ def stage_of(action: Action, samples: Tensor | np.ndarray | None) -> dict[str, A
         samples: `[k, *x]`.
 
     Returns:
-        `kind` is `"image"`, `"points"`, or `"none"` with a note that says why nothing is drawn.
+        `kind` is `"image"`, `"signal"`, `"volume"`, `"points"`, or `"none"` with a note that says why nothing is drawn.
 
     Raises:
         ArgumentError: the samples are not finite numbers.
@@ -56,7 +62,7 @@ def stage_of(action: Action, samples: Tensor | np.ndarray | None) -> dict[str, A
         return None
     x = checked_samples(action, samples)
     stages = [part.stage for part in action.parts]
-    note = f"The page draws images and vectors, not what {action!r} moves."
+    note = f"The page draws images, signals, volumes and vectors, not what {action!r} moves."
     if not isinstance(action, MatrixAction):
         note = (
             f"The slider moves samples by matrices, and {action!r} has none; "
@@ -69,6 +75,8 @@ def stage_of(action: Action, samples: Tensor | np.ndarray | None) -> dict[str, A
         channels = signals.shape[1]
         if signals.ndim == 4 and (channels in (1, 3) or "colour" not in stages):
             return _images(action, signals)
+        if stages == ["grid"] and signals.ndim in (3, 5):
+            return _lines(action, signals) if signals.ndim == 3 else _volumes(action, signals)
         if "colour" in stages:
             note = f"The page draws images with 1 or 3 channels; these have {channels}."
     return {"kind": "none", "note": note}
@@ -99,7 +107,6 @@ def _images(action: MatrixAction, signals: Float[Tensor, "k c h w"]) -> dict[str
         )
     low, high = value_range(images)
     levels = ((images - low) / (high - low) * 255).round().to(torch.uint8)
-    borders = [part.settings()["border"] for part in action.parts if part.stage == "grid"]
     return {
         "kind": "image",
         "channels": levels.shape[1],
@@ -107,10 +114,65 @@ def _images(action: MatrixAction, signals: Float[Tensor, "k c h w"]) -> dict[str
         "width": levels.shape[3],
         "low": low,
         "high": high,
-        "border": borders[0] if borders else "replicate",
+        "border": _border(action),
         "note": " ".join(notes),
         "samples": [base64.b64encode(one.numpy().tobytes()).decode("ascii") for one in levels],
     }
+
+
+def _lines(action: MatrixAction, signals: Float[Tensor, "k c l"]) -> dict[str, Any]:
+    """Signals along a line, one list of values per channel."""
+    channels, length = signals.shape[1:]
+    notes = []
+    if channels > MAX_CHANNELS:
+        signals = signals[:, :MAX_CHANNELS]
+        notes.append(f"The first {MAX_CHANNELS} of {channels} channels are drawn.")
+    if length > MAX_LENGTH:
+        signals = interpolate(signals, size=MAX_LENGTH, mode="area")
+        notes.append(f"Signals of {length} points are drawn with {MAX_LENGTH}.")
+    low, high = value_range(signals)
+    return {
+        "kind": "signal",
+        "length": signals.shape[2],
+        "low": low,
+        "high": high,
+        "border": _border(action),
+        "note": " ".join(["The faint line is the sample as it is.", *notes]),
+        "samples": _rounded(signals),
+    }
+
+
+def _volumes(action: MatrixAction, signals: Float[Tensor, "k c d h w"]) -> dict[str, Any]:
+    """Volumes with 256 levels, of which the page draws the three slices through the centre."""
+    channels, sides = signals.shape[1], tuple(signals.shape[2:])
+    volumes = signals[:MAX_VOLUMES].mean(1, keepdim=True)
+    notes = [
+        "Each row is a sample: its slices through the centre, across z, across y and across x."
+    ]
+    if channels > 1:
+        notes.append(f"The mean of {channels} channels is drawn.")
+    if max(sides) > MAX_VOLUME_SIDE:
+        smaller = tuple(max(1, round(side * MAX_VOLUME_SIDE / max(sides))) for side in sides)
+        volumes = interpolate(volumes, size=smaller, mode="area")
+        was, now = (" by ".join(map(str, each)) for each in (sides, smaller))
+        notes.append(f"Volumes of {was} are drawn with {now}.")
+    if len(signals) > MAX_VOLUMES:
+        notes.append(f"The first {MAX_VOLUMES} of {len(signals)} samples are drawn.")
+    low, high = value_range(volumes)
+    levels = ((volumes - low) / (high - low) * 255).round().to(torch.uint8)
+    return {
+        "kind": "volume",
+        "sides": list(levels.shape[2:]),
+        "border": _border(action),
+        "note": " ".join(notes),
+        "samples": [base64.b64encode(one.numpy().tobytes()).decode("ascii") for one in levels],
+    }
+
+
+def _border(action: MatrixAction) -> str:
+    """What lies beyond the border of a grid."""
+    borders = [part.settings()["border"] for part in action.parts if part.stage == "grid"]
+    return borders[0] if borders else "replicate"
 
 
 def motions_of(sym: Symmetries, stage: dict[str, Any] | None) -> dict[str, Any]:

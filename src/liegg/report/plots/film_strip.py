@@ -54,7 +54,7 @@ def motion(
     *,
     steps: int = 7,
 ) -> "Figure | SubFigure":
-    """Draw samples moved by exp(tA), from left to right: images, signals, point clouds or vectors.
+    """Draw samples moved by exp(tA), from left to right: images, volumes, signals, point clouds or vectors.
 
     A rotation is followed once around, another motion both ways, and none further than it was verified. Images, signals and
     clouds of points have a row each; single vectors and pairs share one. Vectors with more than two coordinates are drawn in
@@ -119,15 +119,18 @@ def _draw_signals(
     times: Float[Tensor, " t"],
     fig: "Figure | SubFigure | None",
 ) -> "tuple[Figure | SubFigure, Any, str, str]":
-    """Draw images as images and signals along a line as curves; see `_draw_points`."""
-    if action.stage is None or action.staged(x).ndim not in (3, 4):
+    """Draw images as images, volumes by their middle slice, signals along a line as curves; see `_draw_points`."""
+    if action.stage is None or action.staged(x).ndim not in (3, 4, 5):
         raise ArgumentError(
-            f"{action!r} moves samples of shape {tuple(x.shape[1:])}; images, signals and vectors can "
-            "be drawn."
+            f"{action!r} moves samples of shape {tuple(x.shape[1:])}; images, volumes, signals and "
+            "vectors can be drawn."
         )
     signals = torch.cat([action.staged(action.act(t * generator, x)) for t in times])
-    is_image = signals.ndim == 4
+    is_volume, is_image = signals.ndim == 5, signals.ndim > 3
+    if is_volume:
+        signals = signals[:, :, signals.shape[2] // 2]
     signals, note = as_images(signals) if is_image else (signals, "")
+    note = "; ".join(filter(None, ("middle slice across z" * is_volume, note)))
     low, high = value_range(signals)
     margin = 0.05 * (high - low)
     rows, columns = len(x), len(times)

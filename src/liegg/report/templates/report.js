@@ -107,7 +107,99 @@
     };
   }
 
-  const space = document.querySelector("svg").namespaceURI;
+  // Where the motion puts the places of a grid back: exp(-tA) p, with the translation if there is one.
+  const backward = (motion, t) => {
+    const back = expm(scaled(motion.place, -t));
+    return (p) => apply(back, back.length > p.length ? [...p, 1] : p).slice(0, p.length);
+  };
+
+  // Index of a place beyond the border by the rule of the action; -1 where the signal is 0.
+  const inside = (k, size, border) => {
+    if (border === "periodic") return ((k % size) + size) % size;
+    if (border === "replicate") return Math.min(Math.max(k, 0), size - 1);
+    return k < 0 || k >= size ? -1 : k;
+  };
+
+  // Linear interpolation of values on a grid of any dimension at a place, in indices.
+  function interpolated(values, sides, place, border) {
+    let sum = 0;
+    for (let corner = 0; corner < 1 << sides.length; corner++) {
+      let weight = 1, index = 0;
+      for (let axis = 0; axis < sides.length && weight; axis++) {
+        const low = Math.floor(place[axis]), up = (corner >> axis) & 1, share = place[axis] - low;
+        const k = inside(low + up, sides[axis], border);
+        weight *= k < 0 ? 0 : up ? share : 1 - share;
+        index = index * sides[axis] + Math.max(k, 0);
+      }
+      if (weight) sum += weight * values[index];
+    }
+    return sum;
+  }
+
+  // Moved signals along a line: one list of values per channel.
+  function movedSignal(stage, channels, motion, t) {
+    const unit = stage.length / 2, middle = (stage.length - 1) / 2, back = backward(motion, t);
+    const places = Array.from({ length: stage.length }, (_, i) => middle + unit * back([(i - middle) / unit])[0]);
+    return channels.map((values) => places.map((place) => interpolated(values, [stage.length], [place], stage.border)));
+  }
+
+  // One slice of a moved volume through its centre, across one axis: levels from 0 to 255.
+  function movedSlice(stage, values, motion, t, axis) {
+    const { sides } = stage, unit = Math.min(...sides) / 2, middle = sides.map((side) => (side - 1) / 2);
+    const back = backward(motion, t), [rows, columns] = [0, 1, 2].filter((other) => other !== axis);
+    const slice = [];
+    for (let i = 0; i < sides[rows]; i++) {
+      for (let j = 0; j < sides[columns]; j++) {
+        const at = [...middle];
+        at[rows] = i;
+        at[columns] = j;
+        const [x, y, z] = back([(at[2] - middle[2]) / unit, (middle[1] - at[1]) / unit, (at[0] - middle[0]) / unit]);
+        slice.push(interpolated(values, sides, [middle[0] + z * unit, middle[1] - y * unit, middle[2] + x * unit], stage.border));
+      }
+    }
+    return slice;
+  }
+
+  function signalStage(stage, box) {
+    const width = 240, height = 110, spread = stage.high - stage.low;
+    const line = (values) => values.map((value, i) => `${((width * (i + 0.5)) / stage.length).toFixed(1)},${(6 + (height - 12) * (1 - (value - stage.low) / spread)).toFixed(1)}`).join(" ");
+    const drawn = stage.samples.map((channels, i) => {
+      const plane = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `sample ${i + 1}, moved` }, box);
+      for (const values of channels) svg("polyline", { class: "before", points: line(values) }, plane);
+      return channels.map((_, c) => svg("polyline", { class: `now p${c}` }, plane));
+    });
+    return {
+      choose() {},
+      draw(motion, t) {
+        drawn.forEach((lines, i) => movedSignal(stage, stage.samples[i], motion, t).forEach((values, c) => lines[c].setAttribute("points", line(values))));
+      },
+    };
+  }
+
+  function volumeStage(stage, box) {
+    const decoded = stage.samples.map((text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)));
+    const slices = decoded.flatMap((values, i) => [0, 1, 2].map((axis) => {
+      const [rows, columns] = [0, 1, 2].filter((other) => other !== axis);
+      const canvas = document.createElement("canvas");
+      Object.assign(canvas, { width: stage.sides[columns], height: stage.sides[rows] });
+      canvas.setAttribute("role", "img");
+      canvas.setAttribute("aria-label", `sample ${i + 1}, moved, slice across ${["z", "y", "x"][axis]}`);
+      box.append(canvas);
+      return { canvas, values, axis };
+    }));
+    return {
+      choose() {},
+      draw(motion, t) {
+        for (const { canvas, values, axis } of slices) {
+          const context = canvas.getContext("2d"), image = context.createImageData(canvas.width, canvas.height);
+          movedSlice(stage, values, motion, t, axis).forEach((level, k) => image.data.set([level, level, level, 255], 4 * k));
+          context.putImageData(image, 0, 0);
+        }
+      },
+    };
+  }
+
+  const space = document.querySelector("svg")?.namespaceURI;
   const svg = (name, attributes, parent) => {
     const element = document.createElementNS(space, name);
     for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
@@ -205,6 +297,8 @@
     const line = svg("line", { class: "now-line", y1: 14, y2: 208 }, copy);
     const dot = svg("circle", { class: "now-dot", r: 5.5 }, copy);
     const { times, change, control_mean: control } = data.curves[index];
+    const roots = [change, control].map((values) => values.map((value) => (value === null ? null : Math.sqrt(value))));
+    const squared = (root) => (root === null ? null : root * root);
     return (t) => {
       const away = Math.min(Math.abs(t), longest), x = x0 + ((x1 - x0) * away) / longest;
       const y = x <= pixels[0][0] ? pixels[0][1] : between(pixels.map((p) => p[0]), pixels.map((p) => p[1]), x);
@@ -212,13 +306,14 @@
       line.setAttribute("x2", x);
       dot.setAttribute("cx", x);
       dot.setAttribute("cy", y);
-      text.textContent = `r = ${short(between(times, change, away))}; random directions: ${short(between(times, control, away))}`;
+      text.textContent = `r = ${short(squared(between(times, roots[0], away)))}; random directions: ${short(squared(between(times, roots[1], away)))}`;
     };
   }
 
   function slider() {
     const box = byId("samples"), range = byId("time"), play = byId("play"), select = byId("motion");
-    const stage = (data.stage.kind === "image" ? imageStage : pointStage)(data.stage, box);
+    const stages = { image: imageStage, points: pointStage, signal: signalStage, volume: volumeStage };
+    const stage = stages[data.stage.kind](data.stage, box);
     let motion, mark, frame = 0, heading = 1;
     const PLACES = 200; // steps of the slider on each side: integers, so that its ends are reached
     const now = () => (Number(range.value) * motion.longest) / PLACES;
@@ -318,7 +413,7 @@
     event.target.setAttribute("aria-label", `Colours: ${themes[theme][2]}`);
   });
 
-  byId("copy").addEventListener("click", async (event) => {
+  byId("copy")?.addEventListener("click", async (event) => {
     const range = document.createRange();
     range.selectNodeContents(byId("code"));
     getSelection().removeAllRanges();
@@ -336,5 +431,5 @@
 
   addEventListener("beforeprint", () => { for (const one of document.querySelectorAll("details")) one.open = true; });
   if (byId("stage")) slider();
-  window.lieggReport = { expm, warped };
+  window.lieggReport = { expm, warped, movedSignal, movedSlice };
 })();

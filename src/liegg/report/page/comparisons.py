@@ -1,0 +1,254 @@
+"""Comparisons of two results, and of two networks layer by layer, as self-contained HTML pages."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from liegg._utils.arguments import checked
+from liegg._utils.atomic_write import write_text
+from liegg._utils.diagnoses import plural
+from liegg._utils.version import __version__
+from liegg.report.numbers import angle, number, power_of_ten
+from liegg.report.page.charts import Panel, Series, over_layers
+from liegg.report.page.layers import DECADES, DEFECT_WORDS, GLOSSARY, count_words, with_ends
+from liegg.report.page.render import rendered
+from liegg.results.comparison import Comparison, Measured, PairedDefect, Side
+from liegg.results.layer_account import in_sentences
+from liegg.results.layer_comparison import LayerComparison, LayerPair
+from liegg.results.layers import LayerSymmetries, smallest_defect
+
+STRIP_WIDTH, STRIP_MARGIN = 260.0, 16.0
+"""Size of the drawn intervals, in pixels."""
+
+MAX_DECADES = 8
+"""Of their axis; smaller values are drawn at its left edge."""
+
+MODEL_GLOSSARY = (
+    (
+        "symmetry",
+        "a small motion of the input that does not change the model's output (invariance), or that the output follows "
+        "(equivariance). so(3) is the name of all rotations in three dimensions; other names are of that kind.",
+    ),
+    DEFECT_WORDS,
+)
+
+
+@checked()
+def write_comparison(comparison: Comparison, path: str | Path, *, title: str | None = None) -> Path:
+    """Write a comparison as one HTML page: the answer, then every motion with its intervals drawn.
+
+    Args:
+        comparison: the result of `liegg.compare`.
+        path: the file; folders are made if needed.
+        title: heading of the page; by default it names the models.
+
+    Returns:
+        The path.
+
+    Raises:
+        MissingExtraError: jinja2 is not installed.
+    """
+    return write_text(comparison_html(comparison, title=title), Path(path))
+
+
+@checked()
+def write_layer_comparison(
+    comparison: LayerComparison, path: str | Path, *, title: str | None = None
+) -> Path:
+    """Write a comparison of layers as one HTML page: the answer, charts over the layers, the table.
+
+    Args:
+        comparison: the result of `liegg.compare` for two results of `discover_layers`.
+        path: the file; folders are made if needed.
+        title: heading of the page; by default it names the networks.
+
+    Returns:
+        The path.
+
+    Raises:
+        MissingExtraError: jinja2 is not installed.
+    """
+    return write_text(layer_comparison_html(comparison, title=title), Path(path))
+
+
+def comparison_html(comparison: Comparison, *, title: str | None = None) -> str:
+    """The page of `write_comparison` as text."""
+    pairs = list(comparison.directions)
+    if comparison.overall is not None and comparison.shared > 1:
+        pairs.append(comparison.overall)
+    axis = _strip_axis(pairs)
+    angles = [angle(value) for value in comparison.angles.tolist()]
+    values = {
+        "title": _title(comparison.a.model, comparison.b.model) if title is None else title,
+        "sentences": [comparison.sentence],
+        "positive": comparison.shared > 0,
+        "facts": [
+            ("a", _side(comparison.a)),
+            ("b", _side(comparison.b)),
+            ("question", comparison.question),
+            ("candidates", comparison.action),
+        ],
+        "level": f"bars are {100 * comparison.level:g} % intervals",
+        "axis": axis,
+        "rows": [_row(pair, axis) for pair in pairs],
+        "angles": f"Angles between the symmetries of a and of b: {', '.join(angles[:12])}. Up to "
+        f"{angle(comparison.explained)} the data of both leaves open."
+        if angles
+        else "",
+        "glossary": MODEL_GLOSSARY,
+        "notes": list(comparison.notes),
+        "version": __version__,
+    }
+    return rendered("comparison.html.jinja", values)
+
+
+def layer_comparison_html(comparison: LayerComparison, *, title: str | None = None) -> str:
+    """The page of `write_layer_comparison` as text."""
+    a, b = comparison.a, comparison.b
+    values = {
+        "title": _title(a.model, b.model, "Layers of ") if title is None else title,
+        "sentences": in_sentences(comparison.remarks),
+        "positive": any(pair.shared for pair in comparison.pairs),
+        "facts": [("a", _network(a)), ("b", _network(b)), ("candidates", repr(a.action))],
+        "decades": DECADES,
+        "about": "a and b are drawn against the layers that both have; bars are intervals.",
+        "bold": "Names in bold: one network has a symmetry there that the other does not have.",
+        "chart": over_layers([pair.name for pair in comparison.pairs], _panels(comparison)),
+        "heads": _heads(comparison),
+        "rows": [{"cells": _cells(pair), "marked": pair.differs} for pair in comparison.pairs],
+        "glossary": GLOSSARY,
+        "notes": list(comparison.notes),
+        "version": __version__,
+    }
+    return rendered("layers.html.jinja", values)
+
+
+def _title(a: str, b: str, prefix: str = "") -> str:
+    return f"{prefix}{a} and {b}" if a != b else f"{prefix}{a}, two results"
+
+
+def _side(side: Side) -> str:
+    algebra = f", {side.algebra}" if side.nullity and side.algebra != "unknown" else ""
+    undecided = f", {side.undecided} undecided" if side.undecided else ""
+    count = f"{plural(side.nullity, 'symmetry')}{algebra}{undecided}"
+    return f"{side.model}: {count} ({plural(side.samples, 'sample')})"
+
+
+def _network(result: LayerSymmetries) -> str:
+    return f"{result.model}: {plural(len(result), 'layer')} ({plural(result.samples, 'sample')})"
+
+
+def _strip_axis(pairs: Sequence[PairedDefect]) -> dict[str, Any]:
+    """A logarithmic axis for all intervals of a table."""
+    ends = [
+        end
+        for pair in pairs
+        for one in (pair.a, pair.b)
+        if not one.exact
+        for end in (one.value, one.low, one.high)
+        if end > 0 and math.isfinite(end)
+    ] or [1.0]
+    last = math.ceil(math.log10(max(ends)) - 1e-9)
+    first = max(math.floor(math.log10(min(ends)) + 1e-9), last - MAX_DECADES)
+    first -= any(one.exact for pair in pairs for one in (pair.a, pair.b))
+    last = max(last, first + 1)
+    room = STRIP_WIDTH - 2 * STRIP_MARGIN
+
+    def place(value: float) -> float:
+        power = math.log10(max(value, 10.0**first))
+        return round(STRIP_MARGIN + room * min(max((power - first) / (last - first), 0.0), 1.0), 1)
+
+    step = max(1, math.ceil((last - first) / 4))
+    ticks = [(place(10.0**k), power_of_ten(k)) for k in range(last, first - 1, -step)]
+    return {
+        "place": place,
+        "width": STRIP_WIDTH,
+        "ticks": ticks,
+        "first": ticks[-1][1],
+        "last": ticks[0][1],
+    }
+
+
+def _row(pair: PairedDefect, axis: dict[str, Any]) -> dict[str, Any]:
+    marks = [_mark(one, axis["place"]) for one in (pair.a, pair.b)]
+    values = [_value(one) for one in (pair.a, pair.b)]
+    ratio, clear = pair.ratio, ""
+    if pair.smaller:
+        times = None if ratio is None else ratio[0] if pair.smaller == "a" else 1 / ratio[0]
+        clear = pair.smaller + (", exactly" if times is None else f", {number(times, 2)} times")
+    return {
+        "words": pair.words,
+        "marks": marks,
+        "a": values[0],
+        "b": values[1],
+        "found_in": pair.found_in,
+        "clearly": clear or "neither",
+        "label": f"δ² of {pair.words}: {values[0]} in a, {values[1]} in b",
+    }
+
+
+def _mark(measured: Measured, place: Any) -> dict[str, Any]:
+    if math.isnan(measured.value):
+        return {"x": None, "whisker": None}
+    known = not measured.exact and not math.isnan(measured.low)
+    return {
+        "x": place(0.0 if measured.exact else measured.value),
+        "whisker": (place(measured.low), place(measured.high)) if known else None,
+    }
+
+
+def _value(measured: Measured) -> str:
+    if measured.exact:
+        return "0 (exact)"
+    return with_ends(measured.value, measured.low, measured.high)
+
+
+def _panels(comparison: LayerComparison) -> list[Panel]:
+    """Number of symmetries, smallest defects, and one chart for every named motion."""
+    sides = [
+        (name, [getattr(pair, name).invariance for pair in comparison.pairs]) for name in ("a", "b")
+    ]
+    threshold = sides[0][1][0].decision.thresholds.threshold
+    rulers = {"may be a symmetry below": threshold}
+    named = [
+        Panel(
+            f"defect δ² of {name}",
+            [
+                Series(side, [one.value for one in of], [[one.low, one.high] for one in of])
+                for side in ("a", "b")
+                for of in [[getattr(pair.directions[i], side) for pair in comparison.pairs]]
+            ],
+            rulers,
+            decades=DECADES,
+        )
+        for i, name in enumerate(comparison.motions)
+    ]
+    counts = [Series(name, [float(sym.nullity) for sym in syms]) for name, syms in sides]
+    smallest = [Series(name, [smallest_defect(sym) for sym in syms]) for name, syms in sides]
+    return [
+        *named,
+        Panel("number of symmetries", counts, counts=True),
+        Panel("smallest defect δ² of any motion", smallest, rulers, decades=DECADES),
+    ]
+
+
+def _heads(comparison: LayerComparison) -> list[str]:
+    heads = ["layer", "kind", "symmetries in a", "in b", "shared", "smallest δ² in a", "in b"]
+    for name in comparison.motions:
+        heads += [f"δ² of {name} in a", "in b", "clearly smaller in"]
+    return heads
+
+
+def _cells(pair: LayerPair) -> list[str]:
+    cells = [
+        pair.name,
+        pair.kind,
+        count_words(pair.a.invariance),
+        count_words(pair.b.invariance),
+        "undecided" if pair.undecided else str(pair.shared),
+        *(number(smallest_defect(layer.invariance)) for layer in (pair.a, pair.b)),
+    ]
+    for one in pair.directions:
+        cells += [_value(one.a), _value(one.b), one.smaller or "neither"]
+    return cells

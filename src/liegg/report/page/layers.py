@@ -1,0 +1,173 @@
+"""The layers of a network as one self-contained HTML page."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from liegg._utils.arguments import checked
+from liegg._utils.atomic_write import write_text
+from liegg._utils.version import __version__
+from liegg.report.numbers import number
+from liegg.report.page.charts import Panel, Series, over_layers
+from liegg.report.page.render import rendered
+from liegg.results.layer_account import in_sentences
+from liegg.results.layers import LayerDirection, LayerResult, LayerSymmetries, smallest_defect
+from liegg.results.symmetries import Symmetries
+
+DECADES = 6
+"""Powers of ten of the charts: a defect of 10⁻⁶ is a thousandth of an average change."""
+
+DEFECT_WORDS = (
+    "defect δ²",
+    "how much the output changes along a motion, squared, relative to an average motion that moves the data as much: 0 for a "
+    "symmetry, 1 for an average motion, 0.25 for half of its change. A small one counts as a symmetry if it stands clearly apart "
+    "from those of other motions.",
+)
+
+GLOSSARY = (
+    (
+        "symmetry",
+        "a small motion of the network's input that does not change the output of a layer (invariance). A layer is equivariant "
+        "if its output moves along with the input instead.",
+    ),
+    DEFECT_WORDS,
+)
+
+
+@checked()
+def write_layers(
+    layers: LayerSymmetries,
+    path: str | Path,
+    *,
+    about: Mapping[str, Any] | None = None,
+    title: str | None = None,
+) -> Path:
+    """Write the layers as one HTML page that works from disk, in light and dark, on a phone and on paper.
+
+    It begins with where in the network the symmetry is and which layer loses it, and shows the number of symmetries, the
+    smallest defect and the defects of named motions over the layers. The file is written atomically.
+
+    Args:
+        layers: the result of `discover_layers`.
+        path: the file; folders are made if needed.
+        about: named motions, such as `{"rotation": liegg.so(2)}`.
+        title: heading of the page; by default it names the model.
+
+    Returns:
+        The path.
+
+    Raises:
+        MissingExtraError: jinja2 is not installed.
+        ArgumentError: something that is not a generator of the action.
+    """
+    return write_text(layers_html(layers, about=about, title=title), Path(path))
+
+
+def layers_html(
+    layers: LayerSymmetries, *, about: Mapping[str, Any] | None = None, title: str | None = None
+) -> str:
+    """The page of `write_layers` as text; the same result gives the same text."""
+    named = () if about is None else layers.about(about)
+    last = layers[-1].invariance
+    pairs = layers.output_action is not None
+    values = {
+        "title": f"Layers of {layers.model}" if title is None else title,
+        "sentences": in_sentences(layers.remarks(about)),
+        "positive": any(_symmetric(layer) for layer in layers),
+        "facts": [
+            ("layers", str(len(layers))),
+            ("samples", str(layers.samples)),
+            ("layers with a symmetry", str(sum(layer.invariance.nullity > 0 for layer in layers))),
+            ("symmetries of the last layer", count_words(last)),
+        ],
+        "about": f"Candidates: {layers.action!r}"
+        + (f", with {layers.output_action!r} on the outputs of the layers." if pairs else "."),
+        "bold": "Names in bold: layers with a symmetry.",
+        "decades": DECADES,
+        "chart": over_layers(layers.names, _panels(layers, named)),
+        "heads": _heads(named, pairs=pairs),
+        "rows": [
+            {"cells": _cells(i, layer, named, pairs=pairs), "marked": _symmetric(layer)}
+            for i, layer in enumerate(layers)
+        ],
+        "glossary": GLOSSARY,
+        "notes": [
+            *layers.notes,
+            *(
+                f"{layer.name}: {note}"
+                for layer in layers
+                if not layer.same
+                for note in layer.notes
+            ),
+        ],
+        "version": __version__,
+    }
+    return rendered("layers.html.jinja", values)
+
+
+def _symmetric(layer: LayerResult) -> bool:
+    return any(sym is not None and sym.nullity for sym in (layer.invariance, layer.equivariance))
+
+
+def _panels(layers: LayerSymmetries, named: Sequence[LayerDirection]) -> list[Panel]:
+    """Number of symmetries, and defects with the threshold."""
+    problems: dict[str, Sequence[Symmetries | None]] = {}
+    problems["the output stays"] = [layer.invariance for layer in layers]
+    smallest = [Series("smallest, the output stays", layers.defect().tolist())]
+    if layers.output_action is not None:
+        problems["the output moves along"] = [layer.equivariance for layer in layers]
+        equivariance = layers.defect(of="equivariance").tolist()
+        smallest.append(Series("smallest, the output moves along", equivariance))
+    counts = [
+        Series(name, [float("nan") if sym is None else float(sym.nullity) for sym in each])
+        for name, each in problems.items()
+    ]
+    chosen = [Series(one.name, one.values.tolist(), one.intervals.tolist()) for one in named]
+    threshold = layers[0].invariance.decision.thresholds.threshold
+    rulers = {"may be a symmetry below": threshold}
+    motions = [Panel("defect δ² of named motions", chosen, rulers, decades=DECADES)]
+    return [
+        *(motions if chosen else []),
+        Panel("number of symmetries", counts, counts=True),
+        Panel("smallest defect δ² of any motion", smallest, rulers, decades=DECADES),
+    ]
+
+
+def _heads(named: Sequence[LayerDirection], *, pairs: bool) -> list[str]:
+    heads = ["layer", "kind", "output", "symmetries", "smallest δ²"]
+    heads += [f"δ² of {one.name} (interval)" for one in named]
+    return heads + (["equivariances", "their smallest δ²"] if pairs else [])
+
+
+def _cells(
+    i: int, layer: LayerResult, named: Sequence[LayerDirection], *, pairs: bool
+) -> list[str]:
+    cells = [
+        layer.name,
+        layer.kind,
+        f"as {layer.same}" if layer.same else "×".join(map(str, layer.shape)) or "1",
+        count_words(layer.invariance),
+        number(smallest_defect(layer.invariance)),
+        *(with_ends(float(one.values[i]), *one.intervals[i].tolist()) for one in named),
+    ]
+    if pairs:
+        sym = layer.equivariance
+        cells += ["–", "–"] if sym is None else [count_words(sym), number(smallest_defect(sym))]
+    return cells
+
+
+def count_words(sym: Symmetries) -> str:
+    """The number of symmetries with the name of their algebra; that they are undecided, if they are."""
+    if sym.decision.undecided:
+        return "undecided"
+    name = f", {sym.name}" if sym.nullity and sym.identification.known else ""
+    return f"{sym.nullity}{name}"
+
+
+def with_ends(value: float, low: float, high: float) -> str:
+    """A defect and its interval, if it has one.
+
+    >>> with_ends(0.25, 0.2, 0.3), with_ends(0.25, float("nan"), float("nan"))
+    ('0.25 (0.2 – 0.3)', '0.25')
+    """
+    return number(value) if low != low else f"{number(value)} ({number(low)} – {number(high)})"

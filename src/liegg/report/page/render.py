@@ -1,0 +1,50 @@
+"""Fill in the templates of pages."""
+
+import json
+from typing import Any
+
+from liegg._utils.errors import MissingExtraError
+
+ESCAPES = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
+"""What could end a script element or begin another; `json` escapes U+2028 and U+2029 itself."""
+
+
+def rendered(template: str, values: dict[str, Any], data: dict[str, Any] | None = None) -> str:
+    """Fill in a template. It escapes every text; the data of the script is escaped here.
+
+    Args:
+        template: name of its file.
+        values: its variables.
+        data: what the script of the page reads.
+    """
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+        from markupsafe import Markup
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(
+            "the report needs jinja2. Type: pip install 'liegg[report]'"
+        ) from error
+    loader = PackageLoader("liegg.report")
+    environment = Environment(
+        loader=loader,
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    style, script = (
+        Markup(loader.get_source(environment, f"report.{kind}")[0]) for kind in ("css", "js")
+    )
+    encoded = Markup(embedded({} if data is None else data))
+    return environment.get_template(template).render(
+        values | {"style": style, "script": script, "data": encoded}
+    )
+
+
+def embedded(value: Any) -> str:
+    r"""JSON that can be put inside a script element, whatever texts it holds.
+
+    >>> embedded({"a": "</script>"})
+    '{"a":"\\u003c/script\\u003e"}'
+    """
+    return json.dumps(value, allow_nan=False, separators=(",", ":")).translate(ESCAPES)
