@@ -1,6 +1,7 @@
 """Stage 2, actions: how each candidate generator moves a sample."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -18,8 +19,18 @@ from liegg.algebra.words.wording import combination
 if TYPE_CHECKING:
     from liegg.actions.restricted import MatrixRestricted, Restricted
 
-NUMERICAL_SETTINGS = ("layout", "derivative", "border", "sigma", "shape", "frame", "step", "label")
-"""Settings that say how an action is computed, and not which motions it has."""
+NUMERICAL_SETTINGS = (
+    "layout",
+    "derivative",
+    "border",
+    "sigma",
+    "shape",
+    "frame",
+    "step",
+    "label",
+    "names",
+)
+"""Settings that say how an action is computed and called, and not which motions it has."""
 
 
 class Action(ABC):
@@ -116,6 +127,14 @@ class Action(ABC):
             tolerance: share of the largest coefficient below which others count as zero.
         """
         return tuple(combination(row, self.words, tolerance) for row in coefficients.tolist())
+
+    def named(self, names: Sequence[str]) -> "Action":
+        """The same motions with names for the numbers of a sample, such as the columns of a table.
+
+        The action itself where it has names already, where its coordinates are not the numbers of
+        a sample, or where the labels are not names: no texts, numbers, or duplicates.
+        """
+        return self
 
     @property
     def has_matrices(self) -> bool:

@@ -1,6 +1,7 @@
 """An action restricted to a subspace of its candidate generators."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -156,6 +157,10 @@ class Restricted(Action):
     ) -> tuple[str, ...]:
         """The parent's words."""
         return self.parent.describe(self.whole_coefficients(coefficients), tolerance=tolerance)
+
+    def named(self, names: Sequence[str]) -> "Restricted":
+        """The restriction of the named parent."""
+        return replace(self, parent=self.parent.named(names))
 
     @property
     def parts(self) -> tuple[Action, ...]:

@@ -51,8 +51,11 @@ class Readable:
     @property
     def frame_changes_words(self) -> bool:
         """Whether the words in the frame say more than the plain ones, primes aside."""
-        plain = tuple(text.replace("′", "") for text in self.framed_words)
-        return bool(plain) and plain != self.words
+        plain, framed = (
+            tuple(text.replace("′", "") for text in words)
+            for words in (self.words, self.framed_words)
+        )
+        return bool(framed) and framed != plain
 
 
 def adapted(

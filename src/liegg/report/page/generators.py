@@ -71,8 +71,7 @@ def bases(sym: Symmetries, record: dict[str, Any]) -> list[dict[str, Any]]:
         _basis("readable", "readable", about, elements, readable.words),
         _basis("found", "as found", found, cards, words),
     ]
-    plain = tuple(text.replace("′", "") for text in readable.framed_words)
-    if readable.framed is not None and plain != readable.words:
+    if readable.framed is not None and readable.frame_changes_words:
         names = tuple(name if name == "1" else f"{name}′" for name in names)
         framed = _matrix_cards(readable.framed, readable.framed_words, names, action, "element")
         about = "in coordinates in which the preserved form is standard; a prime marks their axes"
