@@ -13,22 +13,14 @@ from liegg._utils.errors import ArgumentError
 from liegg._utils.forward_mode import jvp
 from liegg.actions.displacement import Displacement
 from liegg.actions.flow import flow
-from liegg.algebra.words.describe import describe
+from liegg.algebra.words.readable import words_of_each
 from liegg.algebra.words.wording import combination
 
 if TYPE_CHECKING:
     from liegg.actions.restricted import MatrixRestricted, Restricted
 
-NUMERICAL_SETTINGS = (
-    "layout",
-    "derivative",
-    "border",
-    "sigma",
-    "shape",
-    "frame",
-    "step",
-    "label",
-    "names",
+NUMERICAL_SETTINGS = frozenset(
+    ["layout", "derivative", "border", "sigma", "shape", "frame", "step", "label", "names"]
 )
 """Settings that say how an action is computed and called, and not which motions it has."""
 
@@ -129,10 +121,9 @@ class Action(ABC):
         return tuple(combination(row, self.words, tolerance) for row in coefficients.tolist())
 
     def named(self, names: Sequence[str]) -> "Action":
-        """The same motions with names for the numbers of a sample, such as the columns of a table.
+        """The same motions with names for the numbers of a sample, where these are its coordinates.
 
-        The action itself where it has names already, where its coordinates are not the numbers of
-        a sample, or where the labels are not names: no texts, numbers, or duplicates.
+        Nothing changes where it has names, or where the labels are numbers or duplicates.
         """
         return self
 
@@ -372,11 +363,11 @@ class MatrixAction(Action):
         self, coefficients: Float[Tensor, "d g"], *, tolerance: float = 1e-6
     ) -> tuple[str, ...]:
         """Words for the motions of the matrices, such as "rotation in x–y"."""
-        return tuple(
-            describe(
-                matrix, coordinates=self.axes, homogeneous=self.homogeneous, tolerance=tolerance
-            )
-            for matrix in self.matrices(coefficients)
+        return words_of_each(
+            self.matrices(coefficients),
+            coordinates=self.axes,
+            homogeneous=self.homogeneous,
+            tolerance=tolerance,
         )
 
     def _check_side(self, matrices: Float[Tensor, "d n n"]) -> None:

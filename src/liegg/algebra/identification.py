@@ -141,7 +141,7 @@ class Identification:
         if self.unseen:
             return Readable(self.span, ())
         how = {"homogeneous": self.homogeneous, "coordinates": self.coordinates}
-        plain = adapted(self.span, uncertainty=min(self.uncertainty, 0.1), **how)
+        plain = adapted(self.span, uncertainty=self.uncertainty, **how)
         # Of the linear parts, if the maps are affine.
         linear = orthonormal(self.generators[:, :-1, :-1]) if self.homogeneous else self.generators
         axes = standard_frame(linear) if self.known else None

@@ -13,7 +13,8 @@ from liegg._utils.arguments import shown
 from liegg._utils.errors import ArgumentError
 from liegg.actions import Action, MatrixAction
 from liegg.algebra.words.wording import coordinate_names
-from liegg.discovery.verification.further_curves import words_tolerance
+from liegg.results import account
+from liegg.results.account import direction_error
 from liegg.results.run_folder import STORED_SAMPLES
 from liegg.results.symmetries import Symmetries
 from liegg.results.verification import Curve
@@ -82,7 +83,7 @@ def words_of(sym: Symmetries, which: int | Float[Tensor, "..."]) -> str:
     if isinstance(which, int) and sym.account.words:
         return sym.account.words[which]
     row = sym.action.as_coefficients(generator_of(sym, which)[None]).to(sym.coefficients)
-    return sym.action.describe(row, tolerance=words_tolerance(sym))[0]
+    return next(iter(account.words_of(sym.action, row, direction_error(sym.decision))), "")
 
 
 def coordinates_of(action: MatrixAction) -> tuple[str, ...]:

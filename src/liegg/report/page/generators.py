@@ -16,7 +16,7 @@ from liegg.algebra.words.wording import coordinate_names
 from liegg.discovery.verification.further_curves import others_of
 from liegg.report.motions import coordinates_of, plane_of
 from liegg.report.numbers import number
-from liegg.results.account import PRINTABLE_SIDE, is_printable
+from liegg.results.account import PRINTABLE_SIDE, is_printable, words_of
 from liegg.results.symmetries import Symmetries
 
 MAX_CARDS = 12
@@ -151,7 +151,7 @@ def trivial_directions(sym: Symmetries) -> list[dict[str, Any]]:
     if isinstance(sym.action, MatrixAction) and sym.action.ambient > PRINTABLE_SIDE:
         return []
     rows = sym.accumulated.solution.trivial[:MAX_TRIVIAL]
-    return _cards(sym, rows, sym.action.describe(rows), "trivial direction")
+    return _cards(sym, rows, words_of(sym.action, rows, 0.0), "trivial direction")
 
 
 def heat_map(matrix: Float[Tensor, "n n"], names: tuple[str, ...], label: str) -> dict[str, Any]:
