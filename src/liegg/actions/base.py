@@ -120,7 +120,7 @@ class Action(ABC):
         """
         return tuple(combination(row, self.words, tolerance) for row in coefficients.tolist())
 
-    def named(self, names: Sequence[str]) -> "Action":
+    def named(self, names: Sequence[Any]) -> "Action":
         """The same motions with names for the numbers of a sample, where these are its coordinates.
 
         Nothing changes where it has names, or where the labels are numbers or duplicates.

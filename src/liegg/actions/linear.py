@@ -46,7 +46,7 @@ class VectorAction(MatrixAction):
         """The names of the components."""
         return None if self.names is None else tuple(self.names)
 
-    def named(self, names: Sequence[str]) -> "VectorAction":
+    def named(self, names: Sequence[Any]) -> "VectorAction":
         """The action with these names, if it has none and they are names of its components."""
         unfit = self.names is not None or len(names) != self.n or self.copies > 1
         return self if unfit or problem_with(names) else replace(self, names=tuple(names))

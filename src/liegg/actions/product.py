@@ -103,7 +103,7 @@ class Product(Action):
             )
         )
 
-    def named(self, names: Sequence[str]) -> "Product":
+    def named(self, names: Sequence[Any]) -> "Product":
         """The product of the named actions."""
         return Product(*(action.named(names) for action in self.actions))
 

@@ -158,7 +158,7 @@ class Restricted(Action):
         """The parent's words."""
         return self.parent.describe(self.whole_coefficients(coefficients), tolerance=tolerance)
 
-    def named(self, names: Sequence[str]) -> "Restricted":
+    def named(self, names: Sequence[Any]) -> "Restricted":
         """The restriction of the named parent."""
         return replace(self, parent=self.parent.named(names))
 

@@ -84,6 +84,26 @@ class Symmetries:
         )
 
     @property
+    def vector_fields(self) -> tuple[str, ...]:
+        """What `words` describes as vector fields, such as `x₁∂₂ − x₂∂₁`; empty if the action has no matrices."""
+        from liegg.results.vector_fields import field_texts
+
+        return field_texts(self)
+
+    @property
+    def output_vector_fields(self) -> tuple[str, ...]:
+        """What each of `vector_fields` does to the output y, such as `y₁ ∂y₂ − y₂ ∂y₁`; empty for invariance."""
+        from liegg.results.vector_fields import output_field_texts
+
+        return output_field_texts(self)
+
+    def latex(self) -> str:
+        """`vector_fields` as LaTeX for amsmath, with those of the output; see also `identification.latex`."""
+        from liegg.results.vector_fields import fields_latex
+
+        return fields_latex(self)
+
+    @property
     def candidates(self) -> tuple[Candidate, ...]:
         """The nearest directions after the last symmetry, with words, defects and intervals."""
         return self.account.candidates
@@ -246,6 +266,8 @@ class Symmetries:
                 "nullity": self.nullity,
                 "name": self.name,
                 "words": self.words,
+                "vector_fields": self.vector_fields,
+                "output_vector_fields": self.output_vector_fields,
                 "candidates": [
                     {"words": c.words, "defect": c.defect, "interval": c.interval, "grade": c.grade}
                     for c in self.candidates

@@ -193,7 +193,7 @@ class Sparse(StructuredAction):
         """The names of the numbers."""
         return None if self.names is None else tuple(self.names)
 
-    def named(self, names: Sequence[str]) -> "Sparse":
+    def named(self, names: Sequence[Any]) -> "Sparse":
         """The action with these names, if it has none and they are names of its numbers."""
         unfit = self.names is not None or len(names) != self.ambient
         return self if unfit or problem_with(names) else replace(self, names=tuple(names))

@@ -184,7 +184,7 @@ def _affine(linear: Matrix, shift: Vector, motion: Motion, view: View) -> str:
     centre = -np.linalg.pinv(linear, rcond=max(1e-9, view.tolerance)) @ shift
     rest = shift + linear @ centre
     words = ""
-    if not view.zero(centre):
+    if not view.zero(centre) and (abs(centre) >= 0.005).any():  # which two decimals show
         has_axis = motion.where.startswith(" about the axis ")
         words += f" {'through' if has_axis else 'about'} the point {vector(centre)}"
     if not view.zero(rest):

@@ -149,10 +149,25 @@ def generators_latex(
         X_1 &= \begin{pmatrix} 0 & -1 \\ 1 & 0 \end{pmatrix}
         \end{align*}
     """
-    pairs = zip(_symbols(len(generators), names), checked_generators(generators), strict=True)
-    return _align(
-        [f"{symbol} &= {matrix_latex(matrix, digits=digits)}" for symbol, matrix in pairs]
-    )
+    texts = [matrix_latex(matrix, digits=digits) for matrix in checked_generators(generators)]
+    return equations_latex(texts, names=names)
+
+
+def equations_latex(texts: Sequence[str], *, names: Sequence[str] | None = None) -> str:
+    r"""Formulas of generators as an `align*`, one per line; an empty text if there are none.
+
+    Args:
+        texts: LaTeX, one per generator.
+        names: LaTeX names; `X_1`, `X_2`, ... otherwise.
+
+    Examples:
+        >>> print(equations_latex([r"x \partial_y"]))
+        \begin{align*}
+        X_1 &= x \partial_y
+        \end{align*}
+    """
+    pairs = zip(_symbols(len(texts), names), texts, strict=True)
+    return _align([f"{symbol} &= {text}" for symbol, text in pairs])
 
 
 def brackets_latex(

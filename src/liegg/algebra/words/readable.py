@@ -190,8 +190,12 @@ def with_frame(
     homogeneous: bool,
     coordinates: Sequence[str] | None,
     uncertainty: float,
+    error: float | None = None,
 ) -> Readable:
-    """Add the basis in a frame to a readable basis; arguments as those of `adapted`."""
+    """Add the basis in a frame to a readable basis.
+
+    Arguments are those of `adapted`; `error` is what words leave out, by default the uncertainty.
+    """
     metric = None if form is None else frame.mT @ form.to(frame) @ frame
     inner, n = len(frame), generators.shape[1]
     extended = torch.block_diag(frame, torch.eye(n - inner).to(frame))
@@ -201,7 +205,11 @@ def with_frame(
     same = torch.allclose(frame, torch.eye(inner).to(frame), rtol=0, atol=EQUAL_ENTRIES)
     names = coordinate_names(inner, coordinates)
     primed = names if same else tuple(f"{name}′" for name in names)
-    words = partial(describe, homogeneous=homogeneous, tolerance=word_tolerance(n, uncertainty))
+    words = partial(
+        describe,
+        homogeneous=homogeneous,
+        tolerance=word_tolerance(n, uncertainty if error is None else error),
+    )
     return replace(
         plain,
         frame=extended,

@@ -21,7 +21,7 @@ DIGITS = 3
 SMALLEST, LARGEST = 1e-4, 1e6
 """Coefficients outside are written with a power of ten."""
 
-SIMPLE_NAME = re.compile(r"[^\W_]+[\w′'.]*")
+SIMPLE_NAME = re.compile(r"[^\W\d_][\w′'.]*")
 """Names that need no brackets in a formula."""
 
 
