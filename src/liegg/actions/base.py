@@ -13,16 +13,12 @@ from liegg._utils.errors import ArgumentError
 from liegg._utils.forward_mode import jvp
 from liegg.actions.displacement import Displacement
 from liegg.actions.flow import flow
+from liegg.actions.settings import motions
 from liegg.algebra.words.readable import words_of_each
 from liegg.algebra.words.wording import combination
 
 if TYPE_CHECKING:
     from liegg.actions.restricted import MatrixRestricted, Restricted
-
-NUMERICAL_SETTINGS = frozenset(
-    ["layout", "derivative", "border", "sigma", "shape", "frame", "step", "label", "names"]
-)
-"""Settings that say how an action is computed and called, and not which motions it has."""
 
 
 class Action(ABC):
@@ -182,7 +178,7 @@ class Action(ABC):
 
     def same_motions(self, other: "Action") -> bool:
         """Whether two actions have the same candidate motions, however they compute them."""
-        return _motions(self.settings()) == _motions(other.settings())
+        return motions(self.settings()) == motions(other.settings())
 
     def as_coefficients(self, generators: Any, name: str = "generators") -> Float[Tensor, "d g"]:
         """Coefficients of generators given as coefficients `[d, g]`, or as matrices `[d, n, n]`.
@@ -382,13 +378,6 @@ class MatrixAction(Action):
     @property
     def _generator_shapes(self) -> str:
         return f"{super()._generator_shapes} or matrices [d, {self.ambient}, {self.ambient}]"
-
-
-def _motions(settings: Any) -> Any:
-    """Settings without those of the computation."""
-    if isinstance(settings, dict):
-        return {k: _motions(v) for k, v in settings.items() if k not in NUMERICAL_SETTINGS}
-    return [_motions(value) for value in settings] if isinstance(settings, list) else settings
 
 
 def _real_tensor(generators: Any) -> Tensor | None:

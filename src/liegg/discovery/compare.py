@@ -12,6 +12,7 @@ from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import ArgumentError
 from liegg._utils.linalg import canonical_basis, orthonormal_rows
 from liegg.actions import Action, MatrixAction
+from liegg.actions.settings import NAMES, without
 from liegg.algebra.subspace import principal_angles
 from liegg.decision.rank import evidence
 from liegg.results.account import direction_error, words_of
@@ -195,17 +196,10 @@ def _notes(a: Symmetries, b: Symmetries) -> tuple[Remark, ...]:
     for key in ("outputs", "level", "threshold", "minimum_gap"):
         if a.settings[key] != b.settings[key]:
             notes.append(Diagnosis.SETTING_DIFFERS(name=key, a=a.settings[key], b=b.settings[key]))
-    one, other = (_unnamed(sym.action.settings()) for sym in (a, b))
+    one, other = (without(sym.action.settings(), NAMES) for sym in (a, b))
     if one != other and repr(a.action) != repr(b.action):
         notes.append(Diagnosis.ACTION_DIFFERS(a=repr(a.action), b=repr(b.action)))
     return tuple(notes)
-
-
-def _unnamed(settings: Any) -> Any:
-    """Settings of an action without the names of its coordinates."""
-    if isinstance(settings, dict):
-        return {key: _unnamed(value) for key, value in settings.items() if key != "names"}
-    return [_unnamed(value) for value in settings] if isinstance(settings, list) else settings
 
 
 def within(sym: Symmetries, h: Float[Tensor, "s g"]) -> Measured:
