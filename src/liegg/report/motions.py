@@ -17,6 +17,7 @@ from liegg.results import account
 from liegg.results.account import direction_error
 from liegg.results.run_folder import STORED_SAMPLES
 from liegg.results.symmetries import Symmetries
+from liegg.results.vector_fields import output_names
 from liegg.results.verification import Curve
 
 LOWEST_CHANGE, HIGHEST_CHANGE = 1e-6, 100.0
@@ -92,6 +93,11 @@ def coordinates_of(action: MatrixAction) -> tuple[str, ...]:
     return (*names, "1") if action.homogeneous else names
 
 
+def output_coordinates_of(action: MatrixAction) -> tuple[str, ...]:
+    """The same for an action on outputs, whose coordinates are y₁, y₂, ... by default."""
+    return (*output_names(action), "1") if action.homogeneous else output_names(action)
+
+
 def extent_of(generator: Float[Tensor, "..."], curve: Curve | None = None) -> Extent:
     """How far to follow a motion: as far as its curve, else once around, else up to a motion of size 1.
 
@@ -149,7 +155,9 @@ def plane_in(action: MatrixAction, matrix: Float[Tensor, "n n"]) -> Plane:
     blocks = blocks_of(action, matrix)
     part, start, block = max(blocks, key=lambda entry: float(entry[2].norm()))
     n = part.ambient - part.homogeneous
-    names = part.axes if len(blocks) == 1 else coordinate_names(len(matrix))[start : start + n]
+    names = part.axes
+    if names is None and len(blocks) > 1:
+        names = coordinate_names(len(matrix))[start : start + n]
     plane = plane_of(block, homogeneous=part.homogeneous, names=names)
     return replace(plane, is_grid=part.stage == "grid")
 

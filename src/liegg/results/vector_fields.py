@@ -38,10 +38,19 @@ def output_field_texts(sym: Symmetries, *, latex: bool = False) -> tuple[str, ..
     matrices = matrices_of(action, sym.accumulated.partners(shares @ sym.coefficients))
     if matrices is None:
         return ()
-    n = action.ambient - action.homogeneous
-    default = tuple(name.replace("x", "y") for name in coordinate_names(n))
-    error = direction_error(sym.decision)
-    return _written(action, matrices, action.axes or default, error, latex=latex)
+    names, error = output_names(action), direction_error(sym.decision)
+    return _written(action, matrices, names, error, latex=latex)
+
+
+def output_names(action: MatrixAction) -> tuple[str, ...]:
+    """Names of the coordinates of an output: those of its action, or y₁, y₂, ...
+
+    >>> from liegg.actions import Linear
+    >>> output_names(Linear(2)), output_names(Linear(2, names=["F1", "F2"]))
+    (('y₁', 'y₂'), ('F1', 'F2'))
+    """
+    default = coordinate_names(action.ambient - action.homogeneous)
+    return action.axes or tuple(name.replace("x", "y") for name in default)
 
 
 def fields_latex(sym: Symmetries) -> str:
