@@ -38,7 +38,7 @@ def checked_names(
             f"names={shown(names)}: {problem}; {owner} expects {count} different names, one per "
             f"{what}, for example names=[{example}]."
         )
-    return texts
+    return tuple(map(str, texts))  # those of numpy are written otherwise
 
 
 def problem_with(names: Sequence[Any]) -> str:

@@ -176,6 +176,10 @@ def test_constants_of_a_product_are_numbers():
         (torch.zeros(2, 2, dtype=torch.complex64), {}),
         (torch.eye(2), {"homogeneous": True}),
         (torch.eye(2), {"coordinates": ("x",)}),
+        (torch.eye(2), {"coordinates": "xy"}),
+        (torch.eye(2), {"tolerance": math.nan}),
+        ("a", {}),
+        (None, {}),
         (torch.zeros(0, 0), {"homogeneous": True}),
     ],
 )
@@ -185,7 +189,8 @@ def test_what_is_not_a_generator(matrix, given):
             write(matrix, **given)
 
 
-def test_half_precision_and_gradients():
+def test_arrays_half_precision_and_gradients():
+    assert vector_field(so(2)[0].numpy()) == "x₁∂₂ − x₂∂₁"
     matrix = so(2)[0].half().requires_grad_()
     assert vector_field(matrix) == "x₁∂₂ − x₂∂₁"
 

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Num
 from torch import Tensor
 
+from liegg._utils.arguments import checked
 from liegg._utils.errors import ArgumentError
 from liegg.algebra.words.latex import number_latex, symbol_latex
 from liegg.algebra.words.wording import CONSTANTS, SUBSCRIPTS, coordinate_names
@@ -39,6 +40,7 @@ class Term(NamedTuple):
     along: int
 
 
+@checked()
 def vector_field(
     generator: Num[Tensor, "..."],
     *,
@@ -90,6 +92,7 @@ def vector_field(
     return _signed(found, pieces, "−") + " + …" * more
 
 
+@checked()
 def vector_field_latex(
     generator: Num[Tensor, "..."],
     *,
