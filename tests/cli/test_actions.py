@@ -1,6 +1,7 @@
 """Actions as the command line writes them."""
 
 import re
+from typing import Any
 
 import jaxtyping
 import pytest
@@ -39,7 +40,7 @@ def test_text_becomes_an_action(text: str) -> None:
 def test_names_are_separated_by_commas() -> None:
     named = parse_action("affine:3", "m1, m2,r")
     assert named.settings() == liegg.Affine(3, names=["m1", "m2", "r"]).settings()
-    both = parse_action("linear:2 + affine:2", "a,b")
+    both: Any = parse_action("linear:2 + affine:2", "a,b")
     assert both.axes == ("a", "b", "a", "b", "1")
 
 

@@ -56,7 +56,7 @@ def test_names_of_the_action_come_first():
 def test_labels_that_are_not_names_leave_the_default(columns):
     sym = liegg.discover(cylinder, Frame(normal(200, 3).numpy(), columns), liegg.Linear(3))
     assert sym.words == ("rotation in x₁–x₂",)
-    assert sym.action.names is None
+    assert "names" not in sym.action.settings()
 
 
 def test_the_numbers_are_those_of_the_array():
@@ -75,14 +75,14 @@ def test_a_table_serves_wherever_data_is_read():
     layers = liegg.discover_layers(
         torch.nn.Sequential(torch.nn.Linear(3, 2).double(), torch.nn.Tanh()), frame, liegg.Linear(3)
     )
-    assert layers[0].invariance.action.names == ("m1", "m2", "r")
+    assert layers[0].invariance.action.settings()["names"] == ["m1", "m2", "r"]
 
 
 def test_several_vectors_per_row_have_no_names():
     """The columns name all numbers, the action one vector."""
     frame = Frame(normal(100, 4).numpy(), ["x1", "y1", "x2", "y2"])
     sym = liegg.discover(lambda x: x.square().sum(1), frame, liegg.Linear(2, copies=2))
-    assert sym.action.names is None
+    assert "names" not in sym.action.settings()
 
 
 @pytest.mark.parametrize("other", ["red", None, np.datetime64("2020-01-01"), 1j])

@@ -87,7 +87,9 @@ def test_invariance_has_no_output_fields_and_nothing_found_none():
 class Wave(liegg.Action):
     """Shifts of the phase; no matrices."""
 
-    size = 1
+    @property
+    def size(self):
+        return 1
 
     def fields(self, x):
         return torch.ones_like(x)[:, None]

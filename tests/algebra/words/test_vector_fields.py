@@ -2,6 +2,7 @@
 
 import math
 import re
+from typing import Any
 
 import pytest
 import torch
@@ -85,7 +86,7 @@ def test_known_formulas(matrix, homogeneous, text, latex):
 
 def test_a_rotation_about_another_point():
     about = se(2)[0] + 0.2 * se(2)[1] - 0.3 * se(2)[2]
-    names = {"coordinates": ("x", "y"), "homogeneous": True}
+    names: dict[str, Any] = {"coordinates": ("x", "y"), "homogeneous": True}
     assert vector_field(about, **names) == "x ∂y − y ∂x + 0.2 ∂x − 0.3 ∂y"
     assert vector_field_latex(about, **names) == (
         r"x \partial_y - y \partial_x + \tfrac{1}{5} \partial_x - \tfrac{3}{10} \partial_y"
@@ -104,7 +105,7 @@ def test_a_name_that_begins_with_a_digit_is_not_a_factor():
 
 def test_names_that_are_not_letters():
     rotation = so(2)[0]
-    given = {"coordinates": ("petal length (cm)", "log_2")}
+    given: dict[str, Any] = {"coordinates": ("petal length (cm)", "log_2")}
     assert (
         vector_field(rotation, **given) == "[petal length (cm)] ∂log_2 − log_2 ∂[petal length (cm)]"
     )
@@ -159,7 +160,7 @@ def test_many_terms_end_in_dots():
 
 
 def test_constants_of_a_product_are_numbers():
-    both = Product(Affine(2), Color("affine", channels=1))
+    both: Any = Product(Affine(2), Color("affine", channels=1))
     h = torch.zeros(1, both.size)
     h[0, 2] = 1.0  # the shift of x₁
     h[0, 7] = 0.5  # the offset of the values
@@ -190,7 +191,8 @@ def test_what_is_not_a_generator(matrix, given):
 
 
 def test_arrays_half_precision_and_gradients():
-    assert vector_field(so(2)[0].numpy()) == "x₁∂₂ − x₂∂₁"
+    array: Any = so(2)[0].numpy()
+    assert vector_field(array) == "x₁∂₂ − x₂∂₁"
     matrix = so(2)[0].half().requires_grad_()
     assert vector_field(matrix) == "x₁∂₂ − x₂∂₁"
 
