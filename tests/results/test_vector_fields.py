@@ -32,8 +32,7 @@ def test_fields_of_an_equivariant_model_and_of_its_output():
         lines[1]
         == r"X_1 &= x \partial_y - y \partial_x & Y_1 &= F_x \partial_{F_y} - F_y \partial_{F_x} \\"
     )
-    record = sym.to_dict()
-    assert record["output_vector_fields"] == list(sym.output_vector_fields)
+    assert sym.to_dict()["vector_fields"] == list(sym.vector_fields)
 
 
 def test_an_output_that_turns_the_other_way_has_the_other_sign():
@@ -107,6 +106,40 @@ def test_a_notebook_shows_the_page_of_a_result_and_the_formulas_of_its_name():
     assert hasattr(sym, "_repr_html_")
     assert not hasattr(sym, "_repr_latex_")
     assert r"x_1 \partial_2 - x_2 \partial_1" in sym.identification._repr_latex_()
+
+
+class Scaled(liegg.actions.MatrixAction):
+    """All linear maps of the plane, with candidates of different lengths."""
+
+    sizes = torch.tensor([1.0, 2.0, 3.0, 4.0], dtype=torch.float64)
+
+    @property
+    def size(self):
+        return 4
+
+    @property
+    def ambient(self):
+        return 2
+
+    def matrices(self, coefficients):
+        return (coefficients * self.sizes.to(coefficients)).unflatten(1, (2, 2))
+
+    def coefficients(self, matrices):
+        return matrices.flatten(1) / self.sizes.to(matrices)
+
+    def field(self, h, x):
+        return x @ self.matrices(h[None].to(x))[0].mT
+
+
+def test_candidates_of_different_lengths():
+    sym = liegg.discover(
+        lambda x: x * torch.cos(x.square().sum(1, keepdim=True)),
+        normal(200, 2),
+        Scaled(),
+        output_action=liegg.Linear(2),
+    )
+    assert sym.vector_fields == ("x₁∂₂ − x₂∂₁",)
+    assert sym.output_vector_fields == ("y₁ ∂y₂ − y₂ ∂y₁",)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])

@@ -267,7 +267,6 @@ class Symmetries:
                 "name": self.name,
                 "words": self.words,
                 "vector_fields": self.vector_fields,
-                "output_vector_fields": self.output_vector_fields,
                 "candidates": [
                     {"words": c.words, "defect": c.defect, "interval": c.interval, "grade": c.grade}
                     for c in self.candidates

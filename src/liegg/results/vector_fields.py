@@ -34,7 +34,11 @@ def output_field_texts(sym: Symmetries, *, latex: bool = False) -> tuple[str, ..
         return ()
     # Rounded entries may leave a restricted action slightly: the nearest combination of what was found.
     found = sym.generators.flatten(1)
-    shares = torch.linalg.lstsq(found.mT, basis.to(found).flatten(1).mT).solution.mT
+    shares, gram = basis.to(found).flatten(1) @ found.mT, found @ found.mT
+    if not torch.allclose(
+        gram, torch.eye(len(gram)).to(gram), atol=1e-9
+    ):  # of an action of the user's own
+        shares = shares @ torch.linalg.pinv(gram)
     matrices = matrices_of(action, sym.accumulated.partners(shares @ sym.coefficients))
     if matrices is None:
         return ()
