@@ -1,6 +1,7 @@
 """Actions as the command line writes them."""
 
 import re
+from typing import Any
 
 import jaxtyping
 import pytest
@@ -34,6 +35,29 @@ ACTIONS = {
 @pytest.mark.parametrize("text", ACTIONS)
 def test_text_becomes_an_action(text: str) -> None:
     assert parse_action(text).settings() == ACTIONS[text].settings()
+
+
+def test_names_are_separated_by_commas() -> None:
+    named = parse_action("affine:3", "m1, m2,r")
+    assert named.settings() == liegg.Affine(3, names=["m1", "m2", "r"]).settings()
+    both: Any = parse_action("linear:2 + affine:2", "a,b")
+    assert both.axes == ("a", "b", "a", "b", "1")
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "part"),
+    [
+        ("image", "x,y", "--names"),
+        ("linear:3", "a,b", "2 names"),
+        ("linear:3", "a,b,", "is empty"),
+        ("linear:3", "", "1 names"),
+        ("linear:3", "a,b,a", "occurs twice"),
+        ("linear:2+color", "a,b", "color"),
+    ],
+)
+def test_other_names_are_refused(text: str, names: str, part: str) -> None:
+    with pytest.raises(liegg.LieggError, match=re.escape(part)):
+        parse_action(text, names)
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_of_a_product_the_part_that_moves_more_is_seen():
     still, colours = torch.zeros(3, 3, dtype=torch.float64), torch.zeros(3, 3, dtype=torch.float64)
     colours[1, 2], colours[2, 1] = -1.0, 1.0
     seen = plane_in(both, torch.block_diag(still, colours))
-    assert seen.names == ("x₅", "x₆")
+    assert seen.names == ("G", "B")
     assert not seen.is_grid
     shift = still.clone()
     shift[0, 2] = 1.0

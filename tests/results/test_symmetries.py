@@ -145,6 +145,7 @@ def test_coefficients_and_matrices_ask_the_same_question():
 # The record as a dict: JSON values only, and nothing of the record missing.
 
 KEYS = {
+    "vector_fields",
     "model",
     "sentence",
     "readable",

@@ -1,6 +1,7 @@
 """Stage 2, actions: how each candidate generator moves a sample."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -13,14 +14,12 @@ from liegg._utils.forward_mode import jvp
 from liegg.actions.displacement import Displacement
 from liegg.actions.flow import flow
 from liegg.actions.motion import Motion
-from liegg.algebra.words.describe import describe
+from liegg.actions.settings import motions
+from liegg.algebra.words.readable import words_of_each
 from liegg.algebra.words.wording import combination
 
 if TYPE_CHECKING:
     from liegg.actions.restricted import MatrixRestricted, Restricted
-
-NUMERICAL_SETTINGS = ("layout", "derivative", "border", "sigma", "shape", "frame", "step", "label")
-"""Settings that say how an action is computed, and not which motions it has."""
 
 
 class Action(ABC):
@@ -127,6 +126,13 @@ class Action(ABC):
         """
         return {}
 
+    def named(self, names: Sequence[Any]) -> "Action":
+        """The same motions with names for the numbers of a sample, where these are its coordinates.
+
+        Nothing changes where it has names, or where the labels are numbers or duplicates.
+        """
+        return self
+
     @property
     def has_matrices(self) -> bool:
         """Whether generators can be written as matrices: true for every `MatrixAction`."""
@@ -182,7 +188,7 @@ class Action(ABC):
 
     def same_motions(self, other: "Action") -> bool:
         """Whether two actions have the same candidate motions, however they compute them."""
-        return _motions(self.settings()) == _motions(other.settings())
+        return motions(self.settings()) == motions(other.settings())
 
     def as_coefficients(self, generators: Any, name: str = "generators") -> Float[Tensor, "d g"]:
         """Coefficients of generators given as coefficients `[d, g]`, or as matrices `[d, n, n]`.
@@ -363,11 +369,11 @@ class MatrixAction(Action):
         self, coefficients: Float[Tensor, "d g"], *, tolerance: float = 1e-6
     ) -> tuple[str, ...]:
         """Words for the motions of the matrices, such as "rotation in x–y"."""
-        return tuple(
-            describe(
-                matrix, coordinates=self.axes, homogeneous=self.homogeneous, tolerance=tolerance
-            )
-            for matrix in self.matrices(coefficients)
+        return words_of_each(
+            self.matrices(coefficients),
+            coordinates=self.axes,
+            homogeneous=self.homogeneous,
+            tolerance=tolerance,
         )
 
     def _check_side(self, matrices: Float[Tensor, "d n n"]) -> None:
@@ -382,13 +388,6 @@ class MatrixAction(Action):
     @property
     def _generator_shapes(self) -> str:
         return f"{super()._generator_shapes} or matrices [d, {self.ambient}, {self.ambient}]"
-
-
-def _motions(settings: Any) -> Any:
-    """Settings without those of the computation."""
-    if isinstance(settings, dict):
-        return {k: _motions(v) for k, v in settings.items() if k not in NUMERICAL_SETTINGS}
-    return [_motions(value) for value in settings] if isinstance(settings, list) else settings
 
 
 def _real_tensor(generators: Any) -> Tensor | None:

@@ -1,7 +1,8 @@
 """The linear and the affine action: all maps of one or several vectors."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
@@ -15,6 +16,7 @@ from liegg._utils.linalg import group_by_block
 from liegg.actions.base import MatrixAction
 from liegg.actions.displacement import Displacement
 from liegg.actions.motion import Motion
+from liegg.actions.names import checked_names, problem_with
 from liegg.algebra.catalog import scaling, so, translation
 
 LARGEST_NAMED = 32
@@ -23,7 +25,7 @@ LARGEST_NAMED = 32
 Layout = Literal["copies_first", "vector_first"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class VectorAction(MatrixAction):
     r"""The same map of each of several vectors; base of `Linear` and `Affine`.
 
@@ -34,6 +36,7 @@ class VectorAction(MatrixAction):
     n: int
     copies: int = 1
     layout: Layout = "copies_first"
+    names: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         name = type(self).__name__
@@ -42,6 +45,17 @@ class VectorAction(MatrixAction):
                 f"{name}({self.n}, copies={self.copies}): both must be positive, for example "
                 f"{name}(5, copies=2)."
             )
+        object.__setattr__(self, "names", checked_names(self.names, self.n, f"{name}({self.n})"))
+
+    @property
+    def axes(self) -> tuple[str, ...] | None:
+        """The names of the components."""
+        return None if self.names is None else tuple(self.names)
+
+    def named(self, names: Sequence[Any]) -> "VectorAction":
+        """The action with these names, if it has none and they are names of its components."""
+        unfit = self.names is not None or len(names) != self.n or self.copies > 1
+        return self if unfit or problem_with(names) else replace(self, names=tuple(names))
 
     @property
     def ambient(self) -> int:
@@ -140,9 +154,10 @@ class VectorAction(MatrixAction):
         return pad(rows, (0, 0, 0, self.ambient - self.n))
 
     def settings(self) -> dict[str, Any]:
-        """Kind, n, copies, layout."""
+        """Kind, n, copies, layout; and the names, if there are any."""
         kind = type(self).__name__.lower()
-        return {"kind": kind, "n": self.n, "copies": self.copies, "layout": self.layout}
+        made = {"kind": kind, "n": self.n, "copies": self.copies, "layout": self.layout}
+        return made if self.names is None else made | {"names": list(self.names)}
 
     def motions(self, shape: tuple[int, ...], *, spread: float = 1.0) -> dict[str, Motion]:
         """Rotation, scaling, and translation of affine maps."""
@@ -171,6 +186,11 @@ class VectorAction(MatrixAction):
         """The constructor call."""
         return f"liegg.{self!r}"
 
+    def __repr__(self) -> str:
+        names = "" if self.names is None else f", names={self.names!r}"
+        made = f"n={self.n}, copies={self.copies}, layout={self.layout!r}{names}"
+        return f"{type(self).__name__}({made})"
+
     def _factors(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b copies m"]:
         r"""The vectors $\tilde x$ that the matrices multiply: $x$, or $(x, 1)$ for affine maps."""
         vectors = self.staged(x)
@@ -190,7 +210,7 @@ class VectorAction(MatrixAction):
 
 
 @checked_fields
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Linear(VectorAction):
     r"""Every linear map of $\mathbb{R}^n$, the same on each of `copies` vectors: $x_k \mapsto e^{h} x_k$.
 
@@ -201,8 +221,12 @@ class Linear(VectorAction):
         copies: vectors per sample.
         layout: `"copies_first"` for samples `[copies, n]` or flat, copy after copy;
             `"vector_first"` for `[n, copies]` or flat, component after component.
+        names: of the n components, the same for every vector; words, formulas and figures use them.
+            By default x₁, x₂, ..., or the names of the columns of a table.
 
     Examples:
+        >>> Linear(3, names=["m1", "m2", "r"]).words[1]
+        'shear of m1 by m2'
         >>> turn = torch.tensor([[0.0, -1.0], [1.0, 0.0]])
         >>> moved = Linear(2).act(torch.pi / 2 * turn, torch.tensor([[1.0, 0.0]]))
         >>> torch.allclose(moved, torch.tensor([[0.0, 1.0]]), atol=1e-6)
@@ -216,7 +240,7 @@ class Linear(VectorAction):
 
 
 @checked_fields
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Affine(VectorAction):
     r"""Every affine map of $\mathbb{R}^n$, the same on each of `copies` vectors.
 
@@ -227,6 +251,7 @@ class Affine(VectorAction):
         n: dimension of a vector.
         copies: vectors per sample.
         layout: as for `Linear`.
+        names: as for `Linear`.
 
     Examples:
         >>> Affine(2).size

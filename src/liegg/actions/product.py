@@ -1,5 +1,6 @@
 """Several actions on the same samples, whose candidates are analysed together."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
@@ -103,6 +104,10 @@ class Product(Action):
                 one.same_motions(two) for one, two in zip(self.actions, other.actions, strict=True)
             )
         )
+
+    def named(self, names: Sequence[Any]) -> "Product":
+        """The product of the named actions."""
+        return Product(*(action.named(names) for action in self.actions))
 
     def settings(self) -> dict[str, Any]:
         """The settings of every action."""

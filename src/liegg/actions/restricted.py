@@ -1,5 +1,6 @@
 """An action restricted to a subspace of its candidate generators."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -171,6 +172,10 @@ class Restricted(Action):
         inside = bool((self.whole_coefficients(own) - whole).norm() <= 1e-9 * whole.norm())
         generators, action = (own, None) if inside else (whole, self.parent)
         return replace(motion, generators=generators, action=action)
+
+    def named(self, names: Sequence[Any]) -> "Restricted":
+        """The restriction of the named parent."""
+        return replace(self, parent=self.parent.named(names))
 
     @property
     def parts(self) -> tuple[Action, ...]:

@@ -46,6 +46,7 @@ from liegg.algebra.words.describe import describe
 from liegg.algebra.words.latex import brackets_latex, generators_latex, matrix_latex
 from liegg.algebra.words.readable import Readable, adapted
 from liegg.algebra.words.sparse import sparse_basis
+from liegg.algebra.words.vector_fields import vector_field, vector_field_latex
 
 __all__ = [
     "Abstract",
@@ -105,4 +106,6 @@ __all__ = [
     "su",
     "translation",
     "u",
+    "vector_field",
+    "vector_field_latex",
 ]

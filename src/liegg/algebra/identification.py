@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.diagnoses import Remark
+from liegg._utils.errors import ArgumentError
 from liegg.algebra.bracket import structure_constants
 from liegg.algebra.closure import Closure
 from liegg.algebra.forms.forms import Forms, preserved_forms
@@ -17,8 +18,12 @@ from liegg.algebra.structure.abstract import abstract_name
 from liegg.algebra.structure.invariants import Invariants, invariants
 from liegg.algebra.structure.real_forms import UNKNOWN
 from liegg.algebra.subspace import orthonormal
-from liegg.algebra.words.latex import brackets_latex, generators_latex
-from liegg.algebra.words.readable import Readable, adapted, with_frame
+from liegg.algebra.words.latex import brackets_latex, equations_latex, generators_latex, name_latex
+from liegg.algebra.words.readable import Readable, adapted, with_frame, word_tolerance
+from liegg.algebra.words.vector_fields import vector_field, vector_field_latex
+
+SHOWN_FIELDS = 30
+"""Generators that a notebook shows as vector fields."""
 
 LISTED_RIVALS = 3
 """Alternatives that the text lists."""
@@ -140,24 +145,63 @@ class Identification:
         """A basis with few entries, in words; and one in the frame of the preserved form."""
         if self.unseen:
             return Readable(self.span, ())
-        how = {"homogeneous": self.homogeneous, "coordinates": self.coordinates}
-        plain = adapted(self.span, uncertainty=min(self.uncertainty, 0.1), **how)
+        how: dict[str, Any] = {"homogeneous": self.homogeneous, "coordinates": self.coordinates}
+        plain = adapted(self.span, uncertainty=self.uncertainty, **how)
         # Of the linear parts, if the maps are affine.
         linear = orthonormal(self.generators[:, :-1, :-1]) if self.homogeneous else self.generators
         axes = standard_frame(linear) if self.known else None
         if axes is None:
             return plain
-        return with_frame(plain, self.generators, **axes._asdict(), **how, uncertainty=1e-7)
+        how |= {"uncertainty": 1e-7, "error": self.uncertainty}
+        return with_frame(plain, self.generators, **axes._asdict(), **how)
 
-    def latex(self, *, framed: bool = False) -> str:
+    @property
+    def vector_fields(self) -> tuple[str, ...]:
+        """The readable generators as vector fields, such as `x₁∂₂ − x₂∂₁`, in the order of `readable.words`."""
+        return tuple(vector_field(matrix, **self._how) for matrix in self.readable.generators)
+
+    def latex(self, *, framed: bool = False, fields: bool = False) -> str:
         """The readable generators and their brackets, as LaTeX for amsmath.
 
         Args:
             framed: write the generators in the frame of the preserved form, where there is one.
+            fields: write the generators as vector fields, not as matrices; in the original coordinates.
+
+        Raises:
+            ArgumentError: both are requested.
         """
+        if framed and fields:
+            raise ArgumentError(
+                "framed=True and fields=True: vector fields are written in the original "
+                "coordinates. Leave one of them out."
+            )
         standard = self.readable.framed if framed else None
         generators = self.readable.generators if standard is None else standard
+        if fields:
+            texts = [vector_field_latex(matrix, **self._how) for matrix in generators]
+            return f"{equations_latex(texts)}\n{brackets_latex(generators)}"
         return f"{generators_latex(generators)}\n{brackets_latex(generators)}"
+
+    def _repr_latex_(self) -> str:
+        """What a notebook shows: the name, and the generators as vector fields."""
+        title = rf"\text{{{self.dimension} generators of unknown algebra}}"
+        title = name_latex(self.name) if self.known else title
+        texts = [vector_field_latex(matrix, **self._how) for matrix in self.readable.generators]
+        shown = texts[:SHOWN_FIELDS] + [r"\ldots"] * (len(texts) > SHOWN_FIELDS)
+        lines = [rf"X_{{{i}}} &= {text}" for i, text in enumerate(shown, start=1)]
+        return "\n".join(
+            [r"$$\begin{aligned}", " \\\\\n".join([rf"&{title}", *lines]), r"\end{aligned}$$"]
+        )
+
+    @property
+    def _how(self) -> dict[str, Any]:
+        """How the generators are written as formulas."""
+        tolerance = word_tolerance(max(self.span.shape[-1], 1), self.uncertainty)
+        return {
+            "coordinates": self.coordinates,
+            "homogeneous": self.homogeneous,
+            "tolerance": tolerance,
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that a page shows, as JSON values; infinities and NaN stay as they are."""
@@ -174,7 +218,11 @@ class Identification:
             "estimated": self.estimated,
             "generators": self.generators.tolist(),
             "metric": None if self.metric is None else self.metric.tolist(),
-            "readable": {"generators": readable.generators.tolist(), "words": list(readable.words)},
+            "readable": {
+                "generators": readable.generators.tolist(),
+                "words": list(readable.words),
+                "vector_fields": list(self.vector_fields),
+            },
             "framed": None
             if readable.framed is None or readable.frame is None
             else {

@@ -36,15 +36,17 @@ GRAMMAR = (
 """How an action is written."""
 
 
-def parse_action(text: str) -> Action:
+def parse_action(text: str, names: str | None = None) -> Action:
     """Make an action from text such as `linear:5x2`, `image:affine:28x28` or `image+color`.
 
     Args:
         text: `linear:N[xCOPIES]` or `affine:N[xCOPIES]`; or `image`, `volume`, `sequence` or `color`, followed by any of group,
             shape of a flat sample, derivative and border, each after a colon; or several of these joined by `+`.
+        names: of the N coordinates of `linear` and `affine`, separated by commas.
 
     Raises:
-        ArgumentError: there is no such action; the message shows how actions are written.
+        ArgumentError: there is no such action, or its coordinates cannot have these names; the message shows how actions
+            are written.
 
     Examples:
         >>> parse_action("affine:3x20")
@@ -52,18 +54,23 @@ def parse_action(text: str) -> Action:
         >>> parse_action("image:affine:28x28:central")
         Image(group='affine', derivative='central', border='replicate', shape=(28, 28))
     """
-    parts = [_parse_part(part.strip(), text) for part in text.split("+")]
+    labels = None if names is None else [name.strip() for name in names.split(",")]
+    parts = [_parse_part(part.strip(), text, labels) for part in text.split("+")]
     return parts[0] if len(parts) == 1 else Product(*parts)
 
 
-def _parse_part(part: str, text: str) -> Action:
+def _parse_part(part: str, text: str, names: list[str] | None) -> Action:
     """Parse one action of a sum; `text` is the whole sum, for messages."""
     if match := re.fullmatch(r"(linear|affine):(\d{1,9})(?:x(\d{1,9}))?", part):
         make = Linear if match[1] == "linear" else Affine
-        return make(int(match[2]), copies=int(match[3] or 1))
+        return make(int(match[2]), copies=int(match[3] or 1), names=names)
     kind, *words = part.split(":")
     if kind not in GRID_ACTIONS:
         raise ArgumentError(f"action {shown(text)}: {GRAMMAR}")
+    if names is not None:
+        raise ArgumentError(
+            f"--names: the coordinates of {kind} have names of their own. Leave --names out, or use linear:N or affine:N."
+        )
     arguments: dict[str, Any] = {}
     for word in words:
         name, value = _parse_word(word, kind)

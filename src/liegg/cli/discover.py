@@ -94,6 +94,9 @@ ActionText = Annotated[
         choices=ACTION_EXAMPLES,
     ),
 ]
+Names = Annotated[
+    str | None, option(QUESTION, "Names of the N coordinates of linear:N or affine:N: m1,m2,r.")
+]
 OutputAction = Annotated[
     str | None,
     option(
@@ -198,6 +201,7 @@ def discover(
     trust_model: TrustModel = False,
     groups: Groups = None,
     device: Device = None,
+    names: Names = None,
     output_action: OutputAction = None,
     outputs: Outputs = "each",
     target: TargetText = None,
@@ -366,7 +370,7 @@ def _load(options: SimpleNamespace, *, is_first: bool) -> _Inputs:
         check_run_folder(options.out)
     outputs, output_action = options.outputs, options.output_action
     question = {
-        "action": parse_action(options.action),
+        "action": parse_action(options.action, options.names),
         "output_action": None if output_action is None else parse_action(output_action),
         "outputs": int(outputs) if outputs.isdigit() else outputs,
         "output": parse_output(options.output),

@@ -32,6 +32,7 @@ from liegg.inputs.model import Model, eval_view, with_input_dtype
 from liegg.inputs.nonlinearity import nonlinearity
 from liegg.inputs.part import Part, with_part
 from liegg.inputs.probe import probe
+from liegg.inputs.table import column_labels, is_table, table_values
 from liegg.polarization import memory
 from liegg.polarization.distributed import PassOptions, accumulate
 from liegg.polarization.finite_motions import finite_motions
@@ -48,8 +49,8 @@ class Request:
     """What the user asks, of one model or of several.
 
     Attributes:
-        data: the samples.
-        action: the candidate generators.
+        data: the samples; a table becomes an array.
+        action: the candidate generators; the columns of a table name its coordinates, where it has no names.
         output_action: action on the outputs; None for invariance.
         outputs: how outputs are combined.
         seed: of random combinations and of whatever a loader draws.
@@ -74,6 +75,9 @@ class Request:
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
+        if is_table(self.data):
+            object.__setattr__(self, "action", self.action.named(column_labels(self.data)))
+            object.__setattr__(self, "data", table_values(self.data))
 
     def settings(self) -> dict[str, Any]:
         """The question as JSON values; it must be the same in all processes, and when a pass resumes."""

@@ -13,9 +13,11 @@ from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import ArgumentError
 from liegg._utils.linalg import canonical_basis, orthonormal_rows
 from liegg.actions import Action, MatrixAction
+from liegg.actions.settings import NAMES, without
 from liegg.algebra.subspace import principal_angles
 from liegg.decision.rank import evidence
 from liegg.discovery.about.pair import pair_answers
+from liegg.results.account import direction_error, words_of
 from liegg.results.comparison import SAME_SPAN, Comparison, Measured, PairedDefect, Side
 from liegg.results.layer_comparison import LayerComparison
 from liegg.results.layers import LayerSymmetries
@@ -25,14 +27,8 @@ from liegg.spectrum.defects import squared_motion
 MAX_EXPLAINED = math.pi / 4
 """Largest angle that uncertainties may explain: beyond it two directions differ more than not."""
 
-MAX_TOLERANCE = 0.2
-"""Largest share of a generator's largest entry that its words may leave out."""
-
 NEAREST = 3
 """Candidates that are compared if neither model has a symmetry."""
-
-CANDIDATE_TOLERANCE = 0.1
-"""The same for candidates, which are not symmetries."""
 
 
 @overload
@@ -120,7 +116,7 @@ def compare_results(
     # Principal vectors, paired by their angles; those without a partner come last.
     left, _, right = torch.linalg.svd(span_a @ span_b.mT)
     vectors_a, vectors_b = left.mT @ span_a, right @ span_b
-    directions = _directions(a, b, vectors_a, vectors_b, shared=shared, explained=explained)
+    directions = _directions(a, b, vectors_a, vectors_b, shared=shared)
     overall = None
     if shared:
         means = (
@@ -156,7 +152,6 @@ def _directions(
     vectors_b: Float[Tensor, "e g"],
     *,
     shared: int,
-    explained: float,
 ) -> list[PairedDefect]:
     """Every direction found in either model, in bases that depend on the spans alone.
 
@@ -167,6 +162,8 @@ def _directions(
         "a": vectors_a[shared:],
         "b": vectors_b[shared:],
     }
+    errors = {"a": direction_error(a.decision), "b": direction_error(b.decision)}
+    called = a.action if _has_names(a.action) else b.action
     pairs = []
     for found_in, span in spans.items():
         for h in canonical_basis(orthonormal_rows(span))[:, None]:
@@ -177,7 +174,8 @@ def _directions(
                 for name, sym, vectors in (("a", a, vectors_a), ("b", b, vectors_b))
             ]
             own = a.action.own_coefficients(h)
-            (words,) = a.action.describe(own, tolerance=min(explained, MAX_TOLERANCE))
+            error = max(errors[name] for name in ("a", "b") if found_in in ("both", name))
+            words = _words(called, called.own_coefficients(h), error)
             pairs.append(PairedDefect(found_in, words, _generator(a.action, own), *defects))
     return pairs
 
@@ -185,12 +183,24 @@ def _directions(
 def _nearest(side: str, name: str, sym: Symmetries, other: Symmetries) -> PairedDefect:
     """The nearest candidate of one model, measured in both."""
     h = sym.accumulated.solution.directions[:1] / sym.accumulated.solution.directions[:1].norm()
-    (words,) = sym.action.describe(h, tolerance=CANDIDATE_TOLERANCE)
+    words = _words(sym.action, h, direction_error(sym.decision))
     there = along(other, other.action.own_coefficients(sym.action.whole_coefficients(h)))
     defects = (_of_rank(sym, 0), there) if side == "a" else (there, _of_rank(sym, 0))
     return PairedDefect(
         "neither", f"nearest of {name}: {words}", _generator(sym.action, h), *defects
     )
+
+
+def _words(action: Action, h: Float[Tensor, "1 g"], error: float) -> str:
+    """What a direction does, in the words of print and page; of large matrices only their size."""
+    words = words_of(action, h, error)
+    if not words and isinstance(action, MatrixAction):
+        return f"motion of {action.ambient} coordinates"
+    return words[0]
+
+
+def _has_names(action: Action) -> bool:
+    return isinstance(action, MatrixAction) and action.axes is not None
 
 
 def _generator(action: Action, h: Float[Tensor, "1 g"]) -> Float[Tensor, "..."]:
@@ -250,7 +260,8 @@ def _notes(a: Symmetries, b: Symmetries, names: tuple[str, str]) -> tuple[Remark
         values = {"a": a.settings.get(key), "b": b.settings.get(key)}
         if values["a"] != values["b"]:
             notes.append(Diagnosis.SETTING_DIFFERS(name=key, **values, **both))
-    if a.action.settings() != b.action.settings() and repr(a.action) != repr(b.action):
+    one, other = (without(sym.action.settings(), NAMES) for sym in (a, b))
+    if one != other and repr(a.action) != repr(b.action):
         notes.append(Diagnosis.ACTION_DIFFERS(a=repr(a.action), b=repr(b.action), **both))
     return tuple(notes)
 

@@ -106,7 +106,8 @@ def discover(
 
     Args:
         model: `nn.Module` (analysed in eval mode and left as it was), exported program, or callable on batches.
-        data: tensor or array `[N, *x]`, Dataset, DataLoader, or re-iterable of batches; labels are ignored.
+        data: tensor or array `[N, *x]`, DataFrame (its columns name the coordinates of an action without `names=`), Dataset,
+            DataLoader, or re-iterable of batches; labels are ignored.
         action: the candidate generators, such as `liegg.Linear(5, copies=2)`.
         output_action: action on the outputs; the question is then equivariance, $f(e^{h}x) = e^{k} f(x)$.
         outputs: `"each"` output is a constraint of its own; `"sum"` is the paper's reading; a number `k` takes k random combinations.

@@ -25,9 +25,10 @@ from liegg._utils.errors import (
     one_line,
 )
 from liegg.inputs.checked_batch import as_tensor, check_finite, check_plain, inputs_of, ragged
+from liegg.inputs.table import is_table, table_values
 
 Data = Any
-"""Tensor, numpy array, Dataset, DataLoader, or any re-iterable of batches."""
+"""Tensor, numpy array, DataFrame, Dataset, DataLoader, or any re-iterable of batches."""
 
 BATCH_SIZE = 2048
 """Most samples per batch: enough that the overhead of a batch no longer counts."""
@@ -182,9 +183,9 @@ def as_batches(data: Data, *, batch_size: int | None = None) -> Batches:
     """Wrap the user's data; refuse what can be read only once or is not data.
 
     Args:
-        data: tensor or array `[N, *x]`, a Dataset, a DataLoader, or any re-iterable of batches. If
-            a sample or a batch is a tuple or a list, its first entry is the input and the rest
-            (labels) is ignored.
+        data: tensor or array `[N, *x]`, a table with one sample per row (a DataFrame of pandas or
+            polars), a Dataset, a DataLoader, or any re-iterable of batches. If a sample or a batch
+            is a tuple or a list, its first entry is the input and the rest (labels) is ignored.
         batch_size: samples per batch, for tensors, arrays and Datasets; by default 2²¹ numbers, at
             most 2048 samples; on a GPU eight times as many.
 
@@ -200,6 +201,8 @@ def as_batches(data: Data, *, batch_size: int | None = None) -> Batches:
             f"batch_size={batch_size}: expected a positive number of samples, for example "
             f"batch_size={BATCH_SIZE}."
         )
+    if is_table(data):
+        data = table_values(data)
     if isinstance(data, Tensor):
         check_plain(data)
     if isinstance(data, Tensor | np.ndarray) and data.ndim == 0:

@@ -14,9 +14,11 @@ from liegg._utils.arguments import shown
 from liegg._utils.errors import ArgumentError
 from liegg.actions import Action, MatrixAction
 from liegg.algebra.words.wording import coordinate_names
-from liegg.discovery.verification.further_curves import words_tolerance
+from liegg.results import account
+from liegg.results.account import direction_error
 from liegg.results.run_folder import STORED_SAMPLES
 from liegg.results.symmetries import Symmetries
+from liegg.results.vector_fields import output_names
 from liegg.results.verification import Curve
 
 LOWEST_CHANGE, HIGHEST_CHANGE = 1e-6, 100.0
@@ -86,7 +88,7 @@ def words_of(sym: Symmetries, which: int | Float[Tensor, "..."]) -> str:
     if isinstance(which, int) and sym.account.words:
         return sym.account.words[which]
     row = sym.action.as_coefficients(generator_of(sym, which)[None]).to(sym.coefficients)
-    return sym.action.describe(row, tolerance=words_tolerance(sym))[0]
+    return next(iter(account.words_of(sym.action, row, direction_error(sym.decision))), "")
 
 
 def evenly(times: Sequence[float], values: Sequence[float]) -> tuple[list[float], list[float]]:
@@ -111,6 +113,11 @@ def coordinates_of(action: MatrixAction) -> tuple[str, ...]:
     """Names of the rows of the matrices; `1` for the last one of affine maps."""
     names = coordinate_names(action.ambient - action.homogeneous, action.axes)
     return (*names, "1") if action.homogeneous else names
+
+
+def output_coordinates_of(action: MatrixAction) -> tuple[str, ...]:
+    """The same for an action on outputs, whose coordinates are y₁, y₂, ... by default."""
+    return (*output_names(action), "1") if action.homogeneous else output_names(action)
 
 
 def extent_of(generator: Float[Tensor, "..."], curve: Curve | None = None) -> Extent:
@@ -170,7 +177,9 @@ def plane_in(action: MatrixAction, matrix: Float[Tensor, "n n"]) -> Plane:
     blocks = blocks_of(action, matrix)
     part, start, block = max(blocks, key=lambda entry: float(entry[2].norm()))
     n = part.ambient - part.homogeneous
-    names = part.axes if len(blocks) == 1 else coordinate_names(len(matrix))[start : start + n]
+    names = part.axes
+    if names is None and len(blocks) > 1:
+        names = coordinate_names(len(matrix))[start : start + n]
     plane = plane_of(block, homogeneous=part.homogeneous, names=names)
     return replace(plane, is_grid=part.stage == "grid")
 

@@ -10,6 +10,7 @@ from torch import Tensor
 from liegg._utils.errors import ArgumentError
 from liegg.actions import Action, MatrixAction
 from liegg.algebra.identification import Identification
+from liegg.algebra.words.readable import word_tolerance
 from liegg.decision.decide import Decision
 from liegg.decision.grades import GRADES
 from liegg.polarization.memory import readable
@@ -102,9 +103,7 @@ def account_of(
     solution, nullity = accumulated.solution, decision.nullity
     tolerance = decision.thresholds.trivial_tolerance
     near = solution.directions[nullity : nullity + NEAREST]
-    error = decision.uncertainty
-    if not nullity and decision.certainty is not None:
-        error = decision.certainty.angle
+    error = direction_error(decision)
     candidates = tuple(
         Candidate(
             words=words,
@@ -177,8 +176,16 @@ def _grade_among(defect: float, found: list[float], decision: Decision) -> str:
     return worst(decision.grades[: len(found)]) if is_near else "weak"
 
 
+def direction_error(decision: Decision) -> float:
+    """Angle in radians by which a unit generator may be off: a symmetry, or the nearest candidate if there is none."""
+    certainty = decision.certainty
+    return decision.uncertainty if decision.nullity or certainty is None else certainty.angle
+
+
 def words_of(action: Action, coefficients: Float[Tensor, "d g"], error: float) -> tuple[str, ...]:
     """What directions do; entries that the error explains are left out. Empty if they are too many or too large.
+
+    All words of directions come from here, so that a direction has the same words in print, page, verification and comparison.
 
     Args:
         action: the candidate generators.
@@ -188,7 +195,7 @@ def words_of(action: Action, coefficients: Float[Tensor, "d g"], error: float) -
     side = action.ambient if isinstance(action, MatrixAction) else 1
     if not is_printable(len(coefficients), side):
         return ()
-    return action.describe(coefficients, tolerance=min(max(1e-6, 5 * error / side), 0.24))
+    return action.describe(coefficients, tolerance=word_tolerance(side, error))
 
 
 def matrices_of(

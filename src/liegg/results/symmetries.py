@@ -93,6 +93,26 @@ class Symmetries:
         )
 
     @property
+    def vector_fields(self) -> tuple[str, ...]:
+        """What `words` describes as vector fields, such as `x₁∂₂ − x₂∂₁`; empty if the action has no matrices."""
+        from liegg.results.vector_fields import field_texts
+
+        return field_texts(self)
+
+    @property
+    def output_vector_fields(self) -> tuple[str, ...]:
+        """What each of `vector_fields` does to the output y, such as `y₁ ∂y₂ − y₂ ∂y₁`; empty for invariance."""
+        from liegg.results.vector_fields import output_field_texts
+
+        return output_field_texts(self)
+
+    def latex(self) -> str:
+        """`vector_fields` as LaTeX for amsmath, with those of the output; see also `identification.latex`."""
+        from liegg.results.vector_fields import fields_latex
+
+        return fields_latex(self)
+
+    @property
     def candidates(self) -> tuple[Candidate, ...]:
         """The nearest directions after the last symmetry, with words, defects and intervals."""
         return self.account.candidates
@@ -276,6 +296,7 @@ class Symmetries:
                 "words": self.words,
                 "sentence": self.sentence.to_dict(),
                 "answers": [answer.to_dict() for answer in self.answers],
+                "vector_fields": self.vector_fields,
                 "candidates": [*map(_in_words, self.candidates)],
                 "readable": [*map(_in_words, self.account.readable)],
                 "generator_words": self.account.words,

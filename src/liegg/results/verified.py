@@ -11,7 +11,7 @@ from liegg._utils.errors import ArgumentError
 from liegg.actions import MatrixAction
 from liegg.decision.controls import reordered
 from liegg.decision.verified import FiniteChange, Verified, verified
-from liegg.results.account import account_of, is_printable, words_of
+from liegg.results.account import account_of, direction_error, is_printable, words_of
 from liegg.results.accumulated import Accumulated
 from liegg.results.naming import left_open, name_symmetries, questioned
 from liegg.results.symmetries import Symmetries
@@ -160,7 +160,7 @@ def _sorted_curves(
     if not lost:
         return replace(verification, curves=curves)
     rows = sym.coefficients[lost]
-    words = words_of(sym.action, rows, sym.decision.uncertainty)
+    words = words_of(sym.action, rows, direction_error(sym.decision))
     others = tuple(verification.curves[i] for i in lost) if words else ()
     return replace(
         verification,

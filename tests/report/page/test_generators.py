@@ -59,3 +59,20 @@ def test_large_matrices_are_images():
         card["matrix"]["kind"] for basis in bases(sym, sym.to_dict()) for card in basis["cards"]
     ]
     assert kinds == ["image", "image"]
+
+
+def test_cards_have_formulas_and_the_names_of_input_and_output():
+    sym = liegg.discover(
+        lambda x: x * torch.cos(x.square().sum(1, keepdim=True)),
+        normal(200, 2),
+        liegg.Linear(2, names=["velocity in x", "velocity in y"]),
+        output_action=liegg.Linear(2),
+    )
+    found = {basis["key"]: basis["cards"][0] for basis in bases(sym, sym.to_dict())}
+    turn = "[velocity in x] ∂[velocity in y] − [velocity in y] ∂[velocity in x]"
+    assert turn in [
+        card["formula"] for basis in bases(sym, sym.to_dict()) for card in basis["cards"]
+    ]
+    assert found["found"]["output"]["names"] == ["y₁", "y₂"]
+    assert "∂y₂" in found["found"]["output_formula"]
+    assert found["found"]["matrix"]["names"] == ["1 velo…", "2 velo…"]

@@ -26,6 +26,7 @@ def Blocks(  # noqa: N802, one of the actions, which are named as classes are
     algebra: Algebra | Sequence[Algebra | None] | None = None,
     *,
     order: Sequence[int] | Int[Tensor, " n"] | None = None,
+    names: Sequence[str] | None = None,
 ) -> MatrixAction:
     r"""Block diagonal matrices: each part of a sample has its own linear map.
 
@@ -37,6 +38,7 @@ def Blocks(  # noqa: N802, one of the actions, which are named as classes are
         algebra: candidates within a part, `[r, k, k]`, for all parts or one per part; None for all
             of gl(k).
         order: indices of a flat sample in the parts, part after part; by default in order.
+        names: of the numbers of a flat sample, for words.
 
     Raises:
         ArgumentError: sizes that are not positive, an algebra of another size than its part, an
@@ -96,11 +98,12 @@ def Blocks(  # noqa: N802, one of the actions, which are named as classes are
         "order": None if order is None else places.tolist(),
     }
     label = f"Blocks({parts}{'' if order is None else ', ordered'}, size={first})"
-    return Sparse(entries(n, *(torch.cat(part) for part in zip(*found, strict=True))), made, label)
+    found = entries(n, *(torch.cat(part) for part in zip(*found, strict=True)))
+    return Sparse(found, made, label, names)
 
 
 def blocks_from_settings(
-    sizes: list[int], algebra: list | None, order: list[int] | None
+    sizes: list[int], algebra: list | None, order: list[int] | None, names: list[str] | None = None
 ) -> MatrixAction:
     """Make blocks again from their settings."""
     each = algebra is not None and any(
@@ -115,11 +118,19 @@ def blocks_from_settings(
         sizes,
         tensors if each or algebra is None else torch.tensor(algebra, dtype=torch.float64),
         order=order,
+        names=names,
     )
 
 
 @checked()
-def Banded(n: int, width: int = 1, *, shared: bool = False, periodic: bool = False) -> MatrixAction:  # noqa: N802
+def Banded(  # noqa: N802
+    n: int,
+    width: int = 1,
+    *,
+    shared: bool = False,
+    periodic: bool = False,
+    names: Sequence[str] | None = None,
+) -> MatrixAction:
     r"""Matrices with entries near the diagonal, $|i - j| \le$ `width`: neighbours move each number.
 
     About $(2w + 1) n$ candidates instead of $n^2$; with `shared` one per diagonal, $2w + 1$ in all:
@@ -130,6 +141,7 @@ def Banded(n: int, width: int = 1, *, shared: bool = False, periodic: bool = Fal
         width: number of diagonals on either side.
         shared: the same weight along a diagonal.
         periodic: the last number is a neighbour of the first.
+        names: of the numbers, for words.
 
     Raises:
         ArgumentError: a width that does not fit.
@@ -155,15 +167,19 @@ def Banded(n: int, width: int = 1, *, shared: bool = False, periodic: bool = Fal
     words = "".join(
         f", {word}=True" for word, on in (("shared", shared), ("periodic", periodic)) if on
     )
-    return Sparse(entries(n, matrix, row, column, value), made, f"Banded({n}, {width}{words})")
+    label = f"Banded({n}, {width}{words})"
+    return Sparse(entries(n, matrix, row, column, value), made, label, names)
 
 
 @checked()
-def Weights(groups: Sequence[int] | Int[Tensor, " n"]) -> MatrixAction:  # noqa: N802
+def Weights(  # noqa: N802
+    groups: Sequence[int] | Int[Tensor, " n"], *, names: Sequence[str] | None = None
+) -> MatrixAction:
     """One factor per group of numbers: which matter, and which only in proportion to others?
 
     Args:
         groups: group of every number of a flat sample, from 0; negative for a number that stays.
+        names: of the numbers, for words.
 
     Raises:
         ArgumentError: a group without members.
@@ -185,6 +201,7 @@ def Weights(groups: Sequence[int] | Int[Tensor, " n"]) -> MatrixAction:  # noqa:
         entries(len(label), label[member], member, member, value),
         made,
         f"Weights({len(counts)} groups of {len(label)} numbers)",
+        names,
     )
 
 

@@ -2,7 +2,7 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from typing import Any
@@ -14,6 +14,7 @@ from torch import Tensor
 from liegg._utils.errors import ArgumentError, ShapeError
 from liegg.actions.base import MatrixAction
 from liegg.actions.displacement import Displacement
+from liegg.actions.names import checked_names, problem_with
 
 Map = Callable[[Tensor], Tensor]
 """A map of flat samples `[b, n]`."""
@@ -175,11 +176,27 @@ class Sparse(StructuredAction):
         entries: the candidate matrices.
         made: settings that make it again.
         label: how it is written.
+        names: of the numbers of a sample; None for x₁, x₂, ...
     """
 
     entries: Entries
     made: dict[str, Any]
     label: str
+    names: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        names = checked_names(self.names, self.ambient, self.label, "number of a flat sample")
+        object.__setattr__(self, "names", names)
+
+    @property
+    def axes(self) -> tuple[str, ...] | None:
+        """The names of the numbers."""
+        return None if self.names is None else tuple(self.names)
+
+    def named(self, names: Sequence[Any]) -> "Sparse":
+        """The action with these names, if it has none and they are names of its numbers."""
+        unfit = self.names is not None or len(names) != self.ambient
+        return self if unfit or problem_with(names) else replace(self, names=tuple(names))
 
     @property
     def size(self) -> int:
@@ -227,11 +244,12 @@ class Sparse(StructuredAction):
         return out.index_add_(1, own.row * n + own.column, weights).unflatten(1, (n, n))
 
     def settings(self) -> dict[str, Any]:
-        """What it was made of."""
-        return self.made
+        """What it was made of; and the names, if there are any."""
+        return self.made if self.names is None else self.made | {"names": list(self.names)}
 
     def __repr__(self) -> str:
-        return self.label
+        names = "" if self.names is None else f", names={self.names!r}"
+        return f"{self.label[:-1]}{names})" if names else self.label
 
     def _maps(self, h: Float[Tensor, "t g"]) -> list[tuple[Map, Float[Tensor, ""]]]:
         """Entries of the generators, row by row."""

@@ -184,8 +184,9 @@ def _affine(linear: Matrix, shift: Vector, motion: Motion, view: View) -> str:
     centre = -np.linalg.pinv(linear, rcond=max(1e-9, view.tolerance)) @ shift
     rest = shift + linear @ centre
     words = ""
-    if not view.zero(centre):
-        words += f" {'through' if ' axis ' in motion.where else 'about'} the point {vector(centre)}"
+    if not view.zero(centre) and (abs(centre) >= 0.005).any():  # which two decimals show
+        has_axis = motion.where.startswith(" about the axis ")
+        words += f" {'through' if has_axis else 'about'} the point {vector(centre)}"
     if not view.zero(rest):
         text, length = direction(rest, view.names, view.tolerance)
         words += f" with {Motion('translation', f' along {text}', length).beside(motion)}"

@@ -1,6 +1,7 @@
 r"""Generators and their brackets as LaTeX for `amsmath`."""
 
 import math
+import re
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -22,6 +23,24 @@ LARGEST_DENOMINATOR = 12
 
 PMATRIX_COLUMNS = 10
 """Columns that a `pmatrix` of `amsmath` takes by default (its counter `MaxMatrixCols`)."""
+
+LONGEST_SYMBOL = 4
+"""Letters of names that are written in Fraktur, as so, sp, heis and saff are; longer ones are words."""
+
+ESCAPES = {letter: f"\\{letter}" for letter in "&%$#_{} "} | {
+    "\\": r"\backslash ",
+    "^": r"\hat{\ }",
+    "~": r"\sim ",
+    "-": r"\text{-}",
+}
+"""Letters that mean something to LaTeX, as it writes them."""
+
+DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+"""Digits of an index."""
+
+SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+RAISED_DIGITS = str.maketrans(SUPERSCRIPTS, "0123456789")
+"""Digits of an exponent."""
 
 LARGEST_REST = 1e-6
 """Share of a bracket outside the span above which the equation ends in dots."""
@@ -50,6 +69,46 @@ def number_latex(value: float, *, digits: int = 3) -> str:
         return f"{sign}{top}" if bottom == "1" else rf"{sign}\tfrac{{{top}}}{{{bottom}}}"
     text = f"{size:.{digits}f}"
     return f"{sign if float(text) else ''}{text}"
+
+
+def symbol_latex(name: str) -> str:
+    r"""The name of a coordinate: a letter with its index, or upright text.
+
+    >>> symbol_latex("x₁₂"), symbol_latex("m1"), symbol_latex("v_x"), symbol_latex("x′")
+    ('x_{12}', 'm_1', 'v_x', "x'")
+    >>> print(symbol_latex("petal length (cm)"), symbol_latex("log_2"))
+    \mathrm{petal\ length\ (cm)} \mathrm{log\_2}
+    """
+    plain, primes = name.rstrip("′"), "'" * (len(name) - len(name.rstrip("′")))
+    match = re.fullmatch(r"([A-Za-z])_?([0-9₀-₉]*|[A-Za-z])", plain)
+    if match is None:
+        text = "".join(ESCAPES.get(letter, letter) for letter in plain)
+        return rf"\mathrm{{{text}}}{primes}"
+    letter, index = match[1], match[2].translate(DIGITS)
+    if plain[1:] and plain[1] != "_" and index.isalpha():  # two letters are a word
+        return rf"\mathrm{{{plain}}}{primes}"
+    index = f"_{index}" if len(index) == 1 else f"_{{{index}}}" if index else ""
+    return f"{letter}{index}{primes}"
+
+
+def name_latex(name: str) -> str:
+    r"""The name of an algebra.
+
+    >>> print(name_latex("so(1,3)"), name_latex("sl(2,R) ⊕ R³"), name_latex("translation(2)"))
+    \mathfrak{so}(1,3) \mathfrak{sl}(2,\mathbb{R}) \oplus \mathbb{R}^{3} \mathrm{translation}(2)
+    """
+
+    def word(match: re.Match[str]) -> str:
+        text = match[0]
+        if text in ("R", "C"):
+            return rf"\mathbb{{{text}}}"
+        return rf"\mathfrak{{{text}}}" if len(text) <= LONGEST_SYMBOL else rf"\mathrm{{{text}}}"
+
+    text = re.sub("[A-Za-z]+", word, name)
+    text = re.sub(
+        f"[{SUPERSCRIPTS}]+", lambda match: f"^{{{match[0].translate(RAISED_DIGITS)}}}", text
+    )
+    return text.replace("⊕", r"\oplus").replace("⋉", r"\ltimes")
 
 
 def matrix_latex(matrix: Num[Tensor, "..."], *, digits: int = 3) -> str:
@@ -90,10 +149,25 @@ def generators_latex(
         X_1 &= \begin{pmatrix} 0 & -1 \\ 1 & 0 \end{pmatrix}
         \end{align*}
     """
-    pairs = zip(_symbols(len(generators), names), checked_generators(generators), strict=True)
-    return _align(
-        [f"{symbol} &= {matrix_latex(matrix, digits=digits)}" for symbol, matrix in pairs]
-    )
+    texts = [matrix_latex(matrix, digits=digits) for matrix in checked_generators(generators)]
+    return equations_latex(texts, names=names)
+
+
+def equations_latex(texts: Sequence[str], *, names: Sequence[str] | None = None) -> str:
+    r"""Formulas of generators as an `align*`, one per line; an empty text if there are none.
+
+    Args:
+        texts: LaTeX, one per generator.
+        names: LaTeX names; `X_1`, `X_2`, ... otherwise.
+
+    Examples:
+        >>> print(equations_latex([r"x \partial_y"]))
+        \begin{align*}
+        X_1 &= x \partial_y
+        \end{align*}
+    """
+    pairs = zip(_symbols(len(texts), names), texts, strict=True)
+    return _align([f"{symbol} &= {text}" for symbol, text in pairs])
 
 
 def brackets_latex(

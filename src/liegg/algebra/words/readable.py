@@ -11,13 +11,22 @@ from torch import Tensor
 from liegg._utils.errors import ArgumentError
 from liegg.algebra.catalog import so
 from liegg.algebra.forms.frame import frame_of
-from liegg.algebra.subspace import principal_angles
+from liegg.algebra.subspace import checked_uncertainty, principal_angles
 from liegg.algebra.words.describe import describe
 from liegg.algebra.words.sparse import sparse_basis
 from liegg.algebra.words.wording import coordinate_names
 
+DEVIATIONS = 5.0
+"""Standard deviations of noise that words leave out; an entry's is the error over the side of the matrix."""
+
 EQUAL_ENTRIES = 1e-6
 """Relative difference up to which entries count as equal, where no uncertainty is given."""
+
+LARGEST_TOLERANCE = 0.24
+"""Largest share of the largest entry that words leave out."""
+
+LARGEST_ROUNDING = 0.1
+"""Error in radians up to which entries are rounded; those of a larger one say nothing."""
 
 LARGEST_ANGLE = 0.3
 """Angle in radians beyond which a span is not taken for so(p, q), however uncertain it is."""
@@ -51,8 +60,11 @@ class Readable:
     @property
     def frame_changes_words(self) -> bool:
         """Whether the words in the frame say more than the plain ones, primes aside."""
-        plain = tuple(text.replace("′", "") for text in self.framed_words)
-        return bool(plain) and plain != self.words
+        plain, framed = (
+            tuple(text.replace("′", "") for text in words)
+            for words in (self.words, self.framed_words)
+        )
+        return bool(framed) and framed != plain
 
 
 def adapted(
@@ -90,7 +102,8 @@ def adapted(
         >>> adapted(so(1, 2), form=metric, coordinates=("t", "x", "y")).framed_words
         ('rotation in x–y', 'boost along x (time t)', 'boost along y (time t)')
     """
-    basis = sparse_basis(generators, uncertainty=uncertainty)
+    rounding = min(checked_uncertainty(uncertainty), LARGEST_ROUNDING)
+    basis = sparse_basis(generators, uncertainty=rounding)
     n = basis.shape[1]
     inner = n - homogeneous
     names = coordinate_names(inner, coordinates)
@@ -100,7 +113,7 @@ def adapted(
                 f"the {what} has shape {tuple(given.shape)}; "
                 f"expected ({inner}, {inner}), one axis per coordinate."
             )
-    words = partial(describe, homogeneous=homogeneous, tolerance=_tolerance(n, uncertainty))
+    words = partial(describe, homogeneous=homogeneous, tolerance=word_tolerance(n, uncertainty))
     plain = Readable(basis, tuple(words(a, coordinates=names, form=form) for a in basis))
     if frame is None and form is None:
         return plain
@@ -116,6 +129,58 @@ def adapted(
     )
 
 
+def words_of_each(
+    generators: Num[Tensor, "d n n"],
+    *,
+    coordinates: Sequence[str] | None,
+    homogeneous: bool,
+    tolerance: float,
+) -> tuple[str, ...]:
+    """Words for each generator alone: those of the readable basis of the line that it spans.
+
+    So a generator has the same words wherever it is described.
+
+    Args:
+        generators: the matrices.
+        coordinates: names of the coordinates; x₁, x₂, ... otherwise.
+        homogeneous: whether they are affine, with a zero last row.
+        tolerance: entries below this share of the largest count as zero, see `word_tolerance`;
+            above a millionth they are also rounded, as far as the same error explains it.
+    """
+    error = tolerance / _share(generators.shape[1])
+    names = {"coordinates": coordinates, "homogeneous": homogeneous}
+    words = []
+    for matrix in generators:
+        if tolerance > EQUAL_ENTRIES and bool(matrix.any()):
+            words += adapted(matrix[None], **names, uncertainty=error).words
+        else:
+            words.append(describe(matrix, **names, tolerance=tolerance))
+    return tuple(words)
+
+
+def word_tolerance(n: int, uncertainty: float) -> float:
+    """Share of the largest entry of a matrix within which entries are equal: five deviations of noise.
+
+    But no more than the error itself, which one entry cannot exceed: a rotation about another point
+    is called that. The one rule for words, whoever asks: print, page, figures, verification or
+    comparison.
+
+    Args:
+        n: side of the matrix.
+        uncertainty: error of a unit generator in radians.
+
+    Examples:
+        >>> word_tolerance(3, 0.0), word_tolerance(3, 0.03), word_tolerance(10, 0.03)
+        (1e-06, 0.03, 0.015)
+    """
+    return min(max(EQUAL_ENTRIES, _share(n) * uncertainty), LARGEST_TOLERANCE)
+
+
+def _share(n: int) -> float:
+    """Share of an error that one entry of a matrix of side n may have."""
+    return min(DEVIATIONS / n, 1.0)
+
+
 def with_frame(
     plain: Readable,
     generators: Num[Tensor, "d n n"],
@@ -125,8 +190,12 @@ def with_frame(
     homogeneous: bool,
     coordinates: Sequence[str] | None,
     uncertainty: float,
+    error: float | None = None,
 ) -> Readable:
-    """Add the basis in a frame to a readable basis; arguments as those of `adapted`."""
+    """Add the basis in a frame to a readable basis.
+
+    Arguments are those of `adapted`; `error` is what words leave out, by default the uncertainty.
+    """
     metric = None if form is None else frame.mT @ form.to(frame) @ frame
     inner, n = len(frame), generators.shape[1]
     extended = torch.block_diag(frame, torch.eye(n - inner).to(frame))
@@ -136,7 +205,11 @@ def with_frame(
     same = torch.allclose(frame, torch.eye(inner).to(frame), rtol=0, atol=EQUAL_ENTRIES)
     names = coordinate_names(inner, coordinates)
     primed = names if same else tuple(f"{name}′" for name in names)
-    words = partial(describe, homogeneous=homogeneous, tolerance=_tolerance(n, uncertainty))
+    words = partial(
+        describe,
+        homogeneous=homogeneous,
+        tolerance=word_tolerance(n, uncertainty if error is None else error),
+    )
     return replace(
         plain,
         frame=extended,
@@ -165,17 +238,12 @@ def _in_frame(
         angle = float(principal_angles(image.flatten(1), generators.to(image).flatten(1))[-1])
         if angle <= max(EQUAL_ENTRIES, min(growth * uncertainty, LARGEST_ANGLE)):
             basis = full
-    tolerance = _tolerance(n, uncertainty) * basis.flatten(1).abs().amax(1)[:, None, None]
+    tolerance = word_tolerance(n, uncertainty) * basis.flatten(1).abs().amax(1)[:, None, None]
     rotations = ((basis + basis.mT).abs() <= tolerance).flatten(1).all(1)
     symmetric = ((basis - basis.mT).abs() <= tolerance).flatten(1).all(1)
     boosts = ~rotations & symmetric & (basis.diagonal(dim1=1, dim2=2) == 0).all(1)
     order = torch.argsort(2 - 2 * rotations.int() - boosts.int(), stable=True)
     return basis[order], int(rotations.sum()), int(boosts.sum())
-
-
-def _tolerance(n: int, uncertainty: float) -> float:
-    """Share of the largest entry within which entries are equal: five deviations of noise."""
-    return min(max(EQUAL_ENTRIES, 5 * uncertainty / n), 0.24)
 
 
 def _regular(frame: Tensor | None) -> Float[Tensor, "n n"]:

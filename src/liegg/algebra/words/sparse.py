@@ -86,8 +86,9 @@ def sparse_basis(
     noise = uncertainty / n
     scales = np.outer(np.linalg.norm(axes, axis=0), np.linalg.norm(back, axis=1)).ravel()
     echelon, spread = _echelon(rows, scales, ties=max(1e-8, 4 * uncertainty))
-    # Twice the spectral norm of a random matrix with entries of this size.
-    allowed = max(100 * ROUNDING, 2 * noise * (math.sqrt(d) + math.sqrt(n * n - d)))
+    # Twice the spectral norm of a random matrix with entries of this size; of one row, its length.
+    spectral = math.sqrt(n * n - d) + (math.sqrt(d) if d > 1 else 0.0)
+    allowed = max(100 * ROUNDING, 2 * noise * spectral)
     for deviations in DEVIATIONS:
         rounded = _rounded(echelon, deviations * noise * spread)
         matrices = _presentable(_eliminate(rounded)).reshape(d, n, n).swapaxes(1, 2)
@@ -130,8 +131,13 @@ def _echelon(rows: Rows, noise: Float[np.ndarray, " g"], ties: float) -> tuple[R
     pivots $P$: $\Delta R = V_P^{-1}(\Delta V - \Delta V_P R)$, so $\sigma_{ij}^2 =
     |V_P^{-1}|_i^2\,(s_j^2 + \sum_{p \in P} s_p^2 R_{pj}^2)$.
     """
-    unit = np.linalg.svd(rows, full_matrices=False)[2]
-    columns = sorted(pivots(unit.T @ unit, len(rows), ties=min(ties, 0.5)))
+    ties = min(ties, 0.5)
+    if len(rows) == 1:  # without the projector, which is large
+        squares = np.square(rows[0])
+        columns = [int((squares >= squares.max() * (1 - ties)).argmax())]
+    else:
+        unit = np.linalg.svd(rows, full_matrices=False)[2]
+        columns = sorted(pivots(unit.T @ unit, len(rows), ties=ties))
     inverse = np.linalg.inv(rows[:, columns])
     echelon = inverse @ rows
     echelon[:, columns] = np.eye(len(columns))

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
 from liegg.actions import MatrixAction
-from liegg.results.account import is_printable
+from liegg.results.account import direction_error, is_printable, words_of
 from liegg.results.symmetries import Symmetries
 
 MAX_READABLE, MAX_CANDIDATES = 12, 3
@@ -44,7 +44,7 @@ def others_of(sym: Symmetries) -> Others:
         first, weak = sym.decision.undecided, sym.decision.grades.count("weak")
         rows = sym.accumulated.solution.directions[first:][: min(max(weak, 1), MAX_CANDIDATES)]
         rows = rows / rows.norm(dim=1, keepdim=True)
-        words = action.describe(rows, tolerance=words_tolerance(sym))
+        words = words_of(action, rows, direction_error(sym.decision))
     elif isinstance(action, MatrixAction) and not too_large:
         rows, words = _readable(sym, action)
     return Others(rows, words)
@@ -63,14 +63,3 @@ def _readable(
                 rows.append(row)
                 words.append(text)
     return torch.cat(rows), tuple(words)
-
-
-def words_tolerance(sym: Symmetries) -> float:
-    """Share of a generator's largest entry that its error explains."""
-    error = (
-        sym.decision.uncertainty
-        if sym.nullity or sym.decision.certainty is None
-        else sym.decision.certainty.angle
-    )
-    side = sym.action.ambient if isinstance(sym.action, MatrixAction) else 1
-    return min(max(1e-6, 5 * error / side), 0.24)

@@ -12,11 +12,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg.actions import MatrixAction
+from liegg.algebra.words.readable import word_tolerance
+from liegg.algebra.words.vector_fields import vector_field
 from liegg.algebra.words.wording import coordinate_names
 from liegg.discovery.verification.further_curves import others_of
-from liegg.report.motions import coordinates_of, plane_of
+from liegg.report.motions import coordinates_of, output_coordinates_of, plane_of
 from liegg.report.numbers import number
-from liegg.results.account import PRINTABLE_SIDE, is_printable
+from liegg.results.account import PRINTABLE_SIDE, direction_error, is_printable, words_of
 from liegg.results.symmetries import Symmetries
 
 MAX_CARDS = 12
@@ -30,6 +32,9 @@ MAX_TERMS = 8
 
 MAX_NUMBERED_SIDE, MAX_CELL_SIDE = 8, 16
 """Side of a matrix up to which its entries are written, and up to which it is drawn cell by cell."""
+
+MAX_TICK = 7
+"""Letters of a name beside a cell."""
 
 ARROWS = 7
 """Arrows per side of a vector field."""
@@ -56,25 +61,28 @@ def bases(sym: Symmetries, record: dict[str, Any]) -> list[dict[str, Any]]:
     numbers = zip(record["generator_defect"], record["generator_variance"], strict=True)
     notes = [[f"δ² {number(defect)}", f"variance {number(value)}"] for defect, value in numbers]
     cards = _cards(sym, sym.coefficients[:MAX_CARDS], words, "generator", notes)
-    if isinstance(sym.output_action, MatrixAction):
+    tolerance = _tolerance(sym)
+    if isinstance(output := sym.output_action, MatrixAction):
+        names = output_coordinates_of(output)
         for card, matrix in zip(cards, sym.output_generators, strict=False):
             label = f"{card['label']}, on the output"
-            card["output"] = heat_map(matrix, coordinate_names(len(matrix)), label)
+            card["output"] = heat_map(matrix, names, label)
+            card["output_formula"] = _formula(matrix, names, output, tolerance)
     if not isinstance(action, MatrixAction):
         about = "orthonormal coefficients, smallest defect first"
         return [_basis("found", "as found", about, cards, words)]
     readable, names = sym.identification.readable, coordinates_of(action)
-    elements = _matrix_cards(readable.generators, readable.words, names, action, "element")
+    shown = {"action": action, "label": "element", "tolerance": tolerance}
+    elements = _matrix_cards(readable.generators, readable.words, names, **shown)
     about = "the same span with few entries; entries that the error explains are rounded"
     found = "orthonormal in the Frobenius inner product, smallest defect first"
     result = [
         _basis("readable", "readable", about, elements, readable.words),
         _basis("found", "as found", found, cards, words),
     ]
-    plain = tuple(text.replace("′", "") for text in readable.framed_words)
-    if readable.framed is not None and plain != readable.words:
+    if readable.framed is not None and readable.frame_changes_words:
         names = tuple(name if name == "1" else f"{name}′" for name in names)
-        framed = _matrix_cards(readable.framed, readable.framed_words, names, action, "element")
+        framed = _matrix_cards(readable.framed, readable.framed_words, names, **shown)
         about = "in coordinates in which the preserved form is standard; a prime marks their axes"
         result.append(_basis("framed", "in its own frame", about, framed, readable.framed_words))
     return result
@@ -107,7 +115,8 @@ def _cards(
     action = sym.action
     if isinstance(action, MatrixAction):
         matrices = action.matrices(rows)
-        cards = _matrix_cards(matrices, words, coordinates_of(action), action, label)
+        shown = {"action": action, "label": label, "tolerance": _tolerance(sym)}
+        cards = _matrix_cards(matrices, words, coordinates_of(action), **shown)
     else:
         cards = [
             _card(f"{label} {i}", text) | {"terms": _terms(row, action.words)}
@@ -122,22 +131,42 @@ def _matrix_cards(
     matrices: Float[Tensor, "k n n"],
     words: Sequence[str],
     names: tuple[str, ...],
+    *,
     action: MatrixAction,
     label: str,
+    tolerance: float,
 ) -> list[dict[str, Any]]:
     return [
         _card(f"{label} {i}", text)
         | {
             "matrix": heat_map(matrix, names, f"{label} {i}"),
             "field": field(matrix, names, homogeneous=action.homogeneous),
+            "formula": _formula(matrix, names, action, tolerance),
             "notes": [text for text in [rates(matrix)] if text],
         }
         for i, (matrix, text) in enumerate(zip(matrices[:MAX_CARDS], words, strict=False), start=1)
     ]
 
 
+def _formula(
+    matrix: Float[Tensor, "n n"], names: tuple[str, ...], action: MatrixAction, tolerance: float
+) -> str:
+    """The vector field of a generator; its names are those of the rows of the matrix."""
+    n = len(matrix) - action.homogeneous
+    given = None if names[:n] == coordinate_names(n) else names[:n]
+    how = {"homogeneous": action.homogeneous, "tolerance": tolerance}
+    return vector_field(matrix, coordinates=given, **how)
+
+
+def _tolerance(sym: Symmetries) -> float:
+    """Share of the largest entry of a generator that its error explains."""
+    side = sym.action.ambient if isinstance(sym.action, MatrixAction) else 1
+    return word_tolerance(side, direction_error(sym.decision))
+
+
 def _card(label: str, words: str) -> dict[str, Any]:
     empty = {"matrix": None, "output": None, "field": None, "terms": []}
+    empty |= {"formula": "", "output_formula": ""}
     return {"label": label, "words": words, "notes": [], **empty}
 
 
@@ -152,7 +181,7 @@ def trivial_directions(sym: Symmetries) -> list[dict[str, Any]]:
     if isinstance(sym.action, MatrixAction) and sym.action.ambient > PRINTABLE_SIDE:
         return []
     rows = sym.accumulated.solution.trivial[:MAX_TRIVIAL]
-    return _cards(sym, rows, sym.action.describe(rows), "trivial direction")
+    return _cards(sym, rows, words_of(sym.action, rows, 0.0), "trivial direction")
 
 
 def heat_map(matrix: Float[Tensor, "n n"], names: tuple[str, ...], label: str) -> dict[str, Any]:
@@ -181,15 +210,28 @@ def heat_map(matrix: Float[Tensor, "n n"], names: tuple[str, ...], label: str) -
         for j in range(n)
     ]
     cell = (46, 30) if numbered else (18, 18)
+    ticks = _ticks(names)
     return {
         "kind": "cells",
         "n": n,
         "label": label,
         "entries": entries,
-        "names": names,
+        "names": ticks,
+        "left": max(24, 8 + 7 * max(map(len, ticks))),
         "cell": cell,
         "numbers": numbered,
     }
+
+
+def _ticks(names: tuple[str, ...]) -> list[str]:
+    """Names that fit beside a cell; long ones are cut, and numbered if that makes two alike."""
+    cut = [name if len(name) <= MAX_TICK else f"{name[: MAX_TICK - 1]}…" for name in names]
+    if len(set(cut)) == len(set(names)):
+        return cut
+    return [
+        text if text == name else f"{i} {name[: MAX_TICK - 3]}…"
+        for i, (text, name) in enumerate(zip(cut, names, strict=True), start=1)
+    ]
 
 
 def field(

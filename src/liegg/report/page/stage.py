@@ -89,7 +89,7 @@ def _points(action: MatrixAction, vectors: Float[Tensor, "k copies n"]) -> dict[
         "kind": "points",
         "n": n,
         "homogeneous": action.homogeneous,
-        "names": list(coordinate_names(n)),
+        "names": list(coordinate_names(n, action.axes)),
         "samples": _rounded(vectors[:, :MAX_VECTORS]),
         "note": drawn if copies > MAX_VECTORS else "",
     }
