@@ -1,0 +1,159 @@
+"""Options of `liegg discover`, with their help."""
+
+from pathlib import Path
+from typing import Annotated
+
+from liegg.cli._shared import INPUT, LARGE_RUNS, OUTPUT, QUESTION, TRUST, option
+
+ACTION_EXAMPLES = {
+    "linear:3": "linear maps of a vector in 3 dimensions",
+    "linear:5x2": "the same linear map of two vectors in 5 dimensions",
+    "affine:3x20": "linear maps and translations of 20 points in space",
+    "image": "linear maps of the plane about the centre of an image",
+    "image:affine": "linear maps and translations of the plane",
+    "image:similarity": "rotation, scaling and translations",
+    "image:euclidean": "rotation and translations",
+    "image:affine:28x28": "the same for flattened images",
+    "image+color": "the plane and the colours in one spectrum",
+    "color": "affine maps of the colours",
+    "volume": "linear maps of space, for volumes",
+    "sequence": "stretching time about the middle",
+    "sequence:affine": "stretching and shifting time",
+}
+"""What tab completion offers for an action."""
+
+Model = Annotated[
+    str,
+    option(
+        INPUT,
+        "package.module:factory (imported, and called without arguments), or an exported program "
+        "model.pt2 with --trust-model.",
+    ),
+]
+Weights = Annotated[
+    Path | None,
+    option(
+        INPUT, "Weights for the factory's module: .safetensors, or a state dict in .pt or .pth."
+    ),
+]
+TrustModel = Annotated[
+    bool,
+    option(INPUT, "Read an exported program, which can run code that it holds.", "--trust-model"),
+]
+Data = Annotated[str, option(INPUT, "x.npy with samples along the first axis, or x.npz:name.")]
+Groups = Annotated[
+    str | None,
+    option(INPUT, "g.npy with one label per sample; samples with the same label stay together."),
+]
+Device = Annotated[
+    str | None,
+    option(
+        INPUT, "Where to run the model: cpu, cuda, cuda:1, mps (default: where its weights are)."
+    ),
+]
+ActionText = Annotated[
+    str,
+    option(
+        QUESTION,
+        "What may move a sample: linear:5x2 (gl(5) on two vectors), affine:3x20, image, "
+        "image:affine:28x28, color, image+color.",
+        choices=ACTION_EXAMPLES,
+    ),
+]
+Names = Annotated[
+    str | None, option(QUESTION, "Names of the N coordinates of linear:N or affine:N: m1,m2,r.")
+]
+OutputAction = Annotated[
+    str | None,
+    option(
+        QUESTION,
+        "Test for equivariance: action on the outputs, written as --action.",
+        choices=ACTION_EXAMPLES,
+    ),
+]
+Outputs = Annotated[
+    str,
+    option(
+        QUESTION,
+        "each output, their sum (as in the paper), or a number of random combinations.",
+        choices=dict.fromkeys(("each", "sum"), ""),
+    ),
+]
+About = Annotated[
+    list[str] | None,
+    option(
+        QUESTION,
+        "Named motion to answer for, on up to 256 samples; repeatable: rotation, shift, scaling, … "
+        "(default: the standard set for images, on fewer samples); none for no question.",
+    ),
+]
+Limit = Annotated[
+    list[str] | None,
+    option(
+        QUESTION,
+        "Threshold of the decision; repeatable: threshold=0.05, strong=0.001, minimum_gap=5, …",
+    ),
+]
+Layers = Annotated[
+    bool,
+    option(
+        QUESTION,
+        "Analyse every layer as well, with the same outputs and thresholds but no intervals.",
+        "--layers",
+    ),
+]
+Controls = Annotated[bool, option(TRUST, "Compute intervals, and compare with random directions.")]
+Control = Annotated[
+    str | None,
+    option(
+        TRUST,
+        "reinitialised: compare with the same architecture with re-initialised weights as well.",
+        choices=dict.fromkeys(("reinitialised",), ""),
+    ),
+]
+ControlDraws = Annotated[
+    int | None,
+    option(TRUST, "Number of re-initialised models (default: 19, or 5 if these take too long)."),
+]
+HeldOut = Annotated[
+    str | None,
+    option(
+        TRUST,
+        "Verify finite transformations on these samples: a file as for --data, or a fraction of the "
+        "data such as 0.2.",
+    ),
+]
+VerifyEffort = Annotated[
+    str,
+    option(
+        TRUST,
+        "How --held-out is measured: auto (large samples at selected times) or full.",
+        choices=dict.fromkeys(("auto", "full"), ""),
+    ),
+]
+Seed = Annotated[int, option(TRUST, "Random seed.")]
+BatchSize = Annotated[
+    int | None, option(LARGE_RUNS, "Samples per batch (default: chosen automatically).")
+]
+Route = Annotated[
+    str,
+    option(
+        LARGE_RUNS,
+        "How to differentiate the model: auto, jvp, vjp or autograd.",
+        choices=dict.fromkeys(("auto", "jvp", "vjp", "autograd"), ""),
+    ),
+]
+Bottom = Annotated[
+    int | None,
+    option(LARGE_RUNS, "Compute only the k smallest defects; for many thousands of candidates."),
+]
+Checkpoint = Annotated[
+    Path | None, option(LARGE_RUNS, "Checkpoint file; repeat the command after a crash to resume.")
+]
+CheckpointEvery = Annotated[float, option(LARGE_RUNS, "Minimum seconds between two checkpoints.")]
+Timeout = Annotated[
+    float,
+    option(LARGE_RUNS, "Seconds that one process waits for the others (two minutes at the start)."),
+]
+Out = Annotated[Path | None, option(OUTPUT, "Run folder for the result and its report.")]
+Title = Annotated[str | None, option(OUTPUT, "Heading of the report.")]
