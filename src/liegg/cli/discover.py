@@ -190,6 +190,10 @@ Timeout = Annotated[
 ]
 Out = Annotated[Path | None, option(OUTPUT, "Run folder for the result and its report.")]
 Title = Annotated[str | None, option(OUTPUT, "Heading of the report.")]
+Classes = Annotated[
+    str | None,
+    option(OUTPUT, "Names of the classes for the report: cat,dog,… or a .txt file, one per line."),
+]
 
 
 def discover(
@@ -213,6 +217,7 @@ def discover(
     seed: Seed = 0,
     out: Out = None,
     title: Title = None,
+    classes: Classes = None,
     json: Json = False,
     quiet: Quiet = False,
     batch_size: BatchSize = None,
@@ -246,11 +251,12 @@ def discover(
 
 
 class _Inputs(NamedTuple):
-    """What was loaded: `shown` are the samples of the report, `question` is what layers share."""
+    """What was loaded: `shown` and `classes` are for the report, `question` is what layers share."""
 
     model: Any
     samples: "Samples"
     shown: "Tensor"
+    classes: list[str] | None
     question: dict[str, Any]
 
 
@@ -319,7 +325,13 @@ def _finish(
     if (out := options.out) is not None:
         try:
             page = write_run(
-                out, sym, samples=inputs.shown, layers=layers, clock=clock, title=options.title
+                out,
+                sym,
+                samples=inputs.shown,
+                layers=layers,
+                clock=clock,
+                title=options.title,
+                classes=inputs.classes,
             )
         except ReportError:
             raise
@@ -369,8 +381,8 @@ def _load(options: SimpleNamespace, *, is_first: bool) -> _Inputs:
         "seed": options.seed,
         "thresholds": liegg.Thresholds(**parse_thresholds(options.limit or [])),
     }
-    shown = samples.analysed if samples.held_out is None else samples.held_out
-    return _Inputs(model, samples, files.first_samples(shown), question)
+    shown = files.first_samples(samples.analysed)  # their predictions are stored
+    return _Inputs(model, samples, shown, files.class_names(options.classes), question)
 
 
 def _in_all_processes(load: Callable[[], _Inputs], timeout: float) -> _Inputs:

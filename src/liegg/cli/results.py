@@ -65,6 +65,13 @@ def report(
         str | None,
         option(OUTPUT, "Heading of the page (default: the stored one, or the name of the model)."),
     ] = None,
+    classes: Annotated[
+        str | None,
+        option(
+            OUTPUT,
+            "Names of the classes: cat,dog,… or a .txt file, one per line (default: the stored ones).",
+        ),
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -73,7 +80,7 @@ def report(
     Example: liegg report run --title "Our classifier" --out classifier.html
     """
     with exit_codes():
-        from liegg.cli.files import first_samples, load_array
+        from liegg.cli.files import class_names, first_samples, load_array
         from liegg.results.run_folder import REPORT, read_run, write_page
 
         stored = read_run(run)
@@ -81,6 +88,7 @@ def report(
             "samples": stored.samples if samples is None else first_samples(load_array(samples)),
             "layers": stored.layers,
             "title": title or stored.title,
+            "classes": class_names(classes) or stored.classes,
         }
         if out is None:
             page = write_page(run, stored.sym, **options)

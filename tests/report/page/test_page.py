@@ -29,6 +29,7 @@ SECTIONS = [
     "coverage",
     "settings",
     "rerun",
+    "words",
 ]
 HOSTILE = (
     "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u2028\"'&amp;{{ 7 * 7 }}<!--"

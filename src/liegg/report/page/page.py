@@ -2,7 +2,7 @@
 
 import json
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,13 @@ from torch import Tensor
 from liegg._utils.arguments import checked
 from liegg._utils.atomic_write import write_text
 from liegg._utils.errors import MissingExtraError
+from liegg.report.motions import checked_samples
 from liegg.report.numbers import angle, number
 from liegg.report.page import charts
+from liegg.report.page.answers import answers_of
 from liegg.report.page.generators import bases, trivial_directions
+from liegg.report.page.glossary import TERMS
+from liegg.report.page.named_motions import checked_classes, named_motions
 from liegg.report.page.snippet import snippet_of
 from liegg.report.page.stage import motions_of, stage_of
 from liegg.results.layers import LayerSymmetries
@@ -23,6 +27,9 @@ from liegg.results.tower import in_words, level_from_dict
 
 MAX_CURVES = 12
 """Curves drawn for each kind of motion; the others are listed in words."""
+
+STYLES, SCRIPTS = ("report.css", "answers.css"), ("answers.js", "report.js")
+"""Files of a page, in their order."""
 
 GRADE_WORDS = {"exact": "exactly", "strong": "very nearly", "approximate": "approximately"}
 ESCAPES = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
@@ -38,11 +45,13 @@ def write_report(
     layers: LayerSymmetries | None = None,
     title: str | None = None,
     snippet: str | None = None,
+    classes: Sequence[str] | None = None,
 ) -> Path:
     """Write a result as one HTML page that works from disk, in light and dark, on a phone and on paper.
 
-    The page draws what `sym.to_dict()` holds. A slider moves samples by exp(tA) in the browser. The file is written
-    atomically.
+    The page draws what `sym.to_dict()` holds. Its first sentence is that of the first named motion, `sym.answers[0]`,
+    where there is one. A slider moves samples by exp(tA) in the browser; samples among the first 8 of the data have
+    the labels that the model predicts under them. The file is written atomically.
 
     Args:
         sym: the result of `discover`.
@@ -52,18 +61,21 @@ def write_report(
         layers: what `discover_layers` returned for the same model; adds a plot over the layers.
         title: heading of the page; by default it names the model.
         snippet: code that repeats the analysis; by default it is made from the settings.
+        classes: names of the classes that the model predicts, in the order of its outputs; by default their numbers
+            from 0 on.
 
     Returns:
         The path.
 
     Raises:
         MissingExtraError: jinja2 is not installed.
-        ArgumentError: the samples are not finite numbers.
+        ArgumentError: the samples are not finite numbers, or there are too few classes.
         ShapeError: the action does not move samples of this shape.
     """
-    return write_text(
-        report_html(sym, samples=samples, layers=layers, title=title, snippet=snippet), Path(path)
+    page = report_html(
+        sym, samples=samples, layers=layers, title=title, snippet=snippet, classes=classes
     )
+    return write_text(page, Path(path))
 
 
 def report_html(
@@ -73,16 +85,21 @@ def report_html(
     layers: LayerSymmetries | None = None,
     title: str | None = None,
     snippet: str | None = None,
+    classes: Sequence[str] | None = None,
 ) -> str:
     """The page of `write_report` as text; the same result gives the same text."""
-    record = sym.to_dict()
-    stage = stage_of(sym.action, samples)
-    motions, curves = motions_of(sym, stage), _curves(record)
+    record, answers = sym.to_dict(), answers_of(sym.answers)
+    stage, classes = stage_of(sym.action, samples), checked_classes(sym, classes)
+    x = None if samples is None else checked_samples(sym.action, samples)
+    named = named_motions(sym, stage, x, classes)
+    motions, curves = motions_of(sym, stage, named), _curves(record)
     settings = {name: value for name, value in record["settings"].items() if name != "versions"}
     values = {
         "title": f"Symmetries of {sym.model}" if title is None else title,
         "record": record,
         "verdict": verdict(record),
+        "answers": answers,
+        "terms": TERMS,
         "action": repr(sym.action),
         "candidates": sym.action.size,
         "output_action": None if sym.output_action is None else repr(sym.output_action),
@@ -105,7 +122,9 @@ def report_html(
         "angle": angle,
         "spread": _spread,
     }
-    numbers = {one["key"]: one["numbers"] for one in curves if one["chart"] and one["numbers"]}
+    drawn = [one for one in curves if one["chart"] and one["numbers"]]
+    drawn += [] if answers is None else answers["curves"]
+    numbers = {one["key"]: one["numbers"] for one in drawn}
     data = {"stage": stage, "motions": motions, "curves": numbers}
     return _rendered("report.html.jinja", values, data)
 
@@ -120,7 +139,13 @@ def notebook_html(sym: Symmetries) -> str:
         MissingExtraError: jinja2 is not installed.
     """
     record = sym.to_dict()
-    values = {"verdict": verdict(record), "facts": facts(record), "record": record}
+    answer = sym.answers[0].sentence if sym.answers else None
+    values = {
+        "verdict": verdict(record),
+        "answer": answer,
+        "facts": facts(record),
+        "record": record,
+    }
     return _rendered(
         "notebook.html.jinja", values | {"table": str(sym), "chart": charts.defects(record)}
     )
@@ -261,7 +286,8 @@ def _rendered(template: str, values: dict[str, Any], data: dict[str, Any] | None
         lstrip_blocks=True,
     )
     style, script = (
-        Markup(loader.get_source(environment, f"report.{kind}")[0]) for kind in ("css", "js")
+        Markup("".join(loader.get_source(environment, name)[0] for name in names))
+        for names in (STYLES, SCRIPTS)
     )
     encoded = Markup(embedded({} if data is None else data))
     return environment.get_template(template).render(
