@@ -10,6 +10,7 @@ import typer
 
 from liegg._utils.errors import LieggError
 from liegg.cli._shared import (
+    ACTION_EXAMPLES,
     INPUT,
     LARGE_RUNS,
     OUTPUT,
@@ -17,6 +18,7 @@ from liegg.cli._shared import (
     RESUMABLE,
     STOPPED,
     TRUST,
+    Classes,
     Json,
     Quiet,
     echo,
@@ -36,23 +38,6 @@ if TYPE_CHECKING:
     from liegg.results.layers import LayerSymmetries
     from liegg.results.run_folder import Clock
     from liegg.results.symmetries import Symmetries
-
-ACTION_EXAMPLES = {
-    "linear:3": "linear maps of a vector in 3 dimensions",
-    "linear:5x2": "the same linear map of two vectors in 5 dimensions",
-    "affine:3x20": "linear maps and translations of 20 points in space",
-    "image": "linear maps of the plane about the centre of an image",
-    "image:affine": "linear maps and translations of the plane",
-    "image:similarity": "rotation, scaling and translations",
-    "image:euclidean": "rotation and translations",
-    "image:affine:28x28": "the same for flattened images",
-    "image+color": "the plane and the colours in one spectrum",
-    "color": "affine maps of the colours",
-    "volume": "linear maps of space, for volumes",
-    "sequence": "stretching time about the middle",
-    "sequence:affine": "stretching and shifting time",
-}
-"""What tab completion offers for an action."""
 
 FACTORY_WEIGHTS = (
     "no --weights: the model is analysed with the weights that its factory gives it (under seed 0)."
@@ -190,10 +175,6 @@ Timeout = Annotated[
 ]
 Out = Annotated[Path | None, option(OUTPUT, "Run folder for the result and its report.")]
 Title = Annotated[str | None, option(OUTPUT, "Heading of the report.")]
-Classes = Annotated[
-    str | None,
-    option(OUTPUT, "Names of the classes for the report: cat,dog,… or a .txt file, one per line."),
-]
 
 
 def discover(

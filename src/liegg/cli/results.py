@@ -9,6 +9,7 @@ import typer
 from liegg.cli._shared import (
     INPUT,
     OUTPUT,
+    Classes,
     Json,
     Quiet,
     echo,
@@ -65,13 +66,7 @@ def report(
         str | None,
         option(OUTPUT, "Heading of the page (default: the stored one, or the name of the model)."),
     ] = None,
-    classes: Annotated[
-        str | None,
-        option(
-            OUTPUT,
-            "Names of the classes: cat,dog,… or a .txt file, one per line (default: the stored ones).",
-        ),
-    ] = None,
+    classes: Classes = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:

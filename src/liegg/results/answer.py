@@ -191,7 +191,7 @@ class Answer:
         if self.holds is None:
             return (Diagnosis.MOTION_NAMED(motion=self.name),)
         if self.finite is None:
-            percent = 100 * math.sqrt(max(self.defect, 0.0))
+            percent = percentage(math.sqrt(max(self.defect, 0.0)))
             return (Diagnosis.MOTION_FIRST_ORDER(motion=self.name, percent=percent),)
         size = self.finite.size_in_words()
         share, random = self.finite.share, self.finite.random_share
@@ -288,6 +288,6 @@ def percentage(share: float) -> str:
     percent = 100 * share
     if math.isinf(percent):
         return "∞ %"
-    if percent == 0 or percent >= 10:
+    if percent == 0 or 10 <= percent < 1e5:
         return f"{percent:.0f} %"
     return f"{percent:.2g} %"

@@ -179,12 +179,12 @@ def read_run(folder: str | Path) -> RunFolder:
     with damage_named(folder):
         files = read_present(folder, (SAMPLES, TITLE))
         about = json.loads(files[TITLE]) if TITLE in files else {"title": None}
-        classes = about.get("classes")
+        title, classes = about["title"], about.get("classes")
         return RunFolder(
             sym,
             tensors.load(files[SAMPLES])["samples"] if SAMPLES in files else None,
             None if place is None else load_layers(place),
-            about["title"],
+            title,
             None if classes is None else tuple(classes),
         )
 

@@ -71,7 +71,7 @@ def _told(answer: Answer, quantity: str) -> Told | None:
     """The number in the table; None if it was not measured."""
     finite = answer.finite
     if quantity == "derivative":
-        if not math.isfinite(answer.defect):
+        if answer.holds is None or not math.isfinite(answer.defect):
             return None
         ends = [math.sqrt(max(end, 0.0)) if math.isfinite(end) else None for end in answer.interval]
         return Told(math.sqrt(max(answer.defect, 0.0)), ends[0], ends[1], 1.0)
@@ -108,7 +108,7 @@ def _row(answer: Answer, told: Told | None, top: float) -> dict[str, Any]:
         "name": answer.name,
         "size": "" if finite is None else finite.size_in_words().removeprefix("by "),
         "kind": _kind(answer),
-        "verdict": str(answer.verdict),
+        "verdict": ", ".join(filter(None, (answer.verdict, answer.trained))),
         "changed": "not measured",
         "interval": "",
         "random": "",

@@ -45,18 +45,18 @@ def named_motions(
         action = _action(sym, answer, tuple(x.shape[1:]))
         if action is None or not _drawn(action, stage):
             continue
-        matrix = action.matrices(answer.coefficients[:1])[0]
+        matrix, times = action.matrices(answer.coefficients[:1])[0], _times(answer.finite)
         motions.append(
             {
                 "label": answer.name,
                 "basis": BASIS,
-                "curve": f"answer-{i}" if answer.finite and has_sizes(answer.finite) else None,
+                "curve": f"answer-{i}" if times else None,
                 "matrix": matrix,
                 "action": action,
                 "defect": "",
                 "note": _drawn_one(answer, action),
-                **_extent(answer.finite, matrix),
-                **_predictions(answer.finite, known, classes),
+                **_extent(answer.finite, times, matrix),
+                **_predictions(answer.finite, times, known, classes),
             }
         )
     return motions
@@ -90,33 +90,28 @@ def _drawn_one(answer: Answer, action: MatrixAction) -> str:
     return f"The first of its {count} generators is drawn: {words}. The curve is the mean over all of them."
 
 
-def _extent(finite: FiniteChange | None, matrix: Float[Tensor, "n n"]) -> dict[str, Any]:
-    """How far the slider goes, and the size of a time in the unit of the motion."""
+def _times(finite: FiniteChange | None) -> list[float]:
+    """Times of the first generator at 0, at every size, and at the end of a whole turn; empty if they are not known."""
     if finite is None or finite.times is None or not has_sizes(finite):
-        extent = extent_of(matrix)
-        return {
-            "longest": extent.longest,
-            "both": extent.both_ways,
-            "period": extent.period,
-            "sizes": None,
-        }
+        return []
     times = finite.times.tolist()
-    longest = _end(finite, times)
+    return from_start(finite, times, times[-1] * WHOLE_TURN / float(finite.sizes[-1]))
+
+
+def _extent(
+    finite: FiniteChange | None, times: list[float], matrix: Float[Tensor, "n n"]
+) -> dict[str, Any]:
+    """How far the slider goes, and the size of a time in the unit of the motion."""
+    if finite is None or not times:
+        longest, both_ways, period = extent_of(matrix)
+        return {"longest": longest, "both": both_ways, "period": period, "sizes": None}
+    sizes = from_start(finite, finite.sizes.tolist(), WHOLE_TURN)
     return {
-        "longest": longest,
+        "longest": times[-1],
         "both": False,
-        "period": longest if finite.whole_turn else None,
-        "sizes": {
-            "times": from_start(finite, times, longest),
-            "values": from_start(finite, finite.sizes.tolist(), WHOLE_TURN),
-            "unit": finite.unit,
-        },
+        "period": times[-1] if finite.whole_turn else None,
+        "sizes": {"times": times, "values": sizes, "unit": finite.unit},
     }
-
-
-def _end(finite: FiniteChange, times: list[float]) -> float:
-    """The last time: a whole turn, or that of the largest size."""
-    return times[-1] * WHOLE_TURN / float(finite.sizes[-1]) if finite.whole_turn else times[-1]
 
 
 def recognised(sym: Symmetries, x: Float[Tensor, "k ..."]) -> list[str]:
@@ -128,23 +123,17 @@ def recognised(sym: Symmetries, x: Float[Tensor, "k ..."]) -> list[str]:
 
 
 def _predictions(
-    finite: FiniteChange | None, known: list[str], classes: Sequence[str] | None
+    finite: FiniteChange | None, times: list[float], known: list[str], classes: Sequence[str] | None
 ) -> dict[str, Any]:
-    """Predicted labels of every sample shown, before the motion and after it; None for samples that are not known."""
-    if (
-        finite is None
-        or finite.predictions is None
-        or finite.times is None
-        or not has_sizes(finite)
-    ):
+    """Predicted labels of every sample shown, at every time; None for samples that are not known."""
+    if finite is None or finite.predictions is None or not times:
         return {"places": [], "predictions": None}
     rows = dict(zip(finite.shown, finite.predictions.tolist(), strict=True))
     texts = [
         _texts(rows[name], whole_turn=finite.whole_turn, classes=classes) if name in rows else None
         for name in known
     ]
-    times = finite.times.tolist()
-    return {"places": from_start(finite, times, _end(finite, times)), "predictions": texts}
+    return {"places": times, "predictions": texts}
 
 
 def _texts(row: list[int], *, whole_turn: bool, classes: Sequence[str] | None) -> list[str]:
