@@ -15,7 +15,9 @@ TERMS = {
     "symmetry from its architecture, not from training.",
     "learned": "Clearly smaller in this model than in re-initialised ones.",
     "interval": "Where the value would lie with other samples of the same kind, in 95 of 100 cases unless stated otherwise.",
-    "p": "The share of models like the re-initialised ones that would do as well by chance; small values are clear.",
+    "bootstrap, blocks": "How intervals are made: the samples are assigned to blocks, and the analysis is repeated on blocks drawn "
+    "again and again.",
+    "rank test, p": "The share of models like the re-initialised ones that would do as well by chance; small values are clear.",
     "candidate": "A motion among which symmetries were searched. All mixtures of candidates are candidates too.",
     "direction": "A mixture of the candidates. The analysis sorts directions from the most to the least invariant.",
     "generator": "The velocity of a motion at its start: how fast, and where to, each point begins to move. It is a matrix A.",
@@ -34,18 +36,32 @@ TERMS = {
     "along ellipses instead of circles.",
     "levels": "Groups of directions with similar defects, where symmetries hold more and less well.",
     "undecided": "The samples do not tell: there are too few, or the model's numbers are too coarse.",
+    "noise, rounding, floor": "Differences that come from the computer's arithmetic. A defect below the floor cannot be told "
+    "from 0.",
     "trivial": "A direction that does not move the samples, so that nothing can be learned about it.",
     "span": "All mixtures of the symmetries found. “Stable to 2°” says how far it would turn with other samples.",
     "basis": "One choice of generators for the same span. The readable one has few entries.",
-    "velocity, angular speed, growth rate": "How fast a point moves, rotates about the origin, or grows per unit of t.",
+    "orthonormal": "Of length 1 and at right angles to each other. The Frobenius length of a matrix is the root of the sum of its "
+    "squared entries.",
+    "velocity, angular speed, growth rate": "How fast a point moves, rotates about the origin, or moves away from it per unit of "
+    "t. The eigenvalues of A hold them.",
     "spectrum": "The defects of all directions, in order.",
     "variance, bias": "The measures of the paper that introduced the method: σ²/|D| is the mean squared change of the output "
     "along a direction, the bias its distance from the named algebra.",
     "algebra": "The generators of all symmetries together; its name says which motions they are. so(n): rotations in n "
-    "dimensions; so(p, q): those of space-time; sl(n): maps that keep volumes; gl(n): all linear maps.",
+    "dimensions; so(p, q): those of space-time; sl(n): maps that keep volumes; sp(n): maps that keep areas of positions and "
+    "momenta; u(n), su(n): rotations of complex vectors; gl(n): all linear maps; se(n) and aff(n): with translations.",
+    "bracket, closed, commutes": "Two motions commute if their order does not matter; the bracket AB − BA is the difference. "
+    "Generators are closed, and so an algebra, if their brackets are mixtures of them.",
+    "form, metric, signature": "A form makes a number of two vectors, as the inner product does; rotations preserve it. The "
+    "signature counts its positive and negative squares.",
+    "boost, Lorentz, hyperbolic": "Motions that mix space and time as moving observers do; points follow hyperbolas.",
     "dimension": "Number of independent directions.",
     "tolerance": "The angle by which the generators may differ from a named algebra, given their errors.",
     "finite transformation": "A motion of real size, tried on samples, not only its beginning.",
+    "one-parameter group": "All motions exp(tA) of one generator.",
+    "curvature, resampling": "Curvature: how fast the change of the output grows at first. Resampling: what interpolation between "
+    "pixels changes by itself.",
     "held-out samples": "Samples that the analysis did not use, kept for checking it.",
     "displacement": "How far a motion moves the samples: the root mean square over all their numbers.",
     "output change r": "Mean squared change of the output over its variance: the square of the change of the output.",
