@@ -146,21 +146,16 @@ def checked_classes(sym: Symmetries, classes: Sequence[str] | None) -> tuple[str
     """Names of the classes, one for each that was predicted.
 
     Raises:
-        ArgumentError: they are not texts, or too few.
+        ArgumentError: there are too few.
     """
     if classes is None:
         return None
-    names = () if isinstance(classes, str) else tuple(classes)
-    if not names or not all(isinstance(name, str) for name in names):
-        raise ArgumentError(
-            f"classes={shown(classes)}: expected a name for every output of the model, for example "
-            'classes=["cat", "dog"].'
-        )
     found = [one.finite.predictions for one in sym.answers if one.finite is not None]
     largest = max((int(one.max()) for one in found if one is not None and one.numel()), default=-1)
-    if largest >= len(names):
+    if largest >= len(classes):
         raise ArgumentError(
-            f"classes={shown(classes)}: there are {len(names)} names, but the model predicts class "
-            f"{largest}, counted from 0; expected a name for every output of the model."
+            f"classes={shown(classes)} has {len(classes)} names, but the model predicts class {largest}, "
+            "counted from 0; expected a name for every output of the model, for example "
+            'classes=["cat", "dog"].'
         )
-    return names
+    return tuple(classes)
