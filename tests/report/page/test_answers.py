@@ -66,10 +66,12 @@ def test_one_output_is_told_in_per_cent_of_its_spread(plane):
     shown = shown_of(sym)
     assert (shown["quantity"], shown["level"]) == ("output", "")
     for row, answer, curve in zip(shown["rows"], sym.answers, shown["curves"], strict=True):
-        assert row["changed"] == percentage(answer.finite.amount)
+        finite = answer.finite
+        assert finite is not None
+        assert row["changed"] == percentage(finite.amount)
         assert row["bar"]["ends"] is None
-        last = 100 * float(answer.finite.change[-1]) ** 0.5
-        assert curve["numbers"]["change"][len(answer.finite.sizes)] == pytest.approx(last)
+        last = 100 * float(finite.change[-1]) ** 0.5
+        assert curve["numbers"]["change"][len(finite.sizes)] == pytest.approx(last)
 
 
 def test_equivariance(plane):
@@ -111,6 +113,7 @@ def test_a_change_that_is_not_finite_is_at_the_edge(plane):
         lambda x: (50 * x[:, 0] ** 2).exp(), plane / 3, liegg.Linear(2), about=finite
     )
     answer = sym.answers[0]
+    assert answer.finite is not None
     broken = replace(answer.finite, change=answer.finite.change / 0, amount=float("inf"))
     shown = answers_of(Answers([replace(answer, finite=broken)]))
     assert shown is not None
