@@ -34,6 +34,26 @@ def test_the_result_is_printed_and_saved(folder: Path) -> None:
     assert float(stored.angles(liegg.so(4)).max()) < 1e-12
 
 
+@pytest.mark.parametrize("held_out", [(), ("--held-out", "0.2"), ("--held-out", "x.npy")])
+def test_the_report_has_the_labels_of_the_samples_that_it_shows(folder: Path, held_out) -> None:
+    names = ("--about", "rotation", "--classes", "yes,no")
+    assert discover(NETWORK, *names, *held_out, "--out", "run", "-q")[0] == 0
+    assert run("report", "run", "-q")[0] == 0  # the names of the classes are stored
+    (motion, *_) = page_data(Path("run", "report.html"))["motions"]["list"]
+    assert motion["label"] == "rotation"
+    finite = liegg.load("run").answers[0].finite
+    assert finite is not None
+    assert finite.predictions is not None
+    assert [row[:2] for row in motion["predictions"]] == [
+        [("yes", "no")[i] for i in row[:2]] for row in finite.predictions.tolist()
+    ]
+
+
+def page_data(path: Path):
+    text = path.read_text(encoding="utf-8")
+    return json.loads(text.partition('id="data">')[2].partition("</script>")[0])
+
+
 def test_json_is_only_json_and_quiet_only_the_number(folder: Path) -> None:
     code, out, err = discover(NORM | {"--data": "x.npz:two"}, "--json")
     assert (code, err) == (0, "")

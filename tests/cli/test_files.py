@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import liegg
-from liegg.cli.files import first_samples, load_samples
+from liegg._utils.errors import DataError
+from liegg.cli.files import class_names, first_samples, load_samples
 
 
 def test_a_fraction_or_a_file_is_held_out(tmp_path: Path) -> None:
@@ -45,3 +46,14 @@ def test_the_first_samples_are_native_copies() -> None:
     assert not first.any()
     with pytest.raises(liegg.LieggError, match="expected numbers"):
         first_samples(np.array([["a", "b"]]))
+
+
+def test_names_of_classes(tmp_path: Path) -> None:
+    file = tmp_path / "names.txt"
+    file.write_text("cat\nlarge dog\n")
+    assert class_names(str(file)) == ["cat", "large dog"]
+    assert class_names("cat,large dog") == ["cat", "large dog"]
+    assert class_names(None) is None
+    for wrong in ("", " , ", str(tmp_path / "none.txt")):
+        with pytest.raises(DataError, match="--classes"):
+            class_names(wrong)

@@ -16,6 +16,7 @@ import liegg
 from cases import normal
 from liegg.report.page.page import write_report
 from liegg.report.page.stage import stage_of
+from liegg.results.answers import Answers
 
 playwright = pytest.importorskip(
     "playwright.sync_api", reason="the page was not tried in a browser: playwright is not installed"
@@ -78,11 +79,13 @@ def image_page(tmp_path_factory):
     x = blobs(70)
     sym = liegg.discover(radial, x[:50], liegg.Image("affine"), held_out=x[50:])
     assert sym.name == "so(2)"
+    first, *rest = sym.answers
     return write_report(
-        replace(sym, model=HOSTILE),
+        replace(sym, model=HOSTILE, answers=Answers([replace(first, name=HOSTILE), *rest])),
         tmp_path_factory.mktemp("page") / "image.html",
         samples=x[:8],
         title=HOSTILE,
+        classes=[f"{HOSTILE} {i}" for i in range(9)],
     )
 
 
@@ -173,15 +176,15 @@ def test_the_slider_moves_every_image_and_the_marker(view, image_page):
     page = view(image_page)
     before, start = pixels(page), marker(page)
     assert len(before) == 8
-    assert page.inner_text("#now").startswith("0.00")
+    assert page.inner_text("#now") == "0°"
     slide(page, 0.25)
     after, quarter = pixels(page), marker(page)
     assert all(one != other for one, other in zip(before, after, strict=True))
     assert quarter > start
     slide(page, 0.5)
     assert marker(page) - start == pytest.approx(2 * (quarter - start), rel=0.02)
-    assert "180°" in page.inner_text("#now")
-    assert "r = " in page.inner_text("#beside .readout")
+    assert page.inner_text("#now") == "180°"
+    assert page.inner_text("#beside .readout").startswith("180°: ")
     slide(page, 0.0)
     assert pixels(page) == before
     page.focus("#time")
@@ -194,7 +197,27 @@ def test_hostile_names_stay_text(view, image_page):
     assert page.evaluate("window.hit") is None
     assert page.inner_text("h1") == HOSTILE
     assert page.title() == HOSTILE
-    assert HOSTILE in page.inner_text(".verdict")
+    assert HOSTILE.upper() in page.inner_text(".verdict").upper()
+    assert HOSTILE in page.inner_text(".finding")
+    assert HOSTILE in page.inner_text("#motion")
+    assert HOSTILE in page.inner_text(".prediction >> nth=0")
+
+
+def test_labels_change_where_the_predictions_do(view, image_page):
+    page = view(image_page)
+    data = json.loads(page.eval_on_selector("#data", "(s) => s.textContent"))
+    motion = data["motions"]["list"][1]
+    page.select_option("#motion", "1")
+    assert "pixels" in page.inner_text("#now")
+    slide(page, 1.0)
+    captions = page.query_selector_all(".prediction")
+    assert len(captions) == len(motion["predictions"]) == 8
+    for caption, row in zip(captions, motion["predictions"], strict=True):
+        text = row[0] if row[0] == row[-1] else f"{row[0]} → {row[-1]}"
+        assert caption.inner_text() == text
+        assert ("changed" in caption.get_attribute("class")) == (row[0] != row[-1])
+    page.select_option("#motion", str(len(data["motions"]["list"]) - 1))  # a generator
+    assert not any(caption.inner_text() for caption in captions)
 
 
 def test_keys_move_play_and_stop(view, image_page):

@@ -30,6 +30,14 @@ def names(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
+def test_names_of_classes_come_back(tmp_path, sym):
+    write_run(tmp_path, sym, classes=["a", "b"])
+    found = read_run(tmp_path)
+    assert (found.title, found.classes) == (None, ("a", "b"))
+    write_run(tmp_path, sym, title="A title")
+    assert (read_run(tmp_path).title, read_run(tmp_path).classes) == ("A title", None)
+
+
 def test_everything_comes_back(tmp_path, sym, layers):
     page = write_run(tmp_path / "run", sym, samples=X, layers=layers, title="A title")
     assert page == tmp_path / "run" / "report.html"

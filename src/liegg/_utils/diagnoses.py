@@ -384,7 +384,7 @@ class Diagnosis(Enum):
     )
     MOTION_FIRST_ORDER = (
         Kind.REASON,
-        "{motion} moves the output by {percent:.2g} % of what an average motion does",
+        "{motion} moves the output by {percent} of what an average motion does",
     )
     MOTIONS_NOT_TRIED = (
         Kind.NOTE,

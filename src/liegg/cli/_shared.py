@@ -16,6 +16,23 @@ from liegg._utils.text import printable
 INPUT, QUESTION, TRUST, OUTPUT, LARGE_RUNS = "Input", "Question", "Trust", "Output", "Large runs"
 """Panels of the help."""
 
+ACTION_EXAMPLES = {
+    "linear:3": "linear maps of a vector in 3 dimensions",
+    "linear:5x2": "the same linear map of two vectors in 5 dimensions",
+    "affine:3x20": "linear maps and translations of 20 points in space",
+    "image": "linear maps of the plane about the centre of an image",
+    "image:affine": "linear maps and translations of the plane",
+    "image:similarity": "rotation, scaling and translations",
+    "image:euclidean": "rotation and translations",
+    "image:affine:28x28": "the same for flattened images",
+    "image+color": "the plane and the colours in one spectrum",
+    "color": "affine maps of the colours",
+    "volume": "linear maps of space, for volumes",
+    "sequence": "stretching time about the middle",
+    "sequence:affine": "stretching and shifting time",
+}
+"""What tab completion offers for an action."""
+
 
 def option(
     panel: str,
@@ -45,6 +62,10 @@ Variance = Annotated[
     bool, option(OUTPUT, "Print the paper's symmetry variance as well.", "--variance")
 ]
 Quiet = Annotated[bool, option(OUTPUT, "Print only the result, no progress bar.", "--quiet", "-q")]
+Classes = Annotated[
+    str | None,
+    option(OUTPUT, "Names of the classes for the report: cat,dog,… or a .txt file, one per line."),
+]
 
 USER_ERROR, INTERRUPTED, TERMINATED = 2, 130, 143
 """Exit codes; see `liegg --help`."""

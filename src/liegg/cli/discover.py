@@ -11,6 +11,7 @@ from liegg._utils.errors import LieggError
 from liegg.cli._shared import (
     RESUMABLE,
     STOPPED,
+    Classes,
     Json,
     Quiet,
     Variance,
@@ -87,6 +88,7 @@ def discover(
     out: Out = None,
     title: Title = None,
     variance: Variance = False,
+    classes: Classes = None,
     json: Json = False,
     quiet: Quiet = False,
     batch_size: BatchSize = None,
@@ -120,11 +122,12 @@ def discover(
 
 
 class _Inputs(NamedTuple):
-    """What was loaded: `shown` are the samples of the report, `question` is what layers share."""
+    """What was loaded: `shown` and `classes` are for the report, `question` is what layers share."""
 
     model: Any
     samples: "Samples"
     shown: "Tensor"
+    classes: list[str] | None
     question: dict[str, Any]
 
 
@@ -195,7 +198,13 @@ def _finish(
     if (out := options.out) is not None:
         try:
             page = write_run(
-                out, sym, samples=inputs.shown, layers=layers, clock=clock, title=options.title
+                out,
+                sym,
+                samples=inputs.shown,
+                layers=layers,
+                clock=clock,
+                title=options.title,
+                classes=inputs.classes,
             )
         except ReportError:
             raise
@@ -246,8 +255,8 @@ def _load(options: SimpleNamespace, *, is_first: bool) -> _Inputs:
         "seed": options.seed,
         "thresholds": liegg.Thresholds(**parse_thresholds(options.limit or [])),
     }
-    shown = samples.analysed if samples.held_out is None else samples.held_out
-    return _Inputs(model, samples, files.first_samples(shown), question)
+    shown = files.first_samples(samples.analysed)  # their predictions are stored
+    return _Inputs(model, samples, shown, files.class_names(options.classes), question)
 
 
 def _in_all_processes(load: Callable[[], _Inputs], timeout: float) -> _Inputs:

@@ -3,24 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-from liegg.cli._shared import INPUT, LARGE_RUNS, OUTPUT, QUESTION, TRUST, option
-
-ACTION_EXAMPLES = {
-    "linear:3": "linear maps of a vector in 3 dimensions",
-    "linear:5x2": "the same linear map of two vectors in 5 dimensions",
-    "affine:3x20": "linear maps and translations of 20 points in space",
-    "image": "linear maps of the plane about the centre of an image",
-    "image:affine": "linear maps and translations of the plane",
-    "image:similarity": "rotation, scaling and translations",
-    "image:euclidean": "rotation and translations",
-    "image:affine:28x28": "the same for flattened images",
-    "image+color": "the plane and the colours in one spectrum",
-    "color": "affine maps of the colours",
-    "volume": "linear maps of space, for volumes",
-    "sequence": "stretching time about the middle",
-    "sequence:affine": "stretching and shifting time",
-}
-"""What tab completion offers for an action."""
+from liegg.cli._shared import ACTION_EXAMPLES, INPUT, LARGE_RUNS, OUTPUT, QUESTION, TRUST, option
 
 Model = Annotated[
     str,

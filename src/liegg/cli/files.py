@@ -131,3 +131,29 @@ def first_samples(samples: np.ndarray) -> torch.Tensor:
             f"samples have dtype {first.dtype}; expected numbers, for example an array saved as float32."
         )
     return torch.from_numpy(first.astype(first.dtype.newbyteorder("=")))
+
+
+def class_names(text: str | None) -> list[str] | None:
+    """Names of classes: separated by commas, or the lines of a `.txt` file; None for None.
+
+    Raises:
+        DataError: the file cannot be read, or there is no name.
+
+    >>> class_names("cat, dog")
+    ['cat', 'dog']
+    """
+    if text is None:
+        return None
+    names = text.split(",")
+    if text.endswith(".txt"):
+        try:
+            names = Path(text).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise DataError(f"--classes {text}: the file cannot be read: {error}") from error
+    names = [name.strip() for name in names]
+    if not any(names):
+        raise DataError(
+            f"--classes {text!r} holds no name; expected names such as cat,dog or a .txt file with "
+            "one per line."
+        )
+    return names

@@ -10,6 +10,7 @@ from liegg.cli._shared import (
     INPUT,
     OUTPUT,
     QUESTION,
+    Classes,
     Json,
     Quiet,
     Variance,
@@ -76,6 +77,7 @@ def report(
         str | None,
         option(OUTPUT, "Heading of the page (default: the stored one, or the name of the model)."),
     ] = None,
+    classes: Classes = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -84,7 +86,7 @@ def report(
     Example: liegg report run --title "Our classifier" --out classifier.html
     """
     with exit_codes():
-        from liegg.cli.files import first_samples, load_array
+        from liegg.cli.files import class_names, first_samples, load_array
         from liegg.results.run_folder import REPORT, has_layers_alone, read_run, write_page
 
         if has_layers_alone(run):
@@ -95,6 +97,7 @@ def report(
             "samples": stored.samples if samples is None else first_samples(load_array(samples)),
             "layers": stored.layers,
             "title": title or stored.title,
+            "classes": class_names(classes) or stored.classes,
         }
         if out is None:
             page = write_page(run, stored.sym, **options)

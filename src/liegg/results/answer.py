@@ -64,6 +64,7 @@ class FiniteChange:
         shown: checksums of the first samples, whose predictions are stored.
         predictions: `[s, t + 1]`, predicted classes of these samples before the motion and after
             each size of the first generator; None without classes.
+        times: `[t]`, the sizes as times of the first generator; None in results that lack them.
     """
 
     sizes: Float[Tensor, " t"]
@@ -87,6 +88,7 @@ class FiniteChange:
     level: float
     shown: tuple[str, ...] = ()
     predictions: Int[Tensor, "s u"] | None = None
+    times: Float[Tensor, " t"] | None = None
 
     def size_in_words(self, size: float | None = None) -> str:
         """A size as people say it; by default the one that is told."""
@@ -189,7 +191,7 @@ class Answer:
         if self.holds is None:
             return (Diagnosis.MOTION_NAMED(motion=self.name),)
         if self.finite is None:
-            percent = 100 * math.sqrt(max(self.defect, 0.0))
+            percent = percentage(math.sqrt(max(self.defect, 0.0)))
             return (Diagnosis.MOTION_FIRST_ORDER(motion=self.name, percent=percent),)
         size = self.finite.size_in_words()
         share, random = self.finite.share, self.finite.random_share
@@ -249,6 +251,7 @@ def answer_from_dict(record: dict[str, Any]) -> Answer:
 
 
 def _finite(record: dict[str, Any]) -> FiniteChange:
+    record = {"times": None} | record  # the first results with answers lack it
     values = {field.name: record[field.name] for field in fields(FiniteChange)}
     for name, value in values.items():
         if isinstance(value, list) and name not in ("shown", "predictions"):
@@ -285,6 +288,6 @@ def percentage(share: float) -> str:
     percent = 100 * share
     if math.isinf(percent):
         return "∞ %"
-    if percent == 0 or percent >= 10:
+    if percent == 0 or 10 <= percent < 1e5:
         return f"{percent:.0f} %"
     return f"{percent:.2g} %"

@@ -5,7 +5,7 @@ import shlex
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ from liegg.results.storage import (
 from liegg.results.symmetries import Symmetries
 
 SAMPLES, REPORT, LOG, TITLE = "samples.safetensors", "report.html", "log.txt", "run.json"
-"""What lies beside the record; `run.json` holds a title if one was given."""
+"""What lies beside the record; `run.json` holds a title and names of classes if they were given."""
 
 ALL_FILES = (*FILES, *LAYER_FILES, SAMPLES, REPORT, LOG, TITLE)
 """What a run folder may hold."""
@@ -70,12 +70,14 @@ class RunFolder:
         samples: a few inputs of the model, for the report; None if none were kept.
         layers: the result for every layer; None if that was not asked.
         title: heading of the report; None if none was given.
+        classes: names of the classes that the model predicts; None if none were given.
     """
 
     sym: Symmetries
     samples: Tensor | None
     layers: LayerSymmetries | None
     title: str | None = None
+    classes: tuple[str, ...] | None = None
 
 
 @checked()
@@ -87,6 +89,7 @@ def write_run(
     layers: LayerSymmetries | None = None,
     clock: Clock | None = None,
     title: str | None = None,
+    classes: Sequence[str] | None = None,
 ) -> Path:
     """Write a run folder. An earlier run is replaced as a whole, except for its log; other files are not touched.
 
@@ -97,6 +100,7 @@ def write_run(
         layers: the result for every layer.
         clock: what happened until now; the end of the log.
         title: heading of the report.
+        classes: names of the classes that the model predicts, for the report.
 
     Returns:
         The report.
@@ -106,8 +110,9 @@ def write_run(
         ReportError: the result is stored, but its report could not be made.
     """
     folder, files = Path(folder), result_files(sym)
-    if title is not None:
-        files[TITLE] = json_bytes({"title": title})
+    if title is not None or classes is not None:
+        named = {} if classes is None else {"classes": list(classes)}
+        files[TITLE] = json_bytes({"title": title, **named})
     if samples is not None:
         samples = samples[:STORED_SAMPLES].detach().cpu().contiguous()
         files[SAMPLES] = tensors.save({"samples": samples})
@@ -117,7 +122,7 @@ def write_run(
     files[LOG] = _log(folder, clock or Clock(), results)
     write_files(folder, files)
     try:
-        return write_page(folder, sym, samples=samples, layers=layers, title=title)
+        return write_page(folder, sym, samples=samples, layers=layers, title=title, classes=classes)
     except Exception as error:
         raise ReportError(
             f"the result is stored in {folder}, but {REPORT} could not be written: {error} Try: "
@@ -181,11 +186,14 @@ def read_run(folder: str | Path) -> RunFolder:
     place = next((place for place in (folder, folder / OLD_LAYERS) if has_layers(place)), None)
     with damage_named(folder):
         files = read_present(folder, (SAMPLES, TITLE))
+        about = json.loads(files[TITLE]) if TITLE in files else {"title": None}
+        title, classes = about["title"], about.get("classes")
         return RunFolder(
             sym,
             tensors.load(files[SAMPLES])["samples"] if SAMPLES in files else None,
             None if place is None else load_layers(place),
-            json.loads(files[TITLE])["title"] if TITLE in files else None,
+            title,
+            None if classes is None else tuple(classes),
         )
 
 

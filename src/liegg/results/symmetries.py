@@ -348,12 +348,19 @@ class Symmetries:
         layers: Any = None,
         title: str | None = None,
         snippet: str | None = None,
+        classes: Any = None,
     ) -> Path:
         """Write one self-contained HTML page; see `liegg.report.page.page.write_report`."""
         from liegg.report.page.page import write_report
 
         return write_report(
-            self, path, samples=samples, layers=layers, title=title, snippet=snippet
+            self,
+            path,
+            samples=samples,
+            layers=layers,
+            title=title,
+            snippet=snippet,
+            classes=classes,
         )
 
     def _repr_html_(self) -> str | None:

@@ -68,8 +68,9 @@ def test_predictions_that_change_are_counted():
         assert changed == pytest.approx(float(((after > 0) != (x[:, 0] > 0)).double().mean()))
     assert finite.share.value == pytest.approx(float(finite.changed.mean()))
     assert finite.share.low < finite.share.value < finite.share.high
-    assert finite.predictions.shape == (6, len(finite.sizes) + 1)
-    assert finite.predictions[:, 0].tolist() == (x[:6, 0] < 0).long().tolist()
+    assert finite.predictions.shape == (8, len(finite.sizes) + 1)
+    assert finite.predictions[:, 0].tolist() == (x[:8, 0] < 0).long().tolist()
+    assert finite.times.tolist() == pytest.approx((finite.sizes.deg2rad()).tolist())
 
 
 def test_the_defect_of_a_span_is_the_mean_over_it():

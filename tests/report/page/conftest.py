@@ -57,3 +57,27 @@ def asymmetric(network):
         controls="reinitialised",
         held_out=normal(50, 3, seed=1),
     )
+
+
+def sides(x):
+    """Two classes: the right and the left half of the plane."""
+    return torch.stack([x[:, 0], -x[:, 0]], dim=1)
+
+
+@pytest.fixture(scope="session")
+def plane():
+    """Samples in the plane."""
+    return normal(60, 2)
+
+
+@pytest.fixture(scope="session")
+def classified(plane):
+    """Halves of the plane under a rotation, which changes the class of half of the samples."""
+    return liegg.discover(sides, plane, liegg.Linear(2), about={"turn": liegg.so(2)})
+
+
+@pytest.fixture(scope="session")
+def classified_images():
+    """Images of 6 by 6 in one of three classes, and what the standard motions change."""
+    x, weights = normal(40, 3, 6, 6), normal(108, 3, seed=1)
+    return liegg.discover(lambda x: (x.flatten(1) @ weights).tanh(), x, liegg.Image()), x

@@ -18,6 +18,7 @@ from liegg.actions import Product
 from liegg.discovery.verification.further_curves import others_of
 from liegg.report.page.page import report_html, verdict, write_report
 from liegg.report.page.render import embedded
+from liegg.results.answers import Answers
 
 EMPTY_TAGS = {"br", "img", "input", "meta"}
 SECTIONS = [
@@ -31,6 +32,7 @@ SECTIONS = [
     "coverage",
     "settings",
     "rerun",
+    "words",
 ]
 HOSTILE = (
     "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u2028\"'&amp;{{ 7 * 7 }}<!--"
@@ -131,6 +133,27 @@ def test_the_page_holds_the_record(rotations):
     assert len(content.all("article")) == 20  # the generators in both bases
     curves = content.all("polyline", "change")
     assert len(curves) == len(content.all("polygon", "control-area")) == 11  # and the group
+
+
+def test_the_answer_comes_first(classified, plane):
+    content = page(replace(classified, model=HOSTILE), samples=plane[:8], classes=[HOSTILE, "b"])
+    assert content.sections == [*SECTIONS[:2], "finding", *SECTIONS[2:]]
+    assert {link["href"] for link in content.all("a")} == {
+        f"#{name}" for name in content.sections[1:]
+    }
+    verdict_place = content.text.index(" ".join(classified.answers[0].sentence.split()))
+    assert verdict_place < content.text.index("Move it", content.text.index("Words"))
+    assert [have["data-curve"] for have in content.all("div") if "data-curve" in have] == [
+        "answer-0"
+    ]
+    assert "answer-0" in content.data["curves"]
+    assert content.data["motions"]["list"][0]["label"] == "turn"
+    assert len(content.scripts) == 2
+    named = page(
+        replace(classified, answers=Answers([replace(classified.answers[0], name=HOSTILE)]))
+    )
+    assert len(named.scripts) == 2
+    assert named.all("img") == []
 
 
 def test_alternatives_of_the_name():

@@ -74,6 +74,17 @@ def test_how_it_ran_is_a_record_of_its_own():
     torch.testing.assert_close(again.defects, sym.defects)
 
 
+def test_named_motions_are_asked_about_again(classified, classified_images):
+    model, x = lambda x: x[:, :1], normal(40, 2)
+    sym = liegg.discover(model, x, liegg.Linear(2), about=["rotation"])
+    *lines, _, _ = snippet_of(sym).splitlines()
+    names: dict[str, Any] = {"model": model, "data": x}
+    exec("\n".join(lines), names)
+    assert [one.name for one in names["sym"].answers] == ["rotation"]
+    assert "about={'turn': generators}" in snippet_of(classified)
+    assert "about=" not in snippet_of(classified_images[0])  # the standard ones
+
+
 def test_an_action_without_code_is_a_name():
     x = normal(80, 4)
     action = liegg.actions.Banded(4, 1)

@@ -25,6 +25,7 @@ from liegg.discovery.verification.meter import Meter
 from liegg.inputs.model import Model
 from liegg.results.answer import Answer, FiniteChange
 from liegg.results.answers import Answers
+from liegg.results.run_folder import STORED_SAMPLES
 from liegg.results.symmetries import Symmetries
 
 SAMPLES, FEWEST_SAMPLES = 256, 16
@@ -33,8 +34,8 @@ SAMPLES, FEWEST_SAMPLES = 256, 16
 SHARE = 0.1
 """Share of the evaluations of the analysis that the standard questions may take."""
 
-SHOWN = 6
-"""First samples whose predictions are stored, for the report."""
+SHOWN = STORED_SAMPLES
+"""First samples whose predictions are stored: those that the report shows."""
 
 
 def samples_to_move(sym: Symmetries, motions: dict[str, Motion], *, standard: bool) -> int:

@@ -33,7 +33,8 @@ class Followed:
     Attributes:
         motion: the motion.
         whole_turn: whether the times are spread over a whole turn.
-        sizes: `[t]`, the times in the unit of the motion.
+        times: `[t]`, times of the first generator.
+        sizes: `[t]`, the same in the unit of the motion.
         first: the motions by the first generator, in time.
         displacement: `[t]`, root mean square motion of the samples, in multiples of their spread.
         change: `[t, n]`, squared change of every output over the variance: mean over generators and
@@ -43,6 +44,7 @@ class Followed:
 
     motion: Motion
     whole_turn: bool
+    times: Float[Tensor, " t"]
     sizes: Float[Tensor, " t"]
     first: Directions
     displacement: Float[Tensor, " t"]
@@ -106,6 +108,7 @@ def follow(question: Question, motion: Motion, k: Float[Tensor, "k p"] | None) -
     return Followed(
         motion,
         turn,
+        times[0, : len(shares)],
         sizes,
         motions.rows(slice(len(shares))),
         moved.displacement.reshape(shape).square().mean((0, 1)).sqrt(),
@@ -159,6 +162,7 @@ def finite_change(
         level=level,
         shown=() if shown is None else tuple(checksum(x)[:16] for x in shown.x),
         predictions=None if shown is None else _predictions(shown, found.first),
+        times=found.times,
     )
 
 

@@ -16,7 +16,11 @@ LEFT, RIGHT, TOP, BOTTOM = 50.0, 14.0, 14.0, 42.0
 MAX_DIRECTIONS = 80
 """Directions drawn; the caption says how many there are."""
 
+MAX_PERCENT = 400.0
+"""Changes above are drawn at the upper edge."""
+
 Scale = Callable[[float], float]
+Chart = dict[str, Any]
 
 
 def defects(record: dict[str, Any]) -> dict[str, Any]:
@@ -152,6 +156,53 @@ class Panel(NamedTuple):
     rulers: Mapping[str, float] = MappingProxyType({})
     counts: bool = False
     decades: int = MAX_DECADES
+
+
+def changes(
+    lines: Mapping[str, Sequence[float]],
+    sizes: Sequence[float],
+    *,
+    top: float | None = None,
+    **texts: str,
+) -> Chart:
+    """Lay out percentages against the size of a motion, one line through points for each kind of motion.
+
+    Args:
+        lines: `change` and `control`, in per cent, one value per size; infinities are drawn at the edge.
+        sizes: ascending, the first 0.
+        top: upper end of the axis; by default what holds the largest finite value, up to a limit.
+        texts: `unit` of the sizes, `x_label`, `y_label` and `label`.
+    """
+    finite = [value for line in lines.values() for value in line if math.isfinite(value)]
+    top = min(max(10.0, *finite), MAX_PERCENT) if top is None else top
+    steps = nice_steps(0.0, top, 5)
+    place = _linear(0.0, top, HEIGHT - BOTTOM, TOP)
+    across = _linear(0.0, sizes[-1], LEFT, WIDTH - RIGHT)
+    round_turn = texts["unit"] == "°" and sizes[-1] == 360
+    marks = [90.0 * k for k in range(5)] if round_turn else nice_steps(0.0, sizes[-1], 5)
+    degrees = "°" if texts["unit"] == "°" else ""
+    points = {
+        kind: [
+            (across(size), place(min(value, top))) for size, value in zip(sizes, line, strict=True)
+        ]
+        for kind, line in lines.items()
+    }
+    axis = _axis(place, [(place(step), f"{number(step)} %") for step in steps], 0.0, top)
+    return (
+        axis
+        | texts
+        | {
+            "x_ticks": [(across(mark), f"{number(mark)}{degrees}") for mark in marks],
+            "longest": sizes[-1],
+            "lines": [
+                (kind, " ".join(f"{x:.1f},{y:.1f}" for x, y in row)) for kind, row in points.items()
+            ],
+            "points": points,
+            "rulers": [],
+            "x0": LEFT,
+            "x1": WIDTH - RIGHT,
+        }
+    )
 
 
 def layers(result: LayerSymmetries) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The record as one self-contained HTML page: no network, no other file, no library in the browser."""
 
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +10,13 @@ from torch import Tensor
 
 from liegg._utils.arguments import checked
 from liegg._utils.atomic_write import write_text
+from liegg.report.motions import checked_samples
 from liegg.report.numbers import angle, number
 from liegg.report.page import charts
+from liegg.report.page.answers import answers_of
 from liegg.report.page.generators import bases, trivial_directions
+from liegg.report.page.glossary import TERMS
+from liegg.report.page.named_motions import checked_classes, named_motions
 from liegg.report.page.render import rendered
 from liegg.report.page.snippet import snippet_of
 from liegg.report.page.stage import motions_of, stage_of
@@ -35,11 +39,13 @@ def write_report(
     layers: LayerSymmetries | None = None,
     title: str | None = None,
     snippet: str | None = None,
+    classes: Sequence[str] | None = None,
 ) -> Path:
     """Write a result as one HTML page that works from disk, in light and dark, on a phone and on paper.
 
-    The page draws what `sym.to_dict()` holds. A slider moves samples by exp(tA) in the browser. The file is written
-    atomically.
+    The page draws what `sym.to_dict()` holds. Its first sentence is that of the first named motion, `sym.answers[0]`,
+    where there is one. A slider moves samples by exp(tA) in the browser; samples among the first 8 of the data have
+    the labels that the model predicts under them. The file is written atomically.
 
     Args:
         sym: the result of `discover`.
@@ -50,18 +56,21 @@ def write_report(
         layers: what `discover_layers` returned for the same model; adds a plot over the layers.
         title: heading of the page; by default it names the model.
         snippet: code that repeats the analysis; by default it is made from the settings.
+        classes: names of the classes that the model predicts, in the order of its outputs; by default their numbers
+            from 0 on.
 
     Returns:
         The path.
 
     Raises:
         MissingExtraError: jinja2 is not installed.
-        ArgumentError: the samples are not finite numbers.
+        ArgumentError: the samples are not finite numbers, or there are too few classes.
         ShapeError: the action does not move samples of this shape.
     """
-    return write_text(
-        report_html(sym, samples=samples, layers=layers, title=title, snippet=snippet), Path(path)
+    page = report_html(
+        sym, samples=samples, layers=layers, title=title, snippet=snippet, classes=classes
     )
+    return write_text(page, Path(path))
 
 
 def report_html(
@@ -71,16 +80,21 @@ def report_html(
     layers: LayerSymmetries | None = None,
     title: str | None = None,
     snippet: str | None = None,
+    classes: Sequence[str] | None = None,
 ) -> str:
     """The page of `write_report` as text; the same result gives the same text."""
-    record = sym.to_dict()
-    stage = stage_of(sym.action, samples)
-    motions, curves = motions_of(sym, stage), _curves(record)
+    record, answers = sym.to_dict(), answers_of(sym.answers)
+    stage, classes = stage_of(sym.action, samples), checked_classes(sym, classes)
+    x = None if samples is None else checked_samples(sym.action, samples)
+    named = named_motions(sym, stage, x, classes)
+    motions, curves = motions_of(sym, stage, named), _curves(record)
     settings = {name: value for name, value in record["settings"].items() if name != "versions"}
     values = {
         "title": f"Symmetries of {sym.subject}" if title is None else title,
         "record": record,
         "verdict": verdict(record),
+        "answers": answers,
+        "terms": TERMS,
         "action": repr(sym.action),
         "candidates": sym.action.size,
         "output_action": None if sym.output_action is None else repr(sym.output_action),
@@ -103,7 +117,9 @@ def report_html(
         "angle": angle,
         "spread": _spread,
     }
-    numbers = {one["key"]: one["numbers"] for one in curves if one["chart"] and one["numbers"]}
+    drawn = [one for one in curves if one["chart"] and one["numbers"]]
+    drawn += [] if answers is None else answers["curves"]
+    numbers = {one["key"]: one["numbers"] for one in drawn}
     data = {"stage": stage, "motions": motions, "curves": numbers}
     return rendered("report.html.jinja", values, data)
 
@@ -118,7 +134,13 @@ def notebook_html(sym: Symmetries) -> str:
         MissingExtraError: jinja2 is not installed.
     """
     record = sym.to_dict()
-    values = {"verdict": verdict(record), "facts": facts(record), "record": record}
+    answer = sym.answers[0].sentence if sym.answers else None
+    values = {
+        "verdict": verdict(record),
+        "answer": answer,
+        "facts": facts(record),
+        "record": record,
+    }
     return rendered(
         "notebook.html.jinja", values | {"table": str(sym), "chart": charts.defects(record)}
     )

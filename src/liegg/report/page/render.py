@@ -9,6 +9,10 @@ ESCAPES = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 """What could end a script element or begin another; `json` escapes U+2028 and U+2029 itself."""
 
 
+STYLES, SCRIPTS = ("report.css", "answers.css"), ("answers.js", "report.js")
+"""Files of a page, in their order."""
+
+
 def rendered(template: str, values: dict[str, Any], data: dict[str, Any] | None = None) -> str:
     """Fill in a template. It escapes every text; the data of the script is escaped here.
 
@@ -33,7 +37,8 @@ def rendered(template: str, values: dict[str, Any], data: dict[str, Any] | None 
         lstrip_blocks=True,
     )
     style, script = (
-        Markup(loader.get_source(environment, f"report.{kind}")[0]) for kind in ("css", "js")
+        Markup("".join(loader.get_source(environment, name)[0] for name in names))
+        for names in (STYLES, SCRIPTS)
     )
     encoded = Markup(embedded({} if data is None else data))
     return environment.get_template(template).render(

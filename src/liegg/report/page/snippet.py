@@ -4,6 +4,7 @@ from dataclasses import asdict
 
 from liegg.decision.controls import CONTROL_DRAWS
 from liegg.decision.thresholds import Thresholds
+from liegg.discovery.about.questions import motions_asked
 from liegg.inputs.output_field import is_function
 from liegg.results.symmetries import Symmetries
 
@@ -25,6 +26,9 @@ def snippet_of(sym: Symmetries, *, layers: bool = False) -> str:
         call = "sym = liegg.discover(\n" + "".join(f"    {word},\n" for word in arguments) + ")"
     versions = ", ".join(f"{name} {version}" for name, version in sym.settings["versions"].items())
     held_out = ", held_out: samples that the model has not seen" * (sym.verification is not None)
+    generators = (
+        "# generators: of the named motions, as in liegg.load(folder).answers[0].coefficients"
+    )
     basis = '# basis: a float64 tensor of sym.to_dict()["action"]["basis"]'
     lines = [
         f"# {versions}",
@@ -34,6 +38,7 @@ def snippet_of(sym: Symmetries, *, layers: bool = False) -> str:
         f"# model, data: yours{held_out}",
         *[basis] * ("restrict(basis)" in call),
         *[f"# output: your function {sym.settings.get('output')}"] * ("output=output" in call),
+        *[generators] * (": generators" in call),
         *(
             f"# {name}: {action!r}, as in liegg.load(folder).{name}"
             for name, action in (("action", sym.action), ("output_action", sym.output_action))
@@ -56,6 +61,8 @@ def _keywords(sym: Symmetries) -> dict[str, str]:
     for name, default in (("outputs", "each"), ("target", None), ("output", None), ("seed", 0)):
         if (value := sym.settings.get(name, default)) != default:
             keywords[name] = name if is_function(value) else repr(value)
+    if (about := _about(sym)) is not None:
+        keywords["about"] = about
     if sym.verification is not None:
         keywords["held_out"] = "held_out"
     if reinitialised is not None:
@@ -73,3 +80,20 @@ def _keywords(sym: Symmetries) -> dict[str, str]:
             fields = ", ".join(f"{key}={value!r}" for key, value in values.items())
             keywords[name] = f"liegg.{name.capitalize()}({fields})"
     return keywords
+
+
+def _about(sym: Symmetries) -> str | None:
+    """The named motions that were asked about, as code; None for the standard ones."""
+    names, shape = [one.name for one in sym.answers], tuple(sym.settings.get("sample") or ())
+    if not names or not shape:
+        return None
+    standard = motions_asked(None, sym.action, shape)
+    if sym.output_action is not None:
+        standard = {name: one for name, one in standard.items() if one.action is None}
+    if names == list(standard):
+        return None
+    known = sym.action.motions(shape)
+    if all(name in known for name in names):
+        return repr(names)
+    pairs = (f"{name!r}: {repr(name) if name in known else 'generators'}" for name in names)
+    return f"{{{', '.join(pairs)}}}"

@@ -175,12 +175,15 @@ def _border(action: MatrixAction) -> str:
     return borders[0] if borders else "replicate"
 
 
-def motions_of(sym: Symmetries, stage: dict[str, Any] | None) -> dict[str, Any]:
-    """Motions to choose from: readable generators and those found, or the nearest candidates.
+def motions_of(
+    sym: Symmetries, stage: dict[str, Any] | None, named: Sequence[dict[str, Any]] = ()
+) -> dict[str, Any]:
+    """Motions to choose from: named ones, then readable generators and those found, or the nearest candidates.
 
     Args:
         sym: the result of `discover`.
         stage: what `stage_of` returned.
+        named: what `liegg.report.page.named_motions.named_motions` returned.
 
     Returns:
         `list` of motions, empty without samples, and `note` with what to know about them.
@@ -197,10 +200,14 @@ def motions_of(sym: Symmetries, stage: dict[str, Any] | None) -> dict[str, Any]:
         motions, note = [*_others(sym, sym.action, "readable basis"), *found], ""
     else:
         motions, note = _candidates(sym, sym.action)
+    if named and not sym.nullity:
+        note = ""  # the first motion is not a candidate
+    motions = [*named, *motions]
     count = max(1, min(MAX_MOTIONS, MAX_ENTRIES // max(1, side**2)))
     if len(motions) > count:
         note = f"{note} The first {count} of {len(motions)} motions can be chosen.".strip()
-    return {"list": [_split(one, sym.action, stage) for one in motions[:count]], "note": note}
+    drawn = [_split(one, one.pop("action", sym.action), stage) for one in motions[:count]]
+    return {"list": drawn, "note": note}
 
 
 def _candidates(sym: Symmetries, action: MatrixAction) -> tuple[list[dict[str, Any]], str]:

@@ -1,4 +1,3 @@
-"use strict";
 (() => {
   const byId = (id) => document.getElementById(id);
   const root = document.documentElement;
@@ -268,18 +267,12 @@
     };
   }
 
-  // Linear interpolation between known values; 0 at 0, where nothing has moved.
-  function between(xs, ys, x) {
-    const k = xs.findIndex((known) => known >= x - 1e-12);
-    if (k < 0) return ys[ys.length - 1];
-    const x0 = k ? xs[k - 1] : 0, y0 = k ? ys[k - 1] : 0;
-    if (ys[k] === null || y0 === null) return null;
-    return xs[k] > x0 ? y0 + ((ys[k] - y0) * (x - x0)) / (xs[k] - x0) : ys[k];
-  }
+  const { between, size, sizeText, percent, labels } = lieggAnswers;
   const short = (value) => (value === null ? "not finite" : value === 0 ? "0" : value < 1e-12 ? "below 1e-12" : value < 1e-3 ? value.toExponential(1) : value.toPrecision(2));
 
   // A copy of the curve of a motion, with a marker at the current time.
-  function curveBeside(box, index) {
+  function curveBeside(box, motion) {
+    const index = motion.curve;
     const drawn = index === null ? null : document.querySelector(`[data-curve="${index}"] svg`);
     if (!drawn) {
       box.replaceChildren(byId("no-curve").content.cloneNode(true));
@@ -290,23 +283,24 @@
     text.className = "readout";
     const legend = document.createElement("p");
     legend.className = "chart-title";
-    legend.textContent = "output change r(t); dashed: random directions";
+    const { times, sizes, change, control_mean: control, title } = data.curves[index];
+    legend.textContent = `${title ?? "output change r(t)"}; dashed: random ${sizes ? "motions" : "directions"}`;
     box.replaceChildren(legend, copy, text);
     const pixels = copy.querySelector(".change").getAttribute("points").split(" ").map((pair) => pair.split(",").map(Number));
     const [x0, x1, longest] = ["x0", "x1", "longest"].map((name) => Number(copy.dataset[name]));
     const line = svg("line", { class: "now-line", y1: 14, y2: 208 }, copy);
     const dot = svg("circle", { class: "now-dot", r: 5.5 }, copy);
-    const { times, change, control_mean: control } = data.curves[index];
     const roots = [change, control].map((values) => values.map((value) => (value === null ? null : Math.sqrt(value))));
     const squared = (root) => (root === null ? null : root * root);
     return (t) => {
-      const away = Math.min(Math.abs(t), longest), x = x0 + ((x1 - x0) * away) / longest;
+      const away = Math.min(sizes ? size(motion, t) : Math.abs(t), longest), x = x0 + ((x1 - x0) * away) / longest;
       const y = x <= pixels[0][0] ? pixels[0][1] : between(pixels.map((p) => p[0]), pixels.map((p) => p[1]), x);
       line.setAttribute("x1", x);
       line.setAttribute("x2", x);
       dot.setAttribute("cx", x);
       dot.setAttribute("cy", y);
-      text.textContent = `r = ${short(squared(between(times, roots[0], away)))}; random directions: ${short(squared(between(times, roots[1], away)))}`;
+      if (sizes) text.textContent = `${sizeText(motion, t)}: ${percent(between(sizes, change, away))}; random motions: ${percent(between(sizes, control, away))}`;
+      else text.textContent = `r = ${short(squared(between(times, roots[0], away)))}; random directions: ${short(squared(between(times, roots[1], away)))}`;
     };
   }
 
@@ -314,16 +308,18 @@
     const box = byId("samples"), range = byId("time"), play = byId("play"), select = byId("motion");
     const stages = { image: imageStage, points: pointStage, signal: signalStage, volume: volumeStage };
     const stage = stages[data.stage.kind](data.stage, box);
+    const label = labels(box, byId("predictions"), byId("predicted"));
     let motion, mark, frame = 0, heading = 1;
     const PLACES = 200; // steps of the slider on each side: integers, so that its ends are reached
     const now = () => (Number(range.value) * motion.longest) / PLACES;
     const show = () => {
       const t = now() + 0; // no -0
       const degrees = motion.period ? ` · ${Math.round((360 * t) / motion.period)}°` : "";
-      byId("now").textContent = `${t.toFixed(2)}${degrees}`;
+      byId("now").textContent = motion.sizes ? sizeText(motion, t) : `${t.toFixed(2)}${degrees}`;
       range.setAttribute("aria-valuetext", byId("now").textContent);
       stage.draw(motion, t);
       mark(t);
+      label(motion, t);
     };
     const start = () => (motion.both ? -motion.longest : 0);
     const layOut = () => {
@@ -334,7 +330,8 @@
     const choose = () => {
       motion = data.motions.list[Number(select.value)];
       Object.assign(range, { min: motion.both ? -PLACES : 0, max: PLACES, step: 1, value: 0 });
-      mark = curveBeside(byId("beside"), motion.curve);
+      byId("time-name").textContent = motion.sizes ? "size" : "t";
+      mark = curveBeside(byId("beside"), motion);
       ["axis-x", "axis-y"].forEach((id, k) => { if (byId(id)) byId(id).value = motion.plane[k]; });
       layOut();
     };
