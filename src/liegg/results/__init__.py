@@ -15,6 +15,7 @@ _HOME = {
     "Decision": "liegg.decision.decide",
     "Diagnosis": "liegg._utils.diagnoses",
     "Identification": "liegg.algebra.identification",
+    "LayerErrors": "liegg.results.layer_errors",
     "LayerSymmetries": "liegg.results.layers",
     "RankTest": "liegg.decision.controls",
     "Remark": "liegg._utils.diagnoses",
