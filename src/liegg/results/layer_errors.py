@@ -113,7 +113,9 @@ class LayerError:
     @property
     def weight(self) -> float:
         """The effect of the layer, or the error it adds if effects are not known; without interpolation."""
-        return sum(value for cause, value in self.causes().items() if cause != "interpolation")
+        return math.fsum(
+            value for cause, value in self.causes().items() if cause != "interpolation"
+        )
 
     @property
     def main_cause(self) -> Cause:
