@@ -100,7 +100,7 @@ def trained(models: Path) -> ResNet20:
 
 def stored(found: LayerErrors) -> dict[str, Any]:
     """What is kept of a measurement: the shares, and the layers with three digits."""
-    keys = ("total", "added", "interior", "resampling", "effect", "effect_resampling")
+    keys = ("total", "added", "interior", "resampling", "effect")
     layers = {}
     for layer in found.single:
         values = {key: float(f"{getattr(layer, key):.3g}") for key in keys}

@@ -24,7 +24,6 @@ CONV = LayerError(
     resampling=0.02,
     exact=False,
     effect=0.2,
-    effect_resampling=0.01,
 )
 RELU = replace(
     CONV,
@@ -34,8 +33,8 @@ RELU = replace(
     cause="nonlinearity",
     pads=False,
     effect=0.03,
-    effect_resampling=0.05,
 )
+FREE = replace(RELU, added=0.0, effect=0.0)
 BLOCK = replace(CONV, name="block", role="block", cause="other", effect=5.0)
 
 
@@ -54,28 +53,35 @@ def result(*layers, output=0.25, size=15.0):
 
 
 def test_causes_of_a_layer_that_pads():
-    """A quarter of its error is inside; of that, interpolation makes 0.01."""
+    """A quarter of its error is inside; of that, interpolation makes a fifth."""
     assert CONV.causes() == pytest.approx({"padding": 0.15, "interpolation": 0.01, "filters": 0.04})
     assert CONV.main_cause == "padding"
     assert CONV.weight == pytest.approx(0.19)
 
 
 def test_causes_without_effects_come_from_the_errors():
-    plain = replace(CONV, effect=math.nan, effect_resampling=math.nan)
+    plain = replace(CONV, effect=math.nan)
     assert plain.causes() == pytest.approx({"padding": 0.3, "interpolation": 0.02, "filters": 0.08})
 
 
 def test_causes_of_a_stride():
     strided = replace(CONV, cause="stride or pooling", pads=False, unstrided=0.025, interior=0.1)
     found = strided.causes()
+    assert found["interpolation"] == pytest.approx(0.05 * 0.2)
     assert found["filters"] == pytest.approx(0.25 * 0.19)
     assert found["stride or pooling"] == pytest.approx(0.75 * 0.19)
 
 
 def test_what_interpolation_makes_alone_is_nobodys_fault():
-    assert RELU.causes() == {"interpolation": 0.03}
-    assert RELU.weight == 0
-    assert RELU.main_cause == "interpolation"
+    """A layer that mixes pixels has no more error than moving its output there and back."""
+    other = replace(CONV, pads=False, resampling=0.9)
+    assert other.causes() == {"interpolation": 0.2}
+    assert other.weight == 0
+    assert other.main_cause == "interpolation"
+
+
+def test_interpolation_is_no_excuse_for_a_nonlinearity():
+    assert replace(RELU, resampling=0.9).causes() == {"nonlinearity": 0.03}
 
 
 def test_padding_is_not_guessed_without_an_interior():
@@ -87,15 +93,15 @@ def test_padding_is_not_guessed_without_an_interior():
 def test_the_worst_layer_and_the_shares():
     found = result(CONV, RELU, BLOCK)
     assert found.single == (CONV, RELU)
-    assert found.worst == (CONV,)
+    assert found.worst == (CONV, RELU)
     shares = found.by_cause()
     assert sum(shares.values()) == pytest.approx(1)
     assert shares["padding"] == pytest.approx(0.15 / 0.23)
     assert "rotation by 15° changes the output of net by 25 %" in found.sentence.lower()
-    assert "most is added by features.with.a.long.name.conv1 (padding, 100 %" in found.sentence
+    assert "most is added by features.with.a.long.name.conv1 (padding, 86 %" in found.sentence
     assert "does not change" in result(CONV, output=0.0).sentence
-    assert result(RELU, output=0.0).sentence.endswith("Net.")
-    assert "no layer that was measured" in result(RELU).sentence
+    assert result(FREE, output=0.0).sentence.endswith("Net.")
+    assert "no layer that was measured" in result(FREE).sentence
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])

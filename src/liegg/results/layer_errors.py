@@ -32,6 +32,9 @@ Cause = Literal[
 ]
 """What an error is due to; interpolation is that of the motion itself."""
 
+POINTWISE: tuple[Role, ...] = ("nonlinearity", "normalisation")
+"""Layers that treat every pixel alike and alone."""
+
 SHOWN = 12
 """Most layers in the printed table."""
 
@@ -47,7 +50,7 @@ class LayerError:
     r"""The equivariance error of one layer, relative to the variance of its output.
 
     Effects are changes of the network's output, relative to its variance, if only this layer has its
-    error: its output $l(u)$ is replaced by $g^{-1} l(gu)$, and the samples do not move.
+    error: $g^{-1}(l(gu) - g\,l(u))$ is added to its output $l(u)$, and the samples do not move.
 
     Attributes:
         name: name of the module, with `#2` for its second call, and so on.
@@ -64,7 +67,6 @@ class LayerError:
         resampling: error of moving its output there and back, which no layer is to blame for.
         exact: whether the motion takes pixels to pixels here, so that nothing is interpolated.
         effect: change of the output of the network; NaN if it was not asked for.
-        effect_resampling: the same with its output moved there and back.
     """
 
     name: str
@@ -80,34 +82,28 @@ class LayerError:
     resampling: float
     exact: bool
     effect: float = math.nan
-    effect_resampling: float = math.nan
 
     def causes(self) -> dict[Cause, float]:
         """The effect of the layer, or the error it adds if effects are not known, divided into causes.
 
-        The share of its error that the interior does not have is padding, if the layer pads. As much of
-        the rest as moving there and back makes is interpolation. What a strided convolution has without
-        its stride is due to its filters.
+        The shares are those of the error that the layer adds. What the interior does not have is padding,
+        if the layer pads. As much of the rest as moving there and back makes is interpolation, except
+        for nonlinearities: at a single pixel, interpolation commutes with every linear layer. What a strided
+        convolution has without its stride is due to its filters.
         """
-        known = math.isfinite(self.effect)
-        whole, again = (
-            (self.effect, self.effect_resampling) if known else (self.added, self.resampling)
-        )
-        if not whole > 0 or not math.isfinite(whole):
+        whole = self.effect if math.isfinite(self.effect) else self.added
+        if not (0 < whole < math.inf and 0 < self.added < math.inf):
             return {}
-        inside = min(1.0, self.interior / self.added) if self.pads and self.added > 0 else 1.0
-        own = whole if math.isnan(inside) else inside * whole
-        interpolated = min(own, again) if math.isfinite(again) else 0.0
-        left = own - interpolated
-        filters = 0.0
-        if math.isfinite(self.unstrided) and self.interior > 0:
-            filters = min(1.0, self.unstrided / self.interior) * left
-        found: dict[Cause, float] = {
-            "padding": whole - own,
-            "interpolation": interpolated,
-            "filters": filters,
-        }
-        found[self.cause] = found.get(self.cause, 0.0) + left - filters
+        inner = self.interior if self.pads and math.isfinite(self.interior) else self.added
+        own = min(inner, self.added) / self.added * whole
+        found: dict[Cause, float] = {"padding": whole - own}
+        if inner > 0 and self.role not in POINTWISE:
+            found["interpolation"] = min(1.0, self.resampling / inner) * own
+            own -= found["interpolation"]
+        if self.interior > 0 and math.isfinite(self.unstrided):
+            found["filters"] = min(1.0, self.unstrided / self.interior) * own
+            own -= found["filters"]
+        found[self.cause] = found.get(self.cause, 0.0) + own
         return {cause: value for cause, value in found.items() if value > 0}
 
     @property
@@ -197,7 +193,7 @@ class LayerErrors:
             return f"{what} does not change the output of {self.model}{more}."
         change = f"{what} changes the output of {self.model} by {percentage(self.output)} of its variance"
         if not worst:
-            return f"{change}; no layer that was measured adds to it."
+            return f"{change}; no layer that was measured adds to it, so other operations do."
         first = worst[0]
         share = first.weight / sum(layer.weight for layer in worst)
         part = "most" if share > 0.5 else "the largest part"

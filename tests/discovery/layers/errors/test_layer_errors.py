@@ -317,6 +317,29 @@ def test_models_that_cannot_be_measured():
         liegg.layer_errors(nn.Sequential(nn.ReLU()).double(), images(count=1), AFFINE)
 
 
+class Fragile(nn.Module):
+    """Fails if the first two columns of the last image are equal, as after a shift to the right."""
+
+    def forward(self, x):
+        if bool((x[-1, ..., 0] == x[-1, ..., 1]).all()):
+            raise KeyError("two equal columns")
+        return x
+
+
+def test_a_model_that_fails_on_moved_samples():
+    model = nn.Sequential(Fragile(), nn.ReLU()).double()
+    assert len(liegg.layer_errors(model, images(), PERIODIC, "shift")) == 2
+    with pytest.raises(ModelError, match="failed on moved samples"):
+        liegg.layer_errors(model, images(), AFFINE, "shift")
+
+
+def test_small_maps_have_no_interior():
+    model = nn.Sequential(conv(padding=1)).double()
+    found = liegg.layer_errors(model, images((2, 2)), AFFINE, "rotation")
+    assert math.isnan(found[0].interior)
+    assert [note.diagnosis for note in found.notes] == [Diagnosis.LAYERS_ALL_BORDER]
+
+
 class Sum2(nn.Module):
     def forward(self, x):
         return {"sum": x}

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from liegg._utils.arguments import checked
-from liegg._utils.diagnoses import Remark
+from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import ArgumentError, ModelError
 from liegg._utils.one_at_a_time import one_at_a_time
 from liegg._utils.precision import coarsest, full_precision_products
@@ -18,7 +18,7 @@ from liegg.actions.grid.pixel_motion import PixelMotion, pixel_motion
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.about.questions import motions_asked
 from liegg.discovery.analyse import Request, reading
-from liegg.discovery.layers.errors.inject import Effect, inject
+from liegg.discovery.layers.errors.effect import effect
 from liegg.discovery.layers.errors.measure import Local, Part, measure
 from liegg.discovery.layers.hooks import Network, network_of
 from liegg.discovery.layers.select import Layers, Selection, parse_selection, select_layers
@@ -70,9 +70,9 @@ def layer_errors(
             multiple of the network's stride. By default 90° (15° if the grid is not square), 1 pixel, or
             the largest size that `about=` of `discover` uses.
         layers: which layers, as for `discover_layers`.
-        samples: number of samples, evenly spaced in the data.
-        effects: whether to measure the effect on the output, which takes two or three runs of the
-            network per layer that adds something; otherwise the table has the errors alone.
+        samples: most samples, evenly spaced in the data, or in its first batch if it cannot be indexed.
+        effects: whether to measure the effect on the output, which takes two runs of the network
+            per layer that adds something; otherwise the table has the errors alone.
         seed: seed of whatever a loader draws.
 
     Returns:
@@ -220,12 +220,16 @@ def _measured(
     for part in parts.values():
         each = [run.errors[part.layer.name] for run in runs]
         found = [
-            _effect(network, x, part, move, local, floor) if effects else Effect(math.nan, math.nan)
+            (effect(network, x, part, move) if local.added > floor else 0.0)
+            if effects
+            else math.nan
             for move, local in zip(moves, each, strict=True)
         ]
         layers.append(_record(part, each, found))
     output = sum(run.output for run in runs) / len(runs)
-    return output, tuple(layers), (*notes, *left_out.values())
+    border = [layer.name for layer in layers if layer.pads and math.isnan(layer.interior)]
+    small = (Diagnosis.LAYERS_ALL_BORDER(layers=", ".join(border)),) if border else ()
+    return output, tuple(layers), (*notes, *left_out.values(), *small)
 
 
 def _floor(network: Network, x: Float[Tensor, "n ..."]) -> float:
@@ -234,25 +238,11 @@ def _floor(network: Network, x: Float[Tensor, "n ..."]) -> float:
     return max(NOTHING, (ROUNDINGS * eps) ** 2)
 
 
-def _effect(
-    network: Network,
-    x: Float[Tensor, "n ..."],
-    part: Part,
-    move: PixelMotion,
-    local: Local,
-    floor: float,
-) -> Effect:
-    """The effect of a layer on the output; none if it adds no error."""
-    if not local.added > floor:
-        return Effect(0.0, 0.0)
-    return inject(network, x, part, move, exact=local.exact)
-
-
-def _record(part: Part, each: Sequence[Local], effects: Sequence[Effect]) -> LayerError:
+def _record(part: Part, each: Sequence[Local], effects: Sequence[float]) -> LayerError:
     """The record of a layer: means over the generators."""
 
-    def mean(of: Callable[[Any], float], values: Sequence[Any]) -> float:
-        return sum(map(of, values)) / len(values)
+    def mean(of: Callable[[Local], float]) -> float:
+        return sum(map(of, each)) / len(each)
 
     cause = part.traits.cause
     if part.before.is_map and not part.after.is_map:
@@ -266,12 +256,11 @@ def _record(part: Part, each: Sequence[Local], effects: Sequence[Effect]) -> Lay
         shape=part.layer.shape,
         cause=cause,
         pads=part.traits.pads,
-        total=mean(lambda one: one.total, each),
-        added=mean(lambda one: one.added, each),
-        interior=mean(lambda one: one.interior, each),
-        unstrided=mean(lambda one: one.unstrided, each),
-        resampling=mean(lambda one: one.resampling, each),
+        total=mean(lambda one: one.total),
+        added=mean(lambda one: one.added),
+        interior=mean(lambda one: one.interior),
+        unstrided=mean(lambda one: one.unstrided),
+        resampling=mean(lambda one: one.resampling),
         exact=all(one.exact for one in each),
-        effect=mean(lambda one: one.layer, effects),
-        effect_resampling=mean(lambda one: one.resampling, effects),
+        effect=sum(effects) / len(effects),
     )

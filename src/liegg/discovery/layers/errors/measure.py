@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from liegg._utils.diagnoses import Diagnosis, Remark
-from liegg._utils.errors import ModelError, one_line
+from liegg._utils.errors import LieggError, ModelError, one_line
 from liegg.actions.grid.pixel_motion import PixelMotion
 from liegg.discovery.layers.errors.regions import Regions, regions
 from liegg.discovery.layers.errors.spaces import Space, Spaces
@@ -60,12 +60,6 @@ class Part:
     traits: Traits
     before: Space
     after: Space
-
-    def moved_back(
-        self, module: nn.Module, u: Float[Tensor, "b ..."], motion: PixelMotion
-    ) -> Float[Tensor, "b ..."]:
-        """The output for the moved input, moved back."""
-        return self.after.move(motion.inverse(), module(self.before.move(motion, u)))
 
     def regions(self, motion: PixelMotion) -> Regions:
         """Pixels of its output after a motion."""
@@ -125,14 +119,14 @@ def measure(
         try:
             errors[layer.name] = _errors(part, passage, motion, n)
             parts[layer.name] = part
-        except (RuntimeError, ValueError, TypeError) as error:  # of the module, on a moved map
+        except Exception as error:  # of the module, on a moved map
             reason = f"{layer.name} ({one_line(error)})"
             notes[layer.name] = Diagnosis.LAYER_LEFT_OUT(reason=reason)
 
     start = Space(view, (1.0,) * motion.dimension)
     both = torch.cat([x, start.move(motion, x)])
     with watching(network, {layer.module for layer in layers}, visit):
-        y = pick_tensor(network.root(both), None, "output")
+        y = run(network, both)
     after = spaces.of(tuple(y.shape[1:])) or Space()
     target = after.move(motion, y[:n])
     if not bool(torch.isfinite(y).all()):
@@ -143,13 +137,29 @@ def measure(
     return Measured(parts, errors, output, notes)
 
 
+def run(network: Network, x: Float[Tensor, "b ..."]) -> Tensor:
+    """The output of a network, its first tensor.
+
+    Raises:
+        ModelError: the network fails.
+    """
+    try:
+        return pick_tensor(network.root(x), None, "output")
+    except LieggError:
+        raise
+    except Exception as error:
+        raise ModelError(
+            f"{network.name} failed on moved samples of shape {tuple(x.shape)}: {one_line(error)}."
+        ) from error
+
+
 def _part(
     layer: Layer, found: Traits, passage: Passage, spaces: Spaces, samples: int
 ) -> Part | str:
     """The layer with its spaces, or why it cannot be measured."""
     args, y = passage.args, passage.output
     if len(args) != 1 or passage.kwargs or not isinstance(args[0], Tensor):
-        return "it takes more than one tensor"
+        return "it does not take one tensor alone"
     if not isinstance(y, Tensor) or not y.is_floating_point():
         return "it does not return one tensor of real numbers"
     if not args[0].is_floating_point() or len(args[0]) != samples or len(y) != samples:
