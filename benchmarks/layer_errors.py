@@ -31,6 +31,9 @@ MOTIONS = [("rotation", 15.0), ("rotation", 90.0), ("shift", 1.0), ("shift", 2.0
 class Normalise(nn.Module):
     """Images in [0, 1] as the network expects them."""
 
+    mean: Tensor
+    spread: Tensor
+
     def __init__(self) -> None:
         super().__init__()
         mean, spread = torch.tensor([[0.485, 0.456, 0.406], [0.229, 0.224, 0.225]])
@@ -121,7 +124,7 @@ def stored(found: LayerErrors) -> dict[str, Any]:
 
 def main() -> None:
     """Measure every motion, and write what was found."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--models", type=Path, required=True, help="folder with the weights")
     parser.add_argument("--samples", type=int, default=SAMPLES, help="number of test images")
     parser.add_argument("--out", type=Path, default=HERE.parent / "results" / "layer-errors.json")

@@ -40,13 +40,16 @@ def watching(
         visit: called after each call; what it returns replaces the output, unless it is None.
     """
     counts: Counter[str] = Counter()
-    given: list[tuple[Any, ...]] = []  # arguments of the calls that are running
+    given: dict[
+        str, list[tuple[Any, ...]]
+    ] = {}  # by module, arguments of the calls that are running
     inside: list[bool] = []  # not empty while `visit` runs
     handles = []
 
-    def before(_module: nn.Module, args: tuple[Any, ...], _kwargs: dict[str, Any]) -> None:
+    def before(name: str, args: tuple[Any, ...]) -> None:
         if not inside:  # a module that works in place would overwrite them
-            given.append(tuple(arg.clone() if isinstance(arg, Tensor) else arg for arg in args))
+            kept = tuple(arg.clone() if isinstance(arg, Tensor) else arg for arg in args)
+            given.setdefault(name, []).append(kept)
 
     def after(name: str, module: nn.Module, kwargs: dict[str, Any], output: Any) -> Any:
         if inside:
@@ -54,9 +57,8 @@ def watching(
         counts[name] += 1
         inside.append(True)
         try:
-            return visit(
-                Passage(call_name(name, counts[name]), module, given.pop(), kwargs, output)
-            )
+            call = call_name(name, counts[name])
+            return visit(Passage(call, module, given[name].pop(), kwargs, output))
         finally:
             inside.pop()
 
@@ -64,7 +66,11 @@ def watching(
         for name, module in network.parts.items():
             if name not in modules:
                 continue
-            handles.append(module.register_forward_pre_hook(before, with_kwargs=True))
+            handles.append(
+                module.register_forward_pre_hook(
+                    lambda _module, args, name=name: before(name, args)
+                )
+            )
             handles.append(
                 module.register_forward_hook(
                     lambda module, _args, kwargs, output, name=name: after(
