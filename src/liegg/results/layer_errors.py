@@ -184,6 +184,19 @@ class LayerErrors:
         return {cause: sums[cause] / whole for cause in sorted(sums, key=lambda one: -sums[one])}
 
     @property
+    def explained(self) -> bool:
+        """Whether the effects of the layers can add up to the error of the network, all in one direction.
+
+        If not, operations that are not modules, or layers that were left out, add to it as well. True if
+        effects are not known.
+        """
+        if any(math.isnan(layer.effect) for layer in self.single):
+            return True
+        return (
+            self.output <= sum(math.sqrt(layer.effect) for layer in self.single) ** 2 + self.floor
+        )
+
+    @property
     def sentence(self) -> str:
         """The answer: how much the motion changes, and which layer adds most of it."""
         what = f"{self.motion[:1].upper()}{self.motion[1:]} by {_amount(self.size, self.unit)}"
@@ -197,14 +210,16 @@ class LayerErrors:
         first = worst[0]
         share = first.weight / sum(layer.weight for layer in worst)
         part = "most" if share > 0.5 else "the largest part"
+        of = "is" if self.explained else "of what its layers explain is"
+        rest = "" if self.explained else " Other operations, which are not modules, add the rest."
         causes = ", ".join(
             f"{cause} {percentage(value)}"
             for cause, value in self.by_cause().items()
             if value >= 0.005
         )
         return (
-            f"{change}; {part} is added by {first.name} ({first.main_cause}, {percentage(share)} of "
-            f"what all layers add). By cause: {causes}."
+            f"{change}; {part} {of} added by {first.name} ({first.main_cause}, {percentage(share)} of "
+            f"what all layers add). By cause: {causes}.{rest}"
         )
 
     def __iter__(self) -> Iterator[LayerError]:
@@ -236,6 +251,7 @@ class LayerErrors:
             "output": json_values(self.output),
             "floor": self.floor,
             "by_cause": json_values(self.by_cause()),
+            "explained": self.explained,
             "layers": [layer.to_dict() for layer in self.layers],
             "notes": list(self.notes),
         }

@@ -228,6 +228,7 @@ def test_the_effect_of_the_only_faulty_layer_is_the_error_of_the_network():
     assert [layer.name for layer in plain.worst] == ["2"]
 
 
+@pytest.mark.slow
 def test_blocks_can_be_chosen_and_do_not_count_twice(residual):
     model = nn.Sequential(nn.Sequential(conv(2, 2, padding=1), nn.ReLU()), nn.ReLU()).double()
     found = liegg.layer_errors(model, images(), AFFINE, "shift", layers=["0", "0.0"])
@@ -238,6 +239,7 @@ def test_blocks_can_be_chosen_and_do_not_count_twice(residual):
     assert only.worst[0].name == "0"
 
 
+@pytest.mark.slow
 def test_sizes_by_default():
     model = nn.Sequential(nn.ReLU()).double()
     for about, sides, size in (
@@ -314,6 +316,32 @@ def test_models_that_cannot_be_measured():
         liegg.layer_errors(nn.Sequential(nn.ReLU()).double(), images(count=1), AFFINE)
 
 
+class Functions(nn.Module):
+    """Flattens by a function, which is not a layer."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = conv(padding=1)
+
+    def forward(self, x):
+        return self.conv(x).flatten(1)
+
+
+def test_functions_between_modules_are_not_blamed_on_layers():
+    found = liegg.layer_errors(Functions().double(), images(), AFFINE, "shift")
+    assert not found.explained
+    assert "not modules" in found.sentence
+    assert found.output > 10 * found["conv"].effect
+    modules = nn.Sequential(conv(padding=1), nn.Flatten()).double()
+    assert liegg.layer_errors(modules, images(), AFFINE, "shift").explained
+
+
+def test_equal_samples_have_no_scale():
+    model = nn.Sequential(conv(padding=1), nn.Flatten()).double()
+    with pytest.raises(ModelError, match="same for all samples"):
+        liegg.layer_errors(model, images(count=1).repeat(4, 1, 1, 1), AFFINE, "shift")
+
+
 class Fragile(nn.Module):
     """Fails if the first two columns of the last image are equal, as after a shift to the right."""
 
@@ -342,6 +370,7 @@ class Sum2(nn.Module):
         return {"sum": x}
 
 
+@pytest.mark.slow
 def test_float32_and_half_precision_count_rounding_as_nothing():
     model = nn.Sequential(conv(kernel=1), nn.Tanh(), conv(3, 3, padding=1), nn.ReLU())
     for dtype in (torch.float32, torch.bfloat16):

@@ -204,7 +204,7 @@ def _measured(
     chosen = [
         layer
         for layer in chosen
-        if not layer.same
+        if (layer.named or not layer.same)
         and (layer.name in leaves or network.parts[layer.module] is not network.root)
     ]
     view = tuple(action.staged(x[:1]).shape[1:])

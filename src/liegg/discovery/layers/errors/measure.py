@@ -134,6 +134,11 @@ def measure(
             f"the output of {network.name} on moved samples is not finite. Choose a smaller size=."
         )
     output = _relative(y[n:], target, after.inside(motion), after, _variance(y[:n], after))
+    if math.isinf(output):
+        raise ModelError(
+            f"the output of {network.name} is the same for all samples, so that its error has no "
+            "scale. Pass different samples."
+        )
     return Measured(parts, errors, output, notes)
 
 
