@@ -312,6 +312,9 @@ def layer_error_quotes() -> dict[str, list[str]]:
         "global pooling",
     )
 
+    def effect(layer: dict) -> float:
+        return layer["effect"]
+
     def share(motion: str, size: float, cause: str, *stages: str) -> str:
         """Part of a cause that is in some stages of the network, of all that its layers add."""
         layers = found[motion, size]["layers"]
@@ -323,7 +326,7 @@ def layer_error_quotes() -> dict[str, list[str]]:
     first, last = ("conv1", "bn1", "relu", "layer1"), ("layer3",)
     rows = [
         f"| {motion} by {size:g}{'°' if motion == 'rotation' else ' pixel' + 's' * (size > 1)} | "
-        f"{100 * one['output']:.0f} % | "
+        f"{100 * one['output']:.0f} % | {100 * sum(map(effect, one['layers'].values())):.0f} % | "
         + " | ".join(f"{100 * one['by_cause'].get(cause, 0.0):.0f} %" for cause in causes)
         + " |"
         for (motion, size), one in found.items()
