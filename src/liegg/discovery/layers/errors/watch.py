@@ -68,7 +68,7 @@ def watching(
                 continue
             handles.append(
                 module.register_forward_pre_hook(
-                    lambda _module, args, name=name: before(name, args)
+                    lambda *args, name=name: before(name, args[1]), with_kwargs=True
                 )
             )
             handles.append(
