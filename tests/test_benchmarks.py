@@ -13,6 +13,7 @@ import derivatives
 import fixed_cost
 import growth
 import images
+import layer_errors
 import liegg
 import scaling
 import tables
@@ -399,3 +400,20 @@ def test_quick_run_stores_coverage(tmp_path: Path) -> None:
     stored = json.loads(out.read_text())
     assert [row["family"] for row in stored["rows"]] == list(coverage.FAMILIES)
     assert stored["provenance"]["command"] == "python benchmarks/coverage.py"
+
+
+@pytest.mark.slow
+def test_the_measured_network_has_the_layers_of_the_stored_one() -> None:
+    """Sums apart, every operation of the network is a module; batch norm and linear layers add nothing."""
+    torch.manual_seed(0)
+    stored = json.loads((ROOT / "results" / "layer-errors.json").read_text())["motions"]
+    assert [(one["motion"], one["size"]) for one in stored] == layer_errors.MOTIONS
+    x = torch.rand(2, 3, 32, 32)
+    found = liegg.layer_errors(
+        layer_errors.ResNet20(), x, liegg.Image("affine"), "shift", size=4, effects=False
+    )
+    assert list(stored[0]["layers"]) == [layer.name for layer in found.single]
+    for one in (*stored, layer_errors.stored(found)):
+        exact = [layer for layer in one["layers"].values() if layer["exact"]]
+        flat = [layer["added"] for layer in exact if layer["kind"] in ("ReLU", "BatchNorm2d")]
+        assert max(flat, default=0.0) < 1e-9

@@ -47,6 +47,7 @@ GIVEN = {
         "1.5",
     },  # an example, the thresholds, the level of the rank test, a function
     "docs/layerwise.md": {"5.4"},
+    "docs/layers.md": set(),
     # The smallest margin of a sure name, an example, the level of the likelihood ratio test.
     "docs/naming.md": {"1.5", "0.01", "0.3"},
     "docs/benchmarks.md": {"1.15", "1.3", "1.5", "25.6"},  # the aims, and weights in millions
@@ -299,6 +300,54 @@ def peer_quotes() -> dict[str, list[str]]:
     return {"docs/peers.md": [*page["rows"](RESULTS["peers"]), page["versions"](RESULTS["peers"])]}
 
 
+def layer_error_quotes() -> dict[str, list[str]]:
+    """Shares of causes in what all layers of a trained classifier add, and the stages they are in."""
+    found = {(one["motion"], one["size"]): one for one in RESULTS["layer-errors"]["motions"]}
+    causes = (
+        "padding",
+        "stride or pooling",
+        "nonlinearity",
+        "filters",
+        "interpolation",
+        "global pooling",
+    )
+
+    def effect(layer: dict) -> float:
+        return layer["effect"]
+
+    def share(motion: str, size: float, cause: str, *stages: str) -> str:
+        """Part of a cause that is in some stages of the network, of all that its layers add."""
+        layers = found[motion, size]["layers"]
+        inside = [one for name, one in layers.items() if name.startswith(stages)]
+        part = sum(one["causes"].get(cause, 0.0) for one in inside)
+        whole = sum(value for one in layers.values() for value in one["causes"].values())
+        return f"{100 * part / whole:.0f} %"
+
+    first, last = ("conv1", "bn1", "relu", "layer1"), ("layer3",)
+    rows = [
+        f"| {motion} by {size:g}{'°' if motion == 'rotation' else ' pixel' + 's' * (size > 1)} | "
+        f"{100 * one['output']:.0f} % | {100 * sum(map(effect, one['layers'].values())):.0f} % | "
+        + " | ".join(f"{100 * one['by_cause'].get(cause, 0.0):.0f} %" for cause in causes)
+        + " |"
+        for (motion, size), one in found.items()
+    ]
+    text = [
+        f"{share('shift', 4.0, 'padding', *first)} are due to padding in the first convolution and the first stage, and "
+        f"{share('shift', 4.0, 'padding', *last)} to padding in the last stage.",
+        "those of the subsampled maps add "
+        + " and ".join(
+            f"{100 * found['shift', size]['by_cause']['nonlinearity']:.0f} %" for size in (1.0, 2.0)
+        ),
+        f"A rotation by 15° lies between the pixels of all maps: {share('rotation', 15.0, 'nonlinearity', *first)} are due "
+        f"to ReLU in the first convolution and the first stage, {share('rotation', 15.0, 'nonlinearity', 'layer2', *last)} to "
+        "ReLU after them.",
+        f"{share('rotation', 90.0, 'filters', '')} are due to filters that are not symmetric, in all stages; "
+        f"{share('rotation', 90.0, 'padding', '')} to padding.",
+        f"{share('shift', 1.0, 'stride or pooling', 'layer2')} are due to the two layers that subsample first.",
+    ]
+    return {"docs/layers.md": [*rows, *text]}
+
+
 def paper_quotes() -> dict[str, list[str]]:
     """The mean bias of the CIFAR-10 study, which the summary of the paper quotes."""
     first = [net["readings"]["paper, sum"]["bias"][0] for net in RESULTS["cifar10"]["networks"]]
@@ -513,6 +562,7 @@ for part in (
     sample_quotes(),
     configuration_quotes(),
     layer_quotes(),
+    layer_error_quotes(),
     naming_quotes(),
     paper_quotes(),
     peer_quotes(),

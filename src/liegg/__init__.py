@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from liegg.discovery.compare import compare
     from liegg.discovery.discover import discover
     from liegg.discovery.layers.discover_layers import discover_layers
+    from liegg.discovery.layers.errors.layer_errors import layer_errors
     from liegg.discovery.run import Run
     from liegg.discovery.verification.verify import verify
     from liegg.report import plots as plot
@@ -53,6 +54,7 @@ _HOMES = {
     "liegg.discovery.compare": ("compare",),
     "liegg.discovery.discover": ("discover",),
     "liegg.discovery.layers.discover_layers": ("discover_layers",),
+    "liegg.discovery.layers.errors.layer_errors": ("layer_errors",),
     "liegg.discovery.run": ("Run",),
     "liegg.discovery.verification.verify": ("verify",),
     "liegg.results.load": ("load",),
@@ -89,6 +91,7 @@ __all__ = [
     "discover_layers",
     "gl",
     "identify",
+    "layer_errors",
     "load",
     "plot",
     "results",

@@ -623,6 +623,10 @@ class Diagnosis(Enum):
         Kind.NOTE,
         "its {n:output} {n:?was|were} read by {combinations:random combination}",
     )
+    LAYERS_ALL_BORDER = (
+        Kind.NOTE,
+        "every pixel of {layers} sees the border, so padding cannot be told from the rest there",
+    )
     SAMPLES_REPEATED = (
         Kind.NOTE,
         "torch.func.vmap cannot batch this model ({reason}): every sample was repeated for each "

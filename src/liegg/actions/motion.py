@@ -64,3 +64,22 @@ class Motion:
         if self.unit == "%" and not self.per_unit:
             return 100 * math.expm1(time)
         return self.per_unit * time
+
+    def time(self, size: float) -> float:
+        """The time at which the motion has a size in its unit; a motion without a unit is as long as its time.
+
+        Raises:
+            ArgumentError: the motion has no such size.
+
+        Examples:
+            >>> from liegg import so
+            >>> round(Motion(so(2), unit="°", per_unit=180 / math.pi).time(90.0), 4)
+            1.5708
+        """
+        growth = self.unit == "%" and not self.per_unit
+        if not math.isfinite(size) or size == 0 or (growth and size <= -100):
+            raise ArgumentError(
+                f"size={size}: expected a finite number other than 0"
+                f"{', above -100 %' if growth else ''}, in {self.unit or 'units of the generators'}."
+            )
+        return math.log1p(size / 100) if growth else size / (self.per_unit or 1.0)

@@ -1,1 +1,1 @@
-"""Stage 8, discovery: the verbs discover, discover_layers, verify and compare."""
+"""Stage 8, discovery: the verbs discover, discover_layers, layer_errors, verify and compare."""

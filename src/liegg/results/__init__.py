@@ -16,6 +16,7 @@ _HOME = {
     "Diagnosis": "liegg._utils.diagnoses",
     "Identification": "liegg.algebra.identification",
     "LayerComparison": "liegg.results.layer_comparison",
+    "LayerErrors": "liegg.results.layer_errors",
     "LayerSymmetries": "liegg.results.layers",
     "RankTest": "liegg.decision.controls",
     "Remark": "liegg._utils.diagnoses",

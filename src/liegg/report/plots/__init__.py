@@ -7,6 +7,7 @@ from liegg.report.plots.comparison import comparison, controls
 from liegg.report.plots.curves import verification
 from liegg.report.plots.directions import bias, defects, overview, spectrum
 from liegg.report.plots.film_strip import motion
+from liegg.report.plots.layer_errors import layer_errors
 from liegg.report.plots.layers import layers
 from liegg.report.plots.matrices import field, generators
 from liegg.report.plots.style import FOUND, MUTED, OTHER, THIRD, figure, save_figure
@@ -23,6 +24,7 @@ __all__ = [
     "field",
     "figure",
     "generators",
+    "layer_errors",
     "layers",
     "motion",
     "overview",

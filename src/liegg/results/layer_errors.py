@@ -1,0 +1,341 @@
+"""Which layer breaks a symmetry: the equivariance error that each layer adds under one motion."""
+
+import math
+import shutil
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from liegg._utils.arguments import checked
+from liegg._utils.diagnoses import Remark
+from liegg._utils.errors import ArgumentError
+from liegg.actions import Action
+from liegg.results.answer import percentage
+from liegg.results.json_values import json_values
+from liegg.results.tables import as_html
+
+Role = Literal[
+    "convolution", "pooling", "padding", "nonlinearity", "normalisation", "linear", "block", "other"
+]
+"""What a layer is; a block calls other modules."""
+
+Cause = Literal[
+    "padding",
+    "stride or pooling",
+    "nonlinearity",
+    "filters",
+    "global pooling",
+    "flattening",
+    "interpolation",
+    "other",
+]
+"""What an error is due to; interpolation is that of the motion itself."""
+
+POINTWISE: tuple[Role, ...] = ("nonlinearity", "normalisation")
+"""Layers that treat every pixel alike and alone."""
+
+SHOWN = 12
+"""Most layers in the printed table."""
+
+LONGEST_NAME = 22
+"""Most characters of a layer's name in the table; the beginning of a longer one is cut."""
+
+UNNAMED_WIDTH = 120
+"""Columns without a terminal."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerError:
+    r"""The equivariance error of one layer, relative to the variance of its output.
+
+    Effects are changes of the network's output, relative to its variance, if only this layer has its
+    error: $g^{-1}(l(gu) - g\,l(u))$ is added to its output $l(u)$, and the samples do not move.
+
+    Attributes:
+        name: name of the module, with `#2` for its second call, and so on.
+        kind: class of the module.
+        role: what it is, in words.
+        shape: shape of one sample's output.
+        cause: what its error is due to, away from the border.
+        pads: whether it pads its input.
+        total: $|\Phi_l(gx) - g\Phi_l(x)|^2$ of the network up to this layer.
+        added: $|l(gu) - g\,l(u)|^2$, which the layer adds to an input that moves exactly.
+        interior: the same for the pixels that see nothing of the border; NaN if there are none.
+        unstrided: the same for a convolution with a stride, without it, which its filters alone cause; NaN
+            for other layers.
+        resampling: error of moving its output there and back, which no layer is to blame for.
+        exact: whether the motion takes pixels to pixels here, so that nothing is interpolated.
+        effect: change of the output of the network; NaN if it was not asked for.
+    """
+
+    name: str
+    kind: str
+    role: Role
+    shape: tuple[int, ...]
+    cause: Cause
+    pads: bool
+    total: float
+    added: float
+    interior: float
+    unstrided: float
+    resampling: float
+    exact: bool
+    effect: float = math.nan
+
+    def causes(self) -> dict[Cause, float]:
+        """The effect of the layer, or the error it adds if effects are not known, divided into causes.
+
+        The shares are those of the error that the layer adds. What the interior does not have is padding,
+        if the layer pads. As much of the rest as moving there and back makes is interpolation, except
+        for nonlinearities: at a single pixel, interpolation commutes with every linear layer. What a strided
+        convolution has without its stride is due to its filters.
+        """
+        whole = self.effect if math.isfinite(self.effect) else self.added
+        if not (0 < whole < math.inf and 0 < self.added < math.inf):
+            return {}
+        inner = self.interior if self.pads and math.isfinite(self.interior) else self.added
+        own = min(inner, self.added) / self.added * whole
+        found: dict[Cause, float] = {"padding": whole - own}
+        if inner > 0 and self.role not in POINTWISE:
+            found["interpolation"] = min(1.0, self.resampling / inner) * own
+            own -= found["interpolation"]
+        if self.interior > 0 and math.isfinite(self.unstrided):
+            found["filters"] = min(1.0, self.unstrided / self.interior) * own
+            own -= found["filters"]
+        found[self.cause] = found.get(self.cause, 0.0) + own
+        return {cause: value for cause, value in found.items() if value > 0}
+
+    @property
+    def weight(self) -> float:
+        """The effect of the layer, or the error it adds if effects are not known; without interpolation."""
+        return math.fsum(
+            value for cause, value in self.causes().items() if cause != "interpolation"
+        )
+
+    @property
+    def main_cause(self) -> Cause:
+        """The cause of the largest part of its error; interpolation only if there is no other."""
+        found = self.causes()
+        ranked = sorted(found, key=lambda cause: (cause == "interpolation", -found[cause]))
+        return ranked[0] if ranked else self.cause
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields as JSON values; NaN becomes null."""
+        return json_values(self)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class LayerErrors:
+    """The equivariance errors of the layers of a network under one motion, first layer first.
+
+    Attributes:
+        motion: name of the motion.
+        size: how far it goes, in `unit`.
+        unit: `"°"`, `"pixels"`, `"%"`, or empty for units of the generators.
+        model: name of the network.
+        action: the action that the motion belongs to.
+        samples: number of samples.
+        output: change of the output, relative to its variance; of a map, its equivariance error.
+        floor: error that rounding alone may cause.
+        layers: one record per layer, also available as `result["conv1"]` and `result[0]`.
+        notes: layers that could not be measured, and why.
+    """
+
+    motion: str
+    size: float
+    unit: str
+    model: str
+    action: Action
+    samples: int
+    output: float
+    floor: float
+    layers: tuple[LayerError, ...]
+    notes: tuple[Remark, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the layers."""
+        return tuple(layer.name for layer in self.layers)
+
+    @property
+    def single(self) -> tuple[LayerError, ...]:
+        """The layers that call no other module; blocks, if there are only blocks."""
+        return tuple(layer for layer in self.layers if layer.role != "block") or self.layers
+
+    @property
+    def worst(self) -> tuple[LayerError, ...]:
+        """The layers that add something, the one that adds most first."""
+        found = [layer for layer in self.single if layer.weight > self.floor]
+        return tuple(sorted(found, key=lambda layer: -layer.weight))
+
+    def by_cause(self) -> dict[Cause, float]:
+        """Share of every cause in the sum over the layers, the largest first; empty if none adds anything.
+
+        Effects of single layers need not add up to the error of the network: errors of different layers
+        may cancel or reinforce each other.
+        """
+        sums: dict[Cause, float] = {}
+        for layer in self.single:
+            for cause, value in layer.causes().items():
+                if value > self.floor:
+                    sums[cause] = sums.get(cause, 0.0) + value
+        whole = sum(sums.values())
+        return {cause: sums[cause] / whole for cause in sorted(sums, key=lambda one: -sums[one])}
+
+    @property
+    def explained(self) -> bool:
+        """Whether the effects of the layers can add up to the error of the network, all in one direction.
+
+        If not, operations that are not modules, or layers that were left out, add to it as well. True if
+        effects are not known.
+        """
+        if any(math.isnan(layer.effect) for layer in self.single):
+            return True
+        return (
+            self.output <= sum(math.sqrt(layer.effect) for layer in self.single) ** 2 + self.floor
+        )
+
+    @property
+    def sentence(self) -> str:
+        """The answer: how much the motion changes, and which layer adds most of it."""
+        what = f"{self.motion[:1].upper()}{self.motion[1:]} by {_amount(self.size, self.unit)}"
+        worst = self.worst
+        if self.output <= self.floor:
+            more = "; errors of its layers do not reach it" if worst else ""
+            return f"{what} does not change the output of {self.model}{more}."
+        change = f"{what} changes the output of {self.model} by {percentage(self.output)} of its variance"
+        if not worst:
+            return f"{change}; no layer that was measured adds to it, so other operations do."
+        first = worst[0]
+        share = first.weight / sum(layer.weight for layer in worst)
+        part = "most" if share > 0.5 else "the largest part"
+        of = "is" if self.explained else "of what its layers explain is"
+        rest = "" if self.explained else " Other operations, which are not modules, add the rest."
+        causes = ", ".join(
+            f"{cause} {percentage(value)}"
+            for cause, value in self.by_cause().items()
+            if value >= 0.005
+        )
+        return (
+            f"{change}; {part} {of} added by {first.name} ({first.main_cause}, {percentage(share)} of "
+            f"what all layers add). By cause: {causes}.{rest}"
+        )
+
+    def __iter__(self) -> Iterator[LayerError]:
+        return iter(self.layers)
+
+    def __len__(self) -> int:
+        return len(self.layers)
+
+    @checked()
+    def __getitem__(self, which: int | str) -> LayerError:
+        if not isinstance(which, str):
+            if -len(self) <= which < len(self):
+                return self.layers[which]
+            raise ArgumentError(f"there is no layer {which}: {len(self)} were measured.")
+        for layer in self.layers:
+            if layer.name == which:
+                return layer
+        raise ArgumentError(f"no layer {which!r} was measured; there are {', '.join(self.names)}.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The complete result, as JSON values; NaN becomes null."""
+        return {
+            "motion": self.motion,
+            "size": self.size,
+            "unit": self.unit,
+            "model": self.model,
+            "action": self.action.settings(),
+            "samples": self.samples,
+            "output": json_values(self.output),
+            "floor": self.floor,
+            "by_cause": json_values(self.by_cause()),
+            "explained": self.explained,
+            "layers": [layer.to_dict() for layer in self.layers],
+            "notes": list(self.notes),
+        }
+
+    def lines(self, width: int) -> list[str]:
+        """The sentence, the layers that add most, and the notes.
+
+        Args:
+            width: columns, 60 or more.
+        """
+        wrapper = textwrap.TextWrapper(width, subsequent_indent="    ", break_on_hyphens=False)
+        notes = [line for note in self.notes for line in wrapper.wrap(f"note: {note}")]
+        rest = len(self) - min(SHOWN, len(self))
+        more = [f"  … and {rest} more, which add less"] if rest else []
+        return [
+            *wrapper.wrap(self.sentence),
+            "",
+            *_table(self, width),
+            *more,
+            *([""] if notes else []),
+            *notes,
+        ]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines(max(60, shutil.get_terminal_size((UNNAMED_WIDTH, 24)).columns)))
+
+    def __repr__(self) -> str:
+        size = _amount(self.size, self.unit)
+        return f"LayerErrors({self.motion} by {size}, {len(self)} layers, model={self.model!r})"
+
+    def _repr_html_(self) -> str:
+        """The table, for notebooks."""
+        return as_html(self)
+
+
+def _table(result: LayerErrors, width: int) -> list[str]:
+    """The layers that add most, in the order of the network; columns that do not fit are left out."""
+    weights = {layer.name: (layer.weight, layer.added, layer.total) for layer in result}
+    shown = sorted(result, key=lambda layer: weights[layer.name], reverse=True)[:SHOWN]
+    names = {layer.name for layer in shown}
+    layers = [layer for layer in result if layer.name in names]
+    columns = [
+        ("layer", [_short(layer.name) for layer in layers]),
+        ("cause", [layer.main_cause if layer.weight > result.floor else "" for layer in layers]),
+        ("added", [_share(layer.added, result.floor) for layer in layers]),
+        ("effect", [_share(layer.effect, result.floor) for layer in layers]),
+        ("total", [_share(layer.total, result.floor) for layer in layers]),
+        ("interior", [_share(layer.interior, result.floor) for layer in layers]),
+        ("interpolation", [_share(layer.resampling, result.floor) for layer in layers]),
+    ]
+    widths = [max(len(head), *map(len, cells)) for head, cells in columns]
+    while sum(widths) + 2 * len(widths) > width and len(widths) > 3:
+        widths.pop()
+        columns.pop()
+    rows = [[head for head, _ in columns], *zip(*(cells for _, cells in columns), strict=True)]
+    return ["  " + "  ".join(_padded(row, widths)).rstrip() for row in rows]
+
+
+def _padded(row: Any, widths: list[int]) -> list[str]:
+    """Words to the left, numbers to the right."""
+    return [
+        f"{cell:<{width}}" if column < 2 else f"{cell:>{width}}"
+        for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+    ]
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else "…" + name[1 - LONGEST_NAME :]
+
+
+def _share(value: float, floor: float) -> str:
+    """A share in per cent; a dash for none, 0 for rounding."""
+    if math.isnan(value):
+        return "–"
+    return percentage(value if value > floor else 0.0)
+
+
+def _amount(size: float, unit: str) -> str:
+    """A size as people say it.
+
+    >>> _amount(1.0, "pixels"), _amount(90.0, "°"), _amount(25.0, "%"), _amount(0.5, "")
+    ('1 pixel', '90°', '25 %', '0.5')
+    """
+    digits = f"{size:.3g}"
+    if unit == "pixels":
+        return f"{digits} pixel{'s' * (digits != '1')}"
+    return f"{digits}{' ' * (unit == '%')}{unit}"
