@@ -159,7 +159,7 @@ def test_a_direction_without_motion_is_said():
         ({"rotation": torch.full((1, 3, 3), torch.nan)}, "finite"),
         ({"rotation": torch.zeros(0, 9)}, "holds no generator"),
         ({" ": liegg.so(3)}, "expected a name"),
-        ([("rotation", liegg.so(3))], "expected a mapping"),
+        ([("rotation", liegg.so(3))], "or a mapping"),
         ({"a\x1b[31m": liegg.so(3)}, "printable"),
     ],
 )

@@ -175,6 +175,7 @@ KEYS = {
     "control",
     "reinitialised",
     "words",
+    "answers",
     "generator_words",
     "candidate_words",
     "candidates",

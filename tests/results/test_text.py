@@ -95,7 +95,9 @@ def test_every_width_fits_and_only_words_are_cut(width, made):
 
 def rows_of(text):
     """Table rows of directions, in columns."""
-    return [line.split() for line in text.splitlines() if line[:6].strip().isdigit()]
+    lines = text.splitlines()
+    head = next(i for i, line in enumerate(lines) if "grade" in line.split())
+    return [line.split() for line in lines[head:] if line[:6].strip().isdigit()]
 
 
 def test_symmetries_are_listed_in_the_readable_basis(made):

@@ -160,6 +160,7 @@ def compare(
 
         read = load_layers if layers else load
         called = labels(first, second) if names is None else names.split(",")
+        called = ("a", "b") if first == second and names is None else called
         comparison = compare_results(read(first), read(second), about=about, names=called)
         page = None
         if out is not None:

@@ -15,7 +15,7 @@ SAME_DATA = 1e-4
 """Relative difference of the displacements up to which two results are of the same data, in other batches or another dtype."""
 
 
-def rank_among(sym: Symmetries, others: Sequence[Symmetries]) -> RankTest:
+def rank_among(sym: Symmetries, others: Sequence[Any]) -> RankTest:
     """See `Symmetries.rank_among`."""
     if len(others) < 2:
         raise ArgumentError(

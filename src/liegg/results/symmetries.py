@@ -1,7 +1,7 @@
 """The result: one frozen record of what was found, with everything needed to question it."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,12 +21,8 @@ from liegg.inputs.part import part_words
 from liegg.results.account import Account, Candidate, generators_of
 from liegg.results.accumulated import Accumulated
 from liegg.results.answers import Answers
-from liegg.results.json_values import json_values
 from liegg.results.tower import Level
 from liegg.spectrum.spectrum import Spectrum, angles_to, paper_spectrum, symmetry_bias
-
-LISTED_NUMBERS = 2**21
-"""Arrays of more numbers are not listed: null is in their place, and the arrays beside the record hold them."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -245,7 +241,7 @@ class Symmetries:
 
         return ask(self, about, model=model, data=data, output=output)
 
-    def rank_among(self, others: Sequence["Symmetries"]) -> RankTest:
+    def rank_among(self, others: Sequence[Any]) -> RankTest:
         """Rank of this model among control models: were its symmetries learned from what the controls did not see?
 
         For controls that you trained yourself, such as the same network trained in the same way on shuffled targets. One test on
@@ -280,58 +276,9 @@ class Symmetries:
 
         So do generators that are too many or too large for a text, and those of actions without matrices.
         """
-        spectrum, control = self._spectrum, self.controls.reinitialised
-        return json_values(
-            {
-                "model": self.model,
-                "question": "invariance" if self.output_action is None else "equivariance",
-                "samples": self.samples,
-                "rows": self.accumulated.rows.rows,
-                "action": self.action.settings(),
-                "output_action": None
-                if self.output_action is None
-                else self.output_action.settings(),
-                "nullity": self.nullity,
-                "name": self.name,
-                "words": self.words,
-                "sentence": self.sentence.to_dict(),
-                "answers": [answer.to_dict() for answer in self.answers],
-                "vector_fields": self.vector_fields,
-                "candidates": [*map(_in_words, self.candidates)],
-                "readable": [*map(_in_words, self.account.readable)],
-                "generator_words": self.account.words,
-                "candidate_words": None if self.action.has_matrices else self.action.words,
-                "variance": None if spectrum is None else float(spectrum.values[0]),
-                "spectrum": None if spectrum is None else spectrum.values,
-                "bias": self.account.bias,
-                "defects": self.defects,
-                "intervals": self.intervals,
-                "grades": self.decision.grades,
-                "sensitivity": self.accumulated.solution.sensitivity,
-                "coefficients": _listed(self.coefficients),
-                "generators": _listed(self.account.generators),
-                "output_generators": _listed(self.account.output_generators),
-                "generator_variance": self.account.variances,
-                "generator_defect": self.account.defects,
-                "trivial": _listed(self.accumulated.solution.trivial),
-                "identification": self.identification.to_dict(),
-                "tower": [asdict(level) for level in self.tower],
-                "decision": _decision(self.decision),
-                "control": self.controls.random,
-                "reinitialised": None
-                if control is None
-                else json_values(control)
-                | {
-                    "own": control.own[:, : len(control.learned)],
-                    "notes": [note.to_dict() for note in control.notes],
-                    "remark": None if control.test is None else control.test.remark.to_dict(),
-                },
-                "verification": None if self.verification is None else self.verification.to_dict(),
-                "bottom": self.accumulated.bottom,
-                "settings": self.settings,
-                "notes": [note.to_dict() for note in self.notes],
-            }
-        )
+        from liegg.results.as_dict import as_dict
+
+        return as_dict(self)
 
     @checked()
     def save(self, folder: str | Path) -> Path:
@@ -396,22 +343,3 @@ class Symmetries:
 
     def __repr__(self) -> str:
         return f"Symmetries(nullity={self.nullity}, action={self.action!r}, samples={self.samples}, model={self.model!r})"
-
-
-def _decision(decision: Decision) -> dict[str, Any]:
-    """Every field, and the remarks with their members' names."""
-    return json_values(decision) | {
-        "is_lower_bound": decision.is_lower_bound,
-        "sentence": decision.sentence.to_dict(),
-        "reasons": [reason.to_dict() for reason in decision.reasons],
-        "warnings": [warning.to_dict() for warning in decision.warnings],
-    }
-
-
-def _in_words(one: Candidate) -> dict[str, Any]:
-    """A direction without its coefficients."""
-    return {"words": one.words, "defect": one.defect, "interval": one.interval, "grade": one.grade}
-
-
-def _listed(array: Tensor | None) -> Tensor | None:
-    return None if array is None or array.numel() > LISTED_NUMBERS else array
