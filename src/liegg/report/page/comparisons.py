@@ -13,10 +13,12 @@ from liegg.report.numbers import angle, number, power_of_ten
 from liegg.report.page.charts import Panel, Series, over_layers
 from liegg.report.page.layers import DECADES, DEFECT_WORDS, GLOSSARY, count_words, with_ends
 from liegg.report.page.render import rendered
+from liegg.results.answers import changed_cell
 from liegg.results.comparison import Comparison, Measured, PairedDefect, Side
 from liegg.results.layer_account import in_sentences
 from liegg.results.layer_comparison import LayerComparison, LayerPair
 from liegg.results.layers import LayerSymmetries, smallest_defect
+from liegg.results.paired_answer import PairedAnswer
 
 STRIP_WIDTH, STRIP_MARGIN = 260.0, 16.0
 """Size of the drawn intervals, in pixels."""
@@ -81,18 +83,23 @@ def comparison_html(comparison: Comparison, *, title: str | None = None) -> str:
     angles = [angle(value) for value in comparison.angles.tolist()]
     values = {
         "title": _title(comparison.a.model, comparison.b.model) if title is None else title,
-        "sentences": [comparison.sentence],
-        "positive": comparison.shared > 0,
+        "sentences": [
+            *(answer.sentence for answer in comparison.answers[:1]),
+            f"{'; '.join(comparison.remarks)}.",
+        ],
+        "positive": comparison.shared > 0 or any(one.smaller for one in comparison.answers[:1]),
+        "names": comparison.names,
+        "answers": [_answer(one) for one in comparison.answers],
         "facts": [
-            ("a", _side(comparison.a)),
-            ("b", _side(comparison.b)),
+            (comparison.names[0], _side(comparison.a)),
+            (comparison.names[1], _side(comparison.b)),
             ("question", comparison.question),
             ("candidates", comparison.action),
         ],
         "level": f"bars are {100 * comparison.level:g} % intervals",
         "axis": axis,
-        "rows": [_row(pair, axis) for pair in pairs],
-        "angles": f"Angles between the symmetries of a and of b: {', '.join(angles[:12])}. Up to "
+        "rows": [_row(comparison, pair, axis) for pair in pairs],
+        "angles": f"Angles between the symmetries of {' and of '.join(comparison.names)}: {', '.join(angles[:12])}. Up to "
         f"{angle(comparison.explained)} the data of both leaves open."
         if angles
         else "",
@@ -110,13 +117,20 @@ def layer_comparison_html(comparison: LayerComparison, *, title: str | None = No
         "title": _title(a.model, b.model, "Layers of ") if title is None else title,
         "sentences": in_sentences(comparison.remarks),
         "positive": any(pair.shared for pair in comparison.pairs),
-        "facts": [("a", _network(a)), ("b", _network(b)), ("candidates", repr(a.action))],
+        "facts": [
+            (comparison.names[0], _network(a)),
+            (comparison.names[1], _network(b)),
+            ("candidates", repr(a.action)),
+        ],
         "decades": DECADES,
-        "about": "a and b are drawn against the layers that both have; bars are intervals.",
+        "about": f"{' and '.join(comparison.names)} are drawn against the layers that both have; bars "
+        "are intervals.",
         "bold": "Names in bold: one network has a symmetry there that the other does not have.",
         "chart": over_layers([pair.name for pair in comparison.pairs], _panels(comparison)),
         "heads": _heads(comparison),
-        "rows": [{"cells": _cells(pair), "marked": pair.differs} for pair in comparison.pairs],
+        "rows": [
+            {"cells": _cells(comparison, pair), "marked": pair.differs} for pair in comparison.pairs
+        ],
         "glossary": GLOSSARY,
         "notes": list(comparison.notes),
         "version": __version__,
@@ -170,21 +184,37 @@ def _strip_axis(pairs: Sequence[PairedDefect]) -> dict[str, Any]:
     }
 
 
-def _row(pair: PairedDefect, axis: dict[str, Any]) -> dict[str, Any]:
+def _answer(pair: PairedAnswer) -> dict[str, str]:
+    """A named motion in both models."""
+    ratio = pair.ratio
+    return {
+        "motion": pair.name,
+        "size": "" if pair.a.finite is None else pair.a.finite.size_in_words(),
+        "a": changed_cell(pair.a) or number(pair.a.defect),
+        "b": changed_cell(pair.b) or number(pair.b.defect),
+        "clearly": {"a": pair.names[0], "b": pair.names[1], "": "neither"}[pair.smaller],
+        "ratio": with_ends(ratio.value, ratio.low, ratio.high),
+    }
+
+
+def _row(comparison: Comparison, pair: PairedDefect, axis: dict[str, Any]) -> dict[str, Any]:
     marks = [_mark(one, axis["place"]) for one in (pair.a, pair.b)]
     values = [_value(one) for one in (pair.a, pair.b)]
     ratio, clear = pair.ratio, ""
     if pair.smaller:
         times = None if ratio is None else ratio[0] if pair.smaller == "a" else 1 / ratio[0]
-        clear = pair.smaller + (", exactly" if times is None else f", {number(times, 2)} times")
+        clear = comparison.named(pair.smaller) + (
+            ", exactly" if times is None else f", {number(times, 2)} times"
+        )
     return {
         "words": pair.words,
         "marks": marks,
         "a": values[0],
         "b": values[1],
-        "found_in": pair.found_in,
+        "found_in": comparison.named(pair.found_in),
         "clearly": clear or "neither",
-        "label": f"δ² of {pair.words}: {values[0]} in a, {values[1]} in b",
+        "label": f"δ² of {pair.words}: {values[0]} in {comparison.names[0]}, {values[1]} in "
+        f"{comparison.names[1]}",
     }
 
 
@@ -206,8 +236,10 @@ def _value(measured: Measured) -> str:
 
 def _panels(comparison: LayerComparison) -> list[Panel]:
     """Number of symmetries, smallest defects, and one chart for every named motion."""
+    called = list(zip("ab", comparison.names, strict=True))
     sides = [
-        (name, [getattr(pair, name).invariance for pair in comparison.pairs]) for name in ("a", "b")
+        (name, [getattr(pair, side).invariance for pair in comparison.pairs])
+        for side, name in called
     ]
     threshold = sides[0][1][0].decision.thresholds.threshold
     rulers = {"may be a symmetry below": threshold}
@@ -215,8 +247,8 @@ def _panels(comparison: LayerComparison) -> list[Panel]:
         Panel(
             f"defect δ² of {name}",
             [
-                Series(side, [one.value for one in of], [[one.low, one.high] for one in of])
-                for side in ("a", "b")
+                Series(title, [one.value for one in of], [[one.low, one.high] for one in of])
+                for side, title in called
                 for of in [[getattr(pair.directions[i], side) for pair in comparison.pairs]]
             ],
             rulers,
@@ -234,13 +266,16 @@ def _panels(comparison: LayerComparison) -> list[Panel]:
 
 
 def _heads(comparison: LayerComparison) -> list[str]:
-    heads = ["layer", "kind", "symmetries in a", "in b", "shared", "smallest δ² in a", "in b"]
+    a, b = comparison.names
+    heads = ["layer", "kind", f"symmetries in {a}", f"in {b}", "shared", f"smallest δ² in {a}"]
+    heads.append(f"in {b}")
     for name in comparison.motions:
-        heads += [f"δ² of {name} in a", "in b", "clearly smaller in"]
+        heads += [f"δ² of {name} in {a}", f"in {b}", "clearly smaller in"]
     return heads
 
 
-def _cells(pair: LayerPair) -> list[str]:
+def _cells(comparison: LayerComparison, pair: LayerPair) -> list[str]:
+    called = dict(zip("ab", comparison.names, strict=True)) | {"": "neither"}
     cells = [
         pair.name,
         pair.kind,
@@ -250,5 +285,5 @@ def _cells(pair: LayerPair) -> list[str]:
         *(number(smallest_defect(layer.invariance)) for layer in (pair.a, pair.b)),
     ]
     for one in pair.directions:
-        cells += [_value(one.a), _value(one.b), one.smaller or "neither"]
+        cells += [_value(one.a), _value(one.b), called[one.smaller]]
     return cells

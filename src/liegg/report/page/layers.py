@@ -1,6 +1,6 @@
 """The layers of a network as one self-contained HTML page."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +36,7 @@ GLOSSARY = (
 
 @checked()
 def write_layers(
-    layers: LayerSymmetries,
-    path: str | Path,
-    *,
-    about: Mapping[str, Any] | None = None,
-    title: str | None = None,
+    layers: LayerSymmetries, path: str | Path, *, about: Any = None, title: str | None = None
 ) -> Path:
     """Write the layers as one HTML page that works from disk, in light and dark, on a phone and on paper.
 
@@ -63,9 +59,7 @@ def write_layers(
     return write_text(layers_html(layers, about=about, title=title), Path(path))
 
 
-def layers_html(
-    layers: LayerSymmetries, *, about: Mapping[str, Any] | None = None, title: str | None = None
-) -> str:
+def layers_html(layers: LayerSymmetries, *, about: Any = None, title: str | None = None) -> str:
     """The page of `write_layers` as text; the same result gives the same text."""
     named = () if about is None else layers.about(about)
     last = layers[-1].invariance
