@@ -4,6 +4,7 @@
 |---|---|
 | digits | did rotation augmentation help? Two small networks on MNIST, with and without |
 | photographs | which motions change how many predictions of ResNet-20 and ResNet-56 on CIFAR-10, and which is more invariant? |
+| gravity | which changes of masses and distance leave the force that a network learned as it is? With names of the inputs |
 | forces | does a network of forces on four atoms turn with them? One built so, one that learned it |
 | cost | time of a call with the standard questions over that of one without, in one run |
 
@@ -23,12 +24,14 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 import liegg
+from liegg.results.answer import percentage
 from liegg.results.answers import Answers
 from liegg.studies.datasets import cifar10, mnist, mnist_sample
 from liegg.studies.provenance import provenance, write_json
 from measure import alternating
 
 OUT = Path(__file__).parents[1] / "results" / "questions.json"
+PAGE = OUT.parents[1] / "docs" / "questions.md"
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
@@ -179,6 +182,62 @@ def photographs(folder: Path | None, *, quick: bool) -> dict[str, Any] | None:
     return rows | {"comparison": compared(*found, names=("resnet20", "resnet56"))}
 
 
+# Gravity
+
+
+class LogLaw(nn.Sequential):
+    """A perceptron of logarithms: the logarithm of the force from masses and distance."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            nn.Linear(3, 64), nn.SiLU(), nn.Linear(64, 64), nn.SiLU(), nn.Linear(64, 1)
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        """`[b, 1]`."""
+        return super().forward(x.log())
+
+
+def gravity(*, quick: bool) -> dict[str, Any]:
+    """A network that learned m₁ m₂ / r² from noiseless samples, and the law itself."""
+    torch.manual_seed(0)
+    x = torch.exp(torch.rand(200 if quick else 4000, 3, dtype=torch.float64) * 2 - 1)
+    target = (x[:, 0] * x[:, 1] / x[:, 2] ** 2).log()[:, None]
+    network = LogLaw().double()
+    optimiser = torch.optim.Adam(network.parameters(), 3e-3)
+    steps = 50 if quick else 3000
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
+    for _ in range(steps):
+        some = torch.randint(len(x), (256,))
+        loss = (network(x[some]) - target[some]).square().mean()
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        schedule.step()
+    action = liegg.Linear(3, names=["m1", "m2", "r"])
+    about = {
+        "m1 for m2": torch.diag(torch.tensor([1.0, -1.0, 0.0])).double()[None],
+        "m1 for distance": torch.diag(torch.tensor([2.0, 0.0, 1.0])).double()[None],
+        "all larger": torch.eye(3).double()[None],
+    }
+
+    def law(x: Tensor) -> Tensor:
+        return (x[:, :1] * x[:, 1:2] / x[:, 2:] ** 2).log()
+
+    rows = {}
+    for name, model in (("law", law), ("network", network)):
+        sym = liegg.discover(model, x[: 100 if quick else 1000], action, about=about)
+        rows[name] = {
+            "name": sym.name,
+            "sentence": str(sym.sentence),
+            "words": list(sym.words),
+            "vector_fields": list(sym.vector_fields),
+            "latex": sym.latex(),
+            "answers": told(sym.answers),
+        }
+    return rows
+
+
 # Forces
 
 
@@ -311,6 +370,66 @@ def compared(a: Any, b: Any, names: tuple[str, str]) -> dict[str, Any]:
     }
 
 
+def tables(stored: dict[str, Any]) -> dict[str, str]:
+    """The tables of docs/questions.md, by the name of their place."""
+    found = {
+        part: _table(stored[part], names)
+        for part, names in (
+            ("digits", ("plain", "augmented")),
+            ("photographs", ("resnet20", "resnet56")),
+            ("forces", ("built", "learned")),
+        )
+        if part in stored
+    }
+    if "cost" in stored:
+        rows = [f"| {n} | {ratio:.2f} |" for n, ratio in stored["cost"].items()]
+        found["cost"] = "\n".join(["| samples | with over without |", "|---|---|", *rows])
+    return found
+
+
+def _table(part: dict[str, Any], names: tuple[str, str]) -> str:
+    """One line per motion: what it changes in both models, and which changes clearly less."""
+    head = [
+        f"| motion | {names[0]} | {names[1]} | random motions | clearly less | δ² ratio |",
+        "|---|---|---|---|---|---|",
+    ]
+    rows = []
+    for motion, pair in part["comparison"].items():
+        one, other = (part[name]["answers"][motion] for name in names)
+        ratio = (
+            "" if pair["ratio"][0] is None else "{:.2g} ({:.2g} to {:.2g})".format(*pair["ratio"])
+        )
+        rows.append(
+            f"| {motion} {one['size']} | {_changed(one)} | {_changed(other)} | {_random(one)}, "
+            f"{_random(other)} | {pair['smaller'] or 'neither'} | {ratio} |"
+        )
+    return "\n".join([*head, *rows])
+
+
+def _changed(answer: dict[str, Any]) -> str:
+    if answer["grade"] == "exact" and answer["holds"]:
+        return "0 %"
+    if answer["share"] is None:
+        return f"{percentage(answer['amount'])} of the spread"
+    value, low, high = (percentage(x).removesuffix(" %") for x in answer["share"])
+    return f"{value} % ({low} to {high})"
+
+
+def _random(answer: dict[str, Any]) -> str:
+    share = answer["random_share"]
+    return percentage(answer["random_amount"] if share is None else share)
+
+
+def write_page(stored: dict[str, Any]) -> None:
+    """Put the tables into the page."""
+    text = PAGE.read_text(encoding="utf-8")
+    for name, table in tables(stored).items():
+        begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+        start = text.index(begin) + len(begin)
+        text = f"{text[:start]}{table}\n{text[text.index(end) :]}"
+    PAGE.write_text(text, encoding="utf-8")
+
+
 def number(value: float) -> float | None:
     """A number that JSON can hold."""
     return value if math.isfinite(value) else None
@@ -330,6 +449,7 @@ def main() -> None:
     works = {
         "digits": lambda: digits(quick=options.quick),
         "photographs": lambda: photographs(options.weights, quick=options.quick),
+        "gravity": lambda: gravity(quick=options.quick),
         "forces": lambda: forces(quick=options.quick),
         "cost": lambda: cost(quick=options.quick),
     }
@@ -342,6 +462,8 @@ def main() -> None:
         "python benchmarks/questions.py", seconds=time.perf_counter() - begin
     )
     write_json(stored, options.out)
+    if options.out == OUT:
+        write_page(stored)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ SHOWN = (
     "docs/howto-action.md",
     "docs/howto-ci.md",
     "docs/howto-large.md",
+    "docs/questions.md",
     "docs/faq.md",
 )
 """Pages on which every block that prints is followed by its output."""

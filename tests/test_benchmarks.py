@@ -417,3 +417,16 @@ def test_the_measured_network_has_the_layers_of_the_stored_one() -> None:
         exact = [layer for layer in one["layers"].values() if layer["exact"]]
         flat = [layer["added"] for layer in exact if layer["kind"] in ("ReLU", "BatchNorm2d")]
         assert max(flat, default=0.0) < 1e-9
+
+
+@pytest.mark.slow
+def test_the_questions_are_answered(tmp_path: Path) -> None:
+    out = tmp_path / "questions.json"
+    script = str(ROOT / "benchmarks" / "questions.py")
+    for part in ("digits", "gravity", "forces", "cost"):
+        words = ["--quick", "--out", str(out), "--only", part]
+        subprocess.run([sys.executable, script, *words], check=True, capture_output=True)
+    stored = json.loads(out.read_text())
+    assert stored["forces"]["comparison"]["rotation"]["smaller"] == "built"
+    assert set(stored["digits"]["comparison"]) == {"rotation", "shift", "scaling", "brightness"}
+    assert min(stored["cost"].values()) > 0

@@ -10,6 +10,7 @@ from statistics import mean
 import pytest
 
 import pages
+import questions
 import tables
 from liegg.studies.claims import evaluate, markdown
 
@@ -20,6 +21,8 @@ GIVEN = {
     "README.md": {"3.11"},
     # The paper's section, its published code's numbers; our threshold.
     "docs/o5.md": {"5.1", "0.0633", "0.0093", "0.0555", "0.066", "0.74", "0.03"},
+    # The level of a test, an example of a motion of one's own.
+    "docs/questions.md": {"0.05", "0.3", "57.3"},
     "docs/sample-complexity.md": {"0.25"},  # the paper's share
     "docs/configurations.md": {
         "5.3",
@@ -552,8 +555,15 @@ def error_quotes() -> dict[str, list[str]]:
     }
 
 
+def question_quotes() -> dict[str, list[str]]:
+    found = questions.tables(RESULTS["questions"])
+    assert found.keys() == {"digits", "photographs", "forces", "cost"}
+    return {"docs/questions.md": [line for table in found.values() for line in table.splitlines()]}
+
+
 QUOTES: dict[str, list[str]] = {}
 for part in (
+    question_quotes(),
     error_quotes(),
     o5_quotes(),
     benchmark_quotes(),

@@ -376,11 +376,15 @@ class Diagnosis(Enum):
     )
     MOTION_CHANGES_OUTPUT = (
         Kind.REASON,
-        "{motion} {size} changes the output by {percent} of its spread, random motions as large by {random}",
+        "{motion} {size} changes the output by {percent} of its spread; {random}",
+    )
+    MOTION_CHANGES_NOTHING = (
+        Kind.REASON,
+        "{motion} {size} does not change the output, up to rounding; {random}",
     )
     MOTION_CHANGES_EQUIVARIANCE = (
         Kind.REASON,
-        "{motion} {size} moves the output as its action says, up to {percent} of its spread; random motions as large up to {random}",
+        "{motion} {size} moves the output as its action says, up to {percent} of its spread; {random}",
     )
     MOTION_FIRST_ORDER = (
         Kind.REASON,
@@ -983,7 +987,8 @@ class _Words(string.Formatter):
         if choice := CHOSEN.fullmatch(format_spec):
             return choice[1] if value == 1 else choice[2]
         if format_spec == "Capital":
-            return value[0].upper() + value[1:]
+            text = str(value)
+            return text[:1].upper() + text[1:]
         if COUNTED.fullmatch(format_spec):
             return plural(value, format_spec)
         return super().format_field(value, format_spec)

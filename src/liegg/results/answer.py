@@ -184,7 +184,8 @@ class Answer:
         """The answer in one or two plain sentences."""
         first, *rest = self.remarks
         text = f"{first}: {', '.join(rest)}." if rest else f"{first}."
-        return text[0].upper() + text[1:]
+        is_word = self.name.split(" ")[0].isalpha()  # not a symbol such as m1
+        return text[0].upper() + text[1:] if is_word else text
 
     def _measured(self) -> tuple[Remark, ...]:
         """What the motion does, in the most telling units that were measured."""
@@ -206,17 +207,20 @@ class Answer:
                     random=percentage(random),
                 ),
             )
-        member = Diagnosis.MOTION_CHANGES_OUTPUT
+        return (self._output_changed(self.finite),)
+
+    def _output_changed(self, finite: FiniteChange) -> Remark:
+        """What a motion changes in the output, beside random motions."""
+        random = "random motions as large leave the domain of the model"
+        if math.isfinite(finite.random_amount):
+            random = f"random motions as large by {percentage(finite.random_amount)}"
+        values = {"motion": self.name, "size": finite.size_in_words(), "random": random}
+        percent = "0 %" if self.grade == "exact" and finite.holds else percentage(finite.amount)
         if self.equivariance:
-            member = Diagnosis.MOTION_CHANGES_EQUIVARIANCE
-        return (
-            member(
-                motion=self.name,
-                size=size,
-                percent=percentage(self.finite.amount),
-                random=percentage(self.finite.random_amount),
-            ),
-        )
+            return Diagnosis.MOTION_CHANGES_EQUIVARIANCE(**values, percent=percent)
+        if percent == "0 %":
+            return Diagnosis.MOTION_CHANGES_NOTHING(**values)
+        return Diagnosis.MOTION_CHANGES_OUTPUT(**values, percent=percent)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON values; NaN and infinities become null."""

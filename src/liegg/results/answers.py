@@ -70,7 +70,8 @@ def changed_cell(answer: Answer) -> str:
         return ""
     share = answer.finite.share
     if share is None:
-        return percentage(answer.finite.amount)
+        exact = answer.grade == "exact" and answer.finite.holds
+        return "0 %" if exact else percentage(answer.finite.amount)
     low, high = (percentage(end).removesuffix(" %") for end in (share.low, share.high))
     return f"{percentage(share.value)} ({low} to {high})"
 
@@ -85,6 +86,8 @@ def _random(answer: Answer) -> str:
 def _defect(answer: Answer) -> str:
     if not math.isfinite(answer.defect):
         return ""
+    if answer.grade == "exact":
+        return "0"
     low, high = answer.interval
     ends = f" ({low:.2g} to {high:.2g})" if math.isfinite(low) else ""
     return f"{answer.defect:.2g}{ends}"

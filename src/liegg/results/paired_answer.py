@@ -139,6 +139,8 @@ def _number(answer: Answer) -> str:
     if answer.finite is None:
         return ""
     share = answer.finite.share
+    if share is None and answer.grade == "exact" and answer.finite.holds:
+        return "0 %"
     return percentage(answer.finite.amount if share is None else share.value)
 
 

@@ -257,3 +257,13 @@ def test_re_initialised_models_stand_beside():
 def test_answers_are_found_by_name():
     with pytest.raises(ArgumentError, match="about"):
         Answers().named("rotation")
+
+
+def test_random_motions_may_leave_the_domain_of_the_model():
+    x = points().abs() + 0.1
+    law = lambda x: (x[:, :1] * x[:, 1:2] / x[:, 2:] ** 2).log()  # noqa: E731
+    trade = torch.diag(torch.tensor([1.0, -1.0, 0.0])).double()[None]
+    (answer,) = liegg.discover(law, x, liegg.Linear(3), about={"trade": trade}).answers
+    assert answer.finite.random_amount == math.inf
+    assert answer.remarks[0].diagnosis is Diagnosis.MOTION_CHANGES_NOTHING
+    assert answer.holds

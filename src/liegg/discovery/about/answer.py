@@ -12,7 +12,7 @@ from liegg._utils.checks import checksum
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import one_line
 from liegg.actions import Motion
-from liegg.discovery.about.finite import Followed, evaluations, finite_change, follow
+from liegg.discovery.about.finite import Followed, evaluations, finite_change, follow, times_shown
 from liegg.discovery.about.first_order import (
     NOT_MEASURED,
     FirstOrder,
@@ -28,10 +28,10 @@ from liegg.results.answers import Answers
 from liegg.results.run_folder import STORED_SAMPLES
 from liegg.results.symmetries import Symmetries
 
-SAMPLES, FEWEST_SAMPLES = 256, 16
+SAMPLES, FEWEST_SAMPLES = 256, 8
 """Most samples that are moved, and the fewest."""
 
-SHARE = 0.1
+SHARE = 0.08
 """Share of the evaluations of the analysis that the standard questions may take."""
 
 SHOWN = STORED_SAMPLES
@@ -41,7 +41,7 @@ SHOWN = STORED_SAMPLES
 def samples_to_move(sym: Symmetries, motions: dict[str, Motion], *, standard: bool) -> int:
     """How many samples are moved: 256 for questions that were asked, fewer for the standard ones.
 
-    The standard questions may take a tenth of the model's evaluations in the analysis, a derivative
+    The standard questions may take a share of the model's evaluations in the analysis, a derivative
     counted as two.
 
     Args:
@@ -54,7 +54,8 @@ def samples_to_move(sym: Symmetries, motions: dict[str, Motion], *, standard: bo
     rows = sym.accumulated.rows.rows / max(1, sym.samples)
     each = sym.action.row_action.size if sym.settings["route"] == "jvp" else rows
     moved = sum(map(evaluations, motions.values())) + DIRECTIONS * LEVELS
-    affordable = SHARE * sym.samples * (1 + 2 * each) / moved
+    shown = SHOWN * sum(map(times_shown, motions.values()))
+    affordable = (SHARE * sym.samples * (1 + 2 * each) - shown) / moved
     return int(min(SAMPLES, max(FEWEST_SAMPLES, affordable)))
 
 

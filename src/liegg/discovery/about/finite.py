@@ -64,6 +64,11 @@ def evaluations(motion: Motion) -> int:
     return max(max(FEWEST_ANGLES, ANGLES // count), 2 * len(SIZES)) * count
 
 
+def times_shown(motion: Motion) -> int:
+    """How often each sample whose predictions are stored is moved: by the first generator, in one sense."""
+    return len(SIZES) if motion.longest is not None else max(FEWEST_ANGLES, ANGLES)
+
+
 def follow(question: Question, motion: Motion, k: Float[Tensor, "k p"] | None) -> Followed | None:
     """Move the samples along a motion; None if it does not move them.
 

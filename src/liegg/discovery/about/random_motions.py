@@ -51,7 +51,9 @@ class RandomMotions:
         def between(values: Tensor) -> Tensor:
             return values[places - 1] + share * (values[places] - values[places - 1])
 
-        change = between(self.change.clamp_max(1e300)).clamp_min(0)
+        finite = self.change.isfinite().double()
+        change = between(torch.where(self.change.isfinite(), self.change, 0.0)).clamp_min(0)
+        change = torch.where(between(finite) < 1, torch.inf, change)
         return change, None if self.changed is None else between(self.changed)
 
 
