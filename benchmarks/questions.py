@@ -304,7 +304,7 @@ def forces(*, quick: bool) -> dict[str, Any]:
 # Cost
 
 
-def cost(*, quick: bool) -> dict[str, float]:
+def cost(*, quick: bool) -> dict[str, dict[str, float]]:
     """Time of a call with the standard questions over that without, for two numbers of samples."""
     torch.manual_seed(0)
     network, data = digit_network().eval(), mnist_sample().images[:, None].float() / 255
@@ -316,8 +316,14 @@ def cost(*, quick: bool) -> dict[str, float]:
             )
             for name, about in (("without", ()), ("with", None))
         }
-        times = alternating(works, repeats=1 if quick else 5)
-        rows[str(count)] = times["with"] / times["without"]
+        times = alternating(works, repeats=1 if quick else 7)
+        sym = works["without"]()
+        begin = time.perf_counter()
+        sym.about(["rotation", "shift", "scaling", "shear"])
+        times["derivatives"] = times["without"] + time.perf_counter() - begin
+        rows[str(count)] = {
+            name: times[name] / times["without"] for name in ("derivatives", "with")
+        }
     return rows
 
 
@@ -382,8 +388,12 @@ def tables(stored: dict[str, Any]) -> dict[str, str]:
         if part in stored
     }
     if "cost" in stored:
-        rows = [f"| {n} | {ratio:.2f} |" for n, ratio in stored["cost"].items()]
-        found["cost"] = "\n".join(["| samples | with over without |", "|---|---|", *rows])
+        rows = [
+            f"| {n} | {row['derivatives']:.2f} | {row['with']:.2f} |"
+            for n, row in stored["cost"].items()
+        ]
+        head = ["| samples | defects of the motions | and moving samples |", "|---|---|---|"]
+        found["cost"] = "\n".join([*head, *rows])
     return found
 
 

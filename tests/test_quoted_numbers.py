@@ -558,7 +558,8 @@ def error_quotes() -> dict[str, list[str]]:
 def question_quotes() -> dict[str, list[str]]:
     found = questions.tables(RESULTS["questions"])
     assert found.keys() == {"digits", "photographs", "forces", "cost"}
-    return {"docs/questions.md": [line for table in found.values() for line in table.splitlines()]}
+    lines = [" ".join(line.split()) for table in found.values() for line in table.splitlines()]
+    return {"docs/questions.md": lines}
 
 
 QUOTES: dict[str, list[str]] = {}

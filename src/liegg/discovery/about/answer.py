@@ -28,7 +28,7 @@ from liegg.results.answers import Answers
 from liegg.results.run_folder import STORED_SAMPLES
 from liegg.results.symmetries import Symmetries
 
-SAMPLES, FEWEST_SAMPLES = 256, 8
+SAMPLES, FEWEST_SAMPLES = 256, 16
 """Most samples that are moved, and the fewest."""
 
 SHARE = 0.08
