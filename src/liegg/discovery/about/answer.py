@@ -31,7 +31,7 @@ from liegg.results.symmetries import Symmetries
 SAMPLES, FEWEST_SAMPLES = 256, 16
 """Most samples that are moved, and the fewest."""
 
-SHARE = 0.08
+SHARE = 0.05
 """Share of the evaluations of the analysis that the standard questions may take."""
 
 SHOWN = STORED_SAMPLES
