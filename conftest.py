@@ -17,6 +17,9 @@ if SHAPES_CHECKED:
 collect_ignore = ["tests/gpu"]
 """Tests that need a GPU run where they are named: `make test-gpu`."""
 
+SLOW = Path(__file__).parent / "tests" / "slow.txt"
+"""Names of tests that take about a second or more, one a line."""
+
 ALONE = ("tests/test_benchmarks.py", "tests/test_documentation.py")
 """Files whose tests are long and share nothing."""
 
@@ -34,9 +37,10 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow what reads the quick studies, which take minutes to run."""
+    """Mark as slow what is listed, and what reads the quick studies, which take minutes to run."""
+    listed = {*SLOW.read_text(encoding="utf-8").splitlines()}
     for item in items:
-        if "quick_folder" in getattr(item, "fixturenames", ()):
+        if item.nodeid in listed or "quick_folder" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.slow)
 
 

@@ -317,3 +317,12 @@ def test_imports_are_read_as_python_runs_them():
         ("liegg.cli.demo", "import liegg", ["liegg"]),
     ]:
         assert wrong_way(module, ast.parse(code)) == found
+
+
+def test_every_listed_slow_test_exists():
+    root = SOURCE.parents[1]
+    lines = (root / "tests" / "slow.txt").read_text(encoding="utf-8").splitlines()[1:]
+    assert len(lines) == len({*lines})
+    for line in lines:
+        path, name = line.split("::")[:2]
+        assert f"def {name.partition('[')[0]}(" in (root / path).read_text(encoding="utf-8"), line
