@@ -18,7 +18,7 @@ collect_ignore = ["tests/gpu"]
 """Tests that need a GPU run where they are named: `make test-gpu`."""
 
 SLOW = Path(__file__).parent / "tests" / "slow.txt"
-"""Names of tests that take about a second or more, one a line."""
+"""Names of tests that take long, one a line."""
 
 ALONE = ("tests/test_benchmarks.py", "tests/test_documentation.py")
 """Files whose tests are long and share nothing."""

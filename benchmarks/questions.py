@@ -185,17 +185,18 @@ def photographs(folder: Path | None, *, quick: bool) -> dict[str, Any] | None:
 # Gravity
 
 
-class LogLaw(nn.Sequential):
+class LogLaw(nn.Module):
     """A perceptron of logarithms: the logarithm of the force from masses and distance."""
 
     def __init__(self) -> None:
-        super().__init__(
+        super().__init__()
+        self.inner = nn.Sequential(
             nn.Linear(3, 64), nn.SiLU(), nn.Linear(64, 64), nn.SiLU(), nn.Linear(64, 1)
         )
 
     def forward(self, x: Tensor) -> Tensor:
         """`[b, 1]`."""
-        return super().forward(x.log())
+        return self.inner(x.log())
 
 
 def gravity(*, quick: bool) -> dict[str, Any]:
@@ -255,17 +256,18 @@ class PairForces(nn.Module):
         return (self.size((squares + 1e-6).sqrt()) * lines).sum(2)
 
 
-class PlainForces(nn.Sequential):
+class PlainForces(nn.Module):
     """A perceptron on the coordinates."""
 
     def __init__(self) -> None:
-        super().__init__(
+        super().__init__()
+        self.inner = nn.Sequential(
             nn.Linear(12, 128), nn.SiLU(), nn.Linear(128, 128), nn.SiLU(), nn.Linear(128, 12)
         )
 
     def forward(self, x: Tensor) -> Tensor:
         """Forces `[b, atoms, 3]`."""
-        return super().forward(x.flatten(1)).reshape(x.shape)
+        return self.inner(x.flatten(1)).reshape(x.shape)
 
 
 def forces(*, quick: bool) -> dict[str, Any]:
@@ -278,6 +280,7 @@ def forces(*, quick: bool) -> dict[str, Any]:
     for name, network in (("built", PairForces()), ("learned", PlainForces())):
         network.double()
         optimiser = torch.optim.Adam(network.parameters(), 2e-3)
+        loss = torch.zeros(())
         for _ in range(50 if quick else 3000):
             some = torch.randint(len(atoms), (256,))
             loss = (network(atoms[some]) - target[some]).square().mean()

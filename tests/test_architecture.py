@@ -324,5 +324,5 @@ def test_every_listed_slow_test_exists():
     lines = (root / "tests" / "slow.txt").read_text(encoding="utf-8").splitlines()[1:]
     assert len(lines) == len({*lines})
     for line in lines:
-        path, name = line.split("::")[:2]
-        assert f"def {name.partition('[')[0]}(" in (root / path).read_text(encoding="utf-8"), line
+        path, *_, name = line.partition("[")[0].split("::")
+        assert f"def {name}(" in (root / path).read_text(encoding="utf-8"), line
