@@ -1,3 +1,5 @@
+# pyright: reportOptionalMemberAccess=false, reportOptionalOperand=false, reportOperatorIssue=false
+# pyright: reportIncompatibleMethodOverride=false, reportAssignmentType=false
 """Named motions: known answers, units, errors, and nothing lost."""
 
 import math

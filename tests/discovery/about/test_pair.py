@@ -1,3 +1,4 @@
+# pyright: reportOptionalMemberAccess=false, reportArgumentType=false
 """Two models asked the same: known differences, pairing, and what cannot be told."""
 
 import math
