@@ -16,6 +16,7 @@ import argparse
 import json
 import math
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -313,12 +314,8 @@ def cost(*, quick: bool) -> dict[str, dict[str, float]]:
     network, data = digit_network().eval(), mnist_sample().images[:, None].float() / 255
     rows = {}
     for count in (64,) if quick else (500, 1000, 2500):
-        works = {
-            name: lambda about=about, count=count: liegg.discover(
-                network, data[:count], liegg.Image("affine"), about=about
-            )
-            for name, about in (("without", ()), ("with", None))
-        }
+        ask = partial(liegg.discover, network, data[:count], liegg.Image("affine"))
+        works: dict[str, Any] = {"without": partial(ask, about=()), "with": ask}
         times = alternating(works, repeats=1 if quick else 7)
         sym = works["without"]()
         begin = time.perf_counter()

@@ -1,4 +1,4 @@
-# pyright: reportOptionalMemberAccess=false, reportOptionalOperand=false, reportOperatorIssue=false
+# pyright: reportOptionalMemberAccess=false, reportOptionalSubscript=false, reportOptionalOperand=false, reportOperatorIssue=false
 # pyright: reportIncompatibleMethodOverride=false, reportAssignmentType=false
 """Named motions: known answers, units, errors, and nothing lost."""
 
