@@ -42,7 +42,7 @@ class FiniteChange:
 
     Attributes:
         sizes: `[t]`, sizes of the motion, ascending, in `unit`.
-        unit: `"°"`, `"pixels"`, `"%"`, or empty for multiples of the data's spread.
+        unit: `"°"`, `"pixels"`, `"steps"`, `"%"`, or empty for multiples of the data's spread.
         whole_turn: whether the sizes are spread evenly over a whole turn, so that their mean is that
             of a random angle; otherwise the largest size is the one that is told.
         displacement: `[t]`, root mean square motion of the samples, in multiples of their spread.
@@ -98,8 +98,8 @@ class FiniteChange:
         if self.unit == "":
             return f"by {size:.2g} of the data's spread"
         digits = f"{size:.2g}" if size < 10 else f"{size:.0f}"
-        if self.unit == "pixels":
-            return f"by {digits} pixel{'s' * (digits != '1')}"
+        if self.unit in ("pixels", "steps"):
+            return f"by {digits} {self.unit.removesuffix('s')}{'s' * (digits != '1')}"
         return f"by {digits}{' ' * (self.unit == '%')}{self.unit}"
 
 
@@ -213,7 +213,8 @@ class Answer:
         """What a motion changes in the output, beside random motions."""
         random = "random motions as large leave the domain of the model"
         if math.isfinite(finite.random_amount):
-            random = f"random motions as large by {percentage(finite.random_amount)}"
+            change = "up to" if self.equivariance else "change it by"
+            random = f"random motions as large {change} {percentage(finite.random_amount)}"
         values = {"motion": self.name, "size": finite.size_in_words(), "random": random}
         percent = "0 %" if self.grade == "exact" and finite.holds else percentage(finite.amount)
         if self.equivariance:

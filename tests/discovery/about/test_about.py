@@ -196,6 +196,11 @@ def test_a_constant_output_is_undecided():
         {"turn": torch.zeros(0, 3, 3)},
         {"turn": "spin"},
         {"turn": 3.0},
+        {"turn": 1e200 * liegg.so(3)},
+        {"turn": 1e-200 * liegg.so(3)},
+        {"": liegg.so(3)},
+        {3: liegg.so(3)},
+        {"a\x1b[31m": liegg.so(3)},
         {"turn": torch.full((1, 3, 3), math.nan)},
     ],
 )
@@ -269,3 +274,13 @@ def test_random_motions_may_leave_the_domain_of_the_model():
     assert answer.finite.random_amount == math.inf
     assert answer.remarks[0].diagnosis is Diagnosis.MOTION_CHANGES_NOTHING
     assert answer.holds
+
+
+def test_a_single_matrix_is_one_generator():
+    found = motions_asked({"turn": liegg.so(3)[0]}, liegg.Linear(3), (3,))
+    assert found["turn"].generators.shape == (1, 9)
+
+
+def test_maps_have_no_predictions():
+    sym = liegg.discover(lambda x: x.square(), images(), liegg.Image(), about="rotation")
+    assert sym.answers[0].finite.share is None

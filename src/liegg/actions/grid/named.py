@@ -46,7 +46,8 @@ def motions_of_grid(grid: Grid, shape: tuple[int, ...], spread: float) -> dict[s
     affine = replace(grid, translations=True)
     shifts = affine.coefficients(translation(n))
     outside = None if grid.translations else affine
-    named["shift"] = Motion(shifts, LARGEST_SHIFT, "pixels", min(sides) / 2, outside)
+    unit = "pixels" if n > 1 else "steps"
+    named["shift"] = Motion(shifts, LARGEST_SHIFT, unit, min(sides) / 2, outside)
     growth = grid.coefficients(scaling(n))
     named["scaling" if n > 1 else "stretching"] = Motion(growth, LARGEST_GROWTH, "%")
     if n > 1:

@@ -120,8 +120,11 @@ def answer_all(
         answers = first_order_answers(sym, motions, question)
         finite = _finite(question, replace(question, x=shown), sym, motions)
     except Exception as error:  # whatever a model does to moved samples must not lose the analysis
-        answers = first_order_answers(sym, motions)
-        return Answers(answers.values()), (Diagnosis.MOTIONS_NOT_TRIED(error=one_line(error)),)
+        note = Diagnosis.MOTIONS_NOT_TRIED(error=one_line(error))
+        try:
+            return Answers(first_order_answers(sym, motions).values()), (note,)
+        except RuntimeError:  # not even the sums tell, such as those that overflow
+            return Answers(), (note,)
     meter.finish()
     return Answers(replace(one, finite=finite.get(name)) for name, one in answers.items()), ()
 

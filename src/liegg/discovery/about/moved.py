@@ -28,8 +28,9 @@ class Moved(NamedTuple):
 
 
 def has_classes(question: Question) -> bool:
-    """Whether the largest of several outputs is a prediction."""
-    return question.output_action is None and question.complete.shape[1] > 1
+    """Whether the largest of several outputs is a prediction; those of maps and of tables are not."""
+    flat = question.model.target is not None or len(question.model.output_shape) < 2
+    return question.output_action is None and flat and question.complete.shape[1] > 1
 
 
 def move(question: Question, motions: Directions) -> Moved:

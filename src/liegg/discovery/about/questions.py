@@ -11,10 +11,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
-from liegg.actions import Action, Motion
+from liegg.actions import Action, MatrixAction, Motion
 
 About = Any
 """Names of motions that the action knows, a mapping from names to generators, or None for the standard set."""
+
+SMALLEST, LARGEST = 1e-30, 1e30
+"""Entries of a generator that can be squared."""
 
 STANDARD_STAGES = ("grid", "colour")
 """Samples of which the action's own motions are asked about without being named: signals and colours."""
@@ -42,7 +45,17 @@ def motions_asked(
         about = (about,)
     if not isinstance(about, Mapping):
         about = dict.fromkeys(_names(about))
-    return {str(name): _motion(str(name), given, known, action) for name, given in about.items()}
+    return {_name(name): _motion(name, given, known, action) for name, given in about.items()}
+
+
+def _name(name: Any) -> str:
+    """A name that can be printed."""
+    if not isinstance(name, str) or not name.strip() or not name.isprintable():
+        raise ArgumentError(
+            f"about={{{name!r}: ...}}: expected a name of printable letters, such as "
+            "{'rotation': liegg.so(2)}."
+        )
+    return name
 
 
 def _names(about: Any) -> list[str]:
@@ -63,12 +76,13 @@ def _motion(name: str, given: Any, known: Mapping[str, Motion], action: Action) 
         return _known(name if given is None else given, known, action)
     motion = given
     if not isinstance(given, Motion):
-        motion = Motion(_generators(name, given))
+        motion = Motion(_generators(name, given, action))
     coefficients = (motion.action or action).as_coefficients(motion.generators, f"about[{name!r}]")
-    if not len(coefficients) or not bool((coefficients != 0).any(1).all()):
+    sizes = coefficients.detach().double().abs().amax(1) if len(coefficients) else torch.zeros(1)
+    if not bool(((sizes > SMALLEST) & (sizes < LARGEST)).all()):
         raise ArgumentError(
-            f"about[{name!r}] holds no generator, or one that is zero; expected one or more, for "
-            "example liegg.so(2)."
+            f"about[{name!r}] holds no generator, or one that is zero or too large; expected one or "
+            "more of ordinary size, for example liegg.so(2)."
         )
     rows = coefficients.detach().to("cpu", torch.float64)
     if not isinstance(given, Motion):
@@ -106,7 +120,7 @@ def _known(name: str, known: Mapping[str, Motion], action: Action) -> Motion:
     )
 
 
-def _generators(name: str, given: Any) -> Tensor:
+def _generators(name: str, given: Any, action: Action) -> Tensor:
     """Generators as a tensor; a single matrix is one generator."""
     if isinstance(given, np.ndarray):
         given = torch.from_numpy(np.ascontiguousarray(given))
@@ -115,4 +129,6 @@ def _generators(name: str, given: Any) -> Tensor:
             f"about[{name!r}] is a {type(given).__name__}; expected generators such as "
             "liegg.so(2), a Motion of liegg.actions, or the name of a motion."
         )
-    return given[None] if given.ndim == 1 else given
+    is_matrix = isinstance(action, MatrixAction) and given.shape == (action.ambient,) * 2
+    single = given.ndim == 1 or (is_matrix and action.size != given.shape[1])
+    return given[None] if single else given
