@@ -110,7 +110,7 @@ def targets() -> Iterator[tuple[str, Callable[[Value], Any], Callable[[Any], boo
     """Every argument of every public function, as a function of its value; and what a right answer is."""
     a, t = liegg.actions, liegg.testing
     for kind in (liegg.Linear, liegg.Affine):
-        for name in ("n", "copies", "layout"):
+        for name in ("n", "copies", "layout", "names"):
             yield _with(kind, {"n": 3}, name)
     for kind in (liegg.Image, liegg.Sequence, liegg.Volume):
         for name in ("group", "derivative", "border", "sigma", "shape", "frame"):
@@ -130,13 +130,21 @@ def targets() -> Iterator[tuple[str, Callable[[Value], Any], Callable[[Any], boo
         yield f"{name}(v)", getattr(liegg, name), anything
     for name in ("so", "se", "su", "u", "gl", "sl"):
         yield f"{name}(2, v)", functools.partial(getattr(liegg, name), 2), anything
+    for name in ("generators", "longest", "unit", "per_unit", "action"):
+        yield _with(a.Motion, {"generators": liegg.so(3)}, name)
+    images = {"model": lambda x: x.flatten(1)[:, :3], "data": torch.rand(8, 6, 6)}
+    for name in ("model", "data", "action", "about", "size", "layers", "samples", "seed"):
+        given = images | {"action": liegg.Image("affine")}
+        yield _with(liegg.layer_errors, given, name)
     for name in liegg.Run.__dataclass_fields__:
         yield _with(liegg.Run, {}, name)
     for name in liegg.Thresholds.__dataclass_fields__:
         yield _with(liegg.Thresholds, {}, name)
     for name in ("model", "data", "action", "output_action", "outputs", "groups", "held_out"):
         yield f"discover({name}=v)", lambda v, name=name: on_sphere(**{name: v}), _right(name)
-    for name in ("controls", "seed", "thresholds", "run"):
+    for name in ("target", "output"):
+        yield f"discover({name}=v)", lambda v, name=name: on_sphere(**{name: v}), anything
+    for name in ("controls", "seed", "thresholds", "run", "about"):
         yield f"discover({name}=v)", lambda v, name=name: on_sphere(**{name: v}), is_so3
     for name in ("batch_size", "control_draws", "checkpoint_every", "timeout", "progress"):
         yield (
@@ -151,24 +159,24 @@ def targets() -> Iterator[tuple[str, Callable[[Value], Any], Callable[[Any], boo
         yield _with(liegg.verify, {"model": square, "data": data(), "sym": sym()}, name)
     for name in ("samples", "fraction", "points", "controls", "seed", "longest"):
         yield _with(liegg.verify, {"model": square, "data": data(), "sym": sym()}, name)
-    for name in ("a", "b"):
+    for name in ("a", "b", "about", "names"):
         yield _with(liegg.compare, {"a": sym(), "b": sym()}, name)
     for name in ("generators", "uncertainty", "coordinates", "homogeneous"):
         yield _with(liegg.identify, {"generators": liegg.so(3)}, name)
     for name in ("folder", "action", "output_action"):
         yield _with(liegg.load, {"folder": "nowhere"}, name)
-    for name in ("angles", "bias", "defect", "defect_interval"):
+    for name in ("angles", "bias", "defect", "defect_interval", "about"):
         yield f"sym.{name}(v)", lambda v, name=name: getattr(sym(), name)(v), anything
     yield "sym.report(v)", lambda v: sym().report(v), anything
     yield "sym.save(v)", lambda v: sym().save(v), anything
-    for name in ("samples", "layers", "title", "snippet"):
+    for name in ("samples", "layers", "title", "snippet", "classes"):
         yield (
             f"sym.report({name}=v)",
             lambda v, name=name: sym().report("page.html", **{name: v}),
             anything,
         )
     yield "layers[v]", lambda v: layers()[v], anything
-    for name in ("variance", "bias", "defect"):
+    for name in ("variance", "bias", "defect", "about", "table", "report"):
         yield f"layers.{name}(v)", lambda v, name=name: getattr(layers(), name)(v), anything
     yield "layers.save(v)", lambda v: layers().save(v), anything
     for name in ("model", "data", "generators"):
