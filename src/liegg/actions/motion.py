@@ -23,7 +23,7 @@ class Motion:
             question is about all of them together, such as shifts along both axes.
         longest: how far to go, in units of the generators; by default one whole turn where there
             is one, else as far as the data is wide.
-        unit: unit in which a size is told: `"°"`, `"pixels"`, `"steps"` or `"%"`; empty for multiples of the
+        unit: unit of a reported size: `"°"`, `"pixels"`, `"steps"` or `"%"`; empty for multiples of the
             data's spread.
         per_unit: size in that unit per unit of the generators; 0 for growth, of which a size is
             $100\,(e^t - 1)$ %.

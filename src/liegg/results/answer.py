@@ -20,10 +20,10 @@ CLEARLY = 0.05
 
 @dataclass(frozen=True)
 class Share:
-    """A share with its interval, all between 0 and 1.
+    """A share, a difference of shares or a ratio, with its interval.
 
     Attributes:
-        value: the share.
+        value: the number.
         low: lower end of its interval.
         high: upper end.
     """
@@ -44,17 +44,17 @@ class FiniteChange:
         sizes: `[t]`, sizes of the motion, ascending, in `unit`.
         unit: `"°"`, `"pixels"`, `"steps"`, `"%"`, or empty for multiples of the data's spread.
         whole_turn: whether the sizes are spread evenly over a whole turn, so that their mean is that
-            of a random angle; otherwise the largest size is the one that is told.
+            of a random angle; otherwise the largest size is reported.
         displacement: `[t]`, root mean square motion of the samples, in multiples of their spread.
         change: `[t]`, `r`; infinite where an output is not finite.
         changed: `[t]`, share of predictions that change; None without classes.
         random_change: `[t]`, `r` of random motions of equal displacement.
         random_changed: `[t]`, the same of their predictions.
-        each_change: `[n]`, `r` of every sample, at what is told.
-        each_changed: `[n]`, share of changed predictions of every sample, at what is told.
-        share: predictions that change, at what is told; None without classes.
+        each_change: `[n]`, `r` of every sample, at the reported size.
+        each_changed: `[n]`, share of changed predictions of every sample, at the reported size.
+        share: predictions that change at the reported size; None without classes.
         random_share: the same for random motions.
-        amount: root mean square change of the output, in multiples of its spread, at what is told.
+        amount: root mean square change of the output, in multiples of its spread, at the reported size.
         random_amount: the same for random motions.
         holds: whether neither output nor predictions change by more than 5 % at any size.
         milder: whether it changes clearly less than random motions of equal displacement do.
@@ -91,7 +91,7 @@ class FiniteChange:
     times: Float[Tensor, " t"] | None = None
 
     def size_in_words(self, size: float | None = None) -> str:
-        """A size as people say it; by default the one that is told."""
+        """A size as people say it; by default the reported one."""
         if size is None and self.whole_turn:
             return "by any angle"
         size = float(self.sizes[-1]) if size is None else size

@@ -52,7 +52,7 @@ class Followed:
     changed: Float[Tensor, "t n"] | None
 
     def told(self, values: Float[Tensor, "t n"]) -> Float[Tensor, " n"]:
-        """Values at what is told: a random angle, or the largest size."""
+        """Values at the reported size: a random angle, or the largest size."""
         return values.mean(0) if self.whole_turn else values[-1]
 
 

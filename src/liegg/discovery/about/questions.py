@@ -91,7 +91,7 @@ def _motion(name: str, given: Any, known: Mapping[str, Motion], action: Action) 
 
 
 def _in_units_of(rows: Float[Tensor, "k g"], known: Mapping[str, Motion]) -> Motion | None:
-    """The motion that has the same generators up to sign, whose size is told in units; None if there is none."""
+    """The motion that has the same generators up to sign, which has units; None if no motion does."""
     for motion in known.values():
         own = motion.generators
         if motion.action is None and own.shape == rows.shape:
