@@ -206,7 +206,7 @@ def _look_up(returned: Any, field: int | str, name: str) -> Any:
     if isinstance(returned, Tensor):
         raise ArgumentError(
             f"{name} returned one tensor, which has no field {field!r}. Leave it out, or pass a function "
-            "such as output=lambda y: y[:, :10]."
+            "such as lambda y: y[:, :10] in Python."
         )
     inside = fields_of(returned)
     if field in inside:
