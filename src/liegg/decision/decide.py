@@ -211,7 +211,9 @@ def _about_samples(
     # Of samples that differ one may be 0, which constrains nothing.
     enough = samples - (samples < facts.samples)
     short = at_floor and total - at_floor + facts.eliminated >= enough
-    if short and not (facts.saturated is not None and facts.saturated()):
+    if short and facts.saturated is not None and facts.saturated():
+        return [], 0
+    if short:
         needed = total + facts.eliminated
         return [
             Diagnosis.TOO_FEW_SAMPLES(

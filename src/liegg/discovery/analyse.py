@@ -23,7 +23,9 @@ from liegg.decision.thresholds import Thresholds
 from liegg.discovery.about.answer import SHOWN, answer_all, samples_to_move
 from liegg.discovery.about.questions import About, motions_asked
 from liegg.discovery.each_output import with_single_outputs
+from liegg.discovery.output_whitening import AskedOutputs, Whitening, whitened
 from liegg.discovery.run import Run
+from liegg.discovery.saturation import halves_of
 from liegg.discovery.solve_and_decide import solve_and_decide
 from liegg.discovery.verdict import ModelInfo
 from liegg.inputs.batches import Batches, Data, as_batches, evenly_spaced
@@ -36,7 +38,6 @@ from liegg.inputs.table import column_labels, is_table, table_values
 from liegg.polarization import memory
 from liegg.polarization.distributed import PassOptions, accumulate
 from liegg.polarization.finite_motions import finite_motions
-from liegg.polarization.output_sketch import Outputs
 from liegg.polarization.rounding_noise import Scatter, scatter
 from liegg.polarization.rows import Plan, check_output_action, plan, rows_per_sample
 from liegg.polarization.sample_blocks import BlockAssigner
@@ -66,7 +67,7 @@ class Request:
     data: Data
     action: Action
     output_action: Action | None
-    outputs: Outputs
+    outputs: AskedOutputs
     seed: int
     thresholds: Thresholds
     run: Run
@@ -115,7 +116,9 @@ def analyse(
         motions = _motions(request, first)
         notes: tuple[Remark, ...] = ()
         with threads(_model_threads(function, first)):
-            function, how = _planned(function, first, request, intervals=assigner is not None)
+            function, how, white = _planned(
+                function, first, request, intervals=assigner is not None
+            )
             hidden = hidden_from(function, first, request)
             if hidden is None and request.run.hidden != "ignore":
                 notes = (Diagnosis.HIDDEN_UNCHECKED(),)
@@ -159,6 +162,7 @@ def analyse(
             hidden=hidden,
             notes=notes,
             warnings=doubts,
+            white=white,
         )
         return _answered(sym, function, motions, batches, first, request) if motions else sym
 
@@ -226,6 +230,7 @@ def conclude(
     hidden: HiddenChange | None = None,
     notes: tuple[Remark, ...] = (),
     warnings: tuple[Remark, ...] = (),
+    white: Whitening | None = None,
 ) -> Symmetries:
     """What follows the pass over the data.
 
@@ -238,6 +243,7 @@ def conclude(
         hidden: change of its output that its derivative does not show; None if not known.
         notes: on how the data was read.
         warnings: what was found wrong before the pass.
+        white: how the outputs were whitened; None if they were not.
     """
     model, first = steps.model, steps.first
     coarse = coarsest(first.dtype, model.arithmetic)
@@ -268,6 +274,12 @@ def conclude(
                 output_action=steps.output_action,
             )
 
+    def halves() -> list[Tensor]:
+        with threads(own_threads):
+            return halves_of(
+                model, steps.action, first, steps.row_plan, output_action=steps.output_action
+            )
+
     with threads(one_if(steps.columns <= SMALL_COLUMNS)):
         sym = solve_and_decide(
             sums,
@@ -278,8 +290,12 @@ def conclude(
             output_action=steps.output_action,
             smallest=request.run.bottom,
             measure=measure,
+            halves=halves,
         )
-    sym = replace(sym, settings=sym.settings | request.part.settings())
+    settings = sym.settings | request.part.settings()
+    if request.outputs == "whitened":
+        settings |= {"outputs": "whitened", "whitening": None if white is None else white._asdict()}
+    sym = replace(sym, settings=settings)
     with threads(own_threads):
         return with_single_outputs(sym, steps)
 
@@ -292,8 +308,8 @@ def _model_threads(model: Model, batch: Tensor) -> int:
 
 def _planned(
     function: Model, first: Tensor, request: Request, *, intervals: bool
-) -> tuple[Model, Plan]:
-    """The probed model, and how its rows are taken.
+) -> tuple[Model, Plan, Whitening | None]:
+    """The probed model, how its rows are taken, and how its outputs were whitened.
 
     Raises:
         ArgumentError: there is less memory than the candidates need.
@@ -308,11 +324,14 @@ def _planned(
             function,
             action.row_action,
             first,
-            outputs=request.outputs,
+            outputs="each" if request.outputs == "whitened" else request.outputs,
             route=request.run.route,
             output_action=output_action,
             seed=request.seed,
         )
+        white = None
+        if request.outputs == "whitened" and math.prod(function.output_shape) > 1:
+            function, white = whitened(function, action.row_action, first, how)
     need = memory.expected(
         action,
         output_action=output_action,
@@ -322,7 +341,7 @@ def _planned(
         bottom=request.run.bottom,
     )
     memory.check(need, device=first.device)
-    return function, how
+    return function, how, white
 
 
 MOTIONS = 8

@@ -28,6 +28,7 @@ from liegg.decision.thresholds import Thresholds
 from liegg.discovery.about.answer import first_order_answers, with_untrained
 from liegg.discovery.agreement import asked
 from liegg.discovery.analyse import Request, analyse
+from liegg.discovery.output_whitening import AskedOutputs
 from liegg.discovery.run import Run
 from liegg.discovery.verification.verify import verify
 from liegg.inputs.batches import Data, as_batches
@@ -43,7 +44,6 @@ from liegg.polarization.distributed import (
     leave,
     run_collectively,
 )
-from liegg.polarization.output_sketch import Outputs
 from liegg.polarization.sample_blocks import BlockAssigner, as_groups, count_for
 from liegg.results.account import NEAREST
 from liegg.results.answer import Answer
@@ -89,7 +89,7 @@ def discover(
     action: Action,
     *,
     output_action: Action | None = None,
-    outputs: Outputs = "each",
+    outputs: AskedOutputs = "each",
     target: Target = None,
     output: Field = None,
     groups: Sequence[Any] | Tensor | np.ndarray | None = None,

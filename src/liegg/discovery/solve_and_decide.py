@@ -19,6 +19,7 @@ from liegg.decision.directions import symmetry_directions
 from liegg.decision.intervals import evidence_notes
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.problem import Problem, noise_floor, pose, solve
+from liegg.discovery.saturation import Halves
 from liegg.discovery.verdict import ModelInfo, Verdict, give_verdict
 from liegg.polarization.gram import Gram
 from liegg.polarization.rounding_noise import Scatter
@@ -51,6 +52,7 @@ def solve_and_decide(
     output_action: Action | None = None,
     smallest: int | None = None,
     measure: Callable[[], Scatter] | None = None,
+    halves: Halves | None = None,
 ) -> Symmetries:
     """Everything that follows the pass: solve, decide, name, and record how.
 
@@ -66,6 +68,7 @@ def solve_and_decide(
         output_action: action on the outputs; None for invariance.
         smallest: solve only for this many of the smallest defects; None for all.
         measure: returns how the rows of this model scatter by rounding; see `noise_floor`.
+        halves: returns factors of two halves of the samples, see `saturated`; called only if samples may be too few.
     """
     problem = pose(sums, action, output_action, thresholds)
     solution, bottom = solve(problem, smallest, info.device)
@@ -94,7 +97,9 @@ def solve_and_decide(
         bottom=bottom,
         seed=how.seed,
     )
-    verdict = give_verdict(problem, accumulated, floor, info, random, smallest=smallest)
+    verdict = give_verdict(
+        problem, accumulated, floor, info, random, smallest=smallest, halves=halves
+    )
     accumulated = replace(
         accumulated, solution=verdict.solution, bottom=_cut(bottom, smallest, problem)
     )

@@ -102,7 +102,7 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
     slope = 0.0
     if raw.requires_grad:
         samples = batch[evenly_spaced(batch, SLOPE_SAMPLES)]
-        slope = call_within_memory(partial(_slope, model, summed=summed), samples)
+        slope = call_within_memory(partial(mean_slope, model, summed=summed), samples)
     if slope is not None and slope * largest**2 <= torch.finfo(arithmetic).tiny ** 2:
         slope = 0.0  # what it does to the output is too small to be a number of this precision
     if slope == 0 and _varies(model, batch, summed=summed):
@@ -131,7 +131,7 @@ def _call_again(
     return y, batch._version != version or not torch.equal(batch, x)
 
 
-def _slope(model: Model, x: Float[Tensor, "b ..."], *, summed: bool) -> float | None:
+def mean_slope(model: Model, x: Float[Tensor, "b ..."], *, summed: bool) -> float | None:
     """Mean squared gradient of the outputs' sum (random signs unless `summed`); None on failure."""
     leaf = x.clone().requires_grad_()
     with torch.enable_grad():
