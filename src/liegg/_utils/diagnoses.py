@@ -171,10 +171,22 @@ class Diagnosis(Enum):
         "sensitivity of the output; use "
         "more samples where it changes",
     )
+    FEW_CARRY = (
+        Kind.WARNING,
+        "{directions:direction} with a small defect {directions:?is|are} not counted: {carriers} of {blocks} blocks of samples "
+        "{carriers:?carries|carry} what changes there, so that a handful of samples decides, and an interval reaches {high:.2g}. "
+        "Use more samples",
+    )
+    CLUSTER_GOES_ON = (
+        Kind.WARNING,
+        "{directions:more direction} up to {percent} % may belong to the same symmetry: the gap after {directions:?it|them} is {gap:.3g}, "
+        "that after those that count only {own:.3g}. {directions:?It is|They are} not counted because of the size or the effect",
+    )
     OUTPUT_BREAKS = (
         Kind.WARNING,
-        "output {output} (of {outputs}, counted from 0) alone moves by {percent:.0f} % of its own average along a direction that "
-        "counts: the larger outputs hide it. Divide every output by its spread, or analyse it alone",
+        "{directions:direction} with a small defect {directions:?is|are} not counted: output {output} (of {outputs}, counted from "
+        "0) alone moves by {percent:.0f} % of its own average there, which larger outputs hide. Divide every output by its "
+        "spread, or analyse it alone",
     )
     SPAN_NOT_CLOSED = (
         Kind.WARNING,

@@ -165,6 +165,8 @@ def decide(
                 solved=len(values), largest=float(values[-1]), suggested=2 * len(values)
             )
         )
+    if not undecided and nullity and (goes_on := _cluster_goes_on(values, ends, floor)):
+        doubts.append(goes_on)
     found, inexact = nullity > 0 or "weak" in grades, nullity > at_floor
     doubts += _about_the_data(solution, facts, thresholds, found=found, inexact=inexact)
     decision = Decision(
@@ -190,6 +192,18 @@ def decide(
     if not total:
         return decision
     return _in_words(decision, values, facts, open_end=open_end)
+
+
+def _cluster_goes_on(
+    values: Float[Tensor, " r"], ends: Sequence[int], floor: float
+) -> Remark | None:
+    """That the gap after a weak level is wider than that after the symmetries, so that these are only a part; None if not."""
+    nullity, weak = ends[2], ends[3]
+    own, gap = _gap_after(values, nullity, floor), _gap_after(values, weak, floor)
+    if weak <= nullity or gap <= own:
+        return None
+    percent = root_percent(float(values[weak - 1]))
+    return Diagnosis.CLUSTER_GOES_ON(directions=weak - nullity, percent=percent, gap=gap, own=own)
 
 
 def _about_samples(

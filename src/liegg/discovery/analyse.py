@@ -22,7 +22,7 @@ from liegg.actions import Action, Motion
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.about.answer import SHOWN, answer_all, samples_to_move
 from liegg.discovery.about.questions import About, motions_asked
-from liegg.discovery.each_output import with_single_outputs
+from liegg.discovery.each_output import rows_of_outputs
 from liegg.discovery.output_whitening import AskedOutputs, Whitening, whitened
 from liegg.discovery.run import Run
 from liegg.discovery.saturation import halves_of
@@ -280,6 +280,10 @@ def conclude(
                 model, steps.action, first, steps.row_plan, output_action=steps.output_action
             )
 
+    def single() -> Tensor | None:
+        with threads(own_threads):
+            return rows_of_outputs(steps)
+
     with threads(one_if(steps.columns <= SMALL_COLUMNS)):
         sym = solve_and_decide(
             sums,
@@ -291,13 +295,12 @@ def conclude(
             smallest=request.run.bottom,
             measure=measure,
             halves=halves,
+            single=single,
         )
     settings = sym.settings | request.part.settings()
     if request.outputs == "whitened":
         settings |= {"outputs": "whitened", "whitening": None if white is None else white._asdict()}
-    sym = replace(sym, settings=settings)
-    with threads(own_threads):
-        return with_single_outputs(sym, steps)
+    return replace(sym, settings=settings)
 
 
 def _model_threads(model: Model, batch: Tensor) -> int:

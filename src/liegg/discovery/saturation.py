@@ -52,17 +52,43 @@ def saturated(problem: Problem, solution: Defects, floor: float, halves: Halves 
     return bool((shares[:, 0] > SEEN_SHARE).all())
 
 
+def carrying_blocks(problem: Problem, directions: Float[Tensor, "d g"]) -> Float[Tensor, " d"]:
+    """Number of equal blocks of samples that would carry what each direction changes; infinite without blocks.
+
+    Args:
+        problem: the problem.
+        directions: coefficients of the directions.
+    """
+    parts = problem.sums.parts
+    if parts is None:
+        return torch.full((len(directions),), torch.inf, dtype=torch.float64)
+    columns = _with_partners(problem, directions)
+    squares = torch.stack(
+        [_seen(problem.action, [block.r], columns).diagonal() for block in parts.rows]
+    )
+    return squares.sum(0).square() / squares.square().sum(0).clamp_min(
+        torch.finfo(torch.float64).tiny
+    )
+
+
+def _with_partners(problem: Problem, directions: Float[Tensor, "d g"]) -> Float[Tensor, "d p"]:
+    """Directions with the output generators that suit them best, in the columns of the rows."""
+    if problem.partner is None:
+        return directions
+    return torch.cat([directions @ problem.partner.mT, directions], dim=1)
+
+
 def _constrained(problem: Problem, solution: Defects, floor: float) -> Float[Tensor, "q p"]:
     """Directions above the floor with their output generators, and the output generators that are known at all."""
     above = solution.directions[solution.values > floor]
-    if problem.elimination is None or problem.partner is None:
+    if problem.elimination is None:
         return above
     outputs = problem.n_output_generators
     axes = torch.linalg.svd(problem.rows.r[:, :outputs], full_matrices=False).Vh
     known = axes[: problem.elimination.rank]
     return torch.cat(
         [
-            torch.cat([above @ problem.partner.mT, above], dim=1),
+            _with_partners(problem, above),
             torch.cat([known, known.new_zeros(len(known), above.shape[1])], dim=1),
         ]
     )

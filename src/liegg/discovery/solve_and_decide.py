@@ -18,6 +18,7 @@ from liegg.decision.decide import Decision
 from liegg.decision.directions import symmetry_directions
 from liegg.decision.intervals import evidence_notes
 from liegg.decision.thresholds import Thresholds
+from liegg.discovery.each_output import kept_by_every_output
 from liegg.discovery.problem import Problem, noise_floor, pose, solve
 from liegg.discovery.saturation import Halves
 from liegg.discovery.verdict import ModelInfo, Verdict, give_verdict
@@ -53,6 +54,7 @@ def solve_and_decide(
     smallest: int | None = None,
     measure: Callable[[], Scatter] | None = None,
     halves: Halves | None = None,
+    single: Callable[[], torch.Tensor | None] | None = None,
 ) -> Symmetries:
     """Everything that follows the pass: solve, decide, name, and record how.
 
@@ -69,6 +71,7 @@ def solve_and_decide(
         smallest: solve only for this many of the smallest defects; None for all.
         measure: returns how the rows of this model scatter by rounding; see `noise_floor`.
         halves: returns factors of two halves of the samples, see `saturated`; called only if samples may be too few.
+        single: returns rows of each output at a few samples, see `kept_by_every_output`; None if all outputs are one question.
     """
     problem = pose(sums, action, output_action, thresholds)
     solution, bottom = solve(problem, smallest, info.device)
@@ -100,6 +103,8 @@ def solve_and_decide(
     verdict = give_verdict(
         problem, accumulated, floor, info, random, smallest=smallest, halves=halves
     )
+    if single is not None:
+        verdict = kept_by_every_output(verdict, problem, single, unit=info.unit)
     accumulated = replace(
         accumulated, solution=verdict.solution, bottom=_cut(bottom, smallest, problem)
     )

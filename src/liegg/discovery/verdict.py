@@ -12,9 +12,9 @@ from liegg.decision.controls import RandomControl
 from liegg.decision.decide import DataFacts, Decision, decide, reduced, with_certainty
 from liegg.decision.intervals import Bootstrap, bootstrap, certainty
 from liegg.decision.noise_floor import Response
-from liegg.decision.rank import Evidence, evidence
+from liegg.decision.rank import Evidence, evidence, rule, scale
 from liegg.discovery.problem import Floor, Problem
-from liegg.discovery.saturation import Halves, saturated
+from liegg.discovery.saturation import Halves, carrying_blocks, saturated
 from liegg.inputs.hidden_derivatives import HiddenChange
 from liegg.polarization.streaming import PassSums
 from liegg.results.accumulated import Accumulated
@@ -22,6 +22,9 @@ from liegg.spectrum.defects import TRIVIAL_TOLERANCE, Defects
 
 ROUNDING_UNITS = 100.0
 """Rounding units of its size within which the spread of an output is rounding: data on one orbit of an exact symmetry."""
+
+FEW_BLOCKS = 3.0
+"""Blocks of samples that must carry what a direction changes; with fewer, a handful of samples decides it."""
 
 UNCERTAIN_ANGLE, UNSTABLE_ANGLE = 0.35, 0.5
 """Angle in radians by which symmetries may be off before a warning says so, and by which their span may turn from one bootstrap draw
@@ -145,7 +148,29 @@ def give_verdict(
         facts=facts,
     )
     verdict = replace(verdict, decision=verdict.with_intervals(decision))
-    return _stable(verdict, sums)
+    return _stable(_carried(verdict, problem), sums)
+
+
+def _carried(verdict: Verdict, problem: Problem) -> Verdict:
+    """The verdict without directions above the floor that a handful of samples decide, if these may exceed the threshold."""
+    decision = verdict.decision
+    if decision.nullity <= decision.exact or verdict.draws is None:
+        return verdict
+    counted = slice(decision.exact, decision.nullity)
+    blocks = carrying_blocks(problem, verdict.solution.directions[counted])
+    numbers = rule(decision.floor, decision.thresholds)
+    high = verdict.complete.high[counted] * scale(decision.response, numbers)
+    few = (blocks < FEW_BLOCKS) & (high > decision.thresholds.threshold)
+    if not bool(few.any()):
+        return verdict
+    number = decision.exact + int(few.nonzero()[0, 0])
+    warning = Diagnosis.FEW_CARRY(
+        directions=decision.nullity - number,
+        carriers=max(1, round(float(blocks[few].min()))),
+        blocks=verdict.draws.weights.shape[1],
+        high=float(verdict.complete.high[counted][few].max()),
+    )
+    return verdict.fewer(number, warning)
 
 
 def _stable(verdict: Verdict, sums: PassSums) -> Verdict:
