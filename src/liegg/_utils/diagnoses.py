@@ -171,6 +171,10 @@ class Diagnosis(Enum):
         "sensitivity of the output; use "
         "more samples where it changes",
     )
+    STANDARD_FAMILY = (
+        Kind.REASON,
+        "{name} as a whole has defects up to {defect:.2g}, below the threshold: as the only candidates they would count",
+    )
     FEW_CARRY = (
         Kind.WARNING,
         "{directions:direction} with a small defect {directions:?is|are} not counted: {carriers} of {blocks} blocks of samples "

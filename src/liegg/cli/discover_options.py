@@ -58,8 +58,8 @@ Outputs = Annotated[
     str,
     option(
         QUESTION,
-        "each output, their sum (as in the paper), or a number of random combinations.",
-        choices=dict.fromkeys(("each", "sum"), ""),
+        "each output, their sum (as in the paper), whitened ones, or a number of random combinations.",
+        choices=dict.fromkeys(("each", "sum", "whitened"), ""),
     ),
 ]
 About = Annotated[

@@ -14,6 +14,7 @@ from torch import Tensor
 from liegg._utils.checks import check_seed
 from liegg._utils.device import explain_out_of_memory
 from liegg._utils.diagnoses import Diagnosis, Remark
+from liegg._utils.errors import ArgumentError
 from liegg._utils.forward_mode import differentiable_attention
 from liegg._utils.precision import coarsest, full_precision_products, rounding_unit
 from liegg._utils.random import seeded
@@ -61,7 +62,7 @@ class Request:
         about: named motions in question, as for `discover`.
 
     Raises:
-        ArgumentError: a seed out of range.
+        ArgumentError: a seed out of range, or whitened outputs with an output action.
     """
 
     data: Data
@@ -76,6 +77,11 @@ class Request:
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
+        if self.outputs == "whitened" and self.output_action is not None:
+            raise ArgumentError(
+                "outputs='whitened' has no meaning with output_action: the action says how the outputs move together, in "
+                "their own units. Use outputs='each'."
+            )
         if is_table(self.data):
             object.__setattr__(self, "action", self.action.named(column_labels(self.data)))
             object.__setattr__(self, "data", table_values(self.data))

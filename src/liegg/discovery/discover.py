@@ -110,7 +110,9 @@ def discover(
             DataLoader, or re-iterable of batches; labels are ignored.
         action: the candidate generators, such as `liegg.Linear(5, copies=2)`.
         output_action: action on the outputs; the question is then equivariance, $f(e^{h}x) = e^{k} f(x)$.
-        outputs: `"each"` output is a constraint of its own; `"sum"` is the paper's reading; a number `k` takes k random combinations.
+        outputs: `"each"` output is a constraint of its own; `"sum"` is the paper's reading; a number `k` takes k random
+            combinations. `"whitened"` takes every independent combination of the outputs in units of its own spread, so that
+            defects do not depend on how outputs are scaled, mixed or repeated; small combinations then count as much as large ones.
         target: the part of a classifier's output that is asked about: a class (`3`, its logit), several (`[3, 5]`), the
             difference of two logits (`"3 minus 5"`), the `"margin"` of the predicted class over the next, `"probabilities"` or
             `"log_probabilities"` (softmax of the logits). None for all outputs. Classes count from 0, in the flattened output.

@@ -5,6 +5,7 @@ both $E$ and $S$ change so that the product stays, whatever the invertible $B$: 
 the units of the outputs, on how they are mixed, or on how often one of them is written.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Literal, NamedTuple
@@ -89,7 +90,13 @@ def whitened(
     if not len(values):
         return model, Whitening(width, 0, 1.0, len(some))
     function = partial(_mixed, model.function, matrix.to(x.device))
-    mixed = replace(model, function=function, output_shape=(width,))
+    mixed = replace(
+        model,
+        function=function,
+        output_shape=(width,),
+        whole=model.whole or model.function,  # the classes stay those of the outputs as they are
+        target=partial(_mixed_target, model.target, matrix.to(x.device)),
+    )
     slope = call_within_memory(partial(mean_slope, mixed, summed=False), some)
     if slope is not None:  # terms of nearly dependent outputs cancel, and leave their rounding
         slope *= float((1 / values).mean())
@@ -140,7 +147,19 @@ def _deviations(
     return torch.cat([y - y.mean(0), parts.mT.flatten(0, 1) * spread**0.5]) / len(x) ** 0.5
 
 
-def _mixed(function: object, matrix: Float[Tensor, "c c"], x: Tensor) -> Tensor:
-    y = function(x).reshape(x.shape[0], -1)  # pyright: ignore[reportCallIssue]
+def _mixed(function: Callable[[Tensor], Tensor], matrix: Tensor, x: Tensor) -> Tensor:
+    return _product(function(x).reshape(x.shape[0], -1), matrix)
+
+
+def _mixed_target(
+    target: Callable[[Tensor, Tensor], Tensor] | None,
+    matrix: Tensor,
+    complete: Tensor,
+    classes: Tensor,
+) -> Tensor:
+    return _product(complete if target is None else target(complete, classes), matrix)
+
+
+def _product(y: Float[Tensor, "... c"], matrix: Float[Tensor, "c c"]) -> Float[Tensor, "... c"]:
     precise = torch.promote_types(y.dtype, torch.float32)
     return y.to(precise) @ matrix.to(precise).mT

@@ -95,7 +95,7 @@ def _constrained(problem: Problem, solution: Defects, floor: float) -> Float[Ten
 
 
 def _seen(
-    action: Action, factors: Sequence[Float[Tensor, "_ p"]], columns: Float[Tensor, "q p"]
+    action: Action, factors: Sequence[Float[Tensor, "_ w"]], columns: Float[Tensor, "q p"]
 ) -> Float[Tensor, "q q"]:
     """Products of the changes that directions make to the samples of some factors."""
     restricted = action.row_action is not action

@@ -30,6 +30,7 @@ from liegg.polarization.streaming import PassSums
 from liegg.results.account import account_of
 from liegg.results.accumulated import Accumulated
 from liegg.results.naming import left_open, name_symmetries, questioned
+from liegg.results.standard_families import standard_families
 from liegg.results.symmetries import Symmetries
 from liegg.results.tower import tower_of
 from liegg.spectrum.defects import Defects, defects
@@ -201,6 +202,8 @@ def _described(
     sums, action = problem.sums, problem.action
     verdict, coefficients, identification = _named(problem, accumulated, verdict)
     decision, intervals = verdict.decision, verdict.bounds
+    more = standard_families(action, accumulated, decision)
+    decision = replace(decision, reasons=(*decision.reasons, *more))
     bottom = accumulated.bottom
     spectrum = None
     if action.size <= STORED_SPECTRUM:
