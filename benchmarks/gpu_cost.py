@@ -9,7 +9,8 @@
 | profiles | where does the time go? Tables of torch.profiler and of the host, as text beside the results |
 | paper | seconds of every study of the paper, in several processes on the one GPU |
 
-`python benchmarks/gpu_cost.py` takes about four minutes on an H200 without the paper; without a GPU everything is tiny and the numbers mean nothing.
+`python benchmarks/gpu_cost.py` takes about four minutes on an H200 without the paper. Without a GPU everything is tiny, and the
+numbers mean nothing.
 """
 
 import argparse
@@ -117,9 +118,7 @@ def fixed(model: nn.Module, sizes: tuple[int, ...], side: int, repeats: int) -> 
             "pass": lambda x=x, count=count: plain(model, x, count),
         }
         rows = {name: seconds(call, repeats) for name, call in calls.items()}
-        beyond = {
-            name: rows[name]["median"] - rows["pass"]["median"] for name in list(calls)[:-1]
-        }
+        beyond = {name: rows[name]["median"] - rows["pass"]["median"] for name in list(calls)[:-1]}
         found.append({"images": count, **rows, "beyond_the_pass": beyond})
         print(json.dumps(found[-1]), flush=True)
     return found
@@ -147,6 +146,19 @@ def asymptotic(
         found.append(row)
         print(json.dumps(row), flush=True)
     return found
+
+
+def growth(rows: list[dict]) -> dict[str, float]:
+    """Ratios of what more images cost, between the fewest and the most: without what a call costs once."""
+    first, last = rows[0], rows[-1]
+    more = last["pass_seconds"] - first["pass_seconds"]
+    if not more:
+        return {}
+    return {
+        name: (last[name] * last["pass_seconds"] - first[name] * first["pass_seconds"]) / more
+        for name in last
+        if name.startswith("sum")
+    }
 
 
 def _ratio(
@@ -254,7 +266,8 @@ def measure(chosen: argparse.Namespace, folder: Path) -> dict[str, Any]:
     if "asymptotic" in chosen.parts:
         many = (16,) if small else (2048, 8192)
         repeats = 1 if small else 3
-        results["asymptotic"] = asymptotic(network, many, side, batch, many[0], repeats)
+        rows = asymptotic(network, many, side, batch, many[0], repeats)
+        results["asymptotic"], results["per_image"] = rows, growth(rows)
     if "profiles" in chosen.parts:
         for name, count in (("few", sizes[-1]), ("many", 4 * sizes[-1])):
             x = _images(count, side, device)
@@ -278,7 +291,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parts = ("fixed", "waits", "asymptotic", "transformer", "profiles")
     parser.add_argument("--parts", nargs="*", default=parts, choices=parts)
-    parser.add_argument("--paper", type=int, default=0, help="processes for the studies; 0 for none")
+    parser.add_argument(
+        "--paper", type=int, default=0, help="processes for the studies; 0 for none"
+    )
     parser.add_argument("--studies", nargs="*", default=PAPER, choices=PAPER)
     parser.add_argument("--out", type=Path, default=HERE.parent / "results")
     chosen = parser.parse_args()

@@ -44,7 +44,14 @@ class ForwardRules(TorchFunctionMode):
     ) -> Any:
         """Call the function by its rule, if it has one that applies; else as torch does."""
         rule, given = RULES.get(func), kwargs or {}
-        return func(*args, **given) if rule is None else rule(func, args, given)
+        if rule is None:
+            return func(*args, **given)
+        try:
+            return rule(func, args, given)
+        except (
+            NotImplementedError
+        ):  # a model with derivatives of its own: rules are not differentiated again
+            return func(*args, **given)
 
 
 def _batch_norm(func: Callable[..., Any], args: tuple[Any, ...], given: dict[str, Any]) -> Any:
@@ -75,7 +82,14 @@ def _layer_norm(func: Callable[..., Any], args: tuple[Any, ...], given: dict[str
     value, slope = _unpacked(arguments["input"])
     weight, bias = arguments.get("weight"), arguments.get("bias")
     same = all(part is None or part.dtype == value.dtype for part in (weight, bias))
-    if slope is None or value.dtype not in PRECISE or not same or _moves(weight) or _moves(bias):
+    if (
+        slope is None
+        or value.dtype not in PRECISE
+        or not same
+        or _recorded(value, slope, weight, bias)
+        or _moves(weight)
+        or _moves(bias)
+    ):
         return func(*args, **given)
     shape, eps = list(arguments["normalized_shape"]), arguments.get("eps", 1e-5)
     y, mean, scale = torch.native_layer_norm(value, shape, weight, bias, eps)
@@ -90,7 +104,14 @@ def _attention(func: Callable[..., Any], args: tuple[Any, ...], given: dict[str,
     q, k, v, mask, dropout, causal, scale, grouped = _attention_arguments(*args, **given)
     values, slopes = zip(*map(_unpacked, (q, k, v)), strict=True)
     plain = all(part.dtype in PRECISE and part.ndim == q.ndim >= 2 for part in values)
-    if all(slope is None for slope in slopes) or dropout or grouped or not plain or _moves(mask):
+    if (
+        all(slope is None for slope in slopes)
+        or dropout
+        or grouped
+        or not plain
+        or _recorded(*values, *slopes, mask)
+        or _moves(mask)
+    ):
         return func(*args, **given)
     q, k, v = values
     q = q * (1 / math.sqrt(q.shape[-1]) if scale is None else scale)
@@ -115,12 +136,17 @@ def _attention(func: Callable[..., Any], args: tuple[Any, ...], given: dict[str,
 
 def _attention_layer(func: Callable[..., Any], args: tuple[Any, ...], given: dict[str, Any]) -> Any:
     """The function behind torch's attention layers: with the rule for the attention inside."""
-    return _ATTENTION_LAYER(*args, **given)
+    return _ATTENTION_LAYER(*args, **given)  # as torch does, but for the attention
 
 
 def _moves(part: Tensor | None) -> bool:
     """Whether a tensor has a tangent."""
     return part is not None and _unpacked(part)[1] is not None
+
+
+def _recorded(*parts: Tensor | None) -> bool:
+    """Whether reverse mode will differentiate what is computed, as where a model takes a gradient itself."""
+    return any(part is not None and part.requires_grad for part in parts)
 
 
 def _unpacked(part: Tensor) -> tuple[Tensor, Tensor | None]:
