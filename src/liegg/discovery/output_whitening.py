@@ -20,7 +20,7 @@ from liegg._utils.precision import coarsest
 from liegg.actions import Action
 from liegg.inputs.batches import evenly_spaced
 from liegg.inputs.model import Model
-from liegg.inputs.probe import mean_slope
+from liegg.inputs.probe import slope_and_centre
 from liegg.polarization import displacement
 from liegg.polarization.displacement import Workspace
 from liegg.polarization.output_sketch import Outputs
@@ -97,11 +97,13 @@ def whitened(
         whole=model.whole or model.function,  # the classes stay those of the outputs as they are
         target=partial(_mixed_target, model.target, matrix.to(x.device)),
     )
-    slope = call_within_memory(partial(mean_slope, mixed, summed=False), some)
+    slope, centre = call_within_memory(partial(slope_and_centre, mixed, summed=False), some)
     if slope is not None:  # terms of nearly dependent outputs cancel, and leave their rounding
         slope *= float((1 / values).mean())
     condition = float(values.max() / values.min())
-    return replace(mixed, slope=slope), Whitening(width, len(values), condition, len(some))
+    return replace(mixed, slope=slope, centre=centre), Whitening(
+        width, len(values), condition, len(some)
+    )
 
 
 def inverse_root(
