@@ -615,8 +615,8 @@ class Diagnosis(Enum):
         "along '{motion}' the derivative promises a squared change of the output of "
         "{derivative:.2g}, but moving {n:sample} for real by up to one pixel, in both directions, "
         "changes it by {real:.2g}: there is detail as fine as a pixel, and the defects "
-        "depend on how they are differentiated. Verify the result (held_out=), or smooth the "
-        "images (liegg.actions.smooth).",
+        "depend on how they are differentiated. Take rows from moved images "
+        "(run=liegg.Run(route='moved')), verify the result (held_out=), or smooth the images (liegg.actions.smooth).",
     )
     RANDOM_COMBINATIONS = (
         Kind.NOTE,

@@ -122,8 +122,8 @@ Route = Annotated[
     str,
     option(
         LARGE_RUNS,
-        "How to differentiate the model: auto, jvp, vjp or autograd.",
-        choices=dict.fromkeys(("auto", "jvp", "vjp", "autograd"), ""),
+        "How to differentiate the model: auto, jvp, vjp or autograd; moved moves images instead.",
+        choices=dict.fromkeys(("auto", "jvp", "vjp", "autograd", "moved"), ""),
     ),
 ]
 Bottom = Annotated[
