@@ -83,3 +83,35 @@ def test_a_span_that_is_not_closed_falls_back_to_a_level_that_is():
 
     sym = liegg.discover(model, x, liegg.Linear(3))
     assert (sym.nullity, sym.name) == (1, "so(2)")
+
+
+def test_a_direction_that_one_sample_decides_is_not_counted():
+    """One of 300 samples violates the rotations that the others obey exactly: rotations about the first axis are left."""
+    x = normal(300, 3)
+    x[:, 0] = x[:, 0].clamp(max=2.5)
+    x[7] = torch.tensor([2.807, 0.9, -1.1], dtype=torch.float64)
+
+    def model(x):
+        return x.square().sum(1) + 50 * torch.relu(x[:, 0] - 2.8) ** 2
+
+    sym = liegg.discover(model, x, liegg.Linear(3))
+    assert 1e-6 < float(sym.defects[2]) < 0.03
+    assert sym.nullity == sym.decision.exact == 2
+    assert Diagnosis.FEW_CARRY in members(sym.decision.warnings)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@pytest.mark.parametrize("offset", [1e3, 1e4])
+def test_rounding_of_data_far_from_the_origin_is_measured(offset, dtype):
+    """Rotations about the origin move far there, and a translation undoes most of it."""
+    x = (normal(300, 6) + offset).to(dtype)
+
+    def model(x, break_=0.0):
+        apart = x[:, :3] - x[:, 3:]
+        return torch.tanh(apart.square().sum(1) / 3) + break_ * apart[:, 0]
+
+    sym = liegg.discover(model, x, liegg.Affine(3, copies=2))
+    assert sym.decision.grades[:6] == ("exact",) * 6
+    broken = liegg.discover(lambda x: model(x, 0.02), x, liegg.Affine(3, copies=2))
+    assert broken.decision.grades[:4] == ("exact",) * 4  # translations, one rotation
+    assert "exact" not in broken.decision.grades[4:]
