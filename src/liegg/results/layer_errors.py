@@ -67,6 +67,7 @@ class LayerError:
         resampling: error of moving its output there and back, which no layer is to blame for.
         exact: whether the motion takes pixels to pixels here, so that nothing is interpolated.
         effect: change of the output of the network; NaN if it was not asked for.
+        changed: share of the network's predictions that this error alone changes; NaN without classes.
     """
 
     name: str
@@ -82,6 +83,7 @@ class LayerError:
     resampling: float
     exact: bool
     effect: float = math.nan
+    changed: float = math.nan
 
     def causes(self) -> dict[Cause, float]:
         """The effect of the layer, or the error it adds if effects are not known, divided into causes.
