@@ -10,7 +10,7 @@ from statistics import mean
 import pytest
 
 import pages
-import questions
+import question_tables
 import tables
 from liegg.studies.claims import evaluate, markdown
 
@@ -556,7 +556,7 @@ def error_quotes() -> dict[str, list[str]]:
 
 
 def question_quotes() -> dict[str, list[str]]:
-    found = questions.tables(RESULTS["questions"])
+    found = question_tables.tables(RESULTS["questions"])
     assert found.keys() == {"digits", "photographs", "forces", "cost"}
     lines = [" ".join(line.split()) for table in found.values() for line in table.splitlines()]
     return {"docs/questions.md": lines}

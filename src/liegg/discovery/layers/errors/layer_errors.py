@@ -53,6 +53,7 @@ def layer_errors(
     effects: bool = True,
     task: Task = "auto",
     seed: int = 0,
+    progress: Callable[[int, int], object] | None = None,
 ) -> LayerErrors:
     r"""Find the layers that break a symmetry: the equivariance error that each adds under one motion.
 
@@ -78,6 +79,7 @@ def layer_errors(
             per layer that adds something; otherwise the table has the errors alone.
         task: what several outputs are, as for `discover`: of `"classes"`, the predictions that change are counted.
         seed: seed of whatever a loader draws.
+        progress: called after each layer with 1 and the number of layers whose effect is measured.
 
     Returns:
         The layers with their errors, a sentence, and the shares of padding, stride, pooling,
@@ -132,7 +134,15 @@ def layer_errors(
             floor = _floor(network, x)
             y, task_read = _read(network, x, request) if effects else (None, Reading(classes=False))
             found = _measured(
-                network, x, moves, selection, action, y=y, classes=task_read.classes, floor=floor
+                network,
+                x,
+                moves,
+                selection,
+                action,
+                y=y,
+                classes=task_read.classes,
+                floor=floor,
+                progress=progress,
             )
     return LayerErrors(
         motion=name,
@@ -205,6 +215,7 @@ def _measured(
     y: Float[Tensor, "n k"] | None,
     classes: bool,
     floor: float,
+    progress: Callable[[int, int], object] | None,
 ) -> tuple[float, tuple[LayerError, ...], tuple[Remark, ...]]:
     """Error of the output, errors of the layers, and notes."""
     calls, _ = trace(network, x, lambda call, module: selection.pick(call, module, network))
@@ -233,6 +244,8 @@ def _measured(
             for move, local in zip(moves, each, strict=True)
         ]
         layers.append(_record(part, each, found))
+        if progress is not None:
+            progress(1, len(parts))
     output = sum(one.output for one in runs) / len(runs)
     border = [layer.name for layer in layers if layer.pads and math.isnan(layer.interior)]
     small = (Diagnosis.LAYERS_ALL_BORDER(layers=", ".join(border)),) if border else ()
