@@ -189,7 +189,7 @@ def _answered(
     with threads(_model_threads(function, first)):
         found = answer_all(function, x, first, sym, asked, progress=request.run.about_progress)
     notes = found.notes
-    if batches.count is None and sym.samples > len(first) and len(found.answers):
+    if found.answers and sym.samples > len(first) and not batches.spaced:
         notes = (*notes, Diagnosis.FIRST_BATCH_MOVED(moved=len(x)))
     return replace(
         sym,

@@ -157,7 +157,12 @@ def _reading(question: Question, first: Float[Tensor, "s ..."], asked: Asked) ->
         complete = question.reply(first[evenly_spaced(first, READ_SAMPLES)])
     labels = labels_in(asked.data, complete.shape[1])
     return read_outputs(
-        question.model, complete, task=asked.task, output=asked.output, labels=labels
+        question.model,
+        complete,
+        task=asked.task,
+        output=asked.output,
+        labels=labels,
+        signals=question.action.moves_signals,
     )
 
 

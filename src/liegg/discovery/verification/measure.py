@@ -93,11 +93,9 @@ class Question:
         """Whether the largest of several outputs is a prediction."""
         if self.output_action is not None or self.complete.shape[1] < 2:
             return False
-        return (
-            read_outputs(self.model, self.complete).classes
-            if self.classes is None
-            else self.classes
-        )
+        if self.classes is not None:
+            return self.classes
+        return read_outputs(self.model, self.complete, signals=self.action.moves_signals).classes
 
     @cached_property
     def y(self) -> Float[Tensor, "n c"]:

@@ -279,7 +279,7 @@ def _read(
     y = outputs(network, x)
     model = Model(network.root, network.name, output_shape=shape, arithmetic=network.arithmetic)
     labels = labels_in(request.data, y.shape[1])
-    return y, read_outputs(model, y, task=request.task, labels=labels)
+    return y, read_outputs(model, y, task=request.task, labels=labels, signals=True)
 
 
 def _floor(network: Network, x: Float[Tensor, "n ..."]) -> float:
