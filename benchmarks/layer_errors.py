@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import liegg
+from layer_error_tables import write_page
 from liegg.results import LayerErrors
 from liegg.results.json_values import json_values
 from liegg.studies.provenance import provenance, write_json
 from resnets import ResNet, photographs, trained_resnet
 
-HERE = Path(__file__).parent
+OUT = Path(__file__).parents[1] / "results" / "layer-errors.json"
 DEPTHS = (20, 56)
 SAMPLES = 64
 MOTIONS = [
@@ -85,7 +86,7 @@ def main() -> None:
     )
     parser.add_argument("--models", type=Path, required=True, help="folder with the weights")
     parser.add_argument("--samples", type=int, default=SAMPLES, help="number of test images")
-    parser.add_argument("--out", type=Path, default=HERE.parent / "results" / "layer-errors.json")
+    parser.add_argument("--out", type=Path, default=OUT)
     chosen = parser.parse_args()
     begin = time.perf_counter()
     images, _ = photographs(chosen.samples)
@@ -102,7 +103,10 @@ def main() -> None:
         networks[f"resnet{depth}"] = {"motions": motions, "layers": defects(network, images)}
     command = "LIEGG_DATA=data python benchmarks/layer_errors.py --models models"
     record = provenance(command, seconds=time.perf_counter() - begin)
-    write_json(json_values(networks | {"provenance": record}), chosen.out)
+    found = json_values(networks | {"provenance": record})
+    write_json(found, chosen.out)
+    if chosen.out == OUT:
+        write_page(found)
 
 
 if __name__ == "__main__":

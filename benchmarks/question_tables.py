@@ -92,9 +92,14 @@ def _random(answer: dict[str, Any]) -> str:
 
 def write_page(stored: dict[str, Any]) -> None:
     """Put the tables into the page."""
-    text = PAGE.read_text(encoding="utf-8")
-    for name, table in tables(stored).items():
+    put_tables(PAGE, tables(stored))
+
+
+def put_tables(page: Path, found: dict[str, str]) -> None:
+    """Put tables between the comments of a page that name them."""
+    text = page.read_text(encoding="utf-8")
+    for name, table in found.items():
         begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
         start = text.index(begin) + len(begin)
         text = f"{text[:start]}{table}\n{text[text.index(end) :]}"
-    PAGE.write_text(text, encoding="utf-8")
+    page.write_text(text, encoding="utf-8")

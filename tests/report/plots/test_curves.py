@@ -92,7 +92,7 @@ def test_other_motions_are_measured_by_the_spread_of_the_data():
 
 def test_curves_are_drawn_at_equal_steps_however_unevenly_they_were_measured():
     times = torch.tensor([0.1, 2.0], dtype=torch.float64)
-    squares = dict.fromkeys(("change", "control_mean", "control_low", "control_high"), times ** 2)
+    squares = dict.fromkeys(("change", "control_mean", "control_low", "control_high"), times**2)
     ax = plot.verification(of(made_up(times=times, **squares)))
     across, heights = line(ax, "generator 1")
     assert np.diff(across).max() <= 6.0 / 70
