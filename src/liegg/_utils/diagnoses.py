@@ -394,6 +394,25 @@ class Diagnosis(Enum):
         Kind.NOTE,
         "named motions were not tried on samples: the model fails on moved ones ({error})",
     )
+    MOTIONS_BY_DERIVATIVES = (
+        Kind.NOTE,
+        "{motions} {count:?was|were} answered from derivatives alone, because {samples:sample} {samples:?is|are} too few to "
+        "move some at little cost; ask by name (about=) to move up to {most}",
+    )
+    FIRST_BATCH_MOVED = (
+        Kind.NOTE,
+        "the {moved:sample} that named motions move are from the first batch, because the data cannot be indexed; shuffle it if "
+        "it is sorted",
+    )
+    OUTPUTS_READ_AS_CLASSES = (
+        Kind.NOTE,
+        "the {outputs} outputs are read as logits of classes, because their sum hardly varies (task='values' if they are not)",
+    )
+    OUTPUTS_READ_AS_VALUES = (
+        Kind.NOTE,
+        "the {outputs} outputs are read as values, since nothing says that they are classes (task='classes' counts changed "
+        "predictions)",
+    )
     MOTION_UNDECIDED = (Kind.VERDICT, "undecided, the data does not tell")
     MOTION_EXACT = (Kind.VERDICT, "exactly {adjective}")
     MOTION_NEARLY = (Kind.VERDICT, "nearly {adjective}")

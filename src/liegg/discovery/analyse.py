@@ -20,7 +20,8 @@ from liegg._utils.random import seeded
 from liegg._utils.threads import SMALL_COLUMNS, TINY_PRODUCTS, one_if, threads
 from liegg.actions import Action, Motion
 from liegg.decision.thresholds import Thresholds
-from liegg.discovery.about.answer import SHOWN, answer_all, samples_to_move
+from liegg.discovery.about.answer import Asked, answer_all
+from liegg.discovery.about.effort import plan_moves
 from liegg.discovery.about.questions import About, motions_asked
 from liegg.discovery.each_output import with_single_outputs
 from liegg.discovery.run import Run
@@ -33,6 +34,7 @@ from liegg.inputs.nonlinearity import nonlinearity
 from liegg.inputs.part import Part, with_part
 from liegg.inputs.probe import probe
 from liegg.inputs.table import column_labels, is_table, table_values
+from liegg.inputs.task import Task
 from liegg.polarization import memory
 from liegg.polarization.distributed import PassOptions, accumulate
 from liegg.polarization.finite_motions import finite_motions
@@ -58,6 +60,7 @@ class Request:
         run: how the analysis runs.
         part: of what the model returns.
         about: named motions in question, as for `discover`.
+        task: what several outputs are, as for `discover`.
 
     Raises:
         ArgumentError: a seed out of range.
@@ -72,6 +75,7 @@ class Request:
     run: Run
     part: Part = field(default_factory=Part)
     about: About = ()
+    task: Task = "auto"
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
@@ -179,13 +183,20 @@ def _answered(
     request: Request,
 ) -> Symmetries:
     """The result with the answers about named motions."""
-    count = samples_to_move(sym, motions, standard=request.about is None)
-    x = batches.some(count, first)
+    moves = plan_moves(sym, motions, standard=request.about is None)
+    x = batches.some(moves.samples, first)
+    asked = Asked(motions, moves, request.task, request.part.output, request.data)
     with threads(_model_threads(function, first)):
-        answers, notes = answer_all(
-            function, x, first[:SHOWN], sym, motions, progress=request.run.about_progress
-        )
-    return replace(sym, answers=answers, notes=(*sym.notes, *notes))
+        found = answer_all(function, x, first, sym, asked, progress=request.run.about_progress)
+    notes = found.notes
+    if found.answers and sym.samples > len(first) and not batches.spaced:
+        notes = (*notes, Diagnosis.FIRST_BATCH_MOVED(moved=len(x)))
+    return replace(
+        sym,
+        answers=found.answers,
+        notes=(*sym.notes, *notes),
+        settings=sym.settings | {"task": found.task},
+    )
 
 
 @contextmanager
@@ -279,7 +290,7 @@ def conclude(
             smallest=request.run.bottom,
             measure=measure,
         )
-    sym = replace(sym, settings=sym.settings | request.part.settings())
+    sym = replace(sym, settings=sym.settings | request.part.settings() | {"task": request.task})
     with threads(own_threads):
         return with_single_outputs(sym, steps)
 

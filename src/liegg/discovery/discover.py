@@ -35,6 +35,7 @@ from liegg.inputs.output_field import Field
 from liegg.inputs.part import asked_part
 from liegg.inputs.reinitialise import calibrate, draw_seed, reinitialise
 from liegg.inputs.target import Target
+from liegg.inputs.task import Task
 from liegg.polarization.checkpoint import check_path
 from liegg.polarization.distributed import (
     PassOptions,
@@ -92,6 +93,7 @@ def discover(
     outputs: Outputs = "each",
     target: Target = None,
     output: Field = None,
+    task: Task = "auto",
     groups: Sequence[Any] | Tensor | np.ndarray | None = None,
     about: Any = None,
     held_out: Data | None = None,
@@ -116,6 +118,10 @@ def discover(
             `"log_probabilities"` (softmax of the logits). None for all outputs. Classes count from 0, in the flattened output.
         output: the field of what the model returns: a key, an attribute or an index, or a function of all of it. None takes a
             tensor as it is, and otherwise `logits` or the only floating point tensor, with a note.
+        task: what several outputs are: logits or probabilities of `"classes"`, of which the largest is the prediction, or
+            `"values"`, as in a regression. It says what answers about finite motions count. `"auto"` reads them as classes if a target,
+            the field `logits`, labels in the data or probabilities say so, or if their sum hardly varies, as cross-entropy leaves it;
+            otherwise as values. A note says which, and `sym.settings["task"]` holds it.
         groups: label of every sample, in the order of the data. Samples that belong together, such as augmented copies, share a
             label and stay together in the block bootstrap.
         about: named motions to answer for: names that the action knows (`"rotation"`), or a mapping from names to generators
@@ -158,6 +164,7 @@ def discover(
             run=run,
             part=asked_part(output, target, equivariance=output_action is not None),
             about=about,
+            task=task,
         )
         labels = as_groups(groups)
         _check_early(model, data, labels, controls=controls)
@@ -176,6 +183,7 @@ def discover(
         if held_out is not None:  # first, because it may change what the control is about
             sym = _verified(model, held_out, sym, request)
         if controls == "reinitialised":
+            request = replace(request, task=sym.settings["task"])
             control, untrained = _reinitialised_control(model, request, sym, options, seconds)
             sym = replace(
                 sym,

@@ -4,11 +4,13 @@ from typing import Any
 
 import torch
 
+from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError
 from liegg._utils.one_at_a_time import one_at_a_time
 from liegg._utils.random import seeded
 from liegg.actions import Motion
-from liegg.discovery.about.answer import SAMPLES, SHOWN, answer_all, first_order_answers
+from liegg.discovery.about.answer import Asked, answer_all, first_order_answers
+from liegg.discovery.about.effort import plan_moves
 from liegg.discovery.about.questions import About, motions_asked
 from liegg.inputs.batches import Batches, as_batches
 from liegg.inputs.model import eval_view, with_input_dtype
@@ -71,10 +73,15 @@ def _with_model(sym: Symmetries, about: About, *, model: Any, data: Any, output:
         sym.action.check(tuple(first.shape[1:]))
         spread = float(first.double().std()) if first.numel() > 1 else 1.0
         motions = _asked(sym, about, tuple(first.shape[1:]), spread or 1.0)
-        x = batches.some(SAMPLES, first)
+        moves = plan_moves(sym, motions, standard=False)
+        x = batches.some(moves.samples, first)
         part = part_of(sym.settings, Part(output))
         function = probe(with_part(function, first, part), first)
-        answers, notes = answer_all(function, x, first[:SHOWN], sym, motions)
-    if notes:
-        raise ArgumentError(f"{notes[0]}.")
-    return answers
+        task = sym.settings.get("task", "auto")
+        asked = Asked(motions, moves, task, part.output, data)
+        found = answer_all(function, x, first, sym, asked)
+    if len(found.answers) < len(motions) or any(
+        note.diagnosis is Diagnosis.MOTIONS_NOT_TRIED for note in found.notes
+    ):
+        raise ArgumentError(f"{found.notes[0]}.")
+    return found.answers

@@ -215,7 +215,9 @@ def _question(
         check_output_action(output_action, function)
     if known is not None and known.settings["outputs"] == "sum":  # the analysis was about the sum
         function = summed(function)
-    question = Question(function, action, output_action, x)
+    task = "auto" if known is None else known.settings.get("task", "auto")
+    classes = None if task == "auto" else task == "classes"
+    question = Question(function, action, output_action, x, classes=classes)
     if not bool(torch.isfinite(question.y).all()):
         raise ArgumentError(
             f"{function.name} returned NaN or infinity for a sample. Correct the model there, or "
