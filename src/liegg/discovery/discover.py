@@ -28,6 +28,7 @@ from liegg.decision.thresholds import Thresholds
 from liegg.discovery.about.answer import first_order_answers, with_untrained
 from liegg.discovery.agreement import asked
 from liegg.discovery.analyse import Request, analyse
+from liegg.discovery.output_whitening import AskedOutputs
 from liegg.discovery.run import Run
 from liegg.discovery.verification.verify import verify
 from liegg.inputs.batches import Data, as_batches
@@ -44,7 +45,6 @@ from liegg.polarization.distributed import (
     leave,
     run_collectively,
 )
-from liegg.polarization.output_sketch import Outputs
 from liegg.polarization.sample_blocks import BlockAssigner, as_groups, count_for
 from liegg.results.account import NEAREST
 from liegg.results.answer import Answer
@@ -90,7 +90,7 @@ def discover(
     action: Action,
     *,
     output_action: Action | None = None,
-    outputs: Outputs = "each",
+    outputs: AskedOutputs = "each",
     target: Target = None,
     output: Field = None,
     task: Task = "auto",
@@ -112,7 +112,9 @@ def discover(
             DataLoader, or re-iterable of batches; labels are ignored.
         action: the candidate generators, such as `liegg.Linear(5, copies=2)`.
         output_action: action on the outputs; the question is then equivariance, $f(e^{h}x) = e^{k} f(x)$.
-        outputs: `"each"` output is a constraint of its own; `"sum"` is the paper's reading; a number `k` takes k random combinations.
+        outputs: `"each"` output is a constraint of its own; `"sum"` is the paper's reading; a number `k` takes k random
+            combinations. `"whitened"` takes every independent combination of the outputs in units of its own spread, so that
+            defects do not depend on how outputs are scaled, mixed or repeated; small combinations then count as much as large ones.
         target: the part of a classifier's output that is asked about: a class (`3`, its logit), several (`[3, 5]`), the
             difference of two logits (`"3 minus 5"`), the `"margin"` of the predicted class over the next, `"probabilities"` or
             `"log_probabilities"` (softmax of the logits). None for all outputs. Classes count from 0, in the flattened output.
