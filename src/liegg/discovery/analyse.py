@@ -21,7 +21,7 @@ from liegg._utils.threads import SMALL_COLUMNS, TINY_PRODUCTS, one_if, threads
 from liegg.actions import Action, Motion
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.about.answer import SHOWN, answer_all, samples_to_move
-from liegg.discovery.about.questions import About, motions_asked
+from liegg.discovery.about.questions import About, motions_asked, spread_of_values
 from liegg.discovery.each_output import with_single_outputs
 from liegg.discovery.run import Run
 from liegg.discovery.solve_and_decide import solve_and_decide
@@ -119,7 +119,7 @@ def analyse(
             hidden = hidden_from(function, first, request)
             if hidden is None and request.run.hidden != "ignore":
                 notes = (Diagnosis.HIDDEN_UNCHECKED(),)
-            curved = _nonlinearity(function, first)
+            curved = _nonlinearity(function, first, request.action)
             doubts = _doubts(function, first, request, how)
             steps = plan_pass(
                 function,
@@ -165,9 +165,9 @@ def analyse(
 
 def _motions(request: Request, first: Tensor) -> dict[str, Motion]:
     """The named motions in question, checked before the pass."""
-    spread = float(first.double().std()) if first.numel() > 1 else 1.0
+    spread = spread_of_values(request.action, first)
     shape = tuple(first.shape[1:])
-    return motions_asked(request.about, request.action, shape, spread=spread or 1.0)
+    return motions_asked(request.about, request.action, shape, spread=spread)
 
 
 def _answered(
@@ -242,7 +242,7 @@ def conclude(
     model, first = steps.model, steps.first
     coarse = coarsest(first.dtype, model.arithmetic)
     info = ModelInfo(
-        dtype=first.dtype,
+        dtype=model.input_dtype or first.dtype,
         device=first.device.type,
         model=model.name,
         unit=rounding_unit(coarse, first.device, convolves=model.convolves),
@@ -349,16 +349,22 @@ def hidden_from(function: Model, first: Tensor, request: Request) -> HiddenChang
     h = torch.randn(request.action.size, generator=drawn, dtype=torch.float64)
     some = first[evenly_spaced(first, MOTIONS)]
     moved = (request.action.field(h.to(some), some) != 0).any(0)
-    hidden = hidden_change(function, first, moved=moved, summed=request.outputs == "sum")
+    hidden = hidden_change(
+        function,
+        first,
+        moved=moved,
+        movable=request.action.movable(first),
+        summed=request.outputs == "sum",
+    )
     if hidden is not None and hidden.found and request.run.hidden == "refuse":
         refuse(function, hidden)
     return hidden
 
 
-def _nonlinearity(function: Model, first: Tensor) -> float | None:
+def _nonlinearity(function: Model, first: Tensor, action: Action) -> float | None:
     """Nonlinearity of the model; None if it fails between two samples, which need not be valid samples."""
     try:
-        return nonlinearity(function, first)
+        return nonlinearity(function, first, movable=action.movable(first))
     except Exception:  # whatever a model does there must not break the analysis
         return None
 

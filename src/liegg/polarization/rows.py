@@ -247,7 +247,8 @@ def _rounding(model: Model, action: Action, x: Tensor) -> float:
     eps = torch.finfo(coarsest(x.dtype, model.arithmetic)).eps
     motion = action.field(_test_direction(action).to(x), x).double().flatten(1).norm(dim=1)
     with torch.no_grad():
-        length = x.double().flatten(1).norm(dim=1).clamp_min(torch.finfo(torch.float64).tiny)
+        length = action.moving(x).double().flatten(1).norm(dim=1)
+        length = length.clamp_min(torch.finfo(torch.float64).tiny)
         size = model(x).double().norm(dim=1) / length
     # In half precision a thousand units exceed everything, and every route would agree.
     slope = min(1000 * eps, 0.03) * (model.slope or 0.0) ** 0.5
