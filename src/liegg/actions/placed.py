@@ -190,11 +190,15 @@ class Placed(Action):
     def code(self) -> str | None:
         """A dictionary from paths to the actions' own code; None if one has none."""
         codes = {path: action.code() for path, action in self.places}
+        if list(codes) == [""]:
+            return codes[""]
         if None in codes.values():
             return None
         return "{" + ", ".join(f"{path!r}: {code}" for path, code in codes.items()) + "}"
 
     def __repr__(self) -> str:
+        if len(self.places) == 1 and not self.places[0][0]:
+            return repr(self.first)
         places = ", ".join(f"{path!r}: {action!r}" for path, action in self.places)
         return f"{{{places}}}"
 

@@ -38,7 +38,7 @@ from liegg.polarization.distributed import PassOptions, accumulate
 from liegg.polarization.finite_motions import finite_motions
 from liegg.polarization.output_sketch import Outputs
 from liegg.polarization.rounding_noise import Scatter, scatter
-from liegg.polarization.rows import Plan, check_output_action, plan, rows_per_sample
+from liegg.polarization.rows import Plan, fitted_output_action, plan, rows_per_sample
 from liegg.polarization.sample_blocks import BlockAssigner
 from liegg.polarization.streaming import PassPlan, PassSums, finalise, init, plan_pass, update
 from liegg.results.symmetries import Symmetries
@@ -115,7 +115,10 @@ def analyse(
         motions = _motions(request, first)
         notes: tuple[Remark, ...] = ()
         with threads(_model_threads(function, first)):
-            function, how = _planned(function, first, request, intervals=assigner is not None)
+            function, how, output_action = _planned(
+                function, first, request, intervals=assigner is not None
+            )
+            request = replace(request, output_action=output_action)
             hidden = hidden_from(function, first, request)
             if hidden is None and request.run.hidden != "ignore":
                 notes = (Diagnosis.HIDDEN_UNCHECKED(),)
@@ -292,8 +295,8 @@ def _model_threads(model: Model, batch: Tensor) -> int:
 
 def _planned(
     function: Model, first: Tensor, request: Request, *, intervals: bool
-) -> tuple[Model, Plan]:
-    """The probed model, and how its rows are taken.
+) -> tuple[Model, Plan, Action | None]:
+    """The probed model, how its rows are taken, and the action on its outputs.
 
     Raises:
         ArgumentError: there is less memory than the candidates need.
@@ -302,8 +305,7 @@ def _planned(
     with full_precision_products():
         function = with_part(function, first, request.part)
         function = probe(function, first, summed=request.outputs == "sum")
-        if output_action is not None:
-            check_output_action(output_action, function)
+        output_action = fitted_output_action(output_action, action, function)
         how = plan(
             function,
             action.row_action,
@@ -322,7 +324,7 @@ def _planned(
         bottom=request.run.bottom,
     )
     memory.check(need, device=first.device)
-    return function, how
+    return function, how, output_action
 
 
 MOTIONS = 8

@@ -198,5 +198,5 @@ def _notes(packed: Packed, words: str, unused: tuple[str, ...]) -> Iterable[Rema
             yield Diagnosis.MASKED_POINTS(leaf=repr(leaf.path), mask=repr(leaf.mask), value=value)
     points = layout.by_path.get(layout.points)
     if points is not None and points.ragged is not None:
-        yield Diagnosis.RAGGED_SAMPLES(leaf=repr(points.path), most=points.shape[0])
+        yield Diagnosis.RAGGED_SAMPLES(leaf=repr(points.path) if points.path else "a sample", most=points.shape[0])
 

@@ -35,7 +35,7 @@ from liegg.inputs.output_field import Field
 from liegg.inputs.part import Part, asked_part, part_of, part_words, with_part
 from liegg.inputs.probe import probe
 from liegg.inputs.target import Target
-from liegg.polarization.rows import check_output_action
+from liegg.polarization.rows import fitted_output_action
 from liegg.results.symmetries import Symmetries
 from liegg.results.verification import Curve, Verification
 
@@ -224,8 +224,7 @@ def _question(
             "samples of that shape."
         )
     function = probe(with_part(function, x, part), x)
-    if output_action is not None:
-        check_output_action(output_action, function)
+    output_action = fitted_output_action(output_action, action, function)
     if known is not None and known.settings["outputs"] == "sum":  # the analysis was about the sum
         function = summed(function)
     question = Question(function, action, output_action, x)
