@@ -528,8 +528,14 @@ class Diagnosis(Enum):
         "{leaves} stayed as they are in every sample; what the model builds from moved positions, such as "
         "neighbours, it built anew",
     )
-    UNUSED_LEAVES = (Kind.NOTE, "{leaves} were not passed to the model, which has no such arguments")
-    MASKED_POINTS = (Kind.NOTE, "points of {leaf} where {mask} is {value} are padding, and were not moved")
+    UNUSED_LEAVES = (
+        Kind.NOTE,
+        "{leaves} were not passed to the model, which has no such arguments",
+    )
+    MASKED_POINTS = (
+        Kind.NOTE,
+        "points of {leaf} where {mask} is {value} are padding, and were not moved",
+    )
     RAGGED_SAMPLES = (
         Kind.NOTE,
         "samples have different numbers of points, at most {most} in {leaf}: the data was looked at once before "

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -29,7 +30,7 @@ from liegg.discovery.about.answer import first_order_answers, with_untrained
 from liegg.discovery.agreement import asked
 from liegg.discovery.analyse import Request, analyse
 from liegg.discovery.run import Run
-from liegg.discovery.structured import as_inputs, as_samples
+from liegg.discovery.structured import Inputs, as_samples, with_inputs
 from liegg.discovery.verification.verify import verify
 from liegg.inputs.batches import Data, as_batches
 from liegg.inputs.output_field import Field
@@ -155,8 +156,7 @@ def discover(
     thresholds, run = thresholds or Thresholds(), run or Run()
     group = join(timeout=run.timeout) if run.processes == "all" else None
 
-    def analysed() -> Symmetries:
-        given = as_inputs(model, data, action, call=call, seed=seed)
+    def analysed(given: Inputs) -> Symmetries:
         request = Request(
             data=given.data,
             action=given.action,
@@ -175,7 +175,9 @@ def discover(
         if group is not None:
             what = asked(request, controls=controls, labels=labels, held_out=held_out)
             check_agreement(group, what)
-        columns = given.action.row_action.size + (0 if output_action is None else output_action.size)
+        columns = given.action.row_action.size + (
+            0 if output_action is None else output_action.size
+        )
         assigner = None if controls == "none" else BlockAssigner(count_for(columns), labels)
         path = None if run.checkpoint is None else check_path(run.checkpoint)
         options = PassOptions(run.progress, group, path, run.checkpoint_every)
@@ -195,7 +197,8 @@ def discover(
         return sym
 
     try:
-        return run_collectively(group, analysed)
+        work = partial(with_inputs, analysed, model, data, action, call=call, seed=seed)
+        return run_collectively(group, work)
     finally:
         leave(group)
 
@@ -317,11 +320,7 @@ def _check_held_out(held_out: Data, request: Request) -> None:
 
 
 def _verified(
-    model: Any,
-    held_out: Data,
-    sym: Symmetries,
-    request: Request,
-    call: Callable[..., Any] | None,
+    model: Any, held_out: Data, sym: Symmetries, request: Request, call: Callable[..., Any] | None
 ) -> Symmetries:
     """The result with its verification, or with a note that says why there is none: it is not lost."""
     run = request.run

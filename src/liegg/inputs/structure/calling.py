@@ -120,9 +120,7 @@ def _modes(packed: Packed, tree: Any, model: Any, call: Custom | None) -> Iterat
 
 def _styles(model: Any, tree: Any, mode: str) -> list[tuple[str, tuple[str, ...]]]:
     """Ways to pass a tree, the most likely first."""
-    parameters = [
-        p for p in _parameters(model) if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
-    ]
+    parameters = [p for p in _parameters(model) if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     required = [p.name for p in parameters if p.default is p.empty]
     inside = branches(tree)
     if inside is None:  # a bare tensor
@@ -147,23 +145,27 @@ def _styles(model: Any, tree: Any, mode: str) -> list[tuple[str, tuple[str, ...]
         fits = fits or bool(names)
     order = [("names", names), ("tree", ())]
     if not fits:
-        order = [("tree", ())] + ([("names", names)] if names and set(required) <= set(names) else [])
+        order = [("tree", ())] + (
+            [("names", names)] if names and set(required) <= set(names) else []
+        )
     return order
 
 
 def _checked(convention: Convention, model: Any, rows: Float[Tensor, "b D"]) -> Convention:
     """The convention, if samples have the same output alone and together."""
     alone = [
-        {path: leaf for path, leaf in leaves(convention.run(model, row[None].clone())) if _real(leaf)}
+        {
+            path: leaf
+            for path, leaf in leaves(convention.run(model, row[None].clone()))
+            if _real(leaf)
+        }
         for row in rows
     ]
     if not any(alone):
         raise ModelError("it returned no floating point tensor")
     if convention.mode in ("stacked", "single") and convention.layout.ragged:
         convention = replace(convention, per_point=_per_point(convention, rows, alone))
-        alone = [
-            dict(leaves(convention.run(model, row[None].clone()))) for row in rows
-        ]
+        alone = [dict(leaves(convention.run(model, row[None].clone()))) for row in rows]
     twice = rows[:1].repeat_interleave(2, 0)
     together = dict(leaves(convention.run(model, torch.cat([rows, twice]).clone())))
     for path, first in alone[0].items():
@@ -172,7 +174,9 @@ def _checked(convention: Convention, model: Any, rows: Float[Tensor, "b D"]) -> 
         y = together.get(path)
         if y is None or y.shape[0] != len(rows) + 2:
             continue
-        reference = torch.cat([one[path].reshape(1, *y.shape[1:]) for one in [*alone, alone[0], alone[0]]])
+        reference = torch.cat(
+            [one[path].reshape(1, *y.shape[1:]) for one in [*alone, alone[0], alone[0]]]
+        )
         size = float(reference.abs().max()) + torch.finfo(y.dtype).tiny
         change = float((reference - y).abs().max()) / size
         if change <= AGREEMENT or not torch.isfinite(torch.tensor(change)):
@@ -201,6 +205,9 @@ def _per_point(
         path
         for path, first in alone[0].items()
         if first.ndim > axis
-        and all(one[path].ndim > axis and one[path].shape[axis] == n for one, n in zip(alone, counts, strict=True))
+        and all(
+            one[path].ndim > axis and one[path].shape[axis] == n
+            for one, n in zip(alone, counts, strict=True)
+        )
         and len(set(counts)) > 1
     )

@@ -261,9 +261,7 @@ def _padded(values: Tensor | Sequence[Tensor], leaf: Leaf) -> Float[Tensor, "b m
     return front.reshape(len(front), -1).double()
 
 
-def _sizes(
-    values: Tensor | Sequence[Tensor], leaf: Leaf, *, like: Tensor
-) -> Float[Tensor, "b 1"]:
+def _sizes(values: Tensor | Sequence[Tensor], leaf: Leaf, *, like: Tensor) -> Float[Tensor, "b 1"]:
     """How many points a leaf has in every sample."""
     axis = leaf.ragged or 0
     if isinstance(values, Tensor):
