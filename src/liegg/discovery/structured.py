@@ -85,8 +85,12 @@ def as_inputs(
         with torch.inference_mode(False), eval_view(model) as function:
             rows = rows if function.device is None else rows.to(function.device)
             convention = convention_for(function.function, packed, tree, call=call, rows=rows)
-    notes = tuple(_notes(packed, convention.words(), convention.unused()))
-    return Inputs(entry(model, replace(convention, notes=notes)), packed, action)
+    unused = convention.unused()
+    notes = tuple(_notes(packed, convention.words(), unused))
+    layout = packed.layout.without(unused)
+    convention = replace(convention, layout=layout, notes=notes)
+    packed = replace(packed, layout=layout)
+    return Inputs(entry(model, convention), packed, action.with_structure(layout))
 
 
 def with_inputs(

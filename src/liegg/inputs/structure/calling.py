@@ -24,6 +24,9 @@ WHOLE = ("batch", "data", "graph", "inputs", "sample")
 TRIED = 4
 """Samples on which ways of calling are tried."""
 
+LISTED = 3
+"""Most ways of calling listed in a message."""
+
 AGREEMENT = 1e-3
 """Relative difference up to which a sample in a batch and alone have the same output."""
 
@@ -60,7 +63,9 @@ def convention_for(
             except Exception as error:
                 tried.append(f"{convention.words()}: {one_line(error)}")
     name = getattr(model, "__name__", type(model).__name__)
-    listed = "; ".join(dict.fromkeys(tried))
+    different = list(dict.fromkeys(tried))
+    more = f"; and {len(different) - LISTED} more ways" if len(different) > LISTED else ""
+    listed = "; ".join(different[:LISTED]) + more
     raise ModelError(
         f"{name} does not take samples with {_paths(layout)}. Tried {listed}. Say how it is called, for example "
         "call=lambda model, batch: model(batch['z'], batch['pos'])."
