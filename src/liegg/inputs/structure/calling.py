@@ -16,7 +16,7 @@ from liegg.inputs.structure.entry import Convention, Custom, batch_like
 from liegg.inputs.structure.layout import Layout
 from liegg.inputs.structure.packed import Packed
 from liegg.inputs.structure.tree import branches, is_graph, leaves
-from liegg.inputs.structure.unpack import MASK
+from liegg.inputs.structure.unpack import MASK, MODES
 
 WHOLE = ("batch", "data", "graph", "inputs", "sample")
 """Names of a single argument that takes the complete batch."""
@@ -158,38 +158,44 @@ def _styles(model: Any, tree: Any, mode: str) -> list[tuple[str, tuple[str, ...]
 
 def _checked(convention: Convention, model: Any, rows: Float[Tensor, "b D"]) -> Convention:
     """The convention, if samples have the same output alone and together."""
-    alone = [
-        {
-            path: leaf
-            for path, leaf in leaves(convention.run(model, row[None].clone()))
-            if _real(leaf)
-        }
-        for row in rows
-    ]
-    if not any(alone):
+    if convention.mode == "joined":
+        convention = replace(convention, per_point=_per_node(convention, model, rows))
+    elif convention.mode in ("stacked", "single") and convention.layout.ragged:
+        raw = [_real_leaves(convention.run(model, row[None].clone())) for row in rows]
+        convention = replace(convention, per_point=_per_point(convention, rows, raw))
+    alone = [_real_leaves(convention.run(model, row[None].clone())) for row in rows]
+    if not alone[0]:
         raise ModelError("it returned no floating point tensor")
-    if convention.mode in ("stacked", "single") and convention.layout.ragged:
-        convention = replace(convention, per_point=_per_point(convention, rows, alone))
-        alone = [dict(leaves(convention.run(model, row[None].clone()))) for row in rows]
-    twice = rows[:1].repeat_interleave(2, 0)
-    together = dict(leaves(convention.run(model, torch.cat([rows, twice]).clone())))
-    for path, first in alone[0].items():
-        if not _real(first):
-            continue
+    places = [*range(len(rows)), 0, 0]
+    together = _real_leaves(convention.run(model, rows[places].clone()))
+    shapes = []
+    for path in alone[0]:
         y = together.get(path)
-        if y is None or y.shape[0] != len(rows) + 2:
+        shapes.append(() if y is None else tuple(y.shape))
+        if y is None or y.shape[0] != len(places):
             continue
-        reference = torch.cat(
-            [one[path].reshape(1, *y.shape[1:]) for one in [*alone, alone[0], alone[0]]]
-        )
+        reference = torch.cat([alone[i][path].reshape(1, *y.shape[1:]) for i in places])
         size = float(reference.abs().max()) + torch.finfo(y.dtype).tiny
         change = float((reference - y).abs().max()) / size
-        if change <= AGREEMENT or not torch.isfinite(torch.tensor(change)):
-            return convention
-        raise ModelError(f"samples together and alone have different outputs, by {change:.1e}")
-    raise ModelError(
-        "no output has one entry per sample; the first has shape "
-        f"{tuple(next(iter(together.values())).shape)} for {len(rows) + 2} samples"
+        if change > AGREEMENT:
+            raise ModelError(f"samples together and alone have different outputs, by {change:.1e}")
+        return convention
+    raise ModelError(f"it returned shape {shapes[0]} for {len(places)} samples")
+
+
+def _real_leaves(returned: Any) -> dict[str, Tensor]:
+    """Floating point tensors in what a model returned, by path."""
+    return {path: leaf for path, leaf in leaves(returned) if _real(leaf)}
+
+
+def _per_node(convention: Convention, model: Any, rows: Float[Tensor, "b D"]) -> frozenset[str]:
+    """Outputs with one entry per node of joined graphs."""
+    layout = convention.layout
+    (call,) = MODES["joined"](layout, rows.clone(), convention.dtype)
+    total = len(call.leaves[BATCH])
+    returned = _real_leaves(convention.call(model, call))
+    return frozenset(
+        path for path, y in returned.items() if y.shape[0] == total and total != len(rows)
     )
 
 
