@@ -253,19 +253,25 @@ def _padded(values: Tensor | Sequence[Tensor], leaf: Leaf) -> Float[Tensor, "b m
         fronts = [one if leaf.ragged is None else one.movedim(leaf.ragged, 0) for one in values]
         for one in fronts:
             _check_shape(tuple(one.shape), leaf)
+            _check_dtype(one.dtype, leaf)
         front = torch.stack(fronts) if leaf.ragged is None else pad_sequence(fronts, True)
         if leaf.ragged is not None:
             front = pad(front, (0, 0) * (front.ndim - 2) + (0, leaf.shape[0] - front.shape[1]))
-    if str(front.dtype) != f"torch.{leaf.dtype}":
-        raise DtypeError(
-            f"{leaf.path!r} has dtype {front.dtype} in a sample, and {leaf.dtype} in those before it. Every "
-            "sample needs the same types."
-        )
+    _check_dtype(front.dtype, leaf)
     if front.dtype is torch.int64 and front.numel() and int(front.abs().max()) > LARGEST_INTEGER:
         raise DtypeError(
             f"{leaf.path!r} holds an integer above 2⁵³, which is not kept exactly. Leave it out of the samples."
         )
     return front.reshape(len(front), -1).double()
+
+
+def _check_dtype(dtype: torch.dtype, leaf: Leaf) -> None:
+    """Raise `DtypeError` for a leaf of another type than that of the layout."""
+    if dtype is not leaf.torch_dtype:
+        raise DtypeError(
+            f"{leaf.path!r} has dtype {dtype} in a sample, and {leaf.dtype} in those before it. Every sample needs "
+            "the same types."
+        )
 
 
 def _sizes(values: Tensor | Sequence[Tensor], leaf: Leaf, *, like: Tensor) -> Float[Tensor, "b 1"]:
