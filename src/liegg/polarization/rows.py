@@ -287,7 +287,7 @@ def fitted_output_action(
     if layout is not None:
         output_action = output_action.fitted(model.output_shape)
     check_output_action(output_action, model)
-    points = None if layout is None else layout.by_path.get(layout.points)
+    points = None if layout is None else layout.point_leaf
     if points is None or points.ragged is None or model.output_shape[:1] != points.shape[:1]:
         return output_action
     zeros = torch.zeros(1, *model.output_shape, dtype=torch.float64)

@@ -88,7 +88,7 @@ class Convention:
         calls = MODES[self.mode](self.layout, x, self.dtype)
         returned = [self.call(model, call) for call in calls]
         if self.mode == "joined":
-            points = self.layout.by_path.get(self.layout.points)
+            points = self.layout.point_leaf
             if points is None or not self.per_point:
                 return returned[0]
             return _each(
@@ -97,8 +97,9 @@ class Convention:
             )
         if self.mode == "single":
             returned = [_each(one, self._as_sample) for one in returned]
-        if self.per_point:
-            size = self.layout.by_path[self.layout.points].shape[0]
+        points = self.layout.point_leaf
+        if self.per_point and points is not None:
+            size = points.shape[0]
             returned = [_each(one, partial(self._padded, size)) for one in returned]
         if len(returned) == 1 and calls[0].rows is None:
             return returned[0]

@@ -48,7 +48,7 @@ def fold_any(layout: Layout, x: Float[Tensor, "b D"], y: Tensor) -> Tensor:
         return y
     joined = [leaf for leaf in layout.leaves if leaf.joined is not None and leaf.shape]
     size = max(map(largest, joined))
-    for leaf in (layout.by_path[layout.points], *joined):
+    for leaf in (layout.point_leaf or joined[0], *joined):
         if y.shape[0] == int(joined_counts(layout, x, leaf).sum()):
             return fold(layout, x, y, leaf, size)
     return y

@@ -82,15 +82,15 @@ class Layout:
 
     Attributes:
         leaves: those that are moved, then the context.
-        points: path of the leaf whose first axis counts the points (nodes, atoms) of a sample; empty if
+        points: path of the leaf whose first axis counts the points (nodes, atoms) of a sample; None if
             samples have none.
     """
 
     leaves: tuple[Leaf, ...]
-    points: str = ""
+    points: str | None = None
 
     @classmethod
-    def of(cls, leaves: Sequence[Leaf], points: str = "") -> "Layout":
+    def of(cls, leaves: Sequence[Leaf], points: str | None = None) -> "Layout":
         """Give every leaf its columns."""
         ordered = sorted(leaves, key=lambda leaf: not leaf.moved)  # stable
         placed, start = [], 0
@@ -122,6 +122,11 @@ class Layout:
     def by_path(self) -> dict[str, Leaf]:
         """Leaves by path."""
         return {leaf.path: leaf for leaf in self.leaves}
+
+    @property
+    def point_leaf(self) -> Leaf | None:
+        """The leaf that counts the points."""
+        return None if self.points is None else self.by_path[self.points]
 
     @property
     def moved(self) -> tuple[Leaf, ...]:
