@@ -118,7 +118,7 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
         slope=slope,
         centre=centre,
         arithmetic=arithmetic,
-        notes=(*model.notes, *arithmetic_note(arithmetic, x.dtype)),
+        notes=(*model.notes, *arithmetic_note(arithmetic, model.input_dtype or x.dtype)),
     )
 
 
