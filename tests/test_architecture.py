@@ -42,8 +42,8 @@ OPTIONAL = {"matplotlib", "typer", "rich", "pooch", "jinja2"}
 """Packages that come with extras."""
 
 PUBLIC_NAMES = """
-    Action Affine Color Image LieggError Linear Product Run Sequence
-    Symmetries Thresholds Volume __version__ actions aff algebra compare discover
+    Action Affine Color Image Irrep LieggError Linear Product Run Sequence
+    Symmetries Tensor Thresholds Volume __version__ actions aff algebra compare discover
     discover_layers gl identify layer_errors load plot results scaling se sl
     so sp su testing translation u verify
 """

@@ -602,6 +602,12 @@ class Diagnosis(Enum):
         "depend on how they are differentiated. Verify the result (held_out=), or smooth the "
         "images (liegg.actions.smooth).",
     )
+    OUTPUT_SAME_MATRICES = (
+        Kind.NOTE,
+        "on the output they act as {name}, each by the same matrix as on the input",
+    )
+    OUTPUT_ALGEBRA = (Kind.NOTE, "on the output they act as {name}")
+    OUTPUT_STAYS = (Kind.NOTE, "on the output they do nothing: it stays the same")
     RANDOM_COMBINATIONS = (
         Kind.NOTE,
         "{combinations:random combination} {combinations:?stands|stand} for {outputs:output} of each sample: with few "

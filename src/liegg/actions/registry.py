@@ -11,6 +11,8 @@ from liegg.actions.grid.color import Channels
 from liegg.actions.grid.grid import Grid
 from liegg.actions.linear import Affine, Linear
 from liegg.actions.product import Product
+from liegg.actions.representations.irrep import Irrep
+from liegg.actions.representations.tensor import Tensor
 from liegg.actions.restricted import MatrixRestricted, Restricted
 from liegg.actions.structured.constructors import Banded, Weights, blocks_from_settings
 from liegg.actions.structured.kronecker import kronecker_from_settings
@@ -24,6 +26,8 @@ def _restricted(parent: dict[str, Any], basis: list[list[float]], label: str = "
 _FACTORIES: dict[str, Callable[..., Action]] = {
     "linear": Linear,
     "affine": Affine,
+    "tensor": Tensor,
+    "irrep": Irrep,
     "grid": Grid,
     "channels": Channels,
     "blocks": blocks_from_settings,
