@@ -116,7 +116,9 @@ def with_part(model: Model, x: Float[Tensor, "b ..."], part: Part) -> Model:
         return model
     x = x[evenly_spaced(x, PROBE_SAMPLES)]
     with torch.no_grad():
-        model, y = with_field(model, call(model.function, x), part.output)
+        model, y = with_field(
+            model, call(model.function, x), part.output, samples=len(x)
+        )
     if part.target is None:
         return model
     check_output(y, x, model.name)

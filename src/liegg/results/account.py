@@ -131,7 +131,12 @@ def account_of(
         output_generators=matrices_of(output_action, partners),
         readable=_readable(action, accumulated, decision, identification),
         on_output=on_output(
-            action, output_action, coefficients, partners, uncertainty=decision.uncertainty
+            action,
+            output_action,
+            coefficients,
+            partners,
+            uncertainty=decision.uncertainty,
+            identification=identification,
         ),
     )
 

@@ -7,6 +7,7 @@ from torch import Tensor
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.linalg import orthonormal_rows
 from liegg.actions import Action, MatrixAction
+from liegg.algebra.identification import Identification
 from liegg.algebra.words.readable import word_tolerance
 from liegg.results.naming import name_symmetries
 
@@ -21,6 +22,7 @@ def on_output(
     partners: Float[Tensor, "d m"],
     *,
     uncertainty: float,
+    identification: Identification,
 ) -> Remark | None:
     """The algebra that acts on the output, and whether each generator acts there by its own matrix.
 
@@ -30,23 +32,25 @@ def on_output(
         coefficients: unit coefficients of the symmetries.
         partners: what they do to the output.
         uncertainty: angle in radians by which a unit generator may be off.
+        identification: the algebra of the symmetries.
 
     Returns:
         The remark; None for invariance, without symmetries, and for outputs without matrices.
     """
     if not isinstance(output_action, MatrixAction) or not len(partners):
         return None
-    tolerance = word_tolerance(output_action.ambient, uncertainty)
-    moving = partners[partners.norm(dim=1) > max(STILL, tolerance)]
+    tolerance = max(STILL, word_tolerance(output_action.ambient, uncertainty))
+    moving = partners[partners.norm(dim=1) > tolerance]
     if not len(moving):
         return Diagnosis.OUTPUT_STAYS()
-    span = orthonormal_rows(moving.to(torch.float64))
-    found = name_symmetries(output_action, span, uncertainty=uncertainty)
-    name = (
-        found.name if found.known else f"an algebra of dimension {len(span)} without a known name"
-    )
-    name += "" if found.confident or not found.known else " (name not sure)"
     same = _same_matrices(action, output_action, coefficients, partners, tolerance)
+    found, count = identification, len(partners)
+    if not (same and found.known and len(moving) == count):
+        span = orthonormal_rows(moving.to(torch.float64))
+        found, count = name_symmetries(output_action, span, uncertainty=uncertainty), len(span)
+    name = found.name + ("" if found.confident else " (name not sure)")
+    if not found.known:
+        name = f"an algebra of dimension {count} without a known name"
     return (Diagnosis.OUTPUT_SAME_MATRICES if same else Diagnosis.OUTPUT_ALGEBRA)(name=name)
 
 
@@ -57,13 +61,13 @@ def _same_matrices(
     partners: Float[Tensor, "d m"],
     tolerance: float,
 ) -> bool:
-    """Whether every output generator is the matrix of its input generator, without its translation."""
+    """Whether every output generator is the matrix of its input generator; without shifts, if only one of them has any."""
     if not isinstance(action, MatrixAction):
         return False
-    sides = [one.ambient - one.homogeneous for one in (action, output_action)]
-    if sides[0] != sides[1]:
+    one, other = action, output_action
+    if one.ambient - one.homogeneous != other.ambient - other.homogeneous:
         return False
-    n = sides[0]
-    own = action.matrices(coefficients)[:, :n, :n]
-    other = output_action.matrices(partners)[:, :n, :n]
-    return bool((own - other.to(own)).abs().max() <= max(STILL, tolerance))
+    n = min(one.ambient, other.ambient)
+    own = one.matrices(coefficients)[:, :n, :n]
+    its = other.matrices(partners)[:, :n, :n]
+    return bool((own - its.to(own)).abs().max() <= tolerance)
