@@ -522,6 +522,19 @@ class Diagnosis(Enum):
         "the model computes in {arithmetic} on {dtype} samples: differences within the rounding of "
         "{arithmetic} count as zero",
     )
+    CALLED_AS = (Kind.NOTE, "the model was called as {call}; call= says it otherwise")
+    HELD_LEAVES = (
+        Kind.NOTE,
+        "{leaves} stayed as they are in every sample; what the model builds from moved positions, such as "
+        "neighbours, it built anew",
+    )
+    UNUSED_LEAVES = (Kind.NOTE, "{leaves} were not passed to the model, which has no such arguments")
+    MASKED_POINTS = (Kind.NOTE, "points of {leaf} where {mask} is {value} are padding, and were not moved")
+    RAGGED_SAMPLES = (
+        Kind.NOTE,
+        "samples have different numbers of points, at most {most} in {leaf}: the data was looked at once before "
+        "the analysis",
+    )
     OBVIOUS_FIELD = (
         Kind.NOTE,
         "the model returns fields ({fields}), of which {field} was analysed; output= chooses another",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
@@ -17,6 +17,7 @@ from liegg.actions.motion import Motion
 from liegg.actions.settings import motions
 from liegg.algebra.words.readable import words_of_each
 from liegg.algebra.words.wording import combination
+from liegg.inputs.structure.layout import Layout
 
 if TYPE_CHECKING:
     from liegg.actions.restricted import MatrixRestricted, Restricted
@@ -90,6 +91,35 @@ class Action(ABC):
         """Raise `ShapeError` unless a sample of this shape can be acted on; any by default."""
         for part in self._inner:
             part.check(shape)
+
+    # Structured samples
+
+    def fitted(self, shape: tuple[int, ...]) -> "Action":
+        """The action for a leaf of this shape in a tree: one vector becomes any number of them, where there are several."""
+        return self
+
+    @property
+    def family(self) -> tuple[int, ...]:
+        """Identifies the generators: actions at several leaves of a tree that share them move together."""
+        return (id(self),)
+
+    @property
+    def structure(self) -> Layout | None:
+        """Where the leaves of structured samples are in a row; None if samples are plain tensors."""
+        return None
+
+    def with_structure(self, structure: Layout) -> "Action":
+        """The same motions of structured samples with another layout, such as one for more points."""
+        return self
+
+    def movable(self, x: Float[Tensor, "b ..."]) -> Bool[Tensor, "b ..."] | None:
+        """Which numbers of the samples are moved, while the rest is context that stays; None for all of them."""
+        return None
+
+    def moving(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
+        """The samples with zeros in place of context; themselves if all of their numbers are moved."""
+        movable = self.movable(x)
+        return x if movable is None else torch.where(movable, x, 0.0)
 
     # How it is called, stored and drawn
 

@@ -20,6 +20,7 @@ from liegg._utils.precision import convolves
 from liegg._utils.unwrap_compiled import is_compiled, original, uncompiled, unwrap
 from liegg.inputs.batches import Batches
 from liegg.inputs.reachable import modules_inside
+from liegg.inputs.structure.entry import Convention
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class Model:
             fewer digits.
         arithmetic: coarsest floating point type between input and output; known after `probe`.
         dtypes: all floating point types of the parameters and buffers; see `with_input_dtype`.
+        input_dtype: floating point type in which structured samples are passed to it; None for that of the samples.
         weights: numbers in the parameters and buffers; None for a callable without any.
         notes: remarks on how the model is analysed.
         whole: `[b, *x] -> [b, ...]`, the complete output; None if that is the function itself.
@@ -57,6 +59,7 @@ class Model:
     convolves: bool = False
     arithmetic: torch.dtype | None = None
     dtypes: tuple[torch.dtype, ...] = ()
+    input_dtype: torch.dtype | None = None
     weights: int | None = None
     notes: tuple[Remark, ...] = ()
     whole: Callable[[Tensor], Tensor] | None = None
@@ -117,8 +120,12 @@ def eval_view(model: Any) -> Iterator[Model]:
         except Exception as error:
             notes = (*notes, Diagnosis.MODEL_NOT_COPIED(error=str(error)))
     owners = [module for module in (model, *modules) if isinstance(module, nn.Module)]
+    convention = getattr(model, "convention", None)  # of structured samples
+    dtype = None
+    if isinstance(convention, Convention):
+        notes, dtype = (*notes, *convention.notes), convention.input_dtype
     with uncompiled(), _eval_in_place(modules):
-        yield replace(with_weights_of(function, name, *owners), notes=notes)
+        yield replace(with_weights_of(function, name, *owners), notes=notes, input_dtype=dtype)
 
 
 def with_weights_of(function: Callable[[Tensor], Tensor], name: str, *owners: nn.Module) -> Model:
@@ -149,7 +156,7 @@ def with_input_dtype(model: Model, batches: Batches) -> Model:
     Returns:
         The model, with a note.
     """
-    if len(model.dtypes) < 2:
+    if len(model.dtypes) < 2 or batches.packed:
         return model
     with closing(iter(batches.prepared(None, model.device))) as iterator:
         x = next(iterator)[:1]

@@ -119,7 +119,7 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
         in_place=in_place,
         slope=slope,
         arithmetic=arithmetic,
-        notes=(*model.notes, *arithmetic_note(arithmetic, x.dtype)),
+        notes=(*model.notes, *arithmetic_note(arithmetic, model.input_dtype or x.dtype)),
     )
 
 

@@ -247,7 +247,8 @@ def _rounding(model: Model, action: Action, x: Tensor) -> float:
     eps = torch.finfo(coarsest(x.dtype, model.arithmetic)).eps
     motion = action.field(_test_direction(action).to(x), x).double().flatten(1).norm(dim=1)
     with torch.no_grad():
-        length = x.double().flatten(1).norm(dim=1).clamp_min(torch.finfo(torch.float64).tiny)
+        length = action.moving(x).double().flatten(1).norm(dim=1)
+        length = length.clamp_min(torch.finfo(torch.float64).tiny)
         size = model(x).double().norm(dim=1) / length
     # In half precision a thousand units exceed everything, and every route would agree.
     slope = min(1000 * eps, 0.03) * (model.slope or 0.0) ** 0.5
@@ -260,6 +261,37 @@ def check_output_action(action: Action, model: Model) -> None:
         action.check(model.output_shape)
     except ShapeError as error:
         raise ShapeError(f"output_action does not fit the model's output: {error}") from error
+
+
+def fitted_output_action(
+    output_action: Action | None, action: Action, model: Model
+) -> Action | None:
+    """The output action for outputs of structured samples: one vector becomes one per point.
+
+    Args:
+        output_action: the action on the outputs; None for none.
+        action: on the samples.
+        model: the probed model.
+
+    Raises:
+        ShapeError: it does not fit; or it moves zeros, such as those of points that a sample does not have.
+    """
+    if output_action is None:
+        return None
+    layout = action.structure
+    if layout is not None:
+        output_action = output_action.fitted(model.output_shape)
+    check_output_action(output_action, model)
+    points = None if layout is None else layout.by_path.get(layout.points)
+    if points is None or points.ragged is None or model.output_shape[:1] != points.shape[:1]:
+        return output_action
+    zeros = torch.zeros(1, *model.output_shape, dtype=torch.float64)
+    if bool((output_action.fields(zeros) != 0).any()):
+        raise ShapeError(
+            f"{output_action!r} moves outputs of zero, which stand for points that a sample does not have. Outputs with "
+            "one entry per point of samples of different sizes need a linear action, such as liegg.Linear(3)."
+        )
+    return output_action
 
 
 def _forward(

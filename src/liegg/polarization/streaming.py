@@ -274,7 +274,7 @@ def _batch_sums(
     squared, block, sketch = plan.squares(first + len(x)), None, state.sketch
     if plan.assigner is not None and hashes is not None:
         block = plan.assigner.assign(first, hashes)
-        sketch = sample_sketch.update(sketch, hashes, x)
+        sketch = sample_sketch.update(sketch, hashes, x, plan.action.moving)
     if block is not None and plan.blocks > 1:
         batch = sample_blocks.arrange(rows, block, plan.blocks, squared=squared)
         add_rows = partial(sample_blocks.update, batch=batch)

@@ -1,5 +1,6 @@
 """Questions about named motions, asked of a result."""
 
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -9,7 +10,8 @@ from liegg._utils.one_at_a_time import one_at_a_time
 from liegg._utils.random import seeded
 from liegg.actions import Motion
 from liegg.discovery.about.answer import SAMPLES, SHOWN, answer_all, first_order_answers
-from liegg.discovery.about.questions import About, motions_asked
+from liegg.discovery.about.questions import About, motions_asked, spread_of_values
+from liegg.discovery.structured import as_inputs
 from liegg.inputs.batches import Batches, as_batches
 from liegg.inputs.model import eval_view, with_input_dtype
 from liegg.inputs.part import Part, part_of, with_part
@@ -19,7 +21,13 @@ from liegg.results.symmetries import Symmetries
 
 
 def ask(
-    sym: Symmetries, about: About, *, model: Any = None, data: Any = None, output: Any = None
+    sym: Symmetries,
+    about: About,
+    *,
+    model: Any = None,
+    data: Any = None,
+    output: Any = None,
+    call: Any = None,
 ) -> Answers:
     """Answer for named motions from a result; see `Symmetries.about`."""
     if (model is None) != (data is None):
@@ -29,7 +37,7 @@ def ask(
             "ask about derivatives alone."
         )
     if model is not None:
-        return _with_model(sym, about, model=model, data=data, output=output)
+        return _with_model(sym, about, model=model, data=data, output=output, call=call)
     shape = tuple(sym.settings.get("sample") or ())
     motions = _asked(sym, about, shape)
     derived = first_order_answers(sym, motions)
@@ -57,20 +65,24 @@ def _asked(
 
 
 @one_at_a_time
-def _with_model(sym: Symmetries, about: About, *, model: Any, data: Any, output: Any) -> Answers:
+def _with_model(
+    sym: Symmetries, about: About, *, model: Any, data: Any, output: Any, call: Any
+) -> Answers:
     """Move samples, and see what the model does."""
+    given = as_inputs(model, data, sym.action, call=call, seed=sym.settings["seed"])
+    sym, data = replace(sym, action=given.action), given.data
     with (
         seeded(sym.settings["seed"]),
         torch.inference_mode(False),
         torch.no_grad(),
-        eval_view(model) as function,
+        eval_view(given.model) as function,
     ):
         function = with_input_dtype(function, as_batches(data))
         batches = Batches(as_batches(data).source).prepared(function.dtype, function.device)
         first = next(iter(batches))
         sym.action.check(tuple(first.shape[1:]))
-        spread = float(first.double().std()) if first.numel() > 1 else 1.0
-        motions = _asked(sym, about, tuple(first.shape[1:]), spread or 1.0)
+        spread = spread_of_values(sym.action, first)
+        motions = _asked(sym, about, tuple(first.shape[1:]), spread)
         x = batches.some(SAMPLES, first)
         part = part_of(sym.settings, Part(output))
         function = probe(with_part(function, first, part), first)
