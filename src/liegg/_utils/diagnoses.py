@@ -615,6 +615,10 @@ class Diagnosis(Enum):
         "depend on how they are differentiated. Verify the result (held_out=), or smooth the "
         "images (liegg.actions.smooth).",
     )
+    INNER_POINT = (
+        Kind.NOTE,
+        "the samples are what the layer {layer} returned for the data, {shape} each; the part of the model behind it was analysed",
+    )
     OUTPUT_SAME_MATRICES = (
         Kind.NOTE,
         "on the output they act as {name}, each by the same matrix as on the input",

@@ -14,11 +14,13 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset
 from liegg._utils.arguments import shown
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import ArgumentError
+from liegg._utils.forward_mode import differentiable_attention
 from liegg._utils.random import seeded
 from liegg.actions import Action
 from liegg.actions.placed import place, places_of
 from liegg.inputs.batches import Batches, Data
 from liegg.inputs.model import eval_view
+from liegg.inputs.inner.rest import ACTIVATION, Rest
 from liegg.inputs.structure.calling import TRIED, convention_for
 from liegg.inputs.structure.elements import only_floating
 from liegg.inputs.structure.entry import Custom, entry
@@ -73,10 +75,14 @@ def as_inputs(
             return Inputs(model, data, action)  # pyright: ignore[reportArgumentType]
         packed, tree, action = pack_samples(data, action)
         rows = _different_sizes(packed)
-        with torch.inference_mode(False), eval_view(model) as function:
+        with torch.inference_mode(False), differentiable_attention(), eval_view(model) as function:
             rows = rows if function.device is None else rows.to(function.device)
             convention = convention_for(function.function, packed, tree, call=call, rows=rows)
     notes = tuple(_notes(packed, convention.words(), convention.unused()))
+    if isinstance(model, Rest):
+        masked = [note for note in notes if note.diagnosis is Diagnosis.MASKED_POINTS]
+        shape = packed.layout.by_path[ACTIVATION].shape
+        notes = (Diagnosis.INNER_POINT(layer=repr(model.layer), shape=shape), *masked)
     return Inputs(entry(model, replace(convention, notes=notes)), packed, action)
 
 
