@@ -525,15 +525,16 @@ class Diagnosis(Enum):
     CALLED_AS = (Kind.NOTE, "the model was called as {call}; call= says it otherwise")
     HELD_LEAVES = (
         Kind.NOTE,
-        "{leaves} stayed as they are in every sample; what the model builds from moved positions, such as "
-        "neighbours, it built anew",
+        "held in every sample: {leaves}; what the model computes from moved numbers, such as neighbours, follows them",
     )
-    UNUSED_LEAVES = (Kind.NOTE, "{leaves} were not passed to the model, which has no such arguments")
-    MASKED_POINTS = (Kind.NOTE, "points of {leaf} where {mask} is {value} are padding, and were not moved")
+    UNUSED_LEAVES = (Kind.NOTE, "not passed to the model, which has no such arguments: {leaves}")
+    MASKED_POINTS = (
+        Kind.NOTE,
+        "points of {leaf} where {mask} is {value} are padding, and were not moved",
+    )
     RAGGED_SAMPLES = (
         Kind.NOTE,
-        "samples have different numbers of points, at most {most} in {leaf}: the data was looked at once before "
-        "the analysis",
+        "samples have different numbers of points, at most {most} in {leaf}; the data was read once before to see how many",
     )
     OBVIOUS_FIELD = (
         Kind.NOTE,

@@ -80,9 +80,7 @@ class Placed(Action):
         moved = {path: action.act(h, leaf) for path, action, leaf in self._leaves(x)}
         return self.columns.replaced(x, moved)
 
-    def tangents(
-        self, h: Float[Tensor, "t g"], x: Float[Tensor, "b D"]
-    ) -> Float[Tensor, "t b D"]:
+    def tangents(self, h: Float[Tensor, "t g"], x: Float[Tensor, "b D"]) -> Float[Tensor, "t b D"]:
         """Velocities of every leaf; zero elsewhere."""
         out = torch.zeros((len(h), *x.shape), dtype=x.dtype, device=x.device)
         for path, action, leaf in self._leaves(x):
@@ -111,11 +109,7 @@ class Placed(Action):
         return torch.stack([action.moment(leaf) for _, action, leaf in self._leaves(x)]).sum(0)
 
     def moments(
-        self,
-        x: Float[Tensor, "b D"],
-        block: Int[Tensor, " b"],
-        count: int,
-        precomputed: Any = None,
+        self, x: Float[Tensor, "b D"], block: Int[Tensor, " b"], count: int, precomputed: Any = None
     ) -> Float[Tensor, "p s s"]:
         """Sum over the leaves."""
         if self._masked:

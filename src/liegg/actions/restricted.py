@@ -252,7 +252,9 @@ class MatrixRestricted(Restricted, MatrixAction):
         """How velocities and forces move where this action moves positions."""
         vectors = getattr(self.parent, "vectors", None)
         if vectors is None:
-            raise AttributeError(f"{self.parent!r} does not move positions; vectors are for Linear and Affine")
+            raise AttributeError(
+                f"{self.parent!r} does not move positions; vectors are for Linear and Affine"
+            )
         return replace(self, parent=vectors)
 
     def matrices(self, coefficients: Float[Tensor, "d r"]) -> Float[Tensor, "d n n"]:

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -30,7 +31,7 @@ from liegg.discovery.agreement import asked
 from liegg.discovery.analyse import Request, analyse
 from liegg.discovery.inner import Asked, at_inner_point
 from liegg.discovery.run import Run
-from liegg.discovery.structured import as_inputs, as_samples
+from liegg.discovery.structured import Inputs, as_samples, with_inputs
 from liegg.discovery.verification.verify import verify
 from liegg.inputs.batches import Data, as_batches
 from liegg.inputs.output_field import Field
@@ -160,9 +161,7 @@ def discover(
     thresholds, run = thresholds or Thresholds(), run or Run()
     group = join(timeout=run.timeout) if run.processes == "all" else None
 
-    def analysed() -> Symmetries:
-        here = at_inner_point(Asked(model, data, action, call, held_out), at, seed=seed)
-        given = as_inputs(here.model, here.data, here.action, call=here.call, seed=seed)
+    def analysed(here: Asked, given: Inputs) -> Symmetries:
         request = Request(
             data=given.data,
             action=given.action,
@@ -181,7 +180,9 @@ def discover(
         if group is not None:
             what = asked(request, controls=controls, labels=labels, held_out=here.held_out)
             check_agreement(group, what)
-        columns = given.action.row_action.size + (0 if output_action is None else output_action.size)
+        columns = given.action.row_action.size + (
+            0 if output_action is None else output_action.size
+        )
         assigner = None if controls == "none" else BlockAssigner(count_for(columns), labels)
         path = None if run.checkpoint is None else check_path(run.checkpoint)
         options = PassOptions(run.progress, group, path, run.checkpoint_every)
@@ -200,8 +201,13 @@ def discover(
             )
         return sym
 
+    def work() -> Symmetries:
+        here = at_inner_point(Asked(model, data, action, call, held_out), at, seed=seed)
+        what = here.model, here.data, here.action
+        return with_inputs(partial(analysed, here), *what, call=here.call, seed=seed)
+
     try:
-        return run_collectively(group, analysed)
+        return run_collectively(group, work)
     finally:
         leave(group)
 

@@ -1,26 +1,26 @@
 """Structured samples for the verbs: data as rows, a model of rows, and an action on rows."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset, IterableDataset
+from torch.utils.data import DataLoader, Dataset
 
 from liegg._utils.arguments import shown
 from liegg._utils.diagnoses import Diagnosis, Remark
-from liegg._utils.errors import ArgumentError
+from liegg._utils.errors import ArgumentError, TreeDataError
 from liegg._utils.forward_mode import differentiable_attention
 from liegg._utils.random import seeded
 from liegg.actions import Action
 from liegg.actions.placed import place, places_of
 from liegg.inputs.batches import Batches, Data
-from liegg.inputs.model import eval_view
 from liegg.inputs.inner.rest import ACTIVATION, Rest
+from liegg.inputs.model import eval_view
 from liegg.inputs.structure.calling import TRIED, convention_for
 from liegg.inputs.structure.elements import only_floating
 from liegg.inputs.structure.entry import Custom, entry
@@ -30,6 +30,8 @@ from liegg.inputs.table import is_table
 
 Moves = Action | Mapping[Any, Any]
 """An action, or a mapping from paths in a sample to actions."""
+
+Result = TypeVar("Result")
 
 LOOKED_AT = 64
 """Samples of which a few of different sizes are chosen to see how a model is called."""
@@ -51,7 +53,13 @@ class Inputs:
 
 
 def as_inputs(
-    model: Any, data: Data, action: Moves, *, call: Custom | None = None, seed: int = 0
+    model: Any,
+    data: Data,
+    action: Moves,
+    *,
+    call: Custom | None = None,
+    seed: int = 0,
+    trees: bool = False,
 ) -> Inputs:
     """Model, data and action as the analysis takes them; plain tensors stay as they are.
 
@@ -61,12 +69,13 @@ def as_inputs(
         action: an action, or actions by path.
         call: how the model is called, a function of the model and a batch.
         seed: of whatever a loader draws.
+        trees: whether samples are known to be trees.
 
     Raises:
         LieggError: a structure that makes no sense; the message lists the tensors that there are.
     """
     with seeded(seed):
-        if not is_structured(data, action):
+        if not (trees or is_structured(data, action)):
             if call is not None:
                 raise ArgumentError(
                     "call= is for structured samples, such as dictionaries. For plain tensors pass a function: "
@@ -78,12 +87,42 @@ def as_inputs(
         with torch.inference_mode(False), differentiable_attention(), eval_view(model) as function:
             rows = rows if function.device is None else rows.to(function.device)
             convention = convention_for(function.function, packed, tree, call=call, rows=rows)
-    notes = tuple(_notes(packed, convention.words(), convention.unused()))
+    unused = convention.unused()
+    notes = tuple(_notes(packed, convention.words(), unused))
     if isinstance(model, Rest):
         masked = [note for note in notes if note.diagnosis is Diagnosis.MASKED_POINTS]
         shape = packed.layout.by_path[ACTIVATION].shape
         notes = (Diagnosis.INNER_POINT(layer=repr(model.layer), shape=shape), *masked)
-    return Inputs(entry(model, replace(convention, notes=notes)), packed, action)
+    layout = packed.layout.without(unused)
+    convention = replace(convention, layout=layout, notes=notes)
+    packed = replace(packed, layout=layout)
+    return Inputs(entry(model, convention), packed, action.with_structure(layout))
+
+
+def with_inputs(
+    analyse: Callable[[Inputs], Result],
+    model: Any,
+    data: Data,
+    action: Moves,
+    *,
+    call: Custom | None = None,
+    seed: int = 0,
+) -> Result:
+    """Analyse, as structured samples if the data turns out to hold trees when it is read.
+
+    Args:
+        analyse: the analysis.
+        model: as for `as_inputs`.
+        data: as for `as_inputs`.
+        action: as for `as_inputs`.
+        call: as for `as_inputs`.
+        seed: as for `as_inputs`.
+    """
+    try:
+        unread = call is not None and isinstance(data, Dataset | DataLoader)
+        return analyse(as_inputs(model, data, action, call=call, seed=seed, trees=unread))
+    except TreeDataError:
+        return analyse(as_inputs(model, data, action, call=call, seed=seed, trees=True))
 
 
 def as_samples(data: Data, action: Action) -> tuple[Data, Action]:
@@ -109,7 +148,9 @@ def pack_samples(data: Data, action: Moves) -> tuple[Packed, Any, Action]:
         moves = _checked_moves(action)
     else:
         element, _ = first_element(data)
-        element = element[0] if isinstance(element, tuple | list) and is_tree(element[0]) else element
+        element = (
+            element[0] if isinstance(element, tuple | list) and is_tree(element[0]) else element
+        )
         moves = {only_floating(element): action}
     packed, tree = pack_data(data, _fits(moves))
     paths = dict(zip(packed.reader.paths, moves.values(), strict=True))
@@ -120,6 +161,7 @@ def is_structured(data: Data, action: Moves) -> bool:
     """Whether samples are trees, graphs or of different sizes, and not tensors of one shape.
 
     A tuple or list without names is a tree only if the action says where it moves: otherwise it means inputs with labels.
+    Datasets and loaders are not looked at here: reading them raises `TreeDataError` if their samples are trees.
     """
     if isinstance(action, Mapping) or action.structure is not None or isinstance(data, Packed):
         return True
@@ -130,23 +172,12 @@ def is_structured(data: Data, action: Moves) -> bool:
     if is_tree(data):
         return True
     ragged = getattr(action, "copies", 1) is None
-    element = _peek(data)
+    element = data[0] if isinstance(data, list | tuple) and data else None
     if isinstance(element, tuple | list) and element and not hasattr(element, "_fields"):
         element = element[0]
     if isinstance(element, Tensor):
         return ragged and element.ndim < 3
     return element is not None and is_tree(element)
-
-
-def _peek(data: Data) -> Any:
-    """The first element of data, read with little cost; None if there is none."""
-    if isinstance(data, DataLoader) and not isinstance(data.dataset, IterableDataset):
-        return data.dataset[0] if len(data.dataset) else None  # pyright: ignore[reportArgumentType]
-    if isinstance(data, list | tuple) or (
-        isinstance(data, Dataset) and not isinstance(data, IterableDataset)
-    ):
-        return data[0] if len(data) else None  # pyright: ignore[reportArgumentType]
-    return None
 
 
 def _checked_moves(action: Mapping[Any, Any]) -> dict[Any, Action]:
@@ -204,5 +235,6 @@ def _notes(packed: Packed, words: str, unused: tuple[str, ...]) -> Iterable[Rema
             yield Diagnosis.MASKED_POINTS(leaf=repr(leaf.path), mask=repr(leaf.mask), value=value)
     points = layout.by_path.get(layout.points)
     if points is not None and points.ragged is not None:
-        yield Diagnosis.RAGGED_SAMPLES(leaf=repr(points.path) if points.path else "a sample", most=points.shape[0])
-
+        yield Diagnosis.RAGGED_SAMPLES(
+            leaf=repr(points.path) if points.path else "a sample", most=points.shape[0]
+        )

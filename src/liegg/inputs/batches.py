@@ -24,8 +24,16 @@ from liegg._utils.errors import (
     ShapeError,
     one_line,
 )
-from liegg.inputs.checked_batch import as_tensor, check_finite, check_plain, inputs_of, ragged
+from liegg.inputs.checked_batch import (
+    as_tensor,
+    check_finite,
+    check_plain,
+    inputs_of,
+    ragged,
+    tree_data,
+)
 from liegg.inputs.structure.packed import Packed
+from liegg.inputs.structure.tree import is_tree
 from liegg.inputs.table import is_table, table_values
 
 Data = Any
@@ -236,7 +244,9 @@ def as_batches(data: Data, *, batch_size: int | None = None) -> Batches:
             f"data is a tuple of {len(data)}, which can mean inputs with labels or batches. Pass "
             "data[0] for the inputs alone, list(data) for batches."
         )
-    if isinstance(data, dict | str | bytes) or not isinstance(data, Dataset | Iterable):
+    if is_tree(data):
+        raise tree_data(data, "data")
+    if isinstance(data, str | bytes) or not isinstance(data, Dataset | Iterable):
         raise DataError(
             f"data is a {type(data).__name__}; expected a tensor, a numpy array, a Dataset, a "
             "DataLoader or an iterable of batches. Pass the inputs alone, for example data['x']."
@@ -326,6 +336,8 @@ def _stacked(dataset: Dataset[Any], size: int | None, device: torch.device | Non
         inputs_of, iter(dataset) if count is None else map(dataset.__getitem__, range(count))
     )
     begin = list(islice(samples, 1))
+    if begin and is_tree(begin[0]):
+        raise tree_data(begin[0], "sample 0 of the Dataset")
     if size is None and begin:  # by the size of the first sample
         size = _batch_size(math.prod(getattr(begin[0], "shape", ())), device)
     samples, first = chain(begin, samples), 0

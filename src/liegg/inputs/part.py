@@ -37,9 +37,7 @@ class Part:
         return {"output": field_settings(self.output), "target": target, "at": self.at}
 
 
-def asked_part(
-    output: Field, target: Target, *, equivariance: bool, at: str | None = None
-) -> Part:
+def asked_part(output: Field, target: Target, *, equivariance: bool, at: str | None = None) -> Part:
     """The part that the user asks about.
 
     Args:
@@ -126,9 +124,7 @@ def with_part(model: Model, x: Float[Tensor, "b ..."], part: Part) -> Model:
         return model
     x = x[evenly_spaced(x, PROBE_SAMPLES)]
     with torch.no_grad():
-        model, y = with_field(
-            model, call(model.function, x), part.output, samples=len(x)
-        )
+        model, y = with_field(model, call(model.function, x), part.output, samples=len(x))
     if part.target is None:
         return model
     check_output(y, x, model.name)

@@ -1,8 +1,6 @@
 """Assertions for test suites: a model is invariant, an action obeys its laws, two spans are equal."""
 
-import json
 import math
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -10,8 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.arguments import checked
-from liegg._utils.forward_mode import jvp
-from liegg.actions import Action, Linear, MatrixAction
+from liegg.actions import Action, Linear
 from liegg.algebra.subspace import orthonormal, principal_angles
 from liegg.discovery.discover import discover
 from liegg.inputs.batches import Data

@@ -143,16 +143,24 @@ def equivariance_error(
 
     Examples:
         >>> import liegg
-        >>> x = torch.randn(20, 5, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+        >>> x = torch.randn(
+        ...     20, 5, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64
+        ... )
         >>> equivariance_error(lambda x: torch.cdist(x, x).sum((1, 2)), x, "se(3)") < 1e-12
         True
-        >>> equivariance_error(lambda x: x.mean(1), x, "so(3)", output_action=liegg.Linear(3)) < 1e-12
+        >>> equivariance_error(
+        ...     lambda x: x.mean(1), x, "so(3)", output_action=liegg.Linear(3)
+        ... ) < 1e-12
         True
     """
     if elements < 1:
-        raise ArgumentError(f"elements={elements}: expected a positive number, for example {ELEMENTS}.")
+        raise ArgumentError(
+            f"elements={elements}: expected a positive number, for example {ELEMENTS}."
+        )
     check_seed(seed)
-    with question(model, batch, group, action=action, output_action=output_action, output=output) as asked:
+    with question(
+        model, batch, group, action=action, output_action=output_action, output=output
+    ) as asked:
         errors = [asked.change(weights) for weights in asked.elements(elements, seed)]
         if asked.group.reflects:
             errors.append(reflection_error(asked))
@@ -275,7 +283,9 @@ def _scale(y: Float[Tensor, "b c"]) -> float:
 
 def _reach(group: Group, action: Action, x: Tensor) -> Float[Tensor, " d"]:
     """How far to go along each generator: half a turn, the spread of the data, or half a unit."""
-    shift = LARGEST_SHIFT if action.interpolates else float(x.double().std()) if x.numel() > 1 else 1.0
+    shift = (
+        LARGEST_SHIFT if action.interpolates else float(x.double().std()) if x.numel() > 1 else 1.0
+    )
     reach = []
     for matrix in group.generators.double():
         linear = matrix

@@ -67,7 +67,9 @@ def as_group(given: str | Float[Tensor, "d ..."]) -> Group:
     """
     if isinstance(given, Tensor):
         return Group("", given, given.shape[-1])
-    match = re.fullmatch(r"\s*([a-z]+)\s*\(\s*(\d{1,3})\s*(?:,\s*(\d{1,3})\s*)?\)\s*", given.lower())
+    match = re.fullmatch(
+        r"\s*([a-z]+)\s*\(\s*(\d{1,3})\s*(?:,\s*(\d{1,3})\s*)?\)\s*", given.lower()
+    )
     if match is None or match[1] not in ALGEBRAS:
         raise ArgumentError(f"group={shown(given)}: expected {EXPECTED}.")
     word, sizes = match[1], [int(size) for size in match.groups()[1:] if size]

@@ -10,8 +10,8 @@ from liegg._utils.one_at_a_time import one_at_a_time
 from liegg._utils.random import seeded
 from liegg.actions import Motion
 from liegg.discovery.about.answer import SAMPLES, SHOWN, answer_all, first_order_answers
-from liegg.discovery.inner import Asked, at_inner_point
 from liegg.discovery.about.questions import About, motions_asked, spread_of_values
+from liegg.discovery.inner import Asked, at_inner_point
 from liegg.discovery.structured import as_inputs
 from liegg.inputs.batches import Batches, as_batches
 from liegg.inputs.model import eval_view, with_input_dtype

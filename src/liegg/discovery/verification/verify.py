@@ -17,6 +17,8 @@ from liegg._utils.errors import ArgumentError, ShapeError
 from liegg._utils.one_at_a_time import one_at_a_time
 from liegg._utils.random import seeded
 from liegg.actions import Action, MatrixAction
+from liegg.discovery.inner import Asked, at_inner_point
+from liegg.discovery.structured import as_inputs
 from liegg.discovery.verification.evaluations import expected_evaluations
 from liegg.discovery.verification.follow import (
     CurveOptions,
@@ -28,8 +30,6 @@ from liegg.discovery.verification.further_curves import Others, others_of
 from liegg.discovery.verification.measure import CONSTANT, ROUNDING, Directions, Question, summed
 from liegg.discovery.verification.meter import Meter
 from liegg.discovery.verification.selected_times import Effort, at_selected_times, shares
-from liegg.discovery.inner import Asked, at_inner_point
-from liegg.discovery.structured import as_inputs
 from liegg.inputs.batches import Batches, Data, as_batches
 from liegg.inputs.model import Model, eval_view, with_input_dtype
 from liegg.inputs.output_field import Field
@@ -152,9 +152,7 @@ def verify(
         eval_view(given_inputs.model) as function,
     ):
         question = replace(
-            _question(
-                function, given_inputs.data, samples, known, part, action, output_action
-            ),
+            _question(function, given_inputs.data, samples, known, part, action, output_action),
             meter=Meter(progress),
         )
         result = replace(

@@ -10,8 +10,16 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 
-from liegg._utils.errors import ArgumentError, DataError, EmptyDataError, LieggError, ModelError
-from liegg._utils.errors import OneShotDataError, ShapeError, one_line
+from liegg._utils.errors import (
+    ArgumentError,
+    DataError,
+    EmptyDataError,
+    LieggError,
+    ModelError,
+    OneShotDataError,
+    ShapeError,
+    one_line,
+)
 from liegg._utils.forward_mode import differentiable_attention
 from liegg.inputs.checked_batch import inputs_of
 from liegg.inputs.inner.layer import layer_name
@@ -85,12 +93,16 @@ def arrive(model: Any, data: Any, at: str, *, call: Custom | None = None) -> Inn
     return Inner(Rest(model, layer, caller), _joined(kept, layer), layer)
 
 
-def _activation(module: nn.Module, caller: Convention, given: Mapping[str, Tensor], layer: str) -> Tensor:
+def _activation(
+    module: nn.Module, caller: Convention, given: Mapping[str, Tensor], layer: str
+) -> Tensor:
     """What a layer returns for a batch, one entry per sample."""
     seen: list[Tensor] = []
 
     def see(output: Any) -> None:
-        seen.append(activation_of(output, layer)[1].detach().clone())  # it may be written into afterwards
+        seen.append(
+            activation_of(output, layer)[1].detach().clone()
+        )  # it may be written into afterwards
 
     with watched(module, layer, see):
         call_original(caller, module, given)

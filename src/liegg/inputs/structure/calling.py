@@ -24,6 +24,9 @@ WHOLE = ("batch", "data", "graph", "inputs", "sample")
 TRIED = 4
 """Samples on which ways of calling are tried."""
 
+LISTED = 3
+"""Most ways of calling listed in a message."""
+
 AGREEMENT = 1e-3
 """Relative difference up to which a sample in a batch and alone have the same output."""
 
@@ -60,7 +63,9 @@ def convention_for(
             except Exception as error:
                 tried.append(f"{convention.words()}: {one_line(error)}")
     name = getattr(model, "__name__", type(model).__name__)
-    listed = "; ".join(dict.fromkeys(tried))
+    different = list(dict.fromkeys(tried))
+    more = f"; and {len(different) - LISTED} more ways" if len(different) > LISTED else ""
+    listed = "; ".join(different[:LISTED]) + more
     raise ModelError(
         f"{name} does not take samples with {_paths(layout)}. Tried {listed}. Say how it is called, for example "
         "call=lambda model, batch: model(batch['z'], batch['pos'])."
@@ -120,9 +125,7 @@ def _modes(packed: Packed, tree: Any, model: Any, call: Custom | None) -> Iterat
 
 def _styles(model: Any, tree: Any, mode: str) -> list[tuple[str, tuple[str, ...]]]:
     """Ways to pass a tree, the most likely first."""
-    parameters = [
-        p for p in _parameters(model) if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
-    ]
+    parameters = [p for p in _parameters(model) if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     required = [p.name for p in parameters if p.default is p.empty]
     inside = branches(tree)
     if inside is None:  # a bare tensor
@@ -147,7 +150,9 @@ def _styles(model: Any, tree: Any, mode: str) -> list[tuple[str, tuple[str, ...]
         fits = fits or bool(names)
     order = [("names", names), ("tree", ())]
     if not fits:
-        order = [("tree", ())] + ([("names", names)] if names and set(required) <= set(names) else [])
+        order = [("tree", ())] + (
+            [("names", names)] if names and set(required) <= set(names) else []
+        )
     return order
 
 
@@ -159,16 +164,18 @@ def styles_of(model: Any, tree: Any) -> list[tuple[str, tuple[str, ...]]]:
 def _checked(convention: Convention, model: Any, rows: Float[Tensor, "b D"]) -> Convention:
     """The convention, if samples have the same output alone and together."""
     alone = [
-        {path: leaf for path, leaf in leaves(convention.run(model, row[None].clone())) if _real(leaf)}
+        {
+            path: leaf
+            for path, leaf in leaves(convention.run(model, row[None].clone()))
+            if _real(leaf)
+        }
         for row in rows
     ]
     if not any(alone):
         raise ModelError("it returned no floating point tensor")
     if convention.mode in ("stacked", "single") and convention.layout.ragged:
         convention = replace(convention, per_point=_per_point(convention, rows, alone))
-        alone = [
-            dict(leaves(convention.run(model, row[None].clone()))) for row in rows
-        ]
+        alone = [dict(leaves(convention.run(model, row[None].clone()))) for row in rows]
     twice = rows[:1].repeat_interleave(2, 0)
     together = dict(leaves(convention.run(model, torch.cat([rows, twice]).clone())))
     for path, first in alone[0].items():
@@ -177,7 +184,9 @@ def _checked(convention: Convention, model: Any, rows: Float[Tensor, "b D"]) -> 
         y = together.get(path)
         if y is None or y.shape[0] != len(rows) + 2:
             continue
-        reference = torch.cat([one[path].reshape(1, *y.shape[1:]) for one in [*alone, alone[0], alone[0]]])
+        reference = torch.cat(
+            [one[path].reshape(1, *y.shape[1:]) for one in [*alone, alone[0], alone[0]]]
+        )
         size = float(reference.abs().max()) + torch.finfo(y.dtype).tiny
         change = float((reference - y).abs().max()) / size
         if change <= AGREEMENT or not torch.isfinite(torch.tensor(change)):
@@ -206,6 +215,9 @@ def _per_point(
         path
         for path, first in alone[0].items()
         if first.ndim > axis
-        and all(one[path].ndim > axis and one[path].shape[axis] == n for one, n in zip(alone, counts, strict=True))
+        and all(
+            one[path].ndim > axis and one[path].shape[axis] == n
+            for one, n in zip(alone, counts, strict=True)
+        )
         and len(set(counts)) > 1
     )

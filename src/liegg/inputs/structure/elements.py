@@ -145,12 +145,16 @@ def split_graphs(tree: Any) -> list[Any]:
     found = tensors(tree)
     batch = found[BATCH]
     if bool((batch.diff() < 0).any()):
-        raise DataError("'batch' is not in ascending order: nodes of a graph must follow each other. Sort them.")
+        raise DataError(
+            "'batch' is not in ascending order: nodes of a graph must follow each other. Sort them."
+        )
     graphs = int(batch.max()) + 1
     nodes = torch.bincount(batch, minlength=graphs)
     if bool((nodes == 0).any()):
         empty = int((nodes == 0).nonzero()[0])
-        raise ShapeError(f"graph {empty} of 'batch' has no nodes: an empty graph has nothing to move. Remove it.")
+        raise ShapeError(
+            f"graph {empty} of 'batch' has no nodes: an empty graph has nothing to move. Remove it."
+        )
     starts = nodes.cumsum(0) - nodes
     edges = _edges_per_graph(found, batch, graphs)
     parts: dict[str, list[Tensor]] = {}
@@ -225,9 +229,7 @@ def _check_real(path: str, dtype: torch.dtype) -> None:
     raise DtypeError(f"{path!r} has dtype {dtype}, which cannot be moved. {advice}")
 
 
-def _kind(
-    tree: Any, path: str, found: Mapping[str, Tensor], fit: Fit, *, complete: bool
-) -> Kind:
+def _kind(tree: Any, path: str, found: Mapping[str, Tensor], fit: Fit, *, complete: bool) -> Kind:
     """What an element is, from one of the leaves that are moved."""
     leaf, batch = found[path], found.get(BATCH)
     if leaf.is_nested:

@@ -56,7 +56,7 @@ class Convention:
         """Leaves that the model does not take."""
         if self.style != "names" or self.custom is not None:
             return ()
-        taken = {name for name in self.names}
+        taken = set(self.names)
         return tuple(
             leaf.path for leaf in self.layout.leaves if leaf.path.partition(".")[0] not in taken
         )
@@ -179,6 +179,7 @@ class EntryFunction:
         self.__name__ = getattr(model, "__name__", type(model).__name__)
 
     def __call__(self, x: Float[Tensor, "b D"]) -> Any:
+        """Unpack the rows, and call the function."""
         return self.convention.run(self.model, x)
 
 

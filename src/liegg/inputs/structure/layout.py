@@ -5,7 +5,7 @@ then the context (integers, masks and other numbers that stay), then how many po
 Integers up to 2⁵³ are exact there, so that every leaf comes back as it was.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -102,6 +102,13 @@ class Layout:
             counted.append(replace(leaf, count=None if leaf.ragged is None else start))
             start += leaf.ragged is not None
         return cls(tuple(counted), points)
+
+    def without(self, paths: Collection[str]) -> "Layout":
+        """The layout without some of the leaves that stay."""
+        kept = [leaf for leaf in self.leaves if leaf.moved or leaf.path not in paths]
+        masks = {leaf.path for leaf in kept}
+        shown = [leaf if leaf.mask in masks else replace(leaf, mask="") for leaf in kept]
+        return Layout.of(shown, self.points)
 
     def __deepcopy__(self, memo: Any) -> "Layout":
         return self
@@ -261,9 +268,7 @@ def _padded(values: Tensor | Sequence[Tensor], leaf: Leaf) -> Float[Tensor, "b m
     return front.reshape(len(front), -1).double()
 
 
-def _sizes(
-    values: Tensor | Sequence[Tensor], leaf: Leaf, *, like: Tensor
-) -> Float[Tensor, "b 1"]:
+def _sizes(values: Tensor | Sequence[Tensor], leaf: Leaf, *, like: Tensor) -> Float[Tensor, "b 1"]:
     """How many points a leaf has in every sample."""
     axis = leaf.ragged or 0
     if isinstance(values, Tensor):

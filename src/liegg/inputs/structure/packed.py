@@ -90,20 +90,22 @@ def first_element(data: Any, paths: Iterable[Any] = ()) -> tuple[Any, bool]:
         return data, True
     if _is_indexed(data):
         if not len(data):
-            raise EmptyDataError(f"the data holds no sample ({type(data).__name__}). Pass at least one.")
+            raise EmptyDataError(
+                f"the data holds no sample ({type(data).__name__}). Pass at least one."
+            )
         return data[0], False
     if isinstance(data, Iterable):
         for element in data:
             return element, False
-        raise EmptyDataError(f"the data holds no sample ({type(data).__name__}). Pass at least one.")
+        raise EmptyDataError(
+            f"the data holds no sample ({type(data).__name__}). Pass at least one."
+        )
     raise DataError(
         f"data is a {type(data).__name__}; expected a tree of tensors, a list of samples, a Dataset or a DataLoader."
     )
 
 
-def pack_data(
-    data: Any, moves: Mapping[Any, Fit], *, scan: bool = True
-) -> tuple[Packed, Any]:
+def pack_data(data: Any, moves: Mapping[Any, Fit], *, scan: bool = True) -> tuple[Packed, Any]:
     """Structured data as rows, and its first element, which models are called like.
 
     Args:
@@ -147,7 +149,11 @@ def _note_shapes(shapes: dict[str, set[tuple[int, ...]]], chunk: Chunk, number: 
             "of them only. Every sample needs the same ones."
         )
     for path, values in chunk.items():
-        each = {tuple(values.shape[1:])} if isinstance(values, Tensor) else {tuple(v.shape) for v in values}
+        each = (
+            {tuple(values.shape[1:])}
+            if isinstance(values, Tensor)
+            else {tuple(v.shape) for v in values}
+        )
         shapes.setdefault(path, set()).update(each)
 
 
@@ -161,7 +167,9 @@ def _leaf(
     """One leaf of the layout, without its columns."""
     one = values[0]
     if one.is_complex():
-        raise DataError(f"{path!r} is complex; expected real numbers. Pass torch.view_as_real of it.")
+        raise DataError(
+            f"{path!r} is complex; expected real numbers. Pass torch.view_as_real of it."
+        )
     axes = {len(shape) for shape in shapes}
     vary = [a for a in range(one.ndim) if len({s[a] for s in shapes}) > 1] if len(axes) == 1 else []
     if len(axes) > 1 or len(vary) > 1:

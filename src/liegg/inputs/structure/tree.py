@@ -126,7 +126,9 @@ def rebuild(tree: Any, values: Mapping[str, Any], batch: int, path: str = "") ->
     if is_graph(tree) or dataclasses.is_dataclass(tree):
         other = copy.copy(tree)
         for key, part in parts.items():
-            object.__setattr__(other, key, part) if not is_graph(tree) else setattr(other, key, part)
+            object.__setattr__(other, key, part) if not is_graph(tree) else setattr(
+                other, key, part
+            )
         return other
     if hasattr(tree, "batch_size") and hasattr(tree, "batch_dims"):  # a TensorDict
         return type(tree)(parts, batch_size=[batch])

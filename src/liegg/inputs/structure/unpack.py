@@ -24,9 +24,7 @@ class Call(NamedTuple):
     samples: int
 
 
-def restore(
-    values: Float[Tensor, "b ..."], leaf: Leaf, dtype: torch.dtype | None
-) -> Tensor:
+def restore(values: Float[Tensor, "b ..."], leaf: Leaf, dtype: torch.dtype | None) -> Tensor:
     """Numbers of a leaf in its own type; only a leaf that is moved has derivatives.
 
     Args:
@@ -55,7 +53,10 @@ def stacked(layout: Layout, x: Float[Tensor, "b D"], dtype: torch.dtype | None) 
     calls = []
     for size, members in groups.items():
         rows = torch.tensor(members, device=x.device)
-        some, each = x.index_select(0, rows), dict(zip((leaf.path for leaf in ragged), size, strict=True))
+        some, each = (
+            x.index_select(0, rows),
+            dict(zip((leaf.path for leaf in ragged), size, strict=True)),
+        )
         leaves = {
             leaf.path: restore(_cut(layout.values(some, leaf), leaf, each), leaf, dtype)
             for leaf in layout.leaves
@@ -148,7 +149,9 @@ def positions(counts: Int[Tensor, " b"], size: int) -> Int[Tensor, " n"]:
     return present.flatten().nonzero().flatten()
 
 
-def _cut(values: Float[Tensor, "b ..."], leaf: Leaf, sizes: dict[str, int]) -> Float[Tensor, "b ..."]:
+def _cut(
+    values: Float[Tensor, "b ..."], leaf: Leaf, sizes: dict[str, int]
+) -> Float[Tensor, "b ..."]:
     """A leaf of samples of one size, without padding and with its axes in their own order."""
     if leaf.ragged is None:
         return values
