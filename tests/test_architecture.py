@@ -117,7 +117,7 @@ def test_imports_point_one_way():
 
 def test_the_top_reads_as_the_pipeline():
     assert sorted(path.name for path in SOURCE.iterdir() if path.name != "__pycache__") == sorted(
-        [*LAYERS, "__init__.py", "__main__.py", "py.typed", "testing.py"]
+        [*LAYERS, "__init__.py", "__main__.py", "py.typed", "testing"]
     )
 
 

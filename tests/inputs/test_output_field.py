@@ -184,7 +184,7 @@ def test_the_obvious_field_has_a_row_per_sample_and_may_lie_inside_others(return
 
 
 def test_two_fields_that_both_could_be_meant_are_not_chosen_from():
-    with pytest.raises(DtypeError, match="output='a.x'"):
+    with pytest.raises(DtypeError, match=r"output='a\.x'"):
         obvious_field({"a": {"x": ONE}, "b": {"x": TWO}}, "model", samples=3)
     with pytest.raises(DtypeError, match="output='forces'"):
         obvious_field({"forces": ONE, "energy": TWO}, "model", samples=3)

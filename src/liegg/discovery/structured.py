@@ -91,7 +91,7 @@ def as_inputs(
     notes = tuple(_notes(packed, convention.words(), unused))
     if isinstance(model, Rest):
         masked = [note for note in notes if note.diagnosis is Diagnosis.MASKED_POINTS]
-        shape = packed.layout.by_path[ACTIVATION].shape
+        shape = [*packed.layout.by_path[ACTIVATION].shape]
         notes = (Diagnosis.INNER_POINT(layer=repr(model.layer), shape=shape), *masked)
     layout = packed.layout.without(unused)
     convention = replace(convention, layout=layout, notes=notes)

@@ -1,9 +1,9 @@
 """How far a model is from a symmetry under finite elements of a group: one number."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
@@ -17,12 +17,13 @@ from liegg.actions import Action
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.analyse import Request, reading
 from liegg.discovery.run import Run
+from liegg.discovery.structured import as_inputs
 from liegg.inputs.batches import Data, as_batches
 from liegg.inputs.model import Model
 from liegg.inputs.output_field import Field
 from liegg.inputs.part import Part, with_part
 from liegg.inputs.probe import probe
-from liegg.polarization.rows import check_output_action
+from liegg.polarization.rows import fitted_output_action
 from liegg.testing.groups import Group, action_for, as_group
 
 LARGEST_TURN, LARGEST_OTHER = math.pi, 0.5
@@ -158,8 +159,14 @@ def equivariance_error(
             f"elements={elements}: expected a positive number, for example {ELEMENTS}."
         )
     check_seed(seed)
+    named = as_group(group)
     with question(
-        model, batch, group, action=action, output_action=output_action, output=output
+        model,
+        batch,
+        named,
+        action=action_on(named, batch, action),
+        output_action=output_action,
+        output=output,
     ) as asked:
         errors = [asked.change(weights) for weights in asked.elements(elements, seed)]
         if asked.group.reflects:
@@ -171,7 +178,7 @@ def equivariance_error(
 def question(
     model: Any,
     batch: Data,
-    group: str | Float[Tensor, "d ..."] | Group,
+    group: Group,
     *,
     action: Any,
     output_action: OutputAction,
@@ -184,19 +191,18 @@ def question(
         model: the model.
         batch: the data.
         group: the group.
-        action: on the samples; None to infer it.
+        action: on the samples.
         output_action: on the outputs.
         output: the field of what the model returns.
         k: generators on the outputs; by default the matrices of the group.
     """
-    named = group if isinstance(group, Group) else as_group(group)
-    if action is None:
-        first = next(iter(as_batches(batch)))
-        action = action_for(named, tuple(first.shape[1:]))
+    inputs = as_inputs(model, batch, action)
     own = action if output_action == "same" else output_action
+    if isinstance(own, Mapping):
+        own = next(iter(own.values()))
     request = Request(
-        data=batch,
-        action=action,
+        data=inputs.data,
+        action=inputs.action,
         output_action=own,
         outputs="each",
         seed=0,
@@ -204,25 +210,37 @@ def question(
         run=Run(processes="alone"),
         part=Part(output),
     )
-    with reading(model, request) as (function, _, (_, first), rest):
+    with reading(inputs.model, request) as (function, _, (_, first), rest):
         x = _samples(first, rest)
         function = probe(with_part(function, x, request.part), x)
-        if own is not None:
-            check_output_action(own, function)
-        h = request.action.as_coefficients(named.generators, "group").to(torch.float64)
+        own = fitted_output_action(own, inputs.action, function)
+        h = inputs.action.as_coefficients(group.generators, "group").to(torch.float64)
         y = function(x).detach()
         yield Question(
             model=function,
             x=x,
-            group=named,
-            action=request.action,
+            group=group,
+            action=inputs.action,
             output_action=own,
             h=h,
-            k=k if k is not None else _on_outputs(own, named),
-            reach=_reach(named, request.action, x),
+            k=k if k is not None else on_outputs(own, group),
+            reach=_reach(group, inputs.action, x),
             y=y,
             scale=_scale(y),
         )
+
+
+def action_on(group: Group, batch: Data, action: Any) -> Any:
+    """The action that was given, or the only one that the group can have on samples of this shape."""
+    if action is not None:
+        return action
+    if isinstance(batch, Mapping):
+        raise ArgumentError(
+            f"samples are dictionaries; say which tensor {group.name or 'the group'} moves, for example "
+            f"action={{'pos': liegg.{'Affine' if group.affine else 'Linear'}({group.dimension})}}."
+        )
+    first = next(iter(as_batches(batch)))
+    return action_for(group, tuple(first.shape[1:]))
 
 
 def reflection_error(asked: Question, *, sign: float = 1.0) -> float:
@@ -255,11 +273,6 @@ def reflection_error(asked: Question, *, sign: float = 1.0) -> float:
         y = reflected(asked.output_action, shaped).flatten(1)
     moved = asked.model(reflected(asked.action, asked.x)).detach()
     return asked.difference(moved, sign * y)
-
-
-def without_output(asked: Question) -> Question:
-    """The same question about an output that should stay."""
-    return replace(asked, output_action=None, k=None)
 
 
 def _samples(first: Tensor, rest: Iterator[tuple[int, Tensor]]) -> Tensor:
@@ -301,7 +314,7 @@ def _reach(group: Group, action: Action, x: Tensor) -> Float[Tensor, " d"]:
     return torch.tensor(reach, dtype=torch.float64)
 
 
-def _on_outputs(action: Action | None, group: Group) -> Float[Tensor, "d m"] | None:
+def on_outputs(action: Action | None, group: Group) -> Float[Tensor, "d m"] | None:
     """What the generators do to an output: the same matrix, without its translation where outputs have none."""
     if action is None:
         return None

@@ -191,7 +191,7 @@ def _pieces(tree: Any) -> Iterator[Any]:
         found = tensors(tree)[""]
         yield from found.split(SAMPLES_AT_A_TIME)
         return
-    given = {path: leaf for path, leaf in tensors(tree).items()}
+    given = tensors(tree)
     sizes = {len(leaf) if leaf.ndim else 0 for leaf in given.values()}
     if len(sizes) != 1:
         yield tree  # `_by_path` says what is wrong
