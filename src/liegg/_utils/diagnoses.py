@@ -651,6 +651,16 @@ class Diagnosis(Enum):
         "depend on how they are differentiated. Take rows from moved images "
         "(run=liegg.Run(route='moved')), verify the result (held_out=), or smooth the images (liegg.actions.smooth).",
     )
+    INNER_POINT = (
+        Kind.NOTE,
+        "the samples are what the layer {layer} returned for the data, {shape} each; the part of the model behind it was analysed",
+    )
+    OUTPUT_SAME_MATRICES = (
+        Kind.NOTE,
+        "on the output they act as {name}, each by the same matrix as on the input",
+    )
+    OUTPUT_ALGEBRA = (Kind.NOTE, "on the output they act as {name}")
+    OUTPUT_STAYS = (Kind.NOTE, "on the output they do nothing: it stays the same")
     RANDOM_COMBINATIONS = (
         Kind.NOTE,
         "{combinations:random combination} {combinations:?stands|stand} for {outputs:output} of each sample: with few "

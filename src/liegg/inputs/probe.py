@@ -78,7 +78,9 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
     places = evenly_spaced(x, PROBE_SAMPLES)
     batch, x = x, x[places]
     with torch.enable_grad(), record_dtypes() as dtypes:
-        model, raw = with_field(model, call(model.function, x.clone().requires_grad_()))
+        model, raw = with_field(
+            model, call(model.function, x.clone().requires_grad_()), samples=len(x)
+        )
     y = _checked_output(raw, x, model.name, places)
     with torch.no_grad():
         again, in_place = _call_again(model.function, x)

@@ -13,6 +13,7 @@ from liegg.actions import Motion
 from liegg.discovery.about.answer import Asked, answer_all, first_order_answers
 from liegg.discovery.about.effort import plan_moves
 from liegg.discovery.about.questions import About, motions_asked, spread_of_values
+from liegg.discovery.inner import Asked, at_inner_point
 from liegg.discovery.structured import as_inputs
 from liegg.inputs.batches import Batches, as_batches
 from liegg.inputs.model import eval_view, with_input_dtype
@@ -71,10 +72,12 @@ def _with_model(
     sym: Symmetries, about: About, *, model: Any, data: Any, output: Any, call: Any
 ) -> Answers:
     """Move samples, and see what the model does."""
-    given = as_inputs(model, data, sym.action, call=call, seed=sym.settings["seed"])
+    seed = sym.settings["seed"]
+    here = at_inner_point(Asked(model, data, sym.action, call), sym.settings.get("at"), seed=seed)
+    given = as_inputs(here.model, here.data, here.action, call=here.call, seed=seed)
     sym, data = replace(sym, action=given.action), given.data
     with (
-        seeded(sym.settings["seed"]),
+        seeded(seed),
         torch.inference_mode(False),
         torch.no_grad(),
         eval_view(given.model) as function,
