@@ -23,15 +23,24 @@ from liegg.decision.thresholds import Thresholds
 from liegg.discovery.about.answer import SHOWN, answer_all, samples_to_move
 from liegg.discovery.about.questions import About, motions_asked
 from liegg.discovery.each_output import with_single_outputs
+from liegg.discovery.finite import (
+    candidate_motions,
+    measured_error,
+    notes_of,
+    recorded,
+    with_steps,
+    within_budget,
+)
 from liegg.discovery.run import Run
 from liegg.discovery.solve_and_decide import solve_and_decide
 from liegg.discovery.verdict import ModelInfo
 from liegg.inputs.batches import Batches, Data, as_batches, evenly_spaced
+from liegg.inputs.foreign.recognise import for_data
 from liegg.inputs.hidden_derivatives import HiddenChange, hidden_change, refuse
 from liegg.inputs.model import Model, eval_view, with_input_dtype
 from liegg.inputs.nonlinearity import nonlinearity
-from liegg.inputs.part import Part, with_part
-from liegg.inputs.probe import probe
+from liegg.inputs.part import Part
+from liegg.inputs.probed import probed
 from liegg.inputs.table import column_labels, is_table, table_values
 from liegg.polarization import memory
 from liegg.polarization.distributed import PassOptions, accumulate
@@ -116,9 +125,15 @@ def analyse(
         notes: tuple[Remark, ...] = ()
         with threads(_model_threads(function, first)):
             function, how = _planned(function, first, request, intervals=assigner is not None)
-            hidden = hidden_from(function, first, request)
-            if hidden is None and request.run.hidden != "ignore":
-                notes = (Diagnosis.HIDDEN_UNCHECKED(),)
+            first, numbered = first.to(function.dtype or first.dtype), chain([head], rest)
+            hidden = None
+            if how.steps is not None:
+                batches, notes = _finite_batches(function, how, batches, request, assigner)
+                numbered = batches.numbered()
+            if not function.piecewise:
+                hidden = hidden_from(function, first, request)
+                if hidden is None and request.run.hidden != "ignore":
+                    notes = (*notes, Diagnosis.HIDDEN_UNCHECKED())
             curved = _nonlinearity(function, first)
             doubts = _doubts(function, first, request, how)
             steps = plan_pass(
@@ -130,7 +145,7 @@ def analyse(
                 assigner=assigner,
             )
             if options.plain:
-                state = update(steps, init(steps), chain([head], rest), progress=options.progress)
+                state = update(steps, init(steps), numbered, progress=options.progress)
             else:
                 rest.close()  # the loader's generator is restored, so that it draws the same again
                 state, more = accumulate(
@@ -160,7 +175,10 @@ def analyse(
             notes=notes,
             warnings=doubts,
         )
-        return _answered(sym, function, motions, batches, first, request) if motions else sym
+        if function.piecewise and request.about is None:
+            motions = motions or _finite_motions(request, first)
+        sym = _answered(sym, function, motions, batches, first, request) if motions else sym
+        return recorded(sym, function, how)
 
 
 def _motions(request: Request, first: Tensor) -> dict[str, Motion]:
@@ -168,6 +186,28 @@ def _motions(request: Request, first: Tensor) -> dict[str, Motion]:
     spread = float(first.double().std()) if first.numel() > 1 else 1.0
     shape = tuple(first.shape[1:])
     return motions_asked(request.about, request.action, shape, spread=spread or 1.0)
+
+
+def _finite_motions(request: Request, first: Tensor) -> dict[str, Motion]:
+    """Motions to measure where nothing was asked and there are no derivatives: named ones, or the first candidates."""
+    names = tuple(request.action.motions(tuple(first.shape[1:])))
+    about = names or dict(candidate_motions(request.action))
+    return _motions(replace(request, about=about), first)
+
+
+def _finite_batches(
+    function: Model, how: Plan, batches: Batches, request: Request, assigner: BlockAssigner | None
+) -> tuple[Batches, tuple[Remark, ...]]:
+    """The data for finite differences: in the precision of the model, and within the budget."""
+    batches, notes = within_budget(
+        batches,
+        request.action,
+        budget=request.run.budget,
+        rows=rows_per_sample(how.outputs, function),
+        labels=assigner is not None and assigner.groups is not None,
+    )
+    notes = (*notes_of(function, how, request.action), *notes)
+    return batches.prepared(function.dtype, function.device), notes
 
 
 def _answered(
@@ -197,6 +237,7 @@ def reading(
     Yields the model in eval mode, all the data, the first batch with its position, and the batches after it.
     """
     batches = as_batches(request.data, batch_size=request.run.batch_size)
+    model = for_data(model, request.data)
     with (
         explain_out_of_memory(),
         seeded(request.seed),
@@ -245,20 +286,23 @@ def conclude(
         dtype=first.dtype,
         device=first.device.type,
         model=model.name,
-        unit=rounding_unit(coarse, first.device, convolves=model.convolves),
+        unit=max(rounding_unit(coarse, first.device, convolves=model.convolves), model.noise),
         shape=tuple(first.shape[1:]),
         batch_size=batch_size,
         slope=model.slope,
         nonlinearity=nonlinearity,
         hidden=hidden,
         notes=(*model.notes, *notes),
-        warnings=warnings,
+        warnings=(*warnings, *([Diagnosis.STEP_FUNCTION()] if model.piecewise else [])),
+        finite=model.finite,
     )
     own_threads = _model_threads(model, first)
 
     @cache
     def measure() -> Scatter:
         with threads(own_threads):
+            if steps.row_plan.steps is not None:
+                return measured_error(steps)
             return scatter(
                 model,
                 steps.action,
@@ -277,7 +321,7 @@ def conclude(
             info,
             output_action=steps.output_action,
             smallest=request.run.bottom,
-            measure=measure,
+            measure=None if model.piecewise else measure,
         )
     sym = replace(sym, settings=sym.settings | request.part.settings())
     with threads(own_threads):
@@ -300,8 +344,14 @@ def _planned(
     """
     action, output_action = request.action, request.output_action
     with full_precision_products():
-        function = with_part(function, first, request.part)
-        function = probe(function, first, summed=request.outputs == "sum")
+        function = probed(
+            function,
+            first,
+            request.part,
+            summed=request.outputs == "sum",
+            finite=request.run.route == "finite",
+        )
+        first = first.to(function.dtype or first.dtype)
         if output_action is not None:
             check_output_action(output_action, function)
         how = plan(
@@ -313,6 +363,7 @@ def _planned(
             output_action=output_action,
             seed=request.seed,
         )
+        function = with_steps(function, how)
     need = memory.expected(
         action,
         output_action=output_action,

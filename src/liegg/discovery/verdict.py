@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import torch
 
@@ -13,6 +14,8 @@ from liegg.decision.decide import DataFacts, Decision, decide, reduced, with_cer
 from liegg.decision.intervals import Bootstrap, bootstrap, certainty
 from liegg.decision.noise_floor import Response
 from liegg.decision.rank import Evidence, evidence
+from liegg.decision.thresholds import Thresholds
+from liegg.discovery.finite import widened
 from liegg.discovery.problem import Floor, Problem
 from liegg.inputs.hidden_derivatives import HiddenChange
 from liegg.polarization.streaming import PassSums
@@ -50,6 +53,7 @@ class ModelInfo:
         hidden: change of its output that its derivative does not show; None if not known.
         notes: how it was opened, if that was unusual.
         warnings: what was found wrong before the pass.
+        finite: whether derivatives are finite differences.
     """
 
     dtype: torch.dtype
@@ -63,6 +67,7 @@ class ModelInfo:
     hidden: HiddenChange | None = None
     notes: tuple[Remark, ...] = ()
     warnings: tuple[Remark, ...] = ()
+    finite: bool = False
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -76,6 +81,7 @@ class Verdict:
         complete: the evidence of all directions that were solved for.
         draws: the bootstrap; None without intervals.
         facts: what is known of the data.
+        errors: defect that errors of the derivatives alone can give each direction; None if there is only rounding.
     """
 
     decision: Decision
@@ -84,6 +90,12 @@ class Verdict:
     complete: Evidence
     draws: Bootstrap | None
     facts: DataFacts
+    errors: torch.Tensor | None = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The errors as JSON values; nothing if there is only rounding."""
+        return {} if self.errors is None else {"errors": self.errors.tolist()}
 
     def with_intervals(self, decision: Decision) -> Decision:
         """A decision with the intervals of its count and of the angle of its span."""
@@ -116,6 +128,7 @@ def give_verdict(
     }
     draws = bootstrap(accumulated.blocks, solution, floor=floor.value, seed=accumulated.seed)
     bounds = None if draws is None else draws.bounds(level=thresholds.level)
+    bounds = widened(solution.values, bounds, floor.errors)
     complete = evidence(solution.values, bounds, **shared)
     if smallest is not None and accumulated.bottom is not None and sums.parts is not None:
         # The others were needed for the intervals; copies let go of them.
@@ -133,8 +146,8 @@ def give_verdict(
         following = float(solution.values[-1])
     case = evidence(solution.values, bounds, following=following, **shared)
     facts = _facts(problem, solution, floor, info, unsolved=unsolved)
-    warnings = (*_model_warnings(sums, floor.response, info.hidden), *info.warnings)
-    decision = decide(solution, case, facts, thresholds, warnings=warnings)
+    warnings = (*_model_warnings(sums, floor.response, info), *info.warnings)
+    decision = _decided(solution, case, facts, thresholds, warnings, floor.errors)
     if bounds is None:
         bounds = torch.full((len(solution.values), 2), torch.nan, dtype=torch.float64)
     verdict = Verdict(
@@ -144,9 +157,37 @@ def give_verdict(
         complete=complete,
         draws=draws,
         facts=facts,
+        errors=None if floor.errors is None else floor.errors[: len(solution.values)],
     )
     verdict = replace(verdict, decision=verdict.with_intervals(decision))
     return _stable(verdict, sums)
+
+
+def _decided(
+    solution: Defects,
+    case: Evidence,
+    facts: DataFacts,
+    thresholds: Thresholds,
+    warnings: tuple[Remark, ...],
+    errors: torch.Tensor | None,
+) -> Decision:
+    """The decision; undecided if nothing is found, but errors of the derivatives hide whether there is something.
+
+    A direction is hidden if it is not counted although its interval reaches down to what would be a strong symmetry.
+    """
+    decision = decide(solution, case, facts, thresholds, warnings=warnings)
+    if errors is None or decision.undecided:
+        return decision
+    place = slice(decision.nullity, len(solution.values))
+    hidden = int((case.low[place] <= thresholds.strong).sum())
+    if not hidden:
+        return decision
+    largest = float(errors[: len(solution.values)][place].max())
+    warning = Diagnosis.ERROR_HIDES(directions=hidden, percent=100 * math.sqrt(largest))
+    if decision.nullity:
+        return replace(decision, warnings=(*decision.warnings, warning))
+    unknown = replace(facts, hidden=hidden)
+    return decide(solution, case, unknown, thresholds, warnings=(*warnings, warning))
 
 
 def _stable(verdict: Verdict, sums: PassSums) -> Verdict:
@@ -236,15 +277,14 @@ def _principal_squares(displacement: Displacement) -> torch.Tensor:
     return squares[squares > TRIVIAL_TOLERANCE * squares[-1]]
 
 
-def _model_warnings(
-    sums: PassSums, response: Response, hidden: HiddenChange | None
-) -> tuple[Remark, ...]:
+def _model_warnings(sums: PassSums, response: Response, info: ModelInfo) -> tuple[Remark, ...]:
     """What is wrong with the model."""
-    diagnostics = sums.diagnostics
+    diagnostics, hidden = sums.diagnostics, info.hidden
     ill = diagnostics is not None and diagnostics.kind != "ok"
     concealed = () if hidden is None or not hidden.found else (hidden.remark,)
     if response.measured and not response.reacts and not ill:
-        return (*concealed, Diagnosis.ONLY_ROUNDING())
+        only = Diagnosis.ONLY_NOISE if info.finite else Diagnosis.ONLY_ROUNDING
+        return (*concealed, only())
     if diagnostics is None or (diagnostics.kind == "flat" and response.reacts):
         return concealed
     return (*concealed, *diagnostics.remarks)

@@ -189,7 +189,7 @@ def _measure(
 ) -> HiddenChange | None:
     """The hidden change on steps from these samples."""
     numbers = torch.finfo(coarsest(x.dtype, model.arithmetic))
-    unit = numbers.eps
+    unit = max(numbers.eps, model.noise)
     way = x.roll(max(1, round(PARTNER * len(x))), 0) - x
     way = way if moved is None else way * moved.to(way)
     steps = make_steps(model, x, way, unit=unit, summed=summed)

@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from liegg._utils.random import signs_like
+from liegg.inputs.difference_quotient import along
 from liegg.inputs.model import Model
 
 LONG, LONG_IN_HALF_PRECISION = 0.125, 0.25
@@ -101,7 +102,8 @@ def make_steps(model: Model, x: Tensor, way: Tensor, *, unit: float, summed: boo
         weights = torch.ones_like(y[: len(x)]) if summed else _weights(y[: len(x)], unit)
         return weights.repeat(len(lengths) + 1, 1)
 
-    points = _evaluate(model, torch.cat([x, *(x + end * way for end in ends)]), weigh)
+    places = torch.cat([x, *(x + end * way for end in ends)])
+    points = _evaluate(model, places, way.repeat(len(ends) + 1, *[1] * (x.ndim - 1)), weigh)
     return Steps(
         model,
         x,
@@ -130,8 +132,22 @@ def _weights(y: Float[Tensor, "p c"], unit: float) -> Float[Tensor, "p c"]:
     return signs_like(y, seed=0) * (spread.min() / spread).to(y.dtype)
 
 
-def _evaluate(model: Model, x: Tensor, weigh: Callable[[Tensor], Tensor]) -> Points:
-    """Combined outputs and their gradients: one forward and one reverse pass."""
+def _evaluate(
+    model: Model, x: Tensor, way: Tensor, weigh: Callable[[Tensor], Tensor]
+) -> Points:
+    """Combined outputs and their gradients: one forward and one reverse pass.
+
+    Of a model without derivatives, the part of the gradient along the way, by finite differences.
+    """
+    if model.finite:
+        y, slopes = along(model, x, way, model.step)
+        weights = weigh(y.to(x.dtype)).double()
+        flat = way.double().flatten(1)
+        square = flat.square().sum(1).clamp_min(torch.finfo(torch.float64).tiny)
+        slope = ((slopes * weights).sum(1) / square)[:, None] * flat
+        terms = y * weights
+        size = torch.linalg.vector_norm(terms, dim=1)
+        return Points(x.double().flatten(1), terms.sum(1), slope, size)
     leaf = x.detach().clone().requires_grad_()
     with torch.enable_grad():
         y = model(leaf)
@@ -185,7 +201,8 @@ def halved(
     start, slopes = outside[rows, places], outside_of(near, far, length, steps.unit)[1]
     for _ in range(rounds):
         middle = ((near.x + far.x) / 2).to(steps.like.dtype).unflatten(1, steps.like.shape[1:])
-        centre, length = _evaluate(steps.model, middle, lambda _: weights), length / 2
+        way = (far.x - near.x).to(steps.like.dtype).unflatten(1, steps.like.shape[1:])
+        centre, length = _evaluate(steps.model, middle, way, lambda _: weights), length / 2
         halves = []
         for one, other in ((near, centre), (centre, far)):
             there, steeper = outside_of(one, other, length, steps.unit)

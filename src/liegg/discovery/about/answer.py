@@ -52,7 +52,7 @@ def samples_to_move(sym: Symmetries, motions: dict[str, Motion], *, standard: bo
     if not standard:
         return SAMPLES
     rows = sym.accumulated.rows.rows / max(1, sym.samples)
-    each = sym.action.row_action.size if sym.settings["route"] == "jvp" else rows
+    each = sym.action.row_action.size if sym.settings["route"] in ("jvp", "finite") else rows
     moved = sum(map(evaluations, motions.values())) + DIRECTIONS * LEVELS
     shown = SHOWN * sum(map(times_shown, motions.values()))
     affordable = (SHARE * sym.samples * (1 + 2 * each) - shown) / moved

@@ -11,9 +11,10 @@ from liegg.actions import Motion
 from liegg.discovery.about.answer import SAMPLES, SHOWN, answer_all, first_order_answers
 from liegg.discovery.about.questions import About, motions_asked
 from liegg.inputs.batches import Batches, as_batches
+from liegg.inputs.foreign.recognise import for_data
 from liegg.inputs.model import eval_view, with_input_dtype
-from liegg.inputs.part import Part, part_of, with_part
-from liegg.inputs.probe import probe
+from liegg.inputs.part import Part, part_of
+from liegg.inputs.probed import probed
 from liegg.results.answers import Answers
 from liegg.results.symmetries import Symmetries
 
@@ -59,6 +60,7 @@ def _asked(
 @one_at_a_time
 def _with_model(sym: Symmetries, about: About, *, model: Any, data: Any, output: Any) -> Answers:
     """Move samples, and see what the model does."""
+    model = for_data(model, data)
     with (
         seeded(sym.settings["seed"]),
         torch.inference_mode(False),
@@ -73,7 +75,10 @@ def _with_model(sym: Symmetries, about: About, *, model: Any, data: Any, output:
         motions = _asked(sym, about, tuple(first.shape[1:]), spread or 1.0)
         x = batches.some(SAMPLES, first)
         part = part_of(sym.settings, Part(output))
-        function = probe(with_part(function, first, part), first)
+        finite = sym.settings["route"] == "finite"
+        function = probed(function, first, part, finite=finite)
+        dtype = function.dtype or first.dtype
+        x, first = x.to(dtype), first.to(dtype)
         answers, notes = answer_all(function, x, first[:SHOWN], sym, motions)
     if notes:
         raise ArgumentError(f"{notes[0]}.")

@@ -42,6 +42,8 @@ def from_the_analysis(sym: Symmetries, coefficients: Float[Tensor, "k g"]) -> Fi
         coefficients: generators that were fixed before the data was seen.
     """
     total, decision = sym.accumulated, sym.decision
+    if sym.settings.get("finite", {}).get("piecewise"):
+        return NOT_MEASURED  # there is no derivative
     basis = unit_motions(sym, coefficients)
     if not len(basis):
         return NOT_MEASURED._replace(grade="trivial")
