@@ -175,6 +175,7 @@ def analyse(
             notes=notes,
             warnings=doubts,
         )
+        sym = recorded(sym, function, how)
         if function.piecewise and request.about is None:
             motions = motions or _finite_motions(request, first)
         sym = _answered(sym, function, motions, batches, first, request) if motions else sym

@@ -88,46 +88,19 @@ def measured_error(steps: PassPlan) -> Scatter:
         seed=how.seed,
         n_output_generators=steps.n_output_generators,
         rows=rows_per_sample(how.outputs, steps.model),
+        noise=how.steps.deviation,
     )
-
-
-def widened(
-    values: Float[Tensor, " r"],
-    bounds: Float[Tensor, "r 2"] | None,
-    errors: Float[Tensor, " r"] | None,
-) -> Float[Tensor, "r 2"] | None:
-    r"""Intervals that also cover the error of the derivatives.
-
-    $\sqrt{\delta^2}$ is a norm of the rows along a direction, so that errors of the rows change it by at
-    most the norm of the errors.
-
-    Args:
-        values: defects.
-        bounds: their intervals; None or NaN where there is none.
-        errors: defect that errors of the derivatives alone give each direction; None for no error.
-
-    Examples:
-        >>> widened(torch.tensor([0.04]), None, torch.tensor([0.01])).sqrt()
-        tensor([[0.1000, 0.3000]])
-    """
-    if errors is None:
-        return bounds
-    known = values[:, None].expand(-1, 2) if bounds is None else bounds
-    known = torch.where(known.isfinite(), known, values[:, None])
-    off = errors.sqrt()
-    low, high = known.sqrt().unbind(1)
-    return torch.stack([(low - off).clamp_min(0).square(), (high + off).square()], dim=1)
 
 
 def notes_of(model: Model, how: Plan, action: Action) -> tuple[Remark, ...]:
     """How the differences were taken."""
-    if how.steps is None:
+    if how.steps is None or how.steps.piecewise:
         return ()
     count = action.row_action.size
     notes: tuple[Remark, ...] = (
         Diagnosis.FINITE_DIFFERENCES(candidates=count, each=2 * count + 1),
     )
-    if model.noise > NOTED_NOISE and not how.steps.piecewise:
+    if model.noise > NOTED_NOISE:
         notes = (*notes, Diagnosis.NOISY_MODEL(percent=100 * model.noise))
     return notes
 

@@ -86,6 +86,7 @@ def solve_and_decide(
         blocks=blocks,
         bottom=bottom,
         seed=how.seed,
+        error=0.0 if floor.errors is None else float(floor.errors.max()),
     )
     verdict = give_verdict(problem, accumulated, floor, info, random, smallest=smallest)
     accumulated = replace(

@@ -11,11 +11,11 @@ from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg.actions import Displacement
 from liegg.decision.controls import RandomControl
 from liegg.decision.decide import DataFacts, Decision, decide, reduced, with_certainty
+from liegg.decision.derivative_error import widened
 from liegg.decision.intervals import Bootstrap, bootstrap, certainty
 from liegg.decision.noise_floor import Response
 from liegg.decision.rank import Evidence, evidence
 from liegg.decision.thresholds import Thresholds
-from liegg.discovery.finite import widened
 from liegg.discovery.problem import Floor, Problem
 from liegg.inputs.hidden_derivatives import HiddenChange
 from liegg.polarization.streaming import PassSums
@@ -128,7 +128,8 @@ def give_verdict(
     }
     draws = bootstrap(accumulated.blocks, solution, floor=floor.value, seed=accumulated.seed)
     bounds = None if draws is None else draws.bounds(level=thresholds.level)
-    bounds = widened(solution.values, bounds, floor.errors)
+    if floor.errors is not None:
+        bounds = widened(solution.values, bounds, floor.errors)
     complete = evidence(solution.values, bounds, **shared)
     if smallest is not None and accumulated.bottom is not None and sums.parts is not None:
         # The others were needed for the intervals; copies let go of them.
@@ -285,6 +286,7 @@ def _model_warnings(sums: PassSums, response: Response, info: ModelInfo) -> tupl
     if response.measured and not response.reacts and not ill:
         only = Diagnosis.ONLY_NOISE if info.finite else Diagnosis.ONLY_ROUNDING
         return (*concealed, only())
-    if diagnostics is None or (diagnostics.kind == "flat" and response.reacts):
+    flat = diagnostics is not None and diagnostics.kind == "flat"
+    if diagnostics is None or (flat and (response.reacts or info.finite)):
         return concealed
     return (*concealed, *diagnostics.remarks)

@@ -141,6 +141,13 @@ def refuse(model: Model, hidden: HiddenChange) -> NoReturn:
     Raises:
         HiddenDerivativeError: always.
     """
+    if model.finite:
+        raise HiddenDerivativeError(
+            f"the output of {model.name} jumps between samples: finite differences by short steps do not "
+            f"show {100 * hidden.share:.3g} % of its change. Something inside is rounded, looked up or "
+            "chosen. Remove it, or pass run=liegg.Run(hidden='warn') to analyse the function without its "
+            "jumps; sym.about(...) measures finite motions of it."
+        )
     raise HiddenDerivativeError(
         f"the derivative of {model.name} does not show {100 * hidden.share:.3g} % of the change of its "
         f"output between samples: {hidden.kind}, so symmetries of this derivative are those of another "
@@ -206,7 +213,8 @@ def _measure(
     steps = replace(
         steps, weights=steps.weights[places], points=steps.points.each(lambda part: part[:, places])
     )
-    smooth = 0.0 if unit > COARSE else _smooth(steps, outside, slopes)
+    # Finite differences at the samples are the derivative of such a model.
+    smooth = 0.0 if unit > COARSE or model.finite else _smooth(steps, outside, slopes)
     settled = smooth > smooth_limit(unit)
     return HiddenChange(smooth, _jumps(steps, outside, slopes, settled=settled), unit)
 

@@ -44,6 +44,11 @@ RANDOM_ADVICE = (
     "uses, or fix its noise."
 )
 
+NOISE_ADVICE = (
+    "Finite differences take noise of up to 10 %. Fix the seed inside the model, or return the mean of "
+    "several calls."
+)
+
 MIXING_ADVICE = (
     "Make each output depend on its own sample; in a function, call .eval() on the modules it uses."
 )
@@ -96,7 +101,7 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
     if (change := noise) > (MOST if model.finite else min(RANDOM_UNITS * eps, MOST)):
         raise RandomModelError(
             f"two calls of {model.name} on the same {len(x)} samples differ by {change:.1e} of the "
-            f"output's size: the model draws random numbers. {RANDOM_ADVICE}"
+            f"output's size: the model draws random numbers. {NOISE_ADVICE if model.finite else RANDOM_ADVICE}"
         )
     tolerance = max(MIXING_UNITS * eps, MIXING_NOISES * noise) if model.finite else MIXING_UNITS * eps
     if (change := float((alone - y).abs().max()) / scale) > min(tolerance, MOST):

@@ -1,5 +1,6 @@
 """Open a model for a question: its part, the probe, and arrays where it does not take tensors."""
 
+import warnings
 from dataclasses import replace
 
 import torch
@@ -39,7 +40,10 @@ def probed(
         LieggError: as for `with_part` and `probe`.
     """
     try:
-        return _probed(model, x, part, summed=summed, finite=finite)
+        with warnings.catch_warnings():
+            # A function of numpy that is given tensors; it is tried on arrays below.
+            warnings.filterwarnings("ignore", "__array_wrap__ must accept", DeprecationWarning)
+            return _probed(model, x, part, summed=summed, finite=finite)
     except (ModelError, DtypeError) as error:
         plain = model.weights is None and not isinstance(model.function, Bridge | nn.Module)
         if not plain or model.finite or type(error) not in (ModelError, DtypeError):

@@ -10,7 +10,7 @@ import math
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from liegg._utils.errors import ModelError
@@ -24,7 +24,7 @@ from liegg.polarization.finite.differences import difference_rows, lengths
 from liegg.polarization.finite.noise import POINTS, noise_level, still_share
 from liegg.polarization.output_sketch import Outputs, combine
 
-SAMPLES = 8
+SAMPLES = 16
 """Samples at which steps are tried."""
 
 SPREAD_SAMPLES = 256
@@ -40,6 +40,9 @@ while they have equal outputs, up to this share."""
 SLOWEST, FASTEST = 2.0, 16.0
 """Ratio of neighbouring errors: at kinks, and of a smooth function."""
 
+NOISY = 2.0
+"""Noise of a quotient, in standard deviations, within which its change is noise."""
+
 ROUNDED = 0.3
 """Rounding units of an output that its noise is at least: those of a uniform error."""
 
@@ -54,6 +57,7 @@ class Steps(NamedTuple):
     Attributes:
         steps: step of each candidate, in units of its generator.
         noise: standard deviation of the model's noise, relative to the size of its output.
+        deviation: the same in units of the output.
         length: length of a step along a direction that is not a candidate.
         slope: mean squared gradient of the model; None if its outputs are piecewise constant.
         slope_noise: what noise alone would add to it.
@@ -62,6 +66,7 @@ class Steps(NamedTuple):
 
     steps: Float[Tensor, " g"]
     noise: float
+    deviation: float
     length: float
     slope: float | None
     slope_noise: float
@@ -110,19 +115,20 @@ def choose_steps(
         ladder.shares.append(share)
     errors = ladder.errors(noise)
     best = errors.argmin(0)
+    between = ladder.between(noise, best)
     if not bool(errors.isfinite().any()):
         raise ModelError(
             f"{model.name} fails, or returns NaN, when samples are moved a little, so that there are no "
             "finite differences. Check that it accepts samples near those of the data."
         )
-    chosen = torch.stack(ladder.steps).gather(0, best[None])[0]
+    chosen = torch.stack(ladder.steps).gather(0, best[None])[0] * between
     length = float(torch.tensor(ladder.shares)[best].median()) * spread
     piecewise = _is_piecewise(model, action, some, scale, unit, outputs, seed)
     slope, slope_noise = (None, 0.0) if piecewise else _slope(model, some, length, noise)
     with torch.no_grad():
         size = float(combine(model(some)[None], outputs, seed=seed).square().sum(2).mean().sqrt())
     relative = noise / size if size > 0 else 0.0
-    return Steps(chosen, relative, length, slope, slope_noise, piecewise)
+    return Steps(chosen, relative, noise, length, slope, slope_noise, piecewise)
 
 
 class _Ladder(NamedTuple):
@@ -142,19 +148,39 @@ class _Ladder(NamedTuple):
         """What noise does to the quotients."""
         return noise / (math.sqrt(2) * torch.stack(self.steps))
 
-    def errors(self, noise: float) -> Float[Tensor, "r g"]:
-        """Estimated error of the quotients: what is left to converge, and noise; infinite if unknown."""
+    @property
+    def rates(self) -> Float[Tensor, "r g"]:
+        """Ratio by which the error falls from each step to the next."""
         changes = self.changes
         rates = torch.full_like(changes, SLOWEST)
         rates[1:] = (changes[:-1] / changes[1:]).nan_to_num(FASTEST, posinf=FASTEST)
-        rates = rates.clamp(SLOWEST, FASTEST)
-        left = torch.cat([(changes * rates / (rates - 1))[:1], changes / (rates - 1)])
-        errors = (left.square() + self.noises(noise).square()).sqrt()
+        return torch.cat([rates[:1], rates]).clamp(SLOWEST, FASTEST)
+
+    @property
+    def left(self) -> Float[Tensor, "r g"]:
+        """Estimate of what is left to converge at each step."""
+        changes, rates = self.changes, self.rates
+        first = changes[:1] * rates[:1]
+        return torch.cat([first, changes]) / (rates - 1)
+
+    def errors(self, noise: float) -> Float[Tensor, "r g"]:
+        """Estimated error of the quotients: what is left to converge, and noise; infinite if unknown."""
+        errors = (self.left.square() + self.noises(noise).square()).sqrt()
         return torch.where(errors.isfinite(), errors, torch.inf)
+
+    def between(self, noise: float, best: Int[Tensor, " g"]) -> Float[Tensor, " g"]:
+        r"""Factor of the best steps that minimises the error: $\tau$ in $a^2\tau^{2p} + \sigma^2\tau^{-2}$."""
+        rates, left, noises = (
+            part.gather(0, best[None])[0] for part in (self.rates, self.left, self.noises(noise))
+        )
+        power = rates.log() / math.log(RATIO)
+        factor = (noises.square() / (power * left.square())) ** (1 / (2 * power + 2))
+        # Not longer ones: a few samples may miss where the function is steep.
+        return factor.nan_to_num(1.0).clamp(1 / math.sqrt(RATIO), 1.0)
 
     def settled(self, noise: float) -> bool:
         """Whether shorter steps would only show more noise, for every candidate."""
-        last, rising = self.changes[-1], self.noises(noise)[-1]
+        last, rising = self.changes[-1], NOISY * self.noises(noise)[-1]
         return bool(((last <= rising) | ~last.isfinite()).all()) and bool(last.isfinite().any())
 
 
