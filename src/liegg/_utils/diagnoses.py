@@ -564,9 +564,15 @@ class Diagnosis(Enum):
         "what it reads.",
     )
     ESTIMATOR_METHOD = (Kind.NOTE, "the model is an estimator, of which .{method} was called")
-    JAX_FUNCTION = (Kind.NOTE, "the model is a function in JAX, called and differentiated in {dtype}")
+    JAX_FUNCTION = (
+        Kind.NOTE,
+        "the model is a function in JAX, called and differentiated in {dtype}",
+    )
     ONNX_RUNTIME = (Kind.NOTE, "the model is evaluated by onnxruntime")
-    ARRAY_FUNCTION = (Kind.NOTE, "the model does not take tensors, and was called with numpy arrays")
+    ARRAY_FUNCTION = (
+        Kind.NOTE,
+        "the model does not take tensors, and was called with numpy arrays",
+    )
     FINITE_DIFFERENCES = (
         Kind.NOTE,
         "derivatives are central differences along {candidates:candidate}, {each:evaluation} per sample: defects are known up to "
@@ -594,7 +600,7 @@ class Diagnosis(Enum):
     HIDDEN_UNCHECKED = (
         Kind.NOTE,
         "it could not be checked whether the derivative shows the whole change of the output: there is only one sample, the output is "
-        "constant up to rounding, or the model fails between samples",
+        "constant up to rounding, the model is too noisy, or it fails between samples",
     )
     HIDDEN_DERIVATIVE = (
         Kind.WARNING,

@@ -9,9 +9,7 @@ LEAST = 1e-4
 
 
 def widened(
-    values: Float[Tensor, " r"],
-    bounds: Float[Tensor, "r 2"] | None,
-    errors: Float[Tensor, " r"],
+    values: Float[Tensor, " r"], bounds: Float[Tensor, "r 2"] | None, errors: Float[Tensor, " r"]
 ) -> Float[Tensor, "r 2"]:
     r"""Intervals that also cover the error of the derivatives.
 

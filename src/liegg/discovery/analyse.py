@@ -24,10 +24,11 @@ from liegg.discovery.about.answer import SHOWN, answer_all, samples_to_move
 from liegg.discovery.about.questions import About, motions_asked
 from liegg.discovery.each_output import with_single_outputs
 from liegg.discovery.finite import (
-    candidate_motions,
+    finite_questions,
     measured_error,
     notes_of,
     recorded,
+    step_function,
     with_steps,
     within_budget,
 )
@@ -128,12 +129,17 @@ def analyse(
             first, numbered = first.to(function.dtype or first.dtype), chain([head], rest)
             hidden = None
             if how.steps is not None:
-                batches, notes = _finite_batches(function, how, batches, request, assigner)
+                labels = assigner is not None and assigner.groups is not None
+                batches, notes = within_budget(
+                    batches, request.action, budget=request.run.budget, labels=labels
+                )
+            if how.steps is not None or first.dtype != head[1].dtype:
+                batches = batches.prepared(function.dtype, function.device)
                 numbered = batches.numbered()
             if not function.piecewise:
                 hidden = hidden_from(function, first, request)
-                if hidden is None and request.run.hidden != "ignore":
-                    notes = (*notes, Diagnosis.HIDDEN_UNCHECKED())
+            if hidden is None and request.run.hidden != "ignore" and not function.piecewise:
+                notes = (*notes, Diagnosis.HIDDEN_UNCHECKED())
             curved = _nonlinearity(function, first)
             doubts = _doubts(function, first, request, how)
             steps = plan_pass(
@@ -176,8 +182,9 @@ def analyse(
             warnings=doubts,
         )
         sym = recorded(sym, function, how)
-        if function.piecewise and request.about is None:
-            motions = motions or _finite_motions(request, first)
+        if function.piecewise and request.about is None and not motions:
+            questions = finite_questions(request.action, tuple(first.shape[1:]))
+            motions = _motions(replace(request, about=questions), first)
         sym = _answered(sym, function, motions, batches, first, request) if motions else sym
         return recorded(sym, function, how)
 
@@ -187,28 +194,6 @@ def _motions(request: Request, first: Tensor) -> dict[str, Motion]:
     spread = float(first.double().std()) if first.numel() > 1 else 1.0
     shape = tuple(first.shape[1:])
     return motions_asked(request.about, request.action, shape, spread=spread or 1.0)
-
-
-def _finite_motions(request: Request, first: Tensor) -> dict[str, Motion]:
-    """Motions to measure where nothing was asked and there are no derivatives: named ones, or the first candidates."""
-    names = tuple(request.action.motions(tuple(first.shape[1:])))
-    about = names or dict(candidate_motions(request.action))
-    return _motions(replace(request, about=about), first)
-
-
-def _finite_batches(
-    function: Model, how: Plan, batches: Batches, request: Request, assigner: BlockAssigner | None
-) -> tuple[Batches, tuple[Remark, ...]]:
-    """The data for finite differences: in the precision of the model, and within the budget."""
-    batches, notes = within_budget(
-        batches,
-        request.action,
-        budget=request.run.budget,
-        rows=rows_per_sample(how.outputs, function),
-        labels=assigner is not None and assigner.groups is not None,
-    )
-    notes = (*notes_of(function, how, request.action), *notes)
-    return batches.prepared(function.dtype, function.device), notes
 
 
 def _answered(
@@ -293,8 +278,8 @@ def conclude(
         slope=model.slope,
         nonlinearity=nonlinearity,
         hidden=hidden,
-        notes=(*model.notes, *notes),
-        warnings=(*warnings, *([Diagnosis.STEP_FUNCTION()] if model.piecewise else [])),
+        notes=(*model.notes, *notes_of(model, steps.row_plan, request.action), *notes),
+        warnings=(*warnings, *step_function(model)),
         finite=model.finite,
     )
     own_threads = _model_threads(model, first)

@@ -1,17 +1,15 @@
 """What an analysis by finite differences adds: its budget, its error, and what it says about both."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import ArgumentError
 from liegg.actions import Action
+from liegg.discovery.about.questions import About
 from liegg.inputs.batches import Batches
 from liegg.inputs.model import Model
 from liegg.polarization.finite.errors import difference_errors
@@ -22,7 +20,10 @@ from liegg.polarization.streaming import PassPlan
 from liegg.results.symmetries import Symmetries
 
 FEWEST_SAMPLES = 2
-"""Samples per row that a budget must allow at least, in multiples of the candidates."""
+"""Samples that a budget must allow at least, in multiples of the candidates."""
+
+CANDIDATES = 8
+"""Candidates that are moved if a piecewise constant model is asked about nothing else."""
 
 NOTED_NOISE = 1e-9
 """Noise, relative to the size of the output, from which on it is mentioned."""
@@ -38,7 +39,7 @@ def with_steps(model: Model, how: Plan) -> Model:
 
 
 def within_budget(
-    batches: Batches, action: Action, *, budget: int | None, rows: int, labels: bool
+    batches: Batches, action: Action, *, budget: int | None, labels: bool
 ) -> tuple[Batches, tuple[Remark, ...]]:
     """Fewer samples if all of them would take more evaluations than the budget.
 
@@ -46,7 +47,6 @@ def within_budget(
         batches: all the data.
         action: the candidates.
         budget: most evaluations; None for any number.
-        rows: rows per sample.
         labels: whether samples have labels of groups.
 
     Raises:
@@ -57,7 +57,7 @@ def within_budget(
     count, most = batches.count, affordable(action, budget)
     if count is not None and count <= most:
         return batches, ()
-    least = min(FEWEST_SAMPLES * -(-action.row_action.size // max(rows, 1)), count or math.inf)
+    least = min(FEWEST_SAMPLES * action.row_action.size, count or math.inf)
     if most < least:
         needed = expected(action, samples=int(least)).total
         raise ArgumentError(
@@ -105,6 +105,11 @@ def notes_of(model: Model, how: Plan, action: Action) -> tuple[Remark, ...]:
     return notes
 
 
+def step_function(model: Model) -> tuple[Remark, ...]:
+    """The warning that a model is piecewise constant, if it is."""
+    return (Diagnosis.STEP_FUNCTION(),) if model.piecewise else ()
+
+
 def recorded(sym: Symmetries, model: Model, how: Plan) -> Symmetries:
     """The result with the numbers of the finite differences among its settings."""
     if how.steps is None or model.counter is None:
@@ -120,11 +125,14 @@ def recorded(sym: Symmetries, model: Model, how: Plan) -> Symmetries:
     return replace(sym, settings=sym.settings | {"finite": numbers})
 
 
-def candidate_motions(action: Action) -> Iterator[tuple[str, Float[Tensor, "1 g"]]]:
-    """The first candidates as motions, for actions without named motions."""
-    for place, words in zip(range(min(action.size, CANDIDATES)), action.words, strict=False):
-        yield words, torch.eye(action.size, dtype=torch.float64)[place : place + 1]
+def finite_questions(action: Action, shape: tuple[int, ...]) -> About:
+    """Motions to measure where nothing was asked and there are no derivatives: named ones, or the first candidates.
 
-
-CANDIDATES = 8
-"""Candidates that are moved if a piecewise constant model is asked about nothing else."""
+    Args:
+        action: the candidates.
+        shape: shape of a sample.
+    """
+    if named := tuple(action.motions(shape)):
+        return named
+    units = torch.eye(action.size, dtype=torch.float64)[:CANDIDATES]
+    return {action.words[place]: unit[None] for place, unit in enumerate(units)}

@@ -39,6 +39,9 @@ the output's size, which half precision would exceed."""
 MIXING_NOISES = 10.0
 """Differences between two calls by which a sample of a noisy model may differ in and out of a batch."""
 
+NOISY_MIXING = 1e-6
+"""Share of the output's size by which it may do so without derivatives: sums of large terms that cancel, as of kernel methods."""
+
 RANDOM_ADVICE = (
     "Pass the nn.Module itself (it is analysed in eval mode), or call .eval() on what your function "
     "uses, or fix its noise."
@@ -103,7 +106,7 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
             f"two calls of {model.name} on the same {len(x)} samples differ by {change:.1e} of the "
             f"output's size: the model draws random numbers. {NOISE_ADVICE if model.finite else RANDOM_ADVICE}"
         )
-    tolerance = max(MIXING_UNITS * eps, MIXING_NOISES * noise) if model.finite else MIXING_UNITS * eps
+    tolerance = max(MIXING_NOISES * noise, NOISY_MIXING) if model.finite else MIXING_UNITS * eps
     if (change := float((alone - y).abs().max()) / scale) > min(tolerance, MOST):
         raise BatchMixingError(
             f"the output of {model.name} for a sample changes by {change:.1e} of its size when the "
@@ -111,6 +114,7 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
             f"layer that scales by the batch, or an operation along axis 0). {MIXING_ADVICE}"
         )
     if model.finite:
+        noise = max(noise, change) if max(noise, change) > MIXING_UNITS * eps else 0.0
         found = {"output_shape": tuple(raw.shape[1:]), "arithmetic": arithmetic, "noise": noise}
         return replace(model, in_place=in_place, **found)
     slope = 0.0
@@ -123,7 +127,7 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
         raise NotDifferentiableError(
             f"the output of {model.name} changes with the input but carries no derivative: "
             "something inside detaches it (torch.no_grad, .detach(), .numpy(), argmax, rounding). "
-            "Return the differentiable quantity, such as logits; or pass run=liegg.Run(route='finite') for "
+            "Return the differentiable quantity, such as logits. Or pass run=liegg.Run(route='finite') for "
             "finite differences."
         )
     return replace(

@@ -132,9 +132,7 @@ def _weights(y: Float[Tensor, "p c"], unit: float) -> Float[Tensor, "p c"]:
     return signs_like(y, seed=0) * (spread.min() / spread).to(y.dtype)
 
 
-def _evaluate(
-    model: Model, x: Tensor, way: Tensor, weigh: Callable[[Tensor], Tensor]
-) -> Points:
+def _evaluate(model: Model, x: Tensor, way: Tensor, weigh: Callable[[Tensor], Tensor]) -> Points:
     """Combined outputs and their gradients: one forward and one reverse pass.
 
     Of a model without derivatives, the part of the gradient along the way, by finite differences.

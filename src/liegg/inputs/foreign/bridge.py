@@ -102,7 +102,9 @@ class _Along(torch.autograd.Function):
         pass
 
     @classmethod
-    def batched(cls, info: Any, in_dims: tuple[Any, ...], x: Tensor, way: Tensor, model: Any) -> Any:
+    def batched(
+        cls, info: Any, in_dims: tuple[Any, ...], x: Tensor, way: Tensor, model: Any
+    ) -> Any:
         """All directions of one batch together; if the batch differs too, one after the other."""
         ways = way if in_dims[1] is None else way.movedim(in_dims[1], 0)
         if in_dims[0] is None:

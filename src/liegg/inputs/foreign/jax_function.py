@@ -97,7 +97,7 @@ def _jax() -> Any:
     """The package."""
     try:
         import jax
-        import jax.numpy  # noqa: F401
+        import jax.numpy
     except ImportError as error:
         raise MissingExtraError(
             "models in JAX need jax. Install it with: pip install 'liegg[jax]'"
