@@ -334,8 +334,7 @@ def test_a_value_that_overflows_the_model_s_dtype_is_named():
         (
             {"x": X},
             DataError,
-            "data is a dict; expected a tensor, a numpy array, a Dataset, a DataLoader or an iterable of "
-            "batches. Pass the inputs alone, for example data['x'].",
+            "data is a dict; expected a tensor or array, or a path to what moves. Its tensors are 'x' (10, 3)",
         ),
         (
             (X, X),

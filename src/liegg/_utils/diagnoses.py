@@ -522,6 +522,20 @@ class Diagnosis(Enum):
         "the model computes in {arithmetic} on {dtype} samples: differences within the rounding of "
         "{arithmetic} count as zero",
     )
+    CALLED_AS = (Kind.NOTE, "the model was called as {call}; call= says it otherwise")
+    HELD_LEAVES = (
+        Kind.NOTE,
+        "held in every sample: {leaves}; what the model computes from moved numbers, such as neighbours, follows them",
+    )
+    UNUSED_LEAVES = (Kind.NOTE, "not passed to the model, which has no such arguments: {leaves}")
+    MASKED_POINTS = (
+        Kind.NOTE,
+        "points of {leaf} where {mask} is {value} are padding, and were not moved",
+    )
+    RAGGED_SAMPLES = (
+        Kind.NOTE,
+        "samples have different numbers of points, at most {most} in {leaf}; the data was read once before to see how many",
+    )
     OBVIOUS_FIELD = (
         Kind.NOTE,
         "the model returns fields ({fields}), of which {field} was analysed; output= chooses another",

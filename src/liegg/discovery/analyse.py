@@ -21,7 +21,7 @@ from liegg._utils.threads import SMALL_COLUMNS, TINY_PRODUCTS, one_if, threads
 from liegg.actions import Action, Motion
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.about.answer import SHOWN, answer_all, samples_to_move
-from liegg.discovery.about.questions import About, motions_asked
+from liegg.discovery.about.questions import About, motions_asked, spread_of_values
 from liegg.discovery.each_output import with_single_outputs
 from liegg.discovery.finite import (
     finite_questions,
@@ -41,14 +41,14 @@ from liegg.inputs.hidden_derivatives import HiddenChange, hidden_change, refuse
 from liegg.inputs.model import Model, eval_view, with_input_dtype
 from liegg.inputs.nonlinearity import nonlinearity
 from liegg.inputs.part import Part
-from liegg.inputs.probed import probed
+from liegg.inputs.probed import in_dtype_of, probed
 from liegg.inputs.table import column_labels, is_table, table_values
 from liegg.polarization import memory
 from liegg.polarization.distributed import PassOptions, accumulate
 from liegg.polarization.finite_motions import finite_motions
 from liegg.polarization.output_sketch import Outputs
 from liegg.polarization.rounding_noise import Scatter, scatter
-from liegg.polarization.rows import Plan, check_output_action, plan, rows_per_sample
+from liegg.polarization.rows import Plan, fitted_output_action, plan, rows_per_sample
 from liegg.polarization.sample_blocks import BlockAssigner
 from liegg.polarization.streaming import PassPlan, PassSums, finalise, init, plan_pass, update
 from liegg.results.symmetries import Symmetries
@@ -125,22 +125,25 @@ def analyse(
         motions = _motions(request, first)
         notes: tuple[Remark, ...] = ()
         with threads(_model_threads(function, first)):
-            function, how = _planned(function, first, request, intervals=assigner is not None)
-            first, numbered = first.to(function.dtype or first.dtype), chain([head], rest)
-            hidden = None
+            dtype = function.dtype
+            function, how, output_action = _planned(
+                function, first, request, intervals=assigner is not None
+            )
+            request = replace(request, output_action=output_action)
+            hidden, numbered = None, chain([head], rest)
             if how.steps is not None:
                 labels = assigner is not None and assigner.groups is not None
                 batches, notes = within_budget(
                     batches, request.action, budget=request.run.budget, labels=labels
                 )
-            if how.steps is not None or first.dtype != head[1].dtype:
+            if how.steps is not None or function.dtype != dtype:
                 batches = batches.prepared(function.dtype, function.device)
-                numbered = batches.numbered()
+                first, numbered = in_dtype_of(first, function, dtype), batches.numbered()
             if not function.piecewise:
                 hidden = hidden_from(function, first, request)
             if hidden is None and request.run.hidden != "ignore" and not function.piecewise:
                 notes = (*notes, Diagnosis.HIDDEN_UNCHECKED())
-            curved = _nonlinearity(function, first)
+            curved = _nonlinearity(function, first, request.action)
             doubts = _doubts(function, first, request, how)
             steps = plan_pass(
                 function,
@@ -191,9 +194,9 @@ def analyse(
 
 def _motions(request: Request, first: Tensor) -> dict[str, Motion]:
     """The named motions in question, checked before the pass."""
-    spread = float(first.double().std()) if first.numel() > 1 else 1.0
+    spread = spread_of_values(request.action, first)
     shape = tuple(first.shape[1:])
-    return motions_asked(request.about, request.action, shape, spread=spread or 1.0)
+    return motions_asked(request.about, request.action, shape, spread=spread)
 
 
 def _answered(
@@ -269,7 +272,7 @@ def conclude(
     model, first = steps.model, steps.first
     coarse = coarsest(first.dtype, model.arithmetic)
     info = ModelInfo(
-        dtype=first.dtype,
+        dtype=model.input_dtype or first.dtype,
         device=first.device.type,
         model=model.name,
         unit=max(rounding_unit(coarse, first.device, convolves=model.convolves), model.noise),
@@ -322,14 +325,15 @@ def _model_threads(model: Model, batch: Tensor) -> int:
 
 def _planned(
     function: Model, first: Tensor, request: Request, *, intervals: bool
-) -> tuple[Model, Plan]:
-    """The probed model, and how its rows are taken.
+) -> tuple[Model, Plan, Action | None]:
+    """The probed model, how its rows are taken, and the action on its outputs.
 
     Raises:
         ArgumentError: there is less memory than the candidates need.
     """
     action, output_action = request.action, request.output_action
     with full_precision_products():
+        dtype = function.dtype
         function = probed(
             function,
             first,
@@ -337,9 +341,8 @@ def _planned(
             summed=request.outputs == "sum",
             finite=request.run.route == "finite",
         )
-        first = first.to(function.dtype or first.dtype)
-        if output_action is not None:
-            check_output_action(output_action, function)
+        first = in_dtype_of(first, function, dtype)
+        output_action = fitted_output_action(output_action, action, function)
         how = plan(
             function,
             action.row_action,
@@ -359,7 +362,7 @@ def _planned(
         bottom=request.run.bottom,
     )
     memory.check(need, device=first.device)
-    return function, how
+    return function, how, output_action
 
 
 MOTIONS = 8
@@ -386,16 +389,22 @@ def hidden_from(function: Model, first: Tensor, request: Request) -> HiddenChang
     h = torch.randn(request.action.size, generator=drawn, dtype=torch.float64)
     some = first[evenly_spaced(first, MOTIONS)]
     moved = (request.action.field(h.to(some), some) != 0).any(0)
-    hidden = hidden_change(function, first, moved=moved, summed=request.outputs == "sum")
+    hidden = hidden_change(
+        function,
+        first,
+        moved=moved,
+        movable=request.action.movable(first),
+        summed=request.outputs == "sum",
+    )
     if hidden is not None and hidden.found and request.run.hidden == "refuse":
         refuse(function, hidden)
     return hidden
 
 
-def _nonlinearity(function: Model, first: Tensor) -> float | None:
+def _nonlinearity(function: Model, first: Tensor, action: Action) -> float | None:
     """Nonlinearity of the model; None if it fails between two samples, which need not be valid samples."""
     try:
-        return nonlinearity(function, first)
+        return nonlinearity(function, first, movable=action.movable(first))
     except Exception:  # whatever a model does there must not break the analysis
         return None
 

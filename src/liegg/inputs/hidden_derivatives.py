@@ -97,6 +97,7 @@ def hidden_change(
     x: Float[Tensor, "b ..."],
     *,
     moved: Bool[Tensor, "..."] | None = None,
+    movable: Bool[Tensor, "b ..."] | None = None,
     summed: bool = False,
     pairs: int | None = None,
 ) -> HiddenChange | None:
@@ -114,6 +115,8 @@ def hidden_change(
         model: the probed model.
         x: the first batch.
         moved: which numbers of a sample may change; None for all.
+        movable: numbers of the samples that are not context, if there is any; steps between two samples change those
+            that both have.
         summed: whether the question is about the sum of the outputs.
         pairs: number of pairs of samples; by default as many as cost little beside the pass.
 
@@ -131,10 +134,14 @@ def hidden_change(
         (True, 0.4)
     """
     count = affordable_pairs(model, x) if pairs is None else pairs
-    measure = partial(_measure, model, moved=moved, summed=summed)
+    places = evenly_spaced(x, count)
+    known = None if movable is None else movable[places]
+    measure = partial(_measure, model, moved=moved, movable=known, summed=summed)
     try:
         with full_precision_products():
-            return call_within_memory(measure, x[evenly_spaced(x, count)])
+            if known is not None:
+                return measure(x[places])
+            return call_within_memory(measure, x[places])
     except Exception:  # whatever a model does between samples must not break the analysis
         return None
 
@@ -196,16 +203,25 @@ def affordable_pairs(model: Model, x: Float[Tensor, "b ..."]) -> int:
 
 
 def _measure(
-    model: Model, x: Float[Tensor, "p ..."], *, moved: Tensor | None, summed: bool
+    model: Model,
+    x: Float[Tensor, "p ..."],
+    *,
+    moved: Tensor | None,
+    movable: Tensor | None,
+    summed: bool,
 ) -> HiddenChange | None:
     """The hidden change on steps from these samples."""
     numbers = torch.finfo(coarsest(x.dtype, model.arithmetic))
     unit = max(numbers.eps, model.noise)
-    way = x.roll(max(1, round(PARTNER * len(x))), 0) - x
+    partner = max(1, round(PARTNER * len(x)))
+    way = x.roll(partner, 0) - x
     way = way if moved is None else way * moved.to(way)
+    context = None
+    if movable is not None:
+        way, context = way * (movable & movable.roll(partner, 0)), moved
     if model.finite and _rounds(model, way) < FEWEST_HALVINGS:
         return None
-    steps = make_steps(model, x, way, unit=unit, summed=summed)
+    steps = make_steps(model, x, way, unit=unit, summed=summed, moved=context)
     near = steps.points.each(lambda part: part[steps.begin])
     far = steps.points.each(lambda part: part[1:])
     outside, slopes = outside_of(near, far, steps.length, unit)

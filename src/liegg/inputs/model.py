@@ -7,7 +7,7 @@ import copy
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -24,6 +24,7 @@ from liegg.inputs.foreign.bridge import Bridge
 from liegg.inputs.foreign.protocol import ForeignModel
 from liegg.inputs.foreign.recognise import as_foreign
 from liegg.inputs.reachable import modules_inside
+from liegg.inputs.structure.entry import Convention
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,12 @@ class Model:
             `probe`.
         slope: squared length of the gradient, summed over the outputs, mean over a few samples;
             None if unknown.
+        centre: mean outputs of the same samples in float64; None if unknown.
         convolves: whether it has convolutions or recurrent layers, which some GPUs compute with
             fewer digits.
         arithmetic: coarsest floating point type between input and output; known after `probe`.
         dtypes: all floating point types of the parameters and buffers; see `with_input_dtype`.
+        input_dtype: floating point type in which structured samples are passed to it; None for that of the samples.
         weights: numbers in the parameters and buffers; None for a callable without any.
         notes: remarks on how the model is analysed.
         whole: `[b, *x] -> [b, ...]`, the complete output; None if that is the function itself.
@@ -64,9 +67,11 @@ class Model:
     output_shape: tuple[int, ...] = ()
     in_place: bool = True
     slope: float | None = None
+    centre: Float[Tensor, " c"] | None = field(default=None, compare=False)
     convolves: bool = False
     arithmetic: torch.dtype | None = None
     dtypes: tuple[torch.dtype, ...] = ()
+    input_dtype: torch.dtype | None = None
     weights: int | None = None
     notes: tuple[Remark, ...] = ()
     whole: Callable[[Tensor], Tensor] | None = None
@@ -141,8 +146,12 @@ def eval_view(model: Any) -> Iterator[Model]:
         except Exception as error:
             notes = (*notes, Diagnosis.MODEL_NOT_COPIED(error=str(error)))
     owners = [module for module in (model, *modules) if isinstance(module, nn.Module)]
+    convention = getattr(model, "convention", None)  # of structured samples
+    dtype = None
+    if isinstance(convention, Convention):
+        notes, dtype = (*notes, *convention.notes), convention.input_dtype
     with uncompiled(), _eval_in_place(modules):
-        yield replace(with_weights_of(function, name, *owners), notes=notes)
+        yield replace(with_weights_of(function, name, *owners), notes=notes, input_dtype=dtype)
 
 
 def foreign_model(foreign: ForeignModel) -> Model:
@@ -193,7 +202,7 @@ def with_input_dtype(model: Model, batches: Batches) -> Model:
     Returns:
         The model, with a note.
     """
-    if len(model.dtypes) < 2:
+    if len(model.dtypes) < 2 or batches.packed:
         return model
     with closing(iter(batches.prepared(None, model.device))) as iterator:
         x = next(iterator)[:1]

@@ -117,10 +117,10 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
         noise = max(noise, change) if max(noise, change) > MIXING_UNITS * eps else 0.0
         found = {"output_shape": tuple(raw.shape[1:]), "arithmetic": arithmetic, "noise": noise}
         return replace(model, in_place=in_place, **found)
-    slope = 0.0
+    slope, centre = 0.0, None
     if raw.requires_grad:
         samples = batch[evenly_spaced(batch, SLOPE_SAMPLES)]
-        slope = call_within_memory(partial(_slope, model, summed=summed), samples)
+        slope, centre = call_within_memory(partial(_slope, model, summed=summed), samples)
     if slope is not None and slope * largest**2 <= torch.finfo(arithmetic).tiny ** 2:
         slope = 0.0  # what it does to the output is too small to be a number of this precision
     if slope == 0 and _varies(model, batch, summed=summed):
@@ -135,8 +135,9 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
         output_shape=tuple(raw.shape[1:]),
         in_place=in_place,
         slope=slope,
+        centre=centre,
         arithmetic=arithmetic,
-        notes=(*model.notes, *arithmetic_note(arithmetic, x.dtype)),
+        notes=(*model.notes, *arithmetic_note(arithmetic, model.input_dtype or x.dtype)),
     )
 
 
@@ -150,8 +151,10 @@ def _call_again(
     return y, batch._version != version or not torch.equal(batch, x)
 
 
-def _slope(model: Model, x: Float[Tensor, "b ..."], *, summed: bool) -> float | None:
-    """Mean squared gradient of the outputs' sum (random signs unless `summed`); None on failure."""
+def _slope(
+    model: Model, x: Float[Tensor, "b ..."], *, summed: bool
+) -> tuple[float | None, Float[Tensor, " c"]]:
+    """Mean squared gradient of the outputs' sum (random signs unless `summed`), None on failure; and the mean outputs."""
     leaf = x.clone().requires_grad_()
     with torch.enable_grad():
         try:
@@ -164,6 +167,7 @@ def _slope(model: Model, x: Float[Tensor, "b ..."], *, summed: bool) -> float | 
                 f"{leaf.dtype} with gradients on: {error}. Check that model(data).sum().backward() works in "
                 "this dtype on this device, or pass model.float()."
             ) from error
+        centre = y.detach().double().mean(0)
         drawn = torch.randint(0, 2, y.shape, generator=torch.Generator().manual_seed(0))
         signs = torch.ones_like(y) if summed else to_device(2 * drawn - 1, y.device, y.dtype)
         try:
@@ -171,8 +175,8 @@ def _slope(model: Model, x: Float[Tensor, "b ..."], *, summed: bool) -> float | 
         except torch.OutOfMemoryError:
             raise
         except RuntimeError:
-            return None  # there is no derivative at all, which `rows.plan` reports
-    return float(slope.double().square().sum()) / len(leaf)
+            return None, centre  # there is no derivative at all, which `rows.plan` reports
+    return float(slope.double().square().sum()) / len(leaf), centre
 
 
 def _varies(model: Model, batch: Float[Tensor, "b ..."], *, summed: bool) -> bool:

@@ -63,3 +63,14 @@ def _probed(model: Model, x: Tensor, part: Part, *, summed: bool, finite: bool) 
     model = with_finite_differences(model) if finite else model
     with torch.set_grad_enabled(torch.is_grad_enabled() and not model.finite):
         return probe(with_part(model, x, part), x, summed=summed)
+
+
+def in_dtype_of(x: Float[Tensor, "b ..."], model: Model, before: torch.dtype | None) -> Tensor:
+    """Samples in the dtype of a model, if probing it changed that.
+
+    Args:
+        x: samples.
+        model: the probed model.
+        before: dtype of the model before it was probed.
+    """
+    return x if model.dtype is None or model.dtype == before else x.to(model.dtype)

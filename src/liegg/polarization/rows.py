@@ -100,6 +100,7 @@ def plan(
         outputs = "each"  # exact, and not more expensive than as many combinations
     columns = action.size + (0 if output_action is None else output_action.size)
     notes: list[Remark] = []
+    references: dict[int, Tensor] = {}
     if passes * columns > ROW_ELEMENTS:
         size = f"{passes * columns * 8 / 2**30:.1f} GB"
         notes.append(Diagnosis.MANY_ROWS(rows=passes, columns=columns, size=size))
@@ -110,14 +111,17 @@ def plan(
     samples = min(len(x), samples_at_once(outputs, model, columns))
     room = together_on(x, samples * max(x[0].numel(), math.prod(model.output_shape)))
     x = x[:PROBE_SAMPLES]
-    reference = _reference(model, action, x)
     cheapest: tuple[Route, ...] = ("jvp", "vjp") if action.size < passes else ("vjp",)
     for candidate in cheapest if route == "auto" else (route,):
         many = {"jvp": min(room, action.size), "vjp": min(room, passes)}.get(candidate, 1)
         reason = ""
         # A model that vmap cannot batch is differentiated in one direction at a time.
         for together in sorted({many, 1}, reverse=True):
-            if not (reason := _why_not(model, action, x, candidate, together, reference)):
+            # Two combinations only where they are batched.
+            count = 2 if candidate == "vjp" and together > 1 else 1
+            if count not in references:
+                references[count] = _reference(model, action, x, count)
+            if not (reason := _why_not(model, action, x, candidate, together, references[count])):
                 return Plan(outputs, candidate, seed, together, tuple(notes))
         if route != "auto":
             raise ModelError(
@@ -222,10 +226,10 @@ def samples_at_once(outputs: Outputs, model: Model, columns: int) -> int:
     )
 
 
-def _reference(model: Model, action: Action, x: Tensor) -> Float[Tensor, " b"]:
+def _reference(model: Model, action: Action, x: Tensor, count: int) -> Float[Tensor, " b"]:
     """Test rows by plain reverse mode, with which the other routes are compared."""
     try:
-        return _test_rows(model, action, x, "autograd", 1)
+        return _test_rows(model, action, x, "autograd", 1, count)
     except torch.OutOfMemoryError:
         raise
     except Exception as error:
@@ -244,7 +248,8 @@ def _why_not(
         with warnings.catch_warnings():
             # Where torch batches by a slow loop of its own, one direction at a time is faster.
             warnings.filterwarnings("error", message="There is a performance drop")
-            trial = _test_rows(model, action, x, route, together)
+            count = len(reference) // len(x)
+            trial = _test_rows(model, action, x, route, together, count)
     except torch.OutOfMemoryError:
         raise
     except Exception as error:  # whatever a transform cannot do, plain autograd can
@@ -262,7 +267,8 @@ def _rounding(model: Model, action: Action, x: Tensor) -> float:
     eps = torch.finfo(coarsest(x.dtype, model.arithmetic)).eps
     motion = action.field(_test_direction(action).to(x), x).double().flatten(1).norm(dim=1)
     with torch.no_grad():
-        length = x.double().flatten(1).norm(dim=1).clamp_min(torch.finfo(torch.float64).tiny)
+        length = action.moving(x).double().flatten(1).norm(dim=1)
+        length = length.clamp_min(torch.finfo(torch.float64).tiny)
         size = model(x).double().norm(dim=1) / length
     # In half precision a thousand units exceed everything, and every route would agree.
     slope = min(1000 * eps, 0.03) * (model.slope or 0.0) ** 0.5
@@ -297,6 +303,37 @@ def _finite(
         return y, torch.zeros(len(x), count, action.size, dtype=torch.float64, device=x.device)
     options = {"outputs": plan.outputs, "seed": plan.seed, "first": first}
     return y, difference_rows(model, action, x, steps.steps, **options)
+
+
+def fitted_output_action(
+    output_action: Action | None, action: Action, model: Model
+) -> Action | None:
+    """The output action for outputs of structured samples: one vector becomes one per point.
+
+    Args:
+        output_action: the action on the outputs; None for none.
+        action: on the samples.
+        model: the probed model.
+
+    Raises:
+        ShapeError: it does not fit; or it moves zeros, such as those of points that a sample does not have.
+    """
+    if output_action is None:
+        return None
+    layout = action.structure
+    if layout is not None:
+        output_action = output_action.fitted(model.output_shape)
+    check_output_action(output_action, model)
+    points = None if layout is None else layout.by_path.get(layout.points)
+    if points is None or points.ragged is None or model.output_shape[:1] != points.shape[:1]:
+        return output_action
+    zeros = torch.zeros(1, *model.output_shape, dtype=torch.float64)
+    if bool((output_action.fields(zeros) != 0).any()):
+        raise ShapeError(
+            f"{output_action!r} moves outputs of zero, which stand for points that a sample does not have. Outputs with "
+            "one entry per point of samples of different sizes need a linear action, such as liegg.Linear(3)."
+        )
+    return output_action
 
 
 def _forward(
@@ -366,11 +403,11 @@ def _reverse(
 
 
 def _test_rows(
-    model: Model, action: Action, x: Tensor, route: Route, together: int
+    model: Model, action: Action, x: Tensor, route: Route, together: int, count: int
 ) -> Float[Tensor, " b"]:
     """Rows of random combinations of the outputs along one random direction, for any route."""
     h = _test_direction(action)
-    trial = Plan(min(2, math.prod(model.output_shape)), route, together=min(together, 2))
+    trial = Plan(min(count, math.prod(model.output_shape)), route, together=min(together, 2))
     if route == "jvp":
         tangents = action.field(h.to(x), x).expand(trial.together, *x.shape)
         slopes = _push(model, x, tangents, trial.together)[1]

@@ -1,5 +1,6 @@
 """Questions about named motions, asked of a result."""
 
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -9,18 +10,25 @@ from liegg._utils.one_at_a_time import one_at_a_time
 from liegg._utils.random import seeded
 from liegg.actions import Motion
 from liegg.discovery.about.answer import SAMPLES, SHOWN, answer_all, first_order_answers
-from liegg.discovery.about.questions import About, motions_asked
+from liegg.discovery.about.questions import About, motions_asked, spread_of_values
+from liegg.discovery.structured import as_inputs
 from liegg.inputs.batches import Batches, as_batches
 from liegg.inputs.foreign.recognise import for_data
 from liegg.inputs.model import eval_view, with_input_dtype
 from liegg.inputs.part import Part, part_of
-from liegg.inputs.probed import probed
+from liegg.inputs.probed import in_dtype_of, probed
 from liegg.results.answers import Answers
 from liegg.results.symmetries import Symmetries
 
 
 def ask(
-    sym: Symmetries, about: About, *, model: Any = None, data: Any = None, output: Any = None
+    sym: Symmetries,
+    about: About,
+    *,
+    model: Any = None,
+    data: Any = None,
+    output: Any = None,
+    call: Any = None,
 ) -> Answers:
     """Answer for named motions from a result; see `Symmetries.about`."""
     if (model is None) != (data is None):
@@ -30,7 +38,7 @@ def ask(
             "ask about derivatives alone."
         )
     if model is not None:
-        return _with_model(sym, about, model=model, data=data, output=output)
+        return _with_model(sym, about, model=model, data=data, output=output, call=call)
     shape = tuple(sym.settings.get("sample") or ())
     motions = _asked(sym, about, shape)
     derived = first_order_answers(sym, motions)
@@ -58,27 +66,29 @@ def _asked(
 
 
 @one_at_a_time
-def _with_model(sym: Symmetries, about: About, *, model: Any, data: Any, output: Any) -> Answers:
+def _with_model(
+    sym: Symmetries, about: About, *, model: Any, data: Any, output: Any, call: Any
+) -> Answers:
     """Move samples, and see what the model does."""
-    model = for_data(model, data)
+    given = as_inputs(model, data, sym.action, call=call, seed=sym.settings["seed"])
+    sym, data = replace(sym, action=given.action), given.data
     with (
         seeded(sym.settings["seed"]),
         torch.inference_mode(False),
         torch.no_grad(),
-        eval_view(model) as function,
+        eval_view(for_data(given.model, data)) as function,
     ):
         function = with_input_dtype(function, as_batches(data))
         batches = Batches(as_batches(data).source).prepared(function.dtype, function.device)
         first = next(iter(batches))
         sym.action.check(tuple(first.shape[1:]))
-        spread = float(first.double().std()) if first.numel() > 1 else 1.0
-        motions = _asked(sym, about, tuple(first.shape[1:]), spread or 1.0)
+        spread = spread_of_values(sym.action, first)
+        motions = _asked(sym, about, tuple(first.shape[1:]), spread)
         x = batches.some(SAMPLES, first)
         part = part_of(sym.settings, Part(output))
-        finite = sym.settings["route"] == "finite"
-        function = probed(function, first, part, finite=finite)
-        dtype = function.dtype or first.dtype
-        x, first = x.to(dtype), first.to(dtype)
+        dtype = function.dtype
+        function = probed(function, first, part, finite=sym.settings["route"] == "finite")
+        x, first = (in_dtype_of(one, function, dtype) for one in (x, first))
         answers, notes = answer_all(function, x, first[:SHOWN], sym, motions)
     if notes:
         raise ArgumentError(f"{notes[0]}.")

@@ -17,6 +17,7 @@ from liegg._utils.errors import ArgumentError, ShapeError
 from liegg._utils.one_at_a_time import one_at_a_time
 from liegg._utils.random import seeded
 from liegg.actions import Action, MatrixAction
+from liegg.discovery.structured import as_inputs
 from liegg.discovery.verification.evaluations import expected_evaluations
 from liegg.discovery.verification.follow import (
     CurveOptions,
@@ -33,9 +34,9 @@ from liegg.inputs.foreign.recognise import for_data
 from liegg.inputs.model import Model, eval_view, with_input_dtype
 from liegg.inputs.output_field import Field
 from liegg.inputs.part import Part, asked_part, part_of, part_words
-from liegg.inputs.probed import probed
+from liegg.inputs.probed import in_dtype_of, probed
 from liegg.inputs.target import Target
-from liegg.polarization.rows import check_output_action
+from liegg.polarization.rows import fitted_output_action
 from liegg.results.symmetries import Symmetries
 from liegg.results.verification import Curve, Verification
 
@@ -55,6 +56,7 @@ def verify(
     output_generators: Float[Tensor, "d ..."] | None = None,
     target: Target = None,
     output: Field = None,
+    call: Callable[..., Any] | None = None,
     samples: int = 256,
     fraction: float = 0.05,
     points: int = 25,
@@ -80,6 +82,7 @@ def verify(
         output_generators: what each of `generators` does to the output; by default the best fit.
         target: as for `liegg.discover`; by default that of `sym`.
         output: as for `liegg.discover`; by default that of `sym`, unless it was a function.
+        call: as for `liegg.discover`.
         samples: maximum number of samples.
         fraction: share of the output's variance up to which a motion holds.
         points: number of times at which each motion is measured; at most, if they are selected.
@@ -137,10 +140,16 @@ def verify(
     )
     if not len(given.h) and others is None:
         return result
-    model = for_data(model, data)
-    with seeded(seed), torch.inference_mode(False), torch.no_grad(), eval_view(model) as function:
+    given_inputs = as_inputs(model, data, action, call=call, seed=seed)
+    action = given_inputs.action
+    with (
+        seeded(seed),
+        torch.inference_mode(False),
+        torch.no_grad(),
+        eval_view(for_data(given_inputs.model, given_inputs.data)) as function,
+    ):
         question = replace(
-            _question(function, data, samples, known, part, action, output_action),
+            _question(function, given_inputs.data, samples, known, part, action, output_action),
             meter=Meter(progress),
         )
         result = replace(
@@ -203,19 +212,20 @@ def _question(
 ) -> Question:
     """The probed model with the samples that are moved."""
     function = with_input_dtype(function, as_batches(data))
-    x = _read(Batches(as_batches(data).source, samples, function.dtype, function.device), samples)
+    batches = replace(as_batches(data), size=samples).prepared(function.dtype, function.device)
+    x = _read(batches, samples)
     shape = tuple(x.shape[1:])
     action.check(shape)
     analysed = None if known is None else known.settings.get("sample")
-    if analysed is not None and tuple(analysed) != shape:
+    if action.structure is None and analysed is not None and tuple(analysed) != shape:
         raise ShapeError(
             f"a sample has shape {shape}; those that were analysed have {tuple(analysed)}. Pass "
             "samples of that shape."
         )
+    dtype = function.dtype
     function = probed(function, x, part, finite=_was_finite(known))
-    x = x.to(function.dtype or x.dtype)
-    if output_action is not None:
-        check_output_action(output_action, function)
+    x = in_dtype_of(x, function, dtype)
+    output_action = fitted_output_action(output_action, action, function)
     if known is not None and known.settings["outputs"] == "sum":  # the analysis was about the sum
         function = summed(function)
     question = Question(function, action, output_action, x)

@@ -100,7 +100,7 @@ def choose_steps(
         >>> bool((found.steps > 1e-7).all() & (found.steps < 1e-2).all()), found.piecewise
         (True, False)
     """
-    spread = _spread(x[evenly_spaced(x, SPREAD_SAMPLES)])
+    spread = _spread(action, x[evenly_spaced(x, SPREAD_SAMPLES)])
     some = x[evenly_spaced(x, SAMPLES)]
     unit = torch.finfo(coarsest(x.dtype, model.arithmetic)).eps
     noise = _noise(model, action, some, spread, unit, outputs, seed)
@@ -184,9 +184,11 @@ class _Ladder(NamedTuple):
         return bool(((last <= rising) | ~last.isfinite()).all()) and bool(last.isfinite().any())
 
 
-def _spread(x: Float[Tensor, "b ..."]) -> float:
-    """Root mean square distance of samples from their mean; their size if all are equal."""
-    flat = x.double().flatten(1)
+def _spread(action: Action, x: Float[Tensor, "b ..."]) -> float:
+    """Root mean square distance of samples from their mean, in what the candidates move; their size if all are equal."""
+    h = torch.randn(action.size, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    moved = (action.field(h.to(x.device), x.double()) != 0).flatten(1).any(0)
+    flat = x.double().flatten(1)[:, moved]
     about = float((flat - flat.mean(0)).square().sum(1).mean().sqrt())
     return about or float(flat.square().sum(1).mean().sqrt()) or 1.0
 
