@@ -585,7 +585,7 @@ class Diagnosis(Enum):
     ONNX_RUNTIME = (Kind.NOTE, "the model is evaluated by onnxruntime")
     ARRAY_FUNCTION = (
         Kind.NOTE,
-        "the model does not take tensors, and was called with numpy arrays",
+        "the model was called with numpy arrays",
     )
     FINITE_DIFFERENCES = (
         Kind.NOTE,

@@ -39,23 +39,32 @@ def probed(
     Raises:
         LieggError: as for `with_part` and `probe`.
     """
-    try:
-        with warnings.catch_warnings():
-            # A function of numpy that is given tensors; it is tried on arrays below.
-            warnings.filterwarnings("ignore", "__array_wrap__ must accept", DeprecationWarning)
-            return _probed(model, x, part, summed=summed, finite=finite)
-    except (ModelError, DtypeError) as error:
-        plain = model.weights is None and not isinstance(model.function, Bridge | nn.Module)
-        if not plain or model.finite or type(error) not in (ModelError, DtypeError):
-            raise
-        found = array_function(model.function, model.name, as_array(x[:1].double()))
-        if found is None:
-            raise
+    found = _on_arrays(model, x) if finite else None
+    if found is None:
+        try:
+            with warnings.catch_warnings():
+                # A function of numpy that is given tensors; it is tried on arrays below.
+                warnings.filterwarnings("ignore", "__array_wrap__ must accept", DeprecationWarning)
+                return _probed(model, x, part, summed=summed, finite=finite)
+        except (ModelError, DtypeError) as error:
+            found = _on_arrays(model, x) if type(error) in (ModelError, DtypeError) else None
+            if found is None:
+                raise
+    return _probed(found, x.to(found.dtype), part, summed=summed, finite=finite)
+
+
+def _on_arrays(model: Model, x: Float[Tensor, "b ..."]) -> Model | None:
+    """A function of tensors or arrays as one of arrays; None if it does not take them, or is a model of torch."""
+    if model.weights is not None or model.finite or isinstance(model.function, Bridge | nn.Module):
+        return None
+    found = array_function(model.function, model.name, as_array(x[:1].double()))
+    if found is None:
+        return None
     other = foreign_model(found)
     notes = (*model.notes, *other.notes)
-    notes = notes if found.differentiable else (*notes, Diagnosis.ARRAY_FUNCTION())
-    other = replace(other, notes=notes)
-    return _probed(other, x.to(other.dtype), part, summed=summed, finite=finite)
+    return replace(
+        other, notes=notes if found.differentiable else (*notes, Diagnosis.ARRAY_FUNCTION())
+    )
 
 
 def _probed(model: Model, x: Tensor, part: Part, *, summed: bool, finite: bool) -> Model:

@@ -159,18 +159,15 @@ def _evaluate(
     """
     if model.finite:
         y, slopes = along(model, x, way, model.step)
-        weights = weigh(y.to(x.dtype)).double()
-        flat = way.double().flatten(1)
-        square = flat.square().sum(1).clamp_min(torch.finfo(torch.float64).tiny)
-        slope = ((slopes * weights).sum(1) / square)[:, None] * flat
-        terms = y * weights
-        size = torch.linalg.vector_norm(terms, dim=1)
-        return Points(x.double().flatten(1), terms.sum(1), slope, size)
-    leaf = x.detach().clone().requires_grad_()
-    with torch.enable_grad():
-        y = model(leaf)
-    weights = weigh(y.detach())
-    slope = torch.autograd.grad(y, leaf, weights, materialize_grads=True)[0]
+        weights, direction = weigh(y.to(x.dtype)).double(), way.double().flatten(1)
+        square = direction.square().sum(1).clamp_min(torch.finfo(torch.float64).tiny)
+        slope = ((slopes * weights).sum(1) / square)[:, None] * direction
+    else:
+        leaf = x.detach().clone().requires_grad_()
+        with torch.enable_grad():
+            y = model(leaf)
+        weights = weigh(y.detach())
+        slope = torch.autograd.grad(y, leaf, weights, materialize_grads=True)[0]
     terms = y.detach().double() * weights.double()
     size = torch.linalg.vector_norm(terms, dim=1)
     flat = x.double().flatten(1)
