@@ -14,7 +14,7 @@ from liegg.decision.decide import DataFacts, Decision, decide, reduced, with_cer
 from liegg.decision.derivative_error import widened
 from liegg.decision.intervals import Bootstrap, bootstrap, certainty
 from liegg.decision.noise_floor import Response
-from liegg.decision.rank import Evidence, evidence
+from liegg.decision.rank import Evidence, evidence, rule, scale
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.problem import Floor, Problem
 from liegg.inputs.hidden_derivatives import HiddenChange
@@ -32,6 +32,9 @@ to another before they are not counted."""
 ROWS_PER_CONSTRAINT = 2
 """Rows of clusters, or of samples that carry the sensitivity, for each direction that is not a symmetry. With fewer, a small defect
 may be a missing constraint."""
+
+BLURRED = 0.01
+"""Error of a defect, relative to the defect, from which on it may be the reason that a direction is not counted."""
 
 SEEN_SHARE = 1e-6
 """Share of a direction's squared change that half of the samples must show; samples that add no constraint show 0."""
@@ -174,16 +177,22 @@ def _decided(
 ) -> Decision:
     """The decision; undecided if nothing is found, but errors of the derivatives hide whether there is something.
 
-    A direction is hidden if it is not counted although its interval reaches down to what would be a strong symmetry.
+    A direction is hidden if it is not counted although its interval reaches down to what would be a strong symmetry, because
+    of these errors.
     """
     decision = decide(solution, case, facts, thresholds, warnings=warnings)
     if errors is None or decision.undecided:
         return decision
     place = slice(decision.nullity, len(solution.values))
-    hidden = int((case.low[place] <= thresholds.strong).sum())
+    factor = float(scale(case.response, rule(case.floor, thresholds)))
+    low, high, values = (factor * part[place] for part in (case.low, case.high, solution.values))
+    unsure = (low <= thresholds.strong) & (high > thresholds.strong)
+    own = errors[: len(solution.values)][place]
+    unsure &= factor * own > BLURRED * values
+    hidden = int(unsure.sum())
     if not hidden:
         return decision
-    largest = float(errors[: len(solution.values)][place].max())
+    largest = float(own[unsure].max())
     warning = Diagnosis.ERROR_HIDES(directions=hidden, percent=100 * math.sqrt(largest))
     if decision.nullity:
         return replace(decision, warnings=(*decision.warnings, warning))

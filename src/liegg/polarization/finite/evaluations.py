@@ -38,7 +38,7 @@ class Evaluations:
     @property
     def trials(self) -> int:
         """Evaluations on a few samples: noise, steps, errors and checks."""
-        steps = SAMPLES * (2 * self.candidates * (MOST + 2) + 4 * POINTS + 4)
+        steps = SAMPLES * (2 * self.candidates * (MOST + 2) + 8 * POINTS + 4)
         errors = 6 * self.candidates * min(ERROR_SAMPLES, error_samples(self.candidates, 1))
         return steps + errors + 2 * PAIRS + 20 * HIDDEN_PAIRS
 

@@ -30,12 +30,15 @@ SAMPLES = 16
 SPREAD_SAMPLES = 256
 """Samples of which the spread is taken."""
 
-LONGEST, RATIO, MOST = 0.25, 4.0, 13
+LONGEST, RATIO, MOST = 0.25, 4.0, 20
 """Longest step as a share of the data's spread, ratio of neighbouring steps, and how many are tried at most."""
 
 CLOSE, CLOSE_UNITS, WIDER, WIDEST = 1e-6, 16.0, 64.0, 0.01
 """Distance of the points that show the noise, as a share of the spread, and at least in rounding units; it grows by this factor
 while they have equal outputs, up to this share."""
+
+LARGE, FALLS = 1e-6, 4.0
+"""Noise, relative to the output, that is measured again at nearer points, and the factor by which it falls there if it is none."""
 
 SLOWEST, FASTEST = 2.0, 16.0
 """Ratio of neighbouring errors: at kinks, and of a smooth function."""
@@ -221,23 +224,39 @@ def _noise(
     h = torch.randn(action.size, generator=drawn, dtype=torch.float64).to(x.device)
     way = action.field(h, x.double())
     size = float(way.flatten(1).square().sum(1).mean().sqrt())
+
+    def values(close: float) -> Float[Tensor, "m s k"]:
+        step = close * spread / size if size > 0 else 0.0
+        with torch.no_grad():
+            places = [(x.double() + i * step * way).to(x.dtype) for i in range(POINTS)]
+            return combine(torch.stack([model(place) for place in places]), outputs, seed=seed)
+
     close = max(CLOSE, CLOSE_UNITS * unit)
-    with torch.no_grad():
-        while True:
-            step = close * spread / size if size > 0 else 0.0
-            values = [model((x.double() + i * step * way).to(x.dtype)) for i in range(POINTS)]
-            table = combine(torch.stack(values), outputs, seed=seed)
-            if float(still_share(table).mean()) <= STILL or close >= WIDEST or size == 0:
-                break
-            close *= WIDER
+    table = values(close)
+    while float(still_share(table).mean()) > STILL and close < WIDEST and size > 0:
+        close *= WIDER
+        table = values(close)
+    level, output = _level(table), float(table.square().sum(2).mean().sqrt())
+    # Noise does not depend on the distance; a function with steep features does.
+    while level > LARGE * output and close / WIDER >= CLOSE_UNITS * unit:
+        close /= WIDER
+        nearer = _level(values(close))
+        if nearer > level / FALLS:
+            break
+        level = nearer
+    finest = torch.finfo(coarsest(x.dtype, model.arithmetic)).eps
+    return max(level, ROUNDED * finest * output)
+
+
+def _level(table: Float[Tensor, "m s k"]) -> float:
+    """Root mean square of the noise of all lines; a single line may cross a jump or a kink."""
     levels = noise_level(table)
     levels = levels[levels.isfinite()]
-    middle = float(levels.median()) if len(levels) else 0.0
-    # A single line may cross a jump or a kink.
+    if not len(levels):
+        return 0.0
+    middle = float(levels.median())
     levels = levels.clamp_max(10 * middle) if middle > 0 else levels
-    measured = float(levels.square().mean().sqrt()) if len(levels) else 0.0
-    finest = torch.finfo(coarsest(values[0].dtype, model.arithmetic)).eps
-    return max(measured, ROUNDED * finest * float(table.square().sum(2).mean().sqrt()))
+    return float(levels.square().mean().sqrt())
 
 
 def _slope(model: Model, x: Tensor, length: float, noise: float) -> tuple[float, float]:
