@@ -589,8 +589,7 @@ class Diagnosis(Enum):
     )
     FINITE_DIFFERENCES = (
         Kind.NOTE,
-        "derivatives are central differences along {candidates:candidate}, {each:evaluation} per sample: defects are known up to "
-        "an error, and none is exact",
+        "derivatives are central differences along {candidates:candidate}, {each:evaluation} per sample; intervals cover their error",
     )
     NOISY_MODEL = (Kind.NOTE, "the model has noise of {percent:.2g} % of the size of its output")
     BUDGET = (

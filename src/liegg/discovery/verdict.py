@@ -122,7 +122,28 @@ def give_verdict(
     *,
     smallest: int | None,
 ) -> Verdict:
-    """The decision, the solution cut to what was requested, and the intervals of its defects."""
+    """The decision, the solution cut to what was requested, and the intervals of its defects.
+
+    A direction is not exact if errors of the derivatives could hide that it is not.
+    """
+    verdict = _verdict(problem, accumulated, floor, info, random, smallest=smallest)
+    exact = 0 if verdict.decision.undecided else verdict.decision.exact
+    if floor.errors is None or not bool((floor.errors[:exact] > floor.value).any()):
+        return verdict
+    none = replace(floor, value=0.0)
+    return _verdict(problem, accumulated, none, info, random, smallest=smallest)
+
+
+def _verdict(
+    problem: Problem,
+    accumulated: Accumulated,
+    floor: Floor,
+    info: ModelInfo,
+    random: RandomControl | None,
+    *,
+    smallest: int | None,
+) -> Verdict:
+    """The verdict for a floor."""
     sums, thresholds, solution = problem.sums, problem.thresholds, accumulated.solution
     shared = {
         "floor": floor.value,
