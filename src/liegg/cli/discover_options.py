@@ -70,6 +70,14 @@ About = Annotated[
         "(default: the standard set for images, on fewer samples); none for no question.",
     ),
 ]
+TaskText = Annotated[
+    str,
+    option(
+        QUESTION,
+        "What several outputs are: classes (of which the largest is the prediction), values, or auto.",
+        choices=dict.fromkeys(("auto", "classes", "values"), ""),
+    ),
+]
 Limit = Annotated[
     list[str] | None,
     option(

@@ -21,26 +21,38 @@ from liegg._utils.random import seeded
 from liegg._utils.threads import SMALL_COLUMNS, TINY_PRODUCTS, one_if, threads
 from liegg.actions import Action, Motion
 from liegg.decision.thresholds import Thresholds
-from liegg.discovery.about.answer import SHOWN, answer_all, samples_to_move
-from liegg.discovery.about.questions import About, motions_asked
+from liegg.discovery.about.answer import Asked, answer_all
+from liegg.discovery.about.effort import plan_moves
+from liegg.discovery.about.questions import About, motions_asked, spread_of_values
 from liegg.discovery.each_output import rows_of_outputs
+from liegg.discovery.finite import (
+    finite_questions,
+    measured_error,
+    notes_of,
+    recorded,
+    step_function,
+    with_steps,
+    within_budget,
+)
 from liegg.discovery.output_whitening import AskedOutputs, Whitening, whitened
 from liegg.discovery.run import Run
 from liegg.discovery.saturation import halves_of
 from liegg.discovery.solve_and_decide import solve_and_decide
 from liegg.discovery.verdict import ModelInfo
 from liegg.inputs.batches import Batches, Data, as_batches, evenly_spaced
+from liegg.inputs.foreign.recognise import for_data
 from liegg.inputs.hidden_derivatives import HiddenChange, hidden_change, refuse
 from liegg.inputs.model import Model, eval_view, with_input_dtype
 from liegg.inputs.nonlinearity import nonlinearity
-from liegg.inputs.part import Part, with_part
-from liegg.inputs.probe import probe
+from liegg.inputs.part import Part
+from liegg.inputs.probed import in_dtype_of, probed
 from liegg.inputs.table import column_labels, is_table, table_values
+from liegg.inputs.task import Task
 from liegg.polarization import memory
 from liegg.polarization.distributed import PassOptions, accumulate
 from liegg.polarization.finite_motions import finite_motions
 from liegg.polarization.rounding_noise import Scatter, scatter
-from liegg.polarization.rows import Plan, check_output_action, plan, rows_per_sample
+from liegg.polarization.rows import Plan, fitted_output_action, plan, rows_per_sample
 from liegg.polarization.sample_blocks import BlockAssigner
 from liegg.polarization.streaming import PassPlan, PassSums, finalise, init, plan_pass, update
 from liegg.results.symmetries import Symmetries
@@ -60,6 +72,7 @@ class Request:
         run: how the analysis runs.
         part: of what the model returns.
         about: named motions in question, as for `discover`.
+        task: what several outputs are, as for `discover`.
 
     Raises:
         ArgumentError: a seed out of range, or whitened outputs with an output action.
@@ -74,6 +87,7 @@ class Request:
     run: Run
     part: Part = field(default_factory=Part)
     about: About = ()
+    task: Task = "auto"
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
@@ -122,13 +136,25 @@ def analyse(
         motions = _motions(request, first)
         notes: tuple[Remark, ...] = ()
         with threads(_model_threads(function, first)):
-            function, how, white = _planned(
+            dtype = function.dtype
+            function, how, white, output_action = _planned(
                 function, first, request, intervals=assigner is not None
             )
-            hidden = hidden_from(function, first, request)
-            if hidden is None and request.run.hidden != "ignore":
-                notes = (Diagnosis.HIDDEN_UNCHECKED(),)
-            curved = _nonlinearity(function, first)
+            request = replace(request, output_action=output_action)
+            hidden, numbered = None, chain([head], rest)
+            if how.steps is not None:
+                labels = assigner is not None and assigner.groups is not None
+                batches, notes = within_budget(
+                    batches, request.action, budget=request.run.budget, labels=labels
+                )
+            if how.steps is not None or function.dtype != dtype:
+                batches = batches.prepared(function.dtype, function.device)
+                first, numbered = in_dtype_of(first, function, dtype), batches.numbered()
+            if not function.piecewise:
+                hidden = hidden_from(function, first, request)
+            if hidden is None and request.run.hidden != "ignore" and not function.piecewise:
+                notes = (*notes, Diagnosis.HIDDEN_UNCHECKED())
+            curved = _nonlinearity(function, first, request.action)
             doubts = _doubts(function, first, request, how)
             steps = plan_pass(
                 function,
@@ -139,7 +165,7 @@ def analyse(
                 assigner=assigner,
             )
             if options.plain:
-                state = update(steps, init(steps), chain([head], rest), progress=options.progress)
+                state = update(steps, init(steps), numbered, progress=options.progress)
             else:
                 rest.close()  # the loader's generator is restored, so that it draws the same again
                 state, more = accumulate(
@@ -170,14 +196,19 @@ def analyse(
             warnings=doubts,
             white=white,
         )
-        return _answered(sym, function, motions, batches, first, request) if motions else sym
+        sym = recorded(sym, function, how)
+        if function.piecewise and request.about is None and not motions:
+            questions = finite_questions(request.action, tuple(first.shape[1:]))
+            motions = _motions(replace(request, about=questions), first)
+        sym = _answered(sym, function, motions, batches, first, request) if motions else sym
+        return recorded(sym, function, how)
 
 
 def _motions(request: Request, first: Tensor) -> dict[str, Motion]:
     """The named motions in question, checked before the pass."""
-    spread = float(first.double().std()) if first.numel() > 1 else 1.0
+    spread = spread_of_values(request.action, first)
     shape = tuple(first.shape[1:])
-    return motions_asked(request.about, request.action, shape, spread=spread or 1.0)
+    return motions_asked(request.about, request.action, shape, spread=spread)
 
 
 def _answered(
@@ -189,13 +220,20 @@ def _answered(
     request: Request,
 ) -> Symmetries:
     """The result with the answers about named motions."""
-    count = samples_to_move(sym, motions, standard=request.about is None)
-    x = batches.some(count, first)
+    moves = plan_moves(sym, motions, standard=request.about is None)
+    x = batches.some(moves.samples, first)
+    asked = Asked(motions, moves, request.task, request.part.output, request.data)
     with threads(_model_threads(function, first)):
-        answers, notes = answer_all(
-            function, x, first[:SHOWN], sym, motions, progress=request.run.about_progress
-        )
-    return replace(sym, answers=answers, notes=(*sym.notes, *notes))
+        found = answer_all(function, x, first, sym, asked, progress=request.run.about_progress)
+    notes = found.notes
+    if found.answers and sym.samples > len(first) and not batches.spaced:
+        notes = (*notes, Diagnosis.FIRST_BATCH_MOVED(moved=len(x)))
+    return replace(
+        sym,
+        answers=found.answers,
+        notes=(*sym.notes, *notes),
+        settings=sym.settings | {"task": found.task},
+    )
 
 
 @contextmanager
@@ -207,6 +245,7 @@ def reading(
     Yields the model in eval mode, all the data, the first batch with its position, and the batches after it.
     """
     batches = as_batches(request.data, batch_size=request.run.batch_size)
+    model = for_data(model, request.data)
     with (
         explain_out_of_memory(),
         seeded(request.seed),
@@ -254,23 +293,26 @@ def conclude(
     model, first = steps.model, steps.first
     coarse = coarsest(first.dtype, model.arithmetic)
     info = ModelInfo(
-        dtype=first.dtype,
+        dtype=model.input_dtype or first.dtype,
         device=first.device.type,
         model=model.name,
-        unit=rounding_unit(coarse, first.device, convolves=model.convolves),
+        unit=max(rounding_unit(coarse, first.device, convolves=model.convolves), model.noise),
         shape=tuple(first.shape[1:]),
         batch_size=batch_size,
         slope=model.slope,
         nonlinearity=nonlinearity,
         hidden=hidden,
-        notes=(*model.notes, *notes),
-        warnings=warnings,
+        notes=(*model.notes, *notes_of(model, steps.row_plan, request.action), *notes),
+        warnings=(*warnings, *step_function(model)),
+        finite=model.finite,
     )
     own_threads = _model_threads(model, first)
 
     @cache
     def measure() -> Scatter:
         with threads(own_threads):
+            if steps.row_plan.steps is not None:
+                return measured_error(steps)
             return scatter(
                 model,
                 steps.action,
@@ -299,11 +341,11 @@ def conclude(
             info,
             output_action=steps.output_action,
             smallest=request.run.bottom,
-            measure=measure,
+            measure=None if model.piecewise else measure,
             halves=halves,
             single=single,
         )
-    settings = sym.settings | request.part.settings()
+    settings = sym.settings | request.part.settings() | {"task": request.task}
     if request.outputs == "whitened":
         settings |= {"outputs": "whitened", "whitening": None if white is None else white._asdict()}
     return replace(sym, settings=settings)
@@ -317,18 +359,24 @@ def _model_threads(model: Model, batch: Tensor) -> int:
 
 def _planned(
     function: Model, first: Tensor, request: Request, *, intervals: bool
-) -> tuple[Model, Plan, Whitening | None]:
-    """The probed model, how its rows are taken, and how its outputs were whitened.
+) -> tuple[Model, Plan, Whitening | None, Action | None]:
+    """The probed model, how its rows are taken, how its outputs were whitened, and the action on them.
 
     Raises:
         ArgumentError: there is less memory than the candidates need.
     """
     action, output_action = request.action, request.output_action
     with full_precision_products():
-        function = with_part(function, first, request.part)
-        function = probe(function, first, summed=request.outputs == "sum")
-        if output_action is not None:
-            check_output_action(output_action, function)
+        dtype = function.dtype
+        function = probed(
+            function,
+            first,
+            request.part,
+            summed=request.outputs == "sum",
+            finite=request.run.route == "finite",
+        )
+        first = in_dtype_of(first, function, dtype)
+        output_action = fitted_output_action(output_action, action, function)
         how = plan(
             function,
             action.row_action,
@@ -338,7 +386,7 @@ def _planned(
             output_action=output_action,
             seed=request.seed,
         )
-        white = None
+        function, white = with_steps(function, how), None
         if request.outputs == "whitened" and math.prod(function.output_shape) > 1:
             function, white = whitened(function, action.row_action, first, how)
     need = memory.expected(
@@ -350,7 +398,7 @@ def _planned(
         bottom=request.run.bottom,
     )
     memory.check(need, device=first.device)
-    return function, how, white
+    return function, how, white, output_action
 
 
 MOTIONS = 8
@@ -377,16 +425,22 @@ def hidden_from(function: Model, first: Tensor, request: Request) -> HiddenChang
     h = torch.randn(request.action.size, generator=drawn, dtype=torch.float64)
     some = first[evenly_spaced(first, MOTIONS)]
     moved = (request.action.field(h.to(some), some) != 0).any(0)
-    hidden = hidden_change(function, first, moved=moved, summed=request.outputs == "sum")
+    hidden = hidden_change(
+        function,
+        first,
+        moved=moved,
+        movable=request.action.movable(first),
+        summed=request.outputs == "sum",
+    )
     if hidden is not None and hidden.found and request.run.hidden == "refuse":
         refuse(function, hidden)
     return hidden
 
 
-def _nonlinearity(function: Model, first: Tensor) -> float | None:
+def _nonlinearity(function: Model, first: Tensor, action: Action) -> float | None:
     """Nonlinearity of the model; None if it fails between two samples, which need not be valid samples."""
     try:
-        return nonlinearity(function, first)
+        return nonlinearity(function, first, movable=action.movable(first))
     except Exception:  # whatever a model does there must not break the analysis
         return None
 

@@ -19,9 +19,6 @@ About = Any
 SMALLEST, LARGEST = 1e-30, 1e30
 """Entries of a generator that can be squared."""
 
-STANDARD_STAGES = ("grid", "colour")
-"""Samples of which the action's own motions are asked about without being named: signals and colours."""
-
 
 def motions_asked(
     about: About, action: Action, shape: tuple[int, ...], *, spread: float = 1.0
@@ -40,7 +37,7 @@ def motions_asked(
     """
     known = action.motions(shape, spread=spread)
     if about is None:
-        about = known if action.stage in STANDARD_STAGES else ()
+        about = known if action.moves_signals else ()
     if isinstance(about, str):
         about = (about,)
     if not isinstance(about, Mapping):
@@ -132,3 +129,10 @@ def _generators(name: str, given: Any, action: Action) -> Tensor:
     is_matrix = isinstance(action, MatrixAction) and given.shape == (action.ambient,) * 2
     single = given.ndim == 1 or (is_matrix and action.size != given.shape[1])
     return given[None] if single else given
+
+
+def spread_of_values(action: Action, x: Tensor) -> float:
+    """Standard deviation of the values of samples that are moved; 1 if they do not differ."""
+    movable = action.movable(x)
+    values = x if movable is None else x[movable]
+    return (float(values.double().std()) if values.numel() > 1 else 1.0) or 1.0
