@@ -39,7 +39,11 @@ FEWEST_HALVINGS, STEPS_INSIDE = 3, 32.0
 """Halvings that must be possible, and steps of finite differences that fit into the shortest step: quotients nearer to a jump show
 the jump itself."""
 
-SMOOTH, JUMPS = 1e-4, 0.03
+SMOOTH, NEARLY = 2 / 3
+"""Share of the limit of jumps above which they cannot be excluded: jumps of 2.9 % were found in functions that claimed to be exact,
+and in functions without any."""
+
+JUMPS = 1e-4, 0.03
 """Largest relative change that a smooth part, or jumps, may hide.
 
 Honest functions stay below 1e-10 in float64; networks with kinks reach 0.025 before a step is halved."""
@@ -85,6 +89,18 @@ class HiddenChange:
         if self.smooth > smooth_limit(self.unit):
             return "finite differences at the samples converge to something else"
         return "the output jumps between samples"
+
+    @property
+    def nearly(self) -> bool:
+        """Whether jumps are not found, but cannot be excluded: steep functions without jumps show as much."""
+        return not self.found and self.jumps > NEARLY * jump_limit(self.unit)
+
+    @property
+    def doubt(self) -> Remark:
+        """What a result says where jumps cannot be excluded."""
+        return Diagnosis.JUMPS_NOT_EXCLUDED(
+            percent=100 * self.jumps, limit=100 * jump_limit(self.unit)
+        )
 
     @property
     def found(self) -> bool:
