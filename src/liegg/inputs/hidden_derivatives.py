@@ -39,14 +39,13 @@ FEWEST_HALVINGS, STEPS_INSIDE = 3, 32.0
 """Halvings that must be possible, and steps of finite differences that fit into the shortest step: quotients nearer to a jump show
 the jump itself."""
 
-SMOOTH, NEARLY = 2 / 3
-"""Share of the limit of jumps above which they cannot be excluded: jumps of 2.9 % were found in functions that claimed to be exact,
-and in functions without any."""
-
-JUMPS = 1e-4, 0.03
+SMOOTH, JUMPS = 1e-4, 0.03
 """Largest relative change that a smooth part, or jumps, may hide.
 
 Honest functions stay below 1e-10 in float64; networks with kinks reach 0.025 before a step is halved."""
+
+NEARLY = 2 / 3
+"""Share of the limit of jumps above which they cannot be excluded: both a step and steep functions without any show 2.9 %."""
 
 SMOOTH_UNITS = 30.0
 """Roots of the rounding unit that a smooth part must exceed in any case: 1 % in float32."""
