@@ -26,7 +26,7 @@ from liegg.discovery.verification.measure import CONSTANT, Question, summed
 from liegg.discovery.verification.meter import Meter
 from liegg.inputs.batches import evenly_spaced
 from liegg.inputs.model import Model
-from liegg.inputs.task import Reading, Task, labels_in, read_outputs
+from liegg.inputs.task import SIGNALS, Reading, Task, labels_in, read_outputs
 from liegg.results.answer import Answer, FiniteChange
 from liegg.results.answers import Answers
 from liegg.results.symmetries import Symmetries
@@ -162,7 +162,7 @@ def _reading(question: Question, first: Float[Tensor, "s ..."], asked: Asked) ->
         task=asked.task,
         output=asked.output,
         labels=labels,
-        signals=question.action.moves_signals,
+        signals=question.action.stage in SIGNALS,
     )
 
 

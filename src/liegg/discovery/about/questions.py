@@ -12,6 +12,7 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
 from liegg.actions import Action, MatrixAction, Motion
+from liegg.inputs.task import SIGNALS
 
 About = Any
 """Names of motions that the action knows, a mapping from names to generators, or None for the standard set."""
@@ -37,7 +38,7 @@ def motions_asked(
     """
     known = action.motions(shape, spread=spread)
     if about is None:
-        about = known if action.moves_signals else ()
+        about = known if action.stage in SIGNALS else ()
     if isinstance(about, str):
         about = (about,)
     if not isinstance(about, Mapping):
