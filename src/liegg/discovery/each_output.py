@@ -14,7 +14,7 @@ from liegg.polarization.streaming import PassPlan
 from liegg.results.symmetries import Symmetries
 from liegg.spectrum.defects import squared_motion, whitening
 
-SAMPLES = 64
+SINGLE_OUTPUT_SAMPLES = 64
 """Samples at which the outputs are looked at one by one."""
 
 BROKEN = 0.3
@@ -41,7 +41,7 @@ def with_single_outputs(sym: Symmetries, steps: PassPlan) -> Symmetries:
     room = ROW_ELEMENTS // (steps.columns * number)
     if room < 2:
         return sym
-    x = steps.first[evenly_spaced(steps.first, min(SAMPLES, room))]
+    x = steps.first[evenly_spaced(steps.first, min(SINGLE_OUTPUT_SAMPLES, room))]
     broken = call_within_memory(lambda some: _broken(sym, steps, some), x)
     if broken is None:
         return sym

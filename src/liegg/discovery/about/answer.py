@@ -13,7 +13,7 @@ from liegg._utils.checks import checksum
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import one_line
 from liegg.actions import Motion
-from liegg.discovery.about.effort import SAMPLES, SHOWN, Effort, Moves
+from liegg.discovery.about.effort import MOST_SAMPLES, SHOWN, Effort, Moves
 from liegg.discovery.about.finite import Followed, finite_change, follow
 from liegg.discovery.about.first_order import (
     NOT_MEASURED,
@@ -169,7 +169,7 @@ def _reading(question: Question, first: Float[Tensor, "s ..."], asked: Asked) ->
 def _by_derivatives(names: list[str], sym: Symmetries) -> Remark:
     """That motions of the standard set were not tried at finite size."""
     return Diagnosis.MOTIONS_BY_DERIVATIVES(
-        motions=", ".join(names), count=len(names), samples=sym.samples, most=SAMPLES
+        motions=", ".join(names), count=len(names), samples=sym.samples, most=MOST_SAMPLES
     )
 
 

@@ -23,7 +23,7 @@ CPU_ELEMENTS = 2**18
 """Most numbers per call of a model on a CPU: activations of larger batches leave the cache, which
 makes a small convolutional network on images of 64 x 64 pixels about three times slower."""
 
-ROUNDING = 100.0
+OUTPUT_UNITS = 100.0
 """Rounding units of the model's dtype, relative to its outputs, that a change may be off by."""
 
 

@@ -25,7 +25,13 @@ from liegg.discovery.verification.follow import (
     random_controls,
 )
 from liegg.discovery.verification.further_curves import Others, others_of
-from liegg.discovery.verification.measure import CONSTANT, ROUNDING, Directions, Question, summed
+from liegg.discovery.verification.measure import (
+    CONSTANT,
+    OUTPUT_UNITS,
+    Directions,
+    Question,
+    summed,
+)
 from liegg.discovery.verification.meter import Meter
 from liegg.discovery.verification.selected_times import Effort, at_selected_times, shares
 from liegg.inputs.batches import Batches, Data, as_batches
@@ -154,7 +160,7 @@ def verify(
             result = replace(result, notes=(Diagnosis.CONSTANT_HELD_OUT_OUTPUT(),))
         else:
             result, further = _followed(question, given, others, options, result)
-            rounding = (ROUNDING * question.eps) ** 2 * question.output_square
+            rounding = (OUTPUT_UNITS * question.eps) ** 2 * question.output_square
             floor = max(rounding / question.variance, question.eps)
             result = replace(result, floor=floor)
         question.meter.finish()
