@@ -125,8 +125,9 @@ def answer_all(
     meter = Meter(progress, total=len(x) * (each + 2 * len(motions)))
     question = Question(model, sym.action, sym.output_action, x, meter)
     try:
-        reading = _reading(question, first, asked)
-        question = _with(question, classes=reading.classes)
+        reading = _reading(question, first, asked) if tried else None
+        if reading is not None:
+            question = _with(question, classes=reading.classes)
         answers = first_order_answers(sym, motions, question)
         finite = _finite(question, replace(question, x=first[:SHOWN]), sym, tried, effort)
     except Exception as error:  # whatever a model does to moved samples must not lose the analysis
@@ -138,12 +139,12 @@ def answer_all(
         return Found(answers, asked.task, (note,))
     meter.finish()
     left = [name for name in motions if name not in tried]
-    notes = () if reading.note is None else (reading.note,)
+    notes = () if reading is None or reading.note is None else (reading.note,)
     if left:
         notes = (*notes, _by_derivatives(left, sym))
     return Found(
         Answers(replace(one, finite=finite.get(name)) for name, one in answers.items()),
-        reading.task,
+        asked.task if reading is None else reading.task,
         notes,
     )
 

@@ -9,7 +9,7 @@ from liegg.results.symmetries import Symmetries
 MOST_SAMPLES, FEWEST_SAMPLES = 256, 8
 """Most samples that are moved, and the fewest of which a share is told."""
 
-SHARE = 0.05
+SHARE = 0.035
 """Share of the evaluations of the analysis that the standard questions may take."""
 
 MOVED = 2.0

@@ -75,7 +75,10 @@ def _motion(name: str, given: Any, known: Mapping[str, Motion], action: Action) 
     motion = given
     if not isinstance(given, Motion):
         motion = Motion(_generators(name, given, action))
-    coefficients = (motion.action or action).as_coefficients(motion.generators, f"about[{name!r}]")
+    try:
+        coefficients = (motion.action or action).as_coefficients(motion.generators)
+    except ArgumentError as error:
+        raise ArgumentError(f"about[{name!r}]: {error}") from error
     sizes = coefficients.detach().double().abs().amax(1) if len(coefficients) else torch.zeros(1)
     if not bool(((sizes > SMALLEST) & (sizes < LARGEST)).all()):
         raise ArgumentError(
