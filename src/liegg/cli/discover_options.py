@@ -58,8 +58,8 @@ Outputs = Annotated[
     str,
     option(
         QUESTION,
-        "each output, their sum (as in the paper), or a number of random combinations.",
-        choices=dict.fromkeys(("each", "sum"), ""),
+        "each output, their sum (as in the paper), whitened ones, or a number of random combinations.",
+        choices=dict.fromkeys(("each", "sum", "whitened"), ""),
     ),
 ]
 About = Annotated[
@@ -130,8 +130,8 @@ Route = Annotated[
     str,
     option(
         LARGE_RUNS,
-        "How to differentiate the model: auto, jvp, vjp or autograd.",
-        choices=dict.fromkeys(("auto", "jvp", "vjp", "autograd"), ""),
+        "How to differentiate the model: auto, jvp, vjp or autograd; moved moves images instead.",
+        choices=dict.fromkeys(("auto", "jvp", "vjp", "autograd", "moved"), ""),
     ),
 ]
 Bottom = Annotated[

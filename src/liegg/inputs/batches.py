@@ -32,7 +32,17 @@ from liegg._utils.errors import (
     ShapeError,
     one_line,
 )
-from liegg.inputs.checked_batch import as_tensor, check_finite, check_plain, inputs_of, ragged
+from liegg.inputs.checked_batch import (
+    as_tensor,
+    check_finite,
+    check_plain,
+    inputs_of,
+    ragged,
+    tree_data,
+)
+from liegg.inputs.foreign.jax_function import is_jax_array
+from liegg.inputs.structure.packed import Packed
+from liegg.inputs.structure.tree import is_tree
 from liegg.inputs.table import is_table, table_values
 
 Data = Any
@@ -83,6 +93,11 @@ class Batches:
     stride: tuple[int, int] = (0, 1)
 
     @property
+    def packed(self) -> bool:
+        """Whether samples are rows of structured samples, which keep their precision."""
+        return isinstance(self.source, Packed)
+
+    @property
     def count(self) -> int | None:
         """Number of samples of the source; None if it must be counted."""
         return len(self.source) if _indexed(self.source) else None
@@ -105,14 +120,32 @@ class Batches:
         start, stop = self.count * rank // size, self.count * (rank + 1) // size
         return replace(self, start=start, stop=stop)
 
+    def thinned(self, count: int) -> "Batches":
+        """Evenly spaced samples of data that can be indexed, as data of their own.
+
+        Args:
+            count: how many.
+        """
+        places = torch.linspace(0, len(self.source) - 1, count, dtype=torch.float64).long().tolist()
+        if isinstance(self.source, Tensor | np.ndarray):
+            return replace(self, source=self.source[places])
+        return replace(self, source=Subset(self.source, places))
+
     def prepared(self, dtype: torch.dtype | None, device: torch.device | None) -> "Batches":
         """The same data for a model of this dtype on this device; arrays get their batch size."""
+        if self.packed:
+            return replace(self, size=self.size or self._packed_size(device), device=device)
         array = isinstance(self.source, Tensor | np.ndarray)
         device = device or (self.source.device if isinstance(self.source, Tensor) else None)
         size = self.size or (
             _batch_size(math.prod(self.source.shape[1:]), device) if array else None
         )
         return replace(self, size=size, dtype=dtype, device=device)
+
+    def _packed_size(self, device: torch.device | None) -> int | None:
+        """Samples per batch of structured samples; None if they come in batches."""
+        source: Packed = self.source
+        return _batch_size(source.layout.width, device) if source.indexed else None
 
     def __iter__(self) -> Generator[Float[Tensor, "b ..."], None, None]:
         """Yield the batches; raise a `DataError` that names the first bad sample."""
@@ -158,7 +191,7 @@ class Batches:
         """
         in_order, check = self.count is None, DeferredCheck()
         first, shape, is_first = 0 if in_order else self.start, None, True
-        with _restored_generators(self.source):
+        with _restored_generators(self.source.data if self.packed else self.source):
             source = _range(self.source, self.start, self.stop)
             for index, raw in enumerate(_read(_pieces(source, self.size, self.device))):
                 batch = as_tensor(inputs_of(raw), first)
@@ -182,7 +215,7 @@ class Batches:
         check.resolve()
         if first == 0 and (in_order or not self.count):
             shape = getattr(self.source, "shape", None)
-            kind = type(self.source).__name__ + (
+            kind = type(self.source.data if self.packed else self.source).__name__ + (
                 "" if shape is None else f" of shape {tuple(shape)}"
             )
             raise EmptyDataError(f"the data holds no sample ({kind}). Pass at least one.")
@@ -239,8 +272,12 @@ def as_batches(data: Data, *, batch_size: int | None = None) -> Batches:
             f"batch_size={batch_size}: expected a positive number of samples, for example "
             f"batch_size={BATCH_SIZE}."
         )
+    if isinstance(data, Packed):
+        return Batches(data, batch_size)
     if is_table(data):
         data = table_values(data)
+    if is_jax_array(data):
+        data = np.asarray(data)
     if isinstance(data, Tensor):
         check_plain(data)
     if isinstance(data, Tensor | np.ndarray) and data.ndim == 0:
@@ -259,7 +296,9 @@ def as_batches(data: Data, *, batch_size: int | None = None) -> Batches:
             f"data is a tuple of {len(data)}, which can mean inputs with labels or batches. Pass "
             "data[0] for the inputs alone, list(data) for batches."
         )
-    if isinstance(data, dict | str | bytes) or not isinstance(data, Dataset | Iterable):
+    if is_tree(data):
+        raise tree_data(data, "data")
+    if isinstance(data, str | bytes) or not isinstance(data, Dataset | Iterable):
         raise DataError(
             f"data is a {type(data).__name__}; expected a tensor, a numpy array, a Dataset, a "
             "DataLoader or an iterable of batches. Pass the inputs alone, for example data['x']."
@@ -296,6 +335,8 @@ def _batch_size(numbers: int, device: torch.device | None) -> int:
 
 def _indexed(source: Any) -> bool:
     """Whether samples can be indexed."""
+    if isinstance(source, Packed):
+        return source.indexed
     mapped = isinstance(source, Dataset) and not isinstance(source, IterableDataset)
     return isinstance(source, Tensor | np.ndarray) or (mapped and hasattr(source, "__len__"))
 
@@ -306,6 +347,8 @@ def _range(source: Any, start: int, stop: int | None) -> Any:
         return source
     if isinstance(source, Tensor | np.ndarray):
         return source[start:stop]
+    if isinstance(source, Packed):
+        return source.part(start, stop)
     return Subset(source, range(len(source))[start:stop])
 
 
@@ -314,6 +357,9 @@ def _pieces(source: Any, size: int | None, device: torch.device | None) -> Itera
     if isinstance(source, Tensor | np.ndarray):
         step = size or _batch_size(math.prod(source.shape[1:]), device)
         return (source[start : start + step] for start in range(0, len(source), step))
+    if isinstance(source, Packed) and source.indexed:
+        step = size or _batch_size(source.layout.width, device)
+        return (source.rows(start, start + step) for start in range(0, len(source), step))
     if isinstance(source, Dataset):
         return _stacked(source, size, device)
     return source
@@ -342,6 +388,8 @@ def _stacked(dataset: Dataset[Any], size: int | None, device: torch.device | Non
         inputs_of, iter(dataset) if count is None else map(dataset.__getitem__, range(count))
     )
     begin = list(islice(samples, 1))
+    if begin and is_tree(begin[0]):
+        raise tree_data(begin[0], "sample 0 of the Dataset")
     if size is None and begin:  # by the size of the first sample
         size = _batch_size(math.prod(getattr(begin[0], "shape", ())), device)
     samples, first = chain(begin, samples), 0

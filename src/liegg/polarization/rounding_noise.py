@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -105,6 +106,8 @@ def _scatter(
     """The scatter at these samples."""
     signs = signs_like(x, seed=plan.seed).double()
     shifted = (x.double() * (1 + unit * signs)).to(x.dtype)
+    movable = action.movable(x)
+    shifted = shifted if movable is None else torch.where(movable, shifted, x)
     (one, y), (other, z) = (
         polarize(model, action, samples, plan, output_action=output_action)
         for samples in (x, shifted)

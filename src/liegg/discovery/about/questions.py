@@ -133,3 +133,10 @@ def _generators(name: str, given: Any, action: Action) -> Tensor:
     is_matrix = isinstance(action, MatrixAction) and given.shape == (action.ambient,) * 2
     single = given.ndim == 1 or (is_matrix and action.size != given.shape[1])
     return given[None] if single else given
+
+
+def spread_of_values(action: Action, x: Tensor) -> float:
+    """Standard deviation of the values of samples that are moved; 1 if they do not differ."""
+    movable = action.movable(x)
+    values = x if movable is None else x[movable]
+    return (float(values.double().std()) if values.numel() > 1 else 1.0) or 1.0

@@ -115,8 +115,14 @@ class Question:
     @cached_property
     def spread(self) -> float:
         """Root mean square distance of the samples from their mean; their size if all are equal."""
-        flat = self.x.double().flatten(1)
-        about = (flat - flat.mean(0)).square().sum(1).mean().sqrt()
+        flat = self.action.moving(self.x).double().flatten(1)
+        movable = self.action.movable(self.x)
+        if movable is None:
+            about = (flat - flat.mean(0)).square().sum(1).mean().sqrt()
+        else:  # points that a sample does not have are not away from the mean
+            known = movable.flatten(1)
+            mean = flat.sum(0) / known.sum(0).clamp_min(1)
+            about = ((flat - mean) * known).square().sum(1).mean().sqrt()
         return float(about) or float(flat.square().sum(1).mean().sqrt())
 
     @property
