@@ -24,6 +24,8 @@ class Run:
     Attributes:
         batch_size: samples per batch if the data does not come in batches; None chooses by their size.
         route: forward (`"jvp"`) or reverse (`"vjp"`) derivatives, plain `"autograd"`, or the cheapest that works (`"auto"`).
+            `"moved"` takes no derivative of the model: images, volumes and sequences are moved both ways along every candidate
+            by a finite step (a pixel), and rows are the change of the output over twice the step.
         bottom: solve only for this many of the smallest defects, which is cheaper for many thousands of
             candidates; the result says how accurate each is, and that the other directions are not known. None for all.
         control_draws: number of re-initialised models; None takes 19, with which a symmetry can be called learned at the 5 %

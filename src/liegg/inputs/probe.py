@@ -78,7 +78,9 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
     places = evenly_spaced(x, PROBE_SAMPLES)
     batch, x = x, x[places]
     with torch.enable_grad(), record_dtypes() as dtypes:
-        model, raw = with_field(model, call(model.function, x.clone().requires_grad_()))
+        model, raw = with_field(
+            model, call(model.function, x.clone().requires_grad_()), samples=len(x)
+        )
     y = _checked_output(raw, x, model.name, places)
     with torch.no_grad():
         again, in_place = _call_again(model.function, x)
@@ -102,7 +104,7 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
     slope, centre = 0.0, None
     if raw.requires_grad:
         samples = batch[evenly_spaced(batch, SLOPE_SAMPLES)]
-        slope, centre = call_within_memory(partial(_slope, model, summed=summed), samples)
+        slope, centre = call_within_memory(partial(slope_and_centre, model, summed=summed), samples)
     if slope is not None and slope * largest**2 <= torch.finfo(arithmetic).tiny ** 2:
         slope = 0.0  # what it does to the output is too small to be a number of this precision
     if slope == 0 and _varies(model, batch, summed=summed):
@@ -132,7 +134,7 @@ def _call_again(
     return y, batch._version != version or not torch.equal(batch, x)
 
 
-def _slope(
+def slope_and_centre(
     model: Model, x: Float[Tensor, "b ..."], *, summed: bool
 ) -> tuple[float | None, Float[Tensor, " c"]]:
     """Mean squared gradient of the outputs' sum (random signs unless `summed`), None on failure; and the mean outputs."""

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.device import layout
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import ArgumentError, ModelError, ShapeError, one_line
 from liegg._utils.forward_mode import jvp
@@ -18,7 +19,8 @@ from liegg.inputs.model import Model
 from liegg.inputs.probe import PROBE_SAMPLES
 from liegg.polarization.output_sketch import Outputs, combine, cotangents
 
-Route = Literal["jvp", "vjp", "autograd"]
+Route = Literal["jvp", "vjp", "autograd", "moved"]
+"""Forward or reverse derivatives, plain autograd, or outputs of samples that are really moved."""
 
 TOGETHER_ELEMENTS = {"cpu": 2**24, "cuda": 2**28}
 """Most numbers in the tangents (or gradients) of one pass: 64 MB and 1 GB in float32."""
@@ -37,7 +39,7 @@ class Plan:
     Attributes:
         outputs: `"each"`: one row per output; `"sum"`: the paper's row of the summed outputs; `k`:
             k random ±1 combinations.
-        route: `"jvp"`, `"vjp"` or `"autograd"`.
+        route: `"jvp"`, `"vjp"`, `"autograd"` or `"moved"`.
         seed: seed of the random combinations.
         together: directions per pass through the model.
         notes: why the cheapest route was not used; what would take less memory.
@@ -98,6 +100,9 @@ def plan(
     if passes * columns > ROW_ELEMENTS:
         size = f"{passes * columns * 8 / 2**30:.1f} GB"
         notes.append(Diagnosis.MANY_ROWS(rows=passes, columns=columns, size=size))
+    if route == "moved":
+        _check_steps(action, tuple(x.shape[1:]))
+        return Plan(outputs, route, seed, max(1, min(room // 2, action.size)), tuple(notes))
     cheapest: tuple[Route, ...] = ("jvp", "vjp") if action.size < passes else ("vjp",)
     for candidate in cheapest if route == "auto" else (route,):
         many = {"jvp": min(room, action.size), "vjp": min(room, passes)}.get(candidate, 1)
@@ -152,6 +157,8 @@ def polarize(
     """
     if plan.route == "jvp":
         y, rows = _forward(model, action, x, plan, first)
+    elif plan.route == "moved":
+        y, rows = _moved(model, action, x, plan, first)
     else:
         y, rows = _reverse(model, action, x, plan, first, halved, precomputed)
     if output_action is None:
@@ -312,6 +319,31 @@ def _forward(
     if y is None:
         raise ArgumentError("the action has no generator: give it at least one.")
     return y.detach(), torch.cat(columns).permute(1, 2, 0)
+
+
+def _check_steps(action: Action, shape: tuple[int, ...]) -> None:
+    """Raise `ArgumentError` unless every candidate has a finite motion of its own."""
+    if bool((action.steps(shape) <= 0).any()):
+        raise ArgumentError(
+            "route='moved' moves samples by a finite step along every candidate, which images, volumes and sequences have "
+            "(Action.steps). Use route='auto' for this action."
+        )
+
+
+def _moved(
+    model: Model, action: Action, x: Tensor, plan: Plan, first: int
+) -> tuple[Float[Tensor, "b c"], Float[Tensor, "b k g"]]:
+    r"""Half the change of the output between both ends of a motion by the step $s$ of a candidate, over $s$."""
+    steps, columns = action.steps(tuple(x.shape[1:])), []
+    y = model(x).detach()
+    for some in torch.diag(steps).split(plan.together):
+        motions, sizes = some.to(x), some.sum(1).to(x.device)
+        moved = action.act_all(torch.cat([motions, -motions]), x).flatten(0, 1)
+        replies = model(moved.to(x.dtype, memory_format=layout(x))).detach().double()
+        ahead, behind = replies.unflatten(0, (2, -1))
+        slopes = (ahead - behind).unflatten(0, (len(some), len(x))) / (2 * sizes[:, None, None])
+        columns.append(combine(slopes, plan.outputs, seed=plan.seed, first=first))
+    return y, torch.cat(columns).permute(1, 2, 0)
 
 
 def _push(

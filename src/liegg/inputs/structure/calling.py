@@ -159,6 +159,11 @@ def _styles(model: Any, tree: Any, mode: str) -> list[tuple[str, tuple[str, ...]
     return order
 
 
+def styles_of(model: Any, tree: Any) -> list[tuple[str, tuple[str, ...]]]:
+    """Ways to pass a batch with samples along the first axis, the most likely first."""
+    return _styles(model, tree, "stacked")
+
+
 def _checked(convention: Convention, model: Any, rows: Float[Tensor, "b D"]) -> Convention:
     """The convention, if samples have the same output alone and together."""
     if convention.mode == "joined":

@@ -166,7 +166,7 @@ class Entry(nn.Module):
     def __init__(self, model: nn.Module, convention: Convention) -> None:
         super().__init__()
         self.model, self.convention = model, convention
-        self.__name__ = type(model).__name__
+        self.__name__ = getattr(model, "__name__", type(model).__name__)
         self.train(model.training)
 
     def forward(self, x: Float[Tensor, "b D"]) -> Any:
