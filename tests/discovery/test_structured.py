@@ -395,7 +395,9 @@ def test_context_has_no_influence_on_the_spread():
     data = {"pos": PADDED["pos"], "number": torch.randint(0, 2, (80, 1), generator=draw)}
     large = data | {"number": 1_000_000 * data["number"]}
     one, two = (liegg.discover(model, each, POSITIONS) for each in (data, large))
-    torch.testing.assert_close(torch.tensor(one.decision.response), torch.tensor(two.decision.response))
+    torch.testing.assert_close(
+        torch.tensor(one.decision.response), torch.tensor(two.decision.response)
+    )
     assert one.decision.grades == two.decision.grades
 
 

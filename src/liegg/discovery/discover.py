@@ -28,9 +28,10 @@ from liegg.decision.controls import (
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.about.answer import first_order_answers, with_untrained
 from liegg.discovery.agreement import asked
-from liegg.discovery.analyse import Request, analyse
+from liegg.discovery.analyse import analyse
 from liegg.discovery.inner import Asked, at_inner_point
 from liegg.discovery.output_whitening import AskedOutputs
+from liegg.discovery.request import Request
 from liegg.discovery.run import Run
 from liegg.discovery.structured import Inputs, as_samples, with_inputs
 from liegg.discovery.verification.verify import verify

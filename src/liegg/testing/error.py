@@ -15,7 +15,8 @@ from liegg._utils.checks import check_seed
 from liegg._utils.errors import ArgumentError
 from liegg.actions import Action
 from liegg.decision.thresholds import Thresholds
-from liegg.discovery.analyse import Request, reading
+from liegg.discovery.analyse import reading
+from liegg.discovery.request import Request
 from liegg.discovery.run import Run
 from liegg.discovery.structured import as_inputs
 from liegg.inputs.batches import Data, as_batches
@@ -23,7 +24,7 @@ from liegg.inputs.model import Model
 from liegg.inputs.output_field import Field
 from liegg.inputs.part import Part, with_part
 from liegg.inputs.probe import probe
-from liegg.polarization.rows import fitted_output_action
+from liegg.polarization.output_fit import fitted_output_action
 from liegg.testing.groups import Group, action_for, as_group
 
 LARGEST_TURN, LARGEST_OTHER = math.pi, 0.5
