@@ -105,16 +105,19 @@ def first_element(data: Any, paths: Iterable[Any] = ()) -> tuple[Any, bool]:
     )
 
 
-def pack_data(data: Any, moves: Mapping[Any, Fit], *, scan: bool = True) -> tuple[Packed, Any]:
+def pack_data(
+    data: Any, moves: Mapping[Any, Fit], *, clouds: bool = False, scan: bool = True
+) -> tuple[Packed, Any]:
     """Structured data as rows, and its first element, which models are called like.
 
     Args:
         data: the user's data.
         moves: for every path that is moved, whether its action accepts a shape.
+        clouds: as for `reader_for`.
         scan: whether sizes may vary, so that all of the data is looked at first.
     """
     element, complete = first_element(data, moves)
-    reader = reader_for(element, moves, complete=complete)
+    reader = reader_for(element, moves, complete=complete, clouds=clouds)
     chunk = reader.chunk(element) if complete else None
     shapes: dict[str, set[tuple[int, ...]]] = {}
     first = chunk if chunk is not None else reader.chunk(element)
