@@ -612,10 +612,40 @@ class Diagnosis(Enum):
         "derivatives cannot show its symmetries (analyse the layer before), or no candidate moves "
         "what it reads.",
     )
+    ESTIMATOR_METHOD = (Kind.NOTE, "the model is an estimator, of which .{method} was called")
+    JAX_FUNCTION = (
+        Kind.NOTE,
+        "the model is a function in JAX, called and differentiated in {dtype}",
+    )
+    ONNX_RUNTIME = (Kind.NOTE, "the model is evaluated by onnxruntime")
+    ARRAY_FUNCTION = (Kind.NOTE, "the model was called with numpy arrays")
+    FINITE_DIFFERENCES = (
+        Kind.NOTE,
+        "derivatives are central differences along {candidates:candidate}, {each:evaluation} per sample; intervals cover their error",
+    )
+    NOISY_MODEL = (Kind.NOTE, "the model has noise of {percent:.2g} % of the size of its output")
+    BUDGET = (
+        Kind.NOTE,
+        "{samples} of {total:sample} were read, evenly spaced ones, to stay within the budget of {budget:evaluation}",
+    )
+    STEP_FUNCTION = (
+        Kind.WARNING,
+        "the model is piecewise constant, as trees are: small changes of a sample mostly leave the output exactly as it is, so "
+        "that it has no infinitesimal symmetry. Finite transformations are measured instead; see sym.answers",
+    )
+    ERROR_HIDES = (
+        Kind.WARNING,
+        "{directions:direction} that {directions:?is|are} not counted may be {directions:?a symmetry|symmetries}: finite "
+        "differences are off by up to {percent:.2g} % of what an average direction does. A model with less noise would decide",
+    )
+    ONLY_NOISE = (
+        Kind.WARNING,
+        "no candidate moves the output beyond the error of finite differences, so that its symmetries are undecided",
+    )
     HIDDEN_UNCHECKED = (
         Kind.NOTE,
         "it could not be checked whether the derivative shows the whole change of the output: there is only one sample, the output is "
-        "constant up to rounding, or the model fails between samples",
+        "constant up to rounding, the model is too noisy, or it fails between samples",
     )
     HIDDEN_DERIVATIVE = (
         Kind.WARNING,

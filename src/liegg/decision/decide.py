@@ -104,6 +104,7 @@ class DataFacts:
         saturated: says whether half of the samples already constrain all that all of them do; None if that cannot be told.
         nonlinearity: squared relative nonlinearity of the model between samples; None if not known.
         degenerate: nothing moves the output at all.
+        hidden: directions that may be symmetries, but errors of the derivatives are too large to tell.
     """
 
     samples: int
@@ -117,6 +118,7 @@ class DataFacts:
     saturated: Callable[[], bool] | None = None
     nonlinearity: float | None = None
     degenerate: bool = False
+    hidden: int = 0
 
     @property
     def independent(self) -> int:
@@ -212,6 +214,8 @@ def _about_samples(
     """Warnings about the number of samples, and how many directions it leaves undecided."""
     if facts.degenerate:
         return [], len(solution.values)
+    if facts.hidden:
+        return [], facts.hidden
     if not total:
         return [], 0
     if solution.sensitivity == 0:

@@ -22,6 +22,15 @@ from liegg.discovery.about.answer import Asked, answer_all
 from liegg.discovery.about.effort import plan_moves
 from liegg.discovery.about.questions import motions_asked, spread_of_values
 from liegg.discovery.each_output import rows_of_outputs
+from liegg.discovery.finite import (
+    finite_questions,
+    measured_error,
+    notes_of,
+    recorded,
+    step_function,
+    with_steps,
+    within_budget,
+)
 from liegg.discovery.first_batch import doubts, hidden_from, nonlinearity_of
 from liegg.discovery.output_whitening import Whitening, whitened
 from liegg.discovery.request import Request
@@ -29,10 +38,10 @@ from liegg.discovery.saturation import halves_of
 from liegg.discovery.solve_and_decide import solve_and_decide
 from liegg.discovery.verdict import ModelInfo
 from liegg.inputs.batches import Batches, as_batches
+from liegg.inputs.foreign.recognise import for_data
 from liegg.inputs.hidden_derivatives import HiddenChange
 from liegg.inputs.model import Model, eval_view, with_input_dtype
-from liegg.inputs.part import with_part
-from liegg.inputs.probe import probe
+from liegg.inputs.probed import in_dtype_of, probed
 from liegg.polarization import memory
 from liegg.polarization.distributed import PassOptions, accumulate
 from liegg.polarization.output_fit import fitted_output_action
@@ -66,13 +75,24 @@ def analyse(
         motions = _motions(request, first)
         notes: tuple[Remark, ...] = ()
         with threads(_model_threads(function, first)):
+            dtype = function.dtype
             function, how, white, output_action = _planned(
                 function, first, request, intervals=assigner is not None
             )
             request = replace(request, output_action=output_action)
-            hidden = hidden_from(function, first, request)
-            if hidden is None and request.run.hidden != "ignore":
-                notes = (Diagnosis.HIDDEN_UNCHECKED(),)
+            hidden, numbered = None, chain([head], rest)
+            if how.steps is not None:
+                labels = assigner is not None and assigner.groups is not None
+                batches, notes = within_budget(
+                    batches, request.action, budget=request.run.budget, labels=labels
+                )
+            if how.steps is not None or function.dtype != dtype:
+                batches = batches.prepared(function.dtype, function.device)
+                first, numbered = in_dtype_of(first, function, dtype), batches.numbered()
+            if not function.piecewise:
+                hidden = hidden_from(function, first, request)
+            if hidden is None and request.run.hidden != "ignore" and not function.piecewise:
+                notes = (*notes, Diagnosis.HIDDEN_UNCHECKED())
             curved = nonlinearity_of(function, first, request.action)
             remarks = doubts(function, first, request, how)
             steps = plan_pass(
@@ -84,7 +104,7 @@ def analyse(
                 assigner=assigner,
             )
             if options.plain:
-                state = update(steps, init(steps), chain([head], rest), progress=options.progress)
+                state = update(steps, init(steps), numbered, progress=options.progress)
             else:
                 rest.close()  # the loader's generator is restored, so that it draws the same again
                 state, more = accumulate(
@@ -115,7 +135,12 @@ def analyse(
             warnings=remarks,
             white=white,
         )
-        return _answered(sym, function, motions, batches, first, request) if motions else sym
+        sym = recorded(sym, function, how)
+        if function.piecewise and request.about is None and not motions:
+            questions = finite_questions(request.action, tuple(first.shape[1:]))
+            motions = _motions(replace(request, about=questions), first)
+        sym = _answered(sym, function, motions, batches, first, request) if motions else sym
+        return recorded(sym, function, how)
 
 
 def _motions(request: Request, first: Tensor) -> dict[str, Motion]:
@@ -159,6 +184,7 @@ def reading(
     Yields the model in eval mode, all the data, the first batch with its position, and the batches after it.
     """
     batches = as_batches(request.data, batch_size=request.run.batch_size)
+    model = for_data(model, request.data)
     with (
         explain_out_of_memory(),
         seeded(request.seed),
@@ -209,20 +235,23 @@ def conclude(
         dtype=model.input_dtype or first.dtype,
         device=first.device.type,
         model=model.name,
-        unit=rounding_unit(coarse, first.device, convolves=model.convolves),
+        unit=max(rounding_unit(coarse, first.device, convolves=model.convolves), model.noise),
         shape=tuple(first.shape[1:]),
         batch_size=batch_size,
         slope=model.slope,
         nonlinearity=nonlinearity,
         hidden=hidden,
-        notes=(*model.notes, *notes),
-        warnings=warnings,
+        notes=(*model.notes, *notes_of(model, steps.row_plan, request.action), *notes),
+        warnings=(*warnings, *step_function(model)),
+        finite=model.finite,
     )
     own_threads = _model_threads(model, first)
 
     @cache
     def measure() -> Scatter:
         with threads(own_threads):
+            if steps.row_plan.steps is not None:
+                return measured_error(steps)
             return scatter(
                 model,
                 steps.action,
@@ -251,7 +280,7 @@ def conclude(
             info,
             output_action=steps.output_action,
             smallest=request.run.bottom,
-            measure=measure,
+            measure=None if model.piecewise else measure,
             halves=halves,
             single=single,
         )
@@ -277,8 +306,15 @@ def _planned(
     """
     action, output_action = request.action, request.output_action
     with full_precision_products():
-        function = with_part(function, first, request.part)
-        function = probe(function, first, summed=request.outputs == "sum")
+        dtype = function.dtype
+        function = probed(
+            function,
+            first,
+            request.part,
+            summed=request.outputs == "sum",
+            finite=request.run.route == "finite",
+        )
+        first = in_dtype_of(first, function, dtype)
         output_action = fitted_output_action(output_action, action, function)
         how = plan(
             function,
@@ -289,7 +325,7 @@ def _planned(
             output_action=output_action,
             seed=request.seed,
         )
-        white = None
+        function, white = with_steps(function, how), None
         if request.outputs == "whitened" and math.prod(function.output_shape) > 1:
             function, white = whitened(function, action.row_action, first, how)
     need = memory.expected(

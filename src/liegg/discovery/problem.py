@@ -21,7 +21,7 @@ from liegg.decision.noise_floor import (
 from liegg.decision.thresholds import Thresholds
 from liegg.polarization.gram import Gram
 from liegg.polarization.r_factor import RFactor
-from liegg.polarization.rounding_noise import Scatter, hides, measured_floor
+from liegg.polarization.rounding_noise import EXCUSED, Scatter, hides, measured_floor
 from liegg.polarization.streaming import PassSums
 from liegg.spectrum.defects import Defects, defect_of, defects, mean_sensitivity, squared_motion
 from liegg.spectrum.equivariance import Elimination, eliminate
@@ -152,10 +152,12 @@ class Floor:
     Attributes:
         value: defect below which a direction is exact.
         response: whether anything but rounding moves the output.
+        errors: defect that errors of the derivatives alone can give each direction; None if there is only rounding.
     """
 
     value: float
     response: Response
+    errors: Float[Tensor, " r"] | None = None
 
 
 def noise_floor(
@@ -237,6 +239,41 @@ def _cancellation(problem: Problem, solution: Defects) -> float:
     terms = h.square() @ diagonal.repeat(problem.displacement.repeat)
     moved = squared_motion(h, problem.displacement).clamp_min(torch.finfo(torch.float64).tiny)
     return max(1.0, float((terms / moved).max()))
+
+
+def difference_floor(
+    problem: Problem,
+    solution: Defects,
+    scatter: Scatter,
+    *,
+    slope: float | None,
+    slope_noise: float,
+) -> Floor:
+    """The floor of derivatives with an error of their own, such as finite differences.
+
+    No direction is exact because its defect is within this error: only the error of the solution is rounding.
+
+    Args:
+        problem: the problem.
+        solution: its solution.
+        scatter: the error of the rows.
+        slope: mean squared gradient of the model.
+        slope_noise: what noise alone adds to it.
+    """
+    noise = EXCUSED * mean_sensitivity(
+        scatter.r[:, problem.n_output_generators :],
+        problem.row_displacement,
+        max(scatter.samples, 1),
+        trivial_tolerance=problem.covered,
+    )
+    floor = rounding_bound(0.0, problem.thresholds)
+    if solution.sensitivity <= noise:
+        spread = problem.sums.spread or 0.0
+        small = noise * spread <= problem.thresholds.strong * scatter.spread
+        reacts = small and slope is not None and slope > EXCUSED * slope_noise
+        return Floor(floor, Response(True, reacts, measured=True))
+    errors = EXCUSED * _rounding_defects(problem, solution, scatter)
+    return Floor(floor, Response(False, True), errors)
 
 
 def _rounding_defects(problem: Problem, solution: Defects, scatter: Scatter) -> Float[Tensor, " r"]:

@@ -19,7 +19,7 @@ from liegg.decision.directions import symmetry_directions
 from liegg.decision.intervals import evidence_notes
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.each_output import kept_by_every_output
-from liegg.discovery.problem import Problem, noise_floor, pose, solve
+from liegg.discovery.problem import Floor, Problem, difference_floor, noise_floor, pose, solve
 from liegg.discovery.saturation import Halves
 from liegg.discovery.verdict import ModelInfo, Verdict, give_verdict
 from liegg.polarization.gram import Gram
@@ -76,14 +76,7 @@ def solve_and_decide(
     """
     problem = pose(sums, action, output_action, thresholds)
     solution, bottom = solve(problem, smallest, info.device)
-    floor = noise_floor(
-        problem,
-        solution,
-        unit=info.unit,
-        slope=info.slope,
-        numbers=math.prod(info.shape),
-        measure=measure,
-    )
+    floor = _floor(problem, solution, how, info, measure)
     if floor.response.still:
         zeros = torch.zeros_like(solution.values)
         solution = replace(solution, values=zeros, sensitivity=0.0)
@@ -100,6 +93,7 @@ def solve_and_decide(
         blocks=blocks,
         bottom=bottom,
         seed=how.seed,
+        error=0.0 if floor.errors is None else float(floor.errors.max()),
     )
     verdict = give_verdict(
         problem, accumulated, floor, info, random, smallest=smallest, halves=halves
@@ -111,6 +105,28 @@ def solve_and_decide(
     )
     return _described(
         problem, accumulated, verdict, how, info, output_action=output_action, random=random
+    )
+
+
+def _floor(
+    problem: Problem,
+    solution: Defects,
+    how: Plan,
+    info: ModelInfo,
+    measure: Callable[[], Scatter] | None,
+) -> Floor:
+    """The noise floor: of finite differences always measured, of derivatives where a grade depends on it."""
+    steps = how.steps
+    if steps is not None and not steps.piecewise and measure is not None:
+        noise = {"slope": info.slope, "slope_noise": steps.slope_noise}
+        return difference_floor(problem, solution, measure(), **noise)
+    return noise_floor(
+        problem,
+        solution,
+        unit=info.unit,
+        slope=info.slope,
+        numbers=math.prod(info.shape),
+        measure=measure,
     )
 
 
@@ -232,7 +248,7 @@ def _described(
             spectrum=spectrum,
             identification=identification,
         ),
-        settings=_settings(problem, accumulated, how, info),
+        settings=_settings(problem, accumulated, how, info) | verdict.settings,
         notes=tuple(
             map(
                 as_remark,

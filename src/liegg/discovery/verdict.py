@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import torch
 
@@ -10,9 +11,11 @@ from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg.actions import Displacement
 from liegg.decision.controls import RandomControl
 from liegg.decision.decide import DataFacts, Decision, decide, reduced, with_certainty
+from liegg.decision.derivative_error import widened
 from liegg.decision.intervals import Bootstrap, bootstrap, certainty
 from liegg.decision.noise_floor import Response
 from liegg.decision.rank import Evidence, evidence, rule, scale
+from liegg.decision.thresholds import Thresholds
 from liegg.discovery.problem import Floor, Problem
 from liegg.discovery.saturation import Halves, carrying_blocks, saturated
 from liegg.inputs.hidden_derivatives import HiddenChange
@@ -34,6 +37,9 @@ ROWS_PER_CONSTRAINT = 2
 """Rows of clusters, or of samples that carry the sensitivity, for each direction that is not a symmetry. With fewer, a small defect
 may be a missing constraint."""
 
+BLURRED = 0.01
+"""Error of a defect, relative to the defect, from which on it may be the reason that a direction is not counted."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ModelInfo:
@@ -51,6 +57,7 @@ class ModelInfo:
         hidden: change of its output that its derivative does not show; None if not known.
         notes: how it was opened, if that was unusual.
         warnings: what was found wrong before the pass.
+        finite: whether derivatives are finite differences.
     """
 
     dtype: torch.dtype
@@ -64,6 +71,7 @@ class ModelInfo:
     hidden: HiddenChange | None = None
     notes: tuple[Remark, ...] = ()
     warnings: tuple[Remark, ...] = ()
+    finite: bool = False
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -77,6 +85,7 @@ class Verdict:
         complete: the evidence of all directions that were solved for.
         draws: the bootstrap; None without intervals.
         facts: what is known of the data.
+        errors: defect that errors of the derivatives alone can give each direction; None if there is only rounding.
     """
 
     decision: Decision
@@ -85,6 +94,12 @@ class Verdict:
     complete: Evidence
     draws: Bootstrap | None
     facts: DataFacts
+    errors: torch.Tensor | None = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The errors as JSON values; nothing if there is only rounding."""
+        return {} if self.errors is None else {"errors": self.errors.tolist()}
 
     def with_intervals(self, decision: Decision) -> Decision:
         """A decision with the intervals of its count and of the angle of its span."""
@@ -109,7 +124,29 @@ def give_verdict(
     smallest: int | None,
     halves: Halves | None = None,
 ) -> Verdict:
-    """The decision, the solution cut to what was requested, and the intervals of its defects."""
+    """The decision, the solution cut to what was requested, and the intervals of its defects.
+
+    A direction is not exact if errors of the derivatives could hide that it is not.
+    """
+    verdict = _verdict(problem, accumulated, floor, info, random, smallest=smallest, halves=halves)
+    exact = 0 if verdict.decision.undecided else verdict.decision.exact
+    if floor.errors is None or not bool((floor.errors[:exact] > floor.value).any()):
+        return verdict
+    none = replace(floor, value=0.0)
+    return _verdict(problem, accumulated, none, info, random, smallest=smallest, halves=halves)
+
+
+def _verdict(
+    problem: Problem,
+    accumulated: Accumulated,
+    floor: Floor,
+    info: ModelInfo,
+    random: RandomControl | None,
+    *,
+    smallest: int | None,
+    halves: Halves | None,
+) -> Verdict:
+    """The verdict for a floor."""
     sums, thresholds, solution = problem.sums, problem.thresholds, accumulated.solution
     shared = {
         "floor": floor.value,
@@ -118,6 +155,8 @@ def give_verdict(
     }
     draws = bootstrap(accumulated.blocks, solution, floor=floor.value, seed=accumulated.seed)
     bounds = None if draws is None else draws.bounds(level=thresholds.level)
+    if floor.errors is not None:
+        bounds = widened(solution.values, bounds, floor.errors)
     complete = evidence(solution.values, bounds, **shared)
     if smallest is not None and accumulated.bottom is not None and sums.parts is not None:
         # The others were needed for the intervals; copies let go of them.
@@ -135,8 +174,8 @@ def give_verdict(
         following = float(solution.values[-1])
     case = evidence(solution.values, bounds, following=following, **shared)
     facts = _facts(problem, solution, floor, info, unsolved=unsolved, halves=halves)
-    warnings = (*_model_warnings(sums, floor.response, info.hidden), *info.warnings)
-    decision = decide(solution, case, facts, thresholds, warnings=warnings)
+    warnings = (*_model_warnings(sums, floor.response, info), *info.warnings)
+    decision = _decided(solution, case, facts, thresholds, warnings, floor.errors)
     if bounds is None:
         bounds = torch.full((len(solution.values), 2), torch.nan, dtype=torch.float64)
     verdict = Verdict(
@@ -146,6 +185,7 @@ def give_verdict(
         complete=complete,
         draws=draws,
         facts=facts,
+        errors=None if floor.errors is None else floor.errors[: len(solution.values)],
     )
     verdict = replace(verdict, decision=verdict.with_intervals(decision))
     return _stable(_carried(verdict, problem), sums)
@@ -171,6 +211,39 @@ def _carried(verdict: Verdict, problem: Problem) -> Verdict:
         high=float(verdict.complete.high[counted][few].max()),
     )
     return verdict.fewer(number, warning)
+
+
+def _decided(
+    solution: Defects,
+    case: Evidence,
+    facts: DataFacts,
+    thresholds: Thresholds,
+    warnings: tuple[Remark, ...],
+    errors: torch.Tensor | None,
+) -> Decision:
+    """The decision; undecided if nothing is found, but errors of the derivatives hide whether there is something.
+
+    A direction is hidden if it is not counted although its interval reaches down to what would be a strong symmetry, because
+    of these errors.
+    """
+    decision = decide(solution, case, facts, thresholds, warnings=warnings)
+    if errors is None or decision.undecided:
+        return decision
+    place = slice(decision.nullity, len(solution.values))
+    factor = float(scale(case.response, rule(case.floor, thresholds)))
+    low, high, values = (factor * part[place] for part in (case.low, case.high, solution.values))
+    unsure = (low <= thresholds.strong) & (high > thresholds.strong)
+    own = errors[: len(solution.values)][place]
+    unsure &= factor * own > BLURRED * values
+    hidden = int(unsure.sum())
+    if not hidden:
+        return decision
+    largest = float(own[unsure].max())
+    warning = Diagnosis.ERROR_HIDES(directions=hidden, percent=100 * math.sqrt(largest))
+    if decision.nullity:
+        return replace(decision, warnings=(*decision.warnings, warning))
+    unknown = replace(facts, hidden=hidden)
+    return decide(solution, case, unknown, thresholds, warnings=(*warnings, warning))
 
 
 def _stable(verdict: Verdict, sums: PassSums) -> Verdict:
@@ -251,15 +324,15 @@ def _principal_squares(displacement: Displacement) -> torch.Tensor:
     return squares[squares > TRIVIAL_TOLERANCE * squares[-1]]
 
 
-def _model_warnings(
-    sums: PassSums, response: Response, hidden: HiddenChange | None
-) -> tuple[Remark, ...]:
+def _model_warnings(sums: PassSums, response: Response, info: ModelInfo) -> tuple[Remark, ...]:
     """What is wrong with the model."""
-    diagnostics = sums.diagnostics
+    diagnostics, hidden = sums.diagnostics, info.hidden
     ill = diagnostics is not None and diagnostics.kind != "ok"
     concealed = () if hidden is None or not hidden.found else (hidden.remark,)
     if response.measured and not response.reacts and not ill:
-        return (*concealed, Diagnosis.ONLY_ROUNDING())
-    if diagnostics is None or (diagnostics.kind == "flat" and response.reacts):
+        only = Diagnosis.ONLY_NOISE if info.finite else Diagnosis.ONLY_ROUNDING
+        return (*concealed, only())
+    flat = diagnostics is not None and diagnostics.kind == "flat"
+    if diagnostics is None or (flat and (response.reacts or info.finite)):
         return concealed
     return (*concealed, *diagnostics.remarks)

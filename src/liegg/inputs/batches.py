@@ -28,6 +28,7 @@ from liegg.inputs.checked_batch import (
     ragged,
     tree_data,
 )
+from liegg.inputs.foreign.jax_function import is_jax_array
 from liegg.inputs.pieces import (
     BATCH_SIZE,
     batch_size_for,
@@ -106,6 +107,19 @@ class Batches:
             return replace(self, stride=(rank, size))
         start, stop = self.count * rank // size, self.count * (rank + 1) // size
         return replace(self, start=start, stop=stop)
+
+    def thinned(self, count: int) -> "Batches":
+        """Evenly spaced samples of data that can be indexed, as data of their own.
+
+        Args:
+            count: how many.
+        """
+        places = torch.linspace(0, len(self.source) - 1, count, dtype=torch.float64).long().tolist()
+        if isinstance(self.source, Tensor | np.ndarray):
+            return replace(self, source=self.source[places])
+        if self.packed:
+            return replace(self, source=self.source.chosen(places))
+        return replace(self, source=Subset(self.source, places))
 
     def prepared(self, dtype: torch.dtype | None, device: torch.device | None) -> "Batches":
         """The same data for a model of this dtype on this device; arrays get their batch size."""
@@ -252,6 +266,8 @@ def as_batches(data: Data, *, batch_size: int | None = None) -> Batches:
         return Batches(data, batch_size)
     if is_table(data):
         data = table_values(data)
+    if is_jax_array(data):
+        data = np.asarray(data)
     if isinstance(data, Tensor):
         check_plain(data)
     if isinstance(data, Tensor | np.ndarray) and data.ndim == 0:

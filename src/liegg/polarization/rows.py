@@ -1,4 +1,4 @@
-"""Polarization rows, one per sample and output, by forward mode, reverse mode or plain autograd."""
+"""Polarization rows, one per sample and output, by forward mode, reverse mode, plain autograd or finite differences."""
 
 import math
 import warnings
@@ -17,10 +17,12 @@ from liegg._utils.precision import coarsest
 from liegg.actions import Action
 from liegg.inputs.model import Model
 from liegg.inputs.probe import PROBE_SAMPLES
+from liegg.polarization.finite.differences import difference_rows
+from liegg.polarization.finite.steps import Steps, choose_steps
 from liegg.polarization.output_sketch import Outputs, combine, cotangents
 
-Route = Literal["jvp", "vjp", "autograd", "moved"]
-"""Forward or reverse derivatives, plain autograd, or outputs of samples that are really moved."""
+Route = Literal["jvp", "vjp", "autograd", "moved", "finite"]
+"""Forward or reverse derivatives, plain autograd, outputs of samples that are really moved, or finite differences."""
 
 TOGETHER_ELEMENTS = {"cpu": 2**24, "cuda": 2**28}
 """Most numbers in the tangents (or gradients) of one pass: 64 MB and 1 GB in float32."""
@@ -39,10 +41,11 @@ class Plan:
     Attributes:
         outputs: `"each"`: one row per output; `"sum"`: the paper's row of the summed outputs; `k`:
             k random ±1 combinations.
-        route: `"jvp"`, `"vjp"`, `"autograd"` or `"moved"`.
+        route: `"jvp"`, `"vjp"`, `"autograd"`, `"moved"` or `"finite"`.
         seed: seed of the random combinations.
         together: directions per pass through the model.
         notes: why the cheapest route was not used; what would take less memory.
+        steps: how finite differences are taken; None for derivatives.
     """
 
     outputs: Outputs
@@ -50,6 +53,12 @@ class Plan:
     seed: int = 0
     together: int = 1
     notes: tuple[Remark, ...] = ()
+    steps: Steps | None = None
+
+    @property
+    def forward(self) -> bool:
+        """Whether a pass costs one evaluation per candidate, and not one per output."""
+        return self.route in ("jvp", "moved", "finite")
 
 
 def plan(
@@ -92,14 +101,18 @@ def plan(
     if passes == math.prod(model.output_shape) and outputs != "sum":
         outputs = "each"  # exact, and not more expensive than as many combinations
     columns = action.size + (0 if output_action is None else output_action.size)
-    samples = min(len(x), samples_at_once(outputs, model, columns))
-    room = together_on(x, samples * max(x[0].numel(), math.prod(model.output_shape)))
-    x = x[:PROBE_SAMPLES]
     notes: list[Remark] = []
     references: dict[int, Tensor] = {}
     if passes * columns > ROW_ELEMENTS:
         size = f"{passes * columns * 8 / 2**30:.1f} GB"
         notes.append(Diagnosis.MANY_ROWS(rows=passes, columns=columns, size=size))
+    if model.finite:
+        _check_finite_route(model, route)
+        steps = choose_steps(model, action, x, outputs=outputs, seed=seed)
+        return Plan(outputs, "finite", seed, notes=tuple(notes), steps=steps)
+    samples = min(len(x), samples_at_once(outputs, model, columns))
+    room = together_on(x, samples * max(x[0].numel(), math.prod(model.output_shape)))
+    x = x[:PROBE_SAMPLES]
     if route == "moved":
         _check_steps(action, tuple(x.shape[1:]))
         return Plan(outputs, route, seed, max(1, min(room // 2, action.size)), tuple(notes))
@@ -155,7 +168,9 @@ def polarize(
         Rows `[b, k, g]`, or `[b, k, m + g]` with an output action of size `m`; and outputs `[b,
         c]`.
     """
-    if plan.route == "jvp":
+    if plan.steps is not None:
+        y, rows = _finite(model, action, x, plan, plan.steps, first)
+    elif plan.route == "jvp":
         y, rows = _forward(model, action, x, plan, first)
     elif plan.route == "moved":
         y, rows = _moved(model, action, x, plan, first)
@@ -265,6 +280,28 @@ def _rounding(model: Model, action: Action, x: Tensor) -> float:
     # In half precision a thousand units exceed everything, and every route would agree.
     slope = min(1000 * eps, 0.03) * (model.slope or 0.0) ** 0.5
     return float((motion * (min(1000 * eps, 1e-3) * size + slope)).max())
+
+
+def _check_finite_route(model: Model, route: str) -> None:
+    """Raise `ArgumentError` if derivatives were requested from a model without any."""
+    if route not in ("auto", "finite"):
+        raise ArgumentError(
+            f"route={route!r}: {model.name} has no derivatives of its own. Use route='finite', or leave "
+            "it out."
+        )
+
+
+def _finite(
+    model: Model, action: Action, x: Tensor, plan: Plan, steps: Steps, first: int
+) -> tuple[Float[Tensor, "b c"], Float[Tensor, "b k g"]]:
+    """Central differences along the candidates; of a piecewise constant model all are 0."""
+    with torch.no_grad():
+        y = model(x)
+    if steps.piecewise:
+        count = rows_per_sample(plan.outputs, model)
+        return y, torch.zeros(len(x), count, action.size, dtype=torch.float64, device=x.device)
+    options = {"outputs": plan.outputs, "seed": plan.seed, "first": first}
+    return y, difference_rows(model, action, x, steps.steps, **options)
 
 
 def _forward(

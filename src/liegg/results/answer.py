@@ -104,6 +104,10 @@ class FiniteChange:
         return f"by {digits}{' ' * (self.unit == '%')}{self.unit}"
 
 
+NO_DERIVATIVE = "no derivative"
+"""Grade of motions under a piecewise constant model."""
+
+
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Answer:
     """How much a model changes under one named motion.
@@ -117,7 +121,8 @@ class Answer:
         effect: change of the output relative to its spread, to first order, for a motion as large as
             the data's spread; NaN if not known.
         grade: `"exact"`, `"strong"`, `"approximate"`, `"weak"` or `"none"`; `"trivial"` if it does
-            not move the data, `"undecided"` if the data does not tell.
+            not move the data, `"undecided"` if the data does not tell, `"no derivative"` if only
+            finite motions tell.
         finite: what finite motions do; None if not measured.
         untrained: defects in re-initialised models; empty if not asked.
         untrained_changed: mean share of predictions that change in them; None without classes.
@@ -139,7 +144,8 @@ class Answer:
     @property
     def holds(self) -> bool | None:
         """Whether the model is invariant (or equivariant) as far as it was tried; None if undecided."""
-        if self.grade in ("trivial", "undecided"):
+        unmeasured = self.grade == NO_DERIVATIVE and self.finite is None
+        if unmeasured or self.grade in ("trivial", "undecided"):
             return None
         if self.finite is not None:
             return self.finite.holds

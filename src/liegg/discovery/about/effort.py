@@ -94,7 +94,9 @@ def plan_moves(sym: Symmetries, motions: dict[str, Motion], *, standard: bool) -
     if not standard:
         return Moves(SAMPLES, names, THOROUGH)
     rows = sym.accumulated.rows.rows / max(1, sym.samples)
-    each = sym.action.row_action.size if sym.settings["route"] in ("jvp", "moved") else rows
+    each = (
+        sym.action.row_action.size if sym.settings["route"] in ("jvp", "moved", "finite") else rows
+    )
     affordable = SHARE * sym.samples * (1 + 2 * each) / MOVED
     while names:
         some = [motions[name] for name in names]

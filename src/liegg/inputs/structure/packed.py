@@ -58,6 +58,18 @@ class Packed:
         first, last, _ = slice(start, stop).indices(len(self))
         return replace(self, start=self.start + first, stop=self.start + max(first, last))
 
+    def chosen(self, places: Sequence[int]) -> "Packed":
+        """Some of the samples, as data of their own."""
+        places = [self.start + place for place in places]
+        if self.chunk is None:
+            some = [self.data[place] for place in places]
+            return replace(self, data=some, start=0, stop=None)
+        chunk = {
+            path: leaf[places] if isinstance(leaf, Tensor) else [leaf[place] for place in places]
+            for path, leaf in self.chunk.items()
+        }
+        return replace(self, chunk=chunk, start=0, stop=None)
+
     def rows(self, start: int, stop: int) -> Float[Tensor, "b D"]:
         """The rows of a range of samples."""
         start, stop = self.start + start, self.start + min(stop, len(self))
