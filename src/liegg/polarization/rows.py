@@ -11,7 +11,7 @@ from torch import Tensor
 
 from liegg._utils.device import layout
 from liegg._utils.diagnoses import Diagnosis, Remark
-from liegg._utils.errors import ArgumentError, ModelError, ShapeError, one_line
+from liegg._utils.errors import ArgumentError, ModelError, one_line
 from liegg._utils.forward_mode import jvp
 from liegg._utils.precision import coarsest
 from liegg.actions import Action
@@ -282,14 +282,6 @@ def _rounding(model: Model, action: Action, x: Tensor) -> float:
     return float((motion * (min(1000 * eps, 1e-3) * size + slope)).max())
 
 
-def check_output_action(action: Action, model: Model) -> None:
-    """Raise `ShapeError` unless the output action fits the model's output."""
-    try:
-        action.check(model.output_shape)
-    except ShapeError as error:
-        raise ShapeError(f"output_action does not fit the model's output: {error}") from error
-
-
 def _check_finite_route(model: Model, route: str) -> None:
     """Raise `ArgumentError` if derivatives were requested from a model without any."""
     if route not in ("auto", "finite"):
@@ -310,37 +302,6 @@ def _finite(
         return y, torch.zeros(len(x), count, action.size, dtype=torch.float64, device=x.device)
     options = {"outputs": plan.outputs, "seed": plan.seed, "first": first}
     return y, difference_rows(model, action, x, steps.steps, **options)
-
-
-def fitted_output_action(
-    output_action: Action | None, action: Action, model: Model
-) -> Action | None:
-    """The output action for outputs of structured samples: one vector becomes one per point.
-
-    Args:
-        output_action: the action on the outputs; None for none.
-        action: on the samples.
-        model: the probed model.
-
-    Raises:
-        ShapeError: it does not fit; or it moves zeros, such as those of points that a sample does not have.
-    """
-    if output_action is None:
-        return None
-    layout = action.structure
-    if layout is not None:
-        output_action = output_action.fitted(model.output_shape)
-    check_output_action(output_action, model)
-    points = None if layout is None else layout.point_leaf
-    if points is None or points.ragged is None or model.output_shape[:1] != points.shape[:1]:
-        return output_action
-    zeros = torch.zeros(1, *model.output_shape, dtype=torch.float64)
-    if bool((output_action.fields(zeros) != 0).any()):
-        raise ShapeError(
-            f"{output_action!r} moves outputs of zero, which stand for points that a sample does not have. Outputs with "
-            "one entry per point of samples of different sizes need a linear action, such as liegg.Linear(3)."
-        )
-    return output_action
 
 
 def _forward(
