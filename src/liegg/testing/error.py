@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
@@ -80,12 +80,13 @@ class Question:
         Args:
             weights: how far to go along every generator.
             sign: of the motion of the output: 1 for the right one, -1 for its inverse, 0 for none.
-            x: other samples.
+            x: other samples, whose outputs have their own scale.
         """
-        samples = self.x if x is None else x
-        y = self.y if x is None else self.model(x).detach()
-        moved = self.model(self.action.act((weights @ self.h).to(samples), samples)).detach()
-        return self.difference(moved, self.expected(y, weights, sign=sign))
+        if x is not None:
+            y = self.model(x).detach()
+            return replace(self, x=x, y=y, scale=_scale(y)).change(weights, sign=sign)
+        moved = self.model(self.action.act((weights @ self.h).to(self.x), self.x)).detach()
+        return self.difference(moved, self.expected(self.y, weights, sign=sign))
 
     def expected(self, y: Tensor, weights: Float[Tensor, " d"], *, sign: float = 1.0) -> Tensor:
         """What an output should be after the motion."""
