@@ -38,13 +38,16 @@ RANK = {name: rank for rank, name in enumerate(LAYERS)} | {
     "__main__": len(LAYERS),
 }
 
-OPTIONAL = {"matplotlib", "typer", "rich", "pooch", "jinja2"}
+OPTIONAL = {
+    *("matplotlib", "typer", "rich", "pooch", "jinja2"),
+    *("jax", "onnx", "onnxruntime", "onnx2torch", "pandas", "pyarrow", "PIL"),
+}
 """Packages that come with extras."""
 
 PUBLIC_NAMES = """
     Action Affine Color Image Irrep LieggError Linear Product Run Sequence
     Symmetries Tensor Thresholds Volume __version__ actions aff algebra compare discover
-    discover_layers gl identify layer_errors load plot results scaling se sl
+    discover_layers foreign gl identify layer_errors load plot results scaling se sl
     so sp su testing translation u verify
 """
 PUBLIC = PUBLIC_NAMES.split()

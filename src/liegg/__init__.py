@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from liegg.discovery.layers.errors.layer_errors import layer_errors
     from liegg.discovery.run import Run
     from liegg.discovery.verification.verify import verify
+    from liegg.inputs import foreign
     from liegg.report import plots as plot
     from liegg.results.load import load
     from liegg.results.symmetries import Symmetries
@@ -77,6 +78,7 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = {
     "actions": "liegg.actions",
     "algebra": "liegg.algebra",
+    "foreign": "liegg.inputs.foreign",
     "plot": "liegg.report.plots",
     "results": "liegg.results",
     "testing": "liegg.testing",
@@ -104,6 +106,7 @@ __all__ = [
     "compare",
     "discover",
     "discover_layers",
+    "foreign",
     "gl",
     "identify",
     "layer_errors",

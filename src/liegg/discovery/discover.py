@@ -30,6 +30,7 @@ from liegg.discovery.about.answer import first_order_answers, with_untrained
 from liegg.discovery.agreement import asked
 from liegg.discovery.analyse import Request, analyse
 from liegg.discovery.inner import Asked, at_inner_point
+from liegg.discovery.output_whitening import AskedOutputs
 from liegg.discovery.run import Run
 from liegg.discovery.structured import Inputs, as_samples, with_inputs
 from liegg.discovery.verification.verify import verify
@@ -38,6 +39,7 @@ from liegg.inputs.output_field import Field
 from liegg.inputs.part import asked_part
 from liegg.inputs.reinitialise import calibrate, draw_seed, reinitialise
 from liegg.inputs.target import Target
+from liegg.inputs.task import Task
 from liegg.polarization.checkpoint import check_path
 from liegg.polarization.distributed import (
     PassOptions,
@@ -46,7 +48,6 @@ from liegg.polarization.distributed import (
     leave,
     run_collectively,
 )
-from liegg.polarization.output_sketch import Outputs
 from liegg.polarization.sample_blocks import BlockAssigner, as_groups, count_for
 from liegg.results.account import NEAREST
 from liegg.results.answer import Answer
@@ -92,9 +93,10 @@ def discover(
     action: Action | Mapping[Any, Any],
     *,
     output_action: Action | None = None,
-    outputs: Outputs = "each",
+    outputs: AskedOutputs = "each",
     target: Target = None,
     output: Field = None,
+    task: Task = "auto",
     call: Callable[..., Any] | None = None,
     at: str | None = None,
     groups: Sequence[Any] | Tensor | np.ndarray | None = None,
@@ -118,12 +120,18 @@ def discover(
             actions, `{"pos": liegg.Affine(3)}`. One action object at several paths moves them together, different ones move
             apart; all other tensors are context that stays.
         output_action: action on the outputs; the question is then equivariance, $f(e^{h}x) = e^{k} f(x)$.
-        outputs: `"each"` output is a constraint of its own; `"sum"` is the paper's reading; a number `k` takes k random combinations.
+        outputs: `"each"` output is a constraint of its own; `"sum"` is the paper's reading; a number `k` takes k random
+            combinations. `"whitened"` takes every independent combination of the outputs in units of its own spread, so that
+            defects do not depend on how outputs are scaled, mixed or repeated; small combinations then count as much as large ones.
         target: the part of a classifier's output that is asked about: a class (`3`, its logit), several (`[3, 5]`), the
             difference of two logits (`"3 minus 5"`), the `"margin"` of the predicted class over the next, `"probabilities"` or
             `"log_probabilities"` (softmax of the logits). None for all outputs. Classes count from 0, in the flattened output.
         output: the field of what the model returns: a key, an attribute or an index, or a function of all of it. None takes a
             tensor as it is, and otherwise `logits` or the only floating point tensor, with a note.
+        task: what several outputs are: logits or probabilities of `"classes"`, of which the largest is the prediction, or
+            `"values"`, as in a regression. It says what answers about finite motions count. `"auto"` reads them as classes if a target,
+            the field `logits`, labels in the data or probabilities say so, or if their sum hardly varies, as cross-entropy leaves it;
+            otherwise as values. A note says which, and `sym.settings["task"]` holds it.
         call: how a model takes structured samples, a function of the model and a batch, such as
             `lambda model, batch: model(batch["z"], batch["pos"])`. None follows its signature: `model(batch)`,
             `model(*batch)` or `model(**batch)`, with a note.
@@ -172,6 +180,7 @@ def discover(
             run=run,
             part=asked_part(output, target, equivariance=output_action is not None, at=at),
             about=about,
+            task=task,
         )
         labels = as_groups(groups)
         _check_early(given.model, data, labels, controls=controls)
@@ -192,6 +201,7 @@ def discover(
         if here.held_out is not None:  # first, because it may change what the control is about
             sym = _verified(here, sym, request)
         if controls == "reinitialised":
+            request = replace(request, task=sym.settings["task"])
             control, untrained = _reinitialised_control(given.model, request, sym, options, seconds)
             sym = replace(
                 sym,

@@ -233,7 +233,7 @@ def _notes(packed: Packed, words: str, unused: tuple[str, ...]) -> Iterable[Rema
         if leaf.mask:
             value = "True" if leaf.padding else "False"
             yield Diagnosis.MASKED_POINTS(leaf=repr(leaf.path), mask=repr(leaf.mask), value=value)
-    points = layout.by_path.get(layout.points)
+    points = layout.point_leaf
     if points is not None and points.ragged is not None:
         yield Diagnosis.RAGGED_SAMPLES(
             leaf=repr(points.path) if points.path else "a sample", most=points.shape[0]

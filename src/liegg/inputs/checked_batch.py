@@ -9,6 +9,7 @@ from torch import Tensor
 
 from liegg._utils.checks import first_nonfinite
 from liegg._utils.errors import DataError, DtypeError, NonFiniteError, ShapeError, TreeDataError
+from liegg.inputs.foreign.jax_function import is_jax_array
 from liegg.inputs.structure.tree import describe, is_tree
 
 
@@ -26,6 +27,8 @@ def inputs_of(raw: Any) -> Any:
 
 def as_tensor(batch: Any, first: int) -> Float[Tensor, "b ..."]:
     """Check type and dtype of a batch; arrays are copied, so memory maps are never written."""
+    if is_jax_array(batch):
+        batch = np.asarray(batch)
     if isinstance(batch, np.ndarray):
         if batch.dtype.kind != "f" or batch.dtype.itemsize > 8:  # torch has no long double
             raise _wrong_dtype(batch.dtype)

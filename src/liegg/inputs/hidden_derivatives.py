@@ -15,7 +15,7 @@ from liegg._utils.errors import HiddenDerivativeError
 from liegg._utils.precision import coarsest, full_precision_products
 from liegg.inputs.batches import evenly_spaced
 from liegg.inputs.model import Model
-from liegg.inputs.short_steps import COARSE, SHORTEST, Steps, halved, make_steps, outside_of
+from liegg.inputs.short_steps import COARSE, LONG, SHORTEST, Steps, halved, make_steps, outside_of
 
 PAIRS, FEWEST_PAIRS = 64, 2
 """Most and fewest pairs of samples between which steps are made."""
@@ -34,6 +34,10 @@ TOO_SHORT = 1e-3
 
 HALVINGS, SHORT_HALVINGS = 12, 3
 """Most halvings of a long step, and of the shortest one."""
+
+FEWEST_HALVINGS, STEPS_INSIDE = 3, 32.0
+"""Halvings that must be possible, and steps of finite differences that fit into the shortest step: quotients nearer to a jump show
+the jump itself."""
 
 SMOOTH, JUMPS = 1e-4, 0.03
 """Largest relative change that a smooth part, or jumps, may hide.
@@ -148,6 +152,13 @@ def refuse(model: Model, hidden: HiddenChange) -> NoReturn:
     Raises:
         HiddenDerivativeError: always.
     """
+    if model.finite:
+        raise HiddenDerivativeError(
+            f"the output of {model.name} jumps between samples: finite differences by short steps do not "
+            f"show {100 * hidden.share:.3g} % of its change. Something inside is rounded, looked up or "
+            "chosen. Remove it, or pass run=liegg.Run(hidden='warn') to analyse the function without its "
+            "jumps; sym.about(...) measures finite motions of it."
+        )
     raise HiddenDerivativeError(
         f"the derivative of {model.name} does not show {100 * hidden.share:.3g} % of the change of its "
         f"output between samples: {hidden.kind}, so symmetries of this derivative are those of another "
@@ -201,13 +212,15 @@ def _measure(
 ) -> HiddenChange | None:
     """The hidden change on steps from these samples."""
     numbers = torch.finfo(coarsest(x.dtype, model.arithmetic))
-    unit = numbers.eps
+    unit = max(numbers.eps, model.noise)
     partner = max(1, round(PARTNER * len(x)))
     way = x.roll(partner, 0) - x
     way = way if moved is None else way * moved.to(way)
     context = None
     if movable is not None:
         way, context = way * (movable & movable.roll(partner, 0)), moved
+    if model.finite and _rounds(model, way) < FEWEST_HALVINGS:
+        return None
     steps = make_steps(model, x, way, unit=unit, summed=summed, moved=context)
     near = steps.points.each(lambda part: part[steps.begin])
     far = steps.points.each(lambda part: part[1:])
@@ -222,9 +235,16 @@ def _measure(
     steps = replace(
         steps, weights=steps.weights[places], points=steps.points.each(lambda part: part[:, places])
     )
-    smooth = 0.0 if unit > COARSE else _smooth(steps, outside, slopes)
+    # Finite differences at the samples are the derivative of such a model.
+    smooth = 0.0 if unit > COARSE or model.finite else _smooth(steps, outside, slopes)
     settled = smooth > smooth_limit(unit)
     return HiddenChange(smooth, _jumps(steps, outside, slopes, settled=settled), unit)
+
+
+def _rounds(model: Model, way: Float[Tensor, "p ..."]) -> int:
+    """Halvings of a long step until it is as short as the steps of finite differences."""
+    length = LONG * float(way.double().flatten(1).norm(dim=1).median())
+    return int(math.log2(max(length / (STEPS_INSIDE * model.step), 1.0))) if model.step > 0 else 0
 
 
 def _smooth(steps: Steps, outside: Float[Tensor, "k p"], slopes: Float[Tensor, "k p"]) -> float:
@@ -270,4 +290,7 @@ def _jumps(
         return share(outside)
     ratio = float(steps.length[-1]) / steps.unit**SHORTEST
     rounds = min(HALVINGS, math.ceil(math.log2(ratio)) + 4)
+    if steps.model.finite:
+        way = steps.points.x[1:] - steps.points.x[steps.begin]
+        rounds = min(rounds, _rounds(steps.model, way[-1] / steps.length[-1]))
     return share(halved(steps, outside * (weight > 0), rounds, share, limit))

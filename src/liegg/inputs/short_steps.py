@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from liegg._utils.random import signs_like
+from liegg.inputs.difference_quotient import along
 from liegg.inputs.model import Model
 
 LONG, LONG_IN_HALF_PRECISION = 0.125, 0.25
@@ -114,7 +115,8 @@ def make_steps(
         return weights.repeat(len(lengths) + 1, 1)
 
     places = torch.cat([x, *(x + end * way for end in ends)])
-    points = _evaluate(model, places, weigh, moved)
+    ways = way.repeat(len(ends) + 1, *[1] * (x.ndim - 1))
+    points = _evaluate(model, places, ways, weigh, moved)
     return Steps(
         model,
         x,
@@ -147,15 +149,25 @@ def _weights(y: Float[Tensor, "p c"], unit: float) -> Float[Tensor, "p c"]:
 def _evaluate(
     model: Model,
     x: Tensor,
+    way: Tensor,
     weigh: Callable[[Tensor], Tensor],
     moved: Bool[Tensor, "..."] | None = None,
 ) -> Points:
-    """Combined outputs and their gradients: one forward and one reverse pass."""
-    leaf = x.detach().clone().requires_grad_()
-    with torch.enable_grad():
-        y = model(leaf)
-    weights = weigh(y.detach())
-    slope = torch.autograd.grad(y, leaf, weights, materialize_grads=True)[0]
+    """Combined outputs and their gradients: one forward and one reverse pass.
+
+    Of a model without derivatives, the part of the gradient along the way, by finite differences.
+    """
+    if model.finite:
+        y, slopes = along(model, x, way, model.step)
+        weights, direction = weigh(y.to(x.dtype)).double(), way.double().flatten(1)
+        square = direction.square().sum(1).clamp_min(torch.finfo(torch.float64).tiny)
+        slope = ((slopes * weights).sum(1) / square)[:, None] * direction
+    else:
+        leaf = x.detach().clone().requires_grad_()
+        with torch.enable_grad():
+            y = model(leaf)
+        weights = weigh(y.detach())
+        slope = torch.autograd.grad(y, leaf, weights, materialize_grads=True)[0]
     terms = y.detach().double() * weights.double()
     size = torch.linalg.vector_norm(terms, dim=1)
     flat = x.double().flatten(1)
@@ -206,7 +218,9 @@ def halved(
     start, slopes = outside[rows, places], outside_of(near, far, length, steps.unit)[1]
     for _ in range(rounds):
         middle = ((near.x + far.x) / 2).to(steps.like.dtype).unflatten(1, steps.like.shape[1:])
-        centre, length = _evaluate(steps.model, middle, lambda _: weights, steps.moved), length / 2
+        way = (far.x - near.x).to(steps.like.dtype).unflatten(1, steps.like.shape[1:])
+        centre = _evaluate(steps.model, middle, way, lambda _: weights, steps.moved)
+        length = length / 2
         halves = []
         for one, other in ((near, centre), (centre, far)):
             there, steeper = outside_of(one, other, length, steps.unit)

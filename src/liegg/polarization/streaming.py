@@ -135,7 +135,7 @@ def plan_pass(
     """
     plan = PassPlan(model, action, row_plan, output_action, assigner, first, None)
     squares = gram.allowed(first.dtype) and output_action is None
-    if not squares or plan.blocks > 1 or row_plan.route == "jvp":
+    if not squares or plan.blocks > 1 or row_plan.forward:
         return plan
     factors = action.outer_factors(torch.empty_like(first[:1])[:, None], first[:1])
     if factors is None:

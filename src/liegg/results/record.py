@@ -132,6 +132,7 @@ def from_record(
         blocks=blocks,
         bottom=_bottom(record["bottom"], arrays),
         seed=stored["seed"],
+        error=max(map(float, record["settings"].get("errors", ())), default=0.0),
     )
     spectrum = None
     if "spectrum.values" in arrays:

@@ -5,18 +5,22 @@ from typing import Any
 
 import torch
 
+from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError
 from liegg._utils.one_at_a_time import one_at_a_time
 from liegg._utils.random import seeded
 from liegg.actions import Motion
-from liegg.discovery.about.answer import SAMPLES, SHOWN, answer_all, first_order_answers
+from liegg.discovery.about.answer import Asked, answer_all, first_order_answers
+from liegg.discovery.about.effort import plan_moves
 from liegg.discovery.about.questions import About, motions_asked, spread_of_values
-from liegg.discovery.inner import Asked, at_inner_point
+from liegg.discovery.inner import Asked as AskedAt
+from liegg.discovery.inner import at_inner_point
 from liegg.discovery.structured import as_inputs
 from liegg.inputs.batches import Batches, as_batches
+from liegg.inputs.foreign.recognise import for_data
 from liegg.inputs.model import eval_view, with_input_dtype
-from liegg.inputs.part import Part, part_of, with_part
-from liegg.inputs.probe import probe
+from liegg.inputs.part import Part, part_of
+from liegg.inputs.probed import in_dtype_of, probed
 from liegg.results.answers import Answers
 from liegg.results.symmetries import Symmetries
 
@@ -71,14 +75,14 @@ def _with_model(
 ) -> Answers:
     """Move samples, and see what the model does."""
     seed = sym.settings["seed"]
-    here = at_inner_point(Asked(model, data, sym.action, call), sym.settings.get("at"), seed=seed)
+    here = at_inner_point(AskedAt(model, data, sym.action, call), sym.settings.get("at"), seed=seed)
     given = as_inputs(here.model, here.data, here.action, call=here.call, seed=seed)
     sym, data = replace(sym, action=given.action), given.data
     with (
         seeded(seed),
         torch.inference_mode(False),
         torch.no_grad(),
-        eval_view(given.model) as function,
+        eval_view(for_data(given.model, data)) as function,
     ):
         function = with_input_dtype(function, as_batches(data))
         batches = Batches(as_batches(data).source).prepared(function.dtype, function.device)
@@ -86,10 +90,17 @@ def _with_model(
         sym.action.check(tuple(first.shape[1:]))
         spread = spread_of_values(sym.action, first)
         motions = _asked(sym, about, tuple(first.shape[1:]), spread)
-        x = batches.some(SAMPLES, first)
+        moves = plan_moves(sym, motions, standard=False)
+        x = batches.some(moves.samples, first)
         part = part_of(sym.settings, Part(output))
-        function = probe(with_part(function, first, part), first)
-        answers, notes = answer_all(function, x, first[:SHOWN], sym, motions)
-    if notes:
-        raise ArgumentError(f"{notes[0]}.")
-    return answers
+        dtype = function.dtype
+        function = probed(function, first, part, finite=sym.settings["route"] == "finite")
+        x, first = (in_dtype_of(one, function, dtype) for one in (x, first))
+        task = sym.settings.get("task", "auto")
+        asked = Asked(motions, moves, task, part.output, data)
+        found = answer_all(function, x, first, sym, asked)
+    if len(found.answers) < len(motions) or any(
+        note.diagnosis is Diagnosis.MOTIONS_NOT_TRIED for note in found.notes
+    ):
+        raise ArgumentError(f"{found.notes[0]}.")
+    return found.answers

@@ -31,10 +31,11 @@ from liegg.discovery.verification.measure import CONSTANT, ROUNDING, Directions,
 from liegg.discovery.verification.meter import Meter
 from liegg.discovery.verification.selected_times import Effort, at_selected_times, shares
 from liegg.inputs.batches import Batches, Data, as_batches
+from liegg.inputs.foreign.recognise import for_data
 from liegg.inputs.model import Model, eval_view, with_input_dtype
 from liegg.inputs.output_field import Field
-from liegg.inputs.part import Part, asked_part, part_of, part_words, with_part
-from liegg.inputs.probe import probe
+from liegg.inputs.part import Part, asked_part, part_of, part_words
+from liegg.inputs.probed import in_dtype_of, probed
 from liegg.inputs.target import Target
 from liegg.polarization.rows import fitted_output_action
 from liegg.results.symmetries import Symmetries
@@ -149,7 +150,7 @@ def verify(
         seeded(seed),
         torch.inference_mode(False),
         torch.no_grad(),
-        eval_view(given_inputs.model) as function,
+        eval_view(for_data(given_inputs.model, given_inputs.data)) as function,
     ):
         question = replace(
             _question(function, given_inputs.data, samples, known, part, action, output_action),
@@ -225,17 +226,26 @@ def _question(
             f"a sample has shape {shape}; those that were analysed have {tuple(analysed)}. Pass "
             "samples of that shape."
         )
-    function = probe(with_part(function, x, part), x)
+    dtype = function.dtype
+    function = probed(function, x, part, finite=_was_finite(known))
+    x = in_dtype_of(x, function, dtype)
     output_action = fitted_output_action(output_action, action, function)
     if known is not None and known.settings["outputs"] == "sum":  # the analysis was about the sum
         function = summed(function)
-    question = Question(function, action, output_action, x)
+    task = "auto" if known is None else known.settings.get("task", "auto")
+    classes = None if task == "auto" else task == "classes"
+    question = Question(function, action, output_action, x, classes=classes)
     if not bool(torch.isfinite(question.y).all()):
         raise ArgumentError(
             f"{function.name} returned NaN or infinity for a sample. Correct the model there, or "
             "remove the sample."
         )
     return question
+
+
+def _was_finite(known: Symmetries | None) -> bool:
+    """Whether a result was found by finite differences: its model need not have derivatives."""
+    return known is not None and known.settings["route"] == "finite"
 
 
 def _read(batches: Batches, samples: int) -> Float[Tensor, "n ..."]:

@@ -65,7 +65,14 @@ class Reader:
         found = tensors(tree)
         if self.kind == "sample":
             return {path: [leaf] for path, leaf in found.items()}
+        count = len(found[self.paths[0]])
         for path, leaf in found.items():
+            if leaf.ndim and len(leaf) != count:
+                raise ShapeError(
+                    f"{path!r} has {len(leaf)} samples, {self.paths[0]!r} has {count}. All tensors of a batch need one "
+                    "entry per sample along the first axis; keep what all samples share inside the model, or repeat it "
+                    "with expand()."
+                )
             if leaf.ndim == 0:
                 raise ShapeError(
                     f"{path!r} is a single number in a batch; expected one entry per sample along the first "
