@@ -35,6 +35,9 @@ LARGEST_SHIFT = 0.25
 ELEMENTS = 8
 """Random elements of the group that are tried."""
 
+MOST_ELEMENTS = 100_000
+"""Elements that may be asked for."""
+
 MOST_SAMPLES = 1024
 """Samples that are read."""
 
@@ -113,7 +116,7 @@ def equivariance_error(
     batch: Data,
     group: str | Float[Tensor, "d ..."] = "so(3)",
     *,
-    action: Any = None,
+    action: Action | Mapping[Any, Any] | None = None,
     output_action: OutputAction = None,
     output: Field = None,
     elements: int = ELEMENTS,
@@ -155,9 +158,9 @@ def equivariance_error(
         ... ) < 1e-12
         True
     """
-    if elements < 1:
+    if not 1 <= elements <= MOST_ELEMENTS:
         raise ArgumentError(
-            f"elements={elements}: expected a positive number, for example {ELEMENTS}."
+            f"elements={elements}: expected a number from 1 to {MOST_ELEMENTS}, for example {ELEMENTS}."
         )
     check_seed(seed)
     named = as_group(group)
