@@ -190,7 +190,16 @@ def targets() -> Iterator[tuple[str, Callable[[Value], Any], Callable[[Any], boo
     for name in ("action", "output", "tolerance"):
         yield _with(t.assert_invariant, given, name)
     given = {"model": square, "batch": data(), "group": "so(3)"}
-    for name in ("model", "batch", "group", "action", "output_action", "output", "elements", "seed"):
+    for name in (
+        "model",
+        "batch",
+        "group",
+        "action",
+        "output_action",
+        "output",
+        "elements",
+        "seed",
+    ):
         yield _with(t.equivariance_error, given, name)
     inner = {"model": network(), "data": data(), "action": liegg.Linear(8), "at": "0"}
     for name in ("at", "data", "action", "call"):

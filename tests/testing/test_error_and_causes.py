@@ -158,9 +158,8 @@ class TestCauses:
         """Quarter turns of a four-fold average are exact; other angles resample a rough image."""
 
         def model(x):
-            y = x - x.roll(1, -1)
-            y = sum(_turned(lambda z: (z - z.roll(1, -1)) ** 2, x, k) for k in range(4))
-            return y.mean((1, 2, 3))[:, None]
+            parts = [_turned(lambda z: (z - z.roll(1, -1)) ** 2, x, k) for k in range(4)]
+            return torch.stack(parts).sum(0).mean((1, 2, 3))[:, None]
 
         def _turned(f, x, k):
             return f(x.rot90(k, (-2, -1))).rot90(-k, (-2, -1))
