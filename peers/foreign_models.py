@@ -114,7 +114,7 @@ def main() -> None:
     """Train, analyse, print and store."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("results"))
-    parser.add_argument("--files", type=Path, default=Path("."), help="folder for the ONNX files")
+    parser.add_argument("--files", type=Path, default=Path(), help="folder for the ONNX files")
     chosen = parser.parse_args()
     begin = time.perf_counter()
     drawn = np.random.default_rng(0)
