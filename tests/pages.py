@@ -27,6 +27,8 @@ SHOWN = (
     "docs/howto-layers.md",
     "docs/howto-action.md",
     "docs/howto-ci.md",
+    "docs/howto-outputs.md",
+    "docs/howto-tokens.md",
     "docs/howto-large.md",
     "docs/questions.md",
     "docs/faq.md",

@@ -50,7 +50,11 @@ COMBINATIONS = 64
 
 
 @checked(
-    ADVICE | {"target": "A target is a part of the last output: liegg.discover(..., target=)."}
+    ADVICE
+    | {
+        "target": "A target is a part of the last output: liegg.discover(..., target=).",
+        "at": "A motion of the input is followed through the layers; liegg.discover(..., at=) begins behind one of them.",
+    }
 )
 @one_at_a_time
 def discover_layers(
