@@ -11,7 +11,18 @@ from liegg._utils.version import __version__
 if TYPE_CHECKING:
     from liegg import actions, algebra, results, testing
     from liegg._utils.errors import LieggError
-    from liegg.actions import Action, Affine, Color, Image, Linear, Product, Sequence, Volume
+    from liegg.actions import (
+        Action,
+        Affine,
+        Color,
+        Image,
+        Irrep,
+        Linear,
+        Product,
+        Sequence,
+        Tensor,
+        Volume,
+    )
     from liegg.algebra import identify
     from liegg.algebra.catalog import aff, gl, scaling, se, sl, so, sp, su, translation, u
     from liegg.decision.thresholds import Thresholds
@@ -33,9 +44,11 @@ _HOMES = {
         "Affine",
         "Color",
         "Image",
+        "Irrep",
         "Linear",
         "Product",
         "Sequence",
+        "Tensor",
         "Volume",
     ),
     "liegg.algebra": ("identify",),
@@ -76,12 +89,14 @@ __all__ = [
     "Affine",
     "Color",
     "Image",
+    "Irrep",
     "LieggError",
     "Linear",
     "Product",
     "Run",
     "Sequence",
     "Symmetries",
+    "Tensor",
     "Thresholds",
     "Volume",
     "__version__",

@@ -12,6 +12,8 @@ from liegg.actions.grid.grid import Grid
 from liegg.actions.linear import Affine, Linear, Vectors
 from liegg.actions.placed import placed_from_settings
 from liegg.actions.product import Product
+from liegg.actions.representations.irrep import Irrep
+from liegg.actions.representations.tensor import Tensor
 from liegg.actions.restricted import MatrixRestricted, Restricted
 from liegg.actions.structured.constructors import Banded, Weights, blocks_from_settings
 from liegg.actions.structured.kronecker import kronecker_from_settings
@@ -26,6 +28,8 @@ _FACTORIES: dict[str, Callable[..., Action]] = {
     "linear": Linear,
     "affine": Affine,
     "vectors": Vectors,
+    "tensor": Tensor,
+    "irrep": Irrep,
     "grid": Grid,
     "channels": Channels,
     "blocks": blocks_from_settings,

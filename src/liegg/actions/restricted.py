@@ -56,6 +56,16 @@ class Restricted(Action):
         """The restriction of the fitted parent."""
         return replace(self, parent=self.parent.fitted(shape))
 
+    def check(self, shape: tuple[int, ...]) -> None:
+        """As the parent."""
+        self.parent.check(shape)
+
+    def rounding_motion(
+        self, dtype: torch.dtype, input_square: float, shape: tuple[int, ...]
+    ) -> float:
+        """The parent's."""
+        return self.parent.rounding_motion(dtype, input_square, shape)
+
     @property
     def family(self) -> tuple[int, ...]:
         """That of the parent, and the subspace."""

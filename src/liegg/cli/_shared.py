@@ -130,7 +130,7 @@ IN_PYTHON = (
     (r"\b(?:liegg\.)?Linear\((\d+)\)", r"linear:\1"),
     (r"\b(?:liegg\.)?Affine\((\d+)\)", r"affine:\1"),
     (r"\bliegg\.Image\(\)", "image"),
-    (r"\b(outputs|output|target|seed|checkpoint|timeout|bottom|route)=", r"--\1 "),
+    (r"\b(outputs|output|target|task|seed|checkpoint|timeout|bottom|route)=", r"--\1 "),
     (r"\bbatch_size=", "--batch-size "),
     (r"\bcontrol_draws=", "--control-draws "),
     (r"\bcheckpoint_every=", "--checkpoint-every "),

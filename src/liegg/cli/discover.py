@@ -46,13 +46,14 @@ from liegg.cli.discover_options import (
     Outputs,
     Route,
     Seed,
+    TaskText,
     Timeout,
     Title,
     TrustModel,
     VerifyEffort,
     Weights,
 )
-from liegg.cli.part import OutputText, TargetText, parse_output, parse_target
+from liegg.cli.part import AtText, OutputText, TargetText, parse_output, parse_target
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -76,6 +77,8 @@ def discover(
     outputs: Outputs = "each",
     target: TargetText = None,
     output: OutputText = None,
+    task: TaskText = "auto",
+    at: AtText = None,
     about: About = None,
     limit: Limit = None,
     layers: Layers = False,
@@ -126,7 +129,7 @@ class _Inputs(NamedTuple):
 
     model: Any
     samples: "Samples"
-    shown: "Tensor"
+    shown: "Tensor | None"
     classes: list[str] | None
     question: dict[str, Any]
 
@@ -159,6 +162,8 @@ def _discover(options: SimpleNamespace) -> None:
             samples.analysed,
             **inputs.question,
             target=parse_target(options.target),
+            task=options.task,
+            at=options.at,
             about=() if options.about == ["none"] else options.about,
             controls=_controls(options.controls, options.control),
             groups=samples.groups,
@@ -244,6 +249,11 @@ def _load(options: SimpleNamespace, *, is_first: bool) -> _Inputs:
             f"--layers needs a torch.nn.Module; {options.model} gave a {type(model).__name__}. Leave "
             "--layers out, or name a factory that returns a module."
         )
+    if options.layers and options.at is not None:
+        raise LieggError(
+            "--layers follows a motion of the input through the layers, and --at begins behind one of them. Leave one "
+            "of them out."
+        )
     if is_first and options.out is not None:
         check_run_folder(options.out)
     outputs, output_action = options.outputs, options.output_action
@@ -255,7 +265,9 @@ def _load(options: SimpleNamespace, *, is_first: bool) -> _Inputs:
         "seed": options.seed,
         "thresholds": liegg.Thresholds(**parse_thresholds(options.limit or [])),
     }
-    shown = files.first_samples(samples.analysed)  # their predictions are stored
+    shown = None  # an inner point has other samples than the file
+    if options.at is None:
+        shown = files.first_samples(samples.analysed)  # their predictions are stored
     return _Inputs(model, samples, shown, files.class_names(options.classes), question)
 
 

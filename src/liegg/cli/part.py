@@ -1,4 +1,4 @@
-"""`--target` and `--output`: the part of what a model returns that the question is about."""
+"""`--target`, `--output` and `--at`: the part of a model that the question is about."""
 
 import re
 from typing import Annotated
@@ -26,8 +26,18 @@ OutputText = Annotated[
     str | None,
     option(
         QUESTION,
-        "Field of what the model returns: a key or attribute such as logits, or an index such as 0.",
+        "Field of what the model returns: a key or attribute such as logits, a path such as prediction.energy, or "
+        "an index such as 0.",
         "--output",
+    ),
+]
+AtText = Annotated[
+    str | None,
+    option(
+        QUESTION,
+        "Inner point at which to ask, for token ids and other integers: embeddings, or the name of a module, whose "
+        "output is then moved.",
+        "--at",
     ),
 ]
 

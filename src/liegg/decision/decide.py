@@ -167,6 +167,8 @@ def decide(
                 solved=len(values), largest=float(values[-1]), suggested=2 * len(values)
             )
         )
+    if not undecided and nullity and (goes_on := _cluster_goes_on(values, ends, floor)):
+        doubts.append(goes_on)
     found, inexact = nullity > 0 or "weak" in grades, nullity > at_floor
     doubts += _about_the_data(solution, facts, thresholds, found=found, inexact=inexact)
     decision = Decision(
@@ -194,6 +196,18 @@ def decide(
     return _in_words(decision, values, facts, open_end=open_end)
 
 
+def _cluster_goes_on(
+    values: Float[Tensor, " r"], ends: Sequence[int], floor: float
+) -> Remark | None:
+    """That the gap after a weak level is wider than that after the symmetries, so that these are only a part; None if not."""
+    nullity, weak = ends[2], ends[3]
+    own, gap = _gap_after(values, nullity, floor), _gap_after(values, weak, floor)
+    if weak <= nullity or gap <= own:
+        return None
+    percent = root_percent(float(values[weak - 1]))
+    return Diagnosis.CLUSTER_GOES_ON(directions=weak - nullity, percent=percent, gap=gap, own=own)
+
+
 def _about_samples(
     solution: Defects, facts: DataFacts, total: int, at_floor: int
 ) -> tuple[list[Remark], int]:
@@ -215,7 +229,9 @@ def _about_samples(
     # Of samples that differ one may be 0, which constrains nothing.
     enough = samples - (samples < facts.samples)
     short = at_floor and total - at_floor + facts.eliminated >= enough
-    if short and not (facts.saturated is not None and facts.saturated()):
+    if short and facts.saturated is not None and facts.saturated():
+        return [], 0
+    if short:
         needed = total + facts.eliminated
         return [
             Diagnosis.TOO_FEW_SAMPLES(

@@ -50,7 +50,7 @@ def asked(
         for one in fields(request.run)
         if one.name not in MAY_DIFFER
     }
-    about = {"about": _questions(request)}
+    about = {"about": _questions(request), "task": request.task}
     options: dict[str, Any] = request.settings() | {"controls": controls} | about | thresholds | run
     return {
         **{name: json.dumps(value, sort_keys=True, default=str) for name, value in options.items()},

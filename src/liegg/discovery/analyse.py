@@ -14,15 +14,17 @@ from torch import Tensor
 from liegg._utils.checks import check_seed
 from liegg._utils.device import explain_out_of_memory
 from liegg._utils.diagnoses import Diagnosis, Remark
+from liegg._utils.errors import ArgumentError
 from liegg._utils.forward_mode import differentiable_attention
 from liegg._utils.precision import coarsest, full_precision_products, rounding_unit
 from liegg._utils.random import seeded
 from liegg._utils.threads import SMALL_COLUMNS, TINY_PRODUCTS, one_if, threads
 from liegg.actions import Action, Motion
 from liegg.decision.thresholds import Thresholds
-from liegg.discovery.about.answer import SHOWN, answer_all, samples_to_move
+from liegg.discovery.about.answer import Asked, answer_all
+from liegg.discovery.about.effort import plan_moves
 from liegg.discovery.about.questions import About, motions_asked, spread_of_values
-from liegg.discovery.each_output import with_single_outputs
+from liegg.discovery.each_output import rows_of_outputs
 from liegg.discovery.finite import (
     finite_questions,
     measured_error,
@@ -32,7 +34,9 @@ from liegg.discovery.finite import (
     with_steps,
     within_budget,
 )
+from liegg.discovery.output_whitening import AskedOutputs, Whitening, whitened
 from liegg.discovery.run import Run
+from liegg.discovery.saturation import halves_of
 from liegg.discovery.solve_and_decide import solve_and_decide
 from liegg.discovery.verdict import ModelInfo
 from liegg.inputs.batches import Batches, Data, as_batches, evenly_spaced
@@ -43,10 +47,10 @@ from liegg.inputs.nonlinearity import nonlinearity
 from liegg.inputs.part import Part
 from liegg.inputs.probed import in_dtype_of, probed
 from liegg.inputs.table import column_labels, is_table, table_values
+from liegg.inputs.task import Task
 from liegg.polarization import memory
 from liegg.polarization.distributed import PassOptions, accumulate
 from liegg.polarization.finite_motions import finite_motions
-from liegg.polarization.output_sketch import Outputs
 from liegg.polarization.rounding_noise import Scatter, scatter
 from liegg.polarization.rows import Plan, fitted_output_action, plan, rows_per_sample
 from liegg.polarization.sample_blocks import BlockAssigner
@@ -68,23 +72,30 @@ class Request:
         run: how the analysis runs.
         part: of what the model returns.
         about: named motions in question, as for `discover`.
+        task: what several outputs are, as for `discover`.
 
     Raises:
-        ArgumentError: a seed out of range.
+        ArgumentError: a seed out of range, or whitened outputs with an output action.
     """
 
     data: Data
     action: Action
     output_action: Action | None
-    outputs: Outputs
+    outputs: AskedOutputs
     seed: int
     thresholds: Thresholds
     run: Run
     part: Part = field(default_factory=Part)
     about: About = ()
+    task: Task = "auto"
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
+        if self.outputs == "whitened" and self.output_action is not None:
+            raise ArgumentError(
+                "outputs='whitened' has no meaning with output_action: the action says how the outputs move together, in "
+                "their own units. Use outputs='each'."
+            )
         if is_table(self.data):
             object.__setattr__(self, "action", self.action.named(column_labels(self.data)))
             object.__setattr__(self, "data", table_values(self.data))
@@ -126,7 +137,7 @@ def analyse(
         notes: tuple[Remark, ...] = ()
         with threads(_model_threads(function, first)):
             dtype = function.dtype
-            function, how, output_action = _planned(
+            function, how, white, output_action = _planned(
                 function, first, request, intervals=assigner is not None
             )
             request = replace(request, output_action=output_action)
@@ -183,6 +194,7 @@ def analyse(
             hidden=hidden,
             notes=notes,
             warnings=doubts,
+            white=white,
         )
         sym = recorded(sym, function, how)
         if function.piecewise and request.about is None and not motions:
@@ -208,13 +220,20 @@ def _answered(
     request: Request,
 ) -> Symmetries:
     """The result with the answers about named motions."""
-    count = samples_to_move(sym, motions, standard=request.about is None)
-    x = batches.some(count, first)
+    moves = plan_moves(sym, motions, standard=request.about is None)
+    x = batches.some(moves.samples, first)
+    asked = Asked(motions, moves, request.task, request.part.output, request.data)
     with threads(_model_threads(function, first)):
-        answers, notes = answer_all(
-            function, x, first[:SHOWN], sym, motions, progress=request.run.about_progress
-        )
-    return replace(sym, answers=answers, notes=(*sym.notes, *notes))
+        found = answer_all(function, x, first, sym, asked, progress=request.run.about_progress)
+    notes = found.notes
+    if found.answers and sym.samples > len(first) and not batches.spaced:
+        notes = (*notes, Diagnosis.FIRST_BATCH_MOVED(moved=len(x)))
+    return replace(
+        sym,
+        answers=found.answers,
+        notes=(*sym.notes, *notes),
+        settings=sym.settings | {"task": found.task},
+    )
 
 
 @contextmanager
@@ -256,6 +275,7 @@ def conclude(
     hidden: HiddenChange | None = None,
     notes: tuple[Remark, ...] = (),
     warnings: tuple[Remark, ...] = (),
+    white: Whitening | None = None,
 ) -> Symmetries:
     """What follows the pass over the data.
 
@@ -268,6 +288,7 @@ def conclude(
         hidden: change of its output that its derivative does not show; None if not known.
         notes: on how the data was read.
         warnings: what was found wrong before the pass.
+        white: how the outputs were whitened; None if they were not.
     """
     model, first = steps.model, steps.first
     coarse = coarsest(first.dtype, model.arithmetic)
@@ -301,6 +322,16 @@ def conclude(
                 output_action=steps.output_action,
             )
 
+    def halves() -> list[Tensor]:
+        with threads(own_threads):
+            return halves_of(
+                model, steps.action, first, steps.row_plan, output_action=steps.output_action
+            )
+
+    def single() -> Tensor | None:
+        with threads(own_threads):
+            return rows_of_outputs(steps)
+
     with threads(one_if(steps.columns <= SMALL_COLUMNS)):
         sym = solve_and_decide(
             sums,
@@ -311,10 +342,13 @@ def conclude(
             output_action=steps.output_action,
             smallest=request.run.bottom,
             measure=None if model.piecewise else measure,
+            halves=halves,
+            single=single,
         )
-    sym = replace(sym, settings=sym.settings | request.part.settings())
-    with threads(own_threads):
-        return with_single_outputs(sym, steps)
+    settings = sym.settings | request.part.settings() | {"task": request.task}
+    if request.outputs == "whitened":
+        settings |= {"outputs": "whitened", "whitening": None if white is None else white._asdict()}
+    return replace(sym, settings=settings)
 
 
 def _model_threads(model: Model, batch: Tensor) -> int:
@@ -325,8 +359,8 @@ def _model_threads(model: Model, batch: Tensor) -> int:
 
 def _planned(
     function: Model, first: Tensor, request: Request, *, intervals: bool
-) -> tuple[Model, Plan, Action | None]:
-    """The probed model, how its rows are taken, and the action on its outputs.
+) -> tuple[Model, Plan, Whitening | None, Action | None]:
+    """The probed model, how its rows are taken, how its outputs were whitened, and the action on them.
 
     Raises:
         ArgumentError: there is less memory than the candidates need.
@@ -347,11 +381,15 @@ def _planned(
             function,
             action.row_action,
             first,
-            outputs=request.outputs,
+            outputs="each" if request.outputs == "whitened" else request.outputs,
             route=request.run.route,
             output_action=output_action,
             seed=request.seed,
         )
+        white = None
+        if request.outputs == "whitened" and math.prod(function.output_shape) > 1:
+            function, white = whitened(function, action.row_action, first, how)
+            how = replanned(function, action.row_action, first, how)
         function = with_steps(function, how)
     need = memory.expected(
         action,
@@ -362,7 +400,7 @@ def _planned(
         bottom=request.run.bottom,
     )
     memory.check(need, device=first.device)
-    return function, how, output_action
+    return function, how, white, output_action
 
 
 MOTIONS = 8

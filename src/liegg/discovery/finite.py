@@ -71,7 +71,7 @@ def within_budget(
             "affordable."
         )
     note = Diagnosis.BUDGET(budget=budget, samples=most, total=count)
-    return batches.spaced(most), (note,)
+    return batches.reduced(most), (note,)
 
 
 def measured_error(steps: PassPlan) -> Scatter:

@@ -23,7 +23,7 @@ from liegg.polarization.gram import Gram
 from liegg.polarization.r_factor import RFactor
 from liegg.polarization.rounding_noise import EXCUSED, Scatter, hides, measured_floor
 from liegg.polarization.streaming import PassSums
-from liegg.spectrum.defects import Defects, defect_of, defects, mean_sensitivity
+from liegg.spectrum.defects import Defects, defect_of, defects, mean_sensitivity, squared_motion
 from liegg.spectrum.equivariance import Elimination, eliminate
 from liegg.spectrum.smallest_defects import Bottom, bottom
 
@@ -211,7 +211,8 @@ def noise_floor(
     if unit >= INCONCLUSIVE_UNIT:  # a break that matters can be smaller than what may be rounding
         finer = trusted_floor(FINER_UNIT, thresholds, conditioning=conditioning)
         floor = trusted = min(finer, trusted)
-    most = min(rounding_bound(unit, thresholds, conditioning=conditioning), thresholds.threshold)
+    terms = conditioning * _cancellation(problem, solution)
+    most = min(rounding_bound(unit, thresholds, conditioning=terms), thresholds.threshold)
     in_doubt = bool(((solution.values > trusted) & (solution.values <= most)).any())
     if in_doubt or hides(floor, solution.values, thresholds.minimum_gap):
         floor = measured_floor(
@@ -259,6 +260,20 @@ def difference_floor(
         return Floor(floor, Response(True, reacts, measured=True))
     errors = EXCUSED * _rounding_defects(problem, solution, scatter)
     return Floor(floor, Response(False, True), errors)
+
+
+def _cancellation(problem: Problem, solution: Defects) -> float:
+    """How much larger the squared motions are that cancel in a direction with a small defect than their sum; at least 1.
+
+    Data far from the origin moves far under rotations about it, and a translation undoes most of that.
+    """
+    h = solution.directions[solution.values <= problem.thresholds.threshold]
+    if not len(h):
+        return 1.0
+    diagonal = problem.displacement.block.diagonal()
+    terms = h.square() @ diagonal.repeat(problem.displacement.repeat)
+    moved = squared_motion(h, problem.displacement).clamp_min(torch.finfo(torch.float64).tiny)
+    return max(1.0, float((terms / moved).max()))
 
 
 def _rounding_defects(problem: Problem, solution: Defects, scatter: Scatter) -> Float[Tensor, " r"]:

@@ -14,10 +14,12 @@ from torch.utils.data import DataLoader, Dataset
 from liegg._utils.arguments import shown
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import ArgumentError, TreeDataError
+from liegg._utils.forward_mode import differentiable_attention
 from liegg._utils.random import seeded
 from liegg.actions import Action
 from liegg.actions.placed import place, places_of
 from liegg.inputs.batches import Batches, Data
+from liegg.inputs.inner.rest import ACTIVATION, Rest
 from liegg.inputs.model import eval_view
 from liegg.inputs.structure.calling import TRIED, convention_for
 from liegg.inputs.structure.elements import only_floating
@@ -82,11 +84,15 @@ def as_inputs(
             return Inputs(model, data, action)  # pyright: ignore[reportArgumentType]
         packed, tree, action = pack_samples(data, action)
         rows = _different_sizes(packed)
-        with torch.inference_mode(False), eval_view(model) as function:
+        with torch.inference_mode(False), differentiable_attention(), eval_view(model) as function:
             rows = rows if function.device is None else rows.to(function.device)
             convention = convention_for(function.function, packed, tree, call=call, rows=rows)
     unused = convention.unused()
     notes = tuple(_notes(packed, convention.words(), unused))
+    if isinstance(model, Rest):
+        masked = [note for note in notes if note.diagnosis is Diagnosis.MASKED_POINTS]
+        shape = [*packed.layout.by_path[ACTIVATION].shape]
+        notes = (Diagnosis.INNER_POINT(layer=repr(model.layer), shape=shape), *masked)
     layout = packed.layout.without(unused)
     convention = replace(convention, layout=layout, notes=notes)
     packed = replace(packed, layout=layout)
@@ -227,7 +233,7 @@ def _notes(packed: Packed, words: str, unused: tuple[str, ...]) -> Iterable[Rema
         if leaf.mask:
             value = "True" if leaf.padding else "False"
             yield Diagnosis.MASKED_POINTS(leaf=repr(leaf.path), mask=repr(leaf.mask), value=value)
-    points = layout.by_path.get(layout.points)
+    points = layout.point_leaf
     if points is not None and points.ragged is not None:
         yield Diagnosis.RAGGED_SAMPLES(
             leaf=repr(points.path) if points.path else "a sample", most=points.shape[0]

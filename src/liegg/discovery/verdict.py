@@ -17,6 +17,7 @@ from liegg.decision.noise_floor import Response
 from liegg.decision.rank import Evidence, evidence, rule, scale
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.problem import Floor, Problem
+from liegg.discovery.saturation import Halves, carrying_blocks, saturated
 from liegg.inputs.hidden_derivatives import HiddenChange
 from liegg.polarization.streaming import PassSums
 from liegg.results.accumulated import Accumulated
@@ -24,6 +25,9 @@ from liegg.spectrum.defects import TRIVIAL_TOLERANCE, Defects
 
 ROUNDING_UNITS = 100.0
 """Rounding units of its size within which the spread of an output is rounding: data on one orbit of an exact symmetry."""
+
+FEW_BLOCKS = 3.0
+"""Blocks of samples that must carry what a direction changes; with fewer, a handful of samples decides it."""
 
 UNCERTAIN_ANGLE, UNSTABLE_ANGLE = 0.35, 0.5
 """Angle in radians by which symmetries may be off before a warning says so, and by which their span may turn from one bootstrap draw
@@ -35,9 +39,6 @@ may be a missing constraint."""
 
 BLURRED = 0.01
 """Error of a defect, relative to the defect, from which on it may be the reason that a direction is not counted."""
-
-SEEN_SHARE = 1e-6
-"""Share of a direction's squared change that half of the samples must show; samples that add no constraint show 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,17 +122,19 @@ def give_verdict(
     random: RandomControl | None,
     *,
     smallest: int | None,
+    halves: Halves | None = None,
 ) -> Verdict:
     """The decision, the solution cut to what was requested, and the intervals of its defects.
 
     A direction is not exact if errors of the derivatives could hide that it is not.
     """
-    verdict = _verdict(problem, accumulated, floor, info, random, smallest=smallest)
+    options = {"smallest": smallest, "halves": halves}
+    verdict = _verdict(problem, accumulated, floor, info, random, **options)
     exact = 0 if verdict.decision.undecided else verdict.decision.exact
     if floor.errors is None or not bool((floor.errors[:exact] > floor.value).any()):
         return verdict
     none = replace(floor, value=0.0)
-    return _verdict(problem, accumulated, none, info, random, smallest=smallest)
+    return _verdict(problem, accumulated, none, info, random, **options)
 
 
 def _verdict(
@@ -142,6 +145,7 @@ def _verdict(
     random: RandomControl | None,
     *,
     smallest: int | None,
+    halves: Halves | None,
 ) -> Verdict:
     """The verdict for a floor."""
     sums, thresholds, solution = problem.sums, problem.thresholds, accumulated.solution
@@ -170,7 +174,7 @@ def _verdict(
     if unsolved and at_floor < len(solution.values):
         following = float(solution.values[-1])
     case = evidence(solution.values, bounds, following=following, **shared)
-    facts = _facts(problem, solution, floor, info, unsolved=unsolved)
+    facts = _facts(problem, solution, floor, info, unsolved=unsolved, halves=halves)
     warnings = (*_model_warnings(sums, floor.response, info), *info.warnings)
     decision = _decided(solution, case, facts, thresholds, warnings, floor.errors)
     if bounds is None:
@@ -185,7 +189,29 @@ def _verdict(
         errors=None if floor.errors is None else floor.errors[: len(solution.values)],
     )
     verdict = replace(verdict, decision=verdict.with_intervals(decision))
-    return _stable(verdict, sums)
+    return _stable(_carried(verdict, problem), sums)
+
+
+def _carried(verdict: Verdict, problem: Problem) -> Verdict:
+    """The verdict without directions above the floor that a handful of samples decide, if these may exceed the threshold."""
+    decision = verdict.decision
+    if decision.nullity <= decision.exact or verdict.draws is None:
+        return verdict
+    counted = slice(decision.exact, decision.nullity)
+    blocks = carrying_blocks(problem, verdict.solution.directions[counted])
+    numbers = rule(decision.floor, decision.thresholds)
+    high = verdict.complete.high[counted] * scale(decision.response, numbers)
+    few = (blocks < FEW_BLOCKS) & (high > decision.thresholds.threshold)
+    if not bool(few.any()):
+        return verdict
+    number = decision.exact + int(few.nonzero()[0, 0])
+    warning = Diagnosis.FEW_CARRY(
+        directions=decision.nullity - number,
+        carriers=max(1, round(float(blocks[few].min()))),
+        blocks=verdict.draws.weights.shape[1],
+        high=float(verdict.complete.high[counted][few].max()),
+    )
+    return verdict.fewer(number, warning)
 
 
 def _decided(
@@ -253,7 +279,13 @@ def _warned(verdict: Verdict, warning: Remark) -> Verdict:
 
 
 def _facts(
-    problem: Problem, solution: Defects, floor: Floor, info: ModelInfo, *, unsolved: int
+    problem: Problem,
+    solution: Defects,
+    floor: Floor,
+    info: ModelInfo,
+    *,
+    unsolved: int,
+    halves: Halves | None,
 ) -> DataFacts:
     """What is known of the data and the model."""
     sums, diagnostics = problem.sums, problem.sums.diagnostics
@@ -267,7 +299,7 @@ def _facts(
         along_one_axis=float(squares[-1] / squares.sum()) if len(squares) else 0.0,
         principal_ratio=math.sqrt(float(squares[-1] / squares[0])) if len(squares) else 1.0,
         active=None if diagnostics is None else diagnostics.active,
-        saturated=partial(_saturated, problem, solution, floor.value),
+        saturated=None if unsolved else partial(saturated, problem, solution, floor.value, halves),
         nonlinearity=info.nonlinearity,
         degenerate=solution.sensitivity == 0
         and len(solution.values) > 0
@@ -283,21 +315,6 @@ def _response(sums: PassSums, solution: Defects, unit: float) -> float:
     if variance <= (ROUNDING_UNITS * unit) ** 2 * max(sums.output_square, average):
         return 0.0
     return average / variance
-
-
-def _saturated(problem: Problem, solution: Defects, floor: float) -> bool:
-    """Whether each half of the samples constrains every direction above the floor, so that the others are not just unseen."""
-    parts, action = problem.sums.parts, problem.action
-    directions = solution.directions[solution.values > floor]
-    if parts is None or problem.elimination is not None or not len(directions):
-        return False
-    if action.row_action is not action:
-        directions = action.whole_coefficients(directions)
-    changes = [block.r @ directions.mT for block in parts.rows]
-    scale = torch.stack([change.square().sum(0) for change in changes]).sum(0).rsqrt()
-    squares = torch.stack([scale[:, None] * (c.mT @ c) * scale for c in changes])
-    halves = (squares[::2].sum(0), squares[1::2].sum(0))
-    return all(float(torch.linalg.eigvalsh(half)[0]) > SEEN_SHARE for half in halves)
 
 
 def _principal_squares(displacement: Displacement) -> torch.Tensor:

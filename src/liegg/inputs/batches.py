@@ -12,7 +12,15 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.utils.data import Dataset, IterableDataset, Subset, default_collate
+from torch.utils.data import (
+    DataLoader,
+    Dataset,
+    IterableDataset,
+    RandomSampler,
+    SequentialSampler,
+    Subset,
+    default_collate,
+)
 
 from liegg._utils.device import DeferredCheck, to_device
 from liegg._utils.errors import (
@@ -94,6 +102,12 @@ class Batches:
         """Number of samples of the source; None if it must be counted."""
         return len(self.source) if _indexed(self.source) else None
 
+    @property
+    def spaced(self) -> bool:
+        """Whether evenly spaced samples of all the data can be read."""
+        loader = isinstance(self.source, DataLoader) and reads_everything(self.source)
+        return loader or _indexed(self.source)
+
     def share(self, rank: int, size: int) -> "Batches":
         """The samples of one of several processes: a range of samples, or every n-th batch.
 
@@ -106,7 +120,7 @@ class Batches:
         start, stop = self.count * rank // size, self.count * (rank + 1) // size
         return replace(self, start=start, stop=stop)
 
-    def spaced(self, count: int) -> "Batches":
+    def reduced(self, count: int) -> "Batches":
         """Evenly spaced samples of data that can be indexed, as data of their own.
 
         Args:
@@ -153,10 +167,15 @@ class Batches:
     def some(self, count: int, first: Float[Tensor, "b ..."]) -> Float[Tensor, "k ..."]:
         """Evenly spaced samples of all the data, which represent it even if it is sorted; of the first batch if they cannot be indexed.
 
+        A loader that reads all of its data set in batches is indexed through the data set.
+
         Args:
             count: most samples.
             first: the first batch.
         """
+        if isinstance(self.source, DataLoader) and reads_everything(self.source):
+            dataset = _Collated(self.source, self.source.collate_fn)
+            return replace(self, source=dataset).some(count, first)
         if (self.count is not None and self.count <= len(first)) or not self.count:
             places = torch.linspace(0, len(first) - 1, min(count, len(first))).long()
             return first[to_device(places, first.device)]
@@ -210,6 +229,25 @@ class Batches:
         # Convert where fewer bytes are copied.
         smaller = self.dtype is not None and self.dtype.itemsize < batch.dtype.itemsize
         return to_device(batch, self.device, self.dtype if smaller else None).to(dtype=self.dtype)
+
+
+class _Collated(Dataset[Any]):
+    """The samples of a loader one by one, each as its loader collates them."""
+
+    def __init__(self, loader: "DataLoader[Any]", collate: Callable[[list[Any]], Any]) -> None:
+        self.dataset, self.collate = loader.dataset, collate
+
+    def __len__(self) -> int:
+        return len(self.dataset)  # pyright: ignore[reportArgumentType]
+
+    def __getitem__(self, place: int) -> Any:
+        return inputs_of(self.collate([self.dataset[place]]))[0]
+
+
+def reads_everything(loader: "DataLoader[Any]") -> bool:
+    """Whether a loader reads all samples of a data set that can be indexed, in their order or shuffled."""
+    plain = isinstance(loader.sampler, SequentialSampler | RandomSampler)
+    return plain and loader.batch_size is not None and _indexed(loader.dataset)
 
 
 def as_batches(data: Data, *, batch_size: int | None = None) -> Batches:

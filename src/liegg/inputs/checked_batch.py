@@ -91,8 +91,8 @@ def _wrong_dtype(dtype: np.dtype | torch.dtype) -> DtypeError:
     elif dtype.kind in "iub" if numpy else not dtype.is_floating_point:
         remedy = (
             f"{converted} where they are measurements, such as pixels (divided by 255). Labels such as "
-            "token ids or atomic numbers cannot be moved: analyse the part of the model behind its "
-            "embedding"
+            "token ids or atomic numbers cannot be moved: ask at an inner point of the model, with "
+            "at='embeddings' or at= the name of a layer"
         )
     else:
         remedy = converted

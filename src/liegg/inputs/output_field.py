@@ -13,13 +13,17 @@ from liegg._utils.errors import ArgumentError, DtypeError, one_line
 from liegg.inputs.model import Model
 
 Field = int | str | Callable[[Any], Any] | None
-"""Key of a dictionary, attribute, index of a tuple, or a function; None for the obvious one."""
+"""Key of a dictionary, attribute, index of a tuple, several of these joined by dots (`"prediction.energy"`), or a
+function; None for the obvious one."""
 
 OBVIOUS = "logits"
 """Field that is analysed unless another one is chosen."""
 
 LISTED_FIELDS = 12
 """Most fields listed in a message."""
+
+LARGEST_DEPTH = 4
+"""Fields inside fields that are looked through for the obvious one."""
 
 
 def fields_of(returned: Any) -> dict[Any, Any]:
@@ -42,13 +46,16 @@ def fields_of(returned: Any) -> dict[Any, Any]:
     return {name: value for name, value in public if not name.startswith("_")}
 
 
-def with_field(model: Model, returned: Any, field: Field = None) -> tuple[Model, Tensor]:
+def with_field(
+    model: Model, returned: Any, field: Field = None, *, samples: int | None = None
+) -> tuple[Model, Tensor]:
     """The model with one field of what it returns as its output.
 
     Args:
         model: the model.
         returned: what it returned for some samples.
         field: which field; None for the obvious one, with a note unless there is only a tensor.
+        samples: their number.
 
     Returns:
         The model, and its output for these samples.
@@ -61,7 +68,7 @@ def with_field(model: Model, returned: Any, field: Field = None) -> tuple[Model,
         return model, returned
     notes = model.notes
     if field is None:
-        field = obvious_field(returned, model.name)
+        field = obvious_field(returned, model.name, samples=samples)
         names = _listed([repr(key) for key in fields_of(returned)])
         note = Diagnosis.OBVIOUS_FIELD(field=repr(field), fields=names)
         notes = (*notes, note)
@@ -74,12 +81,15 @@ def _picked(function: Callable[[Tensor], Any], field: Field, name: str, x: Tenso
     return pick_field(function(x), field, name)
 
 
-def obvious_field(returned: Any, name: str) -> int | str:
-    """The field to analyse if none was chosen: `logits`, or the only floating point tensor.
+def obvious_field(returned: Any, name: str, *, samples: int | None = None) -> int | str:
+    """The field to analyse if none was chosen: `logits`, or the only floating point tensor with a row per sample.
+
+    Fields inside fields are looked through if there is no tensor outside.
 
     Args:
         returned: what the model returned; not a tensor.
         name: of the model.
+        samples: for how many samples it was returned; None if not known.
 
     Raises:
         DtypeError: there is no such field, or several.
@@ -93,10 +103,17 @@ def obvious_field(returned: Any, name: str) -> int | str:
     """
     inside = fields_of(returned)
     floating = [key for key, value in inside.items() if _is_floating(value)]
-    if OBVIOUS in floating:
-        return OBVIOUS
-    if len(floating) == 1:
-        return floating[0]
+    if not floating:
+        nested = paths_of(returned)
+        floating = [key for key, value in nested.items() if _is_floating(value)]
+        inside = nested if floating else inside
+    chosen = [key for key in floating if str(key).rpartition(".")[2] == OBVIOUS]
+    if len(chosen) == 1:
+        return chosen[0]
+    per_sample = [key for key in floating if inside[key].shape[:1] == (samples,)]
+    for keys in (floating, per_sample):
+        if len(keys) == 1:
+            return keys[0]
     choice = next((key for key in floating if isinstance(key, int | str)), None)
     if choice is None:
         advice = "Return a tensor, or pass a function that returns one: output=lambda y: ..."
@@ -104,6 +121,19 @@ def obvious_field(returned: Any, name: str) -> int | str:
         advice = f"Choose one of them, for example output={choice!r}"
         advice += ", or pass a function of all of them." if len(inside) > 1 else "."
     raise DtypeError(f"{name} returned {describe(returned)}; expected one tensor. {advice}")
+
+
+def paths_of(returned: Any, depth: int = LARGEST_DEPTH) -> dict[str, Any]:
+    """What lies inside fields, and fields of fields, by its path.
+
+    >>> paths_of({"a": {"b": 1}, "c": (2, 3)})
+    {'a.b': 1, 'c.0': 2, 'c.1': 3}
+    """
+    found: dict[str, Any] = {}
+    for key, value in fields_of(returned).items():
+        deeper = paths_of(value, depth - 1) if depth > 1 else {}
+        found |= {f"{key}.{path}": one for path, one in deeper.items()} or {str(key): value}
+    return found
 
 
 def pick_field(returned: Any, field: Field, name: str) -> Tensor:
@@ -216,11 +246,22 @@ def _look_up(returned: Any, field: int | str, name: str) -> Any:
     try:  # the last entry of a tuple; outputs of transformers by index; attributes that are computed
         return returned[key] if by_key else getattr(returned, key)
     except (LookupError, TypeError, AttributeError) as error:
+        first, dot, rest = str(field).partition(".")
+        if dot and first and rest:
+            return _look_up(_look_up(returned, _as_key(first), name), _as_key(rest), name)
         usual = next((key for key, value in inside.items() if isinstance(value, Tensor)), None)
+        if usual is None:
+            nested = paths_of(returned).items()
+            usual = next((path for path, value in nested if isinstance(value, Tensor)), None)
         advice = "" if usual is None else f" Choose for example {usual!r}."
         raise ArgumentError(
             f"there is no field {field!r} in what {name} returned, {describe(returned)}.{advice}"
         ) from error
+
+
+def _as_key(word: str) -> int | str:
+    """A part of a path: an index if it is a number."""
+    return int(word) if word.isdecimal() else word
 
 
 def _access(returned: Any, field: Any) -> str:

@@ -1,4 +1,4 @@
-"""The part of what a model returns that a question is about: a field, and a target in that field."""
+"""The part of a model that a question is about: what lies behind a layer, a field of what it returns, a target in it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -19,29 +19,32 @@ from liegg.inputs.target import PlainTarget, Target, check_target, plain_target,
 
 @dataclass(frozen=True)
 class Part:
-    """A part of what a model returns.
+    """A part of a model and of what it returns.
 
     Attributes:
         output: field of what the model returns; None for the obvious one.
         target: part of the output; None for all of it.
+        at: the layer behind which the part begins; None for the complete model.
     """
 
     output: Field = None
     target: PlainTarget = None
+    at: str | None = None
 
     def settings(self) -> dict[str, Any]:
         """The part as JSON values; a function by its name."""
         target = list(self.target) if isinstance(self.target, tuple) else self.target
-        return {"output": field_settings(self.output), "target": target}
+        return {"output": field_settings(self.output), "target": target, "at": self.at}
 
 
-def asked_part(output: Field, target: Target, *, equivariance: bool) -> Part:
+def asked_part(output: Field, target: Target, *, equivariance: bool, at: str | None = None) -> Part:
     """The part that the user asks about.
 
     Args:
         output: field of what the model returns.
         target: part of the output.
         equivariance: whether an action moves the outputs.
+        at: the layer behind which the part begins.
 
     Raises:
         ArgumentError: the target makes no sense, or an action moves all outputs together.
@@ -51,7 +54,7 @@ def asked_part(output: Field, target: Target, *, equivariance: bool) -> Part:
             f"target={target!r} was given with an output action, which moves all outputs together. Leave "
             "target out; or leave output_action out, to ask about invariance."
         )
-    return Part(output, plain_target(target))
+    return Part(output, plain_target(target), at)
 
 
 def part_of(settings: Mapping[str, Any], given: Part) -> Part:
@@ -66,7 +69,8 @@ def part_of(settings: Mapping[str, Any], given: Part) -> Part:
         ArgumentError: another part was given, or the function is missing.
     """
     output, target = settings.get("output"), settings.get("target")
-    stored = {"output": output, "target": target}
+    at = settings.get("at")
+    stored = {"output": output, "target": target, "at": at}
     for name, value in given.settings().items():
         if value is not None and value != stored[name]:
             raise ArgumentError(
@@ -80,7 +84,7 @@ def part_of(settings: Mapping[str, Any], given: Part) -> Part:
                 "cannot be stored. Pass the same function again with output=."
             )
         output = given.output
-    return Part(output, plain_target(target))
+    return Part(output, plain_target(target), at)
 
 
 def part_words(settings: Mapping[str, Any], model: str) -> str:
@@ -93,8 +97,12 @@ def part_words(settings: Mapping[str, Any], model: str) -> str:
     Examples:
         >>> part_words({}, "Net"), part_words({"target": 3, "output": "logits"}, "Net")
         ('Net', "the logit of class 3 of 'logits' of Net")
+        >>> part_words({"at": "embeddings"}, "Net")
+        "the output of Net behind 'embeddings'"
     """
-    words = (target_words(settings.get("target")), field_words(settings.get("output")), model)
+    words = [target_words(settings.get("target")), field_words(settings.get("output")), model]
+    if (at := settings.get("at")) is not None:
+        words = ["" if any(words[:2]) else "the output", *words[:2], f"{model} behind {at!r}"]
     return " of ".join(filter(None, words))
 
 
@@ -116,7 +124,7 @@ def with_part(model: Model, x: Float[Tensor, "b ..."], part: Part) -> Model:
         return model
     x = x[evenly_spaced(x, PROBE_SAMPLES)]
     with torch.no_grad():
-        model, y = with_field(model, call(model.function, x), part.output)
+        model, y = with_field(model, call(model.function, x), part.output, samples=len(x))
     if part.target is None:
         return model
     check_output(y, x, model.name)

@@ -90,7 +90,7 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
     batch, x = x, x[places]
     with torch.set_grad_enabled(not model.finite), record_dtypes() as dtypes:
         leaf = x.clone().requires_grad_(not model.finite)
-        model, raw = with_field(model, call(model.function, leaf))
+        model, raw = with_field(model, call(model.function, leaf), samples=len(x))
     y = _checked_output(raw, x, model.name, places)
     with torch.no_grad():
         again, in_place = _call_again(model.function, x)
@@ -120,7 +120,7 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
     slope, centre = 0.0, None
     if raw.requires_grad:
         samples = batch[evenly_spaced(batch, SLOPE_SAMPLES)]
-        slope, centre = call_within_memory(partial(_slope, model, summed=summed), samples)
+        slope, centre = call_within_memory(partial(slope_and_centre, model, summed=summed), samples)
     if slope is not None and slope * largest**2 <= torch.finfo(arithmetic).tiny ** 2:
         slope = 0.0  # what it does to the output is too small to be a number of this precision
     if slope == 0 and _varies(model, batch, summed=summed):
@@ -151,7 +151,7 @@ def _call_again(
     return y, batch._version != version or not torch.equal(batch, x)
 
 
-def _slope(
+def slope_and_centre(
     model: Model, x: Float[Tensor, "b ..."], *, summed: bool
 ) -> tuple[float | None, Float[Tensor, " c"]]:
     """Mean squared gradient of the outputs' sum (random signs unless `summed`), None on failure; and the mean outputs."""

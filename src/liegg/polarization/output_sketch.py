@@ -16,6 +16,7 @@ from torch import Tensor
 from liegg._utils.random import WORD, rademacher
 
 Outputs = Literal["each", "sum"] | int
+"""Which outputs have rows: every one, the paper's sum, or a number of random combinations."""
 
 CHUNK = 4096
 """Outputs that are combined in one product; a multiple of `WORD`."""

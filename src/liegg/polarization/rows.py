@@ -2,13 +2,14 @@
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.device import layout
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import ArgumentError, ModelError, ShapeError, one_line
 from liegg._utils.forward_mode import jvp
@@ -20,7 +21,8 @@ from liegg.polarization.finite.differences import difference_rows
 from liegg.polarization.finite.steps import Steps, choose_steps
 from liegg.polarization.output_sketch import Outputs, combine, cotangents
 
-Route = Literal["jvp", "vjp", "autograd", "finite"]
+Route = Literal["jvp", "vjp", "autograd", "moved", "finite"]
+"""Forward or reverse derivatives, plain autograd, outputs of samples that are really moved, or finite differences."""
 
 TOGETHER_ELEMENTS = {"cpu": 2**24, "cuda": 2**28}
 """Most numbers in the tangents (or gradients) of one pass: 64 MB and 1 GB in float32."""
@@ -39,7 +41,7 @@ class Plan:
     Attributes:
         outputs: `"each"`: one row per output; `"sum"`: the paper's row of the summed outputs; `k`:
             k random ±1 combinations.
-        route: `"jvp"`, `"vjp"`, `"autograd"` or `"finite"`.
+        route: `"jvp"`, `"vjp"`, `"autograd"`, `"moved"` or `"finite"`.
         seed: seed of the random combinations.
         together: directions per pass through the model.
         notes: why the cheapest route was not used; what would take less memory.
@@ -56,7 +58,7 @@ class Plan:
     @property
     def forward(self) -> bool:
         """Whether a pass costs one evaluation per candidate, and not one per output."""
-        return self.route in ("jvp", "finite")
+        return self.route in ("jvp", "moved", "finite")
 
 
 def plan(
@@ -111,6 +113,9 @@ def plan(
     samples = min(len(x), samples_at_once(outputs, model, columns))
     room = together_on(x, samples * max(x[0].numel(), math.prod(model.output_shape)))
     x = x[:PROBE_SAMPLES]
+    if route == "moved":
+        _check_steps(action, tuple(x.shape[1:]))
+        return Plan(outputs, route, seed, max(1, min(room // 2, action.size)), tuple(notes))
     cheapest: tuple[Route, ...] = ("jvp", "vjp") if action.size < passes else ("vjp",)
     for candidate in cheapest if route == "auto" else (route,):
         many = {"jvp": min(room, action.size), "vjp": min(room, passes)}.get(candidate, 1)
@@ -167,6 +172,8 @@ def polarize(
         y, rows = _finite(model, action, x, plan, plan.steps, first)
     elif plan.route == "jvp":
         y, rows = _forward(model, action, x, plan, first)
+    elif plan.route == "moved":
+        y, rows = _moved(model, action, x, plan, first)
     else:
         y, rows = _reverse(model, action, x, plan, first, halved, precomputed)
     if output_action is None:
@@ -283,6 +290,14 @@ def check_output_action(action: Action, model: Model) -> None:
         raise ShapeError(f"output_action does not fit the model's output: {error}") from error
 
 
+def replanned(model: Model, action: Action, x: Float[Tensor, "b ..."], plan: Plan) -> Plan:
+    """The plan for other outputs of the same model: finite differences get other steps, nothing else changes."""
+    if plan.steps is None:
+        return plan
+    steps = choose_steps(model, action, x, outputs=plan.outputs, seed=plan.seed)
+    return replace(plan, steps=steps)
+
+
 def _check_finite_route(model: Model, route: str) -> None:
     """Raise `ArgumentError` if derivatives were requested from a model without any."""
     if route not in ("auto", "finite"):
@@ -324,7 +339,7 @@ def fitted_output_action(
     if layout is not None:
         output_action = output_action.fitted(model.output_shape)
     check_output_action(output_action, model)
-    points = None if layout is None else layout.by_path.get(layout.points)
+    points = None if layout is None else layout.point_leaf
     if points is None or points.ragged is None or model.output_shape[:1] != points.shape[:1]:
         return output_action
     zeros = torch.zeros(1, *model.output_shape, dtype=torch.float64)
@@ -349,6 +364,31 @@ def _forward(
     if y is None:
         raise ArgumentError("the action has no generator: give it at least one.")
     return y.detach(), torch.cat(columns).permute(1, 2, 0)
+
+
+def _check_steps(action: Action, shape: tuple[int, ...]) -> None:
+    """Raise `ArgumentError` unless every candidate has a finite motion of its own."""
+    if bool((action.steps(shape) <= 0).any()):
+        raise ArgumentError(
+            "route='moved' moves samples by a finite step along every candidate, which images, volumes and sequences have "
+            "(Action.steps). Use route='auto' for this action."
+        )
+
+
+def _moved(
+    model: Model, action: Action, x: Tensor, plan: Plan, first: int
+) -> tuple[Float[Tensor, "b c"], Float[Tensor, "b k g"]]:
+    r"""Half the change of the output between both ends of a motion by the step $s$ of a candidate, over $s$."""
+    steps, columns = action.steps(tuple(x.shape[1:])), []
+    y = model(x).detach()
+    for some in torch.diag(steps).split(plan.together):
+        motions, sizes = some.to(x), some.sum(1).to(x.device)
+        moved = action.act_all(torch.cat([motions, -motions]), x).flatten(0, 1)
+        replies = model(moved.to(x.dtype, memory_format=layout(x))).detach().double()
+        ahead, behind = replies.unflatten(0, (2, -1))
+        slopes = (ahead - behind).unflatten(0, (len(some), len(x))) / (2 * sizes[:, None, None])
+        columns.append(combine(slopes, plan.outputs, seed=plan.seed, first=first))
+    return y, torch.cat(columns).permute(1, 2, 0)
 
 
 def _push(

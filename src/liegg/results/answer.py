@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from liegg._utils.diagnoses import Diagnosis, Remark
+from liegg._utils.text import percentage
 from liegg.results.json_values import json_values
 
 HOLDS = 0.05
@@ -193,6 +194,17 @@ class Answer:
         is_word = self.name.split(" ")[0].isalpha()  # not a symbol such as m1
         return text[0].upper() + text[1:] if is_word else text
 
+    @property
+    def changed(self) -> str:
+        """How many predictions change, or how much the output does, in per cent; empty if nothing was moved."""
+        if self.finite is None:
+            return ""
+        if self.finite.share is not None:
+            return percentage(self.finite.share.value)
+        return percentage(
+            0.0 if self.grade == "exact" and self.finite.holds else self.finite.amount
+        )
+
     def _measured(self) -> tuple[Remark, ...]:
         """What the motion does, in the most telling units that were measured."""
         if self.holds is None:
@@ -222,12 +234,11 @@ class Answer:
             change = "up to" if self.equivariance else "change it by"
             random = f"random motions as large {change} {percentage(finite.random_amount)}"
         values = {"motion": self.name, "size": finite.size_in_words(), "random": random}
-        percent = "0 %" if self.grade == "exact" and finite.holds else percentage(finite.amount)
         if self.equivariance:
-            return Diagnosis.MOTION_CHANGES_EQUIVARIANCE(**values, percent=percent)
-        if percent == "0 %":
+            return Diagnosis.MOTION_CHANGES_EQUIVARIANCE(**values, percent=self.changed)
+        if self.changed == percentage(0.0):
             return Diagnosis.MOTION_CHANGES_NOTHING(**values)
-        return Diagnosis.MOTION_CHANGES_OUTPUT(**values, percent=percent)
+        return Diagnosis.MOTION_CHANGES_OUTPUT(**values, percent=self.changed)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON values; NaN and infinities become null."""
@@ -288,17 +299,3 @@ def _array(values: list[Any], missing: float = math.nan) -> Tensor:
 
 def _number(value: float | None) -> float:
     return math.nan if value is None else value
-
-
-def percentage(share: float) -> str:
-    """A share in per cent with the digits that matter.
-
-    >>> percentage(0.1912), percentage(0.0), percentage(0.00034), percentage(2.5)
-    ('19 %', '0 %', '0.034 %', '250 %')
-    """
-    percent = 100 * share
-    if math.isinf(percent):
-        return "∞ %"
-    if percent == 0 or 10 <= percent < 1e5:
-        return f"{percent:.0f} %"
-    return f"{percent:.2g} %"

@@ -268,6 +268,7 @@ def _account(record: dict[str, Any], arrays: dict[str, Tensor]) -> Account:
         generators=arrays.get("account.generators"),
         output_generators=arrays.get("account.output_generators"),
         readable=_candidates(record.get("readable", ()), arrays.get("account.readable", ())),
+        on_output=None if (said := record.get("on_output")) is None else remark_from_dict(said),
     )
 
 

@@ -5,12 +5,15 @@ from typing import Any
 
 import torch
 
+from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError
 from liegg._utils.one_at_a_time import one_at_a_time
 from liegg._utils.random import seeded
 from liegg.actions import Motion
-from liegg.discovery.about.answer import SAMPLES, SHOWN, answer_all, first_order_answers
+from liegg.discovery.about.answer import Asked, answer_all, first_order_answers
+from liegg.discovery.about.effort import plan_moves
 from liegg.discovery.about.questions import About, motions_asked, spread_of_values
+from liegg.discovery import inner
 from liegg.discovery.structured import as_inputs
 from liegg.inputs.batches import Batches, as_batches
 from liegg.inputs.foreign.recognise import for_data
@@ -70,10 +73,14 @@ def _with_model(
     sym: Symmetries, about: About, *, model: Any, data: Any, output: Any, call: Any
 ) -> Answers:
     """Move samples, and see what the model does."""
-    given = as_inputs(model, data, sym.action, call=call, seed=sym.settings["seed"])
+    seed = sym.settings["seed"]
+    here = inner.at_inner_point(
+        inner.Asked(model, data, sym.action, call), sym.settings.get("at"), seed=seed
+    )
+    given = as_inputs(here.model, here.data, here.action, call=here.call, seed=seed)
     sym, data = replace(sym, action=given.action), given.data
     with (
-        seeded(sym.settings["seed"]),
+        seeded(seed),
         torch.inference_mode(False),
         torch.no_grad(),
         eval_view(for_data(given.model, data)) as function,
@@ -84,12 +91,17 @@ def _with_model(
         sym.action.check(tuple(first.shape[1:]))
         spread = spread_of_values(sym.action, first)
         motions = _asked(sym, about, tuple(first.shape[1:]), spread)
-        x = batches.some(SAMPLES, first)
+        moves = plan_moves(sym, motions, standard=False)
+        x = batches.some(moves.samples, first)
         part = part_of(sym.settings, Part(output))
         dtype = function.dtype
         function = probed(function, first, part, finite=sym.settings["route"] == "finite")
         x, first = (in_dtype_of(one, function, dtype) for one in (x, first))
-        answers, notes = answer_all(function, x, first[:SHOWN], sym, motions)
-    if notes:
-        raise ArgumentError(f"{notes[0]}.")
-    return answers
+        task = sym.settings.get("task", "auto")
+        asked = Asked(motions, moves, task, part.output, data)
+        found = answer_all(function, x, first, sym, asked)
+    if len(found.answers) < len(motions) or any(
+        note.diagnosis is Diagnosis.MOTIONS_NOT_TRIED for note in found.notes
+    ):
+        raise ArgumentError(f"{found.notes[0]}.")
+    return found.answers

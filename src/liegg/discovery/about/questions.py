@@ -19,9 +19,6 @@ About = Any
 SMALLEST, LARGEST = 1e-30, 1e30
 """Entries of a generator that can be squared."""
 
-STANDARD_STAGES = ("grid", "colour")
-"""Samples of which the action's own motions are asked about without being named: signals and colours."""
-
 
 def motions_asked(
     about: About, action: Action, shape: tuple[int, ...], *, spread: float = 1.0
@@ -40,7 +37,7 @@ def motions_asked(
     """
     known = action.motions(shape, spread=spread)
     if about is None:
-        about = known if action.stage in STANDARD_STAGES else ()
+        about = known if action.moves_signals else ()
     if isinstance(about, str):
         about = (about,)
     if not isinstance(about, Mapping):

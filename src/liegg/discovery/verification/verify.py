@@ -17,6 +17,7 @@ from liegg._utils.errors import ArgumentError, ShapeError
 from liegg._utils.one_at_a_time import one_at_a_time
 from liegg._utils.random import seeded
 from liegg.actions import Action, MatrixAction
+from liegg.discovery.inner import Asked, at_inner_point
 from liegg.discovery.structured import as_inputs
 from liegg.discovery.verification.evaluations import expected_evaluations
 from liegg.discovery.verification.follow import (
@@ -57,6 +58,7 @@ def verify(
     target: Target = None,
     output: Field = None,
     call: Callable[..., Any] | None = None,
+    at: str | None = None,
     samples: int = 256,
     fraction: float = 0.05,
     points: int = 25,
@@ -83,6 +85,7 @@ def verify(
         target: as for `liegg.discover`; by default that of `sym`.
         output: as for `liegg.discover`; by default that of `sym`, unless it was a function.
         call: as for `liegg.discover`.
+        at: as for `liegg.discover`; by default that of `sym`.
         samples: maximum number of samples.
         fraction: share of the output's variance up to which a motion holds.
         points: number of times at which each motion is measured; at most, if they are selected.
@@ -118,7 +121,7 @@ def verify(
     options = CurveOptions(known, points, fraction, controls, seed, longest, effort)
     _check_numbers(samples, options)
     action, output_action = _actions_of(sym, output_action)
-    part = asked_part(output, target, equivariance=output_action is not None)
+    part = asked_part(output, target, equivariance=output_action is not None, at=at)
     part = part if known is None else part_of(known.settings, part)
     given = _directions_of(sym, action, output_action, generators, output_generators)
     beside = others_of(known) if known is not None and generators is None else None
@@ -140,7 +143,8 @@ def verify(
     )
     if not len(given.h) and others is None:
         return result
-    given_inputs = as_inputs(model, data, action, call=call, seed=seed)
+    here = at_inner_point(Asked(model, data, action, call), part.at, seed=seed)
+    given_inputs = as_inputs(here.model, here.data, here.action, call=here.call, seed=seed)
     action = given_inputs.action
     with (
         seeded(seed),
@@ -228,7 +232,9 @@ def _question(
     output_action = fitted_output_action(output_action, action, function)
     if known is not None and known.settings["outputs"] == "sum":  # the analysis was about the sum
         function = summed(function)
-    question = Question(function, action, output_action, x)
+    task = "auto" if known is None else known.settings.get("task", "auto")
+    classes = None if task == "auto" else task == "classes"
+    question = Question(function, action, output_action, x, classes=classes)
     if not bool(torch.isfinite(question.y).all()):
         raise ArgumentError(
             f"{function.name} returned NaN or infinity for a sample. Correct the model there, or "

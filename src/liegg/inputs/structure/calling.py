@@ -16,7 +16,7 @@ from liegg.inputs.structure.entry import Convention, Custom, batch_like
 from liegg.inputs.structure.layout import Layout
 from liegg.inputs.structure.packed import Packed
 from liegg.inputs.structure.tree import branches, is_graph, leaves
-from liegg.inputs.structure.unpack import MASK
+from liegg.inputs.structure.unpack import MASK, MODES
 
 WHOLE = ("batch", "data", "graph", "inputs", "sample")
 """Names of a single argument that takes the complete batch."""
@@ -26,6 +26,9 @@ TRIED = 4
 
 LISTED = 3
 """Most ways of calling listed in a message."""
+
+SHRUNK = 0.9
+"""Size of a second sample, relative to the first, on which ways of calling are tried."""
 
 AGREEMENT = 1e-3
 """Relative difference up to which a sample in a batch and alone have the same output."""
@@ -104,7 +107,7 @@ def _modes(packed: Packed, tree: Any, model: Any, call: Custom | None) -> Iterat
         yield from ("nested",) if nested else ()
         yield "stacked"
         return
-    joinable = bool(layout.points) and all(
+    joinable = layout.points is not None and all(
         leaf.ragged is None or leaf.ragged == leaf.joined for leaf in layout.leaves
     )
     wanted = {parameter.name for parameter in _parameters(model)}
@@ -115,7 +118,7 @@ def _modes(packed: Packed, tree: Any, model: Any, call: Custom | None) -> Iterat
         yield "single"
         return
     has_mask = any(MASK in leaf.path for leaf in layout.leaves)
-    if not has_mask and any(MASK in name for name in wanted) and layout.points:
+    if not has_mask and any(MASK in name for name in wanted) and layout.points is not None:
         yield "padded"
     if not single:
         yield "stacked"
@@ -156,40 +159,64 @@ def _styles(model: Any, tree: Any, mode: str) -> list[tuple[str, tuple[str, ...]
     return order
 
 
+def styles_of(model: Any, tree: Any) -> list[tuple[str, tuple[str, ...]]]:
+    """Ways to pass a batch with samples along the first axis, the most likely first."""
+    return _styles(model, tree, "stacked")
+
+
 def _checked(convention: Convention, model: Any, rows: Float[Tensor, "b D"]) -> Convention:
     """The convention, if samples have the same output alone and together."""
-    alone = [
-        {
-            path: leaf
-            for path, leaf in leaves(convention.run(model, row[None].clone()))
-            if _real(leaf)
-        }
-        for row in rows
-    ]
-    if not any(alone):
+    if convention.mode == "joined":
+        convention = replace(convention, per_point=_per_node(convention, model, rows))
+    elif convention.mode in ("stacked", "single") and convention.layout.ragged:
+        raw = [_real_leaves(convention.run(model, row[None].clone())) for row in rows]
+        convention = replace(convention, per_point=_per_point(convention, rows, raw))
+    layout = convention.layout
+    movable = layout.movable(rows[:1], [leaf.path for leaf in layout.moved])
+    # Another sample of the size of the first: only two of one size show what the first axis means.
+    rows = torch.cat([rows, torch.where(movable, SHRUNK * rows[:1], rows[:1])])
+    alone = [_real_leaves(convention.run(model, row[None].clone())) for row in rows]
+    if not alone[0]:
         raise ModelError("it returned no floating point tensor")
-    if convention.mode in ("stacked", "single") and convention.layout.ragged:
-        convention = replace(convention, per_point=_per_point(convention, rows, alone))
-        alone = [dict(leaves(convention.run(model, row[None].clone()))) for row in rows]
-    twice = rows[:1].repeat_interleave(2, 0)
-    together = dict(leaves(convention.run(model, torch.cat([rows, twice]).clone())))
-    for path, first in alone[0].items():
-        if not _real(first):
-            continue
+    if convention.mode == "nested":
+        _check_derivative(convention, model, rows)
+    together = _real_leaves(convention.run(model, rows.clone()))
+    shapes = []
+    for path in alone[0]:
         y = together.get(path)
-        if y is None or y.shape[0] != len(rows) + 2:
+        shapes.append(() if y is None else tuple(y.shape))
+        if y is None or y.shape[0] != len(rows):
             continue
-        reference = torch.cat(
-            [one[path].reshape(1, *y.shape[1:]) for one in [*alone, alone[0], alone[0]]]
-        )
+        reference = torch.cat([one[path].reshape(1, *y.shape[1:]) for one in alone])
         size = float(reference.abs().max()) + torch.finfo(y.dtype).tiny
         change = float((reference - y).abs().max()) / size
-        if change <= AGREEMENT or not torch.isfinite(torch.tensor(change)):
-            return convention
-        raise ModelError(f"samples together and alone have different outputs, by {change:.1e}")
-    raise ModelError(
-        "no output has one entry per sample; the first has shape "
-        f"{tuple(next(iter(together.values())).shape)} for {len(rows) + 2} samples"
+        if change > AGREEMENT:
+            raise ModelError(f"samples together and alone have different outputs, by {change:.1e}")
+        return convention
+    raise ModelError(f"it returned shape {shapes[0]} for {len(rows)} samples")
+
+
+def _check_derivative(convention: Convention, model: Any, rows: Float[Tensor, "b D"]) -> None:
+    """Raise whatever torch raises where it has no derivative, as for many operations on jagged tensors."""
+    with torch.enable_grad():
+        leaf = rows.clone().requires_grad_()
+        y = next(iter(_real_leaves(convention.run(model, leaf)).values()))
+        torch.autograd.grad(y.sum(), leaf, materialize_grads=True)
+
+
+def _real_leaves(returned: Any) -> dict[str, Tensor]:
+    """Floating point tensors in what a model returned, by path."""
+    return {path: leaf for path, leaf in leaves(returned) if _real(leaf)}
+
+
+def _per_node(convention: Convention, model: Any, rows: Float[Tensor, "b D"]) -> frozenset[str]:
+    """Outputs with one entry per node of joined graphs."""
+    layout = convention.layout
+    (call,) = MODES["joined"](layout, rows.clone(), convention.dtype)
+    total = len(call.leaves[BATCH])
+    returned = _real_leaves(convention.call(model, call))
+    return frozenset(
+        path for path, y in returned.items() if y.shape[0] == total and total != len(rows)
     )
 
 
@@ -202,9 +229,9 @@ def _per_point(
 ) -> frozenset[str]:
     """Outputs whose first axis after that of samples follows the number of points."""
     layout = convention.layout
-    if not layout.points:
+    if layout.point_leaf is None:
         return frozenset()
-    counts = layout.counts(rows, layout.by_path[layout.points]).tolist()
+    counts = layout.counts(rows, layout.point_leaf).tolist()
     axis = 1
     return frozenset(
         path

@@ -65,7 +65,14 @@ class Reader:
         found = tensors(tree)
         if self.kind == "sample":
             return {path: [leaf] for path, leaf in found.items()}
+        count = len(found[self.paths[0]])
         for path, leaf in found.items():
+            if leaf.ndim and len(leaf) != count:
+                raise ShapeError(
+                    f"{path!r} has {len(leaf)} samples, {self.paths[0]!r} has {count}. All tensors of a batch need one "
+                    "entry per sample along the first axis; keep what all samples share inside the model, or repeat it "
+                    "with expand()."
+                )
             if leaf.ndim == 0:
                 raise ShapeError(
                     f"{path!r} is a single number in a batch; expected one entry per sample along the first "
@@ -224,7 +231,7 @@ def _check_real(path: str, dtype: torch.dtype) -> None:
     if not dtype.is_complex:
         advice = (
             "Leave it to the context, where it stays. To ask about discrete inputs such as tokens or atomic numbers, "
-            "analyse an inner point of the model, such as its embeddings, with at=."
+            "ask at an inner point of the model, with at='embeddings' or at= the name of a layer."
         )
     raise DtypeError(f"{path!r} has dtype {dtype}, which cannot be moved. {advice}")
 

@@ -13,9 +13,10 @@ from torch.nn.functional import pad
 
 from liegg._utils.diagnoses import Remark
 from liegg.inputs.structure.elements import BATCH, POINTER
+from liegg.inputs.structure.fold import fold
 from liegg.inputs.structure.layout import Layout
 from liegg.inputs.structure.tree import branches, is_graph, leaves, rebuild
-from liegg.inputs.structure.unpack import MASK, MODES, Call, positions
+from liegg.inputs.structure.unpack import MASK, MODES, Call
 
 Custom = Callable[[Any, Any], Any]
 """How to call a model, as the user says it: a function of the model and a batch."""
@@ -34,7 +35,7 @@ class Convention:
         custom: the user's own function of the model and a batch; None for the styles above.
         dtype: floating point type of the model; None for that of the data.
         notes: remarks on how samples and model were taken.
-        per_point: paths in what the model returns that have one entry per point; only where sizes vary.
+        per_point: paths in what the model returns that have one entry per point, where graphs are joined or sizes vary.
     """
 
     layout: Layout
@@ -87,11 +88,18 @@ class Convention:
         calls = MODES[self.mode](self.layout, x, self.dtype)
         returned = [self.call(model, call) for call in calls]
         if self.mode == "joined":
-            return _each(returned[0], partial(_fold, self.layout, x))
+            points = self.layout.point_leaf
+            if points is None or not self.per_point:
+                return returned[0]
+            return _each(
+                returned[0],
+                lambda path, y: fold(self.layout, x, y, points) if path in self.per_point else y,
+            )
         if self.mode == "single":
             returned = [_each(one, self._as_sample) for one in returned]
-        if self.per_point:
-            size = self.layout.by_path[self.layout.points].shape[0]
+        points = self.layout.point_leaf
+        if self.per_point and points is not None:
+            size = points.shape[0]
             returned = [_each(one, partial(self._padded, size)) for one in returned]
         if len(returned) == 1 and calls[0].rows is None:
             return returned[0]
@@ -158,7 +166,7 @@ class Entry(nn.Module):
     def __init__(self, model: nn.Module, convention: Convention) -> None:
         super().__init__()
         self.model, self.convention = model, convention
-        self.__name__ = type(model).__name__
+        self.__name__ = getattr(model, "__name__", type(model).__name__)
         self.train(model.training)
 
     def forward(self, x: Float[Tensor, "b D"]) -> Any:
@@ -210,14 +218,3 @@ def _each(returned: Any, change: Callable[[str, Tensor], Tensor]) -> Any:
         path: change(path, leaf) for path, leaf in leaves(returned) if isinstance(leaf, Tensor)
     }
     return rebuild(returned, values, 0)
-
-
-def _fold(layout: Layout, x: Float[Tensor, "b D"], path: str, y: Tensor) -> Tensor:
-    """An output with one entry per node as one entry per graph, padded with zeros; others stay."""
-    points = layout.by_path[layout.points]
-    counts, size = layout.counts(x, points), points.shape[0]
-    if y.ndim == 0 or y.shape[0] == len(x) or y.shape[0] != int(counts.sum()):
-        return y
-    places = positions(counts, size)
-    out = y.new_zeros(len(x) * size, *y.shape[1:]).index_copy(0, places, y)
-    return out.unflatten(0, (len(x), size))

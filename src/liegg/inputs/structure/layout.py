@@ -82,15 +82,15 @@ class Layout:
 
     Attributes:
         leaves: those that are moved, then the context.
-        points: path of the leaf whose first axis counts the points (nodes, atoms) of a sample; empty if
+        points: path of the leaf whose first axis counts the points (nodes, atoms) of a sample; None if
             samples have none.
     """
 
     leaves: tuple[Leaf, ...]
-    points: str = ""
+    points: str | None = None
 
     @classmethod
-    def of(cls, leaves: Sequence[Leaf], points: str = "") -> "Layout":
+    def of(cls, leaves: Sequence[Leaf], points: str | None = None) -> "Layout":
         """Give every leaf its columns."""
         ordered = sorted(leaves, key=lambda leaf: not leaf.moved)  # stable
         placed, start = [], 0
@@ -122,6 +122,11 @@ class Layout:
     def by_path(self) -> dict[str, Leaf]:
         """Leaves by path."""
         return {leaf.path: leaf for leaf in self.leaves}
+
+    @property
+    def point_leaf(self) -> Leaf | None:
+        """The leaf that counts the points."""
+        return None if self.points is None else self.by_path[self.points]
 
     @property
     def moved(self) -> tuple[Leaf, ...]:
@@ -253,19 +258,25 @@ def _padded(values: Tensor | Sequence[Tensor], leaf: Leaf) -> Float[Tensor, "b m
         fronts = [one if leaf.ragged is None else one.movedim(leaf.ragged, 0) for one in values]
         for one in fronts:
             _check_shape(tuple(one.shape), leaf)
+            _check_dtype(one.dtype, leaf)
         front = torch.stack(fronts) if leaf.ragged is None else pad_sequence(fronts, True)
         if leaf.ragged is not None:
             front = pad(front, (0, 0) * (front.ndim - 2) + (0, leaf.shape[0] - front.shape[1]))
-    if str(front.dtype) != f"torch.{leaf.dtype}":
-        raise DtypeError(
-            f"{leaf.path!r} has dtype {front.dtype} in a sample, and {leaf.dtype} in those before it. Every "
-            "sample needs the same types."
-        )
+    _check_dtype(front.dtype, leaf)
     if front.dtype is torch.int64 and front.numel() and int(front.abs().max()) > LARGEST_INTEGER:
         raise DtypeError(
             f"{leaf.path!r} holds an integer above 2⁵³, which is not kept exactly. Leave it out of the samples."
         )
     return front.reshape(len(front), -1).double()
+
+
+def _check_dtype(dtype: torch.dtype, leaf: Leaf) -> None:
+    """Raise `DtypeError` for a leaf of another type than that of the layout."""
+    if dtype is not leaf.torch_dtype:
+        raise DtypeError(
+            f"{leaf.path!r} has dtype {dtype} in a sample, and {leaf.dtype} in those before it. Every sample needs "
+            "the same types."
+        )
 
 
 def _sizes(values: Tensor | Sequence[Tensor], leaf: Leaf, *, like: Tensor) -> Float[Tensor, "b 1"]:

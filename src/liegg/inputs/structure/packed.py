@@ -206,10 +206,10 @@ def _join(path: str, one: Tensor, reader: Reader, tree: Any) -> tuple[int | None
     return axis % one.ndim, indexes
 
 
-def _points(reader: Reader, first: Chunk) -> str:
+def _points(reader: Reader, first: Chunk) -> str | None:
     """The first leaf that is moved, if it has an axis of points."""
     path = reader.paths[0]
-    return path if first[path][0].ndim > 1 else ""
+    return path if first[path][0].ndim > 1 else None
 
 
 def _with_mask(leaf: Leaf, layout: Layout) -> Leaf:
@@ -222,8 +222,9 @@ def _with_mask(leaf: Leaf, layout: Layout) -> Leaf:
         return leaf
     parent = leaf.path.rpartition(".")[0]
     for mask in layout.held:
-        name = mask.path.rpartition(".")[2]
-        if MASK not in name.lower() or mask.path.rpartition(".")[0] != parent:
+        above, _, name = mask.path.rpartition(".")
+        unnamed = name.isdigit() and mask.dtype == "bool" and mask.shape == leaf.shape[:1]
+        if above != parent or not (MASK in name.lower() or unnamed):
             continue
         if len(mask.shape) != 1 or mask.floating:
             continue

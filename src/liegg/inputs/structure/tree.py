@@ -136,10 +136,10 @@ def rebuild(tree: Any, values: Mapping[str, Any], batch: int, path: str = "") ->
     plain = {keys[key]: part for key, part in parts.items()}
     if type(tree) is dict:
         return plain
-    other = copy.copy(tree)
     try:
+        other = copy.copy(tree)
         other.update(plain)
-    except (AttributeError, TypeError):  # a mapping that cannot be changed
+    except (AttributeError, TypeError):  # a mapping that cannot be copied or changed
         return plain
     return other
 

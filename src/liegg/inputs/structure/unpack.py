@@ -101,10 +101,11 @@ def padded(layout: Layout, x: Float[Tensor, "b D"], dtype: torch.dtype | None) -
         values = layout.values(x, leaf)
         values = values if leaf.ragged is None else values.movedim(1, 1 + leaf.ragged)
         leaves[leaf.path] = restore(values, leaf, dtype)
-    points = layout.by_path[layout.points]
-    present = layout.present(x, points)
-    full = torch.ones(len(x), points.shape[0], dtype=torch.bool, device=x.device)
-    leaves[MASK] = full if present is None else present
+    points = layout.point_leaf
+    if points is not None:
+        present = layout.present(x, points)
+        full = torch.ones(len(x), points.shape[0], dtype=torch.bool, device=x.device)
+        leaves[MASK] = full if present is None else present
     return [Call(leaves, None, len(x))]
 
 
@@ -114,7 +115,7 @@ MASK = "mask"
 
 def joined(layout: Layout, x: Float[Tensor, "b D"], dtype: torch.dtype | None) -> list[Call]:
     """Graphs joined to one: nodes follow each other, `batch` numbers the graph of every node."""
-    nodes = layout.counts(x, layout.by_path[layout.points])
+    nodes = layout.counts(x, layout.point_leaf or layout.leaves[0])
     ends = nodes.cumsum(0)
     leaves: dict[str, Any] = {}
     for leaf in layout.leaves:
