@@ -52,7 +52,7 @@ from liegg.polarization import memory
 from liegg.polarization.distributed import PassOptions, accumulate
 from liegg.polarization.finite_motions import finite_motions
 from liegg.polarization.rounding_noise import Scatter, scatter
-from liegg.polarization.rows import Plan, fitted_output_action, plan, rows_per_sample
+from liegg.polarization.rows import Plan, fitted_output_action, plan, replanned, rows_per_sample
 from liegg.polarization.sample_blocks import BlockAssigner
 from liegg.polarization.streaming import PassPlan, PassSums, finalise, init, plan_pass, update
 from liegg.results.symmetries import Symmetries
@@ -386,11 +386,11 @@ def _planned(
             output_action=output_action,
             seed=request.seed,
         )
-        white = None
+        function, white = with_steps(function, how), None
         if request.outputs == "whitened" and math.prod(function.output_shape) > 1:
             function, white = whitened(function, action.row_action, first, how)
             how = replanned(function, action.row_action, first, how)
-        function = with_steps(function, how)
+            function = with_steps(function, how)
     need = memory.expected(
         action,
         output_action=output_action,

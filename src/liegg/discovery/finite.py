@@ -71,7 +71,7 @@ def within_budget(
             "affordable."
         )
     note = Diagnosis.BUDGET(budget=budget, samples=most, total=count)
-    return batches.reduced(most), (note,)
+    return batches.thinned(most), (note,)
 
 
 def measured_error(steps: PassPlan) -> Scatter:

@@ -227,6 +227,20 @@ def noise_floor(
     return Floor(floor, responds)
 
 
+def _cancellation(problem: Problem, solution: Defects) -> float:
+    """How much larger the squared motions are that cancel in a direction with a small defect than their sum; at least 1.
+
+    Data far from the origin moves far under rotations about it, and a translation undoes most of that.
+    """
+    h = solution.directions[solution.values <= problem.thresholds.threshold]
+    if not len(h):
+        return 1.0
+    diagonal = problem.displacement.block.diagonal()
+    terms = h.square() @ diagonal.repeat(problem.displacement.repeat)
+    moved = squared_motion(h, problem.displacement).clamp_min(torch.finfo(torch.float64).tiny)
+    return max(1.0, float((terms / moved).max()))
+
+
 def difference_floor(
     problem: Problem,
     solution: Defects,
@@ -260,20 +274,6 @@ def difference_floor(
         return Floor(floor, Response(True, reacts, measured=True))
     errors = EXCUSED * _rounding_defects(problem, solution, scatter)
     return Floor(floor, Response(False, True), errors)
-
-
-def _cancellation(problem: Problem, solution: Defects) -> float:
-    """How much larger the squared motions are that cancel in a direction with a small defect than their sum; at least 1.
-
-    Data far from the origin moves far under rotations about it, and a translation undoes most of that.
-    """
-    h = solution.directions[solution.values <= problem.thresholds.threshold]
-    if not len(h):
-        return 1.0
-    diagonal = problem.displacement.block.diagonal()
-    terms = h.square() @ diagonal.repeat(problem.displacement.repeat)
-    moved = squared_motion(h, problem.displacement).clamp_min(torch.finfo(torch.float64).tiny)
-    return max(1.0, float((terms / moved).max()))
 
 
 def _rounding_defects(problem: Problem, solution: Defects, scatter: Scatter) -> Float[Tensor, " r"]:

@@ -128,13 +128,12 @@ def give_verdict(
 
     A direction is not exact if errors of the derivatives could hide that it is not.
     """
-    options = {"smallest": smallest, "halves": halves}
-    verdict = _verdict(problem, accumulated, floor, info, random, **options)
+    verdict = _verdict(problem, accumulated, floor, info, random, smallest=smallest, halves=halves)
     exact = 0 if verdict.decision.undecided else verdict.decision.exact
     if floor.errors is None or not bool((floor.errors[:exact] > floor.value).any()):
         return verdict
     none = replace(floor, value=0.0)
-    return _verdict(problem, accumulated, none, info, random, **options)
+    return _verdict(problem, accumulated, none, info, random, smallest=smallest, halves=halves)
 
 
 def _verdict(

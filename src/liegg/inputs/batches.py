@@ -120,7 +120,7 @@ class Batches:
         start, stop = self.count * rank // size, self.count * (rank + 1) // size
         return replace(self, start=start, stop=stop)
 
-    def reduced(self, count: int) -> "Batches":
+    def thinned(self, count: int) -> "Batches":
         """Evenly spaced samples of data that can be indexed, as data of their own.
 
         Args:

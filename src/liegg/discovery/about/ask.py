@@ -13,7 +13,8 @@ from liegg.actions import Motion
 from liegg.discovery.about.answer import Asked, answer_all, first_order_answers
 from liegg.discovery.about.effort import plan_moves
 from liegg.discovery.about.questions import About, motions_asked, spread_of_values
-from liegg.discovery import inner
+from liegg.discovery.inner import Asked as AskedAt
+from liegg.discovery.inner import at_inner_point
 from liegg.discovery.structured import as_inputs
 from liegg.inputs.batches import Batches, as_batches
 from liegg.inputs.foreign.recognise import for_data
@@ -74,9 +75,7 @@ def _with_model(
 ) -> Answers:
     """Move samples, and see what the model does."""
     seed = sym.settings["seed"]
-    here = inner.at_inner_point(
-        inner.Asked(model, data, sym.action, call), sym.settings.get("at"), seed=seed
-    )
+    here = at_inner_point(AskedAt(model, data, sym.action, call), sym.settings.get("at"), seed=seed)
     given = as_inputs(here.model, here.data, here.action, call=here.call, seed=seed)
     sym, data = replace(sym, action=given.action), given.data
     with (
