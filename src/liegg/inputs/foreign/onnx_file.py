@@ -25,8 +25,8 @@ LARGEST_FILE = 2**31
 class OnnxSession(ForeignModel):
     """A session of onnxruntime with one floating point input."""
 
-    def __init__(self, session: Any, name: str):
-        self.session, self._name = session, name
+    def __init__(self, session: Any, name: str, reason: str = ""):
+        self.session, self._name, self.reason = session, name, reason
         inputs = session.get_inputs()
         floating = [one for one in inputs if one.type in DTYPES]
         if len(inputs) != 1 or len(floating) != 1:
@@ -51,7 +51,9 @@ class OnnxSession(ForeignModel):
     @property
     def notes(self) -> tuple[Remark, ...]:
         """That onnxruntime evaluates it."""
-        return (Diagnosis.ONNX_RUNTIME(),)
+        if not self.reason:
+            return (Diagnosis.ONNX_RUNTIME(),)
+        return (Diagnosis.ONNX_NOT_CONVERTED(reason=self.reason),)
 
     def evaluate(self, x: np.ndarray) -> Any:
         """Outputs of a batch: an array, or a mapping from names to arrays if there are several."""
@@ -84,18 +86,17 @@ def from_onnx(path: str | Path, *, how: Literal["auto", "runtime", "torch"] = "a
     if how != "runtime":
         try:
             return _converted(path)
-        except MissingExtraError as error:
+        except MissingExtraError:
             if how == "torch":
                 raise
-            reason = str(error)
+            reason = "onnx2torch is not installed"
         except Exception as error:  # whatever onnx2torch cannot do, onnxruntime can
             if how == "torch":
                 raise ArgumentError(
                     f"{str(path)!r} cannot be converted to torch: {one_line(error)}. Use how='runtime'."
                 ) from error
             reason = one_line(error)
-    del reason
-    return OnnxSession(_session(path), path.name)
+    return OnnxSession(_session(path), path.name, reason)
 
 
 def check_file(path: Path) -> None:
@@ -148,6 +149,7 @@ def _converted(path: Path) -> Any:
         raise MissingExtraError(
             "exact derivatives of ONNX files need onnx2torch. Install it with: pip install onnx2torch"
         ) from error
-    module = onnx2torch.convert(onnx.load(str(path))).eval()
-    module.__class__.__name__ = path.name
+    # Weights in other files are left to onnxruntime, which looks only beside the model.
+    module = onnx2torch.convert(onnx.load(str(path), load_external_data=False)).eval()
+    module.__class__.__name__ = f"{path.name} (converted to torch)"
     return module
