@@ -220,7 +220,7 @@ def _answered(
     request: Request,
 ) -> Symmetries:
     """The result with the answers about named motions."""
-    moves = plan_moves(sym, motions, standard=request.about is None)
+    moves = plan_moves(sym, motions, standard=request.about is None and not function.piecewise)
     x = batches.some(moves.samples, first)
     asked = Asked(motions, moves, request.task, request.part.output, request.data)
     with threads(_model_threads(function, first)):
