@@ -1,6 +1,7 @@
 """Tables with named columns: .csv and .parquet."""
 
 import csv
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,9 @@ def read_csv(path: Path) -> Columns | np.ndarray:
             named = not all(map(_is_number, first))
             if not named:
                 file.seek(0)
-            values = np.loadtxt(file, delimiter=",", ndmin=2, comments=None, encoding=None)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "loadtxt: input contained no data", UserWarning)
+                values = np.loadtxt(file, delimiter=",", ndmin=2, comments=None, encoding=None)
     except (ValueError, OSError, UnicodeDecodeError, csv.Error) as error:
         raise DataError(
             f"data '{path}' cannot be read: {one_line(error)}. Expected numbers separated by commas, one "
