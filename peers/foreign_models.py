@@ -175,7 +175,7 @@ def main() -> None:
     except (
         liegg.LieggError
     ) as error:  # onnx2torch needs a torchvision that was built for this torch
-        skipped = str(error)
+        skipped = str(error.__cause__ or error)
     else:
         analysed("network, ONNX converted to torch", converted, exact)
     analysed("network, JAX in float32", network_in_jax(network), exact)
