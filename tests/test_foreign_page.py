@@ -35,14 +35,19 @@ def foreign_table() -> list[str]:
         if agreement is not None and "within" in agreement:
             compared += f", {row['largest_error'] ** 0.5:.0e}"
         count = f"{finite['evaluations']:,}" if finite else ""
-        lines.append(f"| {title} | {how} | {found} | {' | '.join(numbers)} | {count} | {compared} |")
+        lines.append(
+            f"| {title} | {how} | {found} | {' | '.join(numbers)} | {count} | {compared} |"
+        )
     return lines
 
 
 def finite_table() -> list[str]:
     """60 functions by family."""
     functions = stored("finite-differences")["functions"]
-    lines = ["| functions | number | defects right | confident wrong answers |", "|---|---|---|---|"]
+    lines = [
+        "| functions | number | defects right | confident wrong answers |",
+        "|---|---|---|---|",
+    ]
     for family, words in {**FAMILIES, "": "all"}.items():
         rows = [row for row in functions if family in ("", row["family"])]
         right, total = (sum(row[key] for row in rows) for key in ("right", "directions"))

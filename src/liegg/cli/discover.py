@@ -161,7 +161,7 @@ def _discover(options: SimpleNamespace) -> None:
     hidden = options.quiet or options.json or not is_first
     inputs = _in_all_processes(lambda: _load(options, is_first=is_first), options.timeout)
     samples = inputs.samples
-    count = samples.count
+    count = samples.number
     clock.note(f"loaded {options.model} and {count} samples of {options.data}")
     if uses_factory_weights(inputs.model, options.weights):
         clock.note(FACTORY_WEIGHTS)
@@ -205,7 +205,7 @@ def _expected_evaluations(inputs: _Inputs, run: "Run") -> str | None:
     finite = run.route == "finite" or (foreign is not None and not foreign.differentiable)
     if not finite or not isinstance(action, Action):
         return None
-    count = expected(action, samples=inputs.samples.count, batch_size=run.batch_size)
+    count = expected(action, samples=inputs.samples.number, batch_size=run.batch_size)
     limit = "" if run.budget is None else f", limited to {run.budget}"
     return f"finite differences: {count}{limit}."
 
@@ -336,7 +336,7 @@ def _analyse_layers(
     import liegg
 
     samples = inputs.samples.analysed
-    count = inputs.samples.count
+    count = inputs.samples.number
     with progress_bar("analysing the layers", count, "samples", hidden=hidden) as progress:
         run = liegg.Run(batch_size=batch_size, progress=progress)
         result = liegg.discover_layers(inputs.model, samples, **inputs.question, run=run)

@@ -35,7 +35,7 @@ class Samples(NamedTuple):
     groups: np.ndarray | None
 
     @property
-    def count(self) -> int:
+    def number(self) -> int:
         """Number of samples that are analysed."""
         return count_of(self.analysed)
 

@@ -1,5 +1,7 @@
 """The bridge makes a model of arrays an ordinary function of torch: values and derivatives in both modes, also batched."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -21,7 +23,7 @@ class Sine(ForeignModel):
     differentiable = True
     calls = 0
 
-    def evaluate(self, x):
+    def evaluate(self, x) -> Any:
         type(self).calls += 1
         return np.sin(x @ W)
 

@@ -1,5 +1,7 @@
 """What is recognised as a model of another framework, without importing one."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -40,7 +42,7 @@ class Classifier(Regressor):
 
 
 class Voter(Classifier):
-    predict_proba = None
+    predict_proba: Any = None
 
 
 def test_a_function_of_arrays_is_called_with_arrays():

@@ -80,7 +80,7 @@ def read_parquet(path: Path) -> Columns:
         DataError: the file is damaged, or a column does not hold numbers.
     """
     try:
-        from pyarrow import ArrowException, parquet
+        from pyarrow import ArrowException, parquet  # pyright: ignore[reportMissingImports]
     except ImportError as error:
         raise MissingExtraError(
             ".parquet files need pyarrow. Install it with: pip install 'liegg[files]'"
