@@ -538,7 +538,18 @@ def error_quotes() -> dict[str, list[str]]:
         f"Of {traps['total']['findable']:,} cases in which the data show a symmetry, {traps['total']['found']:,} find it",
         f"{before['confident wrong']} of {before['cases']:,} cases",
     ]
+    white, ways = (
+        RESULTS["output-whitening"],
+        {"each": "as they are (default)", "whitened": "whitened"},
+    )
+    whitening = [
+        f"| {words} | {white['classifiers']['found'][way]} of {white['classifiers']['cases']} | "
+        f"{white['traps'][way].get('right', 0)} of {white['traps']['cases']} | "
+        f"{white['traps'][way].get('missed', 0)} | {white['traps'][way].get('honest', 0)} |"
+        for way, words in ways.items()
+    ]
     return {
+        "docs/trust.md": whitening,
         "docs/false-discovery.md": [
             *invented,
             *recovered,

@@ -39,7 +39,7 @@ def test_files_that_are_not_a_state_dict_are_refused(linear: str) -> None:
         "module.pt": "never unpickled",
         "list.pt": "not a state dict",
         "bad.pt": "damaged",
-        "nowhere.pt": "there is no such file",
+        "nowhere.pt": "file not found",
     }.items():
         with pytest.raises(liegg.LieggError, match=part):
             load_model(linear, Path(name))

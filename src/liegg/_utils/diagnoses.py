@@ -171,6 +171,11 @@ class Diagnosis(Enum):
         "sensitivity of the output; use "
         "more samples where it changes",
     )
+    JUMPS_NOT_EXCLUDED = (
+        Kind.WARNING,
+        "the output changes by {percent:.2g} % between samples where its derivative does not show it, nearly the {limit:.2g} % of a "
+        "model that is refused: it may be steep, or hide a small jump (rounding, a look-up, a step). Move samples to know: held_out=",
+    )
     STANDARD_FAMILY = (
         Kind.REASON,
         "{name} as a whole has defects up to {defect:.2g}, below the threshold: as the only candidates they would count",

@@ -178,11 +178,6 @@ class Action(ABC):
         """How a moved sample is drawn: as `"points"`, `"grid"` or `"colour"`; None for not at all."""
         return None
 
-    @property
-    def moves_signals(self) -> bool:
-        """Whether samples are images, volumes, sequences or colours."""
-        return self.stage in ("grid", "colour")
-
     def staged(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
         """Samples as they are drawn: points `[b, k, n]`, signals `[b, c, *sides]`."""
         return x

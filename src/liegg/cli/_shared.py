@@ -1,4 +1,4 @@
-"""What the commands share: panels and options of the help, exit codes, progress bars."""
+"""Shared by the commands: panels and options of the help, exit codes, progress bars."""
 
 import os
 import re
@@ -136,7 +136,7 @@ IN_PYTHON = (
     (r"\bcheckpoint_every=", "--checkpoint-every "),
     (r"\bheld_out=?", "--held-out "),
 )
-"""What the messages of the library say in Python, and the words of the command line for it."""
+"""Python expressions in messages of the library, and the command-line option for each."""
 
 
 def print_error(message: str) -> None:

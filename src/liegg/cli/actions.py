@@ -1,4 +1,4 @@
-"""Actions and thresholds as the command line writes them."""
+"""Parse actions and thresholds of the command line."""
 
 import re
 from collections.abc import Callable
@@ -65,8 +65,7 @@ def parse_action(text: str, names: str | None = None) -> Action:
         names: of the N coordinates of `linear`, `affine`, `tensor` and `irrep`, separated by commas.
 
     Raises:
-        ArgumentError: there is no such action, or its coordinates cannot have these names; the message shows how actions
-            are written.
+        ArgumentError: the action does not exist, or its coordinates cannot have these names; the message shows the grammar.
 
     Examples:
         >>> parse_action("affine:3x20")

@@ -138,7 +138,7 @@ def discover(
 
 
 class _Inputs(NamedTuple):
-    """What was loaded: `shown` and `classes` are for the report, `question` is what layers share."""
+    """Loaded inputs: `shown` and `classes` are for the report, `question` is shared with the layers."""
 
     model: Any
     samples: "Samples"
@@ -213,7 +213,7 @@ def _expected_evaluations(inputs: _Inputs, run: "Run") -> str | None:
 def _finish(
     options: SimpleNamespace, sym: "Symmetries", inputs: _Inputs, clock: "Clock", *, hidden: bool
 ) -> None:
-    """Analyse the layers if asked, print, and write; what fails is said after the rest is safe."""
+    """Analyse the layers if asked, print, and write; failures are reported after everything else is stored."""
     from liegg._utils.diagnoses import Diagnosis
     from liegg._utils.errors import RecordError, ReportError
     from liegg.results.run_folder import save_elsewhere, write_run

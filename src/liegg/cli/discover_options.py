@@ -92,7 +92,7 @@ About = Annotated[
     option(
         QUESTION,
         "Named motion to answer for, on up to 256 samples; repeatable: rotation, shift, scaling, … "
-        "(default: the standard set for images, on fewer samples); none for no question.",
+        "(default: the standard set for images, on fewer samples); --about none asks nothing.",
     ),
 ]
 TaskText = Annotated[

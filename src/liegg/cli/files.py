@@ -1,4 +1,4 @@
-"""Data as the command line names it. Nothing is ever unpickled."""
+"""Load data named on the command line. Nothing is ever unpickled."""
 
 import zipfile
 from collections.abc import Mapping
@@ -151,7 +151,7 @@ def load_data(text: str, *, size: str | None = None, named: bool = False) -> Any
             "Save an array with numpy.save."
         )
     if not path.is_file():
-        raise DataError(f"data {text!r}: there is no file {path}.")
+        raise DataError(f"data {text!r}: file {path} not found.")
     try:
         found = _read(path, key, named=named)
     except DataError:

@@ -1,4 +1,4 @@
-"""Models as the command line names them: a factory, an ONNX file, or an exported program that the user trusts."""
+"""Load models named on the command line: a factory, an ONNX file, or an exported program that the user trusts."""
 
 import importlib
 import logging
@@ -31,7 +31,7 @@ def load_model(
     """Load a model from `package.module:factory`, from an ONNX file, or from an exported program `model.pt2`.
 
     Args:
-        text: the factory is called without arguments; a `torch.nn.Module` is taken as it is.
+        text: the factory is called without arguments; a `torch.nn.Module` is used directly.
         weights: safetensors file, or a state dict in a .pt, .pth or .ckpt file; names and shapes must match the module, except
             for prefixes such as `module.`.
         device: where to put the module; None leaves it where it is.
@@ -107,7 +107,7 @@ def _load_weights(
 def _load_program(path: Path) -> torch.export.ExportedProgram:
     if not path.is_file():
         raise ArgumentError(
-            f"model {str(path)!r}: there is no such file. Make one with torch.export.save."
+            f"model {str(path)!r}: file not found. Make one with torch.export.save."
         )
     logger = logging.getLogger("torch.export")
     level = logger.level

@@ -30,7 +30,7 @@ def load_state(weights: Path) -> dict[str, torch.Tensor]:
         ArgumentError: the file is missing or damaged, or holds objects that would have to be unpickled.
     """
     if not weights.is_file():
-        raise ArgumentError(f"weights {str(weights)!r}: there is no such file.")
+        raise ArgumentError(f"weights {str(weights)!r}: file not found.")
     try:
         if weights.suffix not in PICKLED:
             return load_file(weights)

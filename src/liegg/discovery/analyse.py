@@ -160,7 +160,8 @@ def _answered(
     request: Request,
 ) -> Symmetries:
     """The result with the answers about named motions."""
-    moves = plan_moves(sym, motions, standard=request.about is None and not function.piecewise)
+    standard = request.about is None and not function.piecewise  # derivatives say nothing of steps
+    moves = plan_moves(sym, motions, standard=standard)
     x = batches.some(moves.samples, first)
     asked = Asked(motions, moves, request.task, request.part.output, request.data)
     with threads(_model_threads(function, first)):

@@ -12,15 +12,7 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.utils.data import (
-    DataLoader,
-    Dataset,
-    IterableDataset,
-    RandomSampler,
-    SequentialSampler,
-    Subset,
-    default_collate,
-)
+from torch.utils.data import DataLoader, Dataset, Subset, default_collate
 
 from liegg._utils.device import DeferredCheck, to_device
 from liegg._utils.errors import (
@@ -41,6 +33,7 @@ from liegg.inputs.checked_batch import (
     tree_data,
 )
 from liegg.inputs.foreign.jax_function import is_jax_array
+from liegg.inputs.indexed import Collated, is_indexed, range_of, reads_everything
 from liegg.inputs.structure.packed import Packed
 from liegg.inputs.structure.tree import is_tree
 from liegg.inputs.table import is_table, table_values
@@ -100,13 +93,13 @@ class Batches:
     @property
     def count(self) -> int | None:
         """Number of samples of the source; None if it must be counted."""
-        return len(self.source) if _indexed(self.source) else None
+        return len(self.source) if is_indexed(self.source) else None
 
     @property
     def spaced(self) -> bool:
         """Whether evenly spaced samples of all the data can be read."""
         loader = isinstance(self.source, DataLoader) and reads_everything(self.source)
-        return loader or _indexed(self.source)
+        return loader or is_indexed(self.source)
 
     def share(self, rank: int, size: int) -> "Batches":
         """The samples of one of several processes: a range of samples, or every n-th batch.
@@ -174,8 +167,7 @@ class Batches:
             first: the first batch.
         """
         if isinstance(self.source, DataLoader) and reads_everything(self.source):
-            dataset = _Collated(self.source, self.source.collate_fn)
-            return replace(self, source=dataset).some(count, first)
+            return replace(self, source=Collated(self.source)).some(count, first)
         if (self.count is not None and self.count <= len(first)) or not self.count:
             places = torch.linspace(0, len(first) - 1, min(count, len(first))).long()
             return first[to_device(places, first.device)]
@@ -192,7 +184,7 @@ class Batches:
         in_order, check = self.count is None, DeferredCheck()
         first, shape, is_first = 0 if in_order else self.start, None, True
         with _restored_generators(self.source.data if self.packed else self.source):
-            source = _range(self.source, self.start, self.stop)
+            source = range_of(self.source, self.start, self.stop)
             for index, raw in enumerate(_read(_pieces(source, self.size, self.device))):
                 batch = as_tensor(inputs_of(raw), first)
                 if batch.shape[0] == 0:
@@ -229,25 +221,6 @@ class Batches:
         # Convert where fewer bytes are copied.
         smaller = self.dtype is not None and self.dtype.itemsize < batch.dtype.itemsize
         return to_device(batch, self.device, self.dtype if smaller else None).to(dtype=self.dtype)
-
-
-class _Collated(Dataset[Any]):
-    """The samples of a loader one by one, each as its loader collates them."""
-
-    def __init__(self, loader: "DataLoader[Any]", collate: Callable[[list[Any]], Any]) -> None:
-        self.dataset, self.collate = loader.dataset, collate
-
-    def __len__(self) -> int:
-        return len(self.dataset)  # pyright: ignore[reportArgumentType]
-
-    def __getitem__(self, place: int) -> Any:
-        return inputs_of(self.collate([self.dataset[place]]))[0]
-
-
-def reads_everything(loader: "DataLoader[Any]") -> bool:
-    """Whether a loader reads all samples of a data set that can be indexed, in their order or shuffled."""
-    plain = isinstance(loader.sampler, SequentialSampler | RandomSampler)
-    return plain and loader.batch_size is not None and _indexed(loader.dataset)
 
 
 def as_batches(data: Data, *, batch_size: int | None = None) -> Batches:
@@ -333,25 +306,6 @@ def _batch_size(numbers: int, device: torch.device | None) -> int:
     return min(times * BATCH_SIZE, max(1, times * BATCH_ELEMENTS // max(1, numbers)))
 
 
-def _indexed(source: Any) -> bool:
-    """Whether samples can be indexed."""
-    if isinstance(source, Packed):
-        return source.indexed
-    mapped = isinstance(source, Dataset) and not isinstance(source, IterableDataset)
-    return isinstance(source, Tensor | np.ndarray) or (mapped and hasattr(source, "__len__"))
-
-
-def _range(source: Any, start: int, stop: int | None) -> Any:
-    """A range of the samples if they can be indexed; else all of them."""
-    if (start == 0 and stop is None) or not _indexed(source):
-        return source
-    if isinstance(source, Tensor | np.ndarray):
-        return source[start:stop]
-    if isinstance(source, Packed):
-        return source.part(start, stop)
-    return Subset(source, range(len(source))[start:stop])
-
-
 def _pieces(source: Any, size: int | None, device: torch.device | None) -> Iterable[Any]:
     """Batches as the source gives them, before any check."""
     if isinstance(source, Tensor | np.ndarray):
@@ -383,7 +337,7 @@ def _read(pieces: Iterable[Any]) -> Iterator[Any]:
 
 def _stacked(dataset: Dataset[Any], size: int | None, device: torch.device | None) -> Iterator[Any]:
     """Batches of a Dataset's inputs; labels are ignored."""
-    count = len(dataset) if _indexed(dataset) else None  # pyright: ignore[reportArgumentType]
+    count = len(dataset) if is_indexed(dataset) else None  # pyright: ignore[reportArgumentType]
     samples = map(
         inputs_of, iter(dataset) if count is None else map(dataset.__getitem__, range(count))
     )

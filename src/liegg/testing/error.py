@@ -15,7 +15,8 @@ from liegg._utils.checks import check_seed
 from liegg._utils.errors import ArgumentError
 from liegg.actions import Action
 from liegg.decision.thresholds import Thresholds
-from liegg.discovery.analyse import Request, reading
+from liegg.discovery.analyse import reading
+from liegg.discovery.request import Request
 from liegg.discovery.run import Run
 from liegg.discovery.structured import as_inputs
 from liegg.inputs.batches import Data, as_batches

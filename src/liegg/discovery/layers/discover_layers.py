@@ -19,13 +19,14 @@ from liegg._utils.one_at_a_time import one_at_a_time
 from liegg._utils.precision import convolves, full_precision_products
 from liegg.actions import Action
 from liegg.decision.thresholds import Thresholds
-from liegg.discovery.analyse import Request, analyse, conclude, hidden_from, reading
+from liegg.discovery.analyse import analyse, conclude, hidden_from, reading
 from liegg.discovery.discover import ADVICE
 from liegg.discovery.layers.hooks import Layer, Network, network_of, truncate
 from liegg.discovery.layers.select import Layers, Selection, parse_selection, select_layers
 from liegg.discovery.layers.streaming import LayerPass, stream_layers
 from liegg.discovery.layers.tangents import plan_tangents
 from liegg.discovery.layers.trace import trace, with_arithmetic
+from liegg.discovery.request import Request
 from liegg.discovery.run import Run
 from liegg.discovery.solve_and_decide import memory_notes, with_blocks
 from liegg.discovery.structured import Inputs, with_inputs
