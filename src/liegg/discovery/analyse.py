@@ -46,7 +46,7 @@ from liegg.polarization import memory
 from liegg.polarization.distributed import PassOptions, accumulate
 from liegg.polarization.output_fit import fitted_output_action
 from liegg.polarization.rounding_noise import Scatter, scatter
-from liegg.polarization.rows import Plan, plan, rows_per_sample
+from liegg.polarization.rows import Plan, plan, replanned, rows_per_sample
 from liegg.polarization.sample_blocks import BlockAssigner
 from liegg.polarization.streaming import PassPlan, PassSums, finalise, init, plan_pass, update
 from liegg.results.symmetries import Symmetries
@@ -329,6 +329,8 @@ def _planned(
         function, white = with_steps(function, how), None
         if request.outputs == "whitened" and math.prod(function.output_shape) > 1:
             function, white = whitened(function, action.row_action, first, how)
+            how = replanned(function, action.row_action, first, how)
+            function = with_steps(function, how)
     need = memory.expected(
         action,
         output_action=output_action,
