@@ -87,6 +87,7 @@ class GroupSymmetries:
     Attributes:
         elements: one per component of the group on the vectors, channels or the grid, identity first; they are closed under
             multiplication up to the identity component.
+        permutations: generators of the permutations of slots, with their evidence.
         rejected: elements that were tried and are no symmetries, or not testable; nearest first.
         group: the component group of matrices; None if nothing but slots was searched.
         slots: permutations of slots; None if there are none to permute.
@@ -108,6 +109,7 @@ class GroupSymmetries:
     """
 
     elements: tuple[GroupElement, ...]
+    permutations: tuple[GroupElement, ...]
     rejected: tuple[GroupElement, ...]
     group: FiniteGroup | None
     slots: SlotGroup | None

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -42,6 +43,18 @@ class VectorSpace(Space):
     ) -> Float[Tensor, "b ..."]:
         """Every vector times the matrix, plus the translation."""
         return self.maps.apply_matrix(element.to(x.device), x.flatten(1)).reshape(x.shape)
+
+    def apply_all(
+        self, elements: Float[Tensor, "s n n"], x: Float[Tensor, "b ..."]
+    ) -> Float[Tensor, "s b ..."]:
+        """The same samples moved by several elements."""
+        n = self.maps.n
+        vectors = self.vectors(x)
+        moved = torch.einsum("sij,bkj->sbki", elements[:, :n, :n].to(vectors), vectors)
+        if self.homogeneous:
+            moved = moved + elements[:, None, None, :n, n].to(vectors)
+        stacked = moved if self.maps.layout == "copies_first" else moved.mT
+        return stacked.reshape(len(elements), *x.shape)
 
     def vectors(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b k n"]:
         """The vectors that the matrices multiply, without the constant coordinate."""

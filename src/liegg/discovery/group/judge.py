@@ -24,6 +24,11 @@ from liegg.results.group_symmetries import GroupElement
 STILL = 1e-6
 """Displacement, in multiples of the data's spread, below which an element does not move the data."""
 
+ANOTHER_SAMPLE = 2.0
+"""Squared difference of the outputs of two independent samples, over the variance: no map is compared with a larger change.
+
+Random maps leave the data's region, where polynomials explode and any element would look small beside them."""
+
 NOT_MOVED = "it does not move the samples"
 LARGEST_CONDITION = 1e3
 """Largest condition number of what an element does to the output; beyond, it loses part of the output."""
@@ -89,7 +94,7 @@ def judge(
 def _references(
     setting: Setting, action: Action, candidates: Sequence[Candidate], measured: Effects
 ) -> Float[Tensor, "m n"]:
-    """Change by random maps of equal displacement, or by shuffled displacements where these change less."""
+    """Change by random maps of equal displacement, by shuffled displacements, or by taking another sample: the smallest."""
     reference = measured.shuffled.clone()
     order = sorted(range(len(candidates)), key=lambda i: id(candidates[i].factors[0][0]))
     for _, same in groupby(order, key=lambda i: id(candidates[i].factors[0][0])):
@@ -101,4 +106,5 @@ def _references(
         for row, place in zip(random, places, strict=True):
             if float(row.mean()) < float(reference[place].mean()):
                 reference[place] = row
-    return reference
+    most = ANOTHER_SAMPLE / reference.mean(1, keepdim=True).clamp_min(1e-300)
+    return (reference * most.clamp(max=1.0)).nan_to_num(nan=ANOTHER_SAMPLE)

@@ -91,7 +91,7 @@ class Residual:
         room = max(1, AT_ONCE // len(self.x))
         scale = self.setting.search.variance**0.5
         for some in h.split(room):
-            moved = torch.stack([self.space.apply(one, self.x) for one in some]).flatten(0, 1)
+            moved = self.space.apply_all(some, self.x).flatten(0, 1)
             moved = moved.to(self.setting.search.x.dtype)
             target = self.setting.search.y[: self.samples].repeat(
                 len(some), *[1] * (self.setting.search.y.ndim - 1)
