@@ -16,7 +16,7 @@ def uncertainty_of(continuous: Symmetries | None) -> float:
     """Relative error of the generators: none if all are exact."""
     if continuous is None or not continuous.nullity:
         return 0.0
-    return 0.0 if all(g == "exact" for g in continuous.grades[: continuous.nullity]) else INEXACT
+    return 0.0 if all(g == "exact" for g in continuous.decision.grades[: continuous.nullity]) else INEXACT
 
 
 def algebra_on(
