@@ -978,6 +978,33 @@ class Diagnosis(Enum):
         "lower central series of dimensions {lower}, is not in the lists",
     )
 
+    # algebra/finite: why matrices do not close
+    GROUP_UNBOUNDED = (
+        Kind.REASON,
+        "the matrices preserve no positive form, so that their products grow without bound: "
+        "they generate an infinite group, or they are inaccurate",
+    )
+    GROUP_INACCURATE = (
+        Kind.REASON,
+        "some products are neither clearly equal nor clearly different at an error of {distance:.2g}: "
+        "the elements generate an infinite group, or they are inaccurate",
+    )
+    GROUP_BEYOND_LIMIT = (
+        Kind.REASON,
+        "the products are more than {limit}: the elements generate an infinite or a larger group, "
+        "or they are inaccurate",
+    )
+    GROUP_BY_CHANCE = (
+        Kind.REASON,
+        "an element of order {order} fits to {error:.2g}°, which an arbitrary angle would do as well: "
+        "the elements generate an infinite group, or they are inaccurate",
+    )
+    GROUP_LEAVES_ALGEBRA = (
+        Kind.REASON,
+        "element {element} takes the algebra out of itself by {degrees:.2g}°: the algebra is not complete, "
+        "or the element is inaccurate",
+    )
+
     def __call__(self, **values: Any) -> "Remark":
         """State this diagnosis with its values.
 
