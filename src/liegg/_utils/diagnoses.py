@@ -306,7 +306,7 @@ class Diagnosis(Enum):
     )
     GROUP_IMPLIED = (
         Kind.NOTE,
-        "{words}: no data of this shape can tell it from the continuous symmetries, which imply it",
+        "an element ({source}) takes every sample of this shape to where the continuous symmetries take it, so that they imply it",
     )
     CONSTANT_HELD_OUT_OUTPUT = (
         Kind.NOTE,

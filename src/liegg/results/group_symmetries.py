@@ -7,7 +7,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.diagnoses import Remark
-from liegg.algebra.finite import FiniteGroup, SlotGroup
+from liegg.algebra.finite.group import FiniteGroup
+from liegg.algebra.finite.slots import SlotGroup
 from liegg.decision.grades import COUNTED
 from liegg.results.symmetries import Symmetries
 

@@ -31,6 +31,11 @@ class GridSpace(Space):
         """The number of spatial axes."""
         return self.dimension
 
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """x to the right, y up, z."""
+        return ("x", "y", "z")[: self.dimension]
+
     @cached_property
     def elements(self) -> Float[Tensor, "m d d"]:
         """All signed permutations that keep the sides, identity first."""

@@ -23,6 +23,11 @@ class Space(ABC):
     def side(self) -> int:
         """Side n of the matrices."""
 
+    @property
+    def coordinates(self) -> tuple[str, ...] | None:
+        """Names of what the matrices act on; None for x₁, x₂, ..."""
+        return None
+
     @abstractmethod
     def apply(self, element: Float[Tensor, "n n"], x: Float[Tensor, "b ..."]) -> Tensor:
         """Samples moved by one element."""

@@ -38,6 +38,11 @@ class VectorSpace(Space):
         """Whether the maps are affine."""
         return self.maps.homogeneous
 
+    @property
+    def coordinates(self) -> tuple[str, ...] | None:
+        """Names of the components or channels."""
+        return self.action.axes
+
     def apply(
         self, element: Float[Tensor, "n n"], x: Float[Tensor, "b ..."]
     ) -> Float[Tensor, "b ..."]:

@@ -9,7 +9,8 @@ from torch import Tensor
 
 from liegg._utils.diagnoses import Remark
 from liegg.actions.finite.space import Space
-from liegg.algebra.finite import FiniteGroup, close
+from liegg.algebra.finite.close import close
+from liegg.algebra.finite.group import FiniteGroup
 from liegg.decision.grades import COUNTED
 from liegg.discovery.group.candidate import Candidate
 from liegg.discovery.group.slots import Judge
@@ -49,12 +50,14 @@ class Frame:
         spaces: in the order of the blocks.
         algebra: generators of the identity component, in these blocks.
         homogeneous: whether the only space has affine maps.
+        coordinates: names of the coordinates of the only space; None for several spaces.
         partner: completes a candidate with what it does to the output.
     """
 
     spaces: tuple[Space, ...]
     algebra: Float[Tensor, "d n n"]
     homogeneous: bool
+    coordinates: tuple[str, ...] | None
     partner: Callable[[Candidate], Candidate]
 
     def block(self, element: GroupElement | Candidate) -> Float[Tensor, "n n"]:
@@ -126,8 +129,10 @@ def _attempt(
         algebra=frame.algebra if len(frame.algebra) else None,
         tolerance=error,
         limit=LIMIT,
+        coordinates=frame.coordinates,
+        homogeneous=frame.homogeneous,
     )
-    if isinstance(group, Remark):
+    if not group.closed or len(group.elements) < 2:
         return None
     candidates = [frame.candidate(block, "product") for block in group.elements[1:]]
     judged = judge(candidates)

@@ -10,6 +10,7 @@ from torch import Tensor
 from liegg._utils.diagnoses import Diagnosis
 from liegg.actions.finite.vectors import VectorSpace
 from liegg.discovery.group.candidate import Candidate
+from liegg.discovery.group.cosets import representatives
 from liegg.discovery.group.orbits import told_apart
 from liegg.discovery.group.setting import Setting
 from liegg.discovery.group.slots import Judge
@@ -60,12 +61,18 @@ def search_matrices(
     findings.count("structured elements", len(candidates))
     tolerance = INEXACT_TOLERANCE if uncertainty else EXACT_TOLERANCE
 
-    def told(elements: list[GroupElement]) -> list[GroupElement]:
-        return [
-            _told(setting, space, algebra, element, tolerance, findings) for element in elements
-        ]
+    known: list[Tensor] = []
 
-    findings.add(told(judge(candidates)))
+    def add(elements: list[GroupElement]) -> bool:
+        """Add elements; of those that count one per component. Whether there was a new component."""
+        counted = [element for element in elements if element.counted]
+        findings.rejected += [element for element in elements if not element.counted]
+        new = representatives(counted, algebra, known, exact=not uncertainty)
+        known.extend(element.matrices[0] for element in new)
+        findings.add([_told(setting, space, algebra, one, tolerance, findings) for one in new])
+        return bool(new)
+
+    add(judge(candidates))
     n = len(frame.moment)
     distinct = len(torch.unique(setting.search.x.flatten(1), dim=0))
     rows = distinct * setting.search.y.shape[1]
@@ -81,19 +88,13 @@ def search_matrices(
         findings.notes.append(Diagnosis.GROUP_STRUCTURED_ONLY(dimension=n, most=LARGEST_POLISHED))
         return
     generator = torch.Generator().manual_seed(setting.seed)
-    known = [element.matrices[0] for element in findings.accepted if element.kinds == (space.kind,)]
     for number in range(1 if len(algebra) else ROUNDS):
         solutions, costs, starts = polished(
             setting, space, frame, candidates if number == 0 else [], generator
         )
         findings.count("random starts", starts)
         new = _selected(solutions, costs, known, continuum=bool(len(algebra)))
-        if not new:
-            break
-        found = told(judge(new))
-        findings.add(found)
-        known += [element.matrices[0] for element in found]
-        if not any(element.counted for element in found):
+        if not new or not add(judge(new)):
             break
 
 
@@ -143,4 +144,6 @@ def _told(
     )
     if told == "not by this data":
         return replace(element, grade="not testable", reason=SAME_ORBIT)
+    if told == "by no data":
+        findings.notes.append(Diagnosis.GROUP_IMPLIED(source=element.source))
     return element

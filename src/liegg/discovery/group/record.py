@@ -13,7 +13,7 @@ from liegg.results.group_symmetries import Angle, GroupElement, GroupSymmetries
 from liegg.results.symmetries import Symmetries
 
 if TYPE_CHECKING:
-    from liegg.algebra.finite import SlotGroup
+    from liegg.algebra.finite.slots import SlotGroup
     from liegg.discovery.group.search import Findings
 
 MOST_REJECTED = 32

@@ -13,7 +13,7 @@ from liegg.actions.finite.grid import GridSpace, ShiftSpace
 from liegg.actions.finite.slots import SlotSpace
 from liegg.actions.finite.space import Space
 from liegg.actions.finite.vectors import VectorSpace
-from liegg.algebra.finite import SlotGroup, permutation_group
+from liegg.algebra.finite.slots import SlotGroup, permutation_group
 from liegg.discovery.group.algebra import algebra_on, uncertainty_of
 from liegg.discovery.group.assemble import Assembled, Frame, assemble
 from liegg.discovery.group.candidate import Candidate
@@ -169,11 +169,12 @@ def _assembled(
             padded[:, start : start + space.side, start : start + space.side] = own
             algebra.append(padded)
         start += space.side
-    first = spaces[0]
+    first, alone = spaces[0], len(spaces) == 1
     frame = Frame(
         spaces,
         torch.cat(algebra),
-        len(spaces) == 1 and isinstance(first, VectorSpace) and first.homogeneous,
+        alone and isinstance(first, VectorSpace) and first.homogeneous,
+        first.coordinates if alone else None,
         lambda candidate: with_partner(candidate, setting),
     )
     assembled = assemble(frame, findings.accepted, tests)

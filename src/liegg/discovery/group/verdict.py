@@ -1,6 +1,7 @@
 """Name and sentence of a result, from the record alone."""
 
-from liegg.algebra.finite import FiniteGroup, SlotGroup
+from liegg.algebra.finite.group import FiniteGroup
+from liegg.algebra.finite.slots import SlotGroup
 from liegg.results.group_symmetries import GroupSymmetries
 from liegg.results.symmetries import Symmetries
 
