@@ -294,7 +294,8 @@ class Diagnosis(Enum):
     # discovery/group/: finite elements
     GROUP_FLAT_DATA = (
         Kind.NOTE,
-        "the vectors of the data span only {rank} of {dimension:dimension}, so that only structured elements were tried",
+        "the vectors of the data span only {rank} of {dimension:dimension}: what an element does outside is not testable. Leave out "
+        "constant coordinates, or pass samples that span the space",
     )
     GROUP_FEW_SAMPLES = (
         Kind.NOTE,

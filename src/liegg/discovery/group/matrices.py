@@ -35,6 +35,7 @@ FEW_OF_A_KIND = 4
 EXACT_TOLERANCE, INEXACT_TOLERANCE = 1e-6, 0.02
 """Distance of samples, relative to their size, within which an orbit reaches them."""
 
+FLAT = "the samples do not span the space, so that it is known on a part of it only"
 SAME_ORBIT = "on these samples it does what the continuous symmetries do"
 
 
@@ -61,6 +62,11 @@ def search_matrices(
     findings.count("structured elements", len(candidates))
     tolerance = INEXACT_TOLERANCE if uncertainty else EXACT_TOLERANCE
 
+    n = len(frame.moment)
+    if frame.rank < n:
+        findings.notes.append(Diagnosis.GROUP_FLAT_DATA(rank=frame.rank, dimension=n))
+        findings.rejected += [_unknown(element) for element in judge(candidates)]
+        return
     known: list[Tensor] = []
 
     def add(elements: list[GroupElement]) -> bool:
@@ -73,12 +79,8 @@ def search_matrices(
         return bool(new)
 
     add(judge(candidates))
-    n = len(frame.moment)
     distinct = len(torch.unique(setting.search.x.flatten(1), dim=0))
     rows = distinct * setting.search.y.shape[1]
-    if frame.rank < n:
-        findings.notes.append(Diagnosis.GROUP_FLAT_DATA(rank=frame.rank, dimension=n))
-        return
     if rows < 2 * space.action.size:
         findings.notes.append(
             Diagnosis.GROUP_FEW_SAMPLES(samples=distinct, unknowns=space.action.size)
@@ -96,6 +98,13 @@ def search_matrices(
         new = _selected(solutions, costs, known, continuum=bool(len(algebra)))
         if not new or not add(judge(new)):
             break
+
+
+def _unknown(element: GroupElement) -> GroupElement:
+    """An element that counts, as not testable: data in a plane do not say what a map does outside of it."""
+    if not element.counted:
+        return element
+    return replace(element, grade="not testable", reason=FLAT)
 
 
 def _selected(

@@ -3,12 +3,14 @@
 from typing import TYPE_CHECKING, Any
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from liegg.actions import Action
 from liegg.discovery.group.assemble import Assembled
 from liegg.discovery.group.grids import kept_rotations
 from liegg.discovery.group.setting import Setting
-from liegg.discovery.group.verdict import sentence, whole_name
+from liegg.discovery.group.verdict import name_of, sentence, with_words
 from liegg.results.group_symmetries import Angle, GroupElement, GroupSymmetries
 from liegg.results.symmetries import Symmetries
 
@@ -30,6 +32,7 @@ def record(
     *,
     floor: float,
     judged: int,
+    algebra: Float[Tensor, "d n n"] | None = None,
     angles: tuple[Angle, ...] = (),
 ) -> GroupSymmetries:
     """Put everything that was found into one record.
@@ -43,6 +46,7 @@ def record(
         continuous: its answer.
         floor: effect that rounding alone may cause.
         judged: number of elements judged.
+        algebra: generators of the identity component, of the size of the elements of the group.
         angles: rotations of images with interpolation.
     """
     group = None if assembled is None else assembled.group
@@ -53,8 +57,8 @@ def record(
     )
     values: dict[str, Any] = {
         "elements": (*_identity(elements), *elements),
-        "permutations": tuple(findings.slots),
-        "rejected": tuple(rejected[:MOST_REJECTED]),
+        "permutations": tuple(with_words(one, action) for one in findings.slots),
+        "rejected": tuple(with_words(one, action) for one in rejected[:MOST_REJECTED]),
         "group": group,
         "slots": slots,
         "shifts": tuple(findings.shifts),
@@ -70,7 +74,13 @@ def record(
         "settings": _settings(setting, action),
         "model": setting.search.model.name,
     }
-    name = whole_name(group, slots, tuple(findings.shifts), continuous)
+    name = name_of(
+        group,
+        torch.zeros(0, 1, 1, dtype=torch.float64) if algebra is None else algebra,
+        slots,
+        continuous,
+        shifts=tuple(findings.shift_orders),
+    )
     draft = GroupSymmetries(**values, name=name, sentence="")
     return GroupSymmetries(**values, name=name, sentence=sentence(draft))
 

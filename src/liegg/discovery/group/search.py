@@ -67,6 +67,7 @@ class Findings:
         rejected: elements that were judged and do not.
         slots: generators on slots with their evidence.
         shifts: smallest circular shift along every axis of a grid.
+        shift_orders: orders of the groups that they generate.
         tried: number of elements by where they come from.
         notes: remarks.
     """
@@ -75,6 +76,7 @@ class Findings:
     rejected: list[GroupElement] = field(default_factory=list)
     slots: list[GroupElement] = field(default_factory=list)
     shifts: list[int] = field(default_factory=list)
+    shift_orders: list[int] = field(default_factory=list)
     tried: dict[str, int] = field(default_factory=dict)
     notes: list[Remark] = field(default_factory=list)
 
@@ -121,6 +123,7 @@ def search(
         elif isinstance(space, ShiftSpace):
             steps, judged = search_shifts(space, tests)
             findings.shifts.append(steps)
+            findings.shift_orders.append(space.side // steps if steps else 1)
             findings.count("circular shifts", len(judged))
             findings.rejected += [element for element in judged if not element.counted]
         elif isinstance(space, SlotSpace):
@@ -130,7 +133,8 @@ def search(
             findings.count("permutations of slots", tried)
             slots = slot_group(space, accepted)
     matrix_spaces = tuple(s for s in spaces if isinstance(s, VectorSpace | GridSpace))
-    assembled = _assembled(setting, matrix_spaces, algebras, findings, tests)
+    algebra = side_by_side(matrix_spaces, algebras)
+    assembled = _assembled(setting, matrix_spaces, algebra, findings, tests)
     return record(
         setting,
         findings,
@@ -140,6 +144,7 @@ def search(
         continuous,
         floor=floor,
         judged=tests.count,
+        algebra=algebra,
         angles=rotations(setting, action),
     )
 
@@ -150,29 +155,36 @@ def slot_group(space: SlotSpace, accepted: Sequence[GroupElement]) -> SlotGroup:
     return permutation_group(orders, space.side)
 
 
+def side_by_side(
+    spaces: Sequence[Space], algebras: dict[int, Float[Tensor, "d n n"]]
+) -> Float[Tensor, "d n n"]:
+    """The generators on all spaces, as blocks of one matrix."""
+    side = sum(space.side for space in spaces)
+    found, start = [torch.zeros(0, side, side, dtype=torch.float64)], 0
+    for space in spaces:
+        own, inside = algebras.get(id(space)), slice(start, start + space.side)
+        start += space.side
+        if own is not None and len(own):
+            padded = torch.zeros(len(own), side, side, dtype=torch.float64)
+            padded[:, inside, inside] = own
+            found.append(padded)
+    return torch.cat(found)
+
+
 def _assembled(
     setting: Setting,
     spaces: tuple[Space, ...],
-    algebras: dict[int, Tensor],
+    algebra: Float[Tensor, "d n n"],
     findings: Findings,
     tests: Tests,
 ) -> Assembled | None:
     """The group of the matrices on all spaces; None where no space has matrices."""
     if not spaces:
         return None
-    side = sum(space.side for space in spaces)
-    algebra, start = [torch.zeros(0, side, side, dtype=torch.float64)], 0
-    for space in spaces:
-        own = algebras.get(id(space))
-        if own is not None and len(own):
-            padded = torch.zeros(len(own), side, side, dtype=torch.float64)
-            padded[:, start : start + space.side, start : start + space.side] = own
-            algebra.append(padded)
-        start += space.side
     first, alone = spaces[0], len(spaces) == 1
     frame = Frame(
         spaces,
-        torch.cat(algebra),
+        algebra,
         alone and isinstance(first, VectorSpace) and first.homogeneous,
         first.coordinates if alone else None,
         lambda candidate: with_partner(candidate, setting),
