@@ -18,16 +18,11 @@ from liegg.discovery.group.effects import (
     ratio_interval,
 )
 from liegg.discovery.group.random_maps import random_reference
-from liegg.discovery.group.setting import Setting
+from liegg.discovery.group.setting import ANOTHER_SAMPLE, Setting
 from liegg.results.group_symmetries import GroupElement
 
 STILL = 1e-6
 """Displacement, in multiples of the data's spread, below which an element does not move the data."""
-
-ANOTHER_SAMPLE = 2.0
-"""Squared difference of the outputs of two independent samples, over the variance: no map is compared with a larger change.
-
-Random maps leave the data's region, where polynomials explode and any element would look small beside them."""
 
 NOT_MOVED = "it does not move the samples"
 LARGEST_CONDITION = 1e3

@@ -127,11 +127,11 @@ def search(
             findings.count("circular shifts", len(judged))
             findings.rejected += [element for element in judged if not element.counted]
         elif isinstance(space, SlotSpace):
-            accepted, rejected, tried = search_slots(setting, space, tests)
-            findings.slots += accepted
-            findings.rejected += rejected
-            findings.count("permutations of slots", tried)
-            slots = slot_group(space, accepted)
+            own = search_slots(setting, space, tests)
+            findings.slots += own.accepted
+            findings.rejected += own.rejected
+            findings.count("permutations of slots", own.tried)
+            slots = permutation_group(own.generators, space.side)
     matrix_spaces = tuple(s for s in spaces if isinstance(s, VectorSpace | GridSpace))
     algebra = side_by_side(matrix_spaces, algebras)
     assembled = _assembled(setting, matrix_spaces, algebra, findings, tests)
@@ -147,12 +147,6 @@ def search(
         algebra=algebra,
         angles=rotations(setting, action),
     )
-
-
-def slot_group(space: SlotSpace, accepted: Sequence[GroupElement]) -> SlotGroup:
-    """The permutations that judged ones generate."""
-    orders = [tuple(element.matrices[0].argmax(1).tolist()) for element in accepted]
-    return permutation_group(orders, space.side)
 
 
 def side_by_side(

@@ -13,6 +13,11 @@ from liegg.discovery.verification.measure import Question
 INPUT_UNITS = 2.0
 """Rounding units by which inputs are shaken to see what rounding does to the outputs."""
 
+ANOTHER_SAMPLE = 2.0
+"""Squared difference of the outputs of two independent samples, over the variance: no map is compared with a larger change.
+
+Random maps leave the data's region, where polynomials explode and any element would look small beside them."""
+
 FLOOR_FACTOR = 50.0
 """How many times that change, or units of the output's size, may be rounding: elements are products of matrices."""
 

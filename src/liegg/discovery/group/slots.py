@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -9,54 +10,118 @@ from torch import Tensor
 
 from liegg.actions.finite.slots import SlotSpace
 from liegg.discovery.group.candidate import Candidate
-from liegg.discovery.group.setting import Setting
+from liegg.discovery.group.setting import ANOTHER_SAMPLE, Setting
 from liegg.results.group_symmetries import GroupElement
 
 Order = tuple[int, ...]
 Judge = Callable[[Sequence[Candidate]], list[GroupElement]]
 
-SCREEN_SAMPLES = 12
+SCREEN_SAMPLES = 24
 """Samples on which transpositions are screened."""
 
-SCREENED = 0.3
+SCREENED = 0.15
 """Squared change, relative to shuffled displacements, up to which a transposition is looked at further."""
 
 AT_ONCE = 2**13
 """Moved samples per call of the model."""
 
-JUDGED_SWAPS = 24
+JUDGED_SWAPS = 12
 """Most transpositions of a component that are judged one by one; permutations of the complete component are judged beside them."""
+
+MOST_BLOCKS = 64
+"""Most cycles and block permutations that are judged."""
 
 FEW_SLOTS = 12
 """Slots up to which all cycles of three and pairs of transpositions are tried."""
 
 
-def search_slots(
-    setting: Setting, space: SlotSpace, judge: Judge
-) -> tuple[list[GroupElement], list[GroupElement], int]:
-    """Permutations that are symmetries, as generators, and those that were judged and are none.
+class SlotFindings(NamedTuple):
+    """What was found of the slots.
+
+    Attributes:
+        generators: permutations that generate the group.
+        accepted: evidence for some of them, and for random permutations of large components.
+        rejected: permutations that were judged and are no symmetries.
+        tried: number of permutations that were tried.
+    """
+
+    generators: list[Order]
+    accepted: list[GroupElement]
+    rejected: list[GroupElement]
+    tried: int
+
+
+def search_slots(setting: Setting, space: SlotSpace, judge: Judge) -> SlotFindings:
+    """Permutations that are symmetries.
+
+    Each slot is compared with the slots that are left, in one batch: a set of n equal slots takes n − 1 transpositions, not n(n − 1)/2.
+    Those that pass on a few samples are judged. Then cycles, exchanges of blocks and even permutations are tried.
 
     Args:
         setting: model and samples.
         space: the slots.
         judge: grades elements on held-out samples.
-
-    Returns:
-        Generators with their evidence, rejected permutations, and the number that were tried.
     """
-    components, tried = _components(setting, space)
-    accepted, rejected = _judged_components(setting, space, components, judge)
-    known = [component for component in components if len(component) > 1]
-    blocks = list(dict.fromkeys(_further(space.side, components)))
-    promising = _screened(setting, space, blocks)
-    tried += len(blocks)
-    found = judge([_candidate(space, order, words) for order, words in promising])
-    accepted += [element for element in found if element.counted]
-    rejected += [element for element in found if not element.counted]
-    if not known and not rejected:
-        nearest = judge([_candidate(space, _swap(space.side, 0, 1), "swap of slots")])
-        rejected += [element for element in nearest if not element.counted]
-    return accepted, rejected, tried
+    n = space.side
+    found = SlotFindings([], [], [], 0)
+    left, components, tried = list(range(n)), [], 0
+    generator = torch.Generator().manual_seed(setting.seed)
+    while left:
+        first, *others = left
+        swaps = [_swap(n, first, other) for other in others]
+        tried += len(swaps)
+        ratios = _ratios(setting, space, swaps).tolist()
+        near = [other for other, ratio in zip(others, ratios, strict=True) if ratio <= SCREENED]
+        same = _judged_component(space, first, near, judge, found, generator)
+        components.append([first, *same])
+        left = [slot for slot in others if slot not in set(same)]
+    blocks = list(dict.fromkeys(_further(n, components)))
+    promising = _screened(setting, space, blocks)[:MOST_BLOCKS]
+    judged = judge([_candidate(space, order, words) for order, words in promising])
+    _sort(found, judged)
+    if not found.generators and not found.rejected:
+        _sort(found, judge([_candidate(space, _swap(n, 0, 1), "swap of slots")]))
+    return found._replace(tried=tried + len(blocks))
+
+
+def _sort(found: SlotFindings, judged: Sequence[GroupElement]) -> None:
+    """Add judged permutations to those that count or to the others."""
+    for element in judged:
+        (found.accepted if element.counted else found.rejected).append(element)
+        if element.counted:
+            found.generators.append(tuple(element.matrices[0].argmax(1).tolist()))
+
+
+def _judged_component(
+    space: SlotSpace,
+    first: int,
+    near: list[int],
+    judge: Judge,
+    found: SlotFindings,
+    generator: torch.Generator,
+) -> list[int]:
+    """Slots that can be exchanged with the first one.
+
+    Of many, some transpositions and two random permutations of all of them are judged; all transpositions if one of these fails.
+    """
+    if not near:
+        return []
+    n = space.side
+    swaps = {other: _swap(n, first, other) for other in near}
+    if len(near) > JUDGED_SWAPS:
+        some = near[:: len(near) // JUDGED_SWAPS][:JUDGED_SWAPS]
+        mixed = [_mixed(n, [first, *near], generator) for _ in range(2)]
+        judged = judge(
+            [_candidate(space, swaps[other], "swap of slots") for other in some]
+            + [_candidate(space, order, "random permutation of slots") for order in mixed]
+        )
+        if all(element.counted for element in judged):
+            found.accepted.extend(judged)
+            found.generators.extend(swaps.values())
+            return near
+    judged = judge([_candidate(space, order, "swap of slots") for order in swaps.values()])
+    _sort(found, judged)
+    return [other for other, element in zip(near, judged, strict=True) if element.counted]
 
 
 def _candidate(space: SlotSpace, order: Order, words: str) -> Candidate:
@@ -95,56 +160,10 @@ def _ratios(setting: Setting, space: SlotSpace, orders: Sequence[Order]) -> Floa
             targets = torch.stack([same[0].permute(o, shaped).reshape(y.shape) for o in some])
             change = change.minimum((outputs[: len(some)] - targets).square().sum(2).mean(1))
         control = (outputs[len(some) :] - y).square().sum(2).mean(1)
+        control = control.clamp(max=ANOTHER_SAMPLE * question.variance)
         ratio = change / control.clamp_min(torch.finfo(torch.float64).tiny)
         found.append(torch.where(change <= rounding, 0.0, ratio).nan_to_num(nan=torch.inf).cpu())
     return torch.cat(found) if found else torch.zeros(0, dtype=torch.float64)
-
-
-def _components(setting: Setting, space: SlotSpace) -> tuple[list[list[int]], int]:
-    """Slots that transpositions connect.
-
-    Each new slot is compared with one slot of every component: a set of n equal slots takes n − 1 transpositions, not n(n − 1)/2. The
-    slots are compared with a component in one batch.
-    """
-    n = space.side
-    left, components, tried = list(range(n)), [], 0
-    while left:
-        first, *others = left
-        ratios = _ratios(setting, space, [_swap(n, first, other) for other in others])
-        tried += len(others)
-        same = [other for other, ratio in zip(others, ratios.tolist(), strict=True) if ratio <= SCREENED]
-        components.append([first, *same])
-        taken = set(components[-1])
-        left = [slot for slot in left if slot not in taken]
-    return components, tried
-
-
-def _judged_components(
-    setting: Setting, space: SlotSpace, components: list[list[int]], judge: Judge
-) -> tuple[list[GroupElement], list[GroupElement]]:
-    """Transpositions that generate every component, judged; where one fails, all pairs of its component are."""
-    accepted: list[GroupElement] = []
-    rejected: list[GroupElement] = []
-    generator = torch.Generator().manual_seed(setting.seed)
-    for component in (one for one in components if len(one) > 1):
-        n, first = space.side, component[0]
-        swaps = [_swap(n, first, other) for other in component[1:]]
-        mixed = [_mixed(n, component, generator) for _ in range(2)] if len(component) > 2 else []
-        some = swaps[:: max(1, len(swaps) // JUDGED_SWAPS)][:JUDGED_SWAPS]
-        found = judge(
-            [_candidate(space, order, "swap of slots") for order in some]
-            + [_candidate(space, order, "random permutation of slots") for order in mixed]
-        )
-        if all(element.counted for element in found):
-            judged = {tuple(e.matrices[0].argmax(1).tolist()): e for e in found}
-            accepted += [judged.get(order, judged[some[0]]) for order in swaps if order in judged]
-            accepted += [e for e in found if e.source != "swap of slots"][:1]
-            continue
-        pairs = list(itertools.combinations(component, 2))
-        strict = judge([_candidate(space, _swap(n, i, j), "swap of slots") for i, j in pairs])
-        accepted += [element for element in strict if element.counted]
-        rejected += [element for element in strict if not element.counted]
-    return accepted, rejected
 
 
 def _mixed(n: int, component: list[int], generator: torch.Generator) -> Order:
