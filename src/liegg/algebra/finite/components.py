@@ -10,7 +10,7 @@ from torch import Tensor
 
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg.algebra.finite.compact import APART, SAME, SHARE, USUAL_ORDER, USUAL_SHARE
-from liegg.algebra.finite.membership import distance, nearest_to_identity, violation
+from liegg.algebra.finite.membership import distance, nearest_to_identity, polished, violation
 from liegg.algebra.finite.multiplication import Table, element_orders
 from liegg.algebra.finite.products import Products, breadth_first, distinct
 from liegg.algebra.forms.commutant import invariant_subspaces
@@ -20,9 +20,6 @@ from liegg.algebra.subspace import orthonormal
 
 ROUNDING = 1e-7
 """Distance at which a coset is that of the identity, for exact matrices."""
-
-FEW_STARTS = 4
-"""Random starts for the element of a component that is shown, which need not be the very nearest."""
 
 MOST_SUBSPACES = 5
 """Invariant subspaces whose signs are tried in all combinations."""
@@ -100,7 +97,7 @@ class Cosets:
             chosen.append(
                 self.candidates[int(inside[0])]
                 if len(inside)
-                else nearest_to_identity(matrix[None], self.algebra, starts=FEW_STARTS)[0]
+                else polished(matrix[None], self.algebra)[0]
             )
         return torch.stack(chosen)
 
