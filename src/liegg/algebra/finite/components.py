@@ -208,12 +208,10 @@ def simple_elements(
 
 def _subspace_signs(linear: Float[Tensor, "d n n"]) -> Iterator[Float[Tensor, "n n"]]:
     """±1 on the invariant subspaces of an algebra, in all combinations."""
-    n = linear.shape[1]
-    yield -torch.eye(n).to(linear)
-    if not len(linear):
-        return
-    subspaces = invariant_subspaces(linear)
+    minus = -torch.eye(linear.shape[1]).to(linear)
+    subspaces = invariant_subspaces(linear) if len(linear) else ()
     if not 1 < len(subspaces) <= MOST_SUBSPACES:
+        yield minus
         return
     basis = torch.cat(list(subspaces), 1)
     inverse = torch.linalg.inv(basis)
@@ -224,6 +222,7 @@ def _subspace_signs(linear: Float[Tensor, "d n n"]) -> Iterator[Float[Tensor, "n
                 for i, space in enumerate(subspaces)
             ]
             yield basis @ torch.cat(signs).to(basis).diag() @ inverse
+    yield minus
 
 
 def _axis_elements(one: Float[Tensor, "n n"]) -> Iterator[Float[Tensor, "n n"]]:
