@@ -291,6 +291,24 @@ class Diagnosis(Enum):
     VERIFICATION_FAILED = (Kind.NOTE, "the verification on held-out samples is missing: {error}")
     NOTHING_TO_VERIFY = (Kind.NOTE, "there is no symmetry to verify: none was found")
     NO_GENERATOR_GIVEN = (Kind.NOTE, "no generator was given to verify")
+    # discovery/group/: finite elements
+    GROUP_FLAT_DATA = (
+        Kind.NOTE,
+        "the vectors of the data span only {rank} of {dimension:dimension}: what an element does outside is not testable. Leave out "
+        "constant coordinates, or pass samples that span the space",
+    )
+    GROUP_FEW_SAMPLES = (
+        Kind.NOTE,
+        "{samples:distinct sample} are too few to solve for {unknowns:number}; only structured elements were tried",
+    )
+    GROUP_STRUCTURED_ONLY = (
+        Kind.NOTE,
+        "matrices of side {dimension} are not searched, only structured elements were tried (the limit is {most})",
+    )
+    GROUP_IMPLIED = (
+        Kind.NOTE,
+        "an element ({source}) takes every sample of this shape to where the continuous symmetries take it, so that they imply it",
+    )
     CONSTANT_HELD_OUT_OUTPUT = (
         Kind.NOTE,
         "the output is the same for all samples up to rounding, so there is no variance to compare a change with",

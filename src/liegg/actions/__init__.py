@@ -11,6 +11,7 @@ from liegg.actions.motion import Motion
 from liegg.actions.product import Product
 from liegg.actions.registry import action_from_settings, register
 from liegg.actions.restricted import Restricted
+from liegg.actions.slots import Slots
 from liegg.actions.structured.constructors import Banded, Blocks, Weights
 from liegg.actions.structured.kronecker import KroneckerSum
 from liegg.actions.structured.sparse import Sparse
@@ -32,6 +33,7 @@ __all__ = [
     "Product",
     "Restricted",
     "Sequence",
+    "Slots",
     "Sparse",
     "Volume",
     "Weights",

@@ -12,6 +12,7 @@ from liegg.actions.grid.grid import Grid
 from liegg.actions.linear import Affine, Linear
 from liegg.actions.product import Product
 from liegg.actions.restricted import MatrixRestricted, Restricted
+from liegg.actions.slots import Slots
 from liegg.actions.structured.constructors import Banded, Weights, blocks_from_settings
 from liegg.actions.structured.kronecker import kronecker_from_settings
 
@@ -30,6 +31,7 @@ _FACTORIES: dict[str, Callable[..., Action]] = {
     "banded": Banded,
     "weights": Weights,
     "kronecker": kronecker_from_settings,
+    "slots": Slots,
     "restricted": _restricted,
     "product": lambda parts: Product(*map(action_from_settings, parts)),
 }
