@@ -14,6 +14,7 @@ _HOME = {
     "Controls": "liegg.decision.controls",
     "Decision": "liegg.decision.decide",
     "Diagnosis": "liegg._utils.diagnoses",
+    "GroupSymmetries": "liegg.results.group_symmetries",
     "Identification": "liegg.algebra.identification",
     "LayerComparison": "liegg.results.layer_comparison",
     "LayerErrors": "liegg.results.layer_errors",
@@ -22,6 +23,7 @@ _HOME = {
     "Remark": "liegg._utils.diagnoses",
     "Symmetries": "liegg.results.symmetries",
     "Verification": "liegg.results.verification",
+    "load_group": "liegg.results.group_storage",
     "load_layers": "liegg.results.layer_storage",
 }
 

@@ -1,16 +1,20 @@
 """The frozen result of `liegg.discover_group`: finite elements, their evidence, and the group that they form."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.arguments import checked
 from liegg._utils.diagnoses import Remark
 from liegg.algebra.finite.group import FiniteGroup
 from liegg.algebra.finite.slots import SlotGroup
 from liegg.decision.grades import COUNTED
 from liegg.results.symmetries import Symmetries
+from liegg.results.tables import as_html
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -81,7 +85,7 @@ class Angle:
     changed: float | None
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class GroupSymmetries:
     """Which finite elements, beyond the continuous ones, leave a model's output as it is.
 
@@ -144,5 +148,51 @@ class GroupSymmetries:
         """Elements about which this data says nothing."""
         return tuple(one for one in self.rejected if one.grade == "not testable")
 
+    @checked()
+    def table(self, *, width: int | None = None) -> str:
+        """What `print` shows: the finding, then one line per element.
+
+        Args:
+            width: columns of a line, from 60 to 200; those of the terminal by default, 120 if there is none.
+        """
+        from liegg.results.group_text import table
+
+        return table(self, width=width)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON values; NaN and infinities become null."""
+        from liegg.results.group_storage import as_dict
+
+        return as_dict(self)
+
+    @checked()
+    def save(self, folder: str | Path) -> Path:
+        """Write the result into a folder, which is created if needed; `liegg.load` reads it back."""
+        from liegg.results.group_storage import save_group
+
+        return save_group(self, folder)
+
+    @checked()
+    def report(
+        self,
+        path: str | Path,
+        *,
+        samples: Tensor | None = None,
+        model: Any = None,
+        classes: Sequence[str] | None = None,
+        title: str | None = None,
+    ) -> Path:
+        """Write one self-contained HTML page; see `liegg.report.page.group.write_group`."""
+        from liegg.report.page.group import write_group
+
+        return write_group(self, path, samples=samples, model=model, classes=classes, title=title)
+
+    def _repr_html_(self) -> str:
+        """The table, for notebooks."""
+        return as_html(self)
+
     def __str__(self) -> str:
-        return self.sentence
+        return self.table()
+
+    def __repr__(self) -> str:
+        return f"GroupSymmetries(name={self.name!r}, order={self.order}, model={self.model!r})"

@@ -18,6 +18,8 @@ from liegg._utils.arguments import checked
 from liegg._utils.errors import RecordError, ReportError
 from liegg._utils.file_set import Manifest, check_target, read_manifest, read_regular, write_files
 from liegg._utils.version import __version__
+from liegg.results.group_storage import GROUP_FILES, group_files, has_group, load_group
+from liegg.results.group_symmetries import GroupSymmetries
 from liegg.results.layer_storage import LAYER_FILES, has_layers, layer_files, load_layers
 from liegg.results.layers import LayerSymmetries
 from liegg.results.storage import (
@@ -34,7 +36,10 @@ from liegg.results.symmetries import Symmetries
 SAMPLES, REPORT, LOG, TITLE = "samples.safetensors", "report.html", "log.txt", "run.json"
 """What lies beside the record; `run.json` holds a title and names of classes if they were given."""
 
-ALL_FILES = (*FILES, *LAYER_FILES, SAMPLES, REPORT, LOG, TITLE)
+GROUP_REPORT = "group.html"
+"""The page of the group of a run."""
+
+ALL_FILES = (*FILES, *LAYER_FILES, *GROUP_FILES, GROUP_REPORT, SAMPLES, REPORT, LOG, TITLE)
 """What a run folder may hold."""
 
 OLD_LAYERS = "layers"
@@ -71,6 +76,7 @@ class RunFolder:
         layers: the result for every layer; None if that was not asked.
         title: heading of the report; None if none was given.
         classes: names of the classes that the model predicts; None if none were given.
+        group: the finite symmetries; None if that was not asked.
     """
 
     sym: Symmetries
@@ -78,6 +84,7 @@ class RunFolder:
     layers: LayerSymmetries | None
     title: str | None = None
     classes: tuple[str, ...] | None = None
+    group: GroupSymmetries | None = None
 
 
 @checked()
@@ -87,6 +94,7 @@ def write_run(
     *,
     samples: Tensor | None = None,
     layers: LayerSymmetries | None = None,
+    group: GroupSymmetries | None = None,
     clock: Clock | None = None,
     title: str | None = None,
     classes: Sequence[str] | None = None,
@@ -98,6 +106,7 @@ def write_run(
         sym: the result.
         samples: inputs of the model, of which the first few are kept.
         layers: the result for every layer.
+        group: the finite symmetries.
         clock: what happened until now; the end of the log.
         title: heading of the report.
         classes: names of the classes that the model predicts, for the report.
@@ -118,7 +127,9 @@ def write_run(
         files[SAMPLES] = tensors.save({"samples": samples})
     if layers is not None:
         files |= layer_files(layers)
-    results = "\n\n".join(str(part) for part in (sym, layers) if part is not None)
+    if group is not None:
+        files |= group_files(group)
+    results = "\n\n".join(str(part) for part in (group, sym, layers) if part is not None)
     files[LOG] = _log(folder, clock or Clock(), results)
     write_files(folder, files)
     try:
@@ -194,6 +205,7 @@ def read_run(folder: str | Path) -> RunFolder:
             None if place is None else load_layers(place),
             title,
             None if classes is None else tuple(classes),
+            load_group(folder) if has_group(folder) else None,
         )
 
 
@@ -207,6 +219,19 @@ def has_layers_alone(folder: str | Path) -> bool:
     folder = Path(folder)
     with damage_named(folder):
         return not holds(folder, FILES[0]) and has_layers(folder)
+
+
+@checked()
+def has_group_alone(folder: str | Path) -> bool:
+    """Whether a folder holds a group of finite symmetries, and neither another result nor layers.
+
+    Raises:
+        RecordError: the folder cannot be read.
+    """
+    folder = Path(folder)
+    with damage_named(folder):
+        other = holds(folder, FILES[0]) or has_layers(folder)
+        return not other and has_group(folder)
 
 
 @checked()

@@ -1,11 +1,21 @@
 """Tables of named finite groups: cyclic, dihedral, symmetric and others, and their products."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import permutations
 
 import numpy as np
 
-from liegg.algebra.finite.multiplication import OtherTable, ProductTable, Table, prime_factors
+from liegg.algebra.finite.multiplication import (
+    OtherTable,
+    ProductTable,
+    Table,
+    centre,
+    element_orders,
+    inverses,
+    prime_factors,
+    quotient,
+)
 from liegg.algebra.words.wording import SUBSCRIPTS
 
 LARGEST_TABLE = 2000
@@ -108,6 +118,32 @@ def special_linear(p: int) -> Table:
     return of_permutations([[place[step(*v)] for v in vectors] for step in maps])
 
 
+def heisenberg(p: int) -> Table:
+    """The Heisenberg group modulo a prime p, of order p³: (a, b, c)(a', b', c') = (a + a', b + b', c + c' + ab')."""
+    a, b, c = np.unravel_index(np.arange(p**3), (p, p, p))
+    product = ((a[:, None] + a) % p, (b[:, None] + b) % p, (c[:, None] + c + a[:, None] * b) % p)
+    return np.ravel_multi_index(product, (p, p, p))
+
+
+def generalised_dihedral(factors: Sequence[int]) -> ProductTable:
+    """An abelian group, and an element of order two that inverts all of it."""
+    table = abelian(factors)
+    back = inverses(table)
+    i, s = np.divmod(np.arange(2 * len(table)), 2)
+    other = np.where(s[:, None] == 1, back[i], i)
+    return table[i[:, None], other] * 2 + (s[:, None] ^ s)
+
+
+def pauli() -> Table:
+    """C₄ ∘ D₄: the Pauli matrices with all phases 1, i, −1, −i."""
+    both = direct(cyclic(4), dihedral(4))
+    orders = element_orders(both)
+    middle = [z for z in centre(both) if orders[z] == 2]
+    # The product of the two central elements of order two that are squares of elements of order four.
+    squares = [z for z in middle if z % 8 and z // 8]
+    return quotient(both, np.array([0, squares[0]]))
+
+
 def label(letter: str, n: int) -> str:
     """A letter with an index: "C₄"."""
     return letter + str(n).translate(SUBSCRIPTS)
@@ -155,7 +191,21 @@ def abelian(factors: Sequence[int]) -> Table:
 
 SPORADIC: dict[int, list[Named]] = {
     12: [("A₄", lambda: alternating(4))],
-    24: [("S₄", lambda: symmetric(4)), ("SL(2,3)", lambda: special_linear(3))],
+    16: [
+        ("C₄ ∘ D₄", pauli),
+        ("Z₂² ⋊ C₄", lambda: of_permutations([[1, 0, *range(2, 8)], [2, 3, 0, 1, 5, 6, 7, 4]])),
+    ],
+    24: [
+        ("S₄", lambda: symmetric(4)),
+        ("SL(2,3)", lambda: special_linear(3)),
+        (
+            "C₃ ⋊ D₄",
+            lambda: of_permutations(
+                [[1, 2, 0, 3, 4, 5, 6], [0, 2, 1, 4, 5, 6, 3], [0, 1, 2, 3, 6, 5, 4]]
+            ),
+        ),
+    ],
+    27: [("Heis(3)", lambda: heisenberg(3))],
     60: [("A₅", lambda: alternating(5))],
     120: [("S₅", lambda: symmetric(5)), ("SL(2,5)", lambda: special_linear(5))],
     360: [("A₆", lambda: alternating(6))],
@@ -174,6 +224,13 @@ def basic_groups(order: int) -> Iterator[Named]:
         n = order // 4
         usual = label("Q", order) if order & (order - 1) == 0 else label("Dic", n)
         yield usual, lambda: dicyclic(n)
+
+
+def generalised_dihedral_groups(order: int) -> Iterator[Named]:
+    """Abelian groups of two or more factors with an element that inverts them."""
+    for factors in abelian_groups(order // 2) if order % 2 == 0 else ():
+        if len(factors) > 1 and factors[-1] > 2:
+            yield f"Dih({abelian_name(factors)})", partial(generalised_dihedral, factors)
 
 
 def metacyclic_groups(order: int) -> Iterator[Named]:

@@ -33,7 +33,7 @@ POLYHEDRA = {"T", "T_d", "O", "I", *WITH_INVERSION.values()}
 def close(
     elements: Float[Tensor, "k n n"],
     *,
-    algebra: Float[Tensor, "d n n"] | None = None,
+    algebra: Float[Tensor, "d p p"] | None = None,
     tolerance: float = 1e-6,
     limit: int = 2000,
     coordinates: Sequence[str] | None = None,
@@ -123,10 +123,12 @@ def _named(closed: Exact | Components, span: Tensor, about: dict) -> FiniteGroup
     names, homogeneous = about["coordinates"], about["homogeneous"]
     frame = closed.frame if isinstance(closed, Exact) else None
     point = ""
-    if frame is None:
+    n = closed.elements.shape[1] - homogeneous
+    # Modulo translations alone, the linear parts are a finite group themselves.
+    finite = frame is not None or not bool((span[:, :n, :n].abs() > 1e-9).any())
+    if not finite:
         words = component_words(closed.elements, span, coordinates=names, homogeneous=homogeneous)
     else:
-        n = len(frame) - homogeneous
         tolerance = max(1e-6, 2 * about["tolerance"])
         axes = _linear_frame(closed.elements[:, :n, :n])
         words = tuple(

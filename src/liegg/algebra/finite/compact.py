@@ -25,8 +25,8 @@ LARGEST_FORM_CONDITION = 1e8
 SAME = 2.0
 """Distance of two equal elements over the sum of their expected errors."""
 
-LARGEST_CHANGE = 5.0
-"""Largest relative distance of a given matrix to its element of the exact group, over the tolerance."""
+LARGEST_CHANGE = 1.5
+"""Root mean square relative distance of the given matrices to their elements of the exact group, over the tolerance."""
 
 APART = 3.0
 """Least ratio of the distances of unequal and of equal elements."""
@@ -146,6 +146,7 @@ def close_compact(
     if change > LARGEST_CHANGE * max(tolerance, 1e-11):
         return Diagnosis.GROUP_INACCURATE(distance=change)
     elements = frame @ elements @ torch.linalg.inv(frame)
+    elements[0] = one
     return Exact(elements, products.table, frame, tuple(places.tolist()))
 
 
@@ -160,7 +161,7 @@ def fit_frame(
     $S \leftarrow e^X S$ with $h \approx g + Xg - gX$.
 
     Returns:
-        The largest relative distance that remains, and the frame.
+        The root mean square relative distance that remains, and the frame.
     """
     n = matrices.shape[1]
     sizes = torch.linalg.matrix_norm(matrices)
@@ -169,10 +170,10 @@ def fit_frame(
     for _ in range(FRAME_STEPS):
         elements = frame @ orthogonal @ torch.linalg.inv(frame)
         rest = (matrices - elements) / sizes[:, None, None]
-        worst = float(torch.linalg.matrix_norm(rest).max())
-        if not worst < best[0]:
+        size = float(torch.linalg.matrix_norm(rest).square().mean().sqrt())
+        if not size < best[0]:
             break
-        best = worst, frame
+        best = size, frame
         scaled = elements / sizes[:, None, None]
         left = torch.einsum("ia,kbj->kijab", one, scaled)  # derivative of Xg by X_ab
         right = torch.einsum("kia,bj->kijab", scaled, one)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg.algebra.finite.compact import APART, SAME, SHARE, USUAL_ORDER, USUAL_SHARE
-from liegg.algebra.finite.membership import distance, nearest_to_identity, violation
+from liegg.algebra.finite.membership import distance, nearest_to_identity, polished, violation
 from liegg.algebra.finite.multiplication import Table, element_orders
 from liegg.algebra.finite.products import Products, breadth_first, distinct
 from liegg.algebra.forms.commutant import invariant_subspaces
@@ -20,9 +20,6 @@ from liegg.algebra.subspace import orthonormal
 
 ROUNDING = 1e-7
 """Distance at which a coset is that of the identity, for exact matrices."""
-
-FEW_STARTS = 4
-"""Random starts for the element of a component that is shown, which need not be the very nearest."""
 
 MOST_SUBSPACES = 5
 """Invariant subspaces whose signs are tried in all combinations."""
@@ -100,7 +97,7 @@ class Cosets:
             chosen.append(
                 self.candidates[int(inside[0])]
                 if len(inside)
-                else nearest_to_identity(matrix[None], self.algebra, starts=FEW_STARTS)[0]
+                else polished(matrix[None], self.algebra)[0]
             )
         return torch.stack(chosen)
 
@@ -211,12 +208,10 @@ def simple_elements(
 
 def _subspace_signs(linear: Float[Tensor, "d n n"]) -> Iterator[Float[Tensor, "n n"]]:
     """±1 on the invariant subspaces of an algebra, in all combinations."""
-    n = linear.shape[1]
-    yield -torch.eye(n).to(linear)
-    if not len(linear):
-        return
-    subspaces = invariant_subspaces(linear)
+    minus = -torch.eye(linear.shape[1]).to(linear)
+    subspaces = invariant_subspaces(linear) if len(linear) else ()
     if not 1 < len(subspaces) <= MOST_SUBSPACES:
+        yield minus
         return
     basis = torch.cat(list(subspaces), 1)
     inverse = torch.linalg.inv(basis)
@@ -227,6 +222,7 @@ def _subspace_signs(linear: Float[Tensor, "d n n"]) -> Iterator[Float[Tensor, "n
                 for i, space in enumerate(subspaces)
             ]
             yield basis @ torch.cat(signs).to(basis).diag() @ inverse
+    yield minus
 
 
 def _axis_elements(one: Float[Tensor, "n n"]) -> Iterator[Float[Tensor, "n n"]]:

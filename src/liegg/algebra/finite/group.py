@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from liegg._utils.diagnoses import Remark, remark_from_dict, stored_remark
+from liegg._utils.diagnoses import Remark, plural, remark_from_dict, stored_remark
 from liegg.algebra.finite.multiplication import (
     GroupInvariants,
     conjugacy_classes,
@@ -43,7 +43,7 @@ class FiniteGroup:
     """
 
     elements: Float[Tensor, "m n n"]
-    table: Int[Tensor, "m m"]
+    table: Int[Tensor, "t t"]
     name: str
     abstract: str
     schoenflies: str
@@ -67,14 +67,16 @@ class FiniteGroup:
         return len(self.table) if self.closed else None
 
     @cached_property
-    def orders(self) -> Int[Tensor, " m"]:
+    def orders(self) -> Int[Tensor, " t"]:
         """The order of each element."""
         return torch.from_numpy(element_orders(self._table))
 
     @cached_property
-    def inverses(self) -> Int[Tensor, " m"]:
+    def inverses(self) -> Int[Tensor, " t"]:
         """The number of the inverse of each element."""
-        return torch.from_numpy(inverses(self._table))
+        return (
+            torch.from_numpy(inverses(self._table)) if self.closed else self.table[0:0, 0:0].sum(1)
+        )
 
     @cached_property
     def classes(self) -> tuple[tuple[int, ...], ...]:
@@ -106,7 +108,7 @@ class FiniteGroup:
         if self.reason is not None:
             return f"does not close: {self.reason}"
         others = f", also {', '.join(self.aliases)}" if self.aliases else ""
-        count = f"{self.order} components" if self.dimension else f"order {self.order}"
+        count = plural(len(self.table), "component") if self.dimension else f"order {self.order}"
         return f"{self.name} ({count}{others})"
 
     def lines(self) -> list[str]:

@@ -18,9 +18,15 @@ STEPS = 60
 STARTS = 24
 """Random starts after the first, which is the matrix itself."""
 
+FEW_STARTS = 4
+"""Random starts for an element that is shown, which need not be the very nearest."""
+
 DAMPING = 1e-3, 4.0, 1e12
 """First damping, factor by which it changes, and the value at which a start has converged."""
 
+
+BESIDE = 0.05
+"""Coefficients of the first start."""
 
 SMALL_GAIN, SMALL_STEP = 1e-6, 1e-8
 """Relative gain and length of a step at which a start has converged."""
@@ -56,7 +62,7 @@ def nearest_to_identity(
 ) -> Float[Tensor, "k n n"]:
     r"""The element of each coset $hG_0$ that is nearest the identity, as far as the starts show.
 
-    The distance is $\|M - 1\|^2 + \|M^{-1} - 1\|^2$ for $M = hg$. The first start is $h$ itself; matrices that
+    The distance is $\|M - 1\|^2 + \|M^{-1} - 1\|^2$ for $M = hg$. The first start is near $h$ itself; matrices that
     then are not within `goal` of the identity are started again from random elements of their coset.
 
     Args:
@@ -70,7 +76,10 @@ def nearest_to_identity(
     """
     if not len(algebra) or not len(matrices):
         return matrices
-    best = _descend(matrices, algebra, goal)
+    # Half a turn is a saddle, so the first start is a little beside the matrix.
+    beside = torch.cos(1.0 + torch.arange(len(algebra))).to(algebra)
+    aside = torch.linalg.matrix_exp(torch.einsum("d,dij->ij", BESIDE * beside, algebra))
+    best = _descend(matrices @ aside, algebra, goal)
     generator = torch.Generator().manual_seed(0)
     open_ = (distance(best) > goal).nonzero().flatten()
     if not len(open_) or not starts:
@@ -94,6 +103,14 @@ def nearest_to_identity(
     return best
 
 
+def polished(
+    matrices: Float[Tensor, "k n n"], algebra: Float[Tensor, "d n n"]
+) -> Float[Tensor, "k n n"]:
+    """The elements of cosets nearest the identity, with a few random starts, to rounding."""
+    near = nearest_to_identity(matrices, algebra, goal=0.0, starts=FEW_STARTS)
+    return _descend(near, algebra, 0.0, small_gain=0.0)
+
+
 def distance(matrices: Float[Tensor, "k n n"]) -> Float[Tensor, " k"]:
     """Distance of matrices from the identity, the larger one of themselves and their inverses."""
     one = torch.eye(matrices.shape[1]).to(matrices)
@@ -115,7 +132,10 @@ def _objective(
 
 
 def _descend(
-    matrices: Float[Tensor, "k n n"], algebra: Float[Tensor, "d n n"], goal: float
+    matrices: Float[Tensor, "k n n"],
+    algebra: Float[Tensor, "d n n"],
+    goal: float,
+    small_gain: float = SMALL_GAIN,
 ) -> Float[Tensor, "k n n"]:
     """Levenberg–Marquardt steps M → M exp(a), a in the algebra, until M is within `goal` of the identity."""
     first, factor, last = DAMPING
@@ -146,7 +166,7 @@ def _descend(
         # Steps that are small or gain nothing any more have converged.
         gain = (value[taken] - trial_value[better]) / value[taken]
         value[taken] = trial_value[better]
-        damping[taken] = torch.where(gain > SMALL_GAIN, damping[taken] / factor, last)
+        damping[taken] = torch.where(gain > small_gain, damping[taken] / factor, last)
         damping[places[~better]] *= factor * 2
         damping[places[size.flatten() < SMALL_STEP]] = last
     return current

@@ -1,6 +1,7 @@
 """The name of a finite group from its multiplication table, checked by an isomorphism."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from liegg.algebra.finite.catalog import (
     abelian_name,
     basic_groups,
     direct,
+    generalised_dihedral_groups,
     metacyclic_groups,
 )
 from liegg.algebra.finite.isomorphism import isomorphism
@@ -78,42 +80,39 @@ def _candidates(order: int) -> Iterator[Named]:
     """Groups of the catalogue that are not abelian, the simplest names first."""
     yield from basic_groups(order)
     if order > LARGEST_PRODUCT:
-        yield from _with_abelian(order, order // 2)
+        if order % 2 == 0:
+            yield from _with_abelian(order, order // 2, basic_groups)
         return
-    for factor in sorted((k for k in range(6, order) if order % k == 0), reverse=True):
-        yield from _with_abelian(order, factor)
-    for factor in sorted((k for k in range(6, order) if order % k == 0), reverse=True):
+    factors = sorted((k for k in range(6, order) if order % k == 0), reverse=True)
+    for factor in factors:
+        yield from _with_abelian(order, factor, basic_groups)
+    for factor in factors:
         if order // factor <= factor:
             yield from _with_basic(order, factor)
+    yield from generalised_dihedral_groups(order)
     if order <= LARGEST_METACYCLIC:
         yield from metacyclic_groups(order)
-        for factor in sorted((k for k in range(6, order) if order % k == 0), reverse=True):
-            for name, make in metacyclic_groups(factor):
-                for factors in abelian_groups(order // factor):
-                    yield (
-                        f"({name}) × {abelian_name(factors)}".replace("C₂", "Z₂")
-                        if factors == (2,)
-                        else f"({name}) × {abelian_name(factors)}",
-                        lambda make=make, factors=factors: direct(make(), abelian(factors)),
-                    )
+        for factor in factors:
+            yield from _with_abelian(order, factor, metacyclic_groups)
 
 
-def _with_abelian(order: int, factor: int) -> Iterator[Named]:
+def _with_abelian(
+    order: int, factor: int, groups: Callable[[int], Iterator[Named]]
+) -> Iterator[Named]:
     """Products of a group of order `factor` with an abelian one."""
-    for name, make in basic_groups(factor):
+    for name, make in groups(factor):
+        own = f"({name})" if " " in name else name
         for factors in abelian_groups(order // factor):
             other = "Z₂" if factors == (2,) else abelian_name(factors)
-            yield (
-                f"{name} × {other}",
-                lambda make=make, factors=factors: direct(make(), abelian(factors)),
-            )
+            yield f"{own} × {other}", partial(_product, make, partial(abelian, factors))
 
 
 def _with_basic(order: int, factor: int) -> Iterator[Named]:
     """Products of two groups that are not abelian."""
     for name, make in basic_groups(factor):
         for other, make_other in basic_groups(order // factor):
-            yield (
-                f"{name} × {other}",
-                lambda make=make, make_other=make_other: direct(make(), make_other()),
-            )
+            yield f"{name} × {other}", partial(_product, make, make_other)
+
+
+def _product(one: Callable[[], Table], other: Callable[[], Table]) -> Table:
+    return direct(one(), other())

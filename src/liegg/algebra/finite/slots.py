@@ -170,8 +170,10 @@ def _orbits(steps: Sequence[np.ndarray], n: int) -> list[tuple[int, ...]]:
     return [c for c in _groups(labels) if len(c) > 1]
 
 
-def _joined(pairs: Sequence[tuple[int, int]], n: int) -> list[int]:
-    """Labels of the connected components of a graph: the smallest member of each."""
+def _joined(
+    pairs: Sequence[tuple[int, int]], n: int, steps: Sequence[np.ndarray] = ()
+) -> list[int]:
+    """Labels of the finest partition that joins pairs and that permutations preserve: the smallest member of each part."""
     parent = list(range(n))
 
     def root(i: int) -> int:
@@ -180,9 +182,14 @@ def _joined(pairs: Sequence[tuple[int, int]], n: int) -> list[int]:
             i = parent[i]
         return i
 
-    for i, j in pairs:
+    images = [step.tolist() for step in steps]
+    queue = list(pairs)
+    while queue:
+        i, j = queue.pop()
         a, b = sorted((root(i), root(j)))
-        parent[b] = a
+        if a != b:
+            parent[b] = a
+            queue += [(image[i], image[j]) for image in images]
     return [root(i) for i in range(n)]
 
 
@@ -241,13 +248,7 @@ def _layers(steps: Sequence[np.ndarray], n: int) -> _Layers:
     moved = [np.flatnonzero(step != np.arange(n)) for step in steps]
     size = 2 if any(len(one) == 2 for one in moved) else 3
     pairs = [pair for one in moved if len(one) == size for pair in pairwise(one.tolist())]
-    labels = _joined(pairs, n)
-    while True:  # conjugates are in the group too
-        images = [(int(step[i]), int(step[labels[i]])) for step in steps for i in range(n)]
-        further = _joined([*enumerate(labels), *images], n)
-        if further == labels:
-            break
-        labels = further
+    labels = _joined(pairs, n, steps)  # conjugates are in the group too
     components = _groups(labels)
     number = {slot: k for k, component in enumerate(components) for slot in component}
     top = [np.array([number[int(step[c[0]])] for c in components]) for step in steps]
