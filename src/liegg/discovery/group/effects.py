@@ -12,7 +12,7 @@ from liegg.decision.bootstrap import student_quantile
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.about.moved import has_classes
 from liegg.discovery.group.candidate import Candidate
-from liegg.discovery.group.setting import Setting
+from liegg.discovery.group.setting import LARGE_SAMPLE, Setting
 from liegg.discovery.verification.measure import Question
 
 BLOCKS = 32
@@ -21,8 +21,8 @@ BLOCKS = 32
 FEWEST_BLOCKS = 8
 """Blocks below which there is no interval."""
 
-SHUFFLES = 4
-"""Times that displacements are given to other samples."""
+SHUFFLES, LARGE_SHUFFLES = 4, 2
+"""Times that displacements are given to other samples; fewer for large samples."""
 
 
 class Effects(NamedTuple):
@@ -41,7 +41,7 @@ class Effects(NamedTuple):
     changed: Bool[Tensor, "m n"] | None
 
 
-def effects(setting: Setting, candidates: Sequence[Candidate], *, control: bool = True) -> Effects:
+def effects(setting: Setting, candidates: Sequence[Candidate]) -> Effects:
     """Move the held-out samples by every element.
 
     The control displaces every sample by as much as the element moves another sample: equal displacements, without what makes the
@@ -50,13 +50,13 @@ def effects(setting: Setting, candidates: Sequence[Candidate], *, control: bool 
     Args:
         setting: model and samples.
         candidates: elements with what they do to the output.
-        control: whether displacements are shuffled too.
     """
     question = setting.held_out
     n, scale = len(question.x), question.variance
     rows: list[tuple[float, Tensor, Tensor, Tensor]] = []
     generator = torch.Generator().manual_seed(setting.seed)
-    orders = [torch.randperm(n, generator=generator) for _ in range(SHUFFLES if control else 0)]
+    shuffles = LARGE_SHUFFLES if question.x[0].numel() >= LARGE_SAMPLE else SHUFFLES
+    orders = [torch.randperm(n, generator=generator) for _ in range(shuffles)]
     x = question.x.double()
     target_y = setting.shaped(question.y)
     for candidate in candidates:
@@ -67,7 +67,7 @@ def effects(setting: Setting, candidates: Sequence[Candidate], *, control: bool 
         shuffled = torch.zeros_like(squares)
         for order in orders:
             other = x + (moved - x)[order.to(x.device)]
-            shuffled += _squares(question, _replies(question, other), question.y) / SHUFFLES
+            shuffled += _squares(question, _replies(question, other), question.y) / shuffles
         distance = float((moved - x).flatten(1).square().sum(1).mean()) ** 0.5 / question.spread
         rows.append((distance, squares, shuffled, complete.argmax(1)))
     classes = question.complete.argmax(1)

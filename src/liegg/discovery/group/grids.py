@@ -33,13 +33,12 @@ def search_shifts(space: ShiftSpace, judge: Judge) -> tuple[int, list[GroupEleme
 
     Only divisors of the side are tried: any other shift generates one of them.
     """
-    judged = []
-    for steps in (d for d in range(1, space.side) if space.side % d == 0):
-        (element,) = judge([Candidate(((space, space.shift(steps)),), f"circular shift by {steps}")])
-        judged.append(element)
-        if element.counted:
-            return steps, judged
-    return 0, judged
+    divisors = [d for d in range(1, space.side) if space.side % d == 0]
+    judged = judge(
+        [Candidate(((space, space.shift(d)),), f"circular shift by {d}") for d in divisors]
+    )
+    counted = [d for d, element in zip(divisors, judged, strict=True) if element.counted]
+    return min(counted, default=0), judged
 
 
 def rotations(setting: Setting, action: Action) -> tuple[Angle, ...]:

@@ -2,13 +2,11 @@
 
 import math
 from collections.abc import Sequence
-from itertools import groupby
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg.actions import Action
 from liegg.discovery.group.candidate import Candidate
 from liegg.discovery.group.effects import (
     Effects,
@@ -17,7 +15,7 @@ from liegg.discovery.group.effects import (
     mean_interval,
     ratio_interval,
 )
-from liegg.discovery.group.random_maps import random_reference
+from liegg.discovery.group.random_maps import RandomMaps
 from liegg.discovery.group.setting import ANOTHER_SAMPLE, Setting
 from liegg.results.group_symmetries import GroupElement
 
@@ -31,7 +29,7 @@ LARGEST_CONDITION = 1e3
 
 def judge(
     setting: Setting,
-    action: Action,
+    random: dict[str, RandomMaps | None],
     candidates: Sequence[Candidate],
     *,
     floor: float,
@@ -43,7 +41,7 @@ def judge(
 
     Args:
         setting: model and samples.
-        action: the candidates of the continuous problem, of which random maps are drawn.
+        random: what random maps of each kind of space change.
         candidates: elements, with what they do to the output.
         floor: effect that rounding alone may cause.
         tests: number of elements that compete.
@@ -51,7 +49,7 @@ def judge(
     if not candidates:
         return []
     measured = effects(setting, candidates)
-    reference = _references(setting, action, candidates, measured)
+    reference = _references(candidates, measured, random)
     level = 1 - (1 - setting.thresholds.level) / max(1, tests)
     found = []
     for i, candidate in enumerate(candidates):
@@ -87,18 +85,14 @@ def judge(
 
 
 def _references(
-    setting: Setting, action: Action, candidates: Sequence[Candidate], measured: Effects
+    candidates: Sequence[Candidate], measured: Effects, random: dict[str, RandomMaps | None]
 ) -> Float[Tensor, "m n"]:
     """Change by random maps of equal displacement, by shuffled displacements, or by taking another sample: the smallest."""
     reference = measured.shuffled.clone()
-    order = sorted(range(len(candidates)), key=lambda i: id(candidates[i].factors[0][0]))
-    for _, same in groupby(order, key=lambda i: id(candidates[i].factors[0][0])):
-        places = list(same)
-        space = candidates[places[0]].factors[0][0]
-        random = random_reference(setting, space, action, measured.displacement[places])
-        if random is None:
-            continue
-        for row, place in zip(random, places, strict=True):
+    for place, candidate in enumerate(candidates):
+        maps = random.get(candidate.factors[0][0].kind)
+        if maps is not None:
+            row = maps.at(measured.displacement[place : place + 1])[0]
             if float(row.mean()) < float(reference[place].mean()):
                 reference[place] = row
     most = ANOTHER_SAMPLE / reference.mean(1, keepdim=True).clamp_min(1e-300)

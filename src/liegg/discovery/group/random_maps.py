@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
@@ -13,11 +14,11 @@ from liegg.actions.finite.space import Space
 from liegg.discovery.group.setting import Setting
 from liegg.discovery.verification.follow import random_directions
 
-DIRECTIONS = 6
+DIRECTIONS = 4
 """Random directions."""
 
-LEVELS = 3
-"""Displacements at which they are measured; between two of them, values are interpolated."""
+LEVELS = (0.05, 0.3, 0.8, 1.4, 2.0)
+"""Displacements at which they are measured, in multiples of the spread; between two of them, values are interpolated."""
 
 LENGTHS = 12
 """Lengths of each random map at which its displacement is measured, on a few samples."""
@@ -29,36 +30,56 @@ Mover = Callable[[float, Tensor], Tensor]
 """From a length and samples to moved samples."""
 
 
-def random_reference(
-    setting: Setting, space: Space, action: Action, displacements: Float[Tensor, " m"]
-) -> Float[Tensor, "m n"] | None:
-    """Squared change of the output, over the variance, by random maps of equal displacement; None where there are none.
+@dataclass(frozen=True, eq=False)
+class RandomMaps:
+    """What random maps change, by how far they move the samples.
+
+    Attributes:
+        displacement: `[l]`, in multiples of the spread, ascending.
+        change: `[l, n]`, squared change of every output over the variance, mean over the directions.
+    """
+
+    displacement: Float[Tensor, " l"]
+    change: Float[Tensor, "l n"]
+
+    def at(self, displacements: Float[Tensor, " m"]) -> Float[Tensor, "m n"]:
+        """Change at other displacements, interpolated; proportional to their squares below the first."""
+        own, last = self.displacement, len(self.displacement) - 1
+        place = torch.searchsorted(own, displacements.contiguous()).clamp(1, last)
+        low, high = own[place - 1], own[place]
+        share = ((displacements - low) / (high - low).clamp_min(1e-300)).clamp(0, 1)[:, None]
+        between = self.change[place - 1] + share * (self.change[place] - self.change[place - 1])
+        short = (displacements / own[0]).clamp(max=1.0).square()[:, None]
+        return between * short
+
+
+def random_maps(setting: Setting, space: Space, action: Action) -> RandomMaps | None:
+    """Measure random maps of one space on the held-out samples; None where there are none.
 
     Args:
         setting: model and samples.
         space: what the elements act on.
         action: the candidates, of which random directions are drawn.
-        displacements: of the elements, in multiples of the data's spread.
     """
     movers = _movers(setting, space, action)
-    if not movers or not bool((displacements > 0).any()):
+    if not movers:
         return None
     question = setting.held_out
-    positive = displacements[displacements > 0]
-    levels = torch.linspace(float(positive.min()), float(positive.max()), LEVELS).double()
-    change = torch.zeros(LEVELS, len(question.x), dtype=torch.float64)
-    x = question.x.double()
+    x, wanted = question.x.double(), torch.tensor(LEVELS, dtype=torch.float64)
+    change = torch.zeros(len(LEVELS), len(x), dtype=torch.float64)
+    displacement = torch.zeros(len(LEVELS), dtype=torch.float64)
     for mover in movers:
-        for place, length in enumerate(_lengths(mover, x[:FEW], levels * question.spread)):
+        for place, length in enumerate(_lengths(mover, x[:FEW], wanted * question.spread)):
+            moved = mover(length, x)
+            displacement[place] += (moved - x).flatten(1).square().sum(1).mean().cpu()
             for part in question.parts:
-                replies = question.taken(question.reply(mover(length, x[part])), part)
+                replies = question.taken(question.reply(moved[part]), part)
                 gap = (replies - question.y[part]).square().sum(1)
                 gap = gap.nan_to_num(nan=0.0, posinf=0.0).cpu() / question.variance
                 change[place, part] += gap / len(movers)
-    place = torch.searchsorted(levels, displacements.contiguous()).clamp(1, LEVELS - 1)
-    low, high = levels[place - 1], levels[place]
-    share = ((displacements - low) / (high - low).clamp_min(1e-300)).clamp(0, 1)[:, None]
-    return change[place - 1] + share * (change[place] - change[place - 1])
+    displacement = (displacement / len(movers)).sqrt() / question.spread
+    order = displacement.argsort()
+    return RandomMaps(displacement[order], change[order])
 
 
 def _movers(setting: Setting, space: Space, action: Action) -> list[Mover]:

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError, DataError
 from liegg.actions import Action
+from liegg.discovery.group.setting import LARGE_SAMPLE
 from liegg.discovery.verification.measure import Question
 from liegg.inputs.batches import Batches, Data, as_batches
 from liegg.inputs.model import Model, with_input_dtype
@@ -17,8 +18,8 @@ from liegg.inputs.part import Part, with_part
 from liegg.inputs.probe import probe
 from liegg.polarization.rows import check_output_action
 
-SEARCHED, JUDGED = 384, 384
-"""Most samples that are searched on and judged on."""
+SEARCHED, JUDGED, JUDGED_LARGE = 384, 384, 160
+"""Most samples that are searched on and judged on; fewer large samples are judged on."""
 
 FEWEST = 8
 """Samples below which nothing is decided."""
@@ -52,6 +53,8 @@ def read(
     action.check(tuple(x.shape[1:]))
     other = x[1::2] if held_out is None else _samples(function, held_out, JUDGED, "held_out")
     own = x[::2] if held_out is None else x
+    if own[0].numel() >= LARGE_SAMPLE:
+        own, other = own[:JUDGED_LARGE], other[:JUDGED_LARGE]
     if min(len(own), len(other)) < FEWEST:
         raise ArgumentError(
             f"{len(own)} samples to search on and {len(other)} to judge on: at least {FEWEST} of each are needed, and about 100 "

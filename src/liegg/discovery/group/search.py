@@ -21,6 +21,7 @@ from liegg.discovery.group.grids import grid_candidates, kept_rotations, rotatio
 from liegg.discovery.group.judge import judge
 from liegg.discovery.group.matrices import search_matrices
 from liegg.discovery.group.partner import with_partner
+from liegg.discovery.group.random_maps import RandomMaps, random_maps
 from liegg.discovery.group.record import record
 from liegg.discovery.group.setting import Setting, rounding_floor
 from liegg.discovery.group.slots import search_slots
@@ -41,12 +42,14 @@ class Tests:
         action: the candidates of the continuous problem.
         floor: effect that rounding alone may cause.
         count: elements judged so far.
+        random: what random maps of each kind of space change; measured when they are first needed.
     """
 
     setting: Setting
     action: Action
     floor: float
     count: int = 0
+    random: dict[str, RandomMaps | None] = field(default_factory=dict)
 
     def __call__(self, candidates: Sequence[Candidate]) -> list[GroupElement]:
         """Judge elements, completed with what they do to the output."""
@@ -54,8 +57,12 @@ class Tests:
         completed = [
             one if one.outputs else with_partner(one, self.setting) for one in candidates
         ]
+        for one in completed:
+            space = one.factors[0][0]
+            if space.kind not in self.random:
+                self.random[space.kind] = random_maps(self.setting, space, self.action)
         tests = max(FEWEST_TESTS, self.count)
-        return judge(self.setting, self.action, completed, floor=self.floor, tests=tests)
+        return judge(self.setting, self.random, completed, floor=self.floor, tests=tests)
 
 
 @dataclass

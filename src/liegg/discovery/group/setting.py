@@ -18,6 +18,9 @@ ANOTHER_SAMPLE = 2.0
 
 Random maps leave the data's region, where polynomials explode and any element would look small beside them."""
 
+LARGE_SAMPLE = 200
+"""Numbers in a sample from which on fewer samples are judged and controls are fewer: models of images take long."""
+
 FLOOR_FACTOR = 50.0
 """How many times that change, or units of the output's size, may be rounding: elements are products of matrices."""
 
