@@ -10,11 +10,16 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.arguments import checked
+from liegg._utils.errors import ArgumentError
 from liegg._utils.forward_mode import jvp
 from liegg.actions import Action, Linear, MatrixAction
+from liegg.algebra.finite.group import FiniteGroup
 from liegg.algebra.subspace import orthonormal, principal_angles
 from liegg.discovery.discover import discover
+from liegg.discovery.group.element_effects import element_effects
+from liegg.discovery.group.judge import STILL
 from liegg.inputs.batches import Data
+from liegg.results.group_symmetries import GroupSymmetries
 from liegg.results.symmetries import Symmetries
 
 
@@ -22,34 +27,86 @@ from liegg.results.symmetries import Symmetries
 def assert_invariant(
     model: Any,
     data: Data,
-    generators: Float[Tensor, "d ..."],
+    generators: Float[Tensor, "d ..."] | None = None,
     *,
+    elements: Any = None,
     action: Action | None = None,
     copies: int = 1,
     tolerance: float | None = None,
-) -> Symmetries:
-    """Fail unless the model's output is invariant under the given generators.
+) -> Symmetries | None:
+    """Fail unless the model's output is invariant under the given generators and finite elements.
 
     Args:
         model: as for `liegg.discover`.
         data: as for `liegg.discover`.
         generators: such as `liegg.so(3)`, or coefficients `[d, g]` of `action`; each must hold.
+        elements: finite transformations, each of which must hold: matrices `[k, n, n]` such as `-torch.eye(3)[None]`
+            (homogeneous ones for `Affine`), permutations of slots such as `[(1, 0, 2)]`, a group of `liegg.algebra.close`, or the result
+            of `liegg.discover_group` for another model.
         action: how they act; by default linearly on `copies` vectors.
         copies: vectors per sample, for the default action.
         tolerance: largest relative change δ of the output along a generator, the root of its defect δ²: 0 is exact, 1 is what
-            an average direction of equal displacement does. By default a third of the root of the rounding unit of the model's
+            an average direction of equal displacement does; and largest effect of an element, the change of the output over its
+            spread. By default a third of the root of the rounding unit of the model's
             arithmetic: 5e-9 in float64, 1.2e-4 in float32, 0.01 in float16, 0.03 in bfloat16. Exact models reach about one unit
             (5e-16, 1e-7, 4e-4, 3e-3).
 
     Returns:
-        The analysis.
+        The analysis of the generators; None if there are only elements.
 
     Raises:
-        AssertionError: the output changes more along a generator, or it does not move the data; the message names it.
+        AssertionError: the output changes more along a generator or by an element, or it does not move the data; the message
+            names it.
+        ArgumentError: neither generators nor elements, or elements of another size.
     """
+    if generators is None and elements is None:
+        raise ArgumentError(
+            "neither generators nor elements: expected some, for example liegg.so(3) or elements=-torch.eye(3)[None]."
+        )
+    if elements is not None:
+        _assert_elements(model, data, elements, action, copies, tolerance)
+    if generators is None:
+        return None
     sym = discover(model, data, action or Linear(generators.shape[-1], copies=copies))
     _assert_small(sym, sym.defect(generators), tolerance, "invariant")
     return sym
+
+
+def _assert_elements(
+    model: Any,
+    data: Data,
+    elements: Any,
+    action: Action | None,
+    copies: int,
+    tolerance: float | None,
+) -> None:
+    """Fail unless the output stays under finite elements."""
+    if action is None:
+        first = elements.elements if isinstance(elements, FiniteGroup) else elements
+        if isinstance(elements, GroupSymmetries) and elements.continuous is not None:
+            action = elements.continuous.action
+        elif isinstance(first, Tensor) and first.ndim >= 2:
+            action = Linear(first.shape[-1], copies=copies)
+        else:
+            raise ArgumentError(
+                "these elements need an action, for example action=liegg.Linear(3, copies=4)."
+            )
+    measured = element_effects(model, data, elements, action)
+    if not len(measured.effect):
+        raise AssertionError("no element was given: nothing was checked.")
+    allowed = default_tolerance(measured.unit) if tolerance is None else tolerance
+    for words, effect, distance in zip(
+        measured.words, measured.effect.tolist(), measured.displacement.tolist(), strict=True
+    ):
+        if not distance > STILL and words != "identity":
+            raise AssertionError(
+                f"{measured.model} cannot be checked under {words}: it does not move the samples."
+            )
+        if not effect <= allowed:
+            raise AssertionError(
+                f"{measured.model} is not invariant under {words}: the output changes by {effect:.3g} of its spread "
+                f"(tolerance {allowed:.3g})."
+            )
 
 
 @checked()

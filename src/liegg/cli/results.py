@@ -1,7 +1,7 @@
 """`liegg show`, `liegg report` and `liegg compare`: read stored runs."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -42,7 +42,7 @@ def show(
     Example: liegg show run
     """
     with exit_codes():
-        from liegg.results.run_folder import has_layers_alone, read_log, read_run
+        from liegg.results.run_folder import has_group_alone, has_layers_alone, read_log, read_run
 
         if log:
             text = read_log(run)
@@ -55,10 +55,19 @@ def show(
             how = {"json": json, "quiet": quiet, "variance": variance}
             print_result(layers, None, layers.sentence, **how)
             return
+        if has_group_alone(run):
+            from liegg.results.group_storage import load_group
+
+            found = load_group(run)
+            text = found.sentence if quiet else printable(found.table())
+            print_json(found.to_dict()) if json else echo(text)
+            return
         stored = read_run(run)
         short = f"{stored.sym.nullity} {stored.sym.name}" if stored.sym.nullity else "0"
         how = {"json": json, "quiet": quiet, "variance": variance}
-        print_result(stored.sym, stored.layers, short, **how)
+        if stored.group is not None:
+            short = f"{stored.sym.nullity} {stored.group.name}"
+        print_result(stored.sym, stored.layers, short, group=stored.group, **how)
 
 
 def report(
@@ -87,10 +96,21 @@ def report(
     """
     with exit_codes():
         from liegg.cli.files import class_names, first_samples, load_array
-        from liegg.results.run_folder import REPORT, has_layers_alone, read_run, write_page
+        from liegg.results.run_folder import (
+            REPORT,
+            has_group_alone,
+            has_layers_alone,
+            read_run,
+            write_page,
+        )
 
         if has_layers_alone(run):
             _print_page(_layers_page(run, out, title), json=json, quiet=quiet)
+            return
+        if has_group_alone(run):
+            moved = None if samples is None else first_samples(load_array(samples))
+            page = _group_page(run, out, samples=moved, classes=class_names(classes), title=title)
+            _print_page(page, json=json, quiet=quiet)
             return
         stored = read_run(run)
         options = {
@@ -117,6 +137,17 @@ def _layers_page(run: Path, out: Path | None, title: str | None) -> Path:
     return layers.report(out / REPORT if out.is_dir() else out, title=title)
 
 
+def _group_page(run: Path, out: Path | None, **options: Any) -> Path:
+    """Write the page of a folder that holds a group alone."""
+    from liegg.results.group_storage import load_group
+    from liegg.results.run_folder import GROUP_REPORT, write_group_page
+
+    found = load_group(run)
+    if out is None:
+        return write_group_page(run, found, **options)
+    return found.report(out / GROUP_REPORT if out.is_dir() else out, **options)
+
+
 def _print_page(page: Path, *, json: bool, quiet: bool) -> None:
     if json:
         print_json({"report": str(page), "bytes": page.stat().st_size})
@@ -129,6 +160,9 @@ def compare(
     second: Annotated[Path, typer.Argument(help="Folder of another run with the same --action.")],
     layers: Annotated[
         bool, option(QUESTION, "Compare the layers of both runs instead.", "--layers")
+    ] = False,
+    group: Annotated[
+        bool, option(QUESTION, "Compare the finite symmetries of both runs instead.", "--group")
     ] = False,
     about: Annotated[
         list[str] | None,
@@ -154,15 +188,19 @@ def compare(
     """
     with exit_codes():
         from liegg.discovery.compare import compare as compare_results
+        from liegg.results.group_comparison import GroupComparison
+        from liegg.results.group_storage import load_group
         from liegg.results.layer_storage import load_layers
         from liegg.results.load import load
         from liegg.results.run_folder import labels
 
-        read = load_layers if layers else load
+        read = load_layers if layers else load_group if group else load
         called = labels(first, second) if names is None else names.split(",")
         called = ("a", "b") if first == second and names is None else called
         comparison = compare_results(read(first), read(second), about=about, names=called)
         page = None
+        if out is not None and isinstance(comparison, GroupComparison):
+            raise typer.BadParameter("groups have no page of their comparison; leave --out out.")
         if out is not None:
             page = comparison.report(out / "comparison.html" if out.is_dir() else out)
         if json:

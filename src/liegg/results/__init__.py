@@ -14,6 +14,7 @@ _HOME = {
     "Controls": "liegg.decision.controls",
     "Decision": "liegg.decision.decide",
     "Diagnosis": "liegg._utils.diagnoses",
+    "GroupComparison": "liegg.results.group_comparison",
     "GroupSymmetries": "liegg.results.group_symmetries",
     "Identification": "liegg.algebra.identification",
     "LayerComparison": "liegg.results.layer_comparison",

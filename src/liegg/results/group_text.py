@@ -111,7 +111,9 @@ def effect(element: GroupElement, floor: float) -> str:
 def share(changed: float | None) -> str:
     """A share of predictions in per cent.
 
-    >>> share(0.012), share(None), share(0.0)
-    ('1.2 %', '', '0 %')
+    >>> share(0.012), share(None), share(1.0)
+    ('1.2 %', '', '100 %')
     """
-    return "" if changed is None or math.isnan(changed) else f"{100 * changed:.2g} %"
+    if changed is None or math.isnan(changed):
+        return ""
+    return f"{100 * changed:.{2 if changed < 0.995 else 3}g} %"

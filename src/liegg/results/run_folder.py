@@ -156,6 +156,28 @@ def write_page(folder: Path, sym: Symmetries | LayerSymmetries, **options: Any) 
     return folder / REPORT
 
 
+def write_group_page(folder: str | Path, group: GroupSymmetries, **options: Any) -> Path:
+    """Write the page of a group into a run folder, beside what it holds.
+
+    Args:
+        folder: the run folder.
+        group: its group.
+        options: as for the group's `report`.
+
+    Raises:
+        ReportError: the page could not be made.
+    """
+    folder = Path(folder)
+    try:
+        with tempfile.TemporaryDirectory() as place:
+            add_files(folder, [group.report(Path(place) / GROUP_REPORT, **options)])
+    except Exception as error:
+        raise ReportError(
+            f"the result is stored in {folder}, but {GROUP_REPORT} could not be written: {error}"
+        ) from error
+    return folder / GROUP_REPORT
+
+
 def add_files(folder: Path, paths: Iterable[Path]) -> list[Path]:
     """Copy files into a run folder, beside what it holds; return their new places."""
     files = {path.name: path.read_bytes() for path in paths}

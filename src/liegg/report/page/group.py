@@ -15,6 +15,7 @@ from liegg.report.page.group_stage import stage
 from liegg.report.page.render import rendered
 from liegg.results.group_symmetries import GroupElement, GroupSymmetries
 from liegg.results.group_text import columns
+from liegg.results.tables import Column
 
 LARGEST_DRAWN = 64
 """Largest order of a group whose multiplication table is drawn."""
@@ -87,7 +88,7 @@ def group_html(
     """The page of `write_group` as text; the same result gives the same text."""
     elements = [*found.elements, *found.permutations]
     tried = [one for one in found.rejected if one.words][:8]
-    shown = [*elements, *tried]
+    shown = list({one.words: one for one in reversed([*elements, *tried])}.values())[::-1]
     scene = None
     if samples is not None and len(samples) and shown:
         scene = stage(found, shown, samples, model, classes)
@@ -96,11 +97,12 @@ def group_html(
         "sentences": [found.sentence],
         "positive": found.name != "trivial",
         "facts": _facts(found),
-        "heads": [column.head for column in columns(found, elements)],
+        "heads": [column.head for column in _columns(found, elements)],
         "rows": _rows(found, elements),
+        "tried_heads": [column.head for column in _columns(found, found.rejected)],
         "tried": _rows(found, found.rejected),
         "scene": scene,
-        "buttons": _buttons(shown, len(elements), 0 if scene is None else len(scene["words"])),
+        "buttons": _buttons(shown[: 0 if scene is None else len(scene["words"])]),
         "table": None if found.group is None else table_drawing(found.group),
         "orbit": None if found.group is None else orbit_drawing(found.group),
         "angles": found.angles,
@@ -127,18 +129,24 @@ def _facts(found: GroupSymmetries) -> list[tuple[str, str]]:
     return facts
 
 
+def _columns(found: GroupSymmetries, elements: Sequence[GroupElement]) -> list[Column]:
+    """The columns of the printed table that have any text, the words first."""
+    *numbers, words = columns(found, elements)
+    return [words, *(column for column in numbers if any(column.cells))]
+
+
 def _rows(found: GroupSymmetries, elements: Sequence[GroupElement]) -> list[dict[str, Any]]:
-    cells = [column.cells for column in columns(found, elements)]
+    cells = [column.cells for column in _columns(found, elements)]
     return [
         {"cells": list(row), "counted": element.counted}
         for row, element in zip(zip(*cells, strict=True), elements, strict=True)
     ]
 
 
-def _buttons(elements: Sequence[GroupElement], counted: int, limit: int) -> list[dict[str, Any]]:
+def _buttons(elements: Sequence[GroupElement]) -> list[dict[str, Any]]:
     return [
-        {"words": one.words, "counted": place < counted, "place": place}
-        for place, one in enumerate(elements[:limit])
+        {"words": one.words, "counted": one.counted, "place": place}
+        for place, one in enumerate(elements)
     ]
 
 
