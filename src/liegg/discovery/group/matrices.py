@@ -14,13 +14,7 @@ from liegg.discovery.group.cosets import representatives
 from liegg.discovery.group.orbits import told_apart
 from liegg.discovery.group.setting import Setting
 from liegg.discovery.group.slots import Judge
-from liegg.discovery.group.vectors import (
-    LARGEST_POLISHED,
-    ROUNDS,
-    frame_of,
-    polished,
-    structured,
-)
+from liegg.discovery.group.vectors import LARGEST_POLISHED, ROUNDS, frame_of, polished, structured
 from liegg.results.group_symmetries import GroupElement
 
 if TYPE_CHECKING:

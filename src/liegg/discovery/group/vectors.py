@@ -101,11 +101,7 @@ def frame_of(setting: Setting, space: VectorSpace) -> Frame:
 
 
 def structured(
-    space: VectorSpace,
-    frame: Frame,
-    algebra: Float[Tensor, "d n n"],
-    *,
-    uncertainty: float,
+    space: VectorSpace, frame: Frame, algebra: Float[Tensor, "d n n"], *, uncertainty: float
 ) -> list[Candidate]:
     """Elements that can be stated without a search: signs, swaps, cycles, eigenvectors, forms of the algebra.
 
@@ -167,7 +163,11 @@ def polished(
     random = random_starts(RANDOM_STARTS, metrics, generator)
     if space.homogeneous:
         random = torch.stack([about(h, frame.mean) for h in random])
-    starts = torch.cat([torch.stack([c.factors[0][1] for c in candidates]), random]) if candidates else random
+    starts = (
+        torch.cat([torch.stack([c.factors[0][1] for c in candidates]), random])
+        if candidates
+        else random
+    )
     outputs: Outputs = "each"
     if not setting.equivariance and setting.search.y.shape[1] > COMBINATIONS:
         outputs = COMBINATIONS
@@ -187,9 +187,7 @@ def polished(
     places = _inside(late, frame, space)
     places = places[late.cost[places].argsort()]
     places = places[_distinct(late.h[places], frame, space)]
-    found = [
-        Candidate(((space, late.h[i]),), "search", structured=False) for i in places.tolist()
-    ]
+    found = [Candidate(((space, late.h[i]),), "search", structured=False) for i in places.tolist()]
     return found, late.cost[places], len(random)
 
 
@@ -199,7 +197,7 @@ def _inside(solutions: Solutions, frame: Frame, space: VectorSpace) -> Tensor:
     values, axes = torch.linalg.eigh(frame.moment)
     values = values.clamp_min(1e-8 * float(values[-1])).sqrt()
     h = solutions.h[:, :n, :n]
-    own = (axes / values) .mT @ h @ (axes * values)
+    own = (axes / values).mT @ h @ (axes * values)
     sizes = torch.linalg.svdvals(own.nan_to_num(0.0, 0.0, 0.0))
     grown = sizes.square().mean(1).sqrt()
     shift = torch.zeros(len(h)).double()
