@@ -23,9 +23,6 @@ from liegg.polarization.rows import plan
 LARGEST_POLISHED = 16
 """Largest dimension in which matrices are polished; above it only structured elements are tried."""
 
-RANDOM_STARTS = 96
-"""Random starts per round."""
-
 ROUNDS = 3
 """Most rounds of random starts."""
 
@@ -140,6 +137,7 @@ def polished(
     frame: Frame,
     candidates: list[Candidate],
     generator: torch.Generator,
+    count: int,
 ) -> tuple[list[Candidate], Float[Tensor, " s"], int]:
     """Solutions near structured and random starts, best first and without repeats.
 
@@ -149,6 +147,7 @@ def polished(
         frame: the data's own coordinates.
         candidates: structured elements, from which the search starts too; none after the first round.
         generator: of the random starts.
+        count: number of random starts.
 
     Returns:
         The solutions, their squared residuals over the variance, and the number of random starts.
@@ -160,7 +159,7 @@ def polished(
     values = torch.linalg.eigvalsh(frame.gradients)
     if float(values[0]) > 1e-6 * float(values[-1]):
         metrics.append(torch.linalg.inv(frame.gradients))
-    random = random_starts(RANDOM_STARTS, metrics, generator)
+    random = random_starts(count, metrics, generator)
     if space.homogeneous:
         random = torch.stack([about(h, frame.mean) for h in random])
     starts = (
