@@ -88,6 +88,7 @@ def whole_name(
     slots: SlotGroup | None = None,
     *,
     shifts: Sequence[int] = (),
+    uncertainty: float = 0.0,
 ) -> str:
     """The name of the group that a continuous part, components, permutations of slots and circular shifts make.
 
@@ -100,6 +101,7 @@ def whole_name(
         group: components, or a finite group; None if there are none.
         slots: permutations of slots.
         shifts: orders of the groups of circular shifts along the axes of a grid.
+        uncertainty: relative error of each unit generator.
 
     Examples:
         >>> from liegg.algebra import close, so
@@ -112,7 +114,7 @@ def whole_name(
         >>> whole_name("", None, close(torch.eye(2)[[1, 0]][None])), whole_name("0", None, None)
         ('C₂', 'trivial')
     """
-    parts = [_of_matrices(algebra, generators, group)]
+    parts = [_of_matrices(algebra, generators, group, uncertainty)]
     cyclic = [order for order in shifts if order > 1]
     if cyclic:
         same = len(cyclic) > 1 and len(set(cyclic)) == 1
@@ -127,7 +129,9 @@ def whole_name(
     return " × ".join(part for part in parts if part) or TRIVIAL
 
 
-def _of_matrices(algebra: str, generators: Tensor | None, group: FiniteGroup | None) -> str:
+def _of_matrices(
+    algebra: str, generators: Tensor | None, group: FiniteGroup | None, uncertainty: float
+) -> str:
     """The name of the group of matrices; empty for the identity alone."""
     continuous = algebra not in ("", "0")
     base = connected_name(algebra) if continuous else ""
@@ -138,20 +142,22 @@ def _of_matrices(algebra: str, generators: Tensor | None, group: FiniteGroup | N
     if not group.closed:
         return f"{algebra} with components that do not close"
     if generators is not None and generators.shape[1:] == group.elements.shape[1:]:
-        named = _special(base, orthonormal(generators), group)
+        named = _special(base, orthonormal(generators), group, uncertainty)
         if named:
             return named
     return f"{algebra} with a component group {group.name}"
 
 
-def _special(base: str, span: Float[Tensor, "d n n"], group: FiniteGroup) -> str:
+def _special(
+    base: str, span: Float[Tensor, "d n n"], group: FiniteGroup, uncertainty: float
+) -> str:
     """A name that the matrices themselves justify; empty where there is none."""
     n = span.shape[1] - group.homogeneous
     linear, elements = orthonormal(span[:, :n, :n]), group.elements[:, :n, :n]
     reversed_ = torch.linalg.det(elements) < 0
     match = re.fullmatch(r"[A-Za-z]+⁺?\((\d+)(,R)?\)", base)
     mirrored = match and int(match[1]) == n and bool(reversed_.any()) and group.order == 2
-    if mirrored and (not base.startswith(("SO(", "SE(")) or _is_definite(linear)):
+    if mirrored and (not base.startswith(("SO(", "SE(")) or _is_definite(linear, uncertainty)):
         prefix = next((one for one in WITH_REFLECTIONS if base.startswith(one)), "")
         return base.replace(prefix, WITH_REFLECTIONS[prefix]) if prefix else ""
     lorentz = re.match(r"SO⁺\((\d+),(\d+)\)", base)
@@ -163,8 +169,8 @@ def _special(base: str, span: Float[Tensor, "d n n"], group: FiniteGroup) -> str
     return f"{base} × {group.name}" if base and _is_product(span, group) else ""
 
 
-def _is_definite(linear: Float[Tensor, "d n n"]) -> bool:
-    metric = preserved_forms(linear).metric if len(linear) else None
+def _is_definite(linear: Float[Tensor, "d n n"], uncertainty: float) -> bool:
+    metric = preserved_forms(linear, uncertainty=uncertainty).metric if len(linear) else None
     return metric is not None and signature(metric)[1:] == (0, 0)
 
 

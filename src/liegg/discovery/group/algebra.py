@@ -8,7 +8,7 @@ from liegg.actions import Action, MatrixAction, Product
 from liegg.actions.finite.vectors import VectorSpace
 from liegg.results.symmetries import Symmetries
 
-INEXACT = 0.03
+INEXACT = 0.05
 """Relative error of generators that are not exact."""
 
 

@@ -19,7 +19,7 @@ from liegg.results.group_symmetries import GroupElement
 LIMIT = 2000
 """Largest order of a group of components."""
 
-EXACT_ERROR, INEXACT_ERROR = 1e-6, 0.03
+EXACT_ERROR, INEXACT_ERROR = 1e-6, 0.05
 """Relative error of the matrices of exact elements and of others."""
 
 OPEN = "its powers and products do not form a group"
@@ -51,6 +51,7 @@ class Frame:
         algebra: generators of the identity component, in these blocks.
         homogeneous: whether the only space has affine maps.
         coordinates: names of the coordinates of the only space; None for several spaces.
+        uncertain: whether the algebra holds only nearly.
         partner: completes a candidate with what it does to the output.
     """
 
@@ -58,6 +59,7 @@ class Frame:
     algebra: Float[Tensor, "d n n"]
     homogeneous: bool
     coordinates: tuple[str, ...] | None
+    uncertain: bool
     partner: Callable[[Candidate], Candidate]
 
     def block(self, element: GroupElement | Candidate) -> Float[Tensor, "n n"]:
@@ -99,7 +101,12 @@ def assemble(
     exact = [element for element in accepted if element.grade == "exact"]
     others = [element for element in accepted if element.grade != "exact"]
     others = sorted(others, key=lambda element: element.effect)
-    found = _attempt(frame, exact, judge, EXACT_ERROR) if exact else None
+    floor = INEXACT_ERROR if frame.uncertain else EXACT_ERROR
+    found = _attempt(frame, exact, judge, floor) if exact else None
+    if exact and found is None and frame.uncertain:
+        # The continuous symmetries hold only nearly, and exact elements need not normalise them.
+        frame = replace(frame, algebra=frame.algebra[:0])
+        found = _attempt(frame, exact, judge, EXACT_ERROR)
     kept = list(exact) if found else []
     one_by_one = others if found or not exact else [*exact, *others]
     excluded: list[GroupElement] = []
@@ -107,7 +114,7 @@ def assemble(
     for element in one_by_one:
         if found and _contains(frame, found, element):
             continue
-        error = EXACT_ERROR if all(e.grade == "exact" for e in (*kept, element)) else INEXACT_ERROR
+        error = floor if all(e.grade == "exact" for e in (*kept, element)) else INEXACT_ERROR
         larger = _attempt(frame, [*kept, element], judge, error)
         if larger is None:
             excluded.append(replace(element, reason=OPEN))

@@ -21,6 +21,9 @@ BLOCKS = 32
 FEWEST_BLOCKS = 8
 """Blocks below which there is no interval."""
 
+FEWEST_FREEDOM = 8.0
+"""Degrees of freedom at least, where single samples carry the variance: with fewer, intervals for many elements have no end."""
+
 SHUFFLES, LARGE_SHUFFLES = 4, 2
 """Times that displacements are given to other samples; fewer for large samples."""
 
@@ -131,7 +134,7 @@ def ratio_interval(
     variance = float((count - 1) / count * parts.sum())
     if variance <= 0:
         return Interval(value, value, value)
-    freedom = max(1.0, min(count - 1.0, 1 / float(parts.max() / parts.sum())))
+    freedom = max(FEWEST_FREEDOM, min(count - 1.0, 1 / float(parts.max() / parts.sum())))
     half = student_quantile(level, freedom) * math.sqrt(variance)
     return Interval(value, value * math.exp(-min(half, 700)), value * math.exp(min(half, 700)))
 

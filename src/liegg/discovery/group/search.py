@@ -141,7 +141,10 @@ def search(
             slots = permutation_group(own.generators, space.side)
     matrix_spaces = tuple(s for s in spaces if isinstance(s, VectorSpace | GridSpace))
     algebra = side_by_side(matrix_spaces, algebras)
-    assembled = _assembled(setting, matrix_spaces, algebra, findings, tests)
+    uncertain = bool(len(algebra)) and uncertainty_of(continuous) > 0
+    assembled = _assembled(
+        setting, matrix_spaces, algebra, findings, tests, uncertain=uncertain
+    )
     return record(
         setting,
         findings,
@@ -178,6 +181,8 @@ def _assembled(
     algebra: Float[Tensor, "d n n"],
     findings: Findings,
     tests: Tests,
+    *,
+    uncertain: bool,
 ) -> Assembled | None:
     """The group of the matrices on all spaces; None where no space has matrices."""
     if not spaces:
@@ -188,6 +193,7 @@ def _assembled(
         algebra,
         alone and isinstance(first, VectorSpace) and first.homogeneous,
         first.coordinates if alone else None,
+        uncertain,
         lambda candidate: with_partner(candidate, setting),
     )
     assembled = assemble(frame, findings.accepted, tests)

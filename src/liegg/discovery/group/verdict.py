@@ -12,6 +12,7 @@ from liegg.algebra.finite.group import FiniteGroup
 from liegg.algebra.finite.slots import SlotGroup, permutation_words
 from liegg.algebra.finite.whole_name import TRIVIAL, whole_name
 from liegg.decision.grades import GRADES
+from liegg.discovery.group.algebra import uncertainty_of
 from liegg.results.group_symmetries import GroupElement, GroupSymmetries
 from liegg.results.symmetries import Symmetries
 
@@ -39,7 +40,14 @@ def name_of(
     named = "" if continuous is None or not continuous.nullity else (continuous.name or "")
     if continuous is not None and continuous.nullity and not named:
         named = f"a {continuous.nullity}-dimensional group"
-    return whole_name(named, algebra if len(algebra) else None, group, slots, shifts=shifts)
+    return whole_name(
+        named,
+        algebra if len(algebra) else None,
+        group,
+        slots,
+        shifts=shifts,
+        uncertainty=uncertainty_of(continuous),
+    )
 
 
 def with_words(element: GroupElement, action: Action) -> GroupElement:
@@ -121,7 +129,11 @@ def _mirror(found: GroupSymmetries) -> GroupElement | None:
     untested = [one for one in found.not_testable if _reverses(one)]
     if reversing or untested:
         return None
-    tried = [one for one in found.rejected if one.source in MIRRORS and _reverses(one)]
+    tried = [
+        one
+        for one in found.rejected
+        if one.source in MIRRORS and _reverses(one) and not one.reason
+    ]
     return min(tried, key=lambda one: one.effect, default=None)
 
 
