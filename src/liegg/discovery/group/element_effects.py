@@ -54,12 +54,16 @@ def element_effects(model: Any, data: Data, elements: Any, action: Action) -> El
 
     Raises:
         ArgumentError: nothing that the action moves has elements of this size.
+        AssertionError: there is no element.
     """
+    listed = _listed(elements)
+    if not listed:
+        raise AssertionError("no element was given: nothing was checked.")
     with seeded(0), torch.inference_mode(False), torch.no_grad(), eval_view(model) as function:
         part = asked_part(None, None, equivariance=False)
         searched, judged = read(function, data, None, part=part, action=action, output_action=None)
         spaces = action.spaces(tuple(searched.x.shape[1:]))
-        named = [_candidate(one, spaces, action) for one in _listed(elements)]
+        named = [_candidate(one, spaces, action) for one in listed]
         setting = Setting(searched, judged, (), Thresholds(), 0)
         measured = effects(setting, [candidate for candidate, _ in named])
         return ElementEffects(

@@ -109,7 +109,7 @@ def labels(
     if model is None:
         return None
     with torch.no_grad(), eval_view(model) as function:
-        y = function(x)
+        y = function.function(x.to(device=function.device, dtype=function.dtype))
     if not isinstance(y, Tensor) or not y.ndim or len(y) != len(x):
         return None
     y = y.detach().cpu().double().reshape(len(x), -1)
