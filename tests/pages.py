@@ -24,6 +24,7 @@ SHOWN = (
     "docs/howto-points.md",
     "docs/howto-structured.md",
     "docs/howto-physics.md",
+    "docs/howto-groups.md",
     "docs/howto-layers.md",
     "docs/howto-action.md",
     "docs/howto-ci.md",

@@ -11,6 +11,7 @@ from torch import Tensor
 from liegg._utils.errors import ArgumentError
 from liegg._utils.forward_mode import jvp
 from liegg.actions.displacement import Displacement
+from liegg.actions.finite.space import Space
 from liegg.actions.flow import flow
 from liegg.actions.generators import real_generators
 from liegg.actions.motion import Motion
@@ -91,6 +92,14 @@ class Action(ABC):
         """Raise `ShapeError` unless a sample of this shape can be acted on; any by default."""
         for part in self._inner:
             part.check(shape)
+
+    def spaces(self, shape: tuple[int, ...]) -> tuple[Space, ...]:
+        """What finite group elements of this action move: vectors, channels, a grid, slots; none by default.
+
+        Args:
+            shape: shape of a sample.
+        """
+        return ()
 
     # Structured samples
 

@@ -105,9 +105,9 @@ def print_json(value: dict[str, Any]) -> None:
 
 
 def print_result(
-    sym: Any, layers: Any, short: str, *, json: bool, quiet: bool, variance: bool
+    sym: Any, layers: Any, short: str, *, json: bool, quiet: bool, variance: bool, group: Any = None
 ) -> None:
-    """Print a result, with that of its layers if it is not None.
+    """Print a result, with its group and its layers if these are not None.
 
     Args:
         sym: `Symmetries`.
@@ -116,13 +116,18 @@ def print_result(
         json: print JSON.
         quiet: print the short text.
         variance: print the paper's variance as well.
+        group: `GroupSymmetries` or None.
     """
     if json:
-        print_json(sym.to_dict() | ({} if layers is None else {"layers": layers.to_dict()}))
+        more = {} if layers is None else {"layers": layers.to_dict()}
+        if group is not None:  # its continuous part is what stands beside it
+            more["group"] = group.to_dict() | {"continuous": None}
+        print_json(sym.to_dict() | more)
     elif quiet:
         echo(short)
     else:
-        parts = (part.table(variance=variance) for part in (sym, layers) if part is not None)
+        parts = [] if group is None else [group.table()]
+        parts += [part.table(variance=variance) for part in (sym, layers) if part is not None]
         echo(printable("\n\n".join(parts)))
 
 

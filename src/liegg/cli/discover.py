@@ -36,6 +36,7 @@ from liegg.cli.discover_options import (
     Controls,
     Data,
     Device,
+    Group,
     Groups,
     HeldOut,
     Layers,
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
 
     from liegg import Run
     from liegg.cli.files import Samples
+    from liegg.results.group_symmetries import GroupSymmetries
     from liegg.results.layers import LayerSymmetries
     from liegg.results.run_folder import Clock
     from liegg.results.symmetries import Symmetries
@@ -90,6 +92,7 @@ def discover(
     about: About = None,
     limit: Limit = None,
     layers: Layers = False,
+    group: Group = False,
     controls: Controls = True,
     control: Control = None,
     control_draws: ControlDraws = None,
@@ -113,8 +116,8 @@ def discover(
     """Find the symmetries of your model on your data.
 
     --out writes a run folder: record.json and arrays.safetensors (read by liegg.load), the first samples, report.html (open
-    it in a browser) and log.txt. `liegg show`, `liegg report` and `liegg compare` read the folder. --quiet prints only the
-    number of symmetries.
+    it in a browser) and log.txt; with --group also group.json and group.html. `liegg show`, `liegg report` and `liegg compare`
+    read the folder. --quiet prints only the number of symmetries, and the name of the group with --group.
 
     Examples:
 
@@ -125,6 +128,7 @@ def discover(
     liegg discover --model net.onnx --data table.csv --action linear:5 --samples 1000
 
     liegg discover --model nets:energy --weights last.ckpt --data molecules.npz --moves pos --action affine:3x20
+    liegg discover --model nets:energy --data molecules.npy --action affine:3x9 --group --out run
 
     liegg discover --model model.pt2 --trust-model --data x.npz:points --action affine:3x20 --output-action linear:3 --json
 
@@ -216,17 +220,20 @@ def _finish(
     """Analyse the layers if asked, print, and write; failures are reported after everything else is stored."""
     from liegg._utils.diagnoses import Diagnosis
     from liegg._utils.errors import RecordError, ReportError
-    from liegg.results.run_folder import save_elsewhere, write_run
+    from liegg.results.run_folder import save_elsewhere, write_group_page, write_run
 
-    layers, failure, unprinted = None, None, None
+    layers, group, failure, unprinted = None, None, None, None
     try:
+        if options.group:
+            group = _search_group(options, sym, inputs, clock)
         if options.layers:
             layers = _analyse_layers(inputs, clock, options.batch_size, hidden=hidden)
     except (LieggError, KeyboardInterrupt) as error:
         failure = error
     try:
         how = {name: getattr(options, name) for name in ("json", "quiet", "variance")}
-        print_result(sym, layers, str(sym.nullity), **how)
+        short = str(sym.nullity) if group is None else f"{sym.nullity} {group.name}"
+        print_result(sym, layers, short, group=group, **how)
     except (LieggError, BrokenPipeError) as error:
         unprinted = error
     if (out := options.out) is not None:
@@ -236,10 +243,15 @@ def _finish(
                 sym,
                 samples=inputs.shown,
                 layers=layers,
+                group=group,
                 clock=clock,
                 title=options.title,
                 classes=inputs.classes,
             )
+            if group is not None:
+                write_group_page(
+                    out, group, samples=inputs.shown, model=inputs.model, classes=inputs.classes
+                )
         except ReportError:
             raise
         except RecordError as error:
@@ -253,7 +265,8 @@ def _finish(
         if note.diagnosis is Diagnosis.VERIFICATION_FAILED:
             raise LieggError(str(note))
     if isinstance(failure, LieggError):
-        raise LieggError(f"the result is complete, but its layers are missing: {failure}")
+        missing = "group is" if options.group and group is None else "layers are"
+        raise LieggError(f"the result is complete, but its {missing} missing: {failure}")
     for error in (unprinted, failure):
         if error is not None:
             raise error
@@ -327,6 +340,25 @@ def _controls(controls: bool, control: str | None) -> Any:
     if control is not None and not controls:
         raise typer.BadParameter("--control needs the controls that --no-controls switches off.")
     return control if control is not None else "random" if controls else "none"
+
+
+def _search_group(
+    options: SimpleNamespace, sym: "Symmetries", inputs: _Inputs, clock: "Clock"
+) -> "GroupSymmetries":
+    """Search for finite symmetries, with the continuous ones as the identity component."""
+    import liegg
+
+    asked = ("action", "output_action", "output", "seed", "thresholds")
+    found = liegg.discover_group(
+        inputs.model,
+        inputs.samples.analysed,
+        **{name: inputs.question[name] for name in asked},
+        continuous=sym,
+        target=parse_target(options.target),
+        held_out=inputs.samples.held_out,
+    )
+    clock.note(f"searched for finite symmetries: {found.name}")
+    return found
 
 
 def _analyse_layers(

@@ -122,6 +122,14 @@ Layers = Annotated[
         "--layers",
     ),
 ]
+Group = Annotated[
+    bool,
+    option(
+        QUESTION,
+        "Search for finite symmetries as well: reflections, permutations, rotations by fixed angles.",
+        "--group",
+    ),
+]
 Controls = Annotated[bool, option(TRUST, "Compute intervals, and compare with random directions.")]
 Control = Annotated[
     str | None,
