@@ -143,12 +143,7 @@ class Action(ABC):
         return tuple(combination(row, self.words, tolerance) for row in coefficients.tolist())
 
     def motions(self, shape: tuple[int, ...], *, spread: float = 1.0) -> dict[str, Motion]:
-        """Motions that people have a word for, such as "rotation"; none by default.
-
-        Args:
-            shape: shape of a sample.
-            spread: standard deviation of the values of the samples.
-        """
+        """Motions that people have a word for, such as "rotation", for samples of a shape whose values have a spread."""
         return {}
 
     def named(self, names: Sequence[Any]) -> "Action":
@@ -177,11 +172,6 @@ class Action(ABC):
     def stage(self) -> str | None:
         """How a moved sample is drawn: as `"points"`, `"grid"` or `"colour"`; None for not at all."""
         return None
-
-    @property
-    def moves_signals(self) -> bool:
-        """Whether samples are images, volumes, sequences or colours."""
-        return self.stage in ("grid", "colour")
 
     def staged(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
         """Samples as they are drawn: points `[b, k, n]`, signals `[b, c, *sides]`."""

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from liegg._utils.checks import checksum
 from liegg._utils.random import seeded
-from liegg.discovery.analyse import Request
+from liegg.discovery.request import Request
 from liegg.discovery.structured import as_samples
 from liegg.inputs.batches import Data, as_batches
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache
 from itertools import chain
 from typing import Any
@@ -11,19 +11,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from liegg._utils.checks import check_seed
 from liegg._utils.device import explain_out_of_memory
 from liegg._utils.diagnoses import Diagnosis, Remark
-from liegg._utils.errors import ArgumentError
 from liegg._utils.forward_mode import differentiable_attention
 from liegg._utils.precision import coarsest, full_precision_products, rounding_unit
 from liegg._utils.random import seeded
 from liegg._utils.threads import SMALL_COLUMNS, TINY_PRODUCTS, one_if, threads
 from liegg.actions import Action, Motion
-from liegg.decision.thresholds import Thresholds
 from liegg.discovery.about.answer import Asked, answer_all
 from liegg.discovery.about.effort import plan_moves
-from liegg.discovery.about.questions import About, motions_asked, spread_of_values
+from liegg.discovery.about.questions import motions_asked, spread_of_values
 from liegg.discovery.each_output import rows_of_outputs
 from liegg.discovery.finite import (
     finite_questions,
@@ -34,83 +31,25 @@ from liegg.discovery.finite import (
     with_steps,
     within_budget,
 )
-from liegg.discovery.output_whitening import AskedOutputs, Whitening, whitened
-from liegg.discovery.run import Run
+from liegg.discovery.first_batch import doubts, hidden_from, nonlinearity_of
+from liegg.discovery.output_whitening import Whitening, whitened
+from liegg.discovery.request import Request
 from liegg.discovery.saturation import halves_of
 from liegg.discovery.solve_and_decide import solve_and_decide
 from liegg.discovery.verdict import ModelInfo
-from liegg.inputs.batches import Batches, Data, as_batches, evenly_spaced
+from liegg.inputs.batches import Batches, as_batches
 from liegg.inputs.foreign.recognise import for_data
-from liegg.inputs.hidden_derivatives import HiddenChange, hidden_change, refuse
+from liegg.inputs.hidden_derivatives import HiddenChange
 from liegg.inputs.model import Model, eval_view, with_input_dtype
-from liegg.inputs.nonlinearity import nonlinearity
-from liegg.inputs.part import Part
 from liegg.inputs.probed import in_dtype_of, probed
-from liegg.inputs.table import column_labels, is_table, table_values
-from liegg.inputs.task import Task
 from liegg.polarization import memory
 from liegg.polarization.distributed import PassOptions, accumulate
-from liegg.polarization.finite_motions import finite_motions
+from liegg.polarization.output_fit import fitted_output_action
 from liegg.polarization.rounding_noise import Scatter, scatter
-from liegg.polarization.rows import Plan, fitted_output_action, plan, rows_per_sample
+from liegg.polarization.rows import Plan, plan, replanned, rows_per_sample
 from liegg.polarization.sample_blocks import BlockAssigner
 from liegg.polarization.streaming import PassPlan, PassSums, finalise, init, plan_pass, update
 from liegg.results.symmetries import Symmetries
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Request:
-    """What the user asks, of one model or of several.
-
-    Attributes:
-        data: the samples; a table becomes an array.
-        action: the candidate generators; the columns of a table name its coordinates, where it has no names.
-        output_action: action on the outputs; None for invariance.
-        outputs: how outputs are combined.
-        seed: of random combinations and of whatever a loader draws.
-        thresholds: what counts as a symmetry.
-        run: how the analysis runs.
-        part: of what the model returns.
-        about: named motions in question, as for `discover`.
-        task: what several outputs are, as for `discover`.
-
-    Raises:
-        ArgumentError: a seed out of range, or whitened outputs with an output action.
-    """
-
-    data: Data
-    action: Action
-    output_action: Action | None
-    outputs: AskedOutputs
-    seed: int
-    thresholds: Thresholds
-    run: Run
-    part: Part = field(default_factory=Part)
-    about: About = ()
-    task: Task = "auto"
-
-    def __post_init__(self) -> None:
-        check_seed(self.seed)
-        if self.outputs == "whitened" and self.output_action is not None:
-            raise ArgumentError(
-                "outputs='whitened' has no meaning with output_action: the action says how the outputs move together, in "
-                "their own units. Use outputs='each'."
-            )
-        if is_table(self.data):
-            object.__setattr__(self, "action", self.action.named(column_labels(self.data)))
-            object.__setattr__(self, "data", table_values(self.data))
-
-    def settings(self) -> dict[str, Any]:
-        """The question as JSON values; it must be the same in all processes, and when a pass resumes."""
-        output = None if self.output_action is None else self.output_action.settings()
-        part = {name: value for name, value in self.part.settings().items() if value is not None}
-        return {
-            "action": self.action.settings(),
-            "output_action": output,
-            "outputs": self.outputs,
-            "seed": self.seed,
-            **part,
-        }
 
 
 def analyse(
@@ -154,8 +93,8 @@ def analyse(
                 hidden = hidden_from(function, first, request)
             if hidden is None and request.run.hidden != "ignore" and not function.piecewise:
                 notes = (*notes, Diagnosis.HIDDEN_UNCHECKED())
-            curved = _nonlinearity(function, first, request.action)
-            doubts = _doubts(function, first, request, how)
+            curved = nonlinearity_of(function, first, request.action)
+            remarks = doubts(function, first, request, how)
             steps = plan_pass(
                 function,
                 request.action.row_action,
@@ -193,7 +132,7 @@ def analyse(
             nonlinearity=curved,
             hidden=hidden,
             notes=notes,
-            warnings=doubts,
+            warnings=remarks,
             white=white,
         )
         sym = recorded(sym, function, how)
@@ -220,7 +159,8 @@ def _answered(
     request: Request,
 ) -> Symmetries:
     """The result with the answers about named motions."""
-    moves = plan_moves(sym, motions, standard=request.about is None)
+    standard = request.about is None and not function.piecewise  # derivatives say nothing of steps
+    moves = plan_moves(sym, motions, standard=standard)
     x = batches.some(moves.samples, first)
     asked = Asked(motions, moves, request.task, request.part.output, request.data)
     with threads(_model_threads(function, first)):
@@ -390,6 +330,8 @@ def _planned(
         plain = function
         if request.outputs == "whitened" and math.prod(function.output_shape) > 1:
             function, white = whitened(function, action.row_action, first, how)
+            how = replanned(function, action.row_action, first, how)
+            function = with_steps(function, how)
     need = memory.expected(
         action,
         output_action=output_action,
@@ -400,56 +342,3 @@ def _planned(
     )
     memory.check(need, device=first.device)
     return function, how, white, output_action, plain
-
-
-MOTIONS = 8
-"""Samples at which it is seen which numbers of a sample the candidates move."""
-
-
-def hidden_from(function: Model, first: Tensor, request: Request) -> HiddenChange | None:
-    """Change of the output that the derivative does not show, in the numbers that candidates move.
-
-    Args:
-        function: the probed model.
-        first: the first batch.
-        request: the question.
-
-    Returns:
-        The change; None if it cannot be measured or was not requested.
-
-    Raises:
-        HiddenDerivativeError: there is one, and the request is to refuse it.
-    """
-    if request.run.hidden == "ignore":
-        return None
-    drawn = torch.Generator().manual_seed(0)
-    h = torch.randn(request.action.size, generator=drawn, dtype=torch.float64)
-    some = first[evenly_spaced(first, MOTIONS)]
-    moved = (request.action.field(h.to(some), some) != 0).any(0)
-    hidden = hidden_change(
-        function,
-        first,
-        moved=moved,
-        movable=request.action.movable(first),
-        summed=request.outputs == "sum",
-    )
-    if hidden is not None and hidden.found and request.run.hidden == "refuse":
-        refuse(function, hidden)
-    return hidden
-
-
-def _nonlinearity(function: Model, first: Tensor, action: Action) -> float | None:
-    """Nonlinearity of the model; None if it fails between two samples, which need not be valid samples."""
-    try:
-        return nonlinearity(function, first, movable=action.movable(first))
-    except Exception:  # whatever a model does there must not break the analysis
-        return None
-
-
-def _doubts(function: Model, first: Tensor, request: Request, how: Plan) -> tuple[Remark, ...]:
-    """That images which are really moved change the output otherwise; none if the model fails on them."""
-    try:
-        found = finite_motions(function, request.action.row_action, first, how)
-    except Exception:  # whatever a model does there must not break the analysis
-        return ()
-    return () if found is None else (found,)

@@ -28,9 +28,10 @@ from liegg.decision.controls import (
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.about.answer import first_order_answers, with_untrained
 from liegg.discovery.agreement import asked
-from liegg.discovery.analyse import Request, analyse
+from liegg.discovery.analyse import analyse
 from liegg.discovery.inner import Asked, at_inner_point
 from liegg.discovery.output_whitening import AskedOutputs
+from liegg.discovery.request import Request
 from liegg.discovery.run import Run
 from liegg.discovery.structured import Inputs, as_samples, with_inputs
 from liegg.discovery.verification.verify import verify
@@ -143,7 +144,7 @@ def discover(
         about: named motions to answer for: names that the action knows (`"rotation"`), or a mapping from names to generators
             (`{"rotation": liegg.so(2)}`) or to `liegg.actions.Motion`. They are in `sym.answers`: defect with interval, effect, and what
             finite motions of up to 256 samples change, beside random motions. By default the standard set of images, volumes,
-            sequences and colours, on as many samples as a twentieth of the analysis affords; `()` for none.
+            sequences and colours, on as many samples as a small part of the analysis affords; `()` for none.
         held_out: samples on which the symmetries are verified by finite transformations, see `liegg.verify`; those that fail are
             no longer counted.
         controls: `"random"` computes intervals and compares every direction with random ones; `"reinitialised"` also analyses the

@@ -33,10 +33,10 @@ from liegg.results.storage import (
 )
 from liegg.results.symmetries import Symmetries
 
-SAMPLES, REPORT, LOG, TITLE = "samples.safetensors", "report.html", "log.txt", "run.json"
+SAMPLES_FILE, REPORT, LOG, TITLE = "samples.safetensors", "report.html", "log.txt", "run.json"
 """What lies beside the record; `run.json` holds a title and names of classes if they were given."""
 
-ALL_FILES = (*FILES, *LAYER_FILES, ERRORS_FILE, ERRORS_PAGE, SAMPLES, REPORT, LOG, TITLE)
+ALL_FILES = (*FILES, *LAYER_FILES, ERRORS_FILE, ERRORS_PAGE, SAMPLES_FILE, REPORT, LOG, TITLE)
 """What a run folder may hold."""
 
 OLD_LAYERS = "layers"
@@ -117,7 +117,7 @@ def write_run(
         files[TITLE] = json_bytes({"title": title, **named})
     if samples is not None:
         samples = samples[:STORED_SAMPLES].detach().cpu().contiguous()
-        files[SAMPLES] = tensors.save({"samples": samples})
+        files[SAMPLES_FILE] = tensors.save({"samples": samples})
     if layers is not None:
         files |= layer_files(layers)
     results = "\n\n".join(str(part) for part in (sym, layers) if part is not None)
@@ -190,12 +190,12 @@ def read_run(folder: str | Path) -> RunFolder:
     sym = load(folder)
     place = next((place for place in (folder, folder / OLD_LAYERS) if has_layers(place)), None)
     with damage_named(folder):
-        files = read_present(folder, (SAMPLES, TITLE))
+        files = read_present(folder, (SAMPLES_FILE, TITLE))
         about = json.loads(files[TITLE]) if TITLE in files else {"title": None}
         title, classes = about["title"], about.get("classes")
         return RunFolder(
             sym,
-            tensors.load(files[SAMPLES])["samples"] if SAMPLES in files else None,
+            tensors.load(files[SAMPLES_FILE])["samples"] if SAMPLES_FILE in files else None,
             None if place is None else load_layers(place),
             title,
             None if classes is None else tuple(classes),

@@ -17,12 +17,13 @@ from liegg.actions import Action, Motion
 from liegg.actions.grid.pixel_motion import PixelMotion, pixel_motion
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.about.questions import motions_asked
-from liegg.discovery.analyse import Request, reading
+from liegg.discovery.analyse import reading
 from liegg.discovery.layers.errors.effect import Effect, effect, outputs
 from liegg.discovery.layers.errors.measure import Local, Part, measure, run
 from liegg.discovery.layers.hooks import Network, network_of
 from liegg.discovery.layers.select import Layers, Selection, parse_selection, select_layers
 from liegg.discovery.layers.trace import trace, with_arithmetic
+from liegg.discovery.request import Request
 from liegg.discovery.run import Run
 from liegg.inputs.batches import Data
 from liegg.inputs.model import Model
