@@ -77,7 +77,7 @@ def analyse(
         notes: tuple[Remark, ...] = ()
         with threads(_model_threads(function, first)):
             dtype = function.dtype
-            function, how, white, output_action = _planned(
+            function, how, white, output_action, plain = _planned(
                 function, first, request, intervals=assigner is not None
             )
             request = replace(request, output_action=output_action)
@@ -140,7 +140,7 @@ def analyse(
         if function.piecewise and request.about is None and not motions:
             questions = finite_questions(request.action, tuple(first.shape[1:]))
             motions = _motions(replace(request, about=questions), first)
-        sym = _answered(sym, function, motions, batches, first, request) if motions else sym
+        sym = _answered(sym, plain, motions, batches, first, request) if motions else sym
         return recorded(sym, function, how)
 
 
@@ -300,8 +300,8 @@ def _model_threads(model: Model, batch: Tensor) -> int:
 
 def _planned(
     function: Model, first: Tensor, request: Request, *, intervals: bool
-) -> tuple[Model, Plan, Whitening | None, Action | None]:
-    """The probed model, how its rows are taken, how its outputs were whitened, and the action on them.
+) -> tuple[Model, Plan, Whitening | None, Action | None, Model]:
+    """The probed model, how its rows are taken, how it was whitened, the action on its outputs, and the plain model.
 
     Raises:
         ArgumentError: there is less memory than the candidates need.
@@ -328,6 +328,7 @@ def _planned(
             seed=request.seed,
         )
         function, white = with_steps(function, how), None
+        plain = function
         if request.outputs == "whitened" and math.prod(function.output_shape) > 1:
             function, white = whitened(function, action.row_action, first, how)
             how = replanned(function, action.row_action, first, how)
@@ -341,4 +342,4 @@ def _planned(
         bottom=request.run.bottom,
     )
     memory.check(need, device=first.device)
-    return function, how, white, output_action
+    return function, how, white, output_action, plain

@@ -95,8 +95,8 @@ def whitened(
         model,
         function=function,
         output_shape=(width,),
-        whole=model.whole or model.function,  # the classes stay those of the outputs as they are
-        target=partial(_mixed_target, model.target, matrix.to(x.device)),
+        whole=None,  # classes are asked of the model before it was whitened
+        target=None,
     )
     slope, centre = call_within_memory(partial(slope_and_centre, mixed, summed=False), some)
     if slope is not None:  # terms of nearly dependent outputs cancel, and leave their rounding
@@ -152,15 +152,6 @@ def _deviations(
 
 def _mixed(function: Callable[[Tensor], Tensor], matrix: Tensor, x: Tensor) -> Tensor:
     return _product(function(x).reshape(x.shape[0], -1), matrix)
-
-
-def _mixed_target(
-    target: Callable[[Tensor, Tensor], Tensor] | None,
-    matrix: Tensor,
-    complete: Tensor,
-    classes: Tensor,
-) -> Tensor:
-    return _product(complete if target is None else target(complete, classes), matrix)
 
 
 def _product(y: Float[Tensor, "... c"], matrix: Float[Tensor, "c c"]) -> Float[Tensor, "... c"]:
