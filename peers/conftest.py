@@ -12,6 +12,8 @@ from torch import Tensor, nn
 
 import liegg
 from liegg._utils.random import seeded
+from liegg.discovery.structured import as_inputs
+from liegg.inputs.batches import as_batches
 from liegg.studies.provenance import provenance, write_json
 
 PACKAGES = ("lgatr", "torch-geometric", "transformers")
@@ -59,6 +61,24 @@ def discovered() -> Callable[..., liegg.Symmetries]:
         sym = liegg.discover(model, data, action, **options)
         seconds = time.perf_counter() - begin
         _enter(title, model, sym, seconds, _forward_backward(model, data))
+        return sym
+
+    return run
+
+
+@pytest.fixture
+def discovered_graphs() -> Callable[..., liegg.Symmetries]:
+    """A plain `liegg.discover` of graphs, timed beside one call of it with gradients, and entered into the ledger."""
+
+    def run(
+        title: str, model: nn.Module, data: Any, action: dict[str, liegg.Action], **options: Any
+    ) -> liegg.Symmetries:
+        given = as_inputs(model, data, action)
+        rows = torch.cat(list(as_batches(given.data)))
+        begin = time.perf_counter()
+        sym = liegg.discover(model, data, action, **options)
+        seconds = time.perf_counter() - begin
+        _enter(title, model, sym, seconds, _forward_backward(given.model, rows))
         return sym
 
     return run

@@ -22,6 +22,7 @@ SHOWN = (
     "docs/tutorial.md",
     "docs/howto-images.md",
     "docs/howto-points.md",
+    "docs/howto-structured.md",
     "docs/howto-physics.md",
     "docs/howto-layers.md",
     "docs/howto-action.md",
@@ -29,6 +30,7 @@ SHOWN = (
     "docs/howto-outputs.md",
     "docs/howto-tokens.md",
     "docs/howto-large.md",
+    "docs/howto-foreign.md",
     "docs/questions.md",
     "docs/faq.md",
 )

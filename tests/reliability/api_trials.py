@@ -102,6 +102,34 @@ def on_sphere(**options: Any) -> Any:
     return liegg.discover(**given)
 
 
+def tree() -> dict[str, Any]:
+    """Samples as a dictionary."""
+    return {"pos": data().reshape(-1, 2, 3), "z": torch.ones(len(data()) // 2, 2)}
+
+
+def clouds() -> list[dict[str, Any]]:
+    """Samples of different sizes."""
+    return [{"pos": data()[:n], "z": torch.ones(n, 2)} for n in range(3, 23)]
+
+
+def on_tree(**options: Any) -> Any:
+    moves = {"pos": liegg.Affine(3, copies=None)}
+    given = {"model": distances, "data": tree(), "action": moves} | options
+    return liegg.discover(**given)
+
+
+def distances(pos: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
+    return (pos - pos.mean(1, keepdim=True)).square().sum((1, 2)) + z.sum(1)[:, 0]
+
+
+def _at(path: Any) -> dict[Any, Any]:
+    """A mapping with this path; what cannot be one is given as it is."""
+    try:
+        return {path: liegg.Affine(3, copies=None)}
+    except TypeError:
+        return path
+
+
 def anything(_: Any) -> bool:
     return True
 
@@ -148,6 +176,13 @@ def targets() -> Iterator[tuple[str, Callable[[Value], Any], Callable[[Any], boo
         yield f"discover({name}=v)", lambda v, name=name: on_sphere(**{name: v}), _right(name)
     for name in ("target", "output"):
         yield f"discover({name}=v)", lambda v, name=name: on_sphere(**{name: v}), anything
+    for name in ("data", "action", "call", "output_action", "groups", "held_out"):
+        yield f"discover(tree, {name}=v)", lambda v, name=name: on_tree(**{name: v}), anything
+    yield "discover(action={v: A})", lambda v: on_tree(action=_at(v)), anything
+    yield "discover(action={'pos': v})", lambda v: on_tree(action={"pos": v}), anything
+    yield "discover(data={'pos': v})", lambda v: on_tree(data=tree() | {"pos": v}), anything
+    yield "discover(data={'z': v})", lambda v: on_tree(data=tree() | {"z": v}), anything
+    yield "discover(data=[..., v])", lambda v: on_tree(data=[*clouds(), v]), anything
     for name in ("controls", "seed", "thresholds", "run", "about"):
         yield f"discover({name}=v)", lambda v, name=name: on_sphere(**{name: v}), is_so3
     for name in ("batch_size", "control_draws", "checkpoint_every", "timeout", "progress"):

@@ -623,6 +623,10 @@ class Diagnosis(Enum):
         "the model is a function in JAX, called and differentiated in {dtype}",
     )
     ONNX_RUNTIME = (Kind.NOTE, "the model is evaluated by onnxruntime")
+    ONNX_NOT_CONVERTED = (
+        Kind.NOTE,
+        "the model is evaluated by onnxruntime, because it could not be converted to torch ({reason})",
+    )
     ARRAY_FUNCTION = (Kind.NOTE, "the model was called with numpy arrays")
     FINITE_DIFFERENCES = (
         Kind.NOTE,

@@ -28,6 +28,7 @@ from liegg.cli.discover_options import (
     ActionText,
     BatchSize,
     Bottom,
+    Budget,
     Checkpoint,
     CheckpointEvery,
     Control,
@@ -40,12 +41,15 @@ from liegg.cli.discover_options import (
     Layers,
     Limit,
     Model,
+    Moves,
     Names,
+    NumberOfSamples,
     Out,
     OutputAction,
     Outputs,
     Route,
     Seed,
+    Size,
     TaskText,
     Timeout,
     Title,
@@ -58,6 +62,7 @@ from liegg.cli.part import AtText, OutputText, TargetText, parse_output, parse_t
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from liegg import Run
     from liegg.cli.files import Samples
     from liegg.results.layers import LayerSymmetries
     from liegg.results.run_folder import Clock
@@ -71,7 +76,10 @@ def discover(
     weights: Weights = None,
     trust_model: TrustModel = False,
     groups: Groups = None,
+    size: Size = None,
+    samples: NumberOfSamples = None,
     device: Device = None,
+    moves: Moves = None,
     names: Names = None,
     output_action: OutputAction = None,
     outputs: Outputs = "each",
@@ -96,6 +104,7 @@ def discover(
     quiet: Quiet = False,
     batch_size: BatchSize = None,
     route: Route = "auto",
+    budget: Budget = None,
     bottom: Bottom = None,
     checkpoint: Checkpoint = None,
     checkpoint_every: CheckpointEvery = 30.0,
@@ -112,6 +121,10 @@ def discover(
     liegg discover --model mypackage.nets:build --weights w.safetensors --data x.npy --action linear:5x2 --out run
 
     liegg discover --model nets:cnn --weights w.pt --data images.npy --action image:affine --held-out 0.2 --layers --out run
+
+    liegg discover --model net.onnx --data table.csv --action linear:5 --samples 1000
+
+    liegg discover --model nets:energy --weights last.ckpt --data molecules.npz --moves pos --action affine:3x20
 
     liegg discover --model model.pt2 --trust-model --data x.npz:points --action affine:3x20 --output-action linear:3 --json
 
@@ -141,20 +154,21 @@ def _discover(options: SimpleNamespace) -> None:
     from liegg.polarization import launcher
     from liegg.results.run_folder import Clock
 
-    names = (
-        "batch_size route bottom control_draws verify_effort checkpoint checkpoint_every timeout"
-    )
+    names = "batch_size route budget bottom control_draws verify_effort checkpoint checkpoint_every timeout"
     run = liegg.Run(**{name: getattr(options, name) for name in names.split()})
     clock = Clock()
     is_first = launcher.rank() == 0  # of several processes only the first prints and writes
     hidden = options.quiet or options.json or not is_first
     inputs = _in_all_processes(lambda: _load(options, is_first=is_first), options.timeout)
     samples = inputs.samples
-    count = len(samples.analysed)
+    count = samples.number
     clock.note(f"loaded {options.model} and {count} samples of {options.data}")
     if uses_factory_weights(inputs.model, options.weights):
         clock.note(FACTORY_WEIGHTS)
         print_error(FACTORY_WEIGHTS) if is_first else None
+    if (evaluations := _expected_evaluations(inputs, run)) is not None:
+        clock.note(evaluations)
+        print_error(evaluations) if is_first and not hidden else None
     own = count // launcher.world_size()
     with progress_bars(hidden, "samples") as advance:
         sym = liegg.discover(
@@ -179,6 +193,21 @@ def _discover(options: SimpleNamespace) -> None:
     if is_first:
         _finish(options, sym, inputs, clock, hidden=hidden)
     launcher.end()
+
+
+def _expected_evaluations(inputs: _Inputs, run: "Run") -> str | None:
+    """How often finite differences will evaluate the model; None if there are derivatives."""
+    from liegg.actions import Action
+    from liegg.inputs.foreign.recognise import as_foreign
+    from liegg.polarization.finite.evaluations import expected
+
+    foreign, action = as_foreign(inputs.model), inputs.question["action"]
+    finite = run.route == "finite" or (foreign is not None and not foreign.differentiable)
+    if not finite or not isinstance(action, Action):
+        return None
+    count = expected(action, samples=inputs.samples.number, batch_size=run.batch_size)
+    limit = "" if run.budget is None else f", limited to {run.budget}"
+    return f"finite differences: {count}{limit}."
 
 
 def _finish(
@@ -241,9 +270,17 @@ def _load(options: SimpleNamespace, *, is_first: bool) -> _Inputs:
     from liegg.polarization.launcher import local_device
     from liegg.results.run_folder import check_run_folder
 
-    samples = files.load_samples(options.data, options.held_out, options.groups)
+    samples = files.load_samples(
+        options.data,
+        options.held_out,
+        options.groups,
+        size=options.size,
+        samples=options.samples,
+        named=bool(options.moves),
+    )
     device = options.device and local_device(options.device)
-    model = load_model(options.model, options.weights, device, trusted=options.trust_model)
+    say = print_error if is_first else str
+    model = load_model(options.model, options.weights, device, trusted=options.trust_model, say=say)
     if options.layers and not isinstance(model, Module):
         raise LieggError(
             f"--layers needs a torch.nn.Module; {options.model} gave a {type(model).__name__}. Leave "
@@ -257,8 +294,9 @@ def _load(options: SimpleNamespace, *, is_first: bool) -> _Inputs:
     if is_first and options.out is not None:
         check_run_folder(options.out)
     outputs, output_action = options.outputs, options.output_action
+    action = parse_action(options.action, options.names)
     question = {
-        "action": parse_action(options.action, options.names),
+        "action": dict.fromkeys(options.moves, action) if options.moves else action,
         "output_action": None if output_action is None else parse_action(output_action),
         "outputs": int(outputs) if outputs.isdigit() else outputs,
         "output": parse_output(options.output),
@@ -298,7 +336,8 @@ def _analyse_layers(
     import liegg
 
     samples = inputs.samples.analysed
-    with progress_bar("analysing the layers", len(samples), "samples", hidden=hidden) as progress:
+    count = inputs.samples.number
+    with progress_bar("analysing the layers", count, "samples", hidden=hidden) as progress:
         run = liegg.Run(batch_size=batch_size, progress=progress)
         result = liegg.discover_layers(inputs.model, samples, **inputs.question, run=run)
     clock.note(f"analysed {len(result)} layers")

@@ -9,21 +9,38 @@ Model = Annotated[
     str,
     option(
         INPUT,
-        "package.module:factory (imported, and called without arguments), or an exported program "
-        "model.pt2 with --trust-model.",
+        "package.module:factory (imported, and called without arguments), model.onnx, or an exported "
+        "program model.pt2 with --trust-model.",
     ),
 ]
 Weights = Annotated[
     Path | None,
     option(
-        INPUT, "Weights for the factory's module: .safetensors, or a state dict in .pt or .pth."
+        INPUT,
+        "Weights for the factory's module: .safetensors, or a state dict in .pt, .pth or a Lightning .ckpt.",
     ),
 ]
 TrustModel = Annotated[
     bool,
     option(INPUT, "Read an exported program, which can run code that it holds.", "--trust-model"),
 ]
-Data = Annotated[str, option(INPUT, "x.npy with samples along the first axis, or x.npz:name.")]
+Data = Annotated[
+    str,
+    option(
+        INPUT,
+        "Samples along the first axis: x.npy, x.npz:name, x.csv or x.parquet (columns name features), "
+        "x.pt or x.safetensors with tensors, or a folder of images with --size.",
+    ),
+]
+Size = Annotated[
+    str | None,
+    option(
+        INPUT, "Height and width that images of a folder are brought to: 64x64; 64x64x1 for grey."
+    ),
+]
+NumberOfSamples = Annotated[
+    int | None, option(INPUT, "Analyse this many of the samples, evenly spaced.", "--samples")
+]
 Groups = Annotated[
     str | None,
     option(INPUT, "g.npy with one label per sample; samples with the same label stay together."),
@@ -41,6 +58,14 @@ ActionText = Annotated[
         "What may move a sample: linear:5x2 (gl(5) on two vectors), affine:3x20, image, "
         "image:affine:28x28, color, image+color.",
         choices=ACTION_EXAMPLES,
+    ),
+]
+Moves = Annotated[
+    list[str] | None,
+    option(
+        QUESTION,
+        "For a file of several named arrays, such as .npz: which of them the action moves; repeatable. The "
+        "rest is passed to the model as it is.",
     ),
 ]
 Names = Annotated[
@@ -134,8 +159,14 @@ Route = Annotated[
     str,
     option(
         LARGE_RUNS,
-        "How to differentiate the model: auto, jvp, vjp or autograd; moved moves images instead.",
-        choices=dict.fromkeys(("auto", "jvp", "vjp", "autograd", "moved"), ""),
+        "How to differentiate the model: auto, jvp, vjp, autograd, or finite differences; moved moves images instead.",
+        choices=dict.fromkeys(("auto", "jvp", "vjp", "autograd", "moved", "finite"), ""),
+    ),
+]
+Budget = Annotated[
+    int | None,
+    option(
+        LARGE_RUNS, "Most evaluations of a sample by finite differences; fewer samples if needed."
     ),
 ]
 Bottom = Annotated[

@@ -24,7 +24,7 @@ from liegg.inputs.model import Model
 from liegg.inputs.output_field import Field
 from liegg.inputs.part import Part, with_part
 from liegg.inputs.probe import probe
-from liegg.polarization.rows import fitted_output_action
+from liegg.polarization.output_fit import fitted_output_action
 from liegg.testing.groups import Group, action_for, as_group
 
 LARGEST_TURN, LARGEST_OTHER = math.pi, 0.5

@@ -19,8 +19,9 @@ from liegg._utils.one_at_a_time import one_at_a_time
 from liegg._utils.precision import convolves, full_precision_products
 from liegg.actions import Action
 from liegg.decision.thresholds import Thresholds
-from liegg.discovery.analyse import analyse, conclude, hidden_from, reading
+from liegg.discovery.analyse import analyse, conclude, reading
 from liegg.discovery.discover import ADVICE
+from liegg.discovery.first_batch import hidden_from
 from liegg.discovery.layers.hooks import Layer, Network, network_of, truncate
 from liegg.discovery.layers.select import Layers, Selection, parse_selection, select_layers
 from liegg.discovery.layers.streaming import LayerPass, stream_layers
@@ -34,8 +35,9 @@ from liegg.inputs.batches import Data
 from liegg.inputs.model import Model, arithmetic_note
 from liegg.inputs.output_field import Field
 from liegg.inputs.probe import probe
+from liegg.polarization.output_fit import fitted_output_action
 from liegg.polarization.output_sketch import Outputs
-from liegg.polarization.rows import Plan, fitted_output_action, rows_per_sample
+from liegg.polarization.rows import Plan, rows_per_sample
 from liegg.polarization.streaming import PassPlan, PassSums
 from liegg.results.layers import LayerResult, LayerSymmetries, Problem
 from liegg.results.symmetries import Symmetries
