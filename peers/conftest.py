@@ -19,11 +19,12 @@ from liegg.studies.provenance import provenance, write_json
 PACKAGES = ("lgatr", "torch-geometric", "transformers")
 COMMAND = "make test-peers STORE=--store"
 ROWS: dict[str, dict[str, Any]] = {}
+GRAPHS: dict[str, dict[str, Any]] = {}
 BEGIN = time.perf_counter()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--store [FOLDER]`: write what was found to peers.json there, by default in results."""
+    """`--store [FOLDER]`: write what was found to peers.json and peers-graphs.json there, by default in results."""
     parser.addoption(
         "--store",
         nargs="?",
@@ -38,9 +39,10 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     if folder and exitstatus == pytest.ExitCode.OK:
         record = provenance(COMMAND, seconds=time.perf_counter() - BEGIN)
         record["versions"] |= {name: version(name) for name in PACKAGES}
-        write_json(
-            {"study": "peers", "rows": ROWS, "provenance": record}, Path(folder) / "peers.json"
-        )
+        for study, rows in (("peers", ROWS), ("peers-graphs", GRAPHS)):
+            if rows:
+                stored = {"study": study, "rows": rows, "provenance": record}
+                write_json(stored, Path(folder) / f"{study}.json")
 
 
 @pytest.fixture(autouse=True)
@@ -78,7 +80,8 @@ def discovered_graphs() -> Callable[..., liegg.Symmetries]:
         begin = time.perf_counter()
         sym = liegg.discover(model, data, action, **options)
         seconds = time.perf_counter() - begin
-        _enter(title, model, sym, seconds, _forward_backward(given.model, rows))
+        plain = _forward_backward(given.model, rows)
+        _enter(title, model, sym, seconds, plain, ledger=GRAPHS)
         return sym
 
     return run
@@ -108,10 +111,16 @@ def layers_discovered() -> Callable[..., liegg.results.LayerSymmetries]:
 
 
 def _enter(
-    title: str, model: nn.Module, sym: liegg.Symmetries, seconds: float, plain: float, **more: Any
+    title: str,
+    model: nn.Module,
+    sym: liegg.Symmetries,
+    seconds: float,
+    plain: float,
+    ledger: dict[str, dict[str, Any]] = ROWS,
+    **more: Any,
 ) -> None:
     nearest = sym.defects.tolist()
-    ROWS[title] = {
+    ledger[title] = {
         "parameters": sum(weight.numel() for weight in model.parameters()),
         "samples": sym.samples,
         "dtype": sym.settings["dtype"],

@@ -103,7 +103,7 @@ def reader_for(
     found = tensors(tree)
     for path in paths:
         _check_real(path, found[path].dtype)
-    kinds = [
+    kinds: list[Kind] = [
         _kind(tree, path, found, fit, complete=complete, clouds=clouds)
         for path, fit in zip(paths, moves.values(), strict=True)
     ]
