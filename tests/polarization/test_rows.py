@@ -19,7 +19,8 @@ from liegg.actions import Action
 from liegg.inputs.model import Model, eval_view
 from liegg.inputs.probe import probe
 from liegg.polarization.output_sketch import Outputs
-from liegg.polarization.rows import TOGETHER_ELEMENTS, Plan, Route, plan
+from liegg.polarization.plan import Plan, Route
+from liegg.polarization.rows import TOGETHER_ELEMENTS, plan
 from liegg.polarization.rows import polarize as rows_and_outputs
 
 ROUTES: tuple[Route, ...] = ("jvp", "vjp", "autograd")

@@ -46,8 +46,9 @@ from liegg.polarization import memory
 from liegg.polarization.distributed import PassOptions, accumulate
 from liegg.polarization.finite_motions import finite_motions
 from liegg.polarization.output_fit import fitted_output_action
+from liegg.polarization.plan import Plan
 from liegg.polarization.rounding_noise import Scatter, scatter
-from liegg.polarization.rows import Plan, plan, replanned, rows_per_sample
+from liegg.polarization.rows import plan, replanned, rows_per_sample
 from liegg.polarization.sample_blocks import BlockAssigner
 from liegg.polarization.streaming import PassPlan, PassSums, finalise, init, plan_pass, update
 from liegg.results.symmetries import Symmetries

@@ -24,7 +24,8 @@ from liegg.inputs.probe import slope_and_centre
 from liegg.polarization import displacement
 from liegg.polarization.displacement import Workspace
 from liegg.polarization.output_sketch import Outputs
-from liegg.polarization.rows import ROW_ELEMENTS, Plan, polarize
+from liegg.polarization.plan import Plan
+from liegg.polarization.rows import ROW_ELEMENTS, polarize
 from liegg.spectrum.defects import TRIVIAL_TOLERANCE, whitening
 
 AskedOutputs = Outputs | Literal["whitened"]

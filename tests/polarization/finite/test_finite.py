@@ -14,7 +14,8 @@ from liegg.polarization.finite.errors import difference_errors, error_samples
 from liegg.polarization.finite.evaluations import affordable, expected
 from liegg.polarization.finite.noise import noise_level, still_share
 from liegg.polarization.finite.steps import choose_steps
-from liegg.polarization.rows import Plan, polarize
+from liegg.polarization.plan import Plan
+from liegg.polarization.rows import polarize
 
 
 def samples(count=60, n=3, dtype=torch.float64):

@@ -36,7 +36,8 @@ from liegg.inputs.output_field import Field
 from liegg.inputs.probe import probe
 from liegg.polarization.output_fit import fitted_output_action
 from liegg.polarization.output_sketch import Outputs
-from liegg.polarization.rows import Plan, rows_per_sample
+from liegg.polarization.plan import Plan
+from liegg.polarization.rows import rows_per_sample
 from liegg.polarization.streaming import PassPlan, PassSums
 from liegg.results.layers import LayerResult, LayerSymmetries, Problem
 from liegg.results.symmetries import Symmetries
