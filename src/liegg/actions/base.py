@@ -143,12 +143,7 @@ class Action(ABC):
         return tuple(combination(row, self.words, tolerance) for row in coefficients.tolist())
 
     def motions(self, shape: tuple[int, ...], *, spread: float = 1.0) -> dict[str, Motion]:
-        """Motions that people have a word for, such as "rotation"; none by default.
-
-        Args:
-            shape: shape of a sample.
-            spread: standard deviation of the values of the samples.
-        """
+        """Motions that people have a word for, such as "rotation", for samples of a shape whose values have a spread."""
         return {}
 
     def named(self, names: Sequence[Any]) -> "Action":

@@ -69,7 +69,11 @@ Moves = Annotated[
     ),
 ]
 Names = Annotated[
-    str | None, option(QUESTION, "Names of the N coordinates of linear:N or affine:N: m1,m2,r.")
+    str | None,
+    option(
+        QUESTION,
+        "Names of the N coordinates of linear:N, affine:N, tensor:N:RANK or irrep:L: m1,m2,r.",
+    ),
 ]
 OutputAction = Annotated[
     str | None,

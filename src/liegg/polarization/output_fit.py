@@ -1,4 +1,4 @@
-"""Whether an action on the outputs fits them."""
+"""Whether an output action fits the outputs of a model."""
 
 import torch
 

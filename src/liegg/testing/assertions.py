@@ -2,6 +2,7 @@
 
 import copy
 import math
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -30,7 +31,7 @@ def assert_invariant(
     data: Data,
     generators: str | Float[Tensor, "d ..."],
     *,
-    action: Any = None,
+    action: Action | Mapping[Any, Any] | None = None,
     copies: int = 1,
     output: Field = None,
     tolerance: float | None = None,
@@ -73,7 +74,7 @@ def assert_equivariant(
     generators: str | Float[Tensor, "d ..."],
     output_generators: Float[Tensor, "d ..."] | None = None,
     *,
-    action: Any = None,
+    action: Action | Mapping[Any, Any] | None = None,
     output_action: Action | None = None,
     copies: int = 1,
     output_copies: int = 1,

@@ -19,8 +19,9 @@ from liegg._utils.one_at_a_time import one_at_a_time
 from liegg._utils.precision import convolves, full_precision_products
 from liegg.actions import Action
 from liegg.decision.thresholds import Thresholds
-from liegg.discovery.analyse import analyse, conclude, hidden_from, reading
+from liegg.discovery.analyse import analyse, conclude, reading
 from liegg.discovery.discover import ADVICE
+from liegg.discovery.first_batch import hidden_from
 from liegg.discovery.layers.hooks import Layer, Network, network_of, truncate
 from liegg.discovery.layers.select import Layers, Selection, parse_selection, select_layers
 from liegg.discovery.layers.streaming import LayerPass, stream_layers
@@ -50,7 +51,11 @@ COMBINATIONS = 64
 
 
 @checked(
-    ADVICE | {"target": "A target is a part of the last output: liegg.discover(..., target=)."}
+    ADVICE
+    | {
+        "target": "A target is a part of the last output: liegg.discover(..., target=).",
+        "at": "A motion of the input is followed through the layers; liegg.discover(..., at=) begins behind one of them.",
+    }
 )
 @one_at_a_time
 def discover_layers(
