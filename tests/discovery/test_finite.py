@@ -111,8 +111,8 @@ def test_a_budget_takes_fewer_samples_and_says_so():
     assert sym.settings["finite"]["evaluations"] <= 22_000
     with pytest.raises(ArgumentError, match="need at least"):
         liegg.discover(norm, X, liegg.Linear(3), run=liegg.Run(budget=100))
+    many = np.tile(X, (10, 1))
     with pytest.raises(ArgumentError, match="labels all samples"):
-        many = np.tile(X, (10, 1))
         liegg.discover(norm, many, liegg.Linear(3), run=run, groups=range(len(many)))
     with pytest.raises(ArgumentError, match="has no length"):
         liegg.discover(norm, [X, X], liegg.Linear(3), run=run)

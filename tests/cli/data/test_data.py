@@ -74,7 +74,7 @@ def test_named_tensors(kind, tmp_path: Path):
     assert found.keys() == two.keys()
     assert all(torch.equal(found[name], two[name]) for name in two)
     np.testing.assert_array_equal(load_data(f"{path}:pos"), X)
-    with pytest.raises(DataError, match="choose one of its arrays.*--moves"):
+    with pytest.raises(DataError, match=r"choose one of its arrays.*--moves"):
         load_data(str(path))
     with pytest.raises(DataError, match="it has no 'q'"):
         load_data(f"{path}:q")

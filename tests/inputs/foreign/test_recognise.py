@@ -95,8 +95,8 @@ def test_fields_of_what_a_foreign_model_returns():
 
 def test_sessions_need_one_floating_point_input():
     class Entry:
-        def __init__(self, name, type):
-            self.name, self.type = name, type
+        def __init__(self, name, kind):
+            self.name, self.type = name, kind
 
     class Session:
         def __init__(self, *inputs):
