@@ -40,10 +40,10 @@ ITERATIONS = 12
 FRAME_STEPS = 8
 """Gauss–Newton steps for the frame."""
 
-USUAL_ORDER, USUAL_SHARE, SHARE = 6, 1.0, 0.1
-r"""Orders up to 6 are likely in themselves. An element of order k is believed if k² times the error of its angle is at
-most `USUAL_SHARE`, above that order `SHARE`: every angle is within $2\pi/(\sqrt5\,k^2)$ of some multiple of
-$2\pi/k$, so that a closer fit has to be shown."""
+SHARES = ((6, 1.0), (12, 0.1), (math.inf, 0.02))
+r"""An element of order k is believed if k² times the error of its angle is at most a share, by the order: every angle is within
+$2\pi/(\sqrt5\,k^2)$ of some multiple of $2\pi/k$, so that a closer fit has to be shown; less so for usual orders. Of random angles
+about one in a hundred passes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,6 +211,15 @@ def exact(elements: Float[Tensor, "m n n"], table: Table) -> Float[Tensor, "m n 
     return elements
 
 
+def believed_share(order: int) -> float:
+    """Largest square of an order times the error of its angle that is believed.
+
+    >>> believed_share(4), believed_share(8), believed_share(100)
+    (1.0, 0.1, 0.02)
+    """
+    return next(share for largest, share in SHARES if order <= largest)
+
+
 def coincidence(
     elements: Float[Tensor, "m n n"], table: Table, lengths: Int[Tensor, " m"]
 ) -> Remark | None:
@@ -219,7 +228,7 @@ def coincidence(
     orders = torch.from_numpy(element_orders(table)).to(angles)
     turns = angles * orders[:, None]
     error = (turns - turns.round()).abs().amax(1) / orders * (2 * math.pi) / lengths.clamp_min(1)
-    allowed = torch.where(orders <= USUAL_ORDER, USUAL_SHARE, SHARE)
+    allowed = torch.tensor([believed_share(int(order)) for order in orders]).to(error)
     doubtful = (orders.square() * error / allowed).argmax()
     if float(orders[doubtful] ** 2 * error[doubtful]) <= float(allowed[doubtful]):
         return None
