@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 import torch
 from jaxtyping import Float
@@ -21,6 +21,34 @@ from liegg.discovery.group.judge import STILL
 from liegg.inputs.batches import Data
 from liegg.results.group_symmetries import GroupSymmetries
 from liegg.results.symmetries import Symmetries
+
+
+@overload
+def assert_invariant(  # noqa: D418
+    model: Any,
+    data: Data,
+    generators: Float[Tensor, "d ..."],
+    *,
+    elements: Any = None,
+    action: Action | None = None,
+    copies: int = 1,
+    tolerance: float | None = None,
+) -> Symmetries:
+    """Generators, and elements if there are any."""
+
+
+@overload
+def assert_invariant(  # noqa: D418
+    model: Any,
+    data: Data,
+    generators: None = None,
+    *,
+    elements: Any = None,
+    action: Action | None = None,
+    copies: int = 1,
+    tolerance: float | None = None,
+) -> None:
+    """Elements alone."""
 
 
 @checked()

@@ -194,7 +194,7 @@ def compare(
         from liegg.results.load import load
         from liegg.results.run_folder import labels
 
-        read = load_layers if layers else load_group if group else load
+        read: Any = load_layers if layers else load_group if group else load
         called = labels(first, second) if names is None else names.split(",")
         called = ("a", "b") if first == second and names is None else called
         comparison = compare_results(read(first), read(second), about=about, names=called)

@@ -1,3 +1,4 @@
+# pyright: reportOptionalMemberAccess=false, reportArgumentType=false
 """Closing matrices under multiplication: known point groups in sheared coordinates and with noise; what does not close."""
 
 import json

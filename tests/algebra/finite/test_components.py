@@ -1,3 +1,4 @@
+# pyright: reportOptionalMemberAccess=false
 """Components of Lie groups: membership in the identity component, cosets, their words and names."""
 
 import math

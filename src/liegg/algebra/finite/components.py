@@ -139,8 +139,10 @@ def close_components(
         return products
     chance = _coincidence(products, cosets)
     sources = cosets.locate(own, products.elements, products.lengths, 1)
-    if chance is not None or isinstance(sources, Remark):
-        return chance if chance is not None else sources
+    if chance is not None:
+        return chance
+    if isinstance(sources, Remark):
+        return sources
     return Components(products.elements, products.table, tuple(sources.tolist()))
 
 
