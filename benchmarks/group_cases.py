@@ -70,7 +70,11 @@ def rotations_of_order(k: int) -> Tensor:
     """Rotations of the plane by multiples of 360°/k."""
     angles = 2 * math.pi * torch.arange(k, dtype=torch.float64) / k
     return torch.stack(
-        [torch.stack([angles.cos(), -angles.sin()], 1), torch.stack([angles.sin(), angles.cos()], 1)], 1
+        [
+            torch.stack([angles.cos(), -angles.sin()], 1),
+            torch.stack([angles.sin(), angles.cos()], 1),
+        ],
+        1,
     )
 
 
@@ -108,18 +112,34 @@ def exact_cases() -> list[Case]:
     plane, space = normal(600, 2), normal(600, 3)
     two, three = liegg.Linear(2), liegg.Linear(3)
     found = [
-        Case(f"polygon {k}{' with mirrors' * m}", polygon(k, mirrors=m), plane, two, f"{'CD'[m]}{'₀₁₂₃₄₅₆'[k]}", k * (1 + m))
+        Case(
+            f"polygon {k}{' with mirrors' * m}",
+            polygon(k, mirrors=m),
+            plane,
+            two,
+            f"{'CD'[m]}{'₀₁₂₃₄₅₆'[k]}",
+            k * (1 + m),
+        )
         for m in (True, False)
         for k in (3, 4, 5, 6)
     ]
     found += [
         Case("|x| + |y|", lambda x: x.abs().sum(1), plane, two, "D₄", 8),
         Case("x⁴ + y⁴ + z⁴", lambda x: x.pow(4).sum(1), space, three, "O_h", 48),
-        Case("xyz + 0.1 Σ x⁴", lambda x: x.prod(1) + 0.1 * x.pow(4).sum(1), space, three, "T_d", 24),
+        Case(
+            "xyz + 0.1 Σ x⁴", lambda x: x.prod(1) + 0.1 * x.pow(4).sum(1), space, three, "T_d", 24
+        ),
         Case("icosahedron", icosahedral, space, three, "I_h", 120),
         Case("swap of x and √2 y", swapped, space, three, "D₄", 8),
         Case("random network", network(3), space, three, "trivial", 1),
-        Case("network, three rotations", symmetrised(network(2), rotations_of_order(3)), plane, two, "C₃", 3),
+        Case(
+            "network, three rotations",
+            symmetrised(network(2), rotations_of_order(3)),
+            plane,
+            two,
+            "C₃",
+            3,
+        ),
         Case(
             "network, parity",
             symmetrised(network(3), torch.stack([torch.eye(3), -torch.eye(3)]).double()),
@@ -136,7 +156,14 @@ def slot_cases(sizes: tuple[int, ...] = (10, 100)) -> list[Case]:
     """Permutations of the members of sets."""
     small = "₀₁₂₃₄₅₆₇₈₉"
     found = [
-        Case(f"set of {n}", SetNetwork(2), normal(240, n, 2), Slots(), "S" + "".join(small[int(d)] for d in str(n)), 1)
+        Case(
+            f"set of {n}",
+            SetNetwork(2),
+            normal(240, n, 2),
+            Slots(),
+            "S" + "".join(small[int(d)] for d in str(n)),
+            1,
+        )
         for n in sizes
     ]
     one, other = SetNetwork(2), SetNetwork(2, seed=1)
@@ -174,7 +201,14 @@ def continuous_cases() -> list[Case]:
     linear, affine = liegg.Linear(3, copies=4), liegg.Affine(3, copies=4)
     return [
         Case("inner products", lambda x: gram(x) @ weights, x, linear, "O(3)", 2),
-        Case("inner and triple products", lambda x: gram(x) @ weights + 0.5 * volume(x), x, linear, "SO(3)", 1),
+        Case(
+            "inner and triple products",
+            lambda x: gram(x) @ weights + 0.5 * volume(x),
+            x,
+            linear,
+            "SO(3)",
+            1,
+        ),
         Case("distances", lambda x: near(x) @ weights, x, affine, "E(3)", 2),
         Case(
             "distances and volume",

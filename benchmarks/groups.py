@@ -96,7 +96,9 @@ def asymmetric(count: int) -> dict[str, Any]:
         found = liegg.discover_group(model, normal(600, n, seed=seed), liegg.Linear(n), seed=seed)
         if found.order > 1:
             best = found.elements[1]
-            false.append({"seed": seed, "order": found.order, "grade": best.grade, "defect": best.defect})
+            false.append(
+                {"seed": seed, "order": found.order, "grade": best.grade, "defect": best.defect}
+            )
         smallest.append(min((one.defect for one in found.rejected), default=1.0))
     bound = 1 - 0.05 ** (1 / count) if not false else None
     return {

@@ -23,6 +23,7 @@ SHOWN = (
     "docs/howto-images.md",
     "docs/howto-points.md",
     "docs/howto-physics.md",
+    "docs/howto-groups.md",
     "docs/howto-layers.md",
     "docs/howto-action.md",
     "docs/howto-ci.md",

@@ -301,6 +301,7 @@ class Diagnosis(Enum):
         Kind.NOTE,
         "{samples:distinct sample} are too few to solve for {unknowns:number}; only structured elements were tried",
     )
+    GROUP_NO_STARTS = (Kind.NOTE, "starts=0: only structured elements were tried")
     GROUP_STRUCTURED_ONLY = (
         Kind.NOTE,
         "matrices of side {dimension} are not searched, only structured elements were tried (the limit is {most})",

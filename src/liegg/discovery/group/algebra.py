@@ -16,7 +16,11 @@ def uncertainty_of(continuous: Symmetries | None) -> float:
     """Relative error of the generators: none if all are exact."""
     if continuous is None or not continuous.nullity:
         return 0.0
-    return 0.0 if all(g == "exact" for g in continuous.decision.grades[: continuous.nullity]) else INEXACT
+    return (
+        0.0
+        if all(g == "exact" for g in continuous.decision.grades[: continuous.nullity])
+        else INEXACT
+    )
 
 
 def algebra_on(
@@ -45,9 +49,7 @@ def algebra_on(
     return nothing
 
 
-def _only_inside(
-    coefficients: Float[Tensor, "d g"], inside: Tensor
-) -> Float[Tensor, "e p"]:
+def _only_inside(coefficients: Float[Tensor, "d g"], inside: Tensor) -> Float[Tensor, "e p"]:
     """A basis of the combinations without coefficients outside."""
     outside = coefficients[:, ~inside]
     if not outside.shape[1]:

@@ -69,7 +69,9 @@ class Frame:
             blocks = [own.get(id(s), torch.eye(s.side, dtype=torch.float64)) for s in self.spaces]
         else:
             kinds = dict(zip(element.kinds, element.matrices, strict=True))
-            blocks = [kinds.get(s.kind, torch.eye(s.side, dtype=torch.float64)) for s in self.spaces]
+            blocks = [
+                kinds.get(s.kind, torch.eye(s.side, dtype=torch.float64)) for s in self.spaces
+            ]
         return torch.block_diag(*blocks)
 
     def candidate(self, block: Float[Tensor, "n n"], source: str) -> Candidate:
@@ -85,9 +87,7 @@ class Frame:
         return self.partner(Candidate(tuple(factors), source))
 
 
-def assemble(
-    frame: Frame, accepted: Sequence[GroupElement], judge: Judge
-) -> Assembled:
+def assemble(frame: Frame, accepted: Sequence[GroupElement], judge: Judge) -> Assembled:
     """The largest group that elements form with all products of a grade that counts.
 
     Exact elements come first, together; then one element after the other, best first. An element stays out if it does not close with

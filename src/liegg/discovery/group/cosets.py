@@ -38,7 +38,9 @@ def representatives(
     one = torch.eye(algebra.shape[1], dtype=torch.float64)
     reps = [one, *known]
     kept: list[GroupElement] = []
-    left = sorted(elements, key=lambda e: (e.grade != "exact", e.effect if e.grade != "exact" else 0.0))
+    left = sorted(
+        elements, key=lambda e: (e.grade != "exact", e.effect if e.grade != "exact" else 0.0)
+    )
     place = 0
     while left and place < len(reps):
         matrices = torch.stack([e.matrices[0] for e in left])
@@ -47,7 +49,9 @@ def representatives(
         size = torch.linalg.matrix_norm(moved).clamp_min(1.0)
         limits = [EXACT if exact and e.grade == "exact" else INEXACT for e in left]
         new = [
-            e for e, gap, most in zip(left, (apart / size).tolist(), limits, strict=True) if gap > most
+            e
+            for e, gap, most in zip(left, (apart / size).tolist(), limits, strict=True)
+            if gap > most
         ]
         left = new
         place += 1

@@ -14,7 +14,7 @@ from liegg.decision.thresholds import Thresholds
 from liegg.discovery.discover import discover
 from liegg.discovery.group.reading import read
 from liegg.discovery.group.search import search
-from liegg.discovery.group.setting import Setting
+from liegg.discovery.group.setting import RANDOM_STARTS, Setting
 from liegg.discovery.run import Run
 from liegg.inputs.batches import Data
 from liegg.inputs.model import eval_view
@@ -23,6 +23,9 @@ from liegg.inputs.part import asked_part
 from liegg.inputs.target import Target
 from liegg.results.group_symmetries import GroupSymmetries
 from liegg.results.symmetries import Symmetries
+
+MOST_STARTS = 10_000
+"""Most random starts."""
 
 ADVICE = {
     "samples": "Up to 384 samples are searched on and as many judged on; pass fewer for less.",
@@ -44,6 +47,7 @@ def discover_group(
     target: Target = None,
     output: Field = None,
     held_out: Data | None = None,
+    starts: int = RANDOM_STARTS,
     seed: int = 0,
     thresholds: Thresholds | None = None,
     run: Run | None = None,
@@ -64,6 +68,7 @@ def discover_group(
         target: as for `liegg.discover`.
         output: as for `liegg.discover`.
         held_out: samples on which elements are judged; by default every second sample of the data.
+        starts: random starts of a search over matrices; 0 tries structured elements alone, for models that take long.
         seed: of random starts and controls.
         thresholds: what counts as a symmetry; see `liegg.Thresholds`.
         run: how `liegg.discover` runs where `continuous` is not given.
@@ -83,6 +88,10 @@ def discover_group(
         (8, 'D₄')
     """
     check_seed(seed)
+    if not 0 <= starts <= MOST_STARTS:
+        raise ArgumentError(
+            f"starts={starts}: expected a number from 0 to {MOST_STARTS}, for example starts={RANDOM_STARTS}."
+        )
     thresholds = thresholds or Thresholds()
     part = asked_part(output, target, equivariance=output_action is not None)
     if continuous is not None and not continuous.action.same_motions(action):
@@ -117,5 +126,5 @@ def discover_group(
         outputs = ()
         if output_action is not None:
             outputs = output_action.spaces(searched.model.output_shape)
-        setting = Setting(searched, judged, outputs, thresholds, seed)
+        setting = Setting(searched, judged, outputs, thresholds, seed, starts)
         return search(setting, spaces, action, continuous)

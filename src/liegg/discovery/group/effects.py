@@ -139,9 +139,7 @@ def ratio_interval(
     return Interval(value, value * math.exp(-min(half, 700)), value * math.exp(min(half, 700)))
 
 
-def grade(
-    effect: float, defect: Interval, floor: float, thresholds: Thresholds
-) -> str:
+def grade(effect: float, defect: Interval, floor: float, thresholds: Thresholds) -> str:
     """Grade of an element, by its defect with the whole interval and by its effect.
 
     Args:
@@ -157,6 +155,8 @@ def grade(
         ("approximate", thresholds.threshold),
         ("weak", thresholds.weak),
     ):
-        if defect.high <= most and effect <= thresholds.effect * math.sqrt(most / thresholds.threshold):
+        if defect.high <= most and effect <= thresholds.effect * math.sqrt(
+            most / thresholds.threshold
+        ):
             return name
     return "none"

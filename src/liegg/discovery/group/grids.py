@@ -80,8 +80,10 @@ def kept_rotations(angles: tuple[Angle, ...], most: float) -> tuple[int, float] 
     that were tried return it there is no k.
 
     Examples:
-        >>> tried = [Angle(degrees=d, effect=0.01 if d % 90 == 0 else 0.2, interval=(0, 1), changed=None)
-        ...          for d in (45, 90, 120, 180, 240, 270)]
+        >>> tried = [
+        ...     Angle(degrees=d, effect=0.01 if d % 90 == 0 else 0.2, interval=(0, 1), changed=None)
+        ...     for d in (45, 90, 120, 180, 240, 270)
+        ... ]
         >>> kept_rotations(tuple(tried), 0.05)
         (4, 0.01)
     """

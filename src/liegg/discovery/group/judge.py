@@ -8,13 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg.discovery.group.candidate import Candidate
-from liegg.discovery.group.effects import (
-    Effects,
-    effects,
-    grade,
-    mean_interval,
-    ratio_interval,
-)
+from liegg.discovery.group.effects import Effects, effects, grade, mean_interval, ratio_interval
 from liegg.discovery.group.random_maps import RandomMaps
 from liegg.discovery.group.setting import ANOTHER_SAMPLE, Setting
 from liegg.results.group_symmetries import GroupElement
@@ -76,7 +70,9 @@ def judge(
                 reference=math.sqrt(float(reference[i].mean())),
                 defect=defect.value,
                 defect_high=defect.high,
-                changed=None if measured.changed is None else float(measured.changed[i].double().mean()),
+                changed=None
+                if measured.changed is None
+                else float(measured.changed[i].double().mean()),
                 grade="not testable" if still else ("none" if lost else graded),
                 reason=NOT_MOVED if still else "",
             )

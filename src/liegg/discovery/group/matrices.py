@@ -14,13 +14,7 @@ from liegg.discovery.group.cosets import representatives
 from liegg.discovery.group.orbits import told_apart
 from liegg.discovery.group.setting import Setting
 from liegg.discovery.group.slots import Judge
-from liegg.discovery.group.vectors import (
-    LARGEST_POLISHED,
-    ROUNDS,
-    frame_of,
-    polished,
-    structured,
-)
+from liegg.discovery.group.vectors import LARGEST_POLISHED, ROUNDS, frame_of, polished, structured
 from liegg.results.group_symmetries import GroupElement
 
 if TYPE_CHECKING:
@@ -31,6 +25,9 @@ MOST_EXACT, MOST_OTHERS = 24, 8
 
 FEW_OF_A_KIND = 4
 """Exact solutions of either determinant that are judged where continuous symmetries make them a continuum."""
+
+FEW_STARTS = 32
+"""Random starts where there are continuous symmetries: from every start some element of each component is near."""
 
 EXACT_TOLERANCE, INEXACT_TOLERANCE = 1e-6, 0.02
 """Distance of samples, relative to their size, within which an orbit reaches them."""
@@ -81,6 +78,9 @@ def search_matrices(
     add(judge(candidates))
     distinct = len(torch.unique(setting.search.x.flatten(1), dim=0))
     rows = distinct * setting.search.y.shape[1]
+    if not setting.starts:
+        findings.notes.append(Diagnosis.GROUP_NO_STARTS())
+        return
     if rows < 2 * space.action.size:
         findings.notes.append(
             Diagnosis.GROUP_FEW_SAMPLES(samples=distinct, unknowns=space.action.size)
@@ -90,9 +90,10 @@ def search_matrices(
         findings.notes.append(Diagnosis.GROUP_STRUCTURED_ONLY(dimension=n, most=LARGEST_POLISHED))
         return
     generator = torch.Generator().manual_seed(setting.seed)
+    count = min(setting.starts, FEW_STARTS) if len(algebra) else setting.starts
     for number in range(1 if len(algebra) else ROUNDS):
         solutions, costs, starts = polished(
-            setting, space, frame, candidates if number == 0 else [], generator
+            setting, space, frame, candidates if number == 0 else [], generator, count
         )
         findings.count("random starts", starts)
         new = _selected(solutions, costs, known, continuum=bool(len(algebra)))

@@ -82,7 +82,7 @@ def _reached(
     points, goal = space.vectors(x), space.vectors(space.apply(element, x))
     if space.homogeneous:
         points, goal = (pad(part, (0, 1), value=1.0) for part in (points, goal))
-    b, d, n = len(x), len(algebra), algebra.shape[1]
+    b, d, _n = len(x), len(algebra), algebra.shape[1]
     z = torch.randn(b * starts, d, generator=generator, dtype=torch.float64)
     z[::starts] = 0
     unit = algebra / torch.linalg.matrix_norm(algebra, 2)[:, None, None]

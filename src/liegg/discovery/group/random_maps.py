@@ -101,7 +101,9 @@ def _movers(setting: Setting, space: Space, action: Action) -> list[Mover]:
 
 def _continuous(space: Space, action: Action) -> Action | None:
     """The part of the action that moves the same space continuously."""
-    stage = {"vectors": "points", "channels": "colour", "grid": "grid", "shifts": "grid"}[space.kind]
+    stage = {"vectors": "points", "channels": "colour", "grid": "grid", "shifts": "grid"}[
+        space.kind
+    ]
     return next((part for part in action.parts if part.stage == stage), None)
 
 

@@ -81,7 +81,11 @@ def _samples(function: Model, data: Data, most: int, name: str) -> Float[Tensor,
     """Evenly spaced samples of an array, or the first of anything else."""
     if isinstance(data, Tensor | np.ndarray) and data.ndim and len(data) > most:
         places = np.linspace(0, len(data) - 1, most).astype(np.int64)
-        data = data[torch.from_numpy(places).to(data.device)] if isinstance(data, Tensor) else data[places]
+        data = (
+            data[torch.from_numpy(places).to(data.device)]
+            if isinstance(data, Tensor)
+            else data[places]
+        )
     parts, count = [], 0
     try:
         source = Batches(as_batches(data).source, most, function.dtype, function.device)

@@ -51,7 +51,10 @@ def record(
     """
     group = None if assembled is None else assembled.group
     elements = () if assembled is None else assembled.elements
-    most = setting.thresholds.effect * (setting.thresholds.strong / setting.thresholds.threshold) ** 0.5
+    most = (
+        setting.thresholds.effect
+        * (setting.thresholds.strong / setting.thresholds.threshold) ** 0.5
+    )
     rejected = sorted(
         findings.rejected, key=lambda one: (one.grade != "not testable", one.defect, one.effect)
     )

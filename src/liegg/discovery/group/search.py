@@ -17,7 +17,7 @@ from liegg.algebra.finite.slots import SlotGroup, permutation_group
 from liegg.discovery.group.algebra import algebra_on, uncertainty_of
 from liegg.discovery.group.assemble import Assembled, Frame, assemble
 from liegg.discovery.group.candidate import Candidate
-from liegg.discovery.group.grids import grid_candidates, kept_rotations, rotations, search_shifts
+from liegg.discovery.group.grids import grid_candidates, rotations, search_shifts
 from liegg.discovery.group.judge import judge
 from liegg.discovery.group.matrices import search_matrices
 from liegg.discovery.group.partner import with_partner
@@ -54,9 +54,7 @@ class Tests:
     def __call__(self, candidates: Sequence[Candidate]) -> list[GroupElement]:
         """Judge elements, completed with what they do to the output."""
         self.count += len(candidates)
-        completed = [
-            one if one.outputs else with_partner(one, self.setting) for one in candidates
-        ]
+        completed = [one if one.outputs else with_partner(one, self.setting) for one in candidates]
         for one in completed:
             space = one.factors[0][0]
             if space.kind not in self.random:
@@ -142,9 +140,7 @@ def search(
     matrix_spaces = tuple(s for s in spaces if isinstance(s, VectorSpace | GridSpace))
     algebra = side_by_side(matrix_spaces, algebras)
     uncertain = bool(len(algebra)) and uncertainty_of(continuous) > 0
-    assembled = _assembled(
-        setting, matrix_spaces, algebra, findings, tests, uncertain=uncertain
-    )
+    assembled = _assembled(setting, matrix_spaces, algebra, findings, tests, uncertain=uncertain)
     return record(
         setting,
         findings,

@@ -21,6 +21,9 @@ Random maps leave the data's region, where polynomials explode and any element w
 LARGE_SAMPLE = 200
 """Numbers in a sample from which on fewer samples are judged and controls are fewer: models of images take long."""
 
+RANDOM_STARTS = 96
+"""Random starts per round of a search over matrices."""
+
 FLOOR_FACTOR = 50.0
 """How many times that change, or units of the output's size, may be rounding: elements are products of matrices."""
 
@@ -35,6 +38,7 @@ class Setting:
         output_spaces: what elements may do to the output; empty for invariance.
         thresholds: what counts as a symmetry.
         seed: of random starts and controls.
+        starts: random starts of each round of a search over matrices; 0 for structured elements alone.
     """
 
     search: Question
@@ -42,6 +46,7 @@ class Setting:
     output_spaces: tuple[Space, ...]
     thresholds: Thresholds
     seed: int
+    starts: int = RANDOM_STARTS
 
     @property
     def equivariance(self) -> bool:

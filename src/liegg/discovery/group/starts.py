@@ -36,9 +36,7 @@ def axis_starts(n: int) -> Starts:
     return _distinct(found)
 
 
-def spectral_starts(
-    moment: Float[Tensor, "n n"], gradients: Float[Tensor, "n n"]
-) -> Starts:
+def spectral_starts(moment: Float[Tensor, "n n"], gradients: Float[Tensor, "n n"]) -> Starts:
     r"""Sign patterns of the eigenvectors of $\Sigma C$.
 
     What preserves the second moment $\Sigma$ of the data and the mean square $C$ of the gradients commutes with $\Sigma C$, so a simple
@@ -87,9 +85,7 @@ def algebra_starts(
 
 
 def random_starts(
-    count: int,
-    metrics: list[Float[Tensor, "n n"]],
-    generator: torch.Generator,
+    count: int, metrics: list[Float[Tensor, "n n"]], generator: torch.Generator
 ) -> Float[Tensor, "s n n"]:
     """Random elements of the orthogonal groups of several metrics, both determinants alike, and of GL(n).
 

@@ -23,9 +23,6 @@ from liegg.polarization.rows import plan
 LARGEST_POLISHED = 16
 """Largest dimension in which matrices are polished; above it only structured elements are tried."""
 
-RANDOM_STARTS = 96
-"""Random starts per round."""
-
 ROUNDS = 3
 """Most rounds of random starts."""
 
@@ -101,11 +98,7 @@ def frame_of(setting: Setting, space: VectorSpace) -> Frame:
 
 
 def structured(
-    space: VectorSpace,
-    frame: Frame,
-    algebra: Float[Tensor, "d n n"],
-    *,
-    uncertainty: float,
+    space: VectorSpace, frame: Frame, algebra: Float[Tensor, "d n n"], *, uncertainty: float
 ) -> list[Candidate]:
     """Elements that can be stated without a search: signs, swaps, cycles, eigenvectors, forms of the algebra.
 
@@ -144,6 +137,7 @@ def polished(
     frame: Frame,
     candidates: list[Candidate],
     generator: torch.Generator,
+    count: int,
 ) -> tuple[list[Candidate], Float[Tensor, " s"], int]:
     """Solutions near structured and random starts, best first and without repeats.
 
@@ -153,6 +147,7 @@ def polished(
         frame: the data's own coordinates.
         candidates: structured elements, from which the search starts too; none after the first round.
         generator: of the random starts.
+        count: number of random starts.
 
     Returns:
         The solutions, their squared residuals over the variance, and the number of random starts.
@@ -164,10 +159,14 @@ def polished(
     values = torch.linalg.eigvalsh(frame.gradients)
     if float(values[0]) > 1e-6 * float(values[-1]):
         metrics.append(torch.linalg.inv(frame.gradients))
-    random = random_starts(RANDOM_STARTS, metrics, generator)
+    random = random_starts(count, metrics, generator)
     if space.homogeneous:
         random = torch.stack([about(h, frame.mean) for h in random])
-    starts = torch.cat([torch.stack([c.factors[0][1] for c in candidates]), random]) if candidates else random
+    starts = (
+        torch.cat([torch.stack([c.factors[0][1] for c in candidates]), random])
+        if candidates
+        else random
+    )
     outputs: Outputs = "each"
     if not setting.equivariance and setting.search.y.shape[1] > COMBINATIONS:
         outputs = COMBINATIONS
@@ -187,9 +186,7 @@ def polished(
     places = _inside(late, frame, space)
     places = places[late.cost[places].argsort()]
     places = places[_distinct(late.h[places], frame, space)]
-    found = [
-        Candidate(((space, late.h[i]),), "search", structured=False) for i in places.tolist()
-    ]
+    found = [Candidate(((space, late.h[i]),), "search", structured=False) for i in places.tolist()]
     return found, late.cost[places], len(random)
 
 
@@ -199,7 +196,7 @@ def _inside(solutions: Solutions, frame: Frame, space: VectorSpace) -> Tensor:
     values, axes = torch.linalg.eigh(frame.moment)
     values = values.clamp_min(1e-8 * float(values[-1])).sqrt()
     h = solutions.h[:, :n, :n]
-    own = (axes / values) .mT @ h @ (axes * values)
+    own = (axes / values).mT @ h @ (axes * values)
     sizes = torch.linalg.svdvals(own.nan_to_num(0.0, 0.0, 0.0))
     grown = sizes.square().mean(1).sqrt()
     shift = torch.zeros(len(h)).double()

@@ -75,7 +75,9 @@ def factor_words(kind: str, matrix: Float[Tensor, "n n"], names: tuple[str, ...]
     last = torch.zeros(len(matrix), dtype=torch.float64)
     last[-1] = 1.0
     n = len(matrix)
-    homogeneous = n > 1 and bool((matrix[-1] == last).all()) and (names is None or len(names) == n - 1)
+    homogeneous = (
+        n > 1 and bool((matrix[-1] == last).all()) and (names is None or len(names) == n - 1)
+    )
     fits = names is not None and len(names) == n - homogeneous
     axes = names if fits else (("x", "y", "z")[:n] if kind == "grid" else None)
     return element_words(matrix, coordinates=axes, homogeneous=homogeneous, tolerance=1e-6)
@@ -83,7 +85,9 @@ def factor_words(kind: str, matrix: Float[Tensor, "n n"], names: tuple[str, ...]
 
 def sentence(found: GroupSymmetries) -> str:
     """The finding in one or two sentences: the group, how well it holds, what was refuted or is not testable."""
-    if found.spread <= 0 or any(note.diagnosis.name == "CONSTANT_HELD_OUT_OUTPUT" for note in found.notes):
+    if found.spread <= 0 or any(
+        note.diagnosis.name == "CONSTANT_HELD_OUT_OUTPUT" for note in found.notes
+    ):
         return "Undecided: the output is the same for all samples."
     counted = [*found.elements[1:], *found.permutations]
     parts = []
@@ -93,7 +97,11 @@ def sentence(found: GroupSymmetries) -> str:
         parts.append(found.name)
     if counted:
         worst = max(counted, key=lambda one: (GRADES.index(one.grade), one.effect))
-        how = "up to rounding" if worst.grade == "exact" else f"to {worst.effect:.2g} of the output's spread"
+        how = (
+            "up to rounding"
+            if worst.grade == "exact"
+            else f"to {worst.effect:.2g} of the output's spread"
+        )
         parts[-1] += f": {_counted(found)} {how} ({worst.grade})"
     mirror = _mirror(found)
     if mirror is not None:
@@ -101,7 +109,9 @@ def sentence(found: GroupSymmetries) -> str:
         parts.append(f"mirror images differ by {size}")
     if found.kept_rotations is not None:
         fold, effect = found.kept_rotations
-        parts.append(f"of the rotations by any angle the network keeps those by multiples of {360 / fold:g}° to {effect:.2g}")
+        parts.append(
+            f"of the rotations by any angle the network keeps those by multiples of {360 / fold:g}° to {effect:.2g}"
+        )
     if found.not_testable:
         first = found.not_testable[0]
         more = len(found.not_testable) - 1
@@ -130,9 +140,7 @@ def _mirror(found: GroupSymmetries) -> GroupElement | None:
     if reversing or untested:
         return None
     tried = [
-        one
-        for one in found.rejected
-        if one.source in MIRRORS and _reverses(one) and not one.reason
+        one for one in found.rejected if one.source in MIRRORS and _reverses(one) and not one.reason
     ]
     return min(tried, key=lambda one: one.effect, default=None)
 
