@@ -28,6 +28,7 @@ SHOWN = (
     "docs/howto-action.md",
     "docs/howto-ci.md",
     "docs/howto-large.md",
+    "docs/finite-groups.md",
     "docs/questions.md",
     "docs/faq.md",
 )
