@@ -186,3 +186,11 @@ def test_bad_arguments_are_refused():
             close(one, **how)
     with pytest.raises(ArgumentError, match="final 1"):
         close(torch.tensor([[[1.0, 0.0], [1.0, 1.0]]]), homogeneous=True)
+
+
+def test_large_matrices_are_closed_too():
+    shift = torch.eye(30)[[*range(1, 30), 0]]
+    assert close(shift[None]).name == "C₃₀"
+    sheared = conjugated(torch.stack([shift.double(), torch.eye(30).double().flip(0)]), 3.0, 1)
+    assert close(sheared, tolerance=1e-8).name == "D₃₀"
+    assert not close(2 * shift[None]).closed
