@@ -12,6 +12,8 @@ from torch import Tensor, nn
 
 import liegg
 from liegg._utils.random import seeded
+from liegg.discovery.structured import as_inputs
+from liegg.inputs.batches import as_batches
 from liegg.studies.provenance import provenance, write_json
 
 PACKAGES = ("lgatr", "torch-geometric", "transformers")
@@ -53,7 +55,7 @@ def discovered() -> Callable[..., liegg.Symmetries]:
     """A plain `liegg.discover`, timed beside one forward and backward pass over the same data, and entered into the ledger."""
 
     def run(
-        title: str, model: nn.Module, data: Tensor, action: liegg.Action, **options: Any
+        title: str, model: nn.Module, data: Any, action: liegg.Action, **options: Any
     ) -> liegg.Symmetries:
         begin = time.perf_counter()
         sym = liegg.discover(model, data, action, **options)
@@ -65,12 +67,30 @@ def discovered() -> Callable[..., liegg.Symmetries]:
 
 
 @pytest.fixture
-def layers_discovered() -> Callable[..., liegg.LayerSymmetries]:
+def discovered_graphs() -> Callable[..., liegg.Symmetries]:
+    """A plain `liegg.discover` of graphs, timed beside one call of it with gradients, and entered into the ledger."""
+
+    def run(
+        title: str, model: nn.Module, data: Any, action: dict[str, liegg.Action], **options: Any
+    ) -> liegg.Symmetries:
+        given = as_inputs(model, data, action)
+        rows = torch.cat(list(as_batches(given.data)))
+        begin = time.perf_counter()
+        sym = liegg.discover(model, data, action, **options)
+        seconds = time.perf_counter() - begin
+        _enter(title, model, sym, seconds, _forward_backward(given.model, rows))
+        return sym
+
+    return run
+
+
+@pytest.fixture
+def layers_discovered() -> Callable[..., liegg.results.LayerSymmetries]:
     """A plain `liegg.discover_layers`, timed and entered into the ledger."""
 
     def run(
         title: str, model: nn.Module, data: Tensor, action: liegg.Action, **options: Any
-    ) -> liegg.LayerSymmetries:
+    ) -> liegg.results.LayerSymmetries:
         begin = time.perf_counter()
         found = liegg.discover_layers(model, data, action, **options)
         seconds = time.perf_counter() - begin
@@ -109,14 +129,22 @@ def _enter(
     } | more
 
 
-def _forward_backward(model: nn.Module, data: Tensor) -> float:
-    """Seconds of one pass over the data with gradients of the input, in eval mode."""
+def _forward_backward(model: nn.Module, data: Any) -> float:
+    """Seconds of one pass over the data with gradients of the input, or of the weights for token ids, in eval mode."""
     training = model.training
     model.eval()
     begin = time.perf_counter()
-    for part in data.split(64):
-        x = part.clone().requires_grad_()
-        torch.autograd.grad(model(x).sum(), x)
+    if isinstance(data, dict):
+        torch.autograd.grad(_output(model(**data)).sum(), [*model.parameters()], allow_unused=True)
+    else:
+        for part in data.split(64):
+            x = part.clone().requires_grad_()
+            torch.autograd.grad(_output(model(x)).sum(), x)
     seconds = time.perf_counter() - begin
     model.train(training)
     return seconds
+
+
+def _output(returned: Any) -> Tensor:
+    """The logits of a record."""
+    return returned if isinstance(returned, Tensor) else returned.logits

@@ -453,7 +453,10 @@ def analyse_with(route: Any = "auto", **knobs: Any):
         ({"outputs": True}, "outputs=True: expected"),
         ({"outputs": 1.5}, "outputs=1.5: expected"),
         ({"outputs": "all"}, "outputs='all': expected"),
-        ({"route": "fast"}, "route='fast': expected 'auto', 'jvp', 'vjp' or 'autograd'."),
+        (
+            {"route": "fast"},
+            "route='fast': expected 'auto', 'jvp', 'vjp', 'autograd', 'moved' or 'finite'.",
+        ),
         (
             {"outputs": "sum", "output_action": liegg.Linear(2)},
             "outputs='sum' has no meaning with output_action",

@@ -9,6 +9,7 @@ from torch import Tensor
 from liegg._utils.linalg import without_zero_rows
 from liegg.actions import Displacement
 from liegg.decision.block_statistics import BlockStatistics
+from liegg.decision.derivative_error import widened
 from liegg.decision.intervals import bootstrap
 from liegg.polarization.gram import Gram
 from liegg.polarization.r_factor import RFactor
@@ -35,6 +36,7 @@ class Accumulated:
         blocks: the same sums for every block of samples; None without intervals.
         bottom: how the smallest defects were solved for, if only these were wanted; else None.
         seed: of the bootstrap draws.
+        error: largest defect that errors of the derivatives alone can give a direction; 0 if there is only rounding.
     """
 
     rows: RFactor | Gram
@@ -45,6 +47,7 @@ class Accumulated:
     blocks: BlockStatistics | None = None
     bottom: Bottom | None = None
     seed: int = 0
+    error: float = 0.0
 
     @property
     def factor(self) -> Float[Tensor, "p q"]:
@@ -121,6 +124,10 @@ class Accumulated:
             floor: defect below which a direction is exact and has no interval.
             level: nominal coverage.
         """
+        if self.error > 0:
+            sampled = replace(self, error=0.0).interval(h, values, floor=floor, level=level)
+            bounds = widened(values, sampled, torch.full_like(values, self.error))
+            return torch.where((values > floor)[:, None], bounds, torch.nan)
         fixed = replace(self.solution, directions=h.to(self.factor), values=values)
         draws = bootstrap(self.blocks, fixed, floor=floor, seed=self.seed, solved=0)
         if self.blocks is None or draws is None:

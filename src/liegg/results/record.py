@@ -132,6 +132,7 @@ def from_record(
         blocks=blocks,
         bottom=_bottom(record["bottom"], arrays),
         seed=stored["seed"],
+        error=max(map(float, record["settings"].get("errors", ())), default=0.0),
     )
     spectrum = None
     if "spectrum.values" in arrays:
@@ -267,6 +268,7 @@ def _account(record: dict[str, Any], arrays: dict[str, Tensor]) -> Account:
         generators=arrays.get("account.generators"),
         output_generators=arrays.get("account.output_generators"),
         readable=_candidates(record.get("readable", ()), arrays.get("account.readable", ())),
+        on_output=None if (said := record.get("on_output")) is None else remark_from_dict(said),
     )
 
 
