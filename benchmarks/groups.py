@@ -8,12 +8,15 @@
 | intervals | how often does the interval of an effect contain its value on 20 000 other samples? |
 
 python benchmarks/groups.py               everything, about ten minutes on one core
+python benchmarks/groups.py --only seeds  the other parts stay as they are stored
 python benchmarks/groups.py --quick       a few cases of each part, to a file of your choice
 """
 
 import argparse
+import json
 import math
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +41,9 @@ OUT = Path(__file__).parents[1] / "results" / "groups.json"
 
 NETWORKS = 160
 """Networks without symmetry."""
+
+PARTS = ("known", "seeds", "asymmetric", "intervals", "learned")
+"""What is measured."""
 
 ACTIVATIONS = (nn.Tanh, nn.ReLU, nn.SiLU)
 
@@ -149,6 +155,7 @@ def main() -> None:
     """Run the parts and store them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--only", choices=PARTS, help="the other parts stay as they are stored")
     parser.add_argument("--out", type=Path, default=OUT)
     options = parser.parse_args()
     start = time.perf_counter()
@@ -156,15 +163,20 @@ def main() -> None:
     quick = options.quick
     finite, slots, continuous = exact_cases(), slot_cases(), continuous_cases()
     some = [finite[0], finite[7], finite[8], finite[-1], slots[0], continuous[0]]
-    result = {
-        "known": known(some if quick else [*finite, *slots, *continuous]),
-        "seeds": seeds(finite[:2] if quick else finite, 1 if quick else 5),
-        "asymmetric": asymmetric(2 if quick else NETWORKS),
-        "intervals": intervals(1 if quick else 30),
-        "learned": learned(),
+    parts: dict[str, Callable[[], Any]] = {
+        "known": lambda: known(some if quick else [*finite, *slots, *continuous]),
+        "seeds": lambda: seeds(finite[:2] if quick else finite, 1 if quick else 5),
+        "asymmetric": lambda: asymmetric(2 if quick else NETWORKS),
+        "intervals": lambda: intervals(1 if quick else 30),
+        "learned": learned,
     }
+    result = json.loads(options.out.read_text()) if options.only else {}
+    for name, part in parts.items():
+        if options.only in (None, name):
+            result[name] = part()
     command = "python benchmarks/groups.py" + " --quick" * quick
-    result["provenance"] = provenance(command, seconds=time.perf_counter() - start)
+    if not options.only:
+        result["provenance"] = provenance(command, seconds=time.perf_counter() - start)
     write_json(result, options.out)
 
 

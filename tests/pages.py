@@ -31,6 +31,7 @@ SHOWN = (
     "docs/howto-outputs.md",
     "docs/howto-tokens.md",
     "docs/howto-large.md",
+    "docs/finite-groups.md",
     "docs/howto-foreign.md",
     "docs/questions.md",
     "docs/faq.md",

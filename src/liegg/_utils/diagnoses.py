@@ -327,6 +327,10 @@ class Diagnosis(Enum):
         Kind.NOTE,
         "matrices of side {dimension} are not searched, only structured elements were tried (the limit is {most})",
     )
+    GROUP_MIXED = (
+        Kind.NOTE,
+        "together, but not alone, these are a symmetry (effect {effect:.2g}): {words}; the group that is named leaves such pairs out",
+    )
     GROUP_IMPLIED = (
         Kind.NOTE,
         "an element ({source}) takes every sample of this shape to where the continuous symmetries take it, so that they imply it",

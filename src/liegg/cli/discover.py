@@ -125,10 +125,11 @@ def discover(
 
     liegg discover --model nets:cnn --weights w.pt --data images.npy --action image:affine --held-out 0.2 --layers --out run
 
+    liegg discover --model nets:energy --data molecules.npy --action affine:3x9 --group --out run
+
     liegg discover --model net.onnx --data table.csv --action linear:5 --samples 1000
 
     liegg discover --model nets:energy --weights last.ckpt --data molecules.npz --moves pos --action affine:3x20
-    liegg discover --model nets:energy --data molecules.npy --action affine:3x9 --group --out run
 
     liegg discover --model model.pt2 --trust-model --data x.npz:points --action affine:3x20 --output-action linear:3 --json
 

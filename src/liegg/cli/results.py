@@ -50,17 +50,14 @@ def show(
             print_json({"log": text}) if json else echo(text, newline=False)
             return
         how = {"json": json, "quiet": quiet, "variance": variance}
-        alone = only_result(run)
-        if alone and alone != "group":
-            parts = load(run)
-            print_result(parts, None, parts.sentence, **how)
-            return
-        if alone == "group":
-            from liegg.results.group_storage import load_group
-
-            found = load_group(run)
+        if (kind := only_result(run)) == "group":
+            found = load(run)
             text = found.sentence if quiet else printable(found.table())
             print_json(found.to_dict()) if json else echo(text)
+            return
+        if kind:
+            parts = load(run)
+            print_result(parts, None, parts.sentence, **how)
             return
         stored = read_run(run)
         short = f"{stored.sym.nullity} {stored.sym.name}" if stored.sym.nullity else "0"
@@ -97,11 +94,10 @@ def report(
         from liegg.cli.files import class_names, first_samples, load_array
         from liegg.results.run_folder import REPORT, only_result, read_run, write_page
 
-        alone = only_result(run)
-        if alone and alone != "group":
+        if (kind := only_result(run)) in ("layers", "layer errors"):
             _print_page(_layers_page(run, out, title), json=json, quiet=quiet)
             return
-        if alone == "group":
+        if kind == "group":
             moved = None if samples is None else first_samples(load_array(samples))
             page = _group_page(run, out, samples=moved, classes=class_names(classes), title=title)
             _print_page(page, json=json, quiet=quiet)
@@ -188,7 +184,7 @@ def compare(
         from liegg.results.load import load
         from liegg.results.run_folder import labels
 
-        read = load_layers if layers else load_group if group else load
+        read: Any = load_layers if layers else load_group if group else load
         called = labels(first, second) if names is None else names.split(",")
         called = ("a", "b") if first == second and names is None else called
         comparison = compare_results(read(first), read(second), about=about, names=called)

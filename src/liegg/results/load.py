@@ -24,8 +24,8 @@ def load(
         output_action: the same for the action on the outputs.
 
     Returns:
-        `Symmetries`; `LayerSymmetries`, `LayerErrors` or `GroupSymmetries` if the folder holds these alone. Beside another result
-        they are read by `liegg.results.load_layers`, `liegg.results.load_layer_errors` and `liegg.results.load_group`.
+        `Symmetries`; `LayerSymmetries`, `LayerErrors` or `GroupSymmetries` if the folder holds these alone. Beside another
+        result they are read by `liegg.results.load_layers`, `load_layer_errors` and `load_group`.
 
     Raises:
         RecordError: a file is missing, damaged, changed since, or of another format, or the action does not fit.

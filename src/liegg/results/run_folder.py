@@ -42,16 +42,8 @@ GROUP_REPORT = "group.html"
 """The page of the group of a run."""
 
 ALL_FILES = (
-    *FILES,
-    *LAYER_FILES,
-    ERRORS_FILE,
-    ERRORS_PAGE,
-    *GROUP_FILES,
-    GROUP_REPORT,
-    SAMPLES_FILE,
-    REPORT,
-    LOG,
-    TITLE,
+    *(*FILES, *LAYER_FILES, *GROUP_FILES, GROUP_REPORT, ERRORS_FILE, ERRORS_PAGE),
+    *(SAMPLES_FILE, REPORT, LOG, TITLE),
 )
 """What a run folder may hold."""
 

@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import torch
 from jaxtyping import Float
@@ -21,9 +21,39 @@ from liegg.inputs.batches import Data
 from liegg.inputs.output_field import Field
 from liegg.results.symmetries import Symmetries
 from liegg.testing.causes import likely_causes
-from liegg.testing.elements import assert_elements, default_tolerance
+from liegg.testing.elements import assert_elements
 from liegg.testing.error import Question, action_on, on_outputs, question, reflection_error
 from liegg.testing.groups import Group, as_group
+
+
+@overload
+def assert_invariant(  # noqa: D418
+    model: Any,
+    data: Data,
+    generators: str | Float[Tensor, "d ..."],
+    *,
+    elements: Any = None,
+    action: Action | Mapping[Any, Any] | None = None,
+    copies: int = 1,
+    output: Field = None,
+    tolerance: float | None = None,
+) -> Symmetries:
+    """Generators, and elements if there are any."""
+
+
+@overload
+def assert_invariant(  # noqa: D418
+    model: Any,
+    data: Data,
+    generators: None = None,
+    *,
+    elements: Any = None,
+    action: Action | Mapping[Any, Any] | None = None,
+    copies: int = 1,
+    output: Field = None,
+    tolerance: float | None = None,
+) -> None:
+    """Elements alone."""
 
 
 @checked()
@@ -46,15 +76,15 @@ def assert_invariant(
         generators: a group such as `"se(3)"`, of which `"o(3)"` and `"e(3)"` also try a reflection; or matrices such as
             `liegg.so(3)`, or coefficients `[d, g]` of `action`; each must hold.
         elements: finite transformations, each of which must hold: matrices `[k, n, n]` such as `-torch.eye(3)[None]`
-            (homogeneous ones for `Affine`), permutations of slots such as `[(1, 0, 2)]`, a group of `liegg.algebra.close`, or the result
-            of `liegg.discover_group` for another model.
+            (homogeneous ones for `Affine`), permutations of slots such as `[(1, 0, 2)]`, a group of `liegg.algebra.close`, or the
+            result of `liegg.discover_group` for another model. The tolerance is then the largest change of the output over its
+            spread.
         action: how they act, as for `liegg.discover`; by default linearly on `copies` vectors, for a group by name as
             `equivariance_error` finds it.
         copies: vectors per sample, for the default action.
         output: the field of what the model returns, as for `liegg.discover`.
         tolerance: largest relative change δ of the output along a generator, the root of its defect δ²: 0 is exact, 1 is what
-            an average direction of equal displacement does; and largest effect of an element, the change of the output over its
-            spread. By default a third of the root of the rounding unit of the model's
+            an average direction of equal displacement does. By default a third of the root of the rounding unit of the model's
             arithmetic: 5e-9 in float64, 1.2e-4 in float32, 0.01 in float16, 0.03 in bfloat16. Exact models reach about one unit
             (5e-16, 1e-7, 4e-4, 3e-3).
 
@@ -63,7 +93,7 @@ def assert_invariant(
 
     Raises:
         AssertionError: the output changes more along a generator or by an element, or it does not move the data; the message
-            names it, and for a generator the likely cause with the evidence for it.
+            names it, and for generators the likely cause with the evidence for it.
         ArgumentError: neither generators nor elements, or elements of another size.
     """
     if generators is None and elements is None:
@@ -71,7 +101,9 @@ def assert_invariant(
             "neither generators nor elements: expected some, for example liegg.so(3) or elements=-torch.eye(3)[None]."
         )
     if elements is not None:
-        assert_elements(model, data, elements, action, copies=copies, tolerance=tolerance)
+        assert_elements(
+            model, data, elements, action=action, copies=copies, tolerance=tolerance, output=output
+        )
     if generators is None:
         return None
     group = as_group(generators)
@@ -157,6 +189,15 @@ def assert_same_span(
         raise AssertionError(
             f"the largest principal angle is {angle:.3g} rad, above {tolerance:g}."
         )
+
+
+def default_tolerance(unit: float) -> float:
+    """Largest relative change of an exact model whose arithmetic has a rounding unit, with room to spare.
+
+    >>> [f"{default_tolerance(2.0**power):.1g}" for power in (-52, -23, -10, -7)]
+    ['5e-09', '0.0001', '0.01', '0.03']
+    """
+    return math.sqrt(unit) / 3
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,7 @@
-"""Finite elements that must leave the output of a model as it is."""
+"""Finite elements in assertions."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from torch import Tensor
@@ -11,43 +12,28 @@ from liegg.algebra.finite.group import FiniteGroup
 from liegg.discovery.group.element_effects import element_effects
 from liegg.discovery.group.judge import STILL
 from liegg.inputs.batches import Data
+from liegg.inputs.output_field import Field
 from liegg.results.group_symmetries import GroupSymmetries
 
 
-def default_tolerance(unit: float) -> float:
-    """Largest relative change of an exact model whose arithmetic has a rounding unit, with room to spare.
-
-    >>> [f"{default_tolerance(2.0**power):.1g}" for power in (-52, -23, -10, -7)]
-    ['5e-09', '0.0001', '0.01', '0.03']
-    """
-    return math.sqrt(unit) / 3
-
-
 def assert_elements(
-    model: Any, data: Data, elements: Any, action: Any, *, copies: int, tolerance: float | None
+    model: Any,
+    data: Data,
+    elements: Any,
+    *,
+    action: Action | Mapping[Any, Any] | None = None,
+    copies: int = 1,
+    tolerance: float | None = None,
+    output: Field = None,
 ) -> None:
-    """Fail unless the output stays under finite elements.
-
-    Args:
-        model: as for `liegg.discover`.
-        data: as for `liegg.discover`.
-        elements: as for `assert_invariant`.
-        action: how they act; None for linearly on `copies` vectors.
-        copies: vectors per sample, for the default action.
-        tolerance: largest change of the output over its spread; None for what rounding allows.
-
-    Raises:
-        AssertionError: an element changes the output by more, or does not move the samples.
-        ArgumentError: an action is needed, or it is not one.
-    """
-    if action is not None and not isinstance(action, Action):
+    """Fail unless the output stays under finite elements; see `assert_invariant`."""
+    if isinstance(action, Mapping):
         raise ArgumentError(
-            f"elements were given with action={action!r}; expected one action, for example liegg.Linear(3, copies=4)."
+            "elements= does not take structured samples; pass tensors and an action such as liegg.Linear(3, copies=4)."
         )
-    if action is None:
-        action = _action_of(elements, copies)
-    measured = element_effects(model, data, elements, action)
-    allowed = default_tolerance(measured.unit) if tolerance is None else tolerance
+    action = action or _default_action(elements, copies)
+    measured = element_effects(model, data, elements, action, output=output)
+    allowed = math.sqrt(measured.unit) / 3 if tolerance is None else tolerance
     for words, effect, distance in zip(
         measured.words, measured.effect.tolist(), measured.displacement.tolist(), strict=True
     ):
@@ -62,8 +48,8 @@ def assert_elements(
             )
 
 
-def _action_of(elements: Any, copies: int) -> Action:
-    """The action of given elements: that of a result, or linear on vectors."""
+def _default_action(elements: Any, copies: int) -> Action:
+    """The action of a result, or linear maps of the size of the matrices."""
     first = elements.elements if isinstance(elements, FiniteGroup) else elements
     if isinstance(elements, GroupSymmetries) and elements.continuous is not None:
         return elements.continuous.action

@@ -22,6 +22,7 @@ LIMIT = 2000
 EXACT_ERROR, INEXACT_ERROR = 1e-6, 0.05
 """Relative error of the matrices of exact elements and of others."""
 
+BESIDE = "it holds only nearly, beside exact symmetries"
 OPEN = "its powers and products do not form a group"
 
 
@@ -90,8 +91,9 @@ class Frame:
 def assemble(frame: Frame, accepted: Sequence[GroupElement], judge: Judge) -> Assembled:
     """The largest group that elements form with all products of a grade that counts.
 
-    Exact elements come first, together; then one element after the other, best first. An element stays out if it does not close with
-    those before it, or if a product is not a symmetry.
+    Exact elements come first, together. Others are part of the group only if nothing is exact, neither an element nor the continuous
+    part: one after the other, best first. An element stays out if it does not close with those before it, or if a product is not
+    a symmetry.
 
     Args:
         frame: the spaces, the identity component, and what elements do to the output.
@@ -107,8 +109,11 @@ def assemble(frame: Frame, accepted: Sequence[GroupElement], judge: Judge) -> As
         # The continuous symmetries hold only nearly, and exact elements need not normalise them.
         frame = replace(frame, algebra=frame.algebra[:0])
         found = _attempt(frame, exact, judge, EXACT_ERROR)
-    kept = list(exact) if found else []
-    one_by_one = others if found or not exact else [*exact, *others]
+    if found or (len(frame.algebra) and not frame.uncertain):
+        beside = tuple(replace(element, reason=BESIDE) for element in others)
+        return replace(found, excluded=beside) if found else Assembled(None, (), beside)
+    kept: list[GroupElement] = []
+    one_by_one = [*exact, *others]
     excluded: list[GroupElement] = []
     notes: list[Remark] = []
     for element in one_by_one:

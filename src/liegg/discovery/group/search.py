@@ -1,5 +1,6 @@
 """The assembly of a search: every space in turn, one judge, one group, one record."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -25,9 +26,16 @@ from liegg.discovery.group.random_maps import RandomMaps, random_maps
 from liegg.discovery.group.record import record
 from liegg.discovery.group.setting import Setting, rounding_floor
 from liegg.discovery.group.slots import search_slots
+from liegg.discovery.group.verdict import factor_words
 from liegg.discovery.verification.measure import CONSTANT
 from liegg.results.group_symmetries import GroupElement, GroupSymmetries
 from liegg.results.symmetries import Symmetries
+
+FEW_MIXED = 4
+"""Refuted elements of each of two spaces that are tried together."""
+
+MOST_MIXED = 2
+"""Pairs that are noted."""
 
 FEWEST_TESTS = 64
 """Number of elements for which intervals are corrected at least."""
@@ -138,6 +146,7 @@ def search(
             findings.count("permutations of slots", own.tried)
             slots = permutation_group(own.generators, space.side)
     matrix_spaces = tuple(s for s in spaces if isinstance(s, VectorSpace | GridSpace))
+    _add_mixed(spaces, findings, tests)
     algebra = side_by_side(matrix_spaces, algebras)
     uncertain = bool(len(algebra)) and uncertainty_of(continuous) > 0
     assembled = _assembled(setting, matrix_spaces, algebra, findings, tests, uncertain=uncertain)
@@ -153,6 +162,43 @@ def search(
         algebra=algebra,
         angles=rotations(setting, action),
     )
+
+
+def _add_mixed(spaces: Sequence[Space], findings: Findings, tests: Tests) -> None:
+    """Try pairs of refuted elements of two spaces: a mirror image with two slots exchanged may be a symmetry though neither is.
+
+    A pair that counts is a note; it is not part of the group.
+    """
+    refuted = [
+        [
+            one
+            for one in findings.rejected
+            if one.kinds == (space.kind,) and one.grade != "not testable"
+        ]
+        for space in spaces
+    ]
+    by_kind = {space.kind: space for space in spaces}
+    pairs = []
+    for first, second in itertools.combinations(range(len(spaces)), 2):
+        if spaces[first].kind == spaces[second].kind:
+            continue
+        ones, others = refuted[first][:FEW_MIXED], refuted[second][:FEW_MIXED]
+        pairs += [(one, other) for one in ones for other in others if not one.reason + other.reason]
+    candidates = [
+        Candidate(
+            tuple((by_kind[one.kinds[0]], one.matrices[0]) for one in pair),
+            "pair of refuted elements",
+        )
+        for pair in pairs
+    ]
+    findings.count("pairs of elements", len(candidates))
+    counted = [one for one in tests(candidates) if one.counted]
+    for one in counted[:MOST_MIXED]:
+        words = " and ".join(
+            factor_words(kind, matrix, by_kind[kind].coordinates)
+            for kind, matrix in zip(one.kinds, one.matrices, strict=True)
+        )
+        findings.notes.append(Diagnosis.GROUP_MIXED(words=words, effect=one.effect))
 
 
 def side_by_side(

@@ -31,8 +31,8 @@ JUDGED_SWAPS = 12
 MOST_BLOCKS = 64
 """Most cycles and block permutations that are judged."""
 
-FEW_SLOTS = 12
-"""Slots up to which all cycles of three and pairs of transpositions are tried."""
+FEW_SLOTS = 6
+"""Slots up to which all cycles of three and pairs of transpositions are tried; above it cycles of three neighbours."""
 
 
 class SlotFindings(NamedTuple):
@@ -206,11 +206,16 @@ def _further(n: int, components: list[list[int]]) -> Iterator[tuple[Order, str]]
     for one, other in itertools.combinations(components, 2):
         if len(one) == len(other) > 1:
             found.append((_exchanged(n, one, other), "exchange of blocks of slots"))
+    triples = (
+        itertools.combinations(every, 3)
+        if n <= FEW_SLOTS
+        else zip(every, every[1:], every[2:], strict=False)
+    )
+    for i, j, k in triples:
+        order = list(every)
+        order[i], order[j], order[k] = j, k, i
+        found.append((tuple(order), "cycle of three slots"))
     if n <= FEW_SLOTS:
-        for i, j, k in itertools.combinations(every, 3):
-            order = list(every)
-            order[i], order[j], order[k] = j, k, i
-            found.append((tuple(order), "cycle of three slots"))
         for (i, j), (k, m) in itertools.combinations(itertools.combinations(every, 2), 2):
             if len({i, j, k, m}) == 4:
                 order = list(_swap(n, i, j))

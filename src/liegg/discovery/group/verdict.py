@@ -6,13 +6,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg.actions import Action
+from liegg.actions import Action, MatrixAction
 from liegg.algebra.finite.element_words import element_words
 from liegg.algebra.finite.group import FiniteGroup
 from liegg.algebra.finite.slots import SlotGroup, permutation_words
 from liegg.algebra.finite.whole_name import TRIVIAL, whole_name
 from liegg.decision.grades import GRADES
 from liegg.discovery.group.algebra import uncertainty_of
+from liegg.discovery.group.assemble import BESIDE
 from liegg.results.group_symmetries import GroupElement, GroupSymmetries
 from liegg.results.symmetries import Symmetries
 
@@ -54,7 +55,7 @@ def with_words(element: GroupElement, action: Action) -> GroupElement:
     """The element with words for what each factor does."""
     if element.words:
         return element
-    names = next((part.axes for part in action.parts if hasattr(part, "axes")), None)
+    names = next((part.axes for part in action.parts if isinstance(part, MatrixAction)), None)
     parts = [
         factor_words(kind, matrix, names)
         for kind, matrix in zip(element.kinds, element.matrices, strict=True)
@@ -112,6 +113,8 @@ def sentence(found: GroupSymmetries) -> str:
         parts.append(
             f"of the rotations by any angle the network keeps those by multiples of {360 / fold:g}° to {effect:.2g}"
         )
+    if any(note.diagnosis.name == "GROUP_MIXED" for note in found.notes):
+        parts.append("further symmetries pair a matrix with a permutation (see the notes)")
     if found.not_testable:
         first = found.not_testable[0]
         more = len(found.not_testable) - 1
@@ -140,7 +143,9 @@ def _mirror(found: GroupSymmetries) -> GroupElement | None:
     if reversing or untested:
         return None
     tried = [
-        one for one in found.rejected if one.source in MIRRORS and _reverses(one) and not one.reason
+        one
+        for one in found.rejected
+        if one.source in MIRRORS and _reverses(one) and one.reason in ("", BESIDE)
     ]
     return min(tried, key=lambda one: one.effect, default=None)
 
