@@ -57,7 +57,7 @@ def network(n: int, *, seed: int = 0, gain: float = 3.0, outputs: int = 1) -> nn
     torch.manual_seed(seed)
     layers = nn.Sequential(nn.Linear(n, 32), nn.Tanh(), nn.Linear(32, outputs)).double()
     with torch.no_grad():
-        layers[0].weight.mul_(gain)
+        next(layers.parameters()).mul_(gain)
     return layers
 
 

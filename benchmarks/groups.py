@@ -89,8 +89,8 @@ def asymmetric_network(seed: int) -> tuple[nn.Sequential, int]:
         nn.Linear(n, 32), activation(), nn.Linear(32, 32), activation(), nn.Linear(32, 1 + seed % 3)
     ).double()
     with torch.no_grad():
-        for place in (0, 2):
-            layers[place].weight.mul_((1.0, 3.0)[seed % 2])
+        for weight in [one for one in layers.parameters() if one.ndim == 2][:2]:
+            weight.mul_((1.0, 3.0)[seed % 2])
     return layers, n
 
 

@@ -70,10 +70,8 @@ class Action(ABC):
             return self.tangents(h[None], x)[0]
         if not self._overrides("act"):
             name = type(self).__name__
-            raise NotImplementedError(
-                f"{name} does not say how samples move: define {name}.act(h, x), {name}.field(h, x) "
-                f"or {name}.fields(x)."
-            )
+            ways = f"{name}.act(h, x), {name}.field(h, x) or {name}.fields(x)"
+            raise NotImplementedError(f"{name} does not say how samples move: define {ways}.")
         return jvp(lambda c: self.act(c, x), torch.zeros_like(h), h)[1]
 
     def tangents(
@@ -94,11 +92,7 @@ class Action(ABC):
             part.check(shape)
 
     def spaces(self, shape: tuple[int, ...]) -> tuple[Space, ...]:
-        """What finite group elements of this action move: vectors, channels, a grid, slots; none by default.
-
-        Args:
-            shape: shape of a sample.
-        """
+        """What finite elements move in samples of this shape: vectors, channels, a grid, slots."""
         return ()
 
     # Structured samples
@@ -234,10 +228,8 @@ class Action(ABC):
             return tensor
         if tensor.ndim == 3 and isinstance(self, MatrixAction):
             return self.coefficients(tensor)
-        raise ArgumentError(
-            f"{name} have shape {tuple(tensor.shape)}; expected {self._generator_shapes}, "
-            f"generators of {self!r}."
-        )
+        expected = f"{self._generator_shapes}, generators of {self!r}"
+        raise ArgumentError(f"{name} have shape {tuple(tensor.shape)}; expected {expected}.")
 
     # What a pass over the data needs; the defaults are right for every action
 

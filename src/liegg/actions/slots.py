@@ -50,6 +50,21 @@ class Slots(Action):
         """The samples as they are: there is no continuous motion."""
         return x.clone()
 
+    def tangents(
+        self, h: Float[Tensor, "t g"], x: Float[Tensor, "b ..."]
+    ) -> Float[Tensor, "t b ..."]:
+        """No velocity."""
+        return x.new_zeros(len(h), *x.shape)
+
+    def contract(
+        self,
+        gradients: Float[Tensor, "b k ..."],
+        x: Float[Tensor, "b ..."],
+        precomputed: Any = None,
+    ) -> Float[Tensor, "b k 0"]:
+        """No column."""
+        return gradients.new_zeros(*gradients.shape[:2], 0)
+
     def spaces(self, shape: tuple[int, ...]) -> tuple[Space, ...]:
         """The slots."""
         return (SlotSpace(tuple(shape), self.axis % len(shape)),)

@@ -1,7 +1,11 @@
 """Assertions for test suites: a model is invariant, an action obeys its laws, two spans are equal."""
 
-from liegg.testing.assertions import assert_equivariant, assert_invariant, assert_same_span
-from liegg.testing.elements import default_tolerance
+from liegg.testing.assertions import (
+    assert_equivariant,
+    assert_invariant,
+    assert_same_span,
+    default_tolerance,
+)
 from liegg.testing.error import equivariance_error
 from liegg.testing.laws import assert_is_action
 

@@ -8,6 +8,7 @@ from liegg._utils.errors import ShapeError
 from liegg.actions import Slots, action_from_settings
 from liegg.actions.finite.grid import GridSpace, ShiftSpace
 from liegg.actions.finite.slots import SlotSpace
+from liegg.actions.finite.vectors import VectorSpace
 
 QUARTER = torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64)
 
@@ -44,6 +45,7 @@ def test_matrices_on_vectors_in_both_layouts():
     assert torch.allclose(first.apply(h, x), wanted)
     assert torch.allclose(last.apply(h, x.mT), wanted.mT)
     for space, samples in ((first, x), (last, x.mT)):
+        assert isinstance(space, VectorSpace)
         moved = space.apply_all(h[None], samples)[0]
         assert torch.allclose(moved, space.apply(h, samples))
 
@@ -53,6 +55,7 @@ def test_affine_maps_and_channels():
     h[:3, 3] = torch.tensor([1.0, 2.0, 3.0])
     space = liegg.Affine(3, copies=2).spaces((2, 3))[0]
     assert torch.allclose(space.apply(h, x), x + h[:3, 3])
+    assert isinstance(space, VectorSpace)
     assert torch.allclose(space.apply_all(h[None], x)[0], x + h[:3, 3])
     images, swap = normal(2, 3, 4, 4), torch.eye(3, dtype=torch.float64)[[1, 0, 2]]
     colours = liegg.Color("linear").spaces((3, 4, 4))[0]

@@ -44,6 +44,7 @@ def test_the_jacobian_is_the_derivative_along_left_multiplication():
         h = torch.eye(side, dtype=torch.float64)
         h[:-1, :-1] += 0.3 * normal(side - 1, side - 1)
         values, rows = residual(h[None])
+        assert rows is not None
         step = 1e-6 * torch.eye(action.size, dtype=torch.float64)
         moved = torch.linalg.matrix_exp(action.matrices(step)) @ h
         back = torch.linalg.matrix_exp(action.matrices(-step)) @ h

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.errors import ArgumentError
 from liegg.actions.finite.space import Space
 
 
@@ -67,7 +68,9 @@ class GridSpace(Space):
             if (int(matrix[i, j]) < 0) != against:
                 flips.append(axis[i])
         if sorted(order) != list(range(signal.ndim)) or first < 1:
-            raise AssertionError("not a signed permutation")
+            raise ArgumentError(
+                "an element of a grid is not a signed permutation of its axes; expected one 1 or −1 in every row and column."
+            )
         return signal.permute(order).flip(flips).reshape(x.shape)
 
 

@@ -4,7 +4,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg.actions import Action, MatrixAction, Product
+from liegg.actions import Action
+from liegg.actions.finite.generators import generators_on
 from liegg.actions.finite.vectors import VectorSpace
 from liegg.results.symmetries import Symmetries
 
@@ -33,28 +34,6 @@ def algebra_on(
         action: the candidates.
         continuous: the answer for them; None for no symmetry.
     """
-    nothing = torch.zeros(0, space.side, space.side, dtype=torch.float64)
     if continuous is None or not continuous.nullity:
-        return nothing
-    coefficients = continuous.coefficients.double().cpu()
-    factors = action.actions if isinstance(action, Product) else (action,)
-    start = 0
-    for factor in factors:
-        inside = torch.zeros(coefficients.shape[1], dtype=torch.bool)
-        inside[start : start + factor.size] = True
-        start += factor.size
-        if space.action in factor.parts and isinstance(factor, MatrixAction):
-            own = _only_inside(coefficients, inside)
-            return factor.matrices(own).double() if len(own) else nothing
-    return nothing
-
-
-def _only_inside(coefficients: Float[Tensor, "d g"], inside: Tensor) -> Float[Tensor, "e p"]:
-    """A basis of the combinations without coefficients outside."""
-    outside = coefficients[:, ~inside]
-    if not outside.shape[1]:
-        return coefficients[:, inside]
-    left, values, _ = torch.linalg.svd(outside, full_matrices=True)
-    rank = int((values > 1e-8).sum())
-    combinations = left[:, rank:].mT @ coefficients
-    return combinations[:, inside]
+        return torch.zeros(0, space.side, space.side, dtype=torch.float64)
+    return generators_on(space, action, continuous.coefficients.double().cpu())

@@ -140,13 +140,12 @@ def polish(residual: Residual, starts: Float[Tensor, "s n n"], iterations: int) 
     damping = torch.full((count,), FIRST_DAMPING, dtype=torch.float64)
     metric = residual.metric
     active = torch.isfinite(cost) & (cost < 1e100)
-    assert rows is not None  # noqa: S101
     slow = torch.zeros(count, dtype=torch.int64)
     for _ in range(iterations):
         places = active.nonzero()[:, 0]
         if not len(places):
             break
-        step = _step(values[places], rows[places], metric, damping[places])
+        step = _step(values[places], rows[places], metric, damping[places])  # pyright: ignore[reportOptionalSubscript]
         motion = residual.space.action.matrices(step)
         trial = torch.linalg.matrix_exp(motion) @ h[places]
         new_values, new_rows = residual(trial)
