@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from liegg.algebra.catalog import aff, gl, scaling, se, sl, so, sp, su, translation, u
     from liegg.decision.thresholds import Thresholds
     from liegg.discovery.compare import compare
+    from liegg.discovery.data.discover_data import discover_data
     from liegg.discovery.discover import discover
     from liegg.discovery.layers.discover_layers import discover_layers
     from liegg.discovery.layers.errors.layer_errors import layer_errors
@@ -52,6 +53,7 @@ _HOMES = {
     ),
     "liegg.decision.thresholds": ("Thresholds",),
     "liegg.discovery.compare": ("compare",),
+    "liegg.discovery.data.discover_data": ("discover_data",),
     "liegg.discovery.discover": ("discover",),
     "liegg.discovery.layers.discover_layers": ("discover_layers",),
     "liegg.discovery.layers.errors.layer_errors": ("layer_errors",),
@@ -88,6 +90,7 @@ __all__ = [
     "algebra",
     "compare",
     "discover",
+    "discover_data",
     "discover_layers",
     "gl",
     "identify",

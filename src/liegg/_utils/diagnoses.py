@@ -691,6 +691,16 @@ class Diagnosis(Enum):
         "It is not clear how many symmetries {model} has: along {below:direction} the output moves little ({percent} % of what it "
         "does along an average one, or more), but nothing separates {below:?it|them} from the rest.",
     )
+    CANNOT_TELL_FROM_CHANCE = (
+        Kind.WARNING,
+        "these test functions and {samples:sample} cannot tell any candidate from chance: more samples, or test functions that see "
+        "more of the data, would decide",
+    )
+    NOT_EXCLUDED = (
+        Kind.WARNING,
+        "{count:further direction} {count:?is|are} not excluded: chance alone explains what the test functions see along "
+        "{count:?it|them}, but {samples:sample} leave room for a large effect. More samples would decide",
+    )
     UNDECIDED_FOR = (
         Kind.VERDICT,
         "Undecided whether {model} has a symmetry: the data does not decide {undecided} of {total:direction}.",

@@ -19,6 +19,7 @@ from liegg.algebra.identification_storage import (
 from liegg.decision.block_statistics import BlockStatistics
 from liegg.decision.controls import Controls, RandomControl, RankTest, ReinitialisedControl
 from liegg.decision.decide import Decision
+from liegg.decision.distribution import DistributionTest
 from liegg.decision.intervals import Certainty
 from liegg.decision.thresholds import Thresholds
 from liegg.polarization.gram import Gram
@@ -162,6 +163,7 @@ def from_record(
         settings=record["settings"],
         notes=tuple(map(remark_from_dict, record["notes"])),
         answers=Answers(map(answer_from_dict, record.get("answers", ()))),
+        distribution=_distribution(record.get("distribution")),
         _spectrum=spectrum,
     )
 
@@ -180,6 +182,15 @@ def _action(settings: dict[str, Any], given: Action | None, size: int, name: str
             f"{name}={given!r} has {given.size} candidates; the stored result has {size}. Pass the action of the analysis."
         )
     return given
+
+
+def _distribution(record: dict[str, Any] | None) -> DistributionTest | None:
+    """How a data set was tested; None for a model."""
+    if record is None:
+        return None
+    numbers = {name: _number(record[name], math.nan) for name in ("span_p", "next_p", "detectable")}
+    listed = {name: tuple(record[name]) for name in ("ratios", "p_values")}
+    return DistributionTest(**record | numbers | listed)
 
 
 def _decision(record: dict[str, Any]) -> Decision:

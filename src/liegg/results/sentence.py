@@ -87,7 +87,8 @@ def _nothing_found(sym: Symmetries) -> Remark:
 
 def _subject(sym: Symmetries) -> str:
     """What does not change: the output, or the part of it that was asked about."""
-    return f"the output of {sym.model}" if sym.subject == sym.model else sym.subject
+    is_output = sym.subject == sym.model and sym.distribution is None
+    return f"the output of {sym.model}" if is_output else sym.subject
 
 
 def certainty_of(sym: Symmetries) -> tuple[Remark, ...]:

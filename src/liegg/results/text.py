@@ -4,6 +4,7 @@ import math
 
 from liegg._utils.diagnoses import plural
 from liegg._utils.text import runs
+from liegg.decision.distribution import DistributionTest
 from liegg.results.account import EQUAL_DEFECTS, NEAREST
 from liegg.results.symmetries import Symmetries
 from liegg.results.tables import (
@@ -64,6 +65,11 @@ def _opening(sym: Symmetries, width: int) -> tuple[str, ...]:
 
 def _question(sym: Symmetries) -> str:
     """What was asked, of how much data, and how it was computed."""
+    if sym.distribution is not None:
+        return (
+            f"distribution under {sym.action}: {plural(sym.samples, 'sample')}, {sym.distribution.functions}, "
+            f"{sym.distribution.combinations} of them independent"
+        )
     question = f"invariance under {sym.action}"
     if sym.output_action is not None:
         question = f"equivariance under {sym.action}, with {sym.output_action} on the output"
@@ -158,6 +164,8 @@ def _bottom(sym: Symmetries) -> list[str]:
 
 def _certainty(sym: Symmetries) -> list[str]:
     """How sure the count and the span are, and what random directions reach."""
+    if sym.distribution is not None:
+        return _tests(sym, sym.distribution)
     lines = []
     if (certainty := sym.decision.certainty) is not None:
         low, high = certainty.nullity
@@ -172,6 +180,27 @@ def _certainty(sym: Symmetries) -> list[str]:
         share = f"{100 * (1 - control.share):g} %"
         lines.append(
             f"  control: {share} of random directions of equal displacement have δ² above {control.low:.2g}"
+        )
+    return lines
+
+
+def _tests(sym: Symmetries, tests: DistributionTest) -> list[str]:
+    """How a data set was tested against chance."""
+    lines = []
+    if sym.nullity:
+        chance = f"chance explains them (p = {tests.span_p:.2g})" if tests.span_p == tests.span_p else ""
+        after = "" if math.isnan(tests.next_p) else f"one more is excluded (p = {tests.next_p:.2g})"
+        lines.append(f"  against chance: {'; '.join(filter(None, (chance, after)))}")
+    if sym.decision.certainty is not None and sym.nullity:
+        lines.append(f"  directions known to {math.degrees(sym.decision.uncertainty):.2g}°")
+    if math.isfinite(tests.detectable):
+        lines.append(
+            f"  power: a motion by the data's spread that shifts a test function by {tests.detectable:.2g} of its standard "
+            "deviation would have been seen"
+        )
+    if tests.dispersion > 1:
+        lines.append(
+            f"  samples depend on each other: they count as {sym.samples / tests.dispersion:.0f} independent ones"
         )
     return lines
 

@@ -1,0 +1,304 @@
+r"""Is a distribution invariant? Means of derivatives that must vanish, tested against their sampling noise.
+
+A distribution is invariant under the flow of $X$ if and only if $E[\langle \nabla\phi, X \rangle] = 0$ for every test function.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg._utils.linalg import fix_signs, symmetric_eigen
+from liegg.actions import Displacement
+from liegg.polarization.row_means import RowMeans
+from liegg.spectrum.defects import Defects, trivial_of, whitening
+
+VALUE_SHARE = 1e-3
+"""Variance of a combination of test functions, as a share of the largest, below which it is left out: it repeats the others."""
+
+COUNT_LEVEL = 1e-3
+"""Level of the tests that count: each rejects a true symmetry in this share of data sets."""
+
+DISPERSED = 1.25
+"""Variance between blocks over that of independent samples from which on samples are taken to be dependent: for independent ones
+it is 1 to about 8 %."""
+
+FEWEST_SAMPLES = 5
+"""Samples per combination of test functions, at least."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DistributionTest:
+    """How a data set was tested.
+
+    Attributes:
+        functions: what the test functions are, in words.
+        combinations: independent combinations of them that were used.
+        ratios: `[r]`, for each direction in the order of defects, the squared mean over what sampling noise makes of it: about 1
+            for a symmetry.
+        p_values: `[r]`, of each direction by itself.
+        span_p: p-value of all symmetries together; NaN if there is none.
+        next_p: p-value of one more symmetry than were found; NaN if no direction is left.
+        dispersion: variance between blocks of samples over that of independent samples; copies and clusters make it larger than 1.
+        detectable: effect of a direction that would have been seen with a probability of 95 %.
+    """
+
+    functions: str
+    combinations: int
+    ratios: tuple[float, ...]
+    p_values: tuple[float, ...]
+    span_p: float
+    next_p: float
+    dispersion: float
+    detectable: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MeanProblem:
+    """The means in coordinates in which the candidates move the data equally and the test functions have variance 1.
+
+    Attributes:
+        mean: `[k, r]`.
+        covariance: `[k, r, k, r]`, of one sample.
+        whiten: `[g, r]`, coordinates of the candidates.
+        samples: effective number of samples: copies and clusters count once.
+        covered: samples from which the covariance was taken.
+        dispersion: variance between blocks over that of independent samples, at least 1.
+    """
+
+    mean: Float[Tensor, "k r"]
+    covariance: Float[Tensor, "k r k r"]
+    whiten: Float[Tensor, "g r"]
+    samples: float
+    covered: int
+    dispersion: float
+
+
+def pose_means(sums: RowMeans, displacement: Displacement, tolerance: float) -> MeanProblem:
+    """The problem in standard coordinates.
+
+    Args:
+        sums: means over the data.
+        displacement: how far the candidates move it.
+        tolerance: share of the displacement below which a direction does not move the data.
+    """
+    block, _ = whitening(displacement, tolerance)
+    whiten = torch.block_diag(*[block] * displacement.repeat)
+    functions = _combinations(sums)
+    mean = functions @ sums.mean @ whiten
+    covariance = _transformed(_transformed(sums.covariance, functions, 0), whiten.mT, 1)
+    dispersion = _dispersion(sums, functions, whiten, mean, covariance)
+    return MeanProblem(
+        mean=mean,
+        covariance=covariance,
+        whiten=whiten,
+        samples=sums.samples / dispersion,
+        covered=sums.covered,
+        dispersion=dispersion,
+    )
+
+
+def _transformed(
+    covariance: Float[Tensor, "k a k a"], matrix: Float[Tensor, "j m"], axis: int
+) -> Float[Tensor, "..."]:
+    """Covariance after a linear map of one of its two kinds of axes."""
+    for place in (axis, axis + 2):
+        covariance = torch.tensordot(covariance, matrix, dims=([place], [1])).movedim(-1, place)
+    return covariance
+
+
+def _combinations(sums: RowMeans) -> Float[Tensor, "j k"]:
+    """Combinations of the test functions that are uncorrelated, with variance 1."""
+    variances, axes = symmetric_eigen(sums.values)
+    kept = variances > VALUE_SHARE * variances[-1]
+    most = max(1, sums.samples // FEWEST_SAMPLES)
+    return (axes[:, kept] / variances[kept].sqrt()).mT[-most:]
+
+
+def _dispersion(
+    sums: RowMeans,
+    functions: Float[Tensor, "j k"],
+    whiten: Float[Tensor, "g r"],
+    mean: Float[Tensor, "j r"],
+    covariance: Float[Tensor, "j r j r"],
+) -> float:
+    """Variance of the means of blocks over what independent samples would give; 1 unless it is clearly more."""
+    filled = sums.counts > 0
+    count = int(filled.sum())
+    if count < 2:
+        return 1.0
+    apart = functions @ sums.blocks[filled] @ whiten - mean
+    between = float((sums.counts[filled] * apart.square().sum((1, 2))).sum()) / (count - 1)
+    within = float(torch.einsum("kaka->", covariance))
+    ratio = between / within if within > 0 else 1.0
+    return ratio if ratio > DISPERSED else 1.0
+
+
+def noise_of(problem: MeanProblem, h: Float[Tensor, "r d"]) -> Float[Tensor, "k d k d"]:
+    """Covariance of the means along given directions."""
+    return _transformed(problem.covariance, h.mT, 1) / problem.samples
+
+
+def solve_means(problem: MeanProblem) -> tuple[Float[Tensor, " r"], Float[Tensor, "r r"]]:
+    """Squared means less their noise, ascending, and directions as columns; noise may leave some below 0."""
+    noise = torch.einsum("kakb->ab", problem.covariance) / problem.samples
+    return symmetric_eigen(problem.mean.mT @ problem.mean - noise)
+
+
+@dataclass(frozen=True)
+class QuadraticTest:
+    """A sum of squares of means against its law under noise, a multiple of a chi-square variable (Satterthwaite).
+
+    Attributes:
+        statistic: the sum of squares.
+        expected: its mean under noise alone.
+        freedom: degrees of freedom of the law.
+    """
+
+    statistic: float
+    expected: float
+    freedom: float
+
+    @property
+    def ratio(self) -> float:
+        """The statistic over its mean under noise."""
+        return self.statistic / self.expected if self.expected > 0 else math.inf
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of the statistic under noise alone: what cannot be told from 0."""
+        return self.expected * math.sqrt(2 / self.freedom)
+
+    @property
+    def p_value(self) -> float:
+        """Probability of a statistic as large, under noise alone."""
+        from scipy.stats import chi2
+
+        return float(chi2.sf(self.ratio * self.freedom, self.freedom))
+
+    def bounds(self, level: float) -> tuple[float, float]:
+        """Interval of the squared mean itself: values of the noncentrality that the statistic does not reject."""
+        from scipy.optimize import brentq
+        from scipy.stats import ncx2
+
+        seen, tail = self.ratio * self.freedom, (1 - level) / 2
+        unit = self.expected / self.freedom
+
+        def end(probability: float) -> float:
+            def excess(noncentrality: float) -> float:
+                return float(ncx2.cdf(seen, self.freedom, noncentrality)) - probability
+
+            if excess(1e-12) <= 0:
+                return 0.0
+            most = 4 * (seen + 20 * math.sqrt(2 * self.freedom + 4 * seen) + 20)
+            return float(brentq(excess, 1e-12, most)) * unit if excess(most) < 0 else most * unit
+
+        return end(1 - tail), end(tail)
+
+
+def quadratic_test(
+    problem: MeanProblem, h: Float[Tensor, "r d"], rest: Float[Tensor, "r e"] | None = None
+) -> QuadraticTest:
+    """Test that the means vanish along directions.
+
+    Args:
+        problem: the means.
+        h: orthonormal directions, as columns.
+        rest: the other directions, if `h` was chosen for its small means: turning `h` towards them has used up the combinations
+            of test functions along which they move. None for directions that were fixed beforehand.
+    """
+    mean, covariance = problem.mean @ h, noise_of(problem, h)
+    if rest is not None and rest.shape[1]:
+        used = torch.linalg.qr(problem.mean @ rest).Q
+        free = torch.linalg.qr(used, mode="complete").Q[:, used.shape[1] :]
+        mean = free.mT @ mean
+        covariance = _transformed(covariance, free.mT, 0)
+    matrix = covariance.flatten(2).flatten(0, 1)
+    trace, square = float(matrix.trace()), float(matrix.square().sum())
+    # The square of an estimated covariance is too large by what its own noise adds.
+    square = max(square - trace**2 / problem.covered, trace**2 / len(matrix), torch.finfo(matrix.dtype).tiny)
+    return QuadraticTest(float(mean.square().sum()), trace, trace**2 / square)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MeanSolution:
+    """Directions in ascending order of defect, with tests.
+
+    Attributes:
+        solution: defects and directions, as for a model.
+        bounds: `[r, 2]`, intervals of the defects.
+        tests: of each direction.
+        found: number of directions along which the means vanish within noise.
+        span: test of all of these together; None if there is none.
+        following: test of one more; None if no direction is left.
+        angle: angle in radians by which a direction that was found may be off.
+    """
+
+    solution: Defects
+    bounds: Float[Tensor, "r 2"]
+    tests: tuple[QuadraticTest, ...]
+    found: int
+    span: QuadraticTest | None
+    following: QuadraticTest | None
+    angle: float
+
+
+def solve_distribution(
+    problem: MeanProblem, displacement: Displacement, *, tolerance: float, level: float
+) -> MeanSolution:
+    """Defects of every direction with intervals, and how many vanish within noise.
+
+    Args:
+        problem: the means.
+        displacement: how far the candidates move the data.
+        tolerance: share of the displacement below which a direction does not move the data.
+        level: nominal coverage of the intervals.
+    """
+    squares, axes = solve_means(problem)
+    total = len(squares)
+    span, following, found = None, None, 0
+    for number in range(total, 0, -1):
+        test = quadratic_test(problem, axes[:, :number], axes[:, number:])
+        if test.p_value >= COUNT_LEVEL:
+            span, found = test, number
+            break
+        following = test
+    kappa = float(squares.clamp_min(0).mean())
+    tests = tuple(
+        quadratic_test(problem, axes[:, [i]], axes[:, found:] if i < found else None)
+        for i in range(total)
+    )
+    scale = kappa if kappa > 0 else 1.0
+    bounds = torch.tensor([test.bounds(level) for test in tests], dtype=torch.float64) / scale
+    noise = torch.tensor([test.deviation for test in tests], dtype=torch.float64)
+    values = (torch.maximum(squares, noise) / scale).sort().values
+    bounds = torch.stack(
+        [torch.minimum(bounds[:, 0], values), torch.maximum(bounds[:, 1], values)], dim=1
+    )
+    directions = (problem.whiten @ axes).mT
+    directions = fix_signs(directions / directions.norm(dim=1, keepdim=True))
+    _, kernel = whitening(displacement, tolerance)
+    trivial, barely = trivial_of(kernel, displacement, tolerance, 0.0)
+    return MeanSolution(
+        solution=Defects(values, directions, trivial, kappa, barely),
+        bounds=bounds,
+        tests=tests,
+        found=found,
+        span=span,
+        following=following,
+        angle=_angle(problem, axes, found),
+    )
+
+
+def _angle(problem: MeanProblem, axes: Float[Tensor, "r r"], found: int) -> float:
+    """Angle by which a found direction may be off: the root mean square of its noise towards the others, to first order."""
+    rest = axes[:, found:]
+    if not found or not rest.shape[1]:
+        return 0.0
+    inverse = torch.linalg.pinv(problem.mean @ rest)
+    noise = noise_of(problem, axes[:, :found])
+    turned = torch.einsum("ak,kilj,bl->aibj", inverse, noise, inverse)
+    each = torch.einsum("aiai->i", turned)
+    return float(each.max().sqrt())

@@ -1,0 +1,168 @@
+"""The verb for data sets: samples in, symmetries of their distribution out; no model, no training."""
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg._utils.arguments import checked
+from liegg._utils.checks import check_seed
+from liegg._utils.errors import ArgumentError
+from liegg._utils.one_at_a_time import one_at_a_time
+from liegg._utils.random import seeded
+from liegg._utils.threads import threads
+from liegg.actions import Action
+from liegg.decision.distribution import FEWEST_SAMPLES
+from liegg.decision.thresholds import Thresholds
+from liegg.discovery.data.conclude import Samples, conclude
+from liegg.inputs.batches import Batches, Data, as_batches
+from liegg.inputs.table import column_labels, is_table, table_values
+from liegg.inputs.test_functions import TestFunctions, as_test_functions, fourier_features
+from liegg.polarization import row_means
+from liegg.polarization.displacement import Workspace
+from liegg.polarization.row_means import LARGEST_COVARIANCE, RowMeans, covariance_samples
+from liegg.polarization.sample_blocks import COUNT, BlockAssigner, as_groups
+from liegg.polarization.sample_digest import sample_hashes
+from liegg.results.symmetries import Symmetries
+
+FUNCTIONS, FEWEST_FUNCTIONS = 128, 16
+"""Number of test functions, and the fewest that are taken if there are many candidates."""
+
+FEWEST = 100
+"""Samples below which nothing is decided."""
+
+FIRST_SAMPLES = 4096
+"""Samples from which the scales of the test functions are taken."""
+
+SHARES = 2**20
+"""Resolution of the share of samples from which the covariance is taken."""
+
+
+@checked()
+@one_at_a_time
+def discover_data(
+    data: Data,
+    action: Action,
+    *,
+    functions: Any = None,
+    groups: Sequence[Any] | Tensor | np.ndarray | None = None,
+    seed: int = 0,
+    thresholds: Thresholds | None = None,
+    batch_size: int | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> Symmetries:
+    r"""Find the motions that leave the distribution of a data set unchanged, without any model.
+
+    A distribution is invariant under the flow of $X$ if and only if $E[\langle \nabla\phi, X \rangle] = 0$ for every test function
+    $\phi$. The means of these derivatives are computed in one pass, for every candidate, and tested against their sampling noise.
+
+    Args:
+        data: the samples, as for `liegg.discover`.
+        action: the candidate generators, such as `liegg.Linear(4)`.
+        functions: test functions: a `liegg.data.TestFunctions`, or a differentiable callable on batches such as the features of a
+            network. By default random Fourier features at three scales; for images, of smooth random filters.
+        groups: label of every sample; samples that belong together share one.
+        seed: of the test functions.
+        thresholds: what counts as a symmetry; see `liegg.Thresholds`.
+        batch_size: samples per batch if the data does not come in batches.
+        progress: called with the number of samples after each batch.
+
+    Returns:
+        The symmetries, as for a model; `sym.distribution` holds the tests.
+
+    Raises:
+        LieggError: bad data, or arguments that make no sense.
+
+    Examples:
+        >>> import liegg
+        >>> x = torch.randn(4000, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+        >>> sym = liegg.discover_data(x, liegg.Linear(2))
+        >>> sym.nullity, sym.name
+        (1, 'so(2)')
+    """
+    check_seed(seed)
+    thresholds = thresholds or Thresholds()
+    if is_table(data):
+        action, data = action.named(column_labels(data)), table_values(data)
+    batches = as_batches(data, batch_size=batch_size).prepared(torch.float64, None)
+    labels = as_groups(groups)
+    with seeded(seed), torch.inference_mode(False), torch.no_grad():
+        first = _some(batches)
+        action.check(tuple(first.shape[1:]))
+        chosen = _functions(functions, action, first, seed=seed)
+        assigner = BlockAssigner(COUNT, labels)
+        sums = _means(batches, chosen, action, assigner, progress=progress)
+        assigner.check_count(sums.samples)
+        with threads(1):
+            samples = Samples(action=action, sums=sums, functions=chosen.name, shape=tuple(first.shape[1:]))
+            return conclude(samples, thresholds, seed=seed)
+
+
+def _some(batches: Batches) -> Float[Tensor, "b ..."]:
+    """Some samples: evenly spaced ones, or the first batch."""
+    with closing(iter(batches)) as iterator:
+        first = next(iterator)
+    return batches.some(FIRST_SAMPLES, first) if len(first) < FIRST_SAMPLES else first
+
+
+def _functions(
+    functions: Any, action: Action, x: Float[Tensor, "b ..."], *, seed: int
+) -> TestFunctions:
+    """The test functions that were given, or those that suit the data."""
+    columns = action.row_action.size
+    most = LARGEST_COVARIANCE // columns
+    if functions is not None:
+        chosen = as_test_functions(functions, x)
+        if chosen.size > most:
+            raise ArgumentError(
+                f"functions gives {chosen.size} test functions for {columns} candidates; at most {most} can be tested together. "
+                "Give fewer of them."
+            )
+        return chosen
+    if most < FEWEST_FUNCTIONS:
+        raise ArgumentError(
+            f"the action has {columns} candidates; the symmetries of a data set are tested with at most "
+            f"{LARGEST_COVARIANCE // FEWEST_FUNCTIONS}. Pass a smaller family, for example action.restrict(...)."
+        )
+    sides = None
+    if action.stage == "grid":
+        staged = action.staged(x[:1])
+        sides = tuple(staged.shape[2:])
+    return fourier_features(x, min(FUNCTIONS, most), seed=seed, sides=sides)
+
+
+def _means(
+    batches: Batches,
+    functions: TestFunctions,
+    action: Action,
+    assigner: BlockAssigner,
+    *,
+    progress: Callable[[int], object] | None,
+) -> RowMeans:
+    """One pass: means of the derivatives, with their covariance."""
+    rows, state, workspace, first = action.row_action, None, None, torch.zeros(0)
+    columns = functions.size * rows.size
+    share = SHARES
+    if batches.count:
+        share = min(SHARES, -(-covariance_samples(columns) * SHARES // batches.count))
+    for number, x in batches.numbered():
+        if state is None or workspace is None:
+            first, workspace = x, Workspace(rows)
+            state = row_means.init(functions, rows, x, assigner.count)
+        hashes = sample_hashes(x).cpu()
+        block = assigner.assign(number, hashes)
+        covers = (hashes // assigner.count) % SHARES < share
+        state = row_means.update(state, functions, workspace, x, block, covers=covers)
+        if progress is not None:
+            progress(len(x))
+    assert state is not None  # the batches refuse data without samples
+    if state.inputs.samples < FEWEST:
+        raise ArgumentError(
+            f"the data has {state.inputs.samples} samples; at least {FEWEST} are needed to tell a symmetry from chance, and "
+            f"{FEWEST_SAMPLES * functions.size} to use all test functions."
+        )
+    return row_means.finalise(state, rows, first)
