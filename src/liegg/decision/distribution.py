@@ -218,7 +218,9 @@ def quadratic_test(
     matrix = covariance.flatten(2).flatten(0, 1)
     trace, square = float(matrix.trace()), float(matrix.square().sum())
     # The square of an estimated covariance is too large by what its own noise adds.
-    square = max(square - trace**2 / problem.covered, trace**2 / len(matrix), torch.finfo(matrix.dtype).tiny)
+    square = max(
+        square - trace**2 / problem.covered, trace**2 / len(matrix), torch.finfo(matrix.dtype).tiny
+    )
     return QuadraticTest(float(mean.square().sum()), trace, trace**2 / square)
 
 

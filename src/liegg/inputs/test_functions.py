@@ -196,7 +196,9 @@ def fourier_features(
     else:
         size = data_size(flat)
         frequencies = frequencies / size
-    scales = torch.tensor(SCALES, dtype=torch.float64).repeat(math.ceil(count / len(SCALES)))[:count]
+    scales = torch.tensor(SCALES, dtype=torch.float64).repeat(math.ceil(count / len(SCALES)))[
+        :count
+    ]
     phases = 2 * math.pi * torch.rand(count, generator=generator, dtype=torch.float64)
     kind = "random Fourier features" if sides is None else "random smooth filters"
     return FourierFeatures(frequencies * scales[:, None], phases, kind)
@@ -210,7 +212,9 @@ def monomials(x: Float[Tensor, "b ..."], degree: int) -> Monomials:
     frontier = set(total)
     for _ in range(degree):
         frontier = {
-            tuple(e + (i == j) for j, e in enumerate(row)) for row in frontier for i in range(numbers)
+            tuple(e + (i == j) for j, e in enumerate(row))
+            for row in frontier
+            for i in range(numbers)
         }
         total += sorted(frontier, reverse=True)
     return Monomials(torch.tensor(total[1:], dtype=torch.float64), data_size(flat))

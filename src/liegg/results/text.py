@@ -188,7 +188,9 @@ def _tests(sym: Symmetries, tests: DistributionTest) -> list[str]:
     """How a data set was tested against chance."""
     lines = []
     if sym.nullity:
-        chance = f"chance explains them (p = {tests.span_p:.2g})" if tests.span_p == tests.span_p else ""
+        chance = (
+            f"chance explains them (p = {tests.span_p:.2g})" if tests.span_p == tests.span_p else ""
+        )
         after = "" if math.isnan(tests.next_p) else f"one more is excluded (p = {tests.next_p:.2g})"
         lines.append(f"  against chance: {'; '.join(filter(None, (chance, after)))}")
     if sym.decision.certainty is not None and sym.nullity:

@@ -68,9 +68,7 @@ def conclude(samples: Samples, thresholds: Thresholds, *, seed: int) -> Symmetri
     displacement = replace(action.displacement(sums.moment, sums.samples), noise=sums.noise)
     tolerance = max(thresholds.trivial_tolerance, thresholds.coverage)
     problem = pose_means(sums, displacement, tolerance)
-    solved = solve_distribution(
-        problem, displacement, tolerance=tolerance, level=thresholds.level
-    )
+    solved = solve_distribution(problem, displacement, tolerance=tolerance, level=thresholds.level)
     accumulated = Accumulated(
         rows=_factor(problem, solved, sums.samples),
         displacement=displacement,
@@ -144,10 +142,7 @@ def _decision(solved: MeanSolution, sums: RowMeans, thresholds: Thresholds) -> D
     """Count and grades from the intervals, as for a model; nothing if no direction can be told from chance."""
     solution, total = solved.solution, len(solved.solution.values)
     case = evidence(
-        solution.values,
-        solved.bounds,
-        floor=0.0,
-        response=solution.sensitivity * sums.spread,
+        solution.values, solved.bounds, floor=0.0, response=solution.sensitivity * sums.spread
     )
     degenerate = total > 0 and solved.found == total
     facts = DataFacts(samples=sums.samples, degenerate=degenerate)
@@ -174,12 +169,7 @@ def _decision(solved: MeanSolution, sums: RowMeans, thresholds: Thresholds) -> D
 
 
 def _test(
-    problem: MeanProblem,
-    solved: MeanSolution,
-    decision: Decision,
-    functions: str,
-    *,
-    spread: float,
+    problem: MeanProblem, solved: MeanSolution, decision: Decision, functions: str, *, spread: float
 ) -> DistributionTest:
     """The tests, and the effect that would have been seen."""
     detectable = math.nan

@@ -79,7 +79,9 @@ def discover_data(
 
     Examples:
         >>> import liegg
-        >>> x = torch.randn(4000, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+        >>> x = torch.randn(
+        ...     4000, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64
+        ... )
         >>> sym = liegg.discover_data(x, liegg.Linear(2))
         >>> sym.nullity, sym.name
         (1, 'so(2)')
@@ -98,7 +100,9 @@ def discover_data(
         sums = _means(batches, chosen, action, assigner, progress=progress)
         assigner.check_count(sums.samples)
         with threads(1):
-            samples = Samples(action=action, sums=sums, functions=chosen.name, shape=tuple(first.shape[1:]))
+            samples = Samples(
+                action=action, sums=sums, functions=chosen.name, shape=tuple(first.shape[1:])
+            )
             return conclude(samples, thresholds, seed=seed)
 
 
