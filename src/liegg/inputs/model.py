@@ -7,7 +7,7 @@ import copy
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -36,6 +36,7 @@ class Model:
             `probe`.
         slope: squared length of the gradient, summed over the outputs, mean over a few samples;
             None if unknown.
+        centre: mean outputs of the same samples in float64; None if unknown.
         convolves: whether it has convolutions or recurrent layers, which some GPUs compute with
             fewer digits.
         arithmetic: coarsest floating point type between input and output; known after `probe`.
@@ -54,6 +55,7 @@ class Model:
     output_shape: tuple[int, ...] = ()
     in_place: bool = True
     slope: float | None = None
+    centre: Float[Tensor, " c"] | None = field(default=None, compare=False)
     convolves: bool = False
     arithmetic: torch.dtype | None = None
     dtypes: tuple[torch.dtype, ...] = ()

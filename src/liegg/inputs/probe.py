@@ -99,10 +99,10 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
             "other samples of the batch are left out: it mixes samples (batch statistics, a quantised "
             f"layer that scales by the batch, or an operation along axis 0). {MIXING_ADVICE}"
         )
-    slope = 0.0
+    slope, centre = 0.0, None
     if raw.requires_grad:
         samples = batch[evenly_spaced(batch, SLOPE_SAMPLES)]
-        slope = call_within_memory(partial(_slope, model, summed=summed), samples)
+        slope, centre = call_within_memory(partial(_slope, model, summed=summed), samples)
     if slope is not None and slope * largest**2 <= torch.finfo(arithmetic).tiny ** 2:
         slope = 0.0  # what it does to the output is too small to be a number of this precision
     if slope == 0 and _varies(model, batch, summed=summed):
@@ -116,6 +116,7 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
         output_shape=tuple(raw.shape[1:]),
         in_place=in_place,
         slope=slope,
+        centre=centre,
         arithmetic=arithmetic,
         notes=(*model.notes, *arithmetic_note(arithmetic, x.dtype)),
     )
@@ -131,8 +132,10 @@ def _call_again(
     return y, batch._version != version or not torch.equal(batch, x)
 
 
-def _slope(model: Model, x: Float[Tensor, "b ..."], *, summed: bool) -> float | None:
-    """Mean squared gradient of the outputs' sum (random signs unless `summed`); None on failure."""
+def _slope(
+    model: Model, x: Float[Tensor, "b ..."], *, summed: bool
+) -> tuple[float | None, Float[Tensor, " c"]]:
+    """Mean squared gradient of the outputs' sum (random signs unless `summed`), None on failure; and the mean outputs."""
     leaf = x.clone().requires_grad_()
     with torch.enable_grad():
         try:
@@ -145,6 +148,7 @@ def _slope(model: Model, x: Float[Tensor, "b ..."], *, summed: bool) -> float | 
                 f"{leaf.dtype} with gradients on: {error}. Check that model(data).sum().backward() works in "
                 "this dtype on this device, or pass model.float()."
             ) from error
+        centre = y.detach().double().mean(0)
         drawn = torch.randint(0, 2, y.shape, generator=torch.Generator().manual_seed(0))
         signs = torch.ones_like(y) if summed else to_device(2 * drawn - 1, y.device, y.dtype)
         try:
@@ -152,8 +156,8 @@ def _slope(model: Model, x: Float[Tensor, "b ..."], *, summed: bool) -> float | 
         except torch.OutOfMemoryError:
             raise
         except RuntimeError:
-            return None  # there is no derivative at all, which `rows.plan` reports
-    return float(slope.double().square().sum()) / len(leaf)
+            return None, centre  # there is no derivative at all, which `rows.plan` reports
+    return float(slope.double().square().sum()) / len(leaf), centre
 
 
 def _varies(model: Model, batch: Float[Tensor, "b ..."], *, summed: bool) -> bool:

@@ -93,8 +93,8 @@ def plan(
     samples = min(len(x), samples_at_once(outputs, model, columns))
     room = together_on(x, samples * max(x[0].numel(), math.prod(model.output_shape)))
     x = x[:PROBE_SAMPLES]
-    reference = _reference(model, action, x)
     notes: list[Remark] = []
+    references: dict[int, Tensor] = {}
     if passes * columns > ROW_ELEMENTS:
         size = f"{passes * columns * 8 / 2**30:.1f} GB"
         notes.append(Diagnosis.MANY_ROWS(rows=passes, columns=columns, size=size))
@@ -104,7 +104,11 @@ def plan(
         reason = ""
         # A model that vmap cannot batch is differentiated in one direction at a time.
         for together in sorted({many, 1}, reverse=True):
-            if not (reason := _why_not(model, action, x, candidate, together, reference)):
+            # Two combinations only where they are batched.
+            count = 2 if candidate == "vjp" and together > 1 else 1
+            if count not in references:
+                references[count] = _reference(model, action, x, count)
+            if not (reason := _why_not(model, action, x, candidate, together, references[count])):
                 return Plan(outputs, candidate, seed, together, tuple(notes))
         if route != "auto":
             raise ModelError(
@@ -207,10 +211,10 @@ def samples_at_once(outputs: Outputs, model: Model, columns: int) -> int:
     )
 
 
-def _reference(model: Model, action: Action, x: Tensor) -> Float[Tensor, " b"]:
+def _reference(model: Model, action: Action, x: Tensor, count: int) -> Float[Tensor, " b"]:
     """Test rows by plain reverse mode, with which the other routes are compared."""
     try:
-        return _test_rows(model, action, x, "autograd", 1)
+        return _test_rows(model, action, x, "autograd", 1, count)
     except torch.OutOfMemoryError:
         raise
     except Exception as error:
@@ -229,7 +233,8 @@ def _why_not(
         with warnings.catch_warnings():
             # Where torch batches by a slow loop of its own, one direction at a time is faster.
             warnings.filterwarnings("error", message="There is a performance drop")
-            trial = _test_rows(model, action, x, route, together)
+            count = len(reference) // len(x)
+            trial = _test_rows(model, action, x, route, together, count)
     except torch.OutOfMemoryError:
         raise
     except Exception as error:  # whatever a transform cannot do, plain autograd can
@@ -329,11 +334,11 @@ def _reverse(
 
 
 def _test_rows(
-    model: Model, action: Action, x: Tensor, route: Route, together: int
+    model: Model, action: Action, x: Tensor, route: Route, together: int, count: int
 ) -> Float[Tensor, " b"]:
     """Rows of random combinations of the outputs along one random direction, for any route."""
     h = _test_direction(action)
-    trial = Plan(min(2, math.prod(model.output_shape)), route, together=min(together, 2))
+    trial = Plan(min(count, math.prod(model.output_shape)), route, together=min(together, 2))
     if route == "jvp":
         tangents = action.field(h.to(x), x).expand(trial.together, *x.shape)
         slopes = _push(model, x, tangents, trial.together)[1]

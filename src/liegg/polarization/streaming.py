@@ -146,13 +146,15 @@ def plan_pass(
 def init(plan: PassPlan) -> PassState:
     """The state of no samples."""
     one, columns, blocks, device = plan.blocks == 1, plan.columns, plan.blocks, plan.first.device
-    some = plan.first[: affordable(plan.first, CENTRE_SAMPLES)]
-    outputs = call_within_memory(plan.model, some)
+    centre = plan.model.centre  # any place near the outputs will do
+    if centre is None:
+        some = plan.first[: affordable(plan.first, CENTRE_SAMPLES)]
+        centre = call_within_memory(plan.model, some).double().mean(0)
     return PassState(
         rows=init_rows(columns, device) if one else sample_blocks.init(blocks, columns, device),
         inputs=displacement.init(plan.action, plan.first, blocks),
         output_square=torch.zeros((), dtype=torch.float64, device=device),
-        diagnostics=init_sums(outputs, each=plan.row_plan.outputs == "each"),
+        diagnostics=init_sums(centre[None], each=plan.row_plan.outputs == "each"),
         distinct=torch.zeros(0, dtype=torch.float64),
         sketch=sample_sketch.init(),
     )
