@@ -44,7 +44,7 @@ OPTIONAL = {"matplotlib", "typer", "rich", "pooch", "jinja2"}
 PUBLIC_NAMES = """
     Action Affine Color Image LieggError Linear Product Run Sequence
     Symmetries Thresholds Volume __version__ actions aff algebra compare discover
-    discover_layers gl identify layer_errors load plot results scaling se sl
+    discover_data discover_layers gl identify layer_errors load plot results scaling se sl
     so sp su testing translation u verify
 """
 PUBLIC = PUBLIC_NAMES.split()

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from liegg._utils.linalg import fix_signs, symmetric_eigen
 from liegg.actions import Displacement
+from liegg.decision.quadratic_test import QuadraticTest
 from liegg.polarization.row_means import RowMeans
 from liegg.spectrum.defects import Defects, trivial_of, whitening
 
@@ -39,16 +40,19 @@ class DistributionTest:
         ratios: `[r]`, for each direction in the order of defects, the squared mean over what sampling noise makes of it: about 1
             for a symmetry.
         p_values: `[r]`, of each direction by itself.
-        span_p: p-value of all symmetries together; NaN if there is none.
-        next_p: p-value of one more symmetry than were found; NaN if no direction is left.
+        found: number of directions along which chance explains the means.
+        span_p: p-value of all of these together; NaN if there is none.
+        next_p: p-value of one more; NaN if no direction is left.
         dispersion: variance between blocks of samples over that of independent samples; copies and clusters make it larger than 1.
-        detectable: effect of a direction that would have been seen with a probability of 95 %.
+        detectable: defect δ² that would have been seen with a probability of 95 %, along the symmetries found, or the nearest
+            direction if there are none.
     """
 
     functions: str
     combinations: int
     ratios: tuple[float, ...]
     p_values: tuple[float, ...]
+    found: int
     span_p: float
     next_p: float
     dispersion: float
@@ -147,57 +151,6 @@ def solve_means(problem: MeanProblem) -> tuple[Float[Tensor, " r"], Float[Tensor
     return symmetric_eigen(problem.mean.mT @ problem.mean - noise)
 
 
-@dataclass(frozen=True)
-class QuadraticTest:
-    """A sum of squares of means against its law under noise, a multiple of a chi-square variable (Satterthwaite).
-
-    Attributes:
-        statistic: the sum of squares.
-        expected: its mean under noise alone.
-        freedom: degrees of freedom of the law.
-    """
-
-    statistic: float
-    expected: float
-    freedom: float
-
-    @property
-    def ratio(self) -> float:
-        """The statistic over its mean under noise."""
-        return self.statistic / self.expected if self.expected > 0 else math.inf
-
-    @property
-    def deviation(self) -> float:
-        """Standard deviation of the statistic under noise alone: what cannot be told from 0."""
-        return self.expected * math.sqrt(2 / self.freedom)
-
-    @property
-    def p_value(self) -> float:
-        """Probability of a statistic as large, under noise alone."""
-        from scipy.stats import chi2
-
-        return float(chi2.sf(self.ratio * self.freedom, self.freedom))
-
-    def bounds(self, level: float) -> tuple[float, float]:
-        """Interval of the squared mean itself: values of the noncentrality that the statistic does not reject."""
-        from scipy.optimize import brentq
-        from scipy.stats import ncx2
-
-        seen, tail = self.ratio * self.freedom, (1 - level) / 2
-        unit = self.expected / self.freedom
-
-        def end(probability: float) -> float:
-            def excess(noncentrality: float) -> float:
-                return float(ncx2.cdf(seen, self.freedom, noncentrality)) - probability
-
-            if excess(1e-12) <= 0:
-                return 0.0
-            most = 4 * (seen + 20 * math.sqrt(2 * self.freedom + 4 * seen) + 20)
-            return float(brentq(excess, 1e-12, most)) * unit if excess(most) < 0 else most * unit
-
-        return end(1 - tail), end(tail)
-
-
 def quadratic_test(
     problem: MeanProblem, h: Float[Tensor, "r d"], rest: Float[Tensor, "r e"] | None = None
 ) -> QuadraticTest:
@@ -225,6 +178,51 @@ def quadratic_test(
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class MeanStatistics:
+    """What remains of the means when the functions are summed over: enough to test any direction that was fixed beforehand.
+
+    Attributes:
+        squares: `[r, r]`, squared means, in coordinates in which the candidates move the data equally.
+        noise: `[r, r]`, what sampling noise alone makes of them on average.
+        coordinates: `[r, g]`, these coordinates of a direction.
+        freedom: degrees of freedom of the law of the noise, the fewest of any direction: intervals are rather too wide.
+    """
+
+    squares: Float[Tensor, "r r"]
+    noise: Float[Tensor, "r r"]
+    coordinates: Float[Tensor, "r g"]
+    freedom: float
+
+    def test(self, h: Float[Tensor, "d g"]) -> QuadraticTest:
+        """Mean of the tests of directions that were fixed beforehand, per unit of motion each."""
+        axes = self.coordinates @ h.to(self.coordinates).mT
+        axes = axes / axes.norm(dim=0).clamp_min(torch.finfo(axes.dtype).tiny)
+        statistic, expected = (
+            float(torch.einsum("ad,ab,bd->d", axes, matrix, axes).mean())
+            for matrix in (self.squares, self.noise)
+        )
+        return QuadraticTest(statistic, expected, self.freedom * h.shape[0])
+
+    def interval(
+        self, h: Float[Tensor, "d g"], values: Float[Tensor, " d"], *, scale: float, level: float
+    ) -> Float[Tensor, "d 2"]:
+        """Intervals of the defects of directions; NaN for one whose defect is.
+
+        Args:
+            h: their coefficients.
+            values: their defects.
+            scale: squared mean of an average direction.
+            level: nominal coverage.
+        """
+        rows = []
+        for direction, value in zip(h[:, None], values.tolist(), strict=True):
+            known = math.isfinite(value) and scale > 0
+            ends = self.test(direction).bounds(level) if known else (math.nan, math.nan)
+            rows.append([end / scale if known else math.nan for end in ends])
+        return values.new_tensor(rows).reshape(-1, 2)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class MeanSolution:
     """Directions in ascending order of defect, with tests.
 
@@ -236,6 +234,7 @@ class MeanSolution:
         span: test of all of these together; None if there is none.
         following: test of one more; None if no direction is left.
         angle: angle in radians by which a direction that was found may be off.
+        statistics: for tests of other directions.
     """
 
     solution: Defects
@@ -245,10 +244,16 @@ class MeanSolution:
     span: QuadraticTest | None
     following: QuadraticTest | None
     angle: float
+    statistics: MeanStatistics
 
 
 def solve_distribution(
-    problem: MeanProblem, displacement: Displacement, *, tolerance: float, level: float
+    problem: MeanProblem,
+    displacement: Displacement,
+    *,
+    tolerance: float,
+    level: float,
+    reference: float,
 ) -> MeanSolution:
     """Defects of every direction with intervals, and how many vanish within noise.
 
@@ -257,6 +262,7 @@ def solve_distribution(
         displacement: how far the candidates move the data.
         tolerance: share of the displacement below which a direction does not move the data.
         level: nominal coverage of the intervals.
+        reference: squared mean of a motion that counts as average if chance explains every candidate.
     """
     squares, axes = solve_means(problem)
     total = len(squares)
@@ -268,6 +274,8 @@ def solve_distribution(
             break
         following = test
     kappa = float(squares.clamp_min(0).mean())
+    if found == total:
+        kappa = reference  # nothing moves the means, so that there is no average to compare with
     tests = tuple(
         quadratic_test(problem, axes[:, [i]], axes[:, found:] if i < found else None)
         for i in range(total)
@@ -291,6 +299,17 @@ def solve_distribution(
         span=span,
         following=following,
         angle=_angle(problem, axes, found),
+        statistics=_statistics(problem, tests),
+    )
+
+
+def _statistics(problem: MeanProblem, tests: tuple[QuadraticTest, ...]) -> MeanStatistics:
+    """The means, summed over the functions."""
+    return MeanStatistics(
+        squares=problem.mean.mT @ problem.mean,
+        noise=torch.einsum("kakb->ab", problem.covariance) / problem.samples,
+        coordinates=torch.linalg.pinv(problem.whiten),
+        freedom=min((test.freedom for test in tests), default=1.0),
     )
 
 

@@ -7,9 +7,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from liegg.actions import Action
-from liegg.inputs.test_functions import TestFunctions
 from liegg.polarization import displacement
 from liegg.polarization.displacement import InputSums, Workspace
+from liegg.polarization.test_functions import TestFunctions
 
 COVARIANCE_SAMPLES, FEWEST_COVERED = 20_000, 1_000
 """Most samples from which the covariance of the derivatives is taken, and how many are taken whatever their cost."""

@@ -19,7 +19,7 @@ from liegg.algebra.identification_storage import (
 from liegg.decision.block_statistics import BlockStatistics
 from liegg.decision.controls import Controls, RandomControl, RankTest, ReinitialisedControl
 from liegg.decision.decide import Decision
-from liegg.decision.distribution import DistributionTest
+from liegg.decision.distribution import DistributionTest, MeanStatistics
 from liegg.decision.intervals import Certainty
 from liegg.decision.thresholds import Thresholds
 from liegg.polarization.gram import Gram
@@ -38,6 +38,9 @@ from liegg.spectrum.spectrum import Spectrum
 
 BLOCK_ARRAYS = ("rows", "motions", "total", "samples")
 """Arrays of `BlockStatistics`."""
+
+MEAN_ARRAYS = ("squares", "noise", "coordinates")
+"""Arrays of `MeanStatistics`."""
 
 
 def to_record(sym: Symmetries) -> tuple[dict[str, Any], dict[str, Tensor]]:
@@ -67,6 +70,8 @@ def to_record(sym: Symmetries) -> tuple[dict[str, Any], dict[str, Tensor]]:
             arrays[f"account.{kind}"] = torch.stack([one.coefficients for one in listed])
     if total.blocks is not None:
         arrays |= {f"blocks.{field}": getattr(total.blocks, field) for field in BLOCK_ARRAYS}
+    if total.means is not None:
+        arrays |= {f"means.{field}": getattr(total.means, field) for field in MEAN_ARRAYS}
     if (control := sym.controls.reinitialised) is not None:
         arrays |= {"reinitialised.along": control.along, "reinitialised.own": control.own}
     arrays |= {f"identification.{field}": array for field, array in name_arrays.items()}
@@ -80,6 +85,7 @@ def to_record(sym: Symmetries) -> tuple[dict[str, Any], dict[str, Tensor]]:
             "blocks_squared": total.blocks is not None and total.blocks.squared,
             "blocks_limit": None if total.blocks is None else total.blocks.limit,
             "seed": total.seed,
+            "means_freedom": None if total.means is None else total.means.freedom,
             "identification": name,
         },
     }
@@ -119,6 +125,10 @@ def from_record(
             squared=stored["blocks_squared"],
             limit=_number(stored.get("blocks_limit"), math.inf),
         )
+    means = None
+    if "means.squares" in arrays:
+        parts = {field: arrays[f"means.{field}"] for field in MEAN_ARRAYS}
+        means = MeanStatistics(**parts, freedom=stored["means_freedom"])
     kind = Gram if stored["gram"] else RFactor
     accumulated = Accumulated(
         rows=kind(arrays["rows"], record["rows"]),
@@ -133,6 +143,7 @@ def from_record(
         blocks=blocks,
         bottom=_bottom(record["bottom"], arrays),
         seed=stored["seed"],
+        means=means,
     )
     spectrum = None
     if "spectrum.values" in arrays:

@@ -30,6 +30,10 @@ def sentence_of(sym: Symmetries) -> Remark:
     decision, model = sym.decision, sym.subject
     if decision.undecided:
         total = len(decision.grades) + decision.unsolved
+        if sym.distribution is not None:
+            return Diagnosis.DATA_UNDECIDED_FOR(
+                samples=sym.samples, undecided=decision.undecided, total=total
+            )
         return Diagnosis.UNDECIDED_FOR(model=model, undecided=decision.undecided, total=total)
     if not decision.grades:
         return Diagnosis.NOTHING_MOVES_FOR(model=model)
@@ -51,6 +55,11 @@ def _found(sym: Symmetries) -> Remark:
         "lower_bound": decision.is_lower_bound,
         "certainty": ", ".join(certainty_of(sym)),
     }
+    if verdict.diagnosis is Diagnosis.DATA_SYMMETRIES:
+        del values["subject"], values["lower_bound"]
+        return Diagnosis.DATA_UNCHANGED(
+            **values, samples=sym.samples, percent=verdict.values["percent"]
+        )
     if worst == "exact":
         return (Diagnosis.UNCHANGED if invariance else Diagnosis.FOLLOWS)(**values)
     values |= {"change": CHANGES[worst]} if invariance else {}

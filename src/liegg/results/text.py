@@ -187,18 +187,18 @@ def _certainty(sym: Symmetries) -> list[str]:
 def _tests(sym: Symmetries, tests: DistributionTest) -> list[str]:
     """How a data set was tested against chance."""
     lines = []
-    if sym.nullity:
-        chance = (
-            f"chance explains them (p = {tests.span_p:.2g})" if tests.span_p == tests.span_p else ""
-        )
+    if tests.found and not math.isnan(tests.span_p):
+        which = "them" if tests.found == sym.nullity else f"the first {tests.found}"
+        chance = f"chance explains {which} (p = {tests.span_p:.2g})"
         after = "" if math.isnan(tests.next_p) else f"one more is excluded (p = {tests.next_p:.2g})"
         lines.append(f"  against chance: {'; '.join(filter(None, (chance, after)))}")
+    elif not math.isnan(tests.next_p):
+        lines.append(f"  against chance: every direction is excluded (p = {tests.next_p:.2g})")
     if sym.decision.certainty is not None and sym.nullity:
         lines.append(f"  directions known to {math.degrees(sym.decision.uncertainty):.2g}°")
     if math.isfinite(tests.detectable):
         lines.append(
-            f"  power: a motion by the data's spread that shifts a test function by {tests.detectable:.2g} of its standard "
-            "deviation would have been seen"
+            f"  power: a defect of {tests.detectable:.2g} would have been seen with a probability of 95 %"
         )
     if tests.dispersion > 1:
         lines.append(

@@ -1,31 +1,18 @@
 """What follows the pass over a data set: solve, test, decide, name."""
 
-import math
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
-from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.version import __version__
-from liegg.actions import Action, Displacement
+from liegg.actions import Action
 from liegg.decision.controls import Controls
-from liegg.decision.decide import DataFacts, Decision, decide
 from liegg.decision.directions import symmetry_directions
-from liegg.decision.distribution import (
-    COUNT_LEVEL,
-    DistributionTest,
-    MeanProblem,
-    MeanSolution,
-    pose_means,
-    solve_distribution,
-)
-from liegg.decision.intervals import Certainty
-from liegg.decision.rank import evidence
+from liegg.decision.distribution import MeanProblem, MeanSolution, pose_means, solve_distribution
 from liegg.decision.thresholds import Thresholds
+from liegg.discovery.data.verdict import decide_distribution, test_of
 from liegg.polarization.r_factor import RFactor
 from liegg.polarization.row_means import RowMeans
 from liegg.results.account import account_of
@@ -34,9 +21,6 @@ from liegg.results.naming import name_symmetries, questioned
 from liegg.results.symmetries import Symmetries
 from liegg.results.tower import tower_of
 from liegg.spectrum.spectrum import paper_spectrum
-
-POWER = 0.95
-"""Probability with which a stated effect would have been seen."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -68,7 +52,12 @@ def conclude(samples: Samples, thresholds: Thresholds, *, seed: int) -> Symmetri
     displacement = replace(action.displacement(sums.moment, sums.samples), noise=sums.noise)
     tolerance = max(thresholds.trivial_tolerance, thresholds.coverage)
     problem = pose_means(sums, displacement, tolerance)
-    solved = solve_distribution(problem, displacement, tolerance=tolerance, level=thresholds.level)
+    reference = (
+        thresholds.effect**2 / thresholds.threshold / sums.spread if sums.spread > 0 else 1.0
+    )
+    solved = solve_distribution(
+        problem, displacement, tolerance=tolerance, level=thresholds.level, reference=reference
+    )
     accumulated = Accumulated(
         rows=_factor(problem, solved, sums.samples),
         displacement=displacement,
@@ -76,9 +65,16 @@ def conclude(samples: Samples, thresholds: Thresholds, *, seed: int) -> Symmetri
         partner=None,
         samples=sums.samples,
         seed=seed,
+        means=solved.statistics,
     )
-    decision = _decision(solved, sums, thresholds)
-    test = _test(problem, solved, decision, samples.functions, spread=sums.spread)
+    test = test_of(problem, solved, samples.functions)
+    decision = decide_distribution(
+        solved,
+        sums,
+        thresholds,
+        detectable=test.detectable,
+        feature_sizes=action.feature_sizes(sums.moment),
+    )
     coefficients = symmetry_directions(solved.solution, decision)
     name = name_symmetries(action, coefficients, uncertainty=decision.uncertainty)
     name = questioned(name, action, accumulated, decision)
@@ -136,66 +132,6 @@ def _factor(problem: MeanProblem, solved: MeanSolution, samples: int) -> RFactor
     square = torch.zeros(inverse.shape[1], inverse.shape[1], dtype=rows.dtype)
     square[: len(rows)] = rows
     return RFactor(torch.linalg.qr(square).R, len(problem.mean))
-
-
-def _decision(solved: MeanSolution, sums: RowMeans, thresholds: Thresholds) -> Decision:
-    """Count and grades from the intervals, as for a model; nothing if no direction can be told from chance."""
-    solution, total = solved.solution, len(solved.solution.values)
-    case = evidence(
-        solution.values, solved.bounds, floor=0.0, response=solution.sensitivity * sums.spread
-    )
-    degenerate = total > 0 and solved.found == total
-    facts = DataFacts(samples=sums.samples, degenerate=degenerate)
-    warnings = []
-    if degenerate:
-        warnings.append(Diagnosis.CANNOT_TELL_FROM_CHANCE(samples=sums.samples))
-    decision = decide(solution, case, facts, thresholds, warnings=warnings)
-    unclear = solved.found - decision.nullity
-    if not degenerate and unclear > 0:
-        remark = Diagnosis.NOT_EXCLUDED(count=unclear, samples=sums.samples)
-        decision = replace(decision, warnings=(*decision.warnings, remark))
-    certainty = Certainty(
-        nullity=(min(decision.nullity, solved.found), max(decision.nullity, solved.found)),
-        support=1 - COUNT_LEVEL,
-        angle=2 * solved.angle if decision.nullity else math.pi / 2,
-        level=thresholds.level,
-        blocks=int((sums.counts > 0).sum()),
-        draws=0,
-    )
-    if decision.undecided:
-        return decision
-    uncertainty = 2 * solved.angle if decision.nullity else 0.0
-    return replace(decision, certainty=certainty, uncertainty=uncertainty)
-
-
-def _test(
-    problem: MeanProblem, solved: MeanSolution, decision: Decision, functions: str, *, spread: float
-) -> DistributionTest:
-    """The tests, and the effect that would have been seen."""
-    detectable = math.nan
-    if solved.tests:
-        from scipy.optimize import brentq
-        from scipy.stats import chi2, ncx2
-
-        smallest = solved.tests[0]
-        limit = float(chi2.isf(COUNT_LEVEL, smallest.freedom))
-
-        def missing(noncentrality: float) -> float:
-            return POWER - float(ncx2.sf(limit, smallest.freedom, noncentrality))
-
-        most = 10 * (limit + 100)
-        seen = float(brentq(missing, 1e-9, most)) * smallest.expected / smallest.freedom
-        detectable = math.sqrt(seen * spread)
-    return DistributionTest(
-        functions=functions,
-        combinations=len(problem.mean),
-        ratios=tuple(test.ratio for test in solved.tests),
-        p_values=tuple(test.p_value for test in solved.tests),
-        span_p=math.nan if solved.span is None else solved.span.p_value,
-        next_p=math.nan if solved.following is None else solved.following.p_value,
-        dispersion=problem.dispersion,
-        detectable=detectable,
-    )
 
 
 def _settings(samples: Samples, thresholds: Thresholds, *, seed: int) -> dict[str, Any]:

@@ -21,12 +21,12 @@ from liegg.decision.thresholds import Thresholds
 from liegg.discovery.data.conclude import Samples, conclude
 from liegg.inputs.batches import Batches, Data, as_batches
 from liegg.inputs.table import column_labels, is_table, table_values
-from liegg.inputs.test_functions import TestFunctions, as_test_functions, fourier_features
 from liegg.polarization import row_means
 from liegg.polarization.displacement import Workspace
 from liegg.polarization.row_means import LARGEST_COVARIANCE, RowMeans, covariance_samples
 from liegg.polarization.sample_blocks import COUNT, BlockAssigner, as_groups
 from liegg.polarization.sample_digest import sample_hashes
+from liegg.polarization.test_functions import TestFunctions, as_test_functions, fourier_features
 from liegg.results.symmetries import Symmetries
 
 FUNCTIONS, FEWEST_FUNCTIONS = 128, 16
@@ -63,8 +63,8 @@ def discover_data(
     Args:
         data: the samples, as for `liegg.discover`.
         action: the candidate generators, such as `liegg.Linear(4)`.
-        functions: test functions: a `liegg.data.TestFunctions`, or a differentiable callable on batches such as the features of a
-            network. By default random Fourier features at three scales; for images, of smooth random filters.
+        functions: test functions: their number, `"monomials"` up to degree 4, or a differentiable callable on batches, such as the
+            features of a network. By default 128 random Fourier features at three scales; for images, of smooth random filters.
         groups: label of every sample; samples that belong together share one.
         seed: of the test functions.
         thresholds: what counts as a symmetry; see `liegg.Thresholds`.
@@ -119,6 +119,9 @@ def _functions(
     """The test functions that were given, or those that suit the data."""
     columns = action.row_action.size
     most = LARGEST_COVARIANCE // columns
+    count = FUNCTIONS
+    if isinstance(functions, int) and not isinstance(functions, bool) and functions > 0:
+        count, functions = functions, None
     if functions is not None:
         chosen = as_test_functions(functions, x)
         if chosen.size > most:
@@ -127,16 +130,13 @@ def _functions(
                 "Give fewer of them."
             )
         return chosen
-    if most < FEWEST_FUNCTIONS:
+    if most < min(count, FEWEST_FUNCTIONS):
         raise ArgumentError(
             f"the action has {columns} candidates; the symmetries of a data set are tested with at most "
             f"{LARGEST_COVARIANCE // FEWEST_FUNCTIONS}. Pass a smaller family, for example action.restrict(...)."
         )
-    sides = None
-    if action.stage == "grid":
-        staged = action.staged(x[:1])
-        sides = tuple(staged.shape[2:])
-    return fourier_features(x, min(FUNCTIONS, most), seed=seed, sides=sides)
+    grid = tuple(action.staged(x[:1]).shape[1:]) if action.stage == "grid" else None
+    return fourier_features(x, min(count, most), seed=seed, grid=grid)
 
 
 def _means(
@@ -163,10 +163,10 @@ def _means(
         state = row_means.update(state, functions, workspace, x, block, covers=covers)
         if progress is not None:
             progress(len(x))
-    assert state is not None  # the batches refuse data without samples
-    if state.inputs.samples < FEWEST:
+    count = 0 if state is None else state.inputs.samples
+    if state is None or count < FEWEST:
         raise ArgumentError(
-            f"the data has {state.inputs.samples} samples; at least {FEWEST} are needed to tell a symmetry from chance, and "
+            f"the data has {count} samples; at least {FEWEST} are needed to tell a symmetry from chance, and "
             f"{FEWEST_SAMPLES * functions.size} to use all test functions."
         )
     return row_means.finalise(state, rows, first)

@@ -10,17 +10,29 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from liegg._utils.errors import ArgumentError
 from liegg._utils.forward_mode import jvp
+from liegg._utils.linalg import symmetric_eigen
 from liegg.actions import Action
 
 SCALES = (0.5, 1.0, 1.5)
 """Frequencies of Fourier features in units of one over the size of the data: coarse, middle, fine."""
+
+MONOMIAL_DEGREE = 4
+"""Degree of the monomials that are taken by name."""
 
 FEW_NUMBERS = 16
 """Numbers of a sample up to which summing outer products is cheaper than a row per sample."""
 
 SMOOTH_SHARE = 0.08
 """Width of the random filters for images, as a share of their side: finer ones see pixel noise, coarser ones no shape."""
+
+
+UNEQUAL_AXES, MOST_AXES = 4.0, 64
+"""Longest over shortest principal axis from which on functions are scaled along each; and for how many numbers, at most."""
+
+SHORTEST_AXIS = 1e-9
+"""Length of a principal axis, as a share of the longest, below which the data does not vary along it."""
 
 
 class TestFunctions(ABC):
@@ -171,37 +183,50 @@ class Monomials(TestFunctions):
 
 
 def fourier_features(
-    x: Float[Tensor, "b ..."], count: int, *, seed: int, sides: tuple[int, ...] | None = None
+    x: Float[Tensor, "b ..."], count: int, *, seed: int, grid: tuple[int, ...] | None = None
 ) -> FourierFeatures:
     """Random Fourier features for samples like these.
 
-    The frequencies have one isotropic scale, the median distance of a number from its mean: whitening would make so(n) of any
-    Gaussian. On a grid they are smooth filters, scaled so that each sees the same spread.
+    The frequencies have one isotropic scale, that of the data. If its principal axes have very different lengths, every second
+    function has the scale of each axis instead, since the others see no shape along the short ones. On a grid they are smooth
+    filters, scaled so that each sees the same spread.
 
     Args:
         x: some samples.
         count: number of functions.
         seed: of the frequencies.
-        sides: sides of a grid, the last axes of a sample; None for numbers without an order.
+        grid: channels and sides of a grid; None for numbers without an order.
     """
     generator = torch.Generator().manual_seed(seed)
     flat = x.flatten(1).double()
     frequencies = torch.randn(count, flat.shape[1], generator=generator, dtype=torch.float64)
-    if sides is not None:
-        frequencies = _smoothed(frequencies.reshape(count, *x.shape[1:]), sides).flatten(1)
-    apart = flat - flat.mean(0)
-    if sides is not None:
-        spread = (apart @ frequencies.mT).square().mean(0).sqrt()
+    if grid is not None:
+        frequencies = _smoothed(frequencies.reshape(count, *grid)).flatten(1)
+        spread = ((flat - flat.mean(0)) @ frequencies.mT).square().mean(0).sqrt()
         frequencies = frequencies / spread.clamp_min(torch.finfo(spread.dtype).tiny)[:, None]
     else:
-        size = data_size(flat)
-        frequencies = frequencies / size
-    scales = torch.tensor(SCALES, dtype=torch.float64).repeat(math.ceil(count / len(SCALES)))[
-        :count
-    ]
+        frequencies = _scaled(frequencies, flat)
+    scales = torch.tensor(SCALES, dtype=torch.float64).repeat(math.ceil(count / len(SCALES)))
     phases = 2 * math.pi * torch.rand(count, generator=generator, dtype=torch.float64)
-    kind = "random Fourier features" if sides is None else "random smooth filters"
-    return FourierFeatures(frequencies * scales[:, None], phases, kind)
+    kind = "random Fourier features" if grid is None else "random smooth filters"
+    return FourierFeatures(frequencies * scales[:count, None], phases, kind)
+
+
+def _scaled(noise: Float[Tensor, "k m"], flat: Float[Tensor, "b m"]) -> Float[Tensor, "k m"]:
+    """Frequencies on the scale of the data; every second on that of each principal axis, if these are very different."""
+    size = data_size(flat)
+    if flat.shape[1] > MOST_AXES:
+        return noise / size
+    middle = flat - flat.median(0).values
+    near = middle[middle.square().sum(1) <= middle.square().sum(1).median() * 4]  # no outliers
+    squares, axes = symmetric_eigen(near.mT @ near / len(near))
+    varies = squares > SHORTEST_AXIS**2 * squares[-1]
+    lengths = torch.where(varies, squares.clamp_min(0).sqrt(), size)
+    if not bool(varies.any()) or lengths[varies].max() < UNEQUAL_AXES * lengths[varies].min():
+        return noise / size
+    along = (noise @ axes) / lengths @ axes.mT
+    is_second = torch.arange(len(noise)) // len(SCALES) % 2 == 1
+    return torch.where(is_second[:, None], along, noise / size)
 
 
 def monomials(x: Float[Tensor, "b ..."], degree: int) -> Monomials:
@@ -226,9 +251,9 @@ def data_size(flat: Float[Tensor, "b m"]) -> float:
     return max(float(squares.median().sqrt()), torch.finfo(torch.float64).tiny)
 
 
-def _smoothed(noise: Float[Tensor, "k ..."], sides: tuple[int, ...]) -> Float[Tensor, "k ..."]:
-    """Noise on a grid, smoothed along its last axes by a Gaussian window."""
-    for axis, side in enumerate(sides, start=noise.ndim - len(sides)):
+def _smoothed(noise: Float[Tensor, "k c ..."]) -> Float[Tensor, "k c ..."]:
+    """Noise on a grid, smoothed along its sides by a Gaussian window."""
+    for axis, side in enumerate(noise.shape[2:], start=2):
         places = torch.arange(side, dtype=noise.dtype)
         window = torch.exp(-((places[:, None] - places) / (SMOOTH_SHARE * side)).square() / 2)
         noise = torch.tensordot(noise, window, dims=([axis], [0])).movedim(-1, axis)
@@ -244,7 +269,17 @@ def as_test_functions(functions: Any, x: Float[Tensor, "b ..."]) -> TestFunction
     """
     if isinstance(functions, TestFunctions):
         return functions
+    if functions == "monomials":
+        return monomials(x, MONOMIAL_DEGREE)
+    if not callable(functions):
+        raise ArgumentError(
+            f"functions={functions!r}: expected their number, 'monomials', or a differentiable callable on batches."
+        )
     values = functions(x[:2])
+    if not isinstance(values, Tensor) or values.ndim < 1 or len(values) != len(x[:2]):
+        raise ArgumentError(
+            "functions must return a tensor with one row of values per sample, such as the features of a network."
+        )
     name = getattr(functions, "__name__", type(functions).__name__)
     count = values[0].numel()
     return Features(functions, count, f"{count} features of {name}")
