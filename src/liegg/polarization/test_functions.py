@@ -134,13 +134,23 @@ class Features(TestFunctions):
 
     Attributes:
         function: `[b, *x] -> [b, ...]`.
-        size: number of functions: outputs per sample.
-        name: what they are, in words.
+        count: number of functions: outputs per sample.
+        kind: what they are, in words.
     """
 
     function: Callable[[Tensor], Tensor]
-    size: int  # pyright: ignore[reportIncompatibleMethodOverride]
-    name: str  # pyright: ignore[reportIncompatibleMethodOverride]
+    count: int
+    kind: str
+
+    @property
+    def size(self) -> int:
+        """Number of functions."""
+        return self.count
+
+    @property
+    def name(self) -> str:
+        """What the functions are."""
+        return f"{self.count} {self.kind}"
 
     def values(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b k"]:
         """Values of a batch."""
@@ -281,5 +291,4 @@ def as_test_functions(functions: Any, x: Float[Tensor, "b ..."]) -> TestFunction
             "functions must return a tensor with one row of values per sample, such as the features of a network."
         )
     name = getattr(functions, "__name__", type(functions).__name__)
-    count = values[0].numel()
-    return Features(functions, count, f"{count} features of {name}")
+    return Features(functions, values[0].numel(), f"features of {name}")
