@@ -115,6 +115,11 @@ class Diagnosis(Enum):
         "chance explains every candidate, so that there is no average motion to compare with: the threshold is a shift of the test "
         "functions by {effect} of their standard deviation for a motion as large as the data's spread",
     )
+    DATA_FAILS_WHEN_MOVED = (
+        Kind.WARNING,
+        "held-out samples that are moved along {count:symmetry} ({names}) do not look like the others (p = {p:.2g}): the test "
+        "functions do not see what tells them apart. Use others, or more",
+    )
     DATA_MIXED_UNITS = (
         Kind.WARNING,
         "the sizes of the features differ by a factor of {ratio:.0f}: their motions are not comparable. Standardise the data",

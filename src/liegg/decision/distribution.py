@@ -13,6 +13,7 @@ from torch import Tensor
 from liegg._utils.linalg import fix_signs, symmetric_eigen
 from liegg.actions import Displacement
 from liegg.decision.quadratic_test import QuadraticTest
+from liegg.decision.two_sample import MovedTest
 from liegg.polarization.row_means import RowMeans
 from liegg.spectrum.defects import Defects, trivial_of, whitening
 
@@ -44,6 +45,7 @@ class DistributionTest:
         span_p: p-value of all of these together; NaN if there is none.
         next_p: p-value of one more; NaN if no direction is left.
         dispersion: variance between blocks of samples over that of independent samples; copies and clusters make it larger than 1.
+        moved: held-out samples moved along each symmetry, and samples moved by given elements, against others; empty if not asked.
         detectable: defect δ² that would have been seen with a probability of 95 %, along the symmetries found, or the nearest
             direction if there are none.
     """
@@ -57,6 +59,7 @@ class DistributionTest:
     next_p: float
     dispersion: float
     detectable: float
+    moved: tuple[MovedTest, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -84,7 +84,12 @@ class RowMeans(NamedTuple):
 
 
 def init(
-    functions: TestFunctions, action: Action, first: Float[Tensor, "b ..."], blocks: int
+    functions: TestFunctions,
+    action: Action,
+    first: Float[Tensor, "b ..."],
+    blocks: int,
+    *,
+    classes: int = 1,
 ) -> RowSums:
     """Sums over no samples.
 
@@ -93,8 +98,9 @@ def init(
         action: candidate generators.
         first: a batch of the data, for shapes.
         blocks: number of blocks of samples.
+        classes: number of classes; every function is multiplied with the indicator of each.
     """
-    k, g = functions.size, action.size
+    k, g = functions.size * classes, action.size
     zeros = first.new_zeros
     return RowSums(
         rows=zeros(blocks, k, g),
@@ -116,6 +122,7 @@ def update(
     block: Int[Tensor, " b"],
     *,
     covers: Bool[Tensor, " b"],
+    label: Int[Tensor, " b"] | None = None,
 ) -> RowSums:
     """Add the samples of a batch.
 
@@ -126,17 +133,23 @@ def update(
         x: the batch, in float64.
         block: block of every sample.
         covers: the samples from which the covariance is taken.
+        label: class of every sample; None without classes.
     """
     workspace.prepare(x)
     action, values, blocks = workspace.action, functions.values(x), len(state.counts)
+    label = torch.zeros_like(block) if label is None else label
+    classes = state.rows.shape[1] // functions.size
     square, squared, covered = state.square, state.squared, state.covered
-    chosen = x[covers][: covariance_samples(len(squared)) - covered]
-    if len(chosen):
-        flat = functions.rows(action, chosen).flatten(1)
+    places = covers.nonzero()[: covariance_samples(len(squared)) - covered, 0]
+    if len(places):
+        rows = functions.rows(action, x[places])
+        flat = _by_class(rows.flatten(1), label[places], classes).flatten(1)
         square, squared = square + flat.mT @ flat, squared + flat.sum(0)
         covered += len(flat)
+    sums = functions.row_sums(action, x, block * classes + label, blocks * classes)
+    values = _by_class(values, label, classes)
     return RowSums(
-        rows=state.rows + functions.row_sums(action, x, block, blocks),
+        rows=state.rows + sums.reshape(state.rows.shape),
         counts=state.counts + torch.bincount(block, minlength=blocks),
         square=square,
         squared=squared,
@@ -145,6 +158,17 @@ def update(
         products=state.products + values.mT @ values,
         inputs=displacement.update(state.inputs, x, workspace),
     )
+
+
+def _by_class(
+    values: Float[Tensor, "b k"], label: Int[Tensor, " b"], classes: int
+) -> Float[Tensor, "b ck"]:
+    """Numbers of every sample in the columns of its class, and 0 in those of the others."""
+    if classes == 1:
+        return values
+    spread = values.new_zeros(len(values), classes, values.shape[1])
+    spread[torch.arange(len(values)), label] = values
+    return spread.flatten(1)
 
 
 def finalise(state: RowSums, action: Action, first: Float[Tensor, "b ..."]) -> RowMeans:

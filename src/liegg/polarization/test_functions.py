@@ -185,11 +185,22 @@ class Monomials(TestFunctions):
         """Values of a batch."""
         x = x.flatten(1)[:, None] / self.unit
         powers, product = torch.ones_like(x), torch.ones_like(x[..., :1]).expand(-1, self.size, 1)
+        exponents = self.exponents.to(x.device)
         for degree in range(1, int(self.exponents.max()) + 1):
             powers = powers * x
-            factor = torch.where(self.exponents == degree, powers, 1.0)
+            factor = torch.where(exponents == degree, powers, 1.0)
             product = product * factor.prod(2, keepdim=True)
         return product[..., 0]
+
+    def gradients(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b k m"]:
+        """Derivatives by every number of a sample, in units of the size of the data."""
+        numbers = self.exponents.shape[1]
+        parts = []
+        for place in range(numbers):
+            lowered = self.exponents.clone()
+            lowered[:, place] = (lowered[:, place] - 1).clamp_min(0)
+            parts.append(self.exponents[:, place] * Monomials(lowered, self.unit).values(x))
+        return torch.stack(parts, 2)
 
 
 def fourier_features(

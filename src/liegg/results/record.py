@@ -22,6 +22,7 @@ from liegg.decision.decide import Decision
 from liegg.decision.distribution import DistributionTest, MeanStatistics
 from liegg.decision.intervals import Certainty
 from liegg.decision.thresholds import Thresholds
+from liegg.decision.two_sample import MovedTest
 from liegg.polarization.gram import Gram
 from liegg.polarization.r_factor import RFactor
 from liegg.results.account import Account, Candidate
@@ -201,7 +202,8 @@ def _distribution(record: dict[str, Any] | None) -> DistributionTest | None:
         return None
     numbers = {name: _number(record[name], math.nan) for name in ("span_p", "next_p", "detectable")}
     listed = {name: tuple(record[name]) for name in ("ratios", "p_values")}
-    return DistributionTest(**record | numbers | listed)
+    moved = tuple(MovedTest(**one) for one in record["moved"])
+    return DistributionTest(**record | numbers | listed | {"moved": moved})
 
 
 def _decision(record: dict[str, Any]) -> Decision:

@@ -96,7 +96,8 @@ def _nothing_found(sym: Symmetries) -> Remark:
 
 def _subject(sym: Symmetries) -> str:
     """What does not change: the output, or the part of it that was asked about."""
-    is_output = sym.subject == sym.model and sym.distribution is None
+    of_data = sym.distribution is not None or sym.settings.get("question") == "support"
+    is_output = sym.subject == sym.model and not of_data
     return f"the output of {sym.model}" if is_output else sym.subject
 
 

@@ -5,6 +5,7 @@ import math
 from liegg._utils.diagnoses import plural
 from liegg._utils.text import runs
 from liegg.decision.distribution import DistributionTest
+from liegg.decision.two_sample import MOVED_LEVEL
 from liegg.results.account import EQUAL_DEFECTS, NEAREST
 from liegg.results.symmetries import Symmetries
 from liegg.results.tables import (
@@ -200,11 +201,21 @@ def _tests(sym: Symmetries, tests: DistributionTest) -> list[str]:
         lines.append(
             f"  power: a defect of {tests.detectable:.2g} would have been seen with a probability of 95 %"
         )
+    lines += [
+        f"  moved by {one.displacement:.2g} of the spread, {one.name}: {_moved(one.p_value)} (p = {one.p_value:.2g}, "
+        f"{2 * one.samples} samples)"
+        for one in tests.moved
+    ]
     if tests.dispersion > 1:
         lines.append(
             f"  samples depend on each other: they count as {sym.samples / tests.dispersion:.0f} independent ones"
         )
     return lines
+
+
+def _moved(p_value: float) -> str:
+    """What a comparison of moved with other samples shows."""
+    return "another distribution" if p_value <= MOVED_LEVEL else "no difference seen"
 
 
 def _reinitialised(sym: Symmetries) -> list[str]:

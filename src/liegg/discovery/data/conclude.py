@@ -48,7 +48,7 @@ def conclude(samples: Samples, thresholds: Thresholds, *, seed: int) -> Symmetri
         thresholds: what counts as a symmetry.
         seed: of the test functions.
     """
-    action, sums = samples.action, _projected(samples.action, samples.sums)
+    action, sums = samples.action, projected(samples.action, samples.sums)
     displacement = replace(action.displacement(sums.moment, sums.samples), noise=sums.noise)
     tolerance = max(thresholds.trivial_tolerance, thresholds.coverage)
     problem = pose_means(sums, displacement, tolerance)
@@ -108,7 +108,7 @@ def conclude(samples: Samples, thresholds: Thresholds, *, seed: int) -> Symmetri
     )
 
 
-def _projected(action: Action, sums: RowMeans) -> RowMeans:
+def projected(action: Action, sums: RowMeans) -> RowMeans:
     """The means of the action's own candidates, if the rows are those of an action that it was restricted from."""
     if action.row_action is action:
         return sums
