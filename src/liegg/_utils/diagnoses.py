@@ -528,6 +528,16 @@ class Diagnosis(Enum):
         Kind.REASON,
         "{one} is {adjective} under {algebra}, {other} has no symmetry",
     )
+    DATA_HAS_NOTHING_TO_KEEP = (Kind.VERDICT, "{data} has no symmetry that a model could keep")
+    MODEL_KEEPS = (
+        Kind.VERDICT,
+        "{model} keeps {shared} of {total:symmetry} that {data} has ({algebra})",
+    )
+    MODEL_BEYOND = (
+        Kind.VERDICT,
+        "{beyond:symmetry} of {model} {beyond:?is|are} beyond the data: {data} does not have {beyond:?it|them}",
+    )
+    MODEL_BREAKS = (Kind.VERDICT, "{broken:symmetry} of {data} {broken:?is|are} broken by {model}")
     NEITHER_SYMMETRIC = (Kind.REASON, "No symmetry in either")
     DEFECT_IN_OTHER = (Kind.REASON, "along the symmetries of {one}, {other} has a δ² of {defects}")
     NEAREST_CANDIDATES = (

@@ -6,11 +6,26 @@ from typing import Annotated
 from liegg.cli._shared import ACTION_EXAMPLES, INPUT, LARGE_RUNS, OUTPUT, QUESTION, TRUST, option
 
 Model = Annotated[
-    str,
+    str | None,
     option(
         INPUT,
         "package.module:factory (imported, and called without arguments), or an exported program "
-        "model.pt2 with --trust-model.",
+        "model.pt2 with --trust-model. Without a model: the symmetries of the data set itself.",
+    ),
+]
+Labels = Annotated[
+    str | None,
+    option(
+        INPUT, "y.npy with one label per sample, without a model: test samples and labels together."
+    ),
+]
+DataQuestion = Annotated[
+    str,
+    option(
+        QUESTION,
+        "Without a model: density (motions that leave the distribution unchanged) or support (motions along the surface on "
+        "which the data lies).",
+        choices=("density", "support"),
     ),
 ]
 Weights = Annotated[
