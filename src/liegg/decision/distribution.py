@@ -23,6 +23,9 @@ VALUE_SHARE = 1e-3
 COUNT_LEVEL = 1e-3
 """Level of the tests that count: each rejects a true symmetry in this share of data sets."""
 
+SURELY_REJECTED = 50.0
+"""Ratio of squared means to their noise that is rejected whatever the degrees of freedom: with one, p is 1e-12."""
+
 DISPERSED = 1.25
 """Variance between blocks over that of independent samples from which on samples are taken to be dependent: for independent ones
 it is 1 to about 8 %."""
@@ -167,8 +170,7 @@ def quadratic_test(
     """
     mean, covariance = problem.mean @ h, noise_of(problem, h)
     if rest is not None and rest.shape[1]:
-        used = torch.linalg.qr(problem.mean @ rest).Q
-        free = torch.linalg.qr(used, mode="complete").Q[:, used.shape[1] :]
+        free = _free(problem, rest)
         mean = free.mT @ mean
         covariance = _transformed(covariance, free.mT, 0)
     matrix = covariance.flatten(2).flatten(0, 1)
@@ -178,6 +180,24 @@ def quadratic_test(
         square - trace**2 / problem.covered, trace**2 / len(matrix), torch.finfo(matrix.dtype).tiny
     )
     return QuadraticTest(float(mean.square().sum()), trace, trace**2 / square)
+
+
+def _free(problem: MeanProblem, rest: Float[Tensor, "r e"]) -> Float[Tensor, "k f"]:
+    """Combinations of test functions along which the other directions do not move, as orthonormal columns."""
+    used = torch.linalg.qr(problem.mean @ rest).Q
+    return torch.linalg.qr(used, mode="complete").Q[:, used.shape[1] :]
+
+
+def _ratio_at_least(
+    problem: MeanProblem, h: Float[Tensor, "r d"], rest: Float[Tensor, "r e"]
+) -> float:
+    """Lower bound of the ratio of `quadratic_test`, without the covariance of the free combinations."""
+    mean = problem.mean @ h
+    if rest.shape[1]:
+        mean = _free(problem, rest).mT @ mean
+    noise = torch.einsum("kakb->ab", problem.covariance) / problem.samples
+    expected = float(torch.einsum("ad,ab,bd->", h, noise, h))
+    return float(mean.square().sum()) / expected if expected > 0 else math.inf
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -271,11 +291,15 @@ def solve_distribution(
     total = len(squares)
     span, following, found = None, None, 0
     for number in range(total, 0, -1):
-        test = quadratic_test(problem, axes[:, :number], axes[:, number:])
+        h, rest = axes[:, :number], axes[:, number:]
+        if _ratio_at_least(problem, h, rest) > SURELY_REJECTED:
+            continue
+        test = quadratic_test(problem, h, rest)
         if test.p_value >= COUNT_LEVEL:
             span, found = test, number
             break
-        following = test
+    if found < total:
+        following = quadratic_test(problem, axes[:, : found + 1], axes[:, found + 1 :])
     kappa = float(squares.clamp_min(0).mean())
     if found == total:
         kappa = reference  # nothing moves the means, so that there is no average to compare with

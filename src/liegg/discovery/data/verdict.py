@@ -14,12 +14,15 @@ from liegg.decision.decide import DataFacts, Decision, decide
 from liegg.decision.distribution import COUNT_LEVEL, DistributionTest, MeanProblem, MeanSolution
 from liegg.decision.grades import COUNTED
 from liegg.decision.intervals import Certainty
-from liegg.decision.rank import evidence
+from liegg.decision.rank import Evidence, evidence
 from liegg.decision.thresholds import Thresholds
 from liegg.polarization.row_means import RowMeans
 
 POWER = 0.95
 """Probability with which a stated change would have been seen."""
+
+SEPARATED = 0.999
+"""Share of a gap that counts as the gap itself."""
 
 COMPARABLE_SIZES = 30.0
 """Ratio of the sizes of two features above which their motions are not comparable."""
@@ -73,14 +76,19 @@ def decide_distribution(
     facts = DataFacts(samples=sums.samples)
     warnings = _about_units(feature_sizes)
     decision = decide(solution, case, facts, thresholds, warnings=warnings)
+    if 0 < solved.found < total and decision.nullity < solved.found:
+        decision = _separated(decision, solved, case, facts, warnings)
     unclear = solved.found - decision.nullity
     if unclear > 0:
         every = solved.found == total
         member = Diagnosis.CANNOT_TELL_FROM_CHANCE if every else Diagnosis.NOT_EXCLUDED
         values = {"samples": sums.samples} | ({} if every else {"count": unclear})
         warnings = (*warnings, member(**values))
-        facts = replace(facts, degenerate=not decision.nullity)
-        decision = decide(solution, case, facts, thresholds, warnings=warnings)
+        if not decision.nullity:
+            facts = replace(facts, degenerate=True)
+            decision = decide(solution, case, facts, thresholds, warnings=warnings)
+        else:
+            decision = replace(decision, warnings=(*decision.warnings, warnings[-1]))
     if decision.undecided:
         sentence = Diagnosis.DATA_UNDECIDED(
             samples=sums.samples, undecided=solved.found, total=total
@@ -106,6 +114,26 @@ def decide_distribution(
             *[Diagnosis.DATA_NO_REFERENCE(effect=thresholds.effect)] * (solved.found == total),
         ),
     )
+
+
+def _separated(
+    decision: Decision,
+    solved: MeanSolution,
+    case: Evidence,
+    facts: DataFacts,
+    warnings: tuple[Remark, ...],
+) -> Decision:
+    """The decision with the directions that chance explains, if their intervals end below the threshold and the next one's start.
+
+    A gap between a defect and the noise is no wider than the noise is small: that the test excludes one more takes its place.
+    """
+    values, found, thresholds = solved.solution.values, solved.found, decision.thresholds
+    gap = SEPARATED * float(values[found] / values[found - 1])
+    if not 1 < gap < thresholds.minimum_gap:
+        return decision
+    relaxed = replace(thresholds, minimum_gap=gap)
+    again = decide(solved.solution, case, facts, relaxed, warnings=warnings)
+    return replace(again, thresholds=thresholds) if again.nullity == found else decision
 
 
 def _about_units(sizes: Float[Tensor, " n"] | None) -> tuple[Remark, ...]:
