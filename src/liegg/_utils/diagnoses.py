@@ -110,6 +110,26 @@ class Diagnosis(Enum):
         Kind.VERDICT,
         "No symmetry: along the nearest candidate the distribution changes by {percent} % of what it does along an average direction.",
     )
+    DATA_WEAK_CLUSTER = (
+        Kind.VERDICT,
+        "{weak:weak symmetry}, not counted: {weak:?a direction|directions} along which the distribution changes by up to {percent} % "
+        "of what it does along an average one, set apart from the rest by a gap of {gap:.3g} times.",
+    )
+    DATA_NO_CLEAR_COUNT = (
+        Kind.VERDICT,
+        "No clear count: along {below:direction} the distribution changes little ({percent} % of the average or more), but nothing "
+        "separates {below:?it|them} from the rest.",
+    )
+    DATA_UNCLEAR_COUNT = (
+        Kind.VERDICT,
+        "It is not clear how many symmetries the distribution of the data has: along {below:direction} it changes little ({percent} "
+        "% of what it does along an average one, or more), but nothing separates {below:?it|them} from the rest.",
+    )
+    DATA_EFFECT_TOO_LARGE = (
+        Kind.REASON,
+        "direction {place} has a defect of {defect:.2g}, but a motion as large as the data's spread would shift the test functions by "
+        "{effect:.0%} of their standard deviation",
+    )
     DATA_NO_REFERENCE = (
         Kind.REASON,
         "chance explains every candidate, so that there is no average motion to compare with: the threshold is a shift of the test "

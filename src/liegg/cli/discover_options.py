@@ -23,9 +23,11 @@ DataQuestion = Annotated[
     str,
     option(
         QUESTION,
-        "Without a model: density (motions that leave the distribution unchanged) or support (motions along the surface on "
-        "which the data lies).",
-        choices=("density", "support"),
+        "Without a model: which motions leave the distribution unchanged, or lie along the surface of the data.",
+        choices={
+            "density": "motions that leave the distribution unchanged",
+            "support": "motions along the surface on which the data lies",
+        },
     ),
 ]
 Weights = Annotated[

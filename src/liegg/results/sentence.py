@@ -85,6 +85,8 @@ def _nothing_found(sym: Symmetries) -> Remark:
         algebra = "".join(f" ({name})" for name in names if name != "unknown")
         percent = root_percent(float(sym.defects[weak - 1]))
         return member(subject=_subject(sym), weak=weak, algebra=algebra, percent=percent)
+    if verdict.diagnosis is Diagnosis.DATA_NO_CLEAR_COUNT:
+        return Diagnosis.DATA_UNCLEAR_COUNT(**verdict.values)
     if verdict.diagnosis is Diagnosis.NO_CLEAR_COUNT:
         return Diagnosis.UNCLEAR_COUNT(model=model, **verdict.values)
     words = [one.words for one in sym.candidates[:1] if one.words]

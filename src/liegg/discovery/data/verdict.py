@@ -110,7 +110,7 @@ def decide_distribution(
         uncertainty=2 * solved.angle if decision.nullity else 0.0,
         sentence=_sentence(decision, solved, detectable),
         reasons=(
-            *decision.reasons,
+            *map(_of_data, decision.reasons),
             *[Diagnosis.DATA_NO_REFERENCE(effect=thresholds.effect)] * (solved.found == total),
         ),
     )
@@ -143,12 +143,22 @@ def _about_units(sizes: Float[Tensor, " n"] | None) -> tuple[Remark, ...]:
     return (Diagnosis.DATA_MIXED_UNITS(ratio=ratio),) if ratio > COMPARABLE_SIZES else ()
 
 
+def _of_data(reason: Remark) -> Remark:
+    """A reason in words that are true of a distribution."""
+    if reason.diagnosis is Diagnosis.EFFECT_TOO_LARGE:
+        return Diagnosis.DATA_EFFECT_TOO_LARGE(**reason.values)
+    return reason
+
+
 def _sentence(decision: Decision, solved: MeanSolution, detectable: float) -> Remark:
     """The verdict in words that are true of a distribution."""
     values, nullity = solved.solution.values, decision.nullity
     if not nullity:
-        if decision.sentence.diagnosis is not Diagnosis.NO_SYMMETRY:
-            return decision.sentence
+        said = decision.sentence
+        if said.diagnosis is Diagnosis.WEAK_CLUSTER:
+            return Diagnosis.DATA_WEAK_CLUSTER(**said.values)
+        if said.diagnosis is Diagnosis.NO_CLEAR_COUNT:
+            return Diagnosis.DATA_NO_CLEAR_COUNT(**said.values)
         return Diagnosis.DATA_NO_SYMMETRY(percent=root_percent(float(values[0])))
     kinds = Counter(decision.grades[:nullity])
     grades = " + ".join(f"{kinds[name]} {name}" for name in COUNTED if kinds[name])
