@@ -235,7 +235,7 @@ def _kepler(size: Tensor, eccentricity: Tensor, turn: Tensor, mean: Tensor) -> T
     return torch.stack([place, momentum], 1) @ rotation.mT
 
 
-def series(count: int = 4000, steps: int = 32) -> dict[str, Any]:
+def series(count: int = 16_000, steps: int = 32) -> dict[str, Any]:
     """Windows of a stationary series and of one that grows, under translation in time."""
     generator = torch.Generator().manual_seed(0)
     noise = torch.randn(count, steps + 16, generator=generator, dtype=torch.float64)

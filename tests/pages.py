@@ -27,6 +27,7 @@ SHOWN = (
     "docs/howto-action.md",
     "docs/howto-ci.md",
     "docs/howto-large.md",
+    "docs/howto-data.md",
     "docs/questions.md",
     "docs/faq.md",
 )

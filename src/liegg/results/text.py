@@ -25,6 +25,10 @@ SHOWN_REMARKS = 3
 """Warnings, and notes, that are shown in full."""
 
 
+SMALLEST_P = 1e-12
+"""p-value below which it is not written out."""
+
+
 def table(sym: Symmetries, *, width: int | None = None, variance: bool = False) -> str:
     """Readable account of a result in under 40 lines: the finding, the directions around the gap, warnings and notes.
 
@@ -190,11 +194,11 @@ def _tests(sym: Symmetries, tests: DistributionTest) -> list[str]:
     lines = []
     if tests.found and not math.isnan(tests.span_p):
         which = "them" if tests.found == sym.nullity else f"the first {tests.found}"
-        chance = f"chance explains {which} (p = {tests.span_p:.2g})"
-        after = "" if math.isnan(tests.next_p) else f"one more is excluded (p = {tests.next_p:.2g})"
+        chance = f"chance explains {which} ({_p(tests.span_p)})"
+        after = "" if math.isnan(tests.next_p) else f"one more is excluded ({_p(tests.next_p)})"
         lines.append(f"  against chance: {'; '.join(filter(None, (chance, after)))}")
     elif not math.isnan(tests.next_p):
-        lines.append(f"  against chance: every direction is excluded (p = {tests.next_p:.2g})")
+        lines.append(f"  against chance: every direction is excluded ({_p(tests.next_p)})")
     if sym.decision.certainty is not None and sym.nullity:
         lines.append(f"  directions known to {math.degrees(sym.decision.uncertainty):.2g}°")
     if math.isfinite(tests.detectable):
@@ -202,7 +206,7 @@ def _tests(sym: Symmetries, tests: DistributionTest) -> list[str]:
             f"  power: a defect of {tests.detectable:.2g} would have been seen with a probability of 95 %"
         )
     lines += [
-        f"  moved by {one.displacement:.2g} of the spread, {one.name}: {_moved(one.p_value)} (p = {one.p_value:.2g}, "
+        f"  moved by {one.displacement:.2g} of the spread, {one.name}: {_moved(one.p_value)} ({_p(one.p_value)}, "
         f"{2 * one.samples} samples)"
         for one in tests.moved
     ]
@@ -211,6 +215,11 @@ def _tests(sym: Symmetries, tests: DistributionTest) -> list[str]:
             f"  samples depend on each other: they count as {sym.samples / tests.dispersion:.0f} independent ones"
         )
     return lines
+
+
+def _p(value: float) -> str:
+    """A p-value; tiny ones have no digits that matter."""
+    return f"p < {SMALLEST_P:g}" if value < SMALLEST_P else f"p = {value:.2g}"
 
 
 def _moved(p_value: float) -> str:
