@@ -5,7 +5,7 @@
 | part | what |
 |---|---|
 | cms | pairs of muons: the rotation about the beam, and no other Lorentz transformation |
-| jets | constituents of jets: the mass shell has the Lorentz group; the data does not; a classifier of inner products does |
+| jets | the constituents lie on a mass shell, which has the Lorentz group; the momenta of jets do not; a classifier of inner products does |
 | images | MNIST, rotated MNIST and CIFAR-10: motions of the plane and of the colours |
 | orbits | two bodies: rotations of positions and momenta together, and of pairs of times |
 | series | stationary and growing series: time translation |
@@ -117,50 +117,47 @@ def jets(folder: Path) -> dict[str, Any]:
     y = torch.cat([torch.ones(len(sets[0])), torch.zeros(len(sets[1]))])
     order = torch.randperm(len(whole), generator=torch.Generator().manual_seed(0))
     whole, y = whole[order] / 100, y[order]  # units of 100 GeV
-    x, results = whole[:, :3], {}
+    x, results = whole.sum(1), {}
     surface, results["support"] = timed(
         lambda: liegg.discover_data(whole[:, 0], liegg.Linear(4), question="support")
     )
     results["support"]["cosine"] = metric_cosine(surface.generators)
-    action = liegg.Linear(4, copies=3).restrict(liegg.so(1, 3))
+    action = liegg.Linear(4).restrict(liegg.so(1, 3))
     data, results["density"] = timed(lambda: liegg.discover_data(x, action))
     ratios = fixed_ratios(data, liegg.so(1, 3))
     results["density"]["lorentz_ratios"] = dict(zip(LORENTZ, ratios, strict=True))
-    _, results["joint"] = timed(lambda: liegg.discover_data(x, action, labels=y.long()))
-    network, accuracy = _classifier(x, y)
-    model, results["classifier"] = timed(lambda: liegg.discover(network, x[:2000], action))
+    joint, results["joint"] = timed(lambda: liegg.discover_data(x, action, labels=y.long()))
+    ratios = fixed_ratios(joint, liegg.so(1, 3))
+    results["joint"]["lorentz_ratios"] = dict(zip(LORENTZ, ratios, strict=True))
+    classifier, accuracy = _classifier(x, y)
+    model, results["classifier"] = timed(lambda: liegg.discover(classifier, x[:2000], action))
     results["classifier"]["accuracy"] = accuracy
     results["side by side"] = liegg.compare(data, model, names=("jets", "classifier")).sentence
     return results
 
 
 def _classifier(x: Tensor, y: Tensor) -> tuple[Callable[[Tensor], Tensor], float]:
-    """A small network on the inner products of constituents, and its accuracy on the last fifth."""
+    """A small network on the inner product of a momentum with itself, and its accuracy on the last fifth."""
     torch.manual_seed(0)
     first = len(x) * 4 // 5
     network = torch.nn.Sequential(
-        torch.nn.Linear(6, 32), torch.nn.Tanh(), torch.nn.Linear(32, 1)
+        torch.nn.Linear(1, 32), torch.nn.Tanh(), torch.nn.Linear(32, 1)
     ).double()
-    rows, columns = torch.triu_indices(3, 3).unbind()
 
-    def products(p: Tensor) -> Tensor:
-        between = torch.einsum("bim,mn,bjn->bij", p, MINKOWSKI.to(p), p)
-        return torch.log1p(between[:, rows, columns].abs())
-
-    def model(p: Tensor) -> Tensor:
-        return network(products(p))[:, 0]
+    def classifier(p: Tensor) -> Tensor:
+        product = torch.einsum("bm,mn,bn->b", p, MINKOWSKI.to(p), p)
+        return network(torch.log1p(product.abs())[:, None])[:, 0]
 
     optimizer = torch.optim.Adam(network.parameters(), lr=1e-2)
-    features = products(x[:first])
     for _ in range(200):
         loss = torch.nn.functional.binary_cross_entropy_with_logits(
-            network(features)[:, 0], y[:first].double()
+            classifier(x[:first]), y[:first].double()
         )
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    right = ((model(x[first:]) > 0) == (y[first:] > 0.5)).double().mean()
-    return model, float(right)
+    right = ((classifier(x[first:]) > 0) == (y[first:] > 0.5)).double().mean()
+    return classifier, float(right)
 
 
 def images(folder: Path, count: int = 12_000) -> dict[str, Any]:
