@@ -5,7 +5,7 @@
 | part | what |
 |---|---|
 | cms | pairs of muons: the rotation about the beam, and no other Lorentz transformation |
-| jets | the constituents lie on a mass shell, which has the Lorentz group; the momenta of jets do not; a classifier of inner products does |
+| jets | constituents lie on a mass shell, which has the Lorentz group; the momenta of jets do not; a classifier does |
 | images | MNIST, rotated MNIST and CIFAR-10: motions of the plane and of the colours |
 | orbits | two bodies: rotations of positions and momenta together, and of pairs of times |
 | series | stationary and growing series: time translation |

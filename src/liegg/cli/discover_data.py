@@ -8,6 +8,9 @@ import typer
 from liegg._utils.errors import RecordError, ReportError
 from liegg.cli._shared import echo, print_result, progress_bar
 
+QUESTIONS = ("density", "support", "discriminator")
+"""What can be asked of a data set."""
+
 NEEDS_MODEL: dict[str, Any] = {
     "weights": None,
     "trust_model": False,
@@ -39,8 +42,10 @@ def discover_data(options: SimpleNamespace) -> None:
         if getattr(options, name) != default:
             flag = f"--{name.replace('_', '-')}"
             raise typer.BadParameter(f"{flag} needs a model: pass --model, or leave {flag} out.")
-    if options.question not in ("density", "support"):
-        raise typer.BadParameter(f"--question {options.question}: expected density or support.")
+    if options.question not in QUESTIONS:
+        raise typer.BadParameter(
+            f"--question {options.question}: expected {', '.join(QUESTIONS[:-1])} or {QUESTIONS[-1]}."
+        )
     clock, hidden = Clock(), options.quiet or options.json
     action = parse_action(options.action, options.names)
     thresholds = liegg.Thresholds(**parse_thresholds(options.limit or []))

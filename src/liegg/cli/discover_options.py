@@ -27,6 +27,7 @@ DataQuestion = Annotated[
         choices={
             "density": "motions that leave the distribution unchanged",
             "support": "motions along the surface on which the data lies",
+            "discriminator": "symmetries of a network that tells the data from a Gaussian",
         },
     ),
 ]

@@ -226,7 +226,7 @@ def _side(sym: Symmetries) -> Side:
         algebra=sym.name,
         undecided=sym.decision.undecided,
         uncertainty=min(sym.decision.uncertainty, math.pi / 2),
-        of_data=sym.distribution is not None or sym.settings.get("question") == "support",
+        of_data=sym.distribution is not None or sym.settings.get("question") is not None,
     )
 
 

@@ -98,7 +98,7 @@ def _nothing_found(sym: Symmetries) -> Remark:
 
 def _subject(sym: Symmetries) -> str:
     """What does not change: the output, or the part of it that was asked about."""
-    of_data = sym.distribution is not None or sym.settings.get("question") == "support"
+    of_data = sym.distribution is not None or sym.settings.get("question") is not None
     is_output = sym.subject == sym.model and not of_data
     return f"the output of {sym.model}" if is_output else sym.subject
 

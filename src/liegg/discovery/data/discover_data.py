@@ -23,6 +23,7 @@ from liegg.decision.thresholds import Thresholds
 from liegg.decision.two_sample import MOVED_LEVEL, MovedTest
 from liegg.discovery.data.classes import Classes, as_classes
 from liegg.discovery.data.conclude import Samples, conclude
+from liegg.discovery.data.discriminator import discover_by_discriminator
 from liegg.discovery.data.moved import move_by_elements, move_held_out
 from liegg.discovery.data.support import discover_support
 from liegg.inputs.batches import Batches, Data, as_batches
@@ -54,7 +55,7 @@ def discover_data(
     data: Data,
     action: Action,
     *,
-    question: Literal["density", "support"] = "density",
+    question: Literal["density", "support", "discriminator"] = "density",
     functions: Any = None,
     labels: Sequence[Any] | Tensor | np.ndarray | None = None,
     held_out: Data | None = None,
@@ -74,7 +75,9 @@ def discover_data(
         data: the samples, as for `liegg.discover`.
         action: the candidate generators, such as `liegg.Linear(4)`.
         question: `"density"` asks for motions that leave the distribution unchanged, `"support"` for motions along the surface on
-            which the data lies, whatever its density there: polynomials that vanish on the data are fitted.
+            which the data lies, whatever its density there: polynomials that vanish on the data are fitted. `"discriminator"` is
+            the paper's way to the density: a small network learns to tell the data from an isotropic Gaussian, and its symmetries
+            are found. It sees only motions that leave the Gaussian unchanged: rotations about the mean.
         functions: test functions: their number, `"monomials"` up to degree 4, or a differentiable callable on batches, such as the
             features of a network. By default 128 random Fourier features at three scales; for images, of smooth random filters.
         labels: a label of every sample, which the motions do not change: the joint distribution of samples and labels is tested.
@@ -108,14 +111,15 @@ def discover_data(
         action, data = action.named(column_labels(data)), table_values(data)
     batches = as_batches(data, batch_size=batch_size).prepared(torch.float64, None)
     held = None if held_out is None else as_batches(held_out).prepared(torch.float64, None)
-    if question == "support":
-        _check_support(functions=functions, labels=labels, elements=elements)
+    if question != "density":
+        _check_model_free(question, functions=functions, labels=labels, elements=elements)
         x = torch.cat([*batches])
+        if len(x) < FEWEST:
+            raise ArgumentError(f"the data has {len(x)} samples; at least {FEWEST} are needed.")
         action.check(tuple(x.shape[1:]))
         apart = None if held is None else torch.cat([*held])
-        return discover_support(
-            x, action, thresholds=thresholds, held_out=apart, groups=groups, seed=seed
-        )
+        method = discover_support if question == "support" else discover_by_discriminator
+        return method(x, action, thresholds=thresholds, held_out=apart, groups=groups, seed=seed)
     classes = as_classes(labels)
     with seeded(seed), torch.inference_mode(False), torch.no_grad():
         first = _some(batches)
@@ -135,12 +139,12 @@ def discover_data(
             return _moved(sym, batches, held, elements, seed=seed)
 
 
-def _check_support(**given: Any) -> None:
-    """Raise `ArgumentError` for arguments that only the distribution has."""
+def _check_model_free(question: str, **given: Any) -> None:
+    """Raise `ArgumentError` for arguments that only the test of a distribution has."""
     for name, value in given.items():
         if value is not None:
             raise ArgumentError(
-                f"{name}= is for question='density': the support of the data has no distribution. Leave it out."
+                f"{name}= is for question='density', not for question={question!r}. Leave it out."
             )
 
 
@@ -202,7 +206,8 @@ def _functions(
             f"the action has {columns} candidates; the symmetries of a data set are tested with at most "
             f"{LARGEST_COVARIANCE // FEWEST_FUNCTIONS}. Pass a smaller family, for example action.restrict(...)."
         )
-    grid = tuple(action.staged(x[:1]).shape[1:]) if action.stage == "grid" else None
+    shape = tuple(action.staged(x[:1]).shape[1:])
+    grid = shape if action.stage in ("grid", "colour") and len(shape) > 1 else None
     return fourier_features(x, min(count, most), seed=seed, grid=grid)
 
 
