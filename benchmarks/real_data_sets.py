@@ -25,6 +25,7 @@ import torch
 from torch import Tensor
 
 import liegg
+from data_tables import write_tables
 from liegg.results.symmetries import Symmetries
 from liegg.studies.datasets import rotated
 from liegg.studies.provenance import provenance, write_json
@@ -258,6 +259,77 @@ PARTS: dict[str, Callable[..., dict[str, Any]]] = {
 }
 
 
+def lorentz_table(found: dict[str, Any]) -> list[str]:
+    """Ratios of all Lorentz transformations."""
+    sets = (found["cms"]["lorentz_ratios"], found["jets"]["density"]["lorentz_ratios"])
+    return [
+        "| generator | muon pairs | momenta of jets |",
+        "|---|---|---|",
+        *[f"| {name} | {sets[0][name]:.1f} | {sets[1][name]:.1f} |" for name in LORENTZ],
+    ]
+
+
+def question_table(found: dict[str, Any]) -> list[str]:
+    """What has which symmetry."""
+    jet, muons = found["jets"], found["cms"]
+    rows = [
+        ("muon pairs", muons["lorentz"]),
+        ("momenta of jets", jet["density"]),
+        ("momenta of jets with the label", jet["joint"]),
+        ("surface of the muons", muons["support"]),
+        ("surface of the constituents", jet["support"]),
+        ("classifier of inner products", jet["classifier"]),
+    ]
+    return [
+        "| of | symmetries | algebra |",
+        "|---|---|---|",
+        *[f"| {name} | {one['symmetries']} | {one['name']} |" for name, one in rows],
+    ]
+
+
+def metric_lines(found: dict[str, Any]) -> list[str]:
+    """How near the preserved form is to that of Minkowski."""
+    muons, jet = (1 - found[part]["support"]["cosine"] for part in ("cms", "jets"))
+    return [
+        f"One minus the cosine is {muons:.0e} for muons and {jet:.0e} for constituents of jets."
+    ]
+
+
+def image_table(found: dict[str, Any]) -> list[str]:
+    """Symmetries of images."""
+    return [
+        "| images | symmetries | ratio of the nearest | of the next |",
+        "|---|---|---|---|",
+        *[
+            f"| {name} | {'undecided' if one['undecided'] else one['name']} | {one['ratios'][0]:.1f} | {one['ratios'][1]:.1f} |"
+            for name, one in found["images"].items()
+        ],
+    ]
+
+
+def orbit_table(found: dict[str, Any]) -> list[str]:
+    """Symmetries of orbits and series."""
+    rows = [(name, one) for part in ("orbits", "series") for name, one in found[part].items()]
+    return [
+        "| data | symmetries | ratio of the nearest | of the next |",
+        "|---|---|---|---|",
+        *[
+            f"| {name} | {', '.join(one['words']) or 'none'} | {one['ratios'][0]:.1f} | {one['ratios'][1]:.1f} |"
+            for name, one in rows
+        ],
+    ]
+
+
+TABLES = {
+    "lorentz": lorentz_table,
+    "questions": question_table,
+    "metric": metric_lines,
+    "images": image_table,
+    "orbits": orbit_table,
+}
+"""Tables of docs/data-sets.md, by their marks."""
+
+
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -273,6 +345,8 @@ def main() -> None:
     seconds = time.perf_counter() - begin
     command = f"python benchmarks/real_data_sets.py --parts {' '.join(given.parts)}"
     write_json(results | {"provenance": provenance(command, seconds=seconds)}, given.out)
+    if given.out == OUT and set(given.parts) == set(PARTS):
+        write_tables(results, TABLES)
     print(f"{len(results)} parts in {seconds:.0f} s: {given.out}")
 
 

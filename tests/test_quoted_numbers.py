@@ -9,8 +9,10 @@ from statistics import mean
 
 import pytest
 
+import data_sets
 import pages
 import questions
+import real_data_sets
 import tables
 from liegg.studies.claims import evaluate, markdown
 
@@ -84,6 +86,7 @@ GIVEN = {
     "docs/faq.md": {"1.5"},  # the paper's smoothing
     "docs/concepts.md": set(),
     "docs/peers.md": set(),
+    "docs/data-sets.md": set(),
     "docs/paper.md": {
         "5.1",
         "5.2",
@@ -555,6 +558,19 @@ def error_quotes() -> dict[str, list[str]]:
     }
 
 
+def data_set_quotes() -> dict[str, list[str]]:
+    """The tables that the two studies of data sets put into their page."""
+    studies = (("real-data-sets", real_data_sets), ("data-sets", data_sets))
+    lines = [
+        line
+        for name, study in studies
+        if name in RESULTS
+        for table in study.TABLES.values()
+        for line in table(RESULTS[name])
+    ]
+    return {"docs/data-sets.md": lines}
+
+
 def question_quotes() -> dict[str, list[str]]:
     found = questions.tables(RESULTS["questions"])
     assert found.keys() == {"digits", "photographs", "forces", "cost"}
@@ -565,6 +581,7 @@ def question_quotes() -> dict[str, list[str]]:
 QUOTES: dict[str, list[str]] = {}
 for part in (
     question_quotes(),
+    data_set_quotes(),
     error_quotes(),
     o5_quotes(),
     benchmark_quotes(),

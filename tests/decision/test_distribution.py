@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import liegg
-from data_sets import data_set
+from known_data import data_set
 from liegg.decision.distribution import (
     noise_of,
     pose_means,

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import liegg
-from data_sets import data_set
+from known_data import data_set
 from liegg._utils.errors import ArgumentError
 from liegg.discovery.data.classes import BINS, as_classes
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import liegg
-from data_sets import KNOWN, data_set
+from known_data import KNOWN, data_set
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError, LieggError
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import liegg
-from data_sets import data_set
+from known_data import data_set
 from liegg._utils.errors import ArgumentError, LieggError
 
 FLIP = torch.diag(torch.tensor([1.0, 1.0, -1.0]))
