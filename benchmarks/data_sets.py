@@ -313,9 +313,9 @@ def error_lines(found: dict[str, Any]) -> list[str]:
     """False discoveries and speed."""
     wrong, quick = found["asymmetric"], found["speed"]
     return [
-        f"Of {wrong['sets']} data sets without a symmetry, {wrong['false']} were given one, and {wrong['undecided']} were undecided. One pass "
-        f"over {quick['samples']:,} samples in R⁴ with 16 candidates and 100 functions took {quick['seconds']:.0f} s on one core and "
-        f"{quick['added_megabytes']:.0f} MB more than a tenth of the samples."
+        f"Of {wrong['sets']} data sets without a symmetry, {wrong['false']} were given one, and {wrong['undecided']} were undecided. "
+        f"One pass over {quick['samples']:,} samples in R⁴ with 16 candidates and 100 functions took {quick['seconds']:.0f} s on one "
+        f"core and {quick['added_megabytes']:.0f} MB more than a tenth of the samples."
     ]
 
 

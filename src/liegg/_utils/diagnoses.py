@@ -115,16 +115,6 @@ class Diagnosis(Enum):
         "{weak:weak symmetry}, not counted: {weak:?a direction|directions} along which the distribution changes by up to {percent} % "
         "of what it does along an average one, set apart from the rest by a gap of {gap:.3g} times.",
     )
-    DATA_NO_CLEAR_COUNT = (
-        Kind.VERDICT,
-        "No clear count: along {below:direction} the distribution changes little ({percent} % of the average or more), but nothing "
-        "separates {below:?it|them} from the rest.",
-    )
-    DATA_UNCLEAR_COUNT = (
-        Kind.VERDICT,
-        "It is not clear how many symmetries the distribution of the data has: along {below:direction} it changes little ({percent} "
-        "% of what it does along an average one, or more), but nothing separates {below:?it|them} from the rest.",
-    )
     DATA_EFFECT_TOO_LARGE = (
         Kind.REASON,
         "direction {place} has a defect of {defect:.2g}, but a motion as large as the data's spread would shift the test functions by "
@@ -750,6 +740,11 @@ class Diagnosis(Enum):
         Kind.VERDICT,
         "Nothing in {samples:sample} speaks against {motions} ({algebra}{nullity:direction}, {certainty}); a change above {percent} % "
         "of what an average motion makes would have been seen.",
+    )
+    DATA_ALWAYS_CHANGED = (
+        Kind.VERDICT,
+        "No motion leaves {subject} unchanged; {nearest} changes it by {percent} % of what an average motion does, more than chance "
+        "explains.",
     )
     DATA_UNDECIDED_FOR = (
         Kind.VERDICT,

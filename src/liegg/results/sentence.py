@@ -85,13 +85,12 @@ def _nothing_found(sym: Symmetries) -> Remark:
         algebra = "".join(f" ({name})" for name in names if name != "unknown")
         percent = root_percent(float(sym.defects[weak - 1]))
         return member(subject=_subject(sym), weak=weak, algebra=algebra, percent=percent)
-    if verdict.diagnosis is Diagnosis.DATA_NO_CLEAR_COUNT:
-        return Diagnosis.DATA_UNCLEAR_COUNT(**verdict.values)
     if verdict.diagnosis is Diagnosis.NO_CLEAR_COUNT:
         return Diagnosis.UNCLEAR_COUNT(model=model, **verdict.values)
     words = [one.words for one in sym.candidates[:1] if one.words]
     nearest = f"the nearest, {words[0]}," if words else "the nearest"
     member = Diagnosis.ALWAYS_CHANGED if invariance else Diagnosis.NEVER_FOLLOWS
+    member = member if sym.distribution is None else Diagnosis.DATA_ALWAYS_CHANGED
     percent = root_percent(float(sym.defects[0]))
     return member(subject=_subject(sym), nearest=nearest, percent=percent)
 

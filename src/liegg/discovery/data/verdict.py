@@ -157,8 +157,6 @@ def _sentence(decision: Decision, solved: MeanSolution, detectable: float) -> Re
         said = decision.sentence
         if said.diagnosis is Diagnosis.WEAK_CLUSTER:
             return Diagnosis.DATA_WEAK_CLUSTER(**said.values)
-        if said.diagnosis is Diagnosis.NO_CLEAR_COUNT:
-            return Diagnosis.DATA_NO_CLEAR_COUNT(**said.values)
         return Diagnosis.DATA_NO_SYMMETRY(percent=root_percent(float(values[0])))
     kinds = Counter(decision.grades[:nullity])
     grades = " + ".join(f"{kinds[name]} {name}" for name in COUNTED if kinds[name])
