@@ -330,7 +330,7 @@ TABLES = {
 
 def main() -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--parts", nargs="*", default=[*TASKS, "speed"])

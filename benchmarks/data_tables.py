@@ -16,5 +16,5 @@ def write_tables(
         begin = f"<!-- table: {name} -->\n"
         before, rest = text.split(begin)
         after = rest[rest.index("<!-- end -->") :]
-        text = before + begin + "\n".join(lines(found)) + "\n" + after
+        text = before + begin + "\n" + "\n".join(lines(found)) + "\n\n" + after
     PAGE.write_text(text, encoding="utf-8")

@@ -169,11 +169,10 @@ def images(folder: Path, count: int = 12_000) -> dict[str, Any]:
     generator = torch.Generator().manual_seed(0)
     angles = 2 * math.pi * torch.rand(count, generator=generator, dtype=torch.float64)
     plane = liegg.Image(group="linear")
-    options = {"functions": 120}
     results = {}
     for name, shown in (("mnist", digits), ("rotated mnist", rotated(digits, angles))):
         smooth = _smoothed(shown[:, None])
-        _, results[name] = timed(lambda x=smooth: liegg.discover_data(x, plane, **options))
+        _, results[name] = timed(lambda x=smooth: liegg.discover_data(x, plane, functions=120))
     from PIL import Image
 
     sheet = np.asarray(Image.open(folder / "cifar10" / "data_batch_1.webp").convert("RGB"))
@@ -332,7 +331,7 @@ TABLES = {
 
 def main() -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=Path("data"))
     parser.add_argument("--parts", nargs="*", choices=[*PARTS], default=[*PARTS])
     parser.add_argument("--out", type=Path, default=OUT)

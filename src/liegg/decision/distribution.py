@@ -115,7 +115,7 @@ def _transformed(
 ) -> Float[Tensor, "..."]:
     """Covariance after a linear map of one of its two kinds of axes."""
     for place in (axis, axis + 2):
-        covariance = torch.tensordot(covariance, matrix, dims=([place], [1])).movedim(-1, place)
+        covariance = (covariance.movedim(place, -1) @ matrix.mT).movedim(-1, place)
     return covariance
 
 

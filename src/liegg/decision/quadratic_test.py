@@ -1,6 +1,7 @@
 """A sum of squares of means, tested against what sampling noise makes of it."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -37,7 +38,6 @@ class QuadraticTest:
 
     def bounds(self, level: float) -> tuple[float, float]:
         """Interval of the squared mean itself: values of the noncentrality that the statistic does not reject."""
-        from scipy.optimize import brentq
         from scipy.stats import ncx2
 
         seen, tail = self.ratio * self.freedom, (1 - level) / 2
@@ -50,13 +50,12 @@ class QuadraticTest:
             if excess(1e-12) <= 0:
                 return 0.0
             most = 4 * (seen + 20 * math.sqrt(2 * self.freedom + 4 * seen) + 20)
-            return float(brentq(excess, 1e-12, most)) * unit if excess(most) < 0 else most * unit
+            return _root(excess, most) * unit if excess(most) < 0 else most * unit
 
         return end(1 - tail), end(tail)
 
     def seen(self, level: float, power: float) -> float:
         """Squared mean that a test of this level would have rejected with a probability of `power`."""
-        from scipy.optimize import brentq
         from scipy.stats import chi2, ncx2
 
         limit = float(chi2.isf(level, self.freedom))
@@ -65,4 +64,11 @@ class QuadraticTest:
             return power - float(ncx2.sf(limit, self.freedom, noncentrality))
 
         most = 10 * (limit + 100)
-        return float(brentq(missing, 1e-9, most)) * self.expected / self.freedom
+        return _root(missing, most) * self.expected / self.freedom
+
+
+def _root(function: Callable[[float], float], most: float) -> float:
+    """Where a monotone function changes its sign, between nearly 0 and a bound."""
+    from scipy.optimize import brentq
+
+    return float(brentq(function, 1e-12, most))  # pyright: ignore[reportArgumentType]

@@ -277,7 +277,7 @@ def _smoothed(noise: Float[Tensor, "k c ..."]) -> Float[Tensor, "k c ..."]:
     for axis, side in enumerate(noise.shape[2:], start=2):
         places = torch.arange(side, dtype=noise.dtype)
         window = torch.exp(-((places[:, None] - places) / (SMOOTH_SHARE * side)).square() / 2)
-        noise = torch.tensordot(noise, window, dims=([axis], [0])).movedim(-1, axis)
+        noise = (noise.movedim(axis, -1) @ window).movedim(-1, axis)
     return noise
 
 
@@ -296,10 +296,11 @@ def as_test_functions(functions: Any, x: Float[Tensor, "b ..."]) -> TestFunction
         raise ArgumentError(
             f"functions={functions!r}: expected their number, 'monomials', or a differentiable callable on batches."
         )
-    values = functions(x[:2])
+    function: Callable[[Tensor], Any] = functions
+    values = function(x[:2])
     if not isinstance(values, Tensor) or values.ndim < 1 or len(values) != len(x[:2]):
         raise ArgumentError(
             "functions must return a tensor with one row of values per sample, such as the features of a network."
         )
     name = getattr(functions, "__name__", type(functions).__name__)
-    return Features(functions, values[0].numel(), f"features of {name}")
+    return Features(function, values[0].numel(), f"features of {name}")

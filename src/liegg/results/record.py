@@ -200,10 +200,13 @@ def _distribution(record: dict[str, Any] | None) -> DistributionTest | None:
     """How a data set was tested; None for a model."""
     if record is None:
         return None
-    numbers = {name: _number(record[name], math.nan) for name in ("span_p", "next_p", "detectable")}
-    listed = {name: tuple(record[name]) for name in ("ratios", "p_values")}
-    moved = tuple(MovedTest(**one) for one in record["moved"])
-    return DistributionTest(**record | numbers | listed | {"moved": moved})
+    values: dict[str, Any] = dict(record)
+    for name in ("span_p", "next_p", "detectable"):
+        values[name] = _number(record[name], math.nan)
+    for name in ("ratios", "p_values"):
+        values[name] = tuple(_number(one, math.inf) for one in record[name])
+    values["moved"] = tuple(MovedTest(**one) for one in record["moved"])
+    return DistributionTest(**values)
 
 
 def _decision(record: dict[str, Any]) -> Decision:

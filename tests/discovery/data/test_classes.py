@@ -1,5 +1,7 @@
 """Labels beside samples."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -22,14 +24,14 @@ def test_labels_become_classes() -> None:
 
 
 @pytest.mark.parametrize("bad", [np.arange(40), np.zeros((3, 2)), [], [0.0, float("nan")]])
-def test_bad_labels(bad: object) -> None:
+def test_bad_labels(bad: Any) -> None:
     with pytest.raises(ArgumentError, match="labels"):
         as_classes(bad)
 
 
 def test_labels_restrict_the_symmetries() -> None:
     x = data_set("gaussian", 6000)
-    fixed = {"functions": 24}
+    fixed: dict[str, Any] = {"functions": 24}
     sided = liegg.discover_data(x, liegg.Linear(3), labels=x[:, 2] > 0, **fixed)
     assert sided.name == "so(2)"
     assert sided.words == ("rotation in x₁–x₂",)

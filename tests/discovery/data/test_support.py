@@ -1,5 +1,7 @@
 """Surfaces of data: circles, spheres and mass shells, whatever the density on them."""
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -15,7 +17,7 @@ def _sphere(n: int, count: int = 400) -> torch.Tensor:
     return x / x.norm(dim=1, keepdim=True)
 
 
-def _found(x: torch.Tensor, **options: object) -> liegg.Symmetries:
+def _found(x: torch.Tensor, **options: Any) -> liegg.Symmetries:
     return liegg.discover_data(x, liegg.Linear(x.shape[1]), question="support", **options)
 
 

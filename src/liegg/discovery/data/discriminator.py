@@ -113,6 +113,8 @@ def train_discriminator(x: Float[Tensor, "b ..."], *, seed: int) -> tuple[nn.Mod
 class _Discriminator(nn.Module):
     """A perceptron on standardised samples."""
 
+    mean: Tensor
+
     def __init__(self, mean: Float[Tensor, " m"], size: float) -> None:
         super().__init__()
         self.register_buffer("mean", mean)
