@@ -46,6 +46,7 @@ bench: $(VENV)/.installed-dev  ## Measure speed and memory as ratios in one run;
 	$(BIN)/python benchmarks/images.py
 	$(BIN)/python benchmarks/verification.py
 	$(BIN)/python benchmarks/derivatives.py
+	$(BIN)/python benchmarks/finite_differences.py
 	$(BIN)/python benchmarks/training.py
 	$(BIN)/python benchmarks/layers.py
 	$(BIN)/python benchmarks/identify.py

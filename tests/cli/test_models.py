@@ -41,7 +41,7 @@ def test_files_that_are_not_a_state_dict_are_refused(linear: str) -> None:
         "wrapped.pt": "DataParallel",
         "nested.pt": "its entry 'model'",
         "bad.pt": "damaged",
-        "nowhere.pt": "there is no such file",
+        "nowhere.pt": "file not found",
     }.items():
         with pytest.raises(liegg.LieggError, match=part):
             load_model(linear, Path(name))

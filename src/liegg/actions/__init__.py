@@ -10,6 +10,8 @@ from liegg.actions.linear import Affine, Linear
 from liegg.actions.motion import Motion
 from liegg.actions.product import Product
 from liegg.actions.registry import action_from_settings, register
+from liegg.actions.representations.irrep import Irrep
+from liegg.actions.representations.tensor import Tensor
 from liegg.actions.restricted import Restricted
 from liegg.actions.structured.constructors import Banded, Blocks, Weights
 from liegg.actions.structured.kronecker import KroneckerSum
@@ -25,6 +27,7 @@ __all__ = [
     "Displacement",
     "Grid",
     "Image",
+    "Irrep",
     "KroneckerSum",
     "Linear",
     "MatrixAction",
@@ -33,6 +36,7 @@ __all__ = [
     "Restricted",
     "Sequence",
     "Sparse",
+    "Tensor",
     "Volume",
     "Weights",
     "action_from_settings",

@@ -1,4 +1,4 @@
-"""What the commands share: panels and options of the help, exit codes, progress bars."""
+"""Shared by the commands: panels and options of the help, exit codes, progress bars."""
 
 import os
 import re
@@ -130,13 +130,13 @@ IN_PYTHON = (
     (r"\b(?:liegg\.)?Linear\((\d+)\)", r"linear:\1"),
     (r"\b(?:liegg\.)?Affine\((\d+)\)", r"affine:\1"),
     (r"\bliegg\.Image\(\)", "image"),
-    (r"\b(outputs|output|target|seed|checkpoint|timeout|bottom|route)=", r"--\1 "),
+    (r"\b(outputs|output|target|task|seed|checkpoint|timeout|bottom|route)=", r"--\1 "),
     (r"\bbatch_size=", "--batch-size "),
     (r"\bcontrol_draws=", "--control-draws "),
     (r"\bcheckpoint_every=", "--checkpoint-every "),
     (r"\bheld_out=?", "--held-out "),
 )
-"""What the messages of the library say in Python, and the words of the command line for it."""
+"""Python expressions in messages of the library, and the command-line option for each."""
 
 
 def print_error(message: str) -> None:

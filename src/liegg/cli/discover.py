@@ -48,13 +48,14 @@ from liegg.cli.discover_options import (
     Outputs,
     Route,
     Seed,
+    TaskText,
     Timeout,
     Title,
     TrustModel,
     VerifyEffort,
     Weights,
 )
-from liegg.cli.part import OutputText, TargetText, parse_output, parse_target
+from liegg.cli.part import AtText, OutputText, TargetText, parse_output, parse_target
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -80,6 +81,8 @@ def discover(
     outputs: Outputs = "each",
     target: TargetText = None,
     output: OutputText = None,
+    task: TaskText = "auto",
+    at: AtText = None,
     about: About = None,
     limit: Limit = None,
     layers: Layers = False,
@@ -141,11 +144,11 @@ def _check_model_options(options: SimpleNamespace) -> None:
 
 
 class _Inputs(NamedTuple):
-    """What was loaded: `shown` and `classes` are for the report, `question` is what layers share."""
+    """Loaded inputs: `shown` and `classes` are for the report, `question` is shared with the layers."""
 
     model: Any
     samples: "Samples"
-    shown: "Tensor"
+    shown: "Tensor | None"
     classes: list[str] | None
     question: dict[str, Any]
 
@@ -178,6 +181,8 @@ def _discover(options: SimpleNamespace) -> None:
             samples.analysed,
             **inputs.question,
             target=parse_target(options.target),
+            task=options.task,
+            at=options.at,
             about=() if options.about == ["none"] else options.about,
             controls=_controls(options.controls, options.control),
             groups=samples.groups,
@@ -198,7 +203,7 @@ def _discover(options: SimpleNamespace) -> None:
 def _finish(
     options: SimpleNamespace, sym: "Symmetries", inputs: _Inputs, clock: "Clock", *, hidden: bool
 ) -> None:
-    """Analyse the layers if asked, print, and write; what fails is said after the rest is safe."""
+    """Analyse the layers if asked, print, and write; failures are reported after everything else is stored."""
     from liegg._utils.diagnoses import Diagnosis
     from liegg._utils.errors import RecordError, ReportError
     from liegg.results.run_folder import save_elsewhere, write_run
@@ -263,6 +268,11 @@ def _load(options: SimpleNamespace, *, is_first: bool) -> _Inputs:
             f"--layers needs a torch.nn.Module; {options.model} gave a {type(model).__name__}. Leave "
             "--layers out, or name a factory that returns a module."
         )
+    if options.layers and options.at is not None:
+        raise LieggError(
+            "--layers follows a motion of the input through the layers, and --at begins behind one of them. Leave one "
+            "of them out."
+        )
     if is_first and options.out is not None:
         check_run_folder(options.out)
     outputs, output_action = options.outputs, options.output_action
@@ -274,7 +284,9 @@ def _load(options: SimpleNamespace, *, is_first: bool) -> _Inputs:
         "seed": options.seed,
         "thresholds": liegg.Thresholds(**parse_thresholds(options.limit or [])),
     }
-    shown = files.first_samples(samples.analysed)  # their predictions are stored
+    shown = None  # an inner point has other samples than the file
+    if options.at is None:
+        shown = files.first_samples(samples.analysed)  # their predictions are stored
     return _Inputs(model, samples, shown, files.class_names(options.classes), question)
 
 

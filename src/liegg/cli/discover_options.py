@@ -76,8 +76,8 @@ Outputs = Annotated[
     str,
     option(
         QUESTION,
-        "each output, their sum (as in the paper), or a number of random combinations.",
-        choices=dict.fromkeys(("each", "sum"), ""),
+        "each output, their sum (as in the paper), whitened ones, or a number of random combinations.",
+        choices=dict.fromkeys(("each", "sum", "whitened"), ""),
     ),
 ]
 About = Annotated[
@@ -85,7 +85,15 @@ About = Annotated[
     option(
         QUESTION,
         "Named motion to answer for, on up to 256 samples; repeatable: rotation, shift, scaling, … "
-        "(default: the standard set for images, on fewer samples); none for no question.",
+        "(default: the standard set for images, on fewer samples); --about none asks nothing.",
+    ),
+]
+TaskText = Annotated[
+    str,
+    option(
+        QUESTION,
+        "What several outputs are: classes (of which the largest is the prediction), values, or auto.",
+        choices=dict.fromkeys(("auto", "classes", "values"), ""),
     ),
 ]
 Limit = Annotated[
@@ -140,8 +148,8 @@ Route = Annotated[
     str,
     option(
         LARGE_RUNS,
-        "How to differentiate the model: auto, jvp, vjp or autograd.",
-        choices=dict.fromkeys(("auto", "jvp", "vjp", "autograd"), ""),
+        "How to differentiate the model: auto, jvp, vjp or autograd; moved moves images instead.",
+        choices=dict.fromkeys(("auto", "jvp", "vjp", "autograd", "moved"), ""),
     ),
 ]
 Bottom = Annotated[

@@ -1,4 +1,4 @@
-"""Arrays as the command line names them. Nothing is ever unpickled."""
+"""Load arrays named on the command line. Nothing is ever unpickled."""
 
 import math
 import zipfile
@@ -72,7 +72,7 @@ def load_array(text: str) -> np.ndarray:
             "one with numpy.save."
         )
     if not path.is_file():
-        raise DataError(f"data {text!r}: there is no file {path}.")
+        raise DataError(f"data {text!r}: file {path} not found.")
     try:
         array = (
             np.load(path, mmap_mode="r", allow_pickle=False)

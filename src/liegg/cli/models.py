@@ -1,4 +1,4 @@
-"""Models as the command line names them: a factory, or an exported program that the user trusts."""
+"""Load models named on the command line: a factory, or an exported program that the user trusts."""
 
 import importlib
 import logging
@@ -24,7 +24,7 @@ def load_model(
     """Load a model from `package.module:factory`, or from an exported program `model.pt2`.
 
     Args:
-        text: the factory is called without arguments; a `torch.nn.Module` is taken as it is.
+        text: the factory is called without arguments; a `torch.nn.Module` is used directly.
         weights: safetensors file, or a state dict in a .pt or .pth file; names and shapes must match the module.
         device: where to put the module; None leaves it where it is.
         trusted: whether an exported program may be read, which can run code that it holds.
@@ -93,7 +93,7 @@ def _load_weights(model: torch.nn.Module, text: str, weights: Path) -> None:
 def _load_state(weights: Path) -> dict[str, torch.Tensor]:
     """Read the named tensors of a file; .pt and .pth files with torch's reader that runs no code."""
     if not weights.is_file():
-        raise ArgumentError(f"weights {str(weights)!r}: there is no such file.")
+        raise ArgumentError(f"weights {str(weights)!r}: file not found.")
     try:
         if weights.suffix not in (".pt", ".pth"):
             return load_file(weights)
@@ -123,7 +123,7 @@ def _load_state(weights: Path) -> dict[str, torch.Tensor]:
 def _load_program(path: Path) -> torch.export.ExportedProgram:
     if not path.is_file():
         raise ArgumentError(
-            f"model {str(path)!r}: there is no such file. Make one with torch.export.save."
+            f"model {str(path)!r}: file not found. Make one with torch.export.save."
         )
     logger = logging.getLogger("torch.export")
     level = logger.level

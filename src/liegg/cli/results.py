@@ -35,29 +35,27 @@ def show(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Print a stored result, or stored layers.
+    """Print a stored result, stored layers or layer errors.
 
-    --quiet prints only the number of symmetries and the name of the algebra; of layers, what they show in words.
+    --quiet prints only the number of symmetries and the name of the algebra; of layers and their errors, what they show in words.
 
     Example: liegg show run
     """
     with exit_codes():
-        from liegg.results.run_folder import has_layers_alone, read_log, read_run
+        from liegg.results.load import load
+        from liegg.results.run_folder import only_result, read_log, read_run
 
         if log:
             text = read_log(run)
             print_json({"log": text}) if json else echo(text, newline=False)
             return
-        if has_layers_alone(run):
-            from liegg.results.layer_storage import load_layers
-
-            layers = load_layers(run)
-            how = {"json": json, "quiet": quiet, "variance": variance}
-            print_result(layers, None, layers.sentence, **how)
+        how = {"json": json, "quiet": quiet, "variance": variance}
+        if only_result(run):
+            parts = load(run)
+            print_result(parts, None, parts.sentence, **how)
             return
         stored = read_run(run)
         short = f"{stored.sym.nullity} {stored.sym.name}" if stored.sym.nullity else "0"
-        how = {"json": json, "quiet": quiet, "variance": variance}
         print_result(stored.sym, stored.layers, short, **how)
 
 
@@ -87,9 +85,9 @@ def report(
     """
     with exit_codes():
         from liegg.cli.files import class_names, first_samples, load_array
-        from liegg.results.run_folder import REPORT, has_layers_alone, read_run, write_page
+        from liegg.results.run_folder import REPORT, only_result, read_run, write_page
 
-        if has_layers_alone(run):
+        if only_result(run):
             _print_page(_layers_page(run, out, title), json=json, quiet=quiet)
             return
         stored = read_run(run)
@@ -107,11 +105,11 @@ def report(
 
 
 def _layers_page(run: Path, out: Path | None, title: str | None) -> Path:
-    """Write the page of a folder that holds layers alone."""
-    from liegg.results.layer_storage import load_layers
+    """Write the page of a folder that holds layers or layer errors alone."""
+    from liegg.results.load import load
     from liegg.results.run_folder import REPORT, write_page
 
-    layers = load_layers(run)
+    layers = load(run)
     if out is None:
         return write_page(run, layers, title=title)
     return layers.report(out / REPORT if out.is_dir() else out, title=title)

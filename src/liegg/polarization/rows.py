@@ -1,4 +1,4 @@
-"""Polarization rows, one per sample and output, by forward mode, reverse mode or plain autograd."""
+"""Polarization rows, one per sample and output, by forward mode, reverse mode, plain autograd or finite differences."""
 
 import math
 import warnings
@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.device import layout
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import ArgumentError, ModelError, ShapeError, one_line
 from liegg._utils.forward_mode import jvp
@@ -16,9 +17,12 @@ from liegg._utils.precision import coarsest
 from liegg.actions import Action
 from liegg.inputs.model import Model
 from liegg.inputs.probe import PROBE_SAMPLES
+from liegg.polarization.finite.differences import difference_rows
+from liegg.polarization.finite.steps import Steps, choose_steps
 from liegg.polarization.output_sketch import Outputs, combine, cotangents
 
-Route = Literal["jvp", "vjp", "autograd"]
+Route = Literal["jvp", "vjp", "autograd", "moved", "finite"]
+"""Forward or reverse derivatives, plain autograd, outputs of samples that are really moved, or finite differences."""
 
 TOGETHER_ELEMENTS = {"cpu": 2**24, "cuda": 2**28}
 """Most numbers in the tangents (or gradients) of one pass: 64 MB and 1 GB in float32."""
@@ -37,10 +41,11 @@ class Plan:
     Attributes:
         outputs: `"each"`: one row per output; `"sum"`: the paper's row of the summed outputs; `k`:
             k random ±1 combinations.
-        route: `"jvp"`, `"vjp"` or `"autograd"`.
+        route: `"jvp"`, `"vjp"`, `"autograd"`, `"moved"` or `"finite"`.
         seed: seed of the random combinations.
         together: directions per pass through the model.
         notes: why the cheapest route was not used; what would take less memory.
+        steps: how finite differences are taken; None for derivatives.
     """
 
     outputs: Outputs
@@ -48,6 +53,12 @@ class Plan:
     seed: int = 0
     together: int = 1
     notes: tuple[Remark, ...] = ()
+    steps: Steps | None = None
+
+    @property
+    def forward(self) -> bool:
+        """Whether a pass costs one evaluation per candidate, and not one per output."""
+        return self.route in ("jvp", "moved", "finite")
 
 
 def plan(
@@ -90,14 +101,21 @@ def plan(
     if passes == math.prod(model.output_shape) and outputs != "sum":
         outputs = "each"  # exact, and not more expensive than as many combinations
     columns = action.size + (0 if output_action is None else output_action.size)
-    samples = min(len(x), samples_at_once(outputs, model, columns))
-    room = together_on(x, samples * max(x[0].numel(), math.prod(model.output_shape)))
-    x = x[:PROBE_SAMPLES]
     notes: list[Remark] = []
     references: dict[int, Tensor] = {}
     if passes * columns > ROW_ELEMENTS:
         size = f"{passes * columns * 8 / 2**30:.1f} GB"
         notes.append(Diagnosis.MANY_ROWS(rows=passes, columns=columns, size=size))
+    if model.finite:
+        _check_finite_route(model, route)
+        steps = choose_steps(model, action, x, outputs=outputs, seed=seed)
+        return Plan(outputs, "finite", seed, notes=tuple(notes), steps=steps)
+    samples = min(len(x), samples_at_once(outputs, model, columns))
+    room = together_on(x, samples * max(x[0].numel(), math.prod(model.output_shape)))
+    x = x[:PROBE_SAMPLES]
+    if route == "moved":
+        _check_steps(action, tuple(x.shape[1:]))
+        return Plan(outputs, route, seed, max(1, min(room // 2, action.size)), tuple(notes))
     cheapest: tuple[Route, ...] = ("jvp", "vjp") if action.size < passes else ("vjp",)
     for candidate in cheapest if route == "auto" else (route,):
         many = {"jvp": min(room, action.size), "vjp": min(room, passes)}.get(candidate, 1)
@@ -150,8 +168,12 @@ def polarize(
         Rows `[b, k, g]`, or `[b, k, m + g]` with an output action of size `m`; and outputs `[b,
         c]`.
     """
-    if plan.route == "jvp":
+    if plan.steps is not None:
+        y, rows = _finite(model, action, x, plan, plan.steps, first)
+    elif plan.route == "jvp":
         y, rows = _forward(model, action, x, plan, first)
+    elif plan.route == "moved":
+        y, rows = _moved(model, action, x, plan, first)
     else:
         y, rows = _reverse(model, action, x, plan, first, halved, precomputed)
     if output_action is None:
@@ -252,7 +274,8 @@ def _rounding(model: Model, action: Action, x: Tensor) -> float:
     eps = torch.finfo(coarsest(x.dtype, model.arithmetic)).eps
     motion = action.field(_test_direction(action).to(x), x).double().flatten(1).norm(dim=1)
     with torch.no_grad():
-        length = x.double().flatten(1).norm(dim=1).clamp_min(torch.finfo(torch.float64).tiny)
+        length = action.moving(x).double().flatten(1).norm(dim=1)
+        length = length.clamp_min(torch.finfo(torch.float64).tiny)
         size = model(x).double().norm(dim=1) / length
     # In half precision a thousand units exceed everything, and every route would agree.
     slope = min(1000 * eps, 0.03) * (model.slope or 0.0) ** 0.5
@@ -265,6 +288,59 @@ def check_output_action(action: Action, model: Model) -> None:
         action.check(model.output_shape)
     except ShapeError as error:
         raise ShapeError(f"output_action does not fit the model's output: {error}") from error
+
+
+def _check_finite_route(model: Model, route: str) -> None:
+    """Raise `ArgumentError` if derivatives were requested from a model without any."""
+    if route not in ("auto", "finite"):
+        raise ArgumentError(
+            f"route={route!r}: {model.name} has no derivatives of its own. Use route='finite', or leave "
+            "it out."
+        )
+
+
+def _finite(
+    model: Model, action: Action, x: Tensor, plan: Plan, steps: Steps, first: int
+) -> tuple[Float[Tensor, "b c"], Float[Tensor, "b k g"]]:
+    """Central differences along the candidates; of a piecewise constant model all are 0."""
+    with torch.no_grad():
+        y = model(x)
+    if steps.piecewise:
+        count = rows_per_sample(plan.outputs, model)
+        return y, torch.zeros(len(x), count, action.size, dtype=torch.float64, device=x.device)
+    options = {"outputs": plan.outputs, "seed": plan.seed, "first": first}
+    return y, difference_rows(model, action, x, steps.steps, **options)
+
+
+def fitted_output_action(
+    output_action: Action | None, action: Action, model: Model
+) -> Action | None:
+    """The output action for outputs of structured samples: one vector becomes one per point.
+
+    Args:
+        output_action: the action on the outputs; None for none.
+        action: on the samples.
+        model: the probed model.
+
+    Raises:
+        ShapeError: it does not fit; or it moves zeros, such as those of points that a sample does not have.
+    """
+    if output_action is None:
+        return None
+    layout = action.structure
+    if layout is not None:
+        output_action = output_action.fitted(model.output_shape)
+    check_output_action(output_action, model)
+    points = None if layout is None else layout.point_leaf
+    if points is None or points.ragged is None or model.output_shape[:1] != points.shape[:1]:
+        return output_action
+    zeros = torch.zeros(1, *model.output_shape, dtype=torch.float64)
+    if bool((output_action.fields(zeros) != 0).any()):
+        raise ShapeError(
+            f"{output_action!r} moves outputs of zero, which stand for points that a sample does not have. Outputs with "
+            "one entry per point of samples of different sizes need a linear action, such as liegg.Linear(3)."
+        )
+    return output_action
 
 
 def _forward(
@@ -280,6 +356,31 @@ def _forward(
     if y is None:
         raise ArgumentError("the action has no generator: give it at least one.")
     return y.detach(), torch.cat(columns).permute(1, 2, 0)
+
+
+def _check_steps(action: Action, shape: tuple[int, ...]) -> None:
+    """Raise `ArgumentError` unless every candidate has a finite motion of its own."""
+    if bool((action.steps(shape) <= 0).any()):
+        raise ArgumentError(
+            "route='moved' moves samples by a finite step along every candidate, which images, volumes and sequences have "
+            "(Action.steps). Use route='auto' for this action."
+        )
+
+
+def _moved(
+    model: Model, action: Action, x: Tensor, plan: Plan, first: int
+) -> tuple[Float[Tensor, "b c"], Float[Tensor, "b k g"]]:
+    r"""Half the change of the output between both ends of a motion by the step $s$ of a candidate, over $s$."""
+    steps, columns = action.steps(tuple(x.shape[1:])), []
+    y = model(x).detach()
+    for some in torch.diag(steps).split(plan.together):
+        motions, sizes = some.to(x), some.sum(1).to(x.device)
+        moved = action.act_all(torch.cat([motions, -motions]), x).flatten(0, 1)
+        replies = model(moved.to(x.dtype, memory_format=layout(x))).detach().double()
+        ahead, behind = replies.unflatten(0, (2, -1))
+        slopes = (ahead - behind).unflatten(0, (len(some), len(x))) / (2 * sizes[:, None, None])
+        columns.append(combine(slopes, plan.outputs, seed=plan.seed, first=first))
+    return y, torch.cat(columns).permute(1, 2, 0)
 
 
 def _push(

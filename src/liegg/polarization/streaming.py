@@ -135,7 +135,7 @@ def plan_pass(
     """
     plan = PassPlan(model, action, row_plan, output_action, assigner, first, None)
     squares = gram.allowed(first.dtype) and output_action is None
-    if not squares or plan.blocks > 1 or row_plan.route == "jvp":
+    if not squares or plan.blocks > 1 or row_plan.forward:
         return plan
     factors = action.outer_factors(torch.empty_like(first[:1])[:, None], first[:1])
     if factors is None:
@@ -276,7 +276,7 @@ def _batch_sums(
     squared, block, sketch = plan.squares(first + len(x)), None, state.sketch
     if plan.assigner is not None and hashes is not None:
         block = plan.assigner.assign(first, hashes)
-        sketch = sample_sketch.update(sketch, hashes, x)
+        sketch = sample_sketch.update(sketch, hashes, x, plan.action.moving)
     if block is not None and plan.blocks > 1:
         batch = sample_blocks.arrange(rows, block, plan.blocks, squared=squared)
         add_rows = partial(sample_blocks.update, batch=batch)

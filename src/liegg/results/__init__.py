@@ -22,6 +22,7 @@ _HOME = {
     "Remark": "liegg._utils.diagnoses",
     "Symmetries": "liegg.results.symmetries",
     "Verification": "liegg.results.verification",
+    "load_layer_errors": "liegg.results.layer_errors_storage",
     "load_layers": "liegg.results.layer_storage",
 }
 

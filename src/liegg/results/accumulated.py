@@ -10,6 +10,7 @@ from torch import Tensor
 from liegg._utils.linalg import without_zero_rows
 from liegg.actions import Displacement
 from liegg.decision.block_statistics import BlockStatistics
+from liegg.decision.derivative_error import widened
 from liegg.decision.distribution import MeanStatistics
 from liegg.decision.intervals import bootstrap
 from liegg.polarization.gram import Gram
@@ -38,6 +39,7 @@ class Accumulated:
         bottom: how the smallest defects were solved for, if only these were wanted; else None.
         seed: of the bootstrap draws.
         means: of test functions, for a data set; None for a model.
+        error: largest defect that errors of the derivatives alone can give a direction; 0 if there is only rounding.
     """
 
     rows: RFactor | Gram
@@ -49,6 +51,7 @@ class Accumulated:
     bottom: Bottom | None = None
     seed: int = 0
     means: MeanStatistics | None = None
+    error: float = 0.0
 
     @property
     def factor(self) -> Float[Tensor, "p q"]:
@@ -127,6 +130,10 @@ class Accumulated:
         """
         if self.means is not None:
             return self.means.interval(h, values, scale=self.solution.sensitivity, level=level)
+        if self.error > 0:
+            sampled = replace(self, error=0.0).interval(h, values, floor=floor, level=level)
+            bounds = widened(values, sampled, torch.full_like(values, self.error))
+            return torch.where((values > floor)[:, None], bounds, torch.nan)
         fixed = replace(self.solution, directions=h.to(self.factor), values=values)
         draws = bootstrap(self.blocks, fixed, floor=floor, seed=self.seed, solved=0)
         if self.blocks is None or draws is None:

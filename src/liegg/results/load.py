@@ -6,8 +6,9 @@ from typing import Any
 from liegg._utils.arguments import checked
 from liegg.actions import Action
 from liegg.results import storage
+from liegg.results.layer_errors_storage import load_layer_errors
 from liegg.results.layer_storage import load_layers
-from liegg.results.run_folder import has_layers_alone
+from liegg.results.run_folder import only_result
 
 
 @checked()
@@ -17,13 +18,13 @@ def load(
     """Read back a stored result; its numbers come back bit for bit, and nothing is computed.
 
     Args:
-        folder: what `Symmetries.save`, `LayerSymmetries.save` or `liegg discover --out` wrote.
+        folder: what `save` of a result, `liegg discover --out` or `liegg layer-errors --out` wrote.
         action: the candidate generators of a result for an action of your own, which cannot be made from its settings.
         output_action: the same for the action on the outputs.
 
     Returns:
-        `Symmetries`; or `LayerSymmetries` if the folder holds layers alone. The layers of a folder that holds both are read by
-        `liegg.results.load_layers`.
+        `Symmetries`; `LayerSymmetries` or `LayerErrors` if the folder holds these alone. Beside another result they are read
+        by `liegg.results.load_layers` and `liegg.results.load_layer_errors`.
 
     Raises:
         RecordError: a file is missing, damaged, changed since, or of another format, or the action does not fit.
@@ -34,5 +35,8 @@ def load(
         >>> liegg.load(found.save(tempfile.mkdtemp())).names
         ('output',)
     """
-    read = load_layers if has_layers_alone(folder) else storage.load
+    alone = only_result(folder)
+    if alone == "layer errors":
+        return load_layer_errors(folder, action=action)
+    read = load_layers if alone == "layers" else storage.load
     return read(folder, action=action, output_action=output_action)

@@ -145,6 +145,7 @@ def from_record(
         bottom=_bottom(record["bottom"], arrays),
         seed=stored["seed"],
         means=means,
+        error=max(map(float, record["settings"].get("errors", ())), default=0.0),
     )
     spectrum = None
     if "spectrum.values" in arrays:
@@ -294,6 +295,7 @@ def _account(record: dict[str, Any], arrays: dict[str, Tensor]) -> Account:
         generators=arrays.get("account.generators"),
         output_generators=arrays.get("account.output_generators"),
         readable=_candidates(record.get("readable", ()), arrays.get("account.readable", ())),
+        on_output=None if (said := record.get("on_output")) is None else remark_from_dict(said),
     )
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from safetensors import torch as tensors
@@ -18,6 +18,8 @@ from liegg._utils.arguments import checked
 from liegg._utils.errors import RecordError, ReportError
 from liegg._utils.file_set import Manifest, check_target, read_manifest, read_regular, write_files
 from liegg._utils.version import __version__
+from liegg.results.layer_errors import LayerErrors
+from liegg.results.layer_errors_storage import ERRORS_FILE, ERRORS_PAGE, has_layer_errors
 from liegg.results.layer_storage import LAYER_FILES, has_layers, layer_files, load_layers
 from liegg.results.layers import LayerSymmetries
 from liegg.results.storage import (
@@ -31,10 +33,10 @@ from liegg.results.storage import (
 )
 from liegg.results.symmetries import Symmetries
 
-SAMPLES, REPORT, LOG, TITLE = "samples.safetensors", "report.html", "log.txt", "run.json"
+SAMPLES_FILE, REPORT, LOG, TITLE = "samples.safetensors", "report.html", "log.txt", "run.json"
 """What lies beside the record; `run.json` holds a title and names of classes if they were given."""
 
-ALL_FILES = (*FILES, *LAYER_FILES, SAMPLES, REPORT, LOG, TITLE)
+ALL_FILES = (*FILES, *LAYER_FILES, ERRORS_FILE, ERRORS_PAGE, SAMPLES_FILE, REPORT, LOG, TITLE)
 """What a run folder may hold."""
 
 OLD_LAYERS = "layers"
@@ -115,7 +117,7 @@ def write_run(
         files[TITLE] = json_bytes({"title": title, **named})
     if samples is not None:
         samples = samples[:STORED_SAMPLES].detach().cpu().contiguous()
-        files[SAMPLES] = tensors.save({"samples": samples})
+        files[SAMPLES_FILE] = tensors.save({"samples": samples})
     if layers is not None:
         files |= layer_files(layers)
     results = "\n\n".join(str(part) for part in (sym, layers) if part is not None)
@@ -130,19 +132,22 @@ def write_run(
         ) from error
 
 
-def write_page(folder: Path, sym: Symmetries | LayerSymmetries, **options: Any) -> Path:
+def write_page(
+    folder: Path, result: Symmetries | LayerSymmetries | LayerErrors, **options: Any
+) -> Path:
     """Write the report into a run folder, beside what it holds.
 
     Args:
         folder: the run folder.
-        sym: its result, or its layers if it holds these alone.
+        result: its result, or its layers or layer errors if it holds these alone.
         options: as for the result's `report`.
     """
+    name = ERRORS_PAGE if isinstance(result, LayerErrors) else REPORT
     if read_manifest(folder) is None:  # an earlier version wrote none
-        return sym.report(folder / REPORT, **options)
+        return result.report(folder / name, **options)
     with tempfile.TemporaryDirectory() as place:
-        add_files(folder, [sym.report(Path(place) / REPORT, **options)])
-    return folder / REPORT
+        add_files(folder, [result.report(Path(place) / name, **options)])
+    return folder / name
 
 
 def add_files(folder: Path, paths: Iterable[Path]) -> list[Path]:
@@ -185,12 +190,12 @@ def read_run(folder: str | Path) -> RunFolder:
     sym = load(folder)
     place = next((place for place in (folder, folder / OLD_LAYERS) if has_layers(place)), None)
     with damage_named(folder):
-        files = read_present(folder, (SAMPLES, TITLE))
+        files = read_present(folder, (SAMPLES_FILE, TITLE))
         about = json.loads(files[TITLE]) if TITLE in files else {"title": None}
         title, classes = about["title"], about.get("classes")
         return RunFolder(
             sym,
-            tensors.load(files[SAMPLES])["samples"] if SAMPLES in files else None,
+            tensors.load(files[SAMPLES_FILE])["samples"] if SAMPLES_FILE in files else None,
             None if place is None else load_layers(place),
             title,
             None if classes is None else tuple(classes),
@@ -198,15 +203,19 @@ def read_run(folder: str | Path) -> RunFolder:
 
 
 @checked()
-def has_layers_alone(folder: str | Path) -> bool:
-    """Whether a folder holds layers and no other result; what `liegg.load` then reads.
+def only_result(folder: str | Path) -> Literal["layers", "layer errors", ""]:
+    """What a folder holds that has no result of `discover`; what `liegg.load` then reads.
 
     Raises:
         RecordError: the folder cannot be read.
     """
     folder = Path(folder)
     with damage_named(folder):
-        return not holds(folder, FILES[0]) and has_layers(folder)
+        if holds(folder, FILES[0]):
+            return ""
+        if has_layers(folder):
+            return "layers"
+        return "layer errors" if has_layer_errors(folder) else ""
 
 
 @checked()

@@ -226,7 +226,13 @@ class Symmetries:
         )
 
     def about(
-        self, about: Any = None, *, model: Any = None, data: Any = None, output: Any = None
+        self,
+        about: Any = None,
+        *,
+        model: Any = None,
+        data: Any = None,
+        output: Any = None,
+        call: Any = None,
     ) -> Answers:
         """Answer for named motions afterwards: from the stored sums, or with the model on samples.
 
@@ -236,13 +242,14 @@ class Symmetries:
                 others are about derivatives alone.
             data: samples, with a model; up to 256 are moved.
             output: the function of what the model returns, if the analysis was about one; results cannot store it.
+            call: how the model takes structured samples, as for `liegg.discover`.
 
         Raises:
             ArgumentError: a motion that the action does not know, or only one of model and data.
         """
         from liegg.discovery.about.ask import ask
 
-        return ask(self, about, model=model, data=data, output=output)
+        return ask(self, about, model=model, data=data, output=output, call=call)
 
     def rank_among(self, others: Sequence[Any]) -> RankTest:
         """Rank of this model among control models: were its symmetries learned from what the controls did not see?

@@ -46,6 +46,7 @@ def table(sym: Symmetries, *, width: int | None = None, variance: bool = False) 
         *_bottom(sym),
         *_certainty(sym),
         *_algebra(sym),
+        *([] if (said := sym.account.on_output) is None else [f"  {said}"]),
         *_tower(sym),
         *_reinitialised(sym),
         *(

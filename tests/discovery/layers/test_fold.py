@@ -51,7 +51,7 @@ def fold_in(y, slopes, plan, *, squared, batches=(3, 7), **more):
 
 @pytest.fixture(params=[1, 2**20], ids=["sample by sample", "at once"], autouse=True)
 def chunks(request, monkeypatch):
-    monkeypatch.setattr(fold, "CHUNK", {"cpu": request.param})
+    monkeypatch.setattr(fold, "NUMBERS_AT_ONCE", {"cpu": request.param})
     monkeypatch.setattr(fold, "CACHED", {"cpu": request.param})
 
 

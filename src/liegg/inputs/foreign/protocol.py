@@ -1,0 +1,53 @@
+"""The protocol of models that are not PyTorch: evaluate, push tangents, pull cotangents, and the precision.
+
+A new framework is one file with one subclass of `ForeignModel`; see `jax_function.py`.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import torch
+
+from liegg._utils.diagnoses import Remark
+from liegg._utils.errors import ModelError
+
+
+class ForeignModel(ABC):
+    """A function of batches of arrays, in whatever framework it is written.
+
+    `evaluate` and `precision` are required. With `differentiable` also `push` and `pull`; without,
+    derivatives are finite differences of `evaluate`.
+    """
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Name of the model, for messages and reports."""
+
+    @property
+    @abstractmethod
+    def precision(self) -> torch.dtype:
+        """Floating point type in which the model takes samples."""
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether `push` and `pull` give derivatives up to rounding."""
+        return False
+
+    @property
+    def notes(self) -> tuple[Remark, ...]:
+        """Remarks on how the model is called."""
+        return ()
+
+    @abstractmethod
+    def evaluate(self, x: np.ndarray) -> Any:
+        """Outputs of a batch `[b, *x]`: an array `[b, ...]`, or a mapping or sequence of arrays."""
+
+    def push(self, x: np.ndarray, tangents: np.ndarray) -> np.ndarray:
+        """Derivatives of the output `[t, b, ...]` along tangents `[t, b, *x]` of a batch."""
+        raise ModelError(f"{self.name} has no forward derivatives.")
+
+    def pull(self, x: np.ndarray, cotangents: np.ndarray) -> np.ndarray:
+        """Gradients `[t, b, *x]` of the output, combined with cotangents `[t, b, ...]`."""
+        raise ModelError(f"{self.name} has no reverse derivatives.")
