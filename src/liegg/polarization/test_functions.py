@@ -267,9 +267,13 @@ def monomials(x: Float[Tensor, "b ..."], degree: int) -> Monomials:
 
 
 def data_size(flat: Float[Tensor, "b m"]) -> float:
-    """Root mean square of a number about its mean, by the median over the samples: outliers do not move it."""
+    """Root mean square of a number about its median, by the median over the samples: outliers do not move it.
+
+    If most samples are the same it is the mean over the samples.
+    """
     squares = (flat - flat.median(0).values).square().mean(1)
-    return max(float(squares.median().sqrt()), torch.finfo(torch.float64).tiny)
+    size = float(squares.median()) or float(squares.mean())
+    return max(math.sqrt(size), torch.finfo(torch.float64).tiny)
 
 
 def _smoothed(noise: Float[Tensor, "k c ..."]) -> Float[Tensor, "k c ..."]:
@@ -302,5 +306,7 @@ def as_test_functions(functions: Any, x: Float[Tensor, "b ..."]) -> TestFunction
         raise ArgumentError(
             "functions must return a tensor with one row of values per sample, such as the features of a network."
         )
+    if not values.is_floating_point() or not bool(values.isfinite().all()):
+        raise ArgumentError("functions must return finite floating point numbers.")
     name = getattr(functions, "__name__", type(functions).__name__)
     return Features(function, values[0].numel(), f"features of {name}")

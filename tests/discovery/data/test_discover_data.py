@@ -2,6 +2,7 @@
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -137,13 +138,39 @@ def test_bad_shapes_and_numbers() -> None:
         liegg.discover_data(torch.rand(200, 20), liegg.Linear(20))
 
 
-def test_low_moments_alone_see_rotations_in_a_cube() -> None:
+def test_low_moments_alone_cannot_tell() -> None:
     x = data_set("cube", 5000)
-    low = liegg.discover_data(x, liegg.Linear(3), functions=lambda y: torch.cat([y, y**2], 1))
-    assert (
-        low.nullity != 0 or low.decision.undecided
-    )  # they cannot tell, and what they see is stated
+    with pytest.raises(ArgumentError, match="cannot tell 9 candidates apart"):
+        liegg.discover_data(x, liegg.Linear(3), functions=lambda y: torch.cat([y, y**2], 1))
     assert liegg.discover_data(x, liegg.Linear(3), functions="monomials").nullity == 0
+
+
+@pytest.mark.parametrize(
+    ("x", "match"),
+    [
+        (torch.zeros(300, 3), "all samples are the same"),
+        (1e-160 * torch.rand(300, 3, dtype=torch.float64), "Rescale"),
+    ],
+)
+@pytest.mark.parametrize("question", ["density", "support"])
+def test_data_without_spread(x: torch.Tensor, match: str, question: Any) -> None:
+    with pytest.raises(ArgumentError, match=match):
+        liegg.discover_data(x, liegg.Linear(3), question=question)
+
+
+@pytest.mark.parametrize(
+    ("functions", "match"),
+    [
+        (lambda y: torch.ones(len(y), 20), "cannot tell"),
+        (lambda y: (y[:, :1] > torch.linspace(-0.4, 0.4, 20)).double(), "vanish"),
+        (lambda y: y > 0, "floating point"),
+        (lambda y: y / 0, "finite"),
+        (1, "cannot tell"),
+    ],
+)
+def test_functions_that_cannot_work(functions: Any, match: str) -> None:
+    with pytest.raises(LieggError, match=match):
+        liegg.discover_data(data_set("cube", 300), liegg.Linear(3), functions=functions)
 
 
 def test_rotated_images_have_the_rotation() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from liegg._utils.errors import ArgumentError, NonFiniteError
 from liegg._utils.version import __version__
 from liegg.actions import Action
 from liegg.decision.controls import Controls
@@ -51,7 +52,12 @@ def conclude(samples: Samples, thresholds: Thresholds, *, seed: int) -> Symmetri
     action, sums = samples.action, projected(samples.action, samples.sums)
     displacement = replace(action.displacement(sums.moment, sums.samples), noise=sums.noise)
     tolerance = max(thresholds.trivial_tolerance, thresholds.coverage)
+    if not bool(sums.values.isfinite().all()) or not bool(sums.covariance.isfinite().all()):
+        raise NonFiniteError(
+            "the test functions or their derivatives are not finite on some samples."
+        )
     problem = pose_means(sums, displacement, tolerance)
+    _check_functions(problem, samples.functions)
     reference = (
         thresholds.effect**2 / thresholds.threshold / sums.spread if sums.spread > 0 else 1.0
     )
@@ -106,6 +112,20 @@ def conclude(samples: Samples, thresholds: Thresholds, *, seed: int) -> Symmetri
         distribution=test,
         _spectrum=spectrum,
     )
+
+
+def _check_functions(problem: MeanProblem, functions: str) -> None:
+    """Raise `ArgumentError` unless the test functions can tell the candidates apart."""
+    combinations, candidates = problem.mean.shape
+    if combinations <= candidates:
+        raise ArgumentError(
+            f"these test functions ({functions}) cannot tell {candidates} candidates apart: {combinations} of them are independent on "
+            f"{problem.samples:.0f} samples. Give more functions or more samples, or restrict the action."
+        )
+    if candidates and not float(torch.einsum("kaka->", problem.covariance)) > 0:
+        raise ArgumentError(
+            f"the derivatives of the test functions ({functions}) vanish on all samples. Give functions that change with the samples."
+        )
 
 
 def projected(action: Action, sums: RowMeans) -> RowMeans:

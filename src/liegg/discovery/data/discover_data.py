@@ -117,6 +117,7 @@ def discover_data(
         if len(x) < FEWEST:
             raise ArgumentError(f"the data has {len(x)} samples; at least {FEWEST} are needed.")
         action.check(tuple(x.shape[1:]))
+        _check_spread(x)
         apart = None if held is None else torch.cat([*held])
         method = discover_support if question == "support" else discover_by_discriminator
         return method(x, action, thresholds=thresholds, held_out=apart, groups=groups, seed=seed)
@@ -124,6 +125,7 @@ def discover_data(
     with seeded(seed), torch.inference_mode(False), torch.no_grad():
         first = _some(batches)
         action.check(tuple(first.shape[1:]))
+        _check_spread(first)
         chosen = _functions(functions, action, first, seed=seed, classes=classes.count)
         assigner = BlockAssigner(COUNT, as_groups(groups))
         sums = _means(batches, chosen, action, assigner, classes=classes, progress=progress)
@@ -137,6 +139,17 @@ def discover_data(
             )
             sym = conclude(samples, thresholds, seed=seed)
             return _moved(sym, batches, held, elements, seed=seed)
+
+
+def _check_spread(x: Float[Tensor, "b ..."]) -> None:
+    """Raise `ArgumentError` for samples that are all the same, or too small for their squares."""
+    largest = float((x - x[:1]).abs().max())
+    if largest == 0:
+        raise ArgumentError("all samples are the same: one point has no distribution to speak of.")
+    if largest**2 < torch.finfo(torch.float64).tiny:
+        raise ArgumentError(
+            f"the samples differ by {largest:.0e} at most, too little to be squared. Rescale the data."
+        )
 
 
 def _check_model_free(question: str, **given: Any) -> None:
