@@ -33,6 +33,7 @@ SHOWN = (
     "docs/howto-large.md",
     "docs/finite-groups.md",
     "docs/howto-foreign.md",
+    "docs/howto-data.md",
     "docs/questions.md",
     "docs/faq.md",
 )

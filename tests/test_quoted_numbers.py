@@ -9,9 +9,11 @@ from statistics import mean
 
 import pytest
 
+import data_sets
 import layer_error_tables
 import pages
 import question_tables
+import real_data_sets
 import tables
 from liegg.studies.claims import evaluate, markdown
 
@@ -85,6 +87,7 @@ GIVEN = {
     "docs/faq.md": {"1.5"},  # the paper's smoothing
     "docs/concepts.md": set(),
     "docs/peers.md": set(),
+    "docs/data-sets.md": set(),
     "docs/paper.md": {
         "5.1",
         "5.2",
@@ -565,6 +568,19 @@ def error_quotes() -> dict[str, list[str]]:
     }
 
 
+def data_set_quotes() -> dict[str, list[str]]:
+    """The tables that the two studies of data sets put into their page."""
+    studies = (("real-data-sets", real_data_sets), ("data-sets", data_sets))
+    lines = [
+        line
+        for name, study in studies
+        if name in RESULTS
+        for table in study.TABLES.values()
+        for line in table(RESULTS[name])
+    ]
+    return {"docs/data-sets.md": lines}
+
+
 def question_quotes() -> dict[str, list[str]]:
     found = question_tables.tables(RESULTS["questions"])
     assert found.keys() == {"digits", "photographs", "gravity", "forces", "cost"}
@@ -575,6 +591,7 @@ def question_quotes() -> dict[str, list[str]]:
 QUOTES: dict[str, list[str]] = {}
 for part in (
     question_quotes(),
+    data_set_quotes(),
     error_quotes(),
     o5_quotes(),
     benchmark_quotes(),

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from liegg.algebra.catalog import aff, gl, scaling, se, sl, so, sp, su, translation, u
     from liegg.decision.thresholds import Thresholds
     from liegg.discovery.compare import compare
+    from liegg.discovery.data.discover_data import discover_data
     from liegg.discovery.discover import discover
     from liegg.discovery.group.discover_group import discover_group
     from liegg.discovery.layers.discover_layers import discover_layers
@@ -67,6 +68,7 @@ _HOMES = {
     ),
     "liegg.decision.thresholds": ("Thresholds",),
     "liegg.discovery.compare": ("compare",),
+    "liegg.discovery.data.discover_data": ("discover_data",),
     "liegg.discovery.discover": ("discover",),
     "liegg.discovery.group.discover_group": ("discover_group",),
     "liegg.discovery.layers.discover_layers": ("discover_layers",),
@@ -107,6 +109,7 @@ __all__ = [
     "algebra",
     "compare",
     "discover",
+    "discover_data",
     "discover_group",
     "discover_layers",
     "foreign",

@@ -35,10 +35,12 @@ from liegg.cli.discover_options import (
     ControlDraws,
     Controls,
     Data,
+    DataQuestion,
     Device,
     Group,
     Groups,
     HeldOut,
+    Labels,
     Layers,
     Limit,
     Model,
@@ -72,9 +74,11 @@ if TYPE_CHECKING:
 
 
 def discover(
-    model: Model,
     data: Data,
     action: ActionText,
+    model: Model = None,
+    labels: Labels = None,
+    question: DataQuestion = "density",
     weights: Weights = None,
     trust_model: TrustModel = False,
     groups: Groups = None,
@@ -113,7 +117,7 @@ def discover(
     checkpoint_every: CheckpointEvery = 30.0,
     timeout: Timeout = 1800.0,
 ) -> None:
-    """Find the symmetries of your model on your data.
+    """Find the symmetries of your model on your data, or without --model those of the data set.
 
     --out writes a run folder: record.json and arrays.safetensors (read by liegg.load), the first samples, report.html (open
     it in a browser) and log.txt; with --group also group.json and group.html. `liegg show`, `liegg report` and `liegg compare`
@@ -133,13 +137,28 @@ def discover(
 
     liegg discover --model model.pt2 --trust-model --data x.npz:points --action affine:3x20 --output-action linear:3 --json
 
+    liegg discover --data x.npy --action linear:4 --held-out 0.2 --out run
+
     torchrun --nproc-per-node 4 -m liegg discover --model nets:cnn --weights w.pt --data x.npy --action image --device cuda
 
     srun --ntasks 4 python -m liegg discover --model nets:cnn --weights w.pt --data x.npy --action image --device cuda
     """  # noqa: D412
     options = SimpleNamespace(**locals())  # all parameters: helpers take them together
     with exit_codes(STOPPED if checkpoint is None else RESUMABLE):
-        _discover(options)
+        if model is None:
+            from liegg.cli.discover_data import discover_data
+
+            discover_data(options)
+        else:
+            _check_model_options(options)
+            _discover(options)
+
+
+def _check_model_options(options: SimpleNamespace) -> None:
+    """Raise for options that only a data set without a model has."""
+    for flag, given in (("--labels", options.labels), ("--question", options.question)):
+        if given not in (None, "density"):
+            raise typer.BadParameter(f"{flag} is for a data set alone: leave out --model.")
 
 
 class _Inputs(NamedTuple):

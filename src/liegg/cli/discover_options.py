@@ -6,11 +6,29 @@ from typing import Annotated
 from liegg.cli._shared import ACTION_EXAMPLES, INPUT, LARGE_RUNS, OUTPUT, QUESTION, TRUST, option
 
 Model = Annotated[
-    str,
+    str | None,
     option(
         INPUT,
         "package.module:factory (imported, and called without arguments), model.onnx, or an exported "
-        "program model.pt2 with --trust-model.",
+        "program model.pt2 with --trust-model. Without a model: the symmetries of the data set itself.",
+    ),
+]
+Labels = Annotated[
+    str | None,
+    option(
+        INPUT, "y.npy with one label per sample, without a model: test samples and labels together."
+    ),
+]
+DataQuestion = Annotated[
+    str,
+    option(
+        QUESTION,
+        "Without a model: which motions leave the distribution unchanged, or lie along the surface of the data.",
+        choices={
+            "density": "motions that leave the distribution unchanged",
+            "support": "motions along the surface on which the data lies",
+            "discriminator": "symmetries of a network that tells the data from a Gaussian",
+        },
     ),
 ]
 Weights = Annotated[

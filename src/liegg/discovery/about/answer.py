@@ -57,6 +57,7 @@ def first_order_answers(
             coefficients=motion.generators,
             inside=motion.action is None,
             equivariance=sym.output_action is not None,
+            of_data=sym.distribution is not None,
             **found._asdict(),
         )
     return answers
